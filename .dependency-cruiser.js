@@ -1,0 +1,136 @@
+// The walls of the house; test/walls/ shows that each of them holds.
+const CLIENT = (names) => `(^|/)node_modules/(${names})/|^(${names})$`;
+const PURE = '^libs/(contracts|delivery|erp-formats)/';
+const SPEC = '\\.(e2e-)?spec\\.ts$';
+
+/** @type {import('dependency-cruiser').IForbiddenRuleType[]} */
+const forbidden = [
+  {
+    name: 'no-circular',
+    comment:
+      'Two files that import each other are a TDZ error in ESM as soon as both are injected.',
+    from: {},
+    to: { circular: true },
+  },
+  {
+    name: 'no-unresolvable',
+    comment: 'An import that leads nowhere fails only when the file is loaded.',
+    from: {},
+    to: { couldNotResolve: true },
+  },
+  {
+    name: 'libs-do-not-import-apps',
+    comment: 'A lib that knows who uses it cannot be used by anyone else.',
+    from: { path: '^libs/' },
+    to: { path: '^(apps|test|tools)/' },
+  },
+  {
+    name: 'apps-do-not-import-each-other',
+    comment: 'Bridge and sandbox meet over HTTP alone, as the bridge and the real service do.',
+    from: { path: '^apps/([^/]+)/' },
+    to: { path: '^apps/', pathNot: '^apps/$1/' },
+  },
+  {
+    name: 'apps-do-not-import-tests',
+    comment: 'What only tests need is not there in production.',
+    from: { path: '^apps/' },
+    to: { path: '^(test|tools)/' },
+  },
+  {
+    name: 'tests-import-apps-through-index',
+    comment: 'A test that reaches into an app breaks with every change inside it.',
+    from: { path: '^test/' },
+    to: { path: '^apps/', pathNot: '^apps/[^/]+/src/index\\.ts$' },
+  },
+  {
+    name: 'rooms-only-through-index',
+    comment: 'A room of the bridge shows what others may use in its index.ts; the rest is its own.',
+    from: { path: '^apps/bridge/src/([^/]+)/' },
+    to: {
+      path: '^apps/bridge/src/[^/]+/',
+      pathNot: ['^apps/bridge/src/$1/', '^apps/bridge/src/[^/]+/index\\.ts$'],
+    },
+  },
+  {
+    name: 'sandbox-does-not-know-the-client',
+    comment: 'The sandbox judges the client; with shared code both would share the same mistakes.',
+    from: { path: '^apps/sandbox/' },
+    to: { path: '^libs/cloud-client/' },
+  },
+  {
+    name: 'kafkajs-only-in-messaging',
+    comment: 'Its quirks are handled in one place, which can be replaced as one.',
+    from: { path: '^(apps|libs)/', pathNot: '^libs/messaging/' },
+    to: { path: CLIENT('kafkajs|kafkajs-snappy') },
+  },
+  {
+    name: 'axios-only-in-cloud-client',
+    comment:
+      'Calls to the service go through the client, which knows its dialects and its failures.',
+    from: { path: '^(apps|libs)/', pathNot: '^libs/cloud-client/' },
+    to: { path: CLIENT('axios|undici') },
+  },
+  {
+    name: 'pure-libs-without-nest',
+    comment: 'What decides is plain data in and out: no container, no life cycle.',
+    from: { path: PURE, pathNot: SPEC },
+    to: { path: CLIENT('@nestjs/[^/]+|nestjs-pino') },
+  },
+  {
+    name: 'pure-libs-without-io',
+    comment: 'What decides neither reads nor sends; of Node it may use computation alone.',
+    from: { path: PURE, pathNot: SPEC },
+    to: { dependencyTypes: ['core'], pathNot: '^(node:)?(buffer|util|crypto)$' },
+  },
+  {
+    name: 'pure-libs-without-clients',
+    comment: 'Messaging, HTTP and logging are effects; they belong to the edge.',
+    from: { path: PURE, pathNot: SPEC },
+    to: { path: CLIENT('pino|pino-http|prom-client|rxjs|kafkajs|axios|undici') },
+  },
+  {
+    name: 'contracts-is-a-leaf',
+    comment: 'Messages and events are what all others build on.',
+    from: { path: '^libs/contracts/' },
+    to: { path: '^libs/', pathNot: '^libs/contracts/' },
+  },
+  {
+    name: 'delivery-knows-contracts-alone',
+    comment: 'Lanes and back-off are the same whatever is delivered and however time passes.',
+    from: { path: '^libs/delivery/', pathNot: SPEC },
+    to: { path: '^libs/', pathNot: '^libs/(delivery|contracts)/' },
+  },
+  {
+    name: 'erp-formats-knows-contracts-alone',
+    comment: 'A foreign document in, order messages out, and nothing beside.',
+    from: { path: '^libs/erp-formats/', pathNot: SPEC },
+    to: { path: '^libs/', pathNot: '^libs/(erp-formats|contracts)/' },
+  },
+  {
+    name: 'libs-only-through-index',
+    comment: 'The inside of a lib is free to change.',
+    from: { pathNot: '^libs/' },
+    to: { path: '^libs/', pathNot: '^libs/[^/]+/src/index\\.ts$' },
+  },
+  {
+    name: 'libs-only-through-index-among-libs',
+    comment: 'The inside of a lib is free to change, for its neighbours too.',
+    from: { path: '^libs/([^/]+)/' },
+    to: { path: '^libs/', pathNot: ['^libs/$1/', '^libs/[^/]+/src/index\\.ts$'] },
+  },
+];
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden: forbidden.map((rule) => ({ severity: 'error', ...rule })),
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    doNotFollow: { path: '(^|/)node_modules/' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['bridge-src', 'import', 'require', 'node', 'default'],
+      extensions: ['.ts', '.mjs', '.d.mts', '.js', '.json'],
+    },
+  },
+};

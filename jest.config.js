@@ -1,0 +1,14 @@
+/** @type {import('jest').Config} */
+export default {
+  testEnvironment: 'node',
+  testEnvironmentOptions: { customExportConditions: ['bridge-src', 'node', 'node-addons'] },
+  maxWorkers: 2,
+  testTimeout: 60_000,
+  roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test'],
+  testMatch: ['**/*.spec.ts', '**/*.e2e-spec.ts'],
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  coverageProvider: 'v8',
+  collectCoverageFrom: ['{apps,libs}/**/*.ts', '!**/*.spec.ts', '!**/*.d.ts', '!**/testing/**'],
+  transform: { '^.+\\.ts$': '@swc/jest' },
+};

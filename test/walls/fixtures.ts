@@ -1,0 +1,117 @@
+/** A tree of source files that breaks one rule of .dependency-cruiser.js, and no other. */
+export interface BrokenWall {
+  rule: string;
+  files: Record<string, string>;
+}
+
+const INDEX = 'export const index = 1;\n';
+const imports = (...paths: string[]) => paths.map((path) => `import '${path}';\n`).join('');
+
+export const BROKEN_WALLS: BrokenWall[] = [
+  {
+    rule: 'no-circular',
+    files: { 'libs/clock/src/a.ts': imports('./b.js'), 'libs/clock/src/b.ts': imports('./a.js') },
+  },
+  { rule: 'no-unresolvable', files: { 'libs/clock/src/index.ts': imports('./nowhere.js') } },
+  {
+    rule: 'libs-do-not-import-apps',
+    files: {
+      'libs/clock/src/index.ts': imports('../../../apps/bridge/src/index.js'),
+      'apps/bridge/src/index.ts': INDEX,
+    },
+  },
+  {
+    rule: 'apps-do-not-import-each-other',
+    files: {
+      'apps/bridge/src/index.ts': imports('../../sandbox/src/index.js'),
+      'apps/sandbox/src/index.ts': INDEX,
+    },
+  },
+  {
+    rule: 'apps-do-not-import-tests',
+    files: {
+      'apps/bridge/src/index.ts': imports('../../../test/support/kafka.js'),
+      'test/support/kafka.ts': INDEX,
+    },
+  },
+  {
+    rule: 'tests-import-apps-through-index',
+    files: {
+      'test/e2e/inside.ts': imports('../../apps/bridge/src/inside.js'),
+      'apps/bridge/src/inside.ts': INDEX,
+    },
+  },
+  {
+    rule: 'rooms-only-through-index',
+    files: {
+      'apps/bridge/src/work-orders/index.ts': imports('../machine-directory/inside.js'),
+      'apps/bridge/src/machine-directory/inside.ts': INDEX,
+    },
+  },
+  {
+    rule: 'sandbox-does-not-know-the-client',
+    files: {
+      'apps/sandbox/src/index.ts': imports('#libs/cloud-client'),
+      'libs/cloud-client/src/index.ts': INDEX,
+    },
+  },
+  { rule: 'kafkajs-only-in-messaging', files: { 'apps/bridge/src/index.ts': imports('kafkajs') } },
+  { rule: 'axios-only-in-cloud-client', files: { 'apps/bridge/src/index.ts': imports('axios') } },
+  { rule: 'axios-only-in-cloud-client', files: { 'libs/messaging/src/a.ts': imports('undici') } },
+  {
+    rule: 'pure-libs-without-nest',
+    files: { 'libs/delivery/src/index.ts': imports('@nestjs/common') },
+  },
+  { rule: 'pure-libs-without-io', files: { 'libs/contracts/src/index.ts': imports('node:fs') } },
+  { rule: 'pure-libs-without-clients', files: { 'libs/erp-formats/src/a.ts': imports('pino') } },
+  {
+    rule: 'contracts-is-a-leaf',
+    files: {
+      'libs/contracts/src/index.ts': imports('#libs/delivery'),
+      'libs/delivery/src/index.ts': INDEX,
+    },
+  },
+  {
+    rule: 'delivery-knows-contracts-alone',
+    files: {
+      'libs/delivery/src/index.ts': imports('#libs/clock'),
+      'libs/clock/src/index.ts': INDEX,
+    },
+  },
+  {
+    rule: 'erp-formats-knows-contracts-alone',
+    files: {
+      'libs/erp-formats/src/index.ts': imports('#libs/clock'),
+      'libs/clock/src/index.ts': INDEX,
+    },
+  },
+  {
+    rule: 'libs-only-through-index',
+    files: {
+      'apps/bridge/src/index.ts': imports('../../../libs/clock/src/inside.js'),
+      'libs/clock/src/inside.ts': INDEX,
+    },
+  },
+  {
+    rule: 'libs-only-through-index-among-libs',
+    files: {
+      'libs/messaging/src/index.ts': imports('../../clock/src/inside.js'),
+      'libs/clock/src/inside.ts': INDEX,
+    },
+  },
+];
+
+/** Imports that the same rules allow. */
+export const SOUND_HOUSE: Record<string, string> = {
+  'apps/bridge/src/index.ts': imports('./work-orders/index.js', '#libs/messaging'),
+  'apps/bridge/src/work-orders/index.ts': imports('../machine-directory/index.js'),
+  'apps/bridge/src/machine-directory/index.ts': imports('#libs/cloud-client', '@nestjs/common'),
+  'apps/sandbox/src/index.ts': imports('#libs/clock'),
+  'libs/clock/src/index.ts': imports('node:timers/promises'),
+  'libs/cloud-client/src/index.ts': imports('axios', 'undici', '#libs/clock'),
+  'libs/contracts/src/index.ts': imports('node:crypto', 'class-validator'),
+  'libs/delivery/src/index.ts': imports('#libs/contracts', 'node:util'),
+  'libs/erp-formats/src/index.ts': imports('#libs/contracts', 'fast-xml-parser'),
+  'libs/messaging/src/index.ts': imports('kafkajs', 'node:crypto', '#libs/contracts'),
+  'test/e2e/whole.ts': imports('../../apps/bridge/src/index.js', 'kafkajs'),
+};

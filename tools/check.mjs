@@ -1,0 +1,21 @@
+// npm run check: types, lint, format, architecture rules, dead code. Shows the output of what fails, no test is run.
+import './setup/require-node.mjs';
+import { runChecks } from './check/run-checks.mjs';
+import { runCommand, setUp } from './setup.mjs';
+
+const CHECKS = [
+  { name: 'lint (eslint)', tool: 'eslint/bin/eslint.js', args: ['.', '--max-warnings=0'] },
+  { name: 'types (tsc)', tool: 'typescript/bin/tsc', args: ['--noEmit', '-p', '.'] },
+  { name: 'format (prettier)', tool: 'prettier/bin/prettier.cjs', args: ['--check', '.'] },
+  {
+    name: 'architecture (dependency-cruiser)',
+    tool: 'dependency-cruiser/bin/dependency-cruise.mjs',
+    args: ['apps', 'libs', 'test'],
+  },
+  { name: 'dead code (knip)', tool: 'knip/bin/knip.js', args: [] },
+];
+
+await runCommand(async () => {
+  await setUp({ build: false });
+  process.exitCode = (await runChecks(CHECKS)) ? 0 : 1;
+});
