@@ -1,0 +1,54 @@
+import { Clock, ManualClock, realDelayMs, realEpochMs, realNowMs } from './index.js';
+
+describe('Clock', () => {
+  it('shows real time at speed 1', () => {
+    expect(Math.abs(new Clock().nowMs() - realEpochMs())).toBeLessThan(1000);
+  });
+
+  it('runs from its origin as many times faster as its speed says', () => {
+    const originSeconds = realEpochMs() / 1000 - 10;
+    const elapsed = new Clock({ speed: 60, originSeconds }).nowSeconds() - originSeconds;
+    expect(elapsed).toBeGreaterThanOrEqual(599);
+    expect(elapsed).toBeLessThan(660);
+  });
+
+  it('sleeps in its own seconds', async () => {
+    const clock = new Clock({ speed: 1000, originSeconds: realEpochMs() / 1000 });
+    const before = realNowMs();
+    const until = clock.nowSeconds() + 60;
+    await clock.sleepSeconds(60);
+    expect(clock.nowSeconds()).toBeGreaterThanOrEqual(until);
+    expect(realNowMs() - before).toBeLessThan(10_000);
+  });
+
+  it('rejects a sleep with the reason of its signal', async () => {
+    const controller = new AbortController();
+    const sleep = new Clock().sleepSeconds(3600, controller.signal);
+    controller.abort(new Error('stopping'));
+    await expect(sleep).rejects.toThrow('stopping');
+    await expect(realDelayMs(1, controller.signal)).rejects.toThrow('stopping');
+  });
+});
+
+describe('ManualClock', () => {
+  it('wakes those whose time has come, and nobody else', async () => {
+    const clock = new ManualClock();
+    clock.set(1000);
+    const woken: string[] = [];
+    const early = clock.sleepSeconds(10).then(() => woken.push('early'));
+    const late = clock.sleepUntilSeconds(1100).then(() => woken.push('late'));
+    clock.advance(10);
+    await early;
+    expect(woken).toEqual(['early']);
+    clock.set(1100);
+    await late;
+    expect(woken).toEqual(['early', 'late']);
+  });
+
+  it('lets go of a sleeper whose signal aborts', async () => {
+    const controller = new AbortController();
+    const sleep = new ManualClock().sleepSeconds(1, controller.signal);
+    controller.abort(new Error('stopping'));
+    await expect(sleep).rejects.toThrow('stopping');
+  });
+});

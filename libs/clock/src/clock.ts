@@ -1,0 +1,48 @@
+import { realDelayMs } from './real-time.js';
+
+export interface ClockOptions {
+  /** Clock seconds per real second; 1 is real time. */
+  speed?: number;
+  /** Epoch seconds at which the accelerated clock and the real one agreed. */
+  originSeconds?: number;
+}
+
+/** setTimeout overflows past 2^31 - 1 ms; a longer sleep is made of several. */
+const LONGEST_TIMER_MS = 2_000_000_000;
+
+/** The time of the plant: real, or accelerated as `now = origin + (real - origin) * speed`. */
+export class Clock {
+  readonly speed: number;
+  private readonly originMs: number;
+
+  constructor(options: ClockOptions = {}) {
+    this.speed = options.speed ?? 1;
+    this.originMs = (options.originSeconds ?? 0) * 1000;
+  }
+
+  /** Epoch milliseconds. */
+  nowMs(): number {
+    const real = Date.now();
+    return this.speed === 1 ? real : this.originMs + (real - this.originMs) * this.speed;
+  }
+
+  /** Epoch seconds, rounded down. */
+  nowSeconds(): number {
+    return Math.floor(this.nowMs() / 1000);
+  }
+
+  /** Sleeps for a span of this clock's seconds; rejects with `signal.reason` when aborted. */
+  async sleepSeconds(seconds: number, signal?: AbortSignal): Promise<void> {
+    await this.sleepUntilSeconds(this.nowMs() / 1000 + seconds, signal);
+  }
+
+  /** Sleeps until this clock shows `epochSeconds`; returns at once when that has passed. */
+  async sleepUntilSeconds(epochSeconds: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    for (;;) {
+      const remainingMs = (epochSeconds * 1000 - this.nowMs()) / this.speed;
+      if (remainingMs <= 0) return;
+      await realDelayMs(Math.min(Math.ceil(remainingMs), LONGEST_TIMER_MS), signal);
+    }
+  }
+}

@@ -1,0 +1,3 @@
+export { Clock, type ClockOptions } from './clock.js';
+export { ManualClock } from './manual-clock.js';
+export { afterRealMs, everyRealMs, realDelayMs, realEpochMs, realNowMs } from './real-time.js';

@@ -1,0 +1,46 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Real time, monotonic, in milliseconds: for durations only. */
+export function realNowMs(): number {
+  return performance.now();
+}
+
+/** Real epoch milliseconds: for what leaves the process beside the accelerated clock (HTTP dates, log lines). */
+export function realEpochMs(): number {
+  return Date.now();
+}
+
+/**
+ * Waits `ms` of real time: back-off, linger, deadlines.
+ *
+ * @throws `signal.reason` as soon as the signal aborts
+ */
+export async function realDelayMs(ms: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
+  try {
+    await delay(ms, undefined, signal ? { signal } : {});
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  }
+}
+
+/**
+ * Calls `task` once after `ms` of real time, unless the returned function is called before. Cheaper
+ * to cancel than a delay, whose rejection makes an error: for what is nearly always cancelled.
+ */
+export function afterRealMs(ms: number, task: () => void): () => void {
+  const timer = setTimeout(task, ms);
+  return () => {
+    clearTimeout(timer);
+  };
+}
+
+/** Calls `task` every `ms` of real time until the returned function is called; never keeps a process alive. */
+export function everyRealMs(ms: number, task: () => void): () => void {
+  const timer = setInterval(task, ms);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+  };
+}

@@ -1,0 +1,158 @@
+import { loadBridgeSettings } from './bridge-settings.js';
+import { type Environment } from './environment-reader.js';
+import { SettingsError } from './settings-error.js';
+
+const NEEDED = {
+  KAFKA_BROKERS: 'kafka:9092',
+  MACHINE_CLOUD_BASE_URL: 'https://cloud.example.com',
+  MACHINE_CLOUD_TOKEN: 'a-token',
+};
+
+const load = (environment: Environment = {}) => loadBridgeSettings({ ...NEEDED, ...environment });
+
+function problemsOf(environment: Environment): readonly string[] {
+  try {
+    loadBridgeSettings(environment);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('loadBridgeSettings', () => {
+  it('has a default for all it can do without', () => {
+    expect(load()).toMatchObject({
+      kafka: { brokers: ['kafka:9092'], groupId: 'machine-bridge' },
+      machineCloud: { baseUrl: 'https://cloud.example.com', maxConcurrency: 64 },
+      http: { host: '127.0.0.1', port: 3000 },
+      flows: new Set(['work-orders', 'downtime-reasons', 'machine-states']),
+      clock: { speed: 1 },
+      polling: {
+        intervalSeconds: 60,
+        staleAfterSeconds: 300,
+        settleSeconds: 300,
+        backfillOnFirstStartSeconds: 0,
+      },
+      directoryRefreshSeconds: 300,
+      reasonsRefreshSeconds: 3600,
+      downtimeReasonMaxSkewSeconds: 120,
+      workOrderList: { maxMachines: 100, lingerMs: 20 },
+      outcomeDeferredAfterSeconds: 60,
+      erp: { timeZone: 'UTC' },
+      logLevel: 'info',
+    });
+  });
+
+  it('takes what is given', () => {
+    const settings = load({
+      BRIDGE_FLOWS: 'machine-states, work-orders',
+      POLL_INTERVAL_SECONDS: '30',
+      STALE_AFTER_SECONDS: '240',
+      SETTLE_SECONDS: '0',
+      BACKFILL_ON_FIRST_START_SECONDS: '3600',
+      DIRECTORY_REFRESH_SECONDS: '60',
+      REASONS_REFRESH_SECONDS: '600',
+      DOWNTIME_REASON_MAX_SKEW_SECONDS: '0',
+      WORK_ORDER_LIST_MAX_MACHINES: '1',
+      WORK_ORDER_LIST_LINGER_MS: '0',
+      OUTCOME_DEFERRED_AFTER_SECONDS: '5',
+      EQUIPMENT_MAP_FILE: '/etc/machine-bridge/equipment.yaml',
+      ERP_TIME_ZONE: 'Europe/Berlin',
+      LOG_LEVEL: 'debug',
+    });
+    expect(settings).toMatchObject({
+      flows: new Set(['machine-states', 'work-orders']),
+      polling: {
+        intervalSeconds: 30,
+        staleAfterSeconds: 240,
+        settleSeconds: 0,
+        backfillOnFirstStartSeconds: 3600,
+      },
+      directoryRefreshSeconds: 60,
+      reasonsRefreshSeconds: 600,
+      downtimeReasonMaxSkewSeconds: 0,
+      workOrderList: { maxMachines: 1, lingerMs: 0 },
+      outcomeDeferredAfterSeconds: 5,
+      erp: { equipmentMapFile: '/etc/machine-bridge/equipment.yaml', timeZone: 'Europe/Berlin' },
+      logLevel: 'debug',
+    });
+  });
+
+  it.each([
+    ['POLL_INTERVAL_SECONDS', '0'],
+    ['STALE_AFTER_SECONDS', '0'],
+    ['SETTLE_SECONDS', '-1'],
+    ['BACKFILL_ON_FIRST_START_SECONDS', 'a day'],
+    ['DIRECTORY_REFRESH_SECONDS', '0'],
+    ['REASONS_REFRESH_SECONDS', '0'],
+    ['DOWNTIME_REASON_MAX_SKEW_SECONDS', '2m'],
+    ['WORK_ORDER_LIST_MAX_MACHINES', '0'],
+    ['WORK_ORDER_LIST_LINGER_MS', '60001'],
+    ['OUTCOME_DEFERRED_AFTER_SECONDS', '1.5'],
+    // more than the longest timer there is, which would fire at once
+    ['OUTCOME_DEFERRED_AFTER_SECONDS', '2147484'],
+    ['BRIDGE_FLOWS', 'work-orders,lunch'],
+    ['BRIDGE_FLOWS', ','],
+    ['ERP_TIME_ZONE', 'Mars/Olympus'],
+    ['LOG_LEVEL', 'loud'],
+    ['CLOCK_SPEED', 'fast'],
+    ['BRIDGE_HTTP_PORT', 'http'],
+    ['KAFKA_TOPIC_PARTITIONS', '0'],
+    ['MACHINE_CLOUD_TIMEOUT_MS', '0'],
+  ])('refuses %s=%s and names nothing else', (name, value) => {
+    const problems = problemsOf({ ...NEEDED, [name]: value });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]?.startsWith(`${name} `)).toBe(true);
+  });
+
+  it('accelerates nothing in production', () => {
+    expect(problemsOf({ ...NEEDED, NODE_ENV: 'production', CLOCK_SPEED: '60' })).toEqual([
+      'CLOCK_SPEED other than 1 is refused when NODE_ENV is production',
+    ]);
+  });
+
+  it('reports all that is wrong in one message, by name and without a value', () => {
+    const secret = 'hunter2-hunter2';
+    const error = new SettingsError(
+      problemsOf({
+        KAFKA_SASL_MECHANISM: secret,
+        KAFKA_SASL_PASSWORD: secret,
+        MACHINE_CLOUD_BASE_URL: `http://bridge:${secret}@cloud.example.com`,
+        MACHINE_CLOUD_TOKEN: secret,
+        MACHINE_CLOUD_TOKEN_FILE: `/run/${secret}`,
+        BRIDGE_API_TOKEN: secret,
+        BRIDGE_API_TOKEN_FILE: `/run/${secret}`,
+        BRIDGE_FLOWS: secret,
+        POLL_INTERVAL_SECONDS: secret,
+        ERP_TIME_ZONE: secret,
+        LOG_LEVEL: secret,
+      }),
+    );
+    expect(new Set(error.problems.map((problem) => problem.split(' ')[0]))).toEqual(
+      new Set([
+        'KAFKA_BROKERS',
+        'KAFKA_SASL_MECHANISM',
+        'KAFKA_SASL_USERNAME',
+        'MACHINE_CLOUD_BASE_URL',
+        'MACHINE_CLOUD_TOKEN',
+        'MACHINE_CLOUD_TOKEN_FILE',
+        'BRIDGE_API_TOKEN',
+        'BRIDGE_FLOWS',
+        'POLL_INTERVAL_SECONDS',
+        'ERP_TIME_ZONE',
+        'LOG_LEVEL',
+      ]),
+    );
+    for (const problem of error.problems) expect(error.message).toContain(problem);
+    expect(error.message).not.toContain(secret);
+    expect(error.retryable).toBe(false);
+  });
+
+  it('takes empty values for absent', () => {
+    const names = ['POLL_INTERVAL_SECONDS', 'BRIDGE_FLOWS', 'LOG_LEVEL', 'EQUIPMENT_MAP_FILE'];
+    const empty = Object.fromEntries(names.map((name) => [name, ' ']));
+    const clock = { CLOCK_ORIGIN: '1763680000' };
+    expect(load({ ...clock, ...empty })).toEqual(load(clock));
+  });
+});

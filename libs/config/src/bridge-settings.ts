@@ -1,0 +1,98 @@
+import { type ClockOptions } from '#libs/clock';
+import { readClockSettings } from './clock-settings.js';
+import { type Environment, EnvironmentReader } from './environment-reader.js';
+import { readHttpSettings, type HttpSettings } from './http-settings.js';
+import { type KafkaSettings, readKafkaSettings } from './kafka-settings.js';
+import { LOG_LEVELS, type LogLevel } from './log-level.js';
+import { type MachineCloudSettings, readMachineCloudSettings } from './machine-cloud-settings.js';
+import { SettingsError } from './settings-error.js';
+
+/** setTimeout overflows past 2^31 - 1 ms, and then fires at once. */
+const LONGEST_TIMER_SECONDS = 2_147_483;
+
+const FLOWS = ['work-orders', 'downtime-reasons', 'machine-states'] as const;
+export type Flow = (typeof FLOWS)[number];
+
+/** The bridge's settings, contract §4; `…Seconds` are the clock's time, `…Ms` real time. */
+export interface BridgeSettings {
+  kafka: KafkaSettings;
+  machineCloud: MachineCloudSettings;
+  http: HttpSettings;
+  flows: ReadonlySet<Flow>;
+  clock: Required<ClockOptions>;
+  polling: {
+    intervalSeconds: number;
+    staleAfterSeconds: number;
+    settleSeconds: number;
+    backfillOnFirstStartSeconds: number;
+  };
+  directoryRefreshSeconds: number;
+  reasonsRefreshSeconds: number;
+  downtimeReasonMaxSkewSeconds: number;
+  workOrderList: { maxMachines: number; lingerMs: number };
+  outcomeDeferredAfterSeconds: number;
+  erp: { equipmentMapFile?: string; timeZone: string };
+  logLevel: LogLevel;
+}
+
+/** @throws SettingsError naming everything that is wrong */
+export function loadBridgeSettings(environment: Environment): BridgeSettings {
+  const env = new EnvironmentReader(environment);
+  const settings: BridgeSettings = {
+    kafka: readKafkaSettings(env),
+    machineCloud: readMachineCloudSettings(env),
+    http: readHttpSettings(env),
+    flows: readFlows(env),
+    clock: readClockSettings(env),
+    polling: {
+      intervalSeconds: env.integer('POLL_INTERVAL_SECONDS', { default: 60, min: 1 }),
+      staleAfterSeconds: env.integer('STALE_AFTER_SECONDS', { default: 300, min: 1 }),
+      settleSeconds: env.integer('SETTLE_SECONDS', { default: 300 }),
+      backfillOnFirstStartSeconds: env.integer('BACKFILL_ON_FIRST_START_SECONDS', { default: 0 }),
+    },
+    directoryRefreshSeconds: env.integer('DIRECTORY_REFRESH_SECONDS', { default: 300, min: 1 }),
+    reasonsRefreshSeconds: env.integer('REASONS_REFRESH_SECONDS', { default: 3600, min: 1 }),
+    downtimeReasonMaxSkewSeconds: env.integer('DOWNTIME_REASON_MAX_SKEW_SECONDS', { default: 120 }),
+    workOrderList: {
+      maxMachines: env.integer('WORK_ORDER_LIST_MAX_MACHINES', { default: 100, min: 1 }),
+      lingerMs: env.integer('WORK_ORDER_LIST_LINGER_MS', { default: 20, max: 60_000 }),
+    },
+    outcomeDeferredAfterSeconds: env.integer('OUTCOME_DEFERRED_AFTER_SECONDS', {
+      default: 60,
+      max: LONGEST_TIMER_SECONDS,
+    }),
+    erp: readErp(env),
+    logLevel: env.oneOf<LogLevel>('LOG_LEVEL', LOG_LEVELS, 'info'),
+  };
+  if (env.problems.length > 0) throw new SettingsError(env.problems);
+  return settings;
+}
+
+function readFlows(env: EnvironmentReader): ReadonlySet<Flow> {
+  const flows = new Set<Flow>();
+  for (const name of env.list('BRIDGE_FLOWS', FLOWS)) {
+    const flow = FLOWS.find((candidate) => candidate === name);
+    if (flow === undefined) env.problem('BRIDGE_FLOWS', `must be of ${FLOWS.join(', ')}`);
+    else flows.add(flow);
+  }
+  if (flows.size === 0) env.problem('BRIDGE_FLOWS', 'must name at least one flow');
+  return flows;
+}
+
+function readErp(env: EnvironmentReader): BridgeSettings['erp'] {
+  const equipmentMapFile = env.optional('EQUIPMENT_MAP_FILE');
+  const timeZone = env.text('ERP_TIME_ZONE', 'UTC');
+  if (!isTimeZone(timeZone)) {
+    env.problem('ERP_TIME_ZONE', 'must be an IANA time zone such as Europe/Berlin');
+  }
+  return { timeZone, ...(equipmentMapFile !== undefined && { equipmentMapFile }) };
+}
+
+export function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,40 @@
+import { realEpochMs } from '#libs/clock';
+import { readClockSettings } from './clock-settings.js';
+import { type Environment, EnvironmentReader } from './environment-reader.js';
+
+function read(environment: Environment) {
+  const env = new EnvironmentReader(environment);
+  return { settings: readClockSettings(env), problems: env.problems };
+}
+
+describe('readClockSettings', () => {
+  it('runs at real speed from this moment unless told otherwise', () => {
+    const { settings, problems } = read({});
+    expect(problems).toEqual([]);
+    expect(settings.speed).toBe(1);
+    expect(Math.abs(settings.originSeconds - realEpochMs() / 1000)).toBeLessThan(10);
+    expect(Number.isInteger(settings.originSeconds)).toBe(true);
+  });
+
+  it('takes speed and origin as they are given', () => {
+    const { settings, problems } = read({ CLOCK_SPEED: '0.5', CLOCK_ORIGIN: '1763680000' });
+    expect(settings).toEqual({ speed: 0.5, originSeconds: 1_763_680_000 });
+    expect(problems).toEqual([]);
+  });
+
+  it('refuses a clock that stands still or runs backwards', () => {
+    expect(read({ CLOCK_SPEED: '0', CLOCK_ORIGIN: '-1' }).problems).toEqual([
+      'CLOCK_SPEED must be a number above 0',
+      'CLOCK_ORIGIN must be a number above 0',
+    ]);
+  });
+
+  it('refuses any speed but the real one in production', () => {
+    const production = { NODE_ENV: 'production' };
+    expect(read({ ...production, CLOCK_SPEED: '60' }).problems).toEqual([
+      'CLOCK_SPEED other than 1 is refused when NODE_ENV is production',
+    ]);
+    expect(read({ ...production, CLOCK_SPEED: '1' }).problems).toEqual([]);
+    expect(read({ NODE_ENV: 'test', CLOCK_SPEED: '60' }).problems).toEqual([]);
+  });
+});

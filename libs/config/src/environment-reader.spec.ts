@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { EnvironmentReader } from './environment-reader.js';
+
+const SECRET = 'hunter2-hunter2';
+
+describe('EnvironmentReader', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'environment-reader-'));
+  const file = (name: string, content: string): string => {
+    const path = join(folder, name);
+    writeFileSync(path, content);
+    return path;
+  };
+
+  afterAll(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  it.each([undefined, '', '   '])('takes %j for absent, whatever is asked', (value) => {
+    const env = new EnvironmentReader({ NAME: value, NAME_FILE: value });
+    expect(env.optional('NAME')).toBeUndefined();
+    expect(env.text('NAME', 'fallback')).toBe('fallback');
+    expect(env.integer('NAME', { default: 5 })).toBe(5);
+    expect(env.positiveNumber('NAME')).toBeUndefined();
+    expect(env.flag('NAME', true)).toBe(true);
+    expect(env.oneOf('NAME', ['a', 'b'], 'b')).toBe('b');
+    expect(env.list('NAME', ['a'])).toEqual(['a']);
+    expect(env.secret('NAME')).toBeUndefined();
+    expect(env.problems).toEqual([]);
+    env.required('NAME', 'what it is for');
+    expect(env.problems).toEqual(['NAME is required: what it is for']);
+  });
+
+  it('takes white space around a value away', () => {
+    const env = new EnvironmentReader({ NAME: ' 7 ', LIST: ' a , ,b, ' });
+    expect(env.integer('NAME', { default: 5 })).toBe(7);
+    expect(env.list('LIST', [])).toEqual(['a', 'b']);
+  });
+
+  it.each(['-1', '1.5', '1e3', '0x10', 'ten', '10s', '101', '99999999999999999999'])(
+    'refuses %s where a whole number from 0 to 100 belongs',
+    (value) => {
+      const env = new EnvironmentReader({ NAME: value });
+      expect(env.integer('NAME', { default: 5, max: 100 })).toBe(5);
+      expect(env.problems).toEqual(['NAME must be a whole number from 0 to 100']);
+    },
+  );
+
+  it.each(['0', '-2', 'fast', 'Infinity', 'NaN'])(
+    'refuses %s where a number above 0 belongs',
+    (value) => {
+      const env = new EnvironmentReader({ NAME: value });
+      expect(env.positiveNumber('NAME')).toBeUndefined();
+      expect(env.problems).toEqual(['NAME must be a number above 0']);
+    },
+  );
+
+  it('reads flags in any case and nothing else as a flag', () => {
+    const env = new EnvironmentReader({ ON: 'TRUE', OFF: 'false', ODD: 'yes' });
+    expect([env.flag('ON', false), env.flag('OFF', true)]).toEqual([true, false]);
+    expect(env.problems).toEqual([]);
+    expect(env.flag('ODD', true)).toBe(true);
+    expect(env.problems).toEqual(['ODD must be true or false']);
+  });
+
+  it('takes a secret from the environment or, trimmed, from the file of its twin', () => {
+    const path = file('secret', `${SECRET}\n`);
+    const env = new EnvironmentReader({ DIRECT: SECRET, TWIN_FILE: path });
+    expect(env.secret('DIRECT')).toBe(SECRET);
+    expect(env.secret('TWIN')).toBe(SECRET);
+    expect(env.problems).toEqual([]);
+  });
+
+  it('refuses a secret given both ways', () => {
+    const env = new EnvironmentReader({ NAME: SECRET, NAME_FILE: file('twin', SECRET) });
+    env.secret('NAME');
+    expect(env.problems).toEqual(['NAME and NAME_FILE are both set: keep one']);
+  });
+
+  it('says why a file gives no secret, without its path', () => {
+    const env = new EnvironmentReader({
+      EMPTY_FILE: file('empty', ' \n'),
+      MISSING_FILE: join(folder, SECRET),
+      FOLDER_FILE: folder,
+    });
+    expect(['EMPTY', 'MISSING', 'FOLDER'].map((name) => env.secret(name))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(env.problems).toEqual([
+      'EMPTY_FILE names a file that is empty',
+      'MISSING_FILE names a file that cannot be read (ENOENT)',
+      'FOLDER_FILE names a file that cannot be read (EISDIR)',
+    ]);
+  });
+
+  it('never quotes a value: it may be a secret in the wrong place', () => {
+    const env = new EnvironmentReader({ NAME: SECRET });
+    env.integer('NAME', { default: 1 });
+    env.positiveNumber('NAME');
+    env.flag('NAME', true);
+    env.oneOf('NAME', ['a'], 'a');
+    env.fileContent('NAME', SECRET);
+    expect(env.problems).toHaveLength(5);
+    expect(env.problems.join('\n')).not.toContain(SECRET);
+  });
+});

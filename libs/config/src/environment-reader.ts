@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface IntegerBounds {
+  default: number;
+  min?: number;
+  max?: number;
+}
+
+/**
+ * Reads typed values from the environment and collects every problem by the setting's name, so
+ * that all of them are reported at once. An empty value counts as absent. Problems never quote a
+ * value: it may be a secret in the wrong place.
+ */
+export class EnvironmentReader {
+  readonly problems: string[] = [];
+
+  constructor(private readonly env: Environment) {}
+
+  optional(name: string): string | undefined {
+    const value = this.env[name]?.trim();
+    return value === '' ? undefined : value;
+  }
+
+  text(name: string, fallback: string): string {
+    return this.optional(name) ?? fallback;
+  }
+
+  required(name: string, what: string): string {
+    const value = this.optional(name);
+    if (value === undefined) this.problem(name, `is required: ${what}`);
+    return value ?? '';
+  }
+
+  integer(name: string, bounds: IntegerBounds): number {
+    return this.optionalInteger(name, bounds) ?? bounds.default;
+  }
+
+  optionalInteger(name: string, bounds: Omit<IntegerBounds, 'default'>): number | undefined {
+    const raw = this.optional(name);
+    if (raw === undefined) return undefined;
+    const { min = 0, max = Number.MAX_SAFE_INTEGER } = bounds;
+    const value = Number(raw);
+    if (/^\d+$/.test(raw) && value >= min && value <= max) return value;
+    this.problem(name, `must be a whole number from ${min} to ${max}`);
+    return undefined;
+  }
+
+  positiveNumber(name: string): number | undefined {
+    const raw = this.optional(name);
+    if (raw === undefined) return undefined;
+    const value = Number(raw);
+    if (Number.isFinite(value) && value > 0) return value;
+    this.problem(name, 'must be a number above 0');
+    return undefined;
+  }
+
+  flag(name: string, fallback: boolean): boolean {
+    const raw = this.optional(name)?.toLowerCase();
+    if (raw === undefined) return fallback;
+    if (raw === 'true' || raw === 'false') return raw === 'true';
+    this.problem(name, 'must be true or false');
+    return fallback;
+  }
+
+  oneOf<T extends string>(name: string, allowed: readonly T[], fallback: T): T {
+    const raw = this.optional(name);
+    if (raw === undefined) return fallback;
+    const found = allowed.find((candidate) => candidate === raw);
+    if (found === undefined) this.problem(name, `must be one of ${allowed.join(', ')}`);
+    return found ?? fallback;
+  }
+
+  list(name: string, fallback: readonly string[]): string[] {
+    const raw = this.optional(name);
+    if (raw === undefined) return [...fallback];
+    return raw
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '');
+  }
+
+  /** A secret given directly or, by its `_FILE` twin, as a file whose content is read once. */
+  secret(name: string): string | undefined {
+    const direct = this.optional(name);
+    const file = this.optional(`${name}_FILE`);
+    if (direct !== undefined && file !== undefined) {
+      this.problem(name, `and ${name}_FILE are both set: keep one`);
+    }
+    return direct ?? (file === undefined ? undefined : this.fileContent(`${name}_FILE`, file));
+  }
+
+  /** The content of a file that a setting names, white space trimmed. */
+  fileContent(name: string, path: string): string | undefined {
+    try {
+      const content = readFileSync(path, 'utf8').trim();
+      if (content !== '') return content;
+      this.problem(name, 'names a file that is empty');
+    } catch (error) {
+      this.problem(name, `names a file that cannot be read (${errorCode(error)})`);
+    }
+    return undefined;
+  }
+
+  problem(name: string, what: string): void {
+    this.problems.push(`${name} ${what}`);
+  }
+}
+
+function errorCode(error: unknown): string {
+  const known = typeof error === 'object' && error !== null && 'code' in error;
+  return known ? String(error.code) : 'unknown error';
+}

@@ -1,0 +1,33 @@
+import { type Environment, EnvironmentReader } from './environment-reader.js';
+import { readHttpSettings } from './http-settings.js';
+
+function read(environment: Environment) {
+  const env = new EnvironmentReader(environment);
+  return { settings: readHttpSettings(env), problems: env.problems };
+}
+
+describe('readHttpSettings', () => {
+  it('listens on loopback, port 3000, without a token unless told otherwise', () => {
+    expect(read({})).toEqual({ settings: { host: '127.0.0.1', port: 3000 }, problems: [] });
+  });
+
+  it.each(['127.0.0.1', '::1', 'localhost'])('asks for no token on %s', (host) => {
+    expect(read({ BRIDGE_HTTP_HOST: host }).problems).toEqual([]);
+  });
+
+  it.each(['0.0.0.0', '::', 'bridge.plant.example'])('requires a token on %s', (host) => {
+    expect(read({ BRIDGE_HTTP_HOST: host, BRIDGE_API_TOKEN: ' ' }).problems).toEqual([
+      'BRIDGE_API_TOKEN is required when BRIDGE_HTTP_HOST is not loopback',
+    ]);
+    const { settings, problems } = read({ BRIDGE_HTTP_HOST: host, BRIDGE_API_TOKEN: 'secret' });
+    expect(settings).toEqual({ host, port: 3000, apiToken: 'secret' });
+    expect(problems).toEqual([]);
+  });
+
+  it('takes port 0 for any free port and refuses what is no port', () => {
+    expect(read({ BRIDGE_HTTP_PORT: '0' }).settings.port).toBe(0);
+    expect(read({ BRIDGE_HTTP_PORT: '65536' }).problems).toEqual([
+      'BRIDGE_HTTP_PORT must be a whole number from 0 to 65535',
+    ]);
+  });
+});

@@ -1,0 +1,23 @@
+import { type EnvironmentReader } from './environment-reader.js';
+
+export interface HttpSettings {
+  host: string;
+  port: number;
+  /** Required as Bearer on `/api` and `/metrics` when set. */
+  apiToken?: string;
+}
+
+const LOOPBACK_HOSTS = new Set(['127.0.0.1', '::1', 'localhost']);
+
+export function readHttpSettings(env: EnvironmentReader): HttpSettings {
+  const host = env.text('BRIDGE_HTTP_HOST', '127.0.0.1');
+  const apiToken = env.secret('BRIDGE_API_TOKEN');
+  if (!LOOPBACK_HOSTS.has(host) && apiToken === undefined) {
+    env.problem('BRIDGE_API_TOKEN', 'is required when BRIDGE_HTTP_HOST is not loopback');
+  }
+  return {
+    host,
+    port: env.integer('BRIDGE_HTTP_PORT', { default: 3000, max: 65_535 }),
+    ...(apiToken !== undefined && { apiToken }),
+  };
+}

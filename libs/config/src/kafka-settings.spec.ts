@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Environment, EnvironmentReader } from './environment-reader.js';
+import { readKafkaSettings } from './kafka-settings.js';
+
+function read(environment: Environment) {
+  const env = new EnvironmentReader({ KAFKA_BROKERS: 'kafka:9092', ...environment });
+  return { settings: readKafkaSettings(env), problems: env.problems };
+}
+
+describe('readKafkaSettings', () => {
+  it('has a default for everything but the brokers', () => {
+    expect(read({})).toEqual({
+      settings: {
+        brokers: ['kafka:9092'],
+        clientId: 'machine-bridge',
+        groupId: 'machine-bridge',
+        topicPrefix: '',
+        createTopics: true,
+        topicPartitions: 6,
+      },
+      problems: [],
+    });
+  });
+
+  it('takes what is given', () => {
+    const { settings, problems } = read({
+      KAFKA_BROKERS: 'a:9092, b:9093',
+      KAFKA_CLIENT_ID: 'bridge-1',
+      KAFKA_GROUP_ID: 'plant-1',
+      KAFKA_TOPIC_PREFIX: 'plant-1.',
+      KAFKA_CREATE_TOPICS: 'false',
+      KAFKA_TOPIC_PARTITIONS: '12',
+    });
+    expect(settings).toEqual({
+      brokers: ['a:9092', 'b:9093'],
+      clientId: 'bridge-1',
+      groupId: 'plant-1',
+      topicPrefix: 'plant-1.',
+      createTopics: false,
+      topicPartitions: 12,
+    });
+    expect(problems).toEqual([]);
+  });
+
+  it.each([
+    ['KAFKA_BROKERS', '', 'is required'],
+    ['KAFKA_BROKERS', ',', 'is required'],
+    ['KAFKA_BROKERS', 'a:9092,b', 'must be host:port'],
+    ['KAFKA_BROKERS', 'a:', 'must be host:port'],
+    ['KAFKA_TOPIC_PREFIX', 'plant 1/', 'may hold letters, digits'],
+    ['KAFKA_TOPIC_PREFIX', 'x'.repeat(151), 'may hold letters, digits'],
+    ['KAFKA_CREATE_TOPICS', '1', 'must be true or false'],
+    ['KAFKA_TOPIC_PARTITIONS', '0', 'must be a whole number from 1 to 1000'],
+    ['KAFKA_SSL', 'on', 'must be true or false'],
+  ])('refuses %s=%s: %s', (name, value, why) => {
+    const { problems } = read({ [name]: value });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(`${name} ${why}`);
+  });
+
+  describe('TLS', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'kafka-settings-'));
+    const ca = join(folder, 'ca.pem');
+    writeFileSync(ca, 'a certificate\n');
+
+    afterAll(() => {
+      rmSync(folder, { recursive: true });
+    });
+
+    it("trusts the system's authorities unless it is given others", () => {
+      expect(read({ KAFKA_SSL: 'true' }).settings.tls).toEqual({});
+      const given = { KAFKA_SSL_CA_FILE: ca, KAFKA_SSL_CERT_FILE: ca, KAFKA_SSL_KEY_FILE: ca };
+      const content = 'a certificate';
+      const { settings, problems } = read({ KAFKA_SSL: 'true', ...given });
+      expect(settings.tls).toEqual({ ca: content, cert: content, key: content });
+      expect(problems).toEqual([]);
+    });
+
+    it('does not let a certificate go unused', () => {
+      expect(read({ KAFKA_SSL_CA_FILE: ca }).problems).toEqual([
+        'KAFKA_SSL must be true when KAFKA_SSL_…_FILE settings are given',
+      ]);
+    });
+
+    it('names the file that cannot be read', () => {
+      const missing = join(folder, 'missing.pem');
+      expect(read({ KAFKA_SSL: 'true', KAFKA_SSL_KEY_FILE: missing }).problems).toEqual([
+        'KAFKA_SSL_KEY_FILE names a file that cannot be read (ENOENT)',
+      ]);
+    });
+  });
+
+  describe('SASL', () => {
+    const credentials = { KAFKA_SASL_USERNAME: 'bridge', KAFKA_SASL_PASSWORD: 'hunter2' };
+
+    it.each(['plain', 'scram-sha-256', 'scram-sha-512'])('logs in by %s', (mechanism) => {
+      const { settings, problems } = read({ KAFKA_SASL_MECHANISM: mechanism, ...credentials });
+      expect(settings.sasl).toEqual({ mechanism, username: 'bridge', password: 'hunter2' });
+      expect(problems).toEqual([]);
+    });
+
+    it('refuses other mechanisms', () => {
+      const { problems } = read({ KAFKA_SASL_MECHANISM: 'oauthbearer', ...credentials });
+      expect(problems).toEqual([
+        'KAFKA_SASL_MECHANISM must be one of plain, scram-sha-256, scram-sha-512',
+      ]);
+    });
+
+    it('asks for user name and password', () => {
+      expect(read({ KAFKA_SASL_MECHANISM: 'plain' }).problems).toEqual([
+        'KAFKA_SASL_USERNAME is required: KAFKA_SASL_MECHANISM is set',
+        'KAFKA_SASL_PASSWORD is required: KAFKA_SASL_MECHANISM is set',
+      ]);
+    });
+  });
+});

@@ -1,0 +1,122 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Environment, EnvironmentReader } from './environment-reader.js';
+import { readMachineCloudSettings } from './machine-cloud-settings.js';
+
+const BASE_URL = 'MACHINE_CLOUD_BASE_URL';
+const NEEDED = { [BASE_URL]: 'https://cloud.example.com', MACHINE_CLOUD_TOKEN: 'a-token' };
+
+function read(environment: Environment) {
+  const env = new EnvironmentReader({ ...NEEDED, ...environment });
+  return { settings: readMachineCloudSettings(env), problems: env.problems };
+}
+
+describe('readMachineCloudSettings', () => {
+  it('has a default for everything but the address and the token', () => {
+    expect(read({})).toEqual({
+      settings: {
+        baseUrl: 'https://cloud.example.com',
+        token: { kind: 'fixed', token: 'a-token' },
+        reasonField: 'reasonId',
+        machineInfoPath: 'mahcineInfo',
+        timeoutMs: 10_000,
+        maxConcurrency: 64,
+      },
+      problems: [],
+    });
+  });
+
+  it('takes what is given', () => {
+    const { settings, problems } = read({
+      MACHINE_CLOUD_REASON_FIELD: 'reason',
+      MACHINE_CLOUD_MACHINE_INFO_PATH: 'machineInfo',
+      MACHINE_CLOUD_TIMEOUT_MS: '2500',
+      MACHINE_CLOUD_MAX_CONCURRENCY: '8',
+    });
+    expect(settings).toMatchObject({
+      reasonField: 'reason',
+      machineInfoPath: 'machineInfo',
+      timeoutMs: 2500,
+      maxConcurrency: 8,
+    });
+    expect(problems).toEqual([]);
+  });
+
+  it.each([
+    ['MACHINE_CLOUD_REASON_FIELD', 'code', 'must be one of reasonId, reason'],
+    ['MACHINE_CLOUD_TIMEOUT_MS', '0', 'must be a whole number from 1 to 600000'],
+    ['MACHINE_CLOUD_MAX_CONCURRENCY', '0', 'must be a whole number from 1 to 4096'],
+  ])('refuses %s=%s', (name, value, why) => {
+    expect(read({ [name]: value }).problems).toEqual([`${name} ${why}`]);
+  });
+
+  describe('the address', () => {
+    it.each([
+      'https://cloud.example.com',
+      'https://cloud.example.com:8443/tenant',
+      'http://localhost:3100',
+      'http://127.0.0.1:3100',
+      'http://[::1]:3100',
+    ])('may be %s', (url) => {
+      expect(read({ [BASE_URL]: url })).toMatchObject({ settings: { baseUrl: url }, problems: [] });
+    });
+
+    it('loses the slashes at its end', () => {
+      expect(read({ [BASE_URL]: 'https://cloud.example.com//' }).settings.baseUrl).toBe(
+        'https://cloud.example.com',
+      );
+    });
+
+    it.each([
+      ['', 'is required'],
+      ['cloud.example.com', 'must be a URL'],
+      ['http://cloud.example.com', 'must be https'],
+      ['http://localhost.example.com', 'must be https'],
+      ['http://127.0.0.1.example.com', 'must be https'],
+      ['http://0.0.0.0:3100', 'must be https'],
+      ['ftp://localhost', 'must be https'],
+      ['https://user:hunter2@cloud.example.com', 'must not carry a user name or password'],
+      ['http://localhost@cloud.example.com', 'must not carry a user name or password'],
+    ])('may not be %j: it %s', (url, why) => {
+      const { problems } = read({ [BASE_URL]: url });
+      expect(problems).toHaveLength(1);
+      expect(problems[0]).toContain(`${BASE_URL} ${why}`);
+      expect(problems[0]).not.toContain('hunter2');
+    });
+  });
+
+  describe('the token', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'machine-cloud-settings-'));
+    const path = join(folder, 'token');
+    writeFileSync(path, 'a-token\n');
+    const fromFile = (file: string) =>
+      read({ MACHINE_CLOUD_TOKEN: '', MACHINE_CLOUD_TOKEN_FILE: file });
+
+    afterAll(() => {
+      rmSync(folder, { recursive: true });
+    });
+
+    it('may lie in a file, which is read again whenever it changes', () => {
+      expect(fromFile(path)).toMatchObject({
+        settings: { token: { kind: 'file', path } },
+        problems: [],
+      });
+    });
+
+    it('must be readable at the start', () => {
+      expect(fromFile(join(folder, 'missing')).problems).toEqual([
+        'MACHINE_CLOUD_TOKEN_FILE names a file that cannot be read (ENOENT)',
+      ]);
+    });
+
+    it('must come in exactly one way', () => {
+      expect(read({ MACHINE_CLOUD_TOKEN_FILE: path }).problems).toEqual([
+        'MACHINE_CLOUD_TOKEN and MACHINE_CLOUD_TOKEN_FILE are both set: keep one',
+      ]);
+      expect(read({ MACHINE_CLOUD_TOKEN: ' ' }).problems).toEqual([
+        'MACHINE_CLOUD_TOKEN or MACHINE_CLOUD_TOKEN_FILE is required',
+      ]);
+    });
+  });
+});

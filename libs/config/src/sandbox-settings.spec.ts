@@ -1,0 +1,79 @@
+import { type Environment } from './environment-reader.js';
+import { loadSandboxSettings } from './sandbox-settings.js';
+import { SettingsError } from './settings-error.js';
+
+function problemsOf(environment: Environment): readonly string[] {
+  try {
+    loadSandboxSettings(environment);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('loadSandboxSettings', () => {
+  it('needs no setting at all', () => {
+    expect(loadSandboxSettings({ CLOCK_ORIGIN: '1763680000' })).toEqual({
+      http: { host: '127.0.0.1', port: 3100 },
+      machines: 12,
+      seed: 'machine-bridge',
+      token: 'sandbox-token',
+      login: { email: 'operator@example.com', password: 'sandbox-password' },
+      shifts: { timeZone: 'UTC', startTimes: ['06:00', '14:00', '22:00'] },
+      clock: { speed: 1, originSeconds: 1_763_680_000 },
+      logLevel: 'info',
+    });
+  });
+
+  it('takes what is given, shifts in the order of the day', () => {
+    const settings = loadSandboxSettings({
+      SANDBOX_HTTP_HOST: '0.0.0.0',
+      SANDBOX_HTTP_PORT: '0',
+      SANDBOX_MACHINES: '2000',
+      SANDBOX_SEED: 'tuesday',
+      SANDBOX_TOKEN: 'another-token',
+      SANDBOX_TOKENS_FILE: 'tokens.json',
+      SANDBOX_TIMELINE_FILE: 'timeline.json',
+      SANDBOX_LOGIN_EMAIL: 'me@example.com',
+      SANDBOX_LOGIN_PASSWORD: 'hunter2',
+      SANDBOX_SHIFT_STARTS: '22:30, 06:30',
+      SANDBOX_TIME_ZONE: 'Asia/Tokyo',
+      CLOCK_SPEED: '60',
+      CLOCK_ORIGIN: '1763680000',
+      LOG_LEVEL: 'silent',
+    });
+    expect(settings).toEqual({
+      http: { host: '0.0.0.0', port: 0 },
+      machines: 2000,
+      seed: 'tuesday',
+      token: 'another-token',
+      tokensFile: 'tokens.json',
+      timelineFile: 'timeline.json',
+      login: { email: 'me@example.com', password: 'hunter2' },
+      shifts: { timeZone: 'Asia/Tokyo', startTimes: ['06:30', '22:30'] },
+      clock: { speed: 60, originSeconds: 1_763_680_000 },
+      logLevel: 'silent',
+    });
+  });
+
+  it.each([
+    ['SANDBOX_HTTP_PORT', '70000'],
+    ['SANDBOX_MACHINES', '0'],
+    ['SANDBOX_SHIFT_STARTS', '6:00'],
+    ['SANDBOX_SHIFT_STARTS', '06:00,24:00'],
+    ['SANDBOX_SHIFT_STARTS', ','],
+    ['SANDBOX_TIME_ZONE', 'Mars/Olympus'],
+    ['CLOCK_SPEED', '-1'],
+    ['LOG_LEVEL', 'loud'],
+  ])('refuses %s=%s and names nothing else', (name, value) => {
+    const problems = problemsOf({ [name]: value });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]?.startsWith(`${name} `)).toBe(true);
+  });
+
+  it('reports all that is wrong at once', () => {
+    const wrong = { SANDBOX_HTTP_PORT: 'x', SANDBOX_MACHINES: 'x', CLOCK_SPEED: 'x' };
+    expect(problemsOf(wrong).map((problem) => problem.split(' ')[0])).toEqual(Object.keys(wrong));
+  });
+});
