@@ -1,0 +1,94 @@
+import {
+  identifier,
+  isBlank,
+  optionalIdentifier,
+  optionalTime,
+  present,
+  secondsOf,
+} from './field-rules.js';
+import { isIdentifier } from './identifier.js';
+import { describeJson, field, isJsonObject } from './json-object.js';
+import { Field, readFields } from './message-fields.js';
+import { readJson } from './read-json.js';
+import { naming, parsed, rejected, type Parsed } from './rejection.js';
+
+/** A reason for a period of one machine (interface, setMachineClassification); times in epoch seconds. */
+export interface DowntimeReason {
+  machineId: string;
+  reasonId: string;
+  startTime: number;
+  /** Absent: open-ended, to the end of the shift at most. */
+  endTime?: number;
+}
+
+class DowntimeReasonDto {
+  @Field(identifier)
+  machineId!: string;
+
+  @Field(optionalIdentifier)
+  reasonId: unknown;
+
+  @Field(optionalIdentifier)
+  reason: unknown;
+
+  @Field(optionalTime)
+  @Field(present, 'missing-times')
+  startTime: unknown;
+
+  @Field(optionalTime)
+  endTime: unknown;
+}
+
+/**
+ * Reads `mes.downtime-reasons.v1`: `{machineId, reasonId | reason, startTime, endTime?}`. Whether the start
+ * lies in the future is for {@link startInFuture} to say. Refusals: `invalid-json`, `invalid-message`,
+ * `missing-times` (no start), `start-after-end`, `too-large`.
+ */
+export function parseDowntimeReason(body: Buffer): Parsed<DowntimeReason> {
+  const json = readJson(body);
+  if (!json.ok) return json;
+  if (!isJsonObject(json.value)) {
+    return rejected(
+      'invalid-message',
+      `the message must be an object, not ${describeJson(json.value)}`,
+    );
+  }
+  const fields = readFields(DowntimeReasonDto, json.value);
+  const reason = fields.ok ? toReason(fields.value) : fields;
+  const machineId = field(json.value, 'machineId');
+  return reason.ok ? reason : naming(reason, isIdentifier(machineId) ? machineId : undefined);
+}
+
+/** What the clock says of a start: send it, hold it until it has passed, or refuse it (`start-in-future`). */
+export function startInFuture(
+  reason: Pick<DowntimeReason, 'startTime'>,
+  nowSeconds: number,
+  maxSkewSeconds: number,
+): 'now' | 'hold' | 'reject' {
+  if (reason.startTime <= nowSeconds) return 'now';
+  return reason.startTime <= nowSeconds + maxSkewSeconds ? 'hold' : 'reject';
+}
+
+function toReason(fields: DowntimeReasonDto): Parsed<DowntimeReason> {
+  const reasonId = oneReason(fields);
+  if (!reasonId.ok) return reasonId;
+  const startTime = secondsOf(fields.startTime);
+  const endTime = secondsOf(fields.endTime);
+  if (startTime === undefined) return rejected('missing-times', 'startTime is missing');
+  const reason = { machineId: fields.machineId, reasonId: reasonId.value, startTime };
+  if (endTime === undefined) return parsed(reason);
+  if (startTime > endTime) {
+    return rejected('start-after-end', `startTime ${startTime} lies after endTime ${endTime}`);
+  }
+  return parsed({ ...reason, endTime });
+}
+
+/** Both spellings are in use for the one field; together they must agree. */
+function oneReason(fields: DowntimeReasonDto): Parsed<string> {
+  const [first, second] = [fields.reasonId, fields.reason].filter((value) => !isBlank(value));
+  if (typeof first !== 'string') return rejected('invalid-message', 'reasonId is missing');
+  if (second !== undefined && second !== first) {
+    return rejected('invalid-message', 'reasonId and reason name different reasons');
+  }
+  return parsed(first);
+}

@@ -1,0 +1,69 @@
+/** The outcome of reading a time field: epoch seconds, or what is wrong, to follow the field's name. */
+export type TimeReading = { ok: true; seconds: number } | { ok: false; problem: string };
+
+// 1e11 s is the year 5138, 1e11 ms is March 1973: no plant time in seconds lies above, none in milliseconds below.
+const FIRST_IMPLAUSIBLE_SECOND = 100_000_000_000;
+
+const RFC_3339 =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d{1,9})?(?:([Zz])|([+-])(\d{2}):(\d{2}))$/;
+
+/**
+ * Reads epoch seconds given as a whole number or digits, or an RFC 3339 date-time with offset (a fraction
+ * of a second is dropped). Milliseconds, fractional numbers and local times are refused, never guessed.
+ */
+export function readEpochSeconds(value: unknown): TimeReading {
+  if (typeof value === 'number') return fromNumber(value);
+  if (typeof value !== 'string') {
+    return problem('must be epoch seconds or an RFC 3339 date-time with offset');
+  }
+  // more than 20 digits say nothing more, and a megabyte of them must not become a number
+  if (/^\d{1,20}$/.test(value)) return fromNumber(Number(value));
+  return fromDateTime(value);
+}
+
+/** RFC 3339 in UTC, to the second. */
+export function rfc3339(epochSeconds: number): string {
+  return new Date(epochSeconds * 1000).toISOString().replace('.000Z', 'Z');
+}
+
+function fromNumber(value: number): TimeReading {
+  if (value >= FIRST_IMPLAUSIBLE_SECOND) {
+    return problem('must be epoch seconds; milliseconds are refused, not guessed');
+  }
+  if (!Number.isInteger(value)) return problem('must be whole epoch seconds');
+  if (value < 0) return problem('must not lie before 1970');
+  return { ok: true, seconds: value };
+}
+
+function fromDateTime(text: string): TimeReading {
+  const match = RFC_3339.exec(text);
+  if (match === null) {
+    return problem('must be epoch seconds or an RFC 3339 date-time with offset (Z or +hh:mm)');
+  }
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match
+    .slice(1, 7)
+    .map(Number);
+  const offset = offsetSeconds(match);
+  const midnight = Date.UTC(year, month - 1, day) / 1000;
+  const seconds = midnight + hour * 3600 + minute * 60 + second - offset;
+  const possible =
+    new Date(midnight * 1000).getUTCDate() === day &&
+    new Date(midnight * 1000).getUTCMonth() === month - 1 &&
+    hour < 24 &&
+    minute < 60 &&
+    // a leap second is announced for the last minute of a UTC day only
+    (second < 60 || (second === 60 && seconds % 86_400 === 0));
+  return possible && !Number.isNaN(offset) ? fromNumber(seconds) : problem('is no existing time');
+}
+
+function offsetSeconds(match: RegExpExecArray): number {
+  if (match[7] !== undefined) return 0;
+  const hours = Number(match[9]);
+  const minutes = Number(match[10]);
+  if (hours > 23 || minutes > 59) return Number.NaN;
+  return (match[8] === '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
+}
+
+function problem(text: string): TimeReading {
+  return { ok: false, problem: text };
+}

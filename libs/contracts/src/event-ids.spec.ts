@@ -1,0 +1,33 @@
+import { OUTCOME_TYPES } from './command-outcomes.js';
+import { outcomeId, stateChangeId } from './event-ids.js';
+
+describe('event ids', () => {
+  it('give the same state change the same id, and every other one another', () => {
+    const id = stateChangeId('M-1', 1763680000, 'IDLE', 0);
+
+    expect(stateChangeId('M-1', 1763680000, 'IDLE', 0)).toBe(id);
+    expect(id).toMatch(/^[0-9a-f]{64}$/);
+    const others = [
+      stateChangeId('M-2', 1763680000, 'IDLE', 0),
+      stateChangeId('M-1', 1763680001, 'IDLE', 0),
+      stateChangeId('M-1', 1763680000, 'OFF', 0),
+      stateChangeId('M-1', 1763680000, 'IDLE', 1),
+    ];
+    expect(new Set([id, ...others]).size).toBe(5);
+  });
+
+  it('give the same outcome the same id, per machine and per kind', () => {
+    const source = { topic: 'erp.work-order-lists.v1', partition: 0, offset: 7 };
+    const { workOrderListApplied, workOrderListRejected } = OUTCOME_TYPES;
+    const id = outcomeId(source, 'M-1', workOrderListApplied);
+
+    expect(outcomeId({ ...source }, 'M-1', workOrderListApplied)).toBe(id);
+    const others = [
+      outcomeId({ ...source, offset: 8 }, 'M-1', workOrderListApplied),
+      outcomeId(source, 'M-2', workOrderListApplied),
+      outcomeId(source, null, workOrderListApplied),
+      outcomeId(source, 'M-1', workOrderListRejected),
+    ];
+    expect(new Set([id, ...others]).size).toBe(5);
+  });
+});

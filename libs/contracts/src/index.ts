@@ -1,0 +1,34 @@
+export * from './cloud-event-headers.js';
+export * from './command-outcomes.js';
+export * from './dead-letter-headers.js';
+export { parseDowntimeReason, startInFuture, type DowntimeReason } from './downtime-reason.js';
+export type { Envelope } from './envelope.js';
+export { readEpochSeconds, rfc3339, type TimeReading } from './epoch-seconds.js';
+export * from './event-ids.js';
+export { MAX_LIST_LENGTH } from './field-rules.js';
+export { isIdentifier } from './identifier.js';
+export * from './machine-directory-records.js';
+export * from './machine-state-events.js';
+export { isJsonType, mediaType } from './media-type.js';
+export * from './message-headers.js';
+export { openEnvelope } from './open-envelope.js';
+export type { OrderOperation } from './order-operation.js';
+export { parseOrderMessage, type OrderSnapshot } from './order-snapshot.js';
+export { ORDER_STATUSES, type OrderStatus } from './order-status.js';
+export { MAX_BODY_BYTES, readJson } from './read-json.js';
+export {
+  parsed,
+  printable,
+  rejected,
+  type Parsed,
+  type Refused,
+  type Rejection,
+  type RejectionCode,
+} from './rejection.js';
+export * from './topics.js';
+export type { WorkOrderAssignment } from './work-order-assignment.js';
+export {
+  parseWorkOrderLists,
+  type WorkOrderListFault,
+  type WorkOrderListMessage,
+} from './work-order-lists.js';

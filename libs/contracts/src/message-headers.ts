@@ -1,0 +1,18 @@
+/** Record headers as Kafka clients give them; names are compared without regard to case. */
+export type MessageHeaders = Readonly<
+  Record<string, Buffer | string | (Buffer | string)[] | undefined>
+>;
+
+/** The first value of a header as UTF-8 text, or null when it is not there. */
+export function headerText(headers: MessageHeaders, name: string): string | null {
+  const direct = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  const value = direct ?? valueIgnoringCase(headers, name);
+  const first = Array.isArray(value) ? value[0] : value;
+  if (first === undefined) return null;
+  return typeof first === 'string' ? first : first.toString('utf8');
+}
+
+function valueIgnoringCase(headers: MessageHeaders, name: string): MessageHeaders[string] {
+  const key = Object.keys(headers).find((candidate) => candidate.toLowerCase() === name);
+  return key === undefined ? undefined : headers[key];
+}

@@ -1,0 +1,48 @@
+import { identifier, list, listLength, secondsOf, time } from './field-rules.js';
+import { describeJson, isJsonObject } from './json-object.js';
+import { Field, readFields } from './message-fields.js';
+import { readOperations, type OrderOperation } from './order-operation.js';
+import { orderStatus, type OrderStatus } from './order-status.js';
+import { parsed, rejected, type Parsed } from './rejection.js';
+
+/** The whole order as it now is. */
+export interface OrderSnapshot {
+  orderId: string;
+  /** Epoch seconds; an older snapshot than the one known is superseded. */
+  changedAt: number;
+  status: OrderStatus;
+  operations: OrderOperation[];
+}
+
+class OrderDto {
+  @Field(identifier)
+  orderId!: string;
+
+  @Field(time)
+  changedAt: unknown;
+
+  @Field(orderStatus)
+  status!: OrderStatus;
+
+  @Field(list)
+  @Field(listLength, 'too-large')
+  operations!: unknown[];
+}
+
+/**
+ * Reads `erp.work-orders.v1` in its canonical form from a JSON value. An operation without a status has
+ * the order's. Refusals: `invalid-message`, `too-large` (more than 10,000 operations); one bad operation
+ * refuses the order, because a snapshot with a hole would take work off a machine.
+ */
+export function parseOrderMessage(json: unknown): Parsed<OrderSnapshot> {
+  if (!isJsonObject(json)) {
+    return rejected('invalid-message', `the message must be an object, not ${describeJson(json)}`);
+  }
+  const fields = readFields(OrderDto, json);
+  if (!fields.ok) return fields;
+  const { orderId, status } = fields.value;
+  const operations = readOperations(fields.value.operations, status);
+  if (!operations.ok) return operations;
+  const changedAt = secondsOf(fields.value.changedAt) ?? 0;
+  return parsed({ orderId, changedAt, status, operations: operations.value });
+}

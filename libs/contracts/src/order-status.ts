@@ -1,0 +1,17 @@
+import type { ProblemOf } from './message-fields.js';
+
+export const ORDER_STATUSES = [
+  'planned',
+  'released',
+  'started',
+  'held',
+  'completed',
+  'cancelled',
+] as const;
+
+export type OrderStatus = (typeof ORDER_STATUSES)[number];
+
+export const orderStatus: ProblemOf = (value) =>
+  ORDER_STATUSES.some((status) => status === value)
+    ? undefined
+    : `must be one of ${ORDER_STATUSES.join(', ')}`;

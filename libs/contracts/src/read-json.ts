@@ -1,0 +1,78 @@
+import { parsed, rejected, type Parsed, type Refused } from './rejection.js';
+
+/** Largest message body the bridge reads, in bytes. */
+export const MAX_BODY_BYTES = 1_048_576;
+
+const MAX_DEPTH = 64;
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const [OPEN_BRACKET, CLOSE_BRACKET] = [0x5b, 0x5d];
+const [OPEN_BRACE, CLOSE_BRACE] = [0x7b, 0x7d];
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * Bytes to a JSON value. Refusals: `too-large` above {@link MAX_BODY_BYTES}, `invalid-json` for what is no
+ * UTF-8 or no JSON, `invalid-message` for arrays and objects nested deeper than 64 levels. A byte order
+ * mark is tolerated.
+ */
+export function readJson(body: Buffer): Parsed<unknown> {
+  if (body.length > MAX_BODY_BYTES) return tooLarge(body.length);
+  const text = decode(body);
+  if (text === undefined) return rejected('invalid-json', 'the body is not valid UTF-8');
+  if (text.trim() === '') return rejected('invalid-json', 'the body is empty');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return rejected('invalid-json', `the body is not valid JSON${position(error)}`);
+  }
+  if (isDeeperThan(MAX_DEPTH, text)) {
+    return rejected('invalid-message', `the body is nested deeper than ${MAX_DEPTH} levels`);
+  }
+  return parsed(value);
+}
+
+export function tooLarge(bytes: number): Refused {
+  return rejected('too-large', `the body has ${bytes} bytes, more than ${MAX_BODY_BYTES}`);
+}
+
+function decode(body: Buffer): string | undefined {
+  try {
+    return utf8.decode(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Only the place of the fault: the engine's own message quotes the payload. */
+function position(error: unknown): string {
+  const message = error instanceof Error ? error.message : '';
+  if (message.startsWith('Unexpected end')) return ': it ends too early';
+  const match = /at position (\d+)/.exec(message);
+  return match === null ? '' : ` at character ${match[1] ?? ''}`;
+}
+
+/**
+ * Counts brackets outside strings in valid JSON text. A walk over the value would need a stack as deep
+ * as the sender likes.
+ */
+function isDeeperThan(limit: number, text: string): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === BACKSLASH) i += 1;
+      else inString = code !== QUOTE;
+    } else if (code === QUOTE) {
+      inString = true;
+    } else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
+      depth += 1;
+      if (depth > limit) return true;
+    } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) {
+      depth -= 1;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,59 @@
+/** Why an input message was refused: the closed list of contract codes (`dlq-code`, outcome `code`). */
+export type RejectionCode =
+  | 'invalid-json'
+  | 'invalid-message'
+  | 'unknown-machine'
+  | 'unknown-reason'
+  | 'missing-times'
+  | 'start-after-end'
+  | 'start-in-future'
+  | 'too-large'
+  | 'unmapped-work-centre'
+  | 'rejected-by-service';
+
+/**
+ * A refusal as a value. `detail` is one short sentence for the person on call: at most 300 characters,
+ * no control characters. `machineId` is there when the message at fault names exactly one readable machine.
+ */
+export interface Rejection {
+  code: RejectionCode;
+  detail: string;
+  machineId?: string;
+}
+
+export interface Refused {
+  ok: false;
+  rejection: Rejection;
+}
+
+/** What the edge makes of bytes: a typed value that nobody checks again, or the reason why not. */
+export type Parsed<T> = { ok: true; value: T } | Refused;
+
+const MAX_DETAIL_LENGTH = 300;
+
+export function parsed<T>(value: T): Parsed<T> {
+  return { ok: true, value };
+}
+
+export function rejected(code: RejectionCode, detail: string, machineId?: string): Refused {
+  const rejection: Rejection = { code, detail: printable(detail) };
+  if (machineId !== undefined) rejection.machineId = machineId;
+  return { ok: false, rejection };
+}
+
+/** The same refusal, said to be at the fault of this machine, where one could be read. */
+export function naming(refused: Refused, machineId: string | undefined): Refused {
+  if (machineId === undefined) return refused;
+  return { ok: false, rejection: { ...refused.rejection, machineId } };
+}
+
+/** Details end up in Kafka headers, logs and terminals: nothing in them may steer a terminal or fail to encode. */
+export function printable(text: string): string {
+  const clean = text.replace(/[\p{Cc}\p{Cs}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
+  return clean.length <= MAX_DETAIL_LENGTH ? clean : `${cut(clean)}…`;
+}
+
+function cut(text: string): string {
+  // a cut through a surrogate pair would leave half a character behind
+  return text.slice(0, MAX_DETAIL_LENGTH - 1).replace(/\p{Cs}$/u, '');
+}

@@ -1,0 +1,59 @@
+/** Topic names without the configured prefix. */
+export const TOPICS = {
+  workOrderLists: 'erp.work-order-lists.v1',
+  workOrders: 'erp.work-orders.v1',
+  downtimeReasons: 'mes.downtime-reasons.v1',
+  stateChanges: 'machine.state-changes.v1',
+  states: 'machine.states.v1',
+  registry: 'machine.registry.v1',
+  classificationReasons: 'machine.classification-reasons.v1',
+  commandOutcomes: 'machine.command-outcomes.v1',
+} as const;
+
+export type TopicName = (typeof TOPICS)[keyof typeof TOPICS];
+
+export const INPUT_TOPICS = [
+  TOPICS.workOrderLists,
+  TOPICS.workOrders,
+  TOPICS.downtimeReasons,
+] as const;
+
+export type InputTopic = (typeof INPUT_TOPICS)[number];
+
+export interface TopicDefinition {
+  /** Without the configured prefix. */
+  name: string;
+  direction: 'in' | 'out';
+  cleanupPolicy: 'delete' | 'compact';
+  /** What the record key holds. */
+  key: 'machineId' | 'orderId' | 'machineId-or-input-key' | 'input-key';
+}
+
+const DEAD_LETTER_SUFFIX = '.dlq';
+
+/** Works with and without the configured prefix: the suffix is all it adds. */
+export function deadLetterTopic(topic: string): string {
+  return `${topic}${DEAD_LETTER_SUFFIX}`;
+}
+
+function topic(
+  name: string,
+  direction: TopicDefinition['direction'],
+  cleanupPolicy: TopicDefinition['cleanupPolicy'],
+  key: TopicDefinition['key'],
+): TopicDefinition {
+  return { name, direction, cleanupPolicy, key };
+}
+
+/** Every public topic, dead letters included; the bridge's internal ones belong to their flows. */
+export const TOPIC_DEFINITIONS: readonly TopicDefinition[] = [
+  topic(TOPICS.workOrderLists, 'in', 'delete', 'machineId'),
+  topic(TOPICS.workOrders, 'in', 'delete', 'orderId'),
+  topic(TOPICS.downtimeReasons, 'in', 'delete', 'machineId'),
+  topic(TOPICS.stateChanges, 'out', 'delete', 'machineId'),
+  topic(TOPICS.states, 'out', 'compact', 'machineId'),
+  topic(TOPICS.registry, 'out', 'compact', 'machineId'),
+  topic(TOPICS.classificationReasons, 'out', 'compact', 'machineId'),
+  topic(TOPICS.commandOutcomes, 'out', 'delete', 'machineId-or-input-key'),
+  ...INPUT_TOPICS.map((name) => topic(deadLetterTopic(name), 'out', 'delete', 'input-key')),
+];

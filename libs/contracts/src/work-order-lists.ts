@@ -1,0 +1,96 @@
+import { MAX_LIST_LENGTH, isBlank } from './field-rules.js';
+import { isIdentifier } from './identifier.js';
+import { describeJson, field, isJsonObject, type JsonObject } from './json-object.js';
+import { readJson } from './read-json.js';
+import { naming, parsed, rejected, type Parsed, type Rejection } from './rejection.js';
+import { readAssignment, readIssuedAt, type WorkOrderAssignment } from './work-order-assignment.js';
+
+/** One entry of a message that cannot be applied; machineId is null when it is unreadable. */
+export interface WorkOrderListFault {
+  machineId: string | null;
+  rejection: Rejection;
+}
+
+/** What a message asks for: each machine once, in `assignments` or in `faults`. */
+export interface WorkOrderListMessage {
+  assignments: WorkOrderAssignment[];
+  faults: WorkOrderListFault[];
+}
+
+/**
+ * Reads `erp.work-order-lists.v1`: `{machineId, workingOrders, issuedAt?}` or `{machines: [...]}`
+ * (interface, setWorkOrderList). In the second form a bad entry is a fault of its own and the others
+ * stand; of a machine named twice only the last entry counts, good or bad; `issuedAt` beside `machines`
+ * holds for entries without their own. Refusals: `invalid-json`, `invalid-message`, `too-large`.
+ */
+export function parseWorkOrderLists(body: Buffer): Parsed<WorkOrderListMessage> {
+  const json = readJson(body);
+  if (!json.ok) return json;
+  if (!isJsonObject(json.value)) {
+    return rejected(
+      'invalid-message',
+      `the message must be an object, not ${describeJson(json.value)}`,
+    );
+  }
+  const message = json.value;
+  return isBlank(field(message, 'machines')) ? oneMachine(message) : severalMachines(message);
+}
+
+function oneMachine(message: JsonObject): Parsed<WorkOrderListMessage> {
+  const assignment = readAssignment(message, '', undefined);
+  if (!assignment.ok) return naming(assignment, readableMachineId(message));
+  return parsed({ assignments: [assignment.value], faults: [] });
+}
+
+function severalMachines(message: JsonObject): Parsed<WorkOrderListMessage> {
+  const machines = field(message, 'machines');
+  if (!isBlank(field(message, 'machineId')) || !isBlank(field(message, 'workingOrders'))) {
+    return rejected('invalid-message', 'the message has both machines and a list of its own');
+  }
+  if (!Array.isArray(machines)) {
+    return rejected('invalid-message', `machines must be a list, not ${describeJson(machines)}`);
+  }
+  if (machines.length === 0) return rejected('invalid-message', 'machines must not be empty');
+  if (machines.length > MAX_LIST_LENGTH) {
+    return rejected(
+      'too-large',
+      `machines has ${machines.length} entries, more than ${MAX_LIST_LENGTH}`,
+    );
+  }
+  const issuedAt = readIssuedAt(message);
+  return issuedAt.ok ? parsed(sortEntries(machines, issuedAt.value)) : issuedAt;
+}
+
+function sortEntries(
+  entries: readonly unknown[],
+  issuedAt: number | undefined,
+): WorkOrderListMessage {
+  const perMachine = new Map<string, Parsed<WorkOrderAssignment>>();
+  const faults: WorkOrderListFault[] = [];
+  entries.forEach((entry, index) => {
+    const outcome = readEntry(entry, `machines[${index}]`, issuedAt);
+    const machineId = readableMachineId(entry);
+    if (machineId !== undefined) perMachine.set(machineId, outcome);
+    else if (!outcome.ok) faults.push({ machineId: null, rejection: outcome.rejection });
+  });
+  const assignments: WorkOrderAssignment[] = [];
+  for (const [machineId, outcome] of perMachine) {
+    if (outcome.ok) assignments.push(outcome.value);
+    else faults.push({ machineId, rejection: { ...outcome.rejection, machineId } });
+  }
+  return { assignments, faults };
+}
+
+function readEntry(
+  entry: unknown,
+  path: string,
+  issuedAt: number | undefined,
+): Parsed<WorkOrderAssignment> {
+  if (isJsonObject(entry)) return readAssignment(entry, `${path}.`, issuedAt);
+  return rejected('invalid-message', `${path} must be an object, not ${describeJson(entry)}`);
+}
+
+function readableMachineId(entry: unknown): string | undefined {
+  const machineId = isJsonObject(entry) ? field(entry, 'machineId') : undefined;
+  return isIdentifier(machineId) ? machineId : undefined;
+}
