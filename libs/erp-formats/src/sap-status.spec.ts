@@ -1,0 +1,45 @@
+import { ORDER_STATUSES } from '#libs/contracts';
+
+import { statusOf, statusWithin } from './sap-status.js';
+
+describe('system statuses of SAP', () => {
+  it.each([
+    [['I0001'], 'planned'],
+    [['I0002', 'I0016', 'I0340'], 'released'],
+    [['I0042', 'I0001'], 'released'],
+    [['I0010', 'I0002'], 'started'],
+    [['I0002', 'I0043'], 'held'],
+    [['I0002', 'I0009'], 'completed'],
+    [['I0002', 'I0043', 'I0045'], 'completed'],
+    [['I0002', 'I0045', 'I0046', 'I0076'], 'cancelled'],
+    [['I0002', 'I0013'], 'cancelled'],
+    [['I0016'], undefined],
+    [[], undefined],
+  ])('%j amount to %s', (codes, status) => {
+    expect(statusOf(codes)).toBe(status);
+  });
+
+  it.each(ORDER_STATUSES)('of a %s operation end with those of its order', (operation) => {
+    expect(statusWithin('cancelled', operation)).toBe('cancelled');
+    expect(statusWithin('completed', operation)).toBe(
+      operation === 'cancelled' ? 'cancelled' : 'completed',
+    );
+  });
+
+  it('are held with those of the order where work could go on', () => {
+    expect(ORDER_STATUSES.map((operation) => statusWithin('held', operation))).toEqual([
+      'planned',
+      'held',
+      'held',
+      'held',
+      'completed',
+      'cancelled',
+    ]);
+  });
+
+  it.each(['planned', 'released', 'started'] as const)('stand beside a %s order', (order) => {
+    expect(ORDER_STATUSES.map((operation) => statusWithin(order, operation))).toEqual([
+      ...ORDER_STATUSES,
+    ]);
+  });
+});

@@ -1,0 +1,48 @@
+import type { OrderStatus } from '#libs/contracts';
+
+/**
+ * SAP system statuses that say where an order or operation stands, strongest first: an object carries
+ * several at once (released, confirmed and technically completed, say).
+ */
+const STATUS_BY_CODE: readonly (readonly [code: string, status: OrderStatus])[] = [
+  ['I0013', 'cancelled'], // DLT, deleted
+  ['I0076', 'cancelled'], // DLFL, deletion flag
+  ['I0046', 'completed'], // CLSD, closed
+  ['I0045', 'completed'], // TECO, technically completed
+  ['I0009', 'completed'], // CNF, finally confirmed: the work is done
+  ['I0043', 'held'], // LKD, locked
+  ['I0010', 'started'], // PCNF, partially confirmed
+  ['I0002', 'released'], // REL
+  ['I0042', 'released'], // PREL, some operations are released
+  ['I0001', 'planned'], // CRTD
+];
+
+/** The status that a set of system status codes amounts to; undefined when none of them says. */
+export function statusOf(codes: readonly string[]): OrderStatus | undefined {
+  return STATUS_BY_CODE.find(([code]) => codes.includes(code))?.[1];
+}
+
+/**
+ * An operation's status in the frame of its order's: an order that is over ends its operations, an order
+ * that is locked holds those that could be worked on; otherwise each operation speaks for itself.
+ */
+export function statusWithin(order: OrderStatus, operation: OrderStatus): OrderStatus {
+  switch (order) {
+    case 'cancelled':
+      return 'cancelled';
+    case 'completed':
+      return operation === 'cancelled' ? 'cancelled' : 'completed';
+    case 'held':
+      return operation === 'released' || operation === 'started' ? 'held' : operation;
+    case 'planned':
+    case 'released':
+    case 'started':
+      return operation;
+    default:
+      return unknownStatus(order);
+  }
+}
+
+function unknownStatus(status: never): never {
+  throw new Error(`unknown order status ${String(status)}`);
+}
