@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { judgeAnswer, RETRY_BACK_OFF, type ServiceAnswer } from './judge-answer.js';
+
+const longest = (): number => 1;
+
+function retry(afterMs: number | null): ServiceAnswer {
+  return { kind: 'retry', afterMs, error: new Error('503 from the service') };
+}
+
+describe('judgeAnswer', () => {
+  it.each(['data', 'noData'] as const)('takes %s for applied', (kind) => {
+    expect(judgeAnswer({ kind }, 1)).toEqual({ kind: 'applied' });
+  });
+
+  it('passes a refusal on as it is', () => {
+    const refusal = { kind: 'rejected', status: 422, detail: 'no such reason' } as const;
+    expect(judgeAnswer(refusal, 3)).toEqual(refusal);
+  });
+
+  it('tries again after a failure, longer each time, without pausing the flow', () => {
+    const why = '503 from the service';
+    const tryAgain = { kind: 'try-again', why, pausesFlow: false };
+    expect(judgeAnswer(retry(null), 1, longest)).toEqual({ ...tryAgain, waitMs: 200 });
+    expect(judgeAnswer(retry(null), 2, longest)).toEqual({ ...tryAgain, waitMs: 400 });
+  });
+
+  it('takes Retry-After for the floor of its own back-off, not for a way around it', () => {
+    expect(judgeAnswer(retry(60_000), 1, longest)).toHaveProperty('waitMs', 60_000);
+    expect(judgeAnswer(retry(0), 1, longest)).toHaveProperty('waitMs', 200);
+  });
+
+  it('waits as long as Retry-After asks, and no longer than the cap otherwise', () => {
+    const random = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true });
+    const asked = fc.option(fc.nat(86_400_000));
+    fc.assert(
+      fc.property(asked, fc.integer({ min: 1, max: 1000 }), random, (afterMs, attempt, chance) => {
+        const verdict = judgeAnswer(retry(afterMs), attempt, () => chance);
+        if (verdict.kind !== 'try-again') throw new Error('a failure is tried again');
+        expect(verdict.waitMs).toBeGreaterThanOrEqual(afterMs ?? 0);
+        expect(verdict.waitMs).toBeLessThanOrEqual(Math.max(afterMs ?? 0, RETRY_BACK_OFF.capMs));
+      }),
+    );
+  });
+
+  it.each([401, 403] as const)(
+    'pauses the flow and tries again when the token is refused with %i',
+    (status) => {
+      const verdict = judgeAnswer({ kind: 'unauthorised', status }, 1, longest);
+      expect(verdict).toMatchObject({ kind: 'try-again', waitMs: 200, pausesFlow: true });
+      expect(verdict).toHaveProperty('why', expect.stringContaining(String(status)));
+    },
+  );
+});

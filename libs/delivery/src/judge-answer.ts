@@ -1,0 +1,49 @@
+import { backOffMs, type BackOffOptions } from './back-off.js';
+
+/** An answer of the service to a command, by what it means for the caller (contract, delivery rules). */
+export type ServiceAnswer =
+  | { kind: 'data' }
+  | { kind: 'noData' }
+  | { kind: 'rejected'; status: number; detail: string }
+  | { kind: 'retry'; afterMs: number | null; error: Error }
+  | { kind: 'unauthorised'; status: 401 | 403 };
+
+/** What follows from an answer. */
+export type Verdict =
+  | { kind: 'applied' }
+  | { kind: 'rejected'; status: number; detail: string }
+  | { kind: 'try-again'; waitMs: number; why: string; pausesFlow: boolean };
+
+export const RETRY_BACK_OFF: BackOffOptions = { baseMs: 200, capMs: 10_000 };
+
+/** `attempt` counts from 1; `Retry-After` is the floor of the wait, never shortened by jitter. */
+export function judgeAnswer(
+  answer: ServiceAnswer,
+  attempt: number,
+  random: () => number = Math.random,
+): Verdict {
+  const waitMs = backOffMs(attempt, RETRY_BACK_OFF, random);
+  switch (answer.kind) {
+    case 'data':
+    case 'noData':
+      return { kind: 'applied' };
+    case 'rejected':
+      return answer;
+    case 'retry':
+      return {
+        kind: 'try-again',
+        waitMs: Math.max(waitMs, answer.afterMs ?? 0),
+        why: answer.error.message,
+        pausesFlow: false,
+      };
+    case 'unauthorised':
+      return {
+        kind: 'try-again',
+        waitMs,
+        why: `the service answers ${answer.status}: the token is not accepted`,
+        pausesFlow: true,
+      };
+    default:
+      return answer satisfies never;
+  }
+}

@@ -1,0 +1,31 @@
+import { Decoder, Encoder } from '@toondepauw/node-zstd';
+import kafkajs from 'kafkajs';
+import snappy from 'kafkajs-snappy';
+import { compressFrame, decompressFrame } from 'lz4-napi';
+
+// Not among the names that Node finds in kafkajs when it is imported from a module.
+const { CompressionCodecs, CompressionTypes } = kafkajs;
+
+/** What kafkajs hands to a codec: its encoder, of which only the bytes matter here. */
+interface EncodedRecords {
+  buffer: Buffer;
+}
+
+const ZSTD_LEVEL = 3;
+
+const lz4 = () => ({
+  compress: (records: EncodedRecords) => compressFrame(records.buffer),
+  decompress: (buffer: Buffer) => decompressFrame(buffer),
+});
+
+const zstd = () => ({
+  compress: (records: EncodedRecords) => new Encoder(ZSTD_LEVEL).encode(records.buffer),
+  decompress: (buffer: Buffer) => new Decoder().decode(buffer),
+});
+
+/** kafkajs brings gzip alone; a batch in an unknown codec would end the consumer. */
+export function registerCompressionCodecs(): void {
+  CompressionCodecs[CompressionTypes.Snappy] = snappy;
+  CompressionCodecs[CompressionTypes.LZ4] = lz4;
+  CompressionCodecs[CompressionTypes.ZSTD] = zstd;
+}

@@ -1,0 +1,70 @@
+import { Logger } from '@nestjs/common';
+import { type Admin, type ITopicConfig, type Kafka } from 'kafkajs';
+
+/** A topic the bridge needs, by its full name (prefix included). */
+export interface TopicSpecification {
+  name: string;
+  cleanupPolicy: 'delete' | 'compact';
+  /** Bytes; larger than the broker's default where records carry more than the input did. */
+  maxMessageBytes?: number;
+}
+
+export class MissingTopicsError extends Error {
+  readonly code = 'missing-topics';
+  readonly retryable = false;
+
+  constructor(readonly topics: readonly string[]) {
+    super(
+      `Kafka lacks these topics and KAFKA_CREATE_TOPICS is false: ${topics.join(', ')}. ` +
+        'Create them, or set KAFKA_CREATE_TOPICS=true.',
+    );
+    this.name = 'MissingTopicsError';
+  }
+}
+
+/**
+ * Creates the topics that are missing and leaves the others as they are.
+ *
+ * @throws MissingTopicsError when topics are missing and may not be created
+ */
+export async function ensureTopics(
+  kafka: Kafka,
+  topics: readonly TopicSpecification[],
+  options: { create: boolean; partitions: number },
+): Promise<void> {
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    const existing = new Set(await admin.listTopics());
+    const missing = topics.filter((topic) => !existing.has(topic.name));
+    if (missing.length === 0) return;
+    if (!options.create) throw new MissingTopicsError(missing.map((topic) => topic.name));
+    await createTopics(admin, missing, options.partitions);
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+async function createTopics(
+  admin: Admin,
+  missing: readonly TopicSpecification[],
+  partitions: number,
+): Promise<void> {
+  const names = missing.map((topic) => topic.name);
+  // Another process may create them at the same time: kafkajs answers false for "already exists".
+  await admin.createTopics({
+    waitForLeaders: true,
+    topics: missing.map((topic) => topicConfig(topic, partitions)),
+  });
+  new Logger('Topics').log({ msg: 'topics created', topics: names, partitions });
+}
+
+function topicConfig(topic: TopicSpecification, partitions: number): ITopicConfig {
+  const configEntries: { name: string; value: string }[] = [
+    { name: 'cleanup.policy', value: topic.cleanupPolicy },
+  ];
+  if (topic.maxMessageBytes !== undefined) {
+    configEntries.push({ name: 'max.message.bytes', value: String(topic.maxMessageBytes) });
+  }
+  return { topic: topic.name, numPartitions: partitions, replicationFactor: -1, configEntries };
+}

@@ -1,0 +1,43 @@
+import { Logger } from '@nestjs/common';
+import { Kafka, type KafkaConfig, type logCreator, logLevel, type SASLOptions } from 'kafkajs';
+import { type KafkaSettings } from '#libs/config';
+import { registerCompressionCodecs } from './compression-codecs.js';
+
+/** One configured client; consumers, producers and admins are made from it. */
+export function createKafka(settings: KafkaSettings): Kafka {
+  registerCompressionCodecs();
+  const config: KafkaConfig = {
+    clientId: settings.clientId,
+    brokers: settings.brokers,
+    connectionTimeout: 3000,
+    requestTimeout: 15_000,
+    retry: { initialRetryTime: 100, maxRetryTime: 3000, retries: 5 },
+    logLevel: logLevel.WARN,
+    logCreator: toNestLogger,
+    ...(settings.tls && { ssl: settings.tls }),
+    ...(settings.sasl && { sasl: settings.sasl as SASLOptions }),
+  };
+  return new Kafka(config);
+}
+
+/**
+ * Said of every transactional producer. It would be right if a failed transaction were taken up
+ * again; here it ends the producer, and the state is read anew.
+ */
+const TRANSACTIONAL_RETRIES_LIMITED =
+  'Limiting retries for the idempotent producer may invalidate EoS guarantees';
+
+/** kafkajs reports as an error what it retries by itself; only what it gives up on reaches us as one. */
+const toNestLogger: logCreator = () => {
+  const logger = new Logger('kafkajs');
+  return ({ namespace, level, log }) => {
+    const { message, broker, groupId, topic, partition, error } = log as Record<string, unknown>;
+    if (message === TRANSACTIONAL_RETRIES_LIMITED) return;
+    const entry = { namespace, msg: message, broker, groupId, topic, partition, error };
+    if (level === logLevel.ERROR || level === logLevel.WARN) logger.warn(entry);
+    else logger.debug(entry);
+  };
+};
+
+/** The configured client, opaque outside this lib. */
+export type KafkaClient = Kafka;

@@ -1,0 +1,31 @@
+import { withDeadline } from './deadline.js';
+
+const AN_HOUR_MS = 3_600_000;
+
+describe('withDeadline', () => {
+  it('does not wait any longer once the work has come to its end', async () => {
+    await expect(withDeadline(Promise.resolve('done'), AN_HOUR_MS)).resolves.toBe(true);
+  });
+
+  it('swallows the failure of the work', async () => {
+    await expect(withDeadline(Promise.reject(new Error('no')), AN_HOUR_MS)).resolves.toBe(true);
+  });
+
+  it('has nothing to wait for where there is no work', async () => {
+    await expect(withDeadline(undefined, AN_HOUR_MS)).resolves.toBe(true);
+  });
+
+  it('gives up on work that does not end', async () => {
+    await expect(withDeadline(new Promise(() => undefined), 1)).resolves.toBe(false);
+  });
+
+  it('swallows a failure that comes after the deadline', async () => {
+    let fail: (error: Error) => void = () => undefined;
+    const work = new Promise((_, reject) => {
+      fail = reject;
+    });
+    await expect(withDeadline(work, 1)).resolves.toBe(false);
+    fail(new Error('too late'));
+    await expect(withDeadline(work, AN_HOUR_MS)).resolves.toBe(true);
+  });
+});

@@ -1,0 +1,101 @@
+import fc from 'fast-check';
+import { AssignerProtocol, type Cluster } from 'kafkajs';
+import { coPartitionedAssigner } from './co-partitioned-assigner.js';
+
+/** As much of kafkajs's cluster as the assigner asks for; like the real one, it knows only the topics it was told of. */
+function clusterOf(partitions: Readonly<Record<string, number>>, known: string[] = []) {
+  const targets = new Set(known);
+  const cluster = {
+    addMultipleTargetTopics: (topics: string[]) => {
+      for (const topic of topics) targets.add(topic);
+      return Promise.resolve();
+    },
+    findTopicPartitionMetadata: (topic: string) => {
+      if (!targets.has(topic)) throw new Error(`${topic} is no target topic`);
+      return Array.from({ length: partitions[topic] ?? 0 }, (_, partitionId) => ({ partitionId }));
+    },
+  };
+  return cluster as unknown as Cluster;
+}
+
+type Assignments = Record<string, Record<string, number[]>>;
+
+async function assign(
+  partitions: Readonly<Record<string, number>>,
+  subscriptions: Readonly<Record<string, string[]>>,
+): Promise<Assignments> {
+  const assigner = coPartitionedAssigner({
+    cluster: clusterOf(partitions),
+    groupId: 'group',
+    logger: undefined as never,
+  });
+  const members = Object.entries(subscriptions).map(([memberId, topics]) => ({
+    memberId,
+    memberMetadata: assigner.protocol({ topics }).metadata,
+  }));
+  const assigned = await assigner.assign({ members, topics: [] });
+  return Object.fromEntries(
+    assigned.map(({ memberId, memberAssignment }) => [
+      memberId,
+      { ...AssignerProtocol.MemberAssignment.decode(memberAssignment)?.assignment },
+    ]),
+  );
+}
+
+const partitions = { lists: 6, reasons: 6, states: 4 };
+const subscriptions = fc.dictionary(
+  fc.constantFrom('m1', 'm2', 'm3', 'm4', 'm5'),
+  fc.subarray(Object.keys(partitions)),
+  { minKeys: 1, noNullPrototype: true },
+);
+
+describe('coPartitionedAssigner', () => {
+  it('gives each partition of a topic to exactly one of those who asked for the topic', async () => {
+    await fc.assert(
+      fc.asyncProperty(subscriptions, async (asked) => {
+        const assigned = await assign(partitions, asked);
+        expect(Object.keys(assigned).sort()).toEqual(Object.keys(asked).sort());
+        for (const [topic, count] of Object.entries(partitions)) {
+          const owned = Object.entries(assigned).flatMap(([memberId, topics]) => {
+            const own = topics[topic] ?? [];
+            if (own.length > 0) expect(asked[memberId]).toContain(topic);
+            return own;
+          });
+          const isWanted = Object.values(asked).some((topics) => topics.includes(topic));
+          const all = Array.from({ length: count }, (_, partition) => partition);
+          expect(owned.sort((a, b) => a - b)).toEqual(isWanted ? all : []);
+        }
+      }),
+    );
+  });
+
+  it('keeps partition p of all topics in one process, and shares the partitions out evenly', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 8 }), async (count) => {
+        const names = Array.from({ length: count }, (_, index) => `member-${index}`);
+        const topics = ['lists', 'reasons'];
+        const assigned = await assign(
+          partitions,
+          Object.fromEntries(names.map((n) => [n, topics])),
+        );
+        const shares = Object.values(assigned).map(({ lists, reasons }) => {
+          expect(lists).toEqual(reasons);
+          return lists?.length ?? 0;
+        });
+        expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+
+  it('decides alike in whatever order the members come', async () => {
+    const topics = ['lists', 'states'];
+    const forwards = await assign(partitions, { a: topics, b: topics, c: ['lists'] });
+    const backwards = await assign(partitions, { c: ['lists'], b: topics, a: topics });
+    expect(forwards).toEqual(backwards);
+    expect(forwards).toEqual({
+      a: { lists: [0, 3], states: [0, 2] },
+      b: { lists: [1, 4], states: [1, 3] },
+      c: { lists: [2, 5] },
+    });
+  });
+});

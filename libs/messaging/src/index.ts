@@ -1,0 +1,18 @@
+export { registerCompressionCodecs } from './client/compression-codecs.js';
+export {
+  ensureTopics,
+  MissingTopicsError,
+  type TopicSpecification,
+} from './client/ensure-topics.js';
+export { createKafka, type KafkaClient } from './client/kafka-client.js';
+export { partitionCount } from './client/partition-count.js';
+export { type InboundMessage } from './inbox/inbound-message.js';
+export { KafkaInboxStrategy, type KafkaInboxOptions } from './inbox/kafka-inbox.strategy.js';
+export { type ConsumerState } from './inbox/supervised-consumer.js';
+export { type KeyedStateOptions } from './keyed-state/keyed-state-options.js';
+export { KeyedState } from './keyed-state/keyed-state-topic.js';
+export { type OwnedState, type StateChange } from './keyed-state/owned-state.js';
+export { DeadLetters, type DeadLetterReason } from './outbox/dead-letters.js';
+export { type OutboundRecord } from './outbox/outbound-record.js';
+export { Outbox } from './outbox/outbox.js';
+export { partitionOf } from './partition-of.js';

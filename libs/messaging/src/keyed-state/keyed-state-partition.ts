@@ -1,0 +1,158 @@
+import { Logger } from '@nestjs/common';
+import { type KafkaMessage } from 'kafkajs';
+import { realDelayMs } from '#libs/clock';
+import { backOffMs } from '#libs/delivery';
+import { type SupervisedConsumer } from '../inbox/supervised-consumer.js';
+import { type OutboundRecord } from '../outbox/outbound-record.js';
+import { type KeyedStateOptions } from './keyed-state-options.js';
+import { type OwnedState, type StateChange } from './owned-state.js';
+import { Restore } from './restore.js';
+import { TransactionalWriter } from './transactional-writer.js';
+
+const BACK_OFF = { baseMs: 200, capMs: 5000 };
+
+/**
+ * One partition of keyed state, from assignment to revocation. Each round: fence whoever wrote
+ * before (a producer with the same transactional id), mark the end of the log, read up to the mark,
+ * own. A write whose result is unknown ends the round; the next one reads what became of it.
+ */
+export class KeyedStatePartition<V> {
+  private readonly logger = new Logger('KeyedState');
+  private readonly closing = new AbortController();
+  private readonly lifecycle: Promise<void>[] = [];
+  private restore: Restore | undefined;
+  private restored = false;
+
+  constructor(
+    private readonly partition: number,
+    private readonly options: KeyedStateOptions<V>,
+    private readonly consumer: SupervisedConsumer,
+  ) {}
+
+  get isRestored(): boolean {
+    return this.restored;
+  }
+
+  start(): void {
+    this.lifecycle.push(this.live());
+  }
+
+  accept(messages: readonly KafkaMessage[]): void {
+    // What arrives after the restore is the echo of our own writes.
+    if (this.restore?.accept(messages) !== true) {
+      this.consumer.pause(this.options.name, this.partition);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closing.abort(new Error(`${this.options.name}/${this.partition} is no longer owned`));
+    await Promise.all(this.lifecycle);
+    this.consumer.resume(this.options.name, this.partition);
+  }
+
+  private isClosing(): boolean {
+    return this.closing.signal.aborted;
+  }
+
+  private async live(): Promise<void> {
+    const { name } = this.options;
+    for (let attempt = 1; !this.isClosing(); attempt += 1) {
+      try {
+        await this.round();
+        attempt = 0;
+      } catch (error) {
+        if (this.isClosing()) return;
+        const { partition } = this;
+        this.logger.warn({ msg: 'state not available', name, partition, error: String(error) });
+        await realDelayMs(backOffMs(attempt, BACK_OFF), this.closing.signal).catch(() => undefined);
+      }
+    }
+  }
+
+  /** Returns when the round is over because a write failed; throws when it could not be set up. */
+  private async round(): Promise<void> {
+    const { name, transactionalIdPrefix, kafka } = this.options;
+    const { partition } = this;
+    const transactionalId = `${transactionalIdPrefix}-${name}-${partition}`;
+    const writer = new TransactionalWriter(kafka, transactionalId);
+    try {
+      await writer.open();
+      const restore = new Restore(name, partition);
+      this.restore = restore;
+      await writer.write([restore.mark]);
+      this.consumer.seek(name, partition, 0);
+      this.consumer.resume(name, partition);
+      const values = await restore.finished(this.closing.signal);
+      await this.own(this.parse(values), writer);
+    } finally {
+      this.restored = false;
+      this.restore = undefined;
+      await writer.close();
+    }
+  }
+
+  private parse(values: ReadonlyMap<string, unknown>): Map<string, V> {
+    const state = new Map<string, V>();
+    for (const [key, json] of values) {
+      const value = this.options.parse(json);
+      if (value !== undefined) state.set(key, value);
+    }
+    return state;
+  }
+
+  private async own(state: Map<string, V>, writer: TransactionalWriter): Promise<void> {
+    const { partition } = this;
+    const broken = new AbortController();
+    const signal = AbortSignal.any([this.closing.signal, broken.signal]);
+    const commit = async (
+      changes: readonly StateChange<V>[],
+      records: readonly OutboundRecord[],
+    ): Promise<void> => {
+      signal.throwIfAborted();
+      try {
+        await writer.write([...changes.map((change) => this.toRecord(change)), ...records]);
+      } catch (error) {
+        broken.abort(error);
+        throw error;
+      }
+      for (const [key, value] of changes) {
+        if (value === null) state.delete(key);
+        else state.set(key, value);
+      }
+    };
+    this.restored = true;
+    const owned: OwnedState<V> = {
+      partition,
+      signal,
+      get: (key) => state.get(key),
+      entries: () => state.entries(),
+      commit,
+    };
+    this.options.onOwned(owned);
+    await aborted(signal);
+  }
+
+  private toRecord([key, value]: StateChange<V>): OutboundRecord {
+    return {
+      topic: this.options.name,
+      partition: this.partition,
+      key,
+      value: value === null ? null : JSON.stringify(value),
+      headers: {},
+    };
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else
+      signal.addEventListener(
+        'abort',
+        () => {
+          resolve();
+        },
+        { once: true },
+      );
+  });
+}

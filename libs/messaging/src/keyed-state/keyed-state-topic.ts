@@ -1,0 +1,61 @@
+import { type KafkaMessage } from 'kafkajs';
+import { type SupervisedConsumer } from '../inbox/supervised-consumer.js';
+import { type KeyedStateOptions } from './keyed-state-options.js';
+import { KeyedStatePartition } from './keyed-state-partition.js';
+
+/** A compacted topic as memory: what the bridge remembers, shared out by partition within the group. */
+export interface KeyedStateTopic {
+  readonly name: string;
+  attach(consumer: SupervisedConsumer): void;
+  accept(partition: number, messages: readonly KafkaMessage[]): void;
+  reassign(partitions: readonly number[]): void;
+  close(): Promise<void>;
+}
+
+export class KeyedState<V> implements KeyedStateTopic {
+  readonly name: string;
+  private readonly partitions = new Map<number, KeyedStatePartition<V>>();
+  private consumer: SupervisedConsumer | undefined;
+
+  constructor(private readonly options: KeyedStateOptions<V>) {
+    this.name = options.name;
+  }
+
+  /** Partitions owned and restored: the only ones whose state may be used. */
+  get restored(): number[] {
+    return [...this.partitions].filter(([, state]) => state.isRestored).map(([number]) => number);
+  }
+
+  /** Partitions owned, whether restored yet or not. */
+  get owned(): number[] {
+    return [...this.partitions.keys()];
+  }
+
+  attach(consumer: SupervisedConsumer): void {
+    this.consumer = consumer;
+  }
+
+  accept(partition: number, messages: readonly KafkaMessage[]): void {
+    this.partitions.get(partition)?.accept(messages);
+  }
+
+  reassign(partitions: readonly number[]): void {
+    for (const [number, state] of this.partitions) {
+      if (partitions.includes(number)) continue;
+      this.partitions.delete(number);
+      void state.close();
+    }
+    for (const number of partitions) {
+      if (this.partitions.has(number) || this.consumer === undefined) continue;
+      const state = new KeyedStatePartition(number, this.options, this.consumer);
+      this.partitions.set(number, state);
+      state.start();
+    }
+  }
+
+  async close(): Promise<void> {
+    const states = [...this.partitions.values()];
+    this.partitions.clear();
+    await Promise.all(states.map((state) => state.close()));
+  }
+}

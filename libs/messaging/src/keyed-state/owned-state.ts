@@ -1,0 +1,23 @@
+import { type OutboundRecord } from '../outbox/outbound-record.js';
+
+/** A change of state: the new value of a key, or null to forget it. */
+export type StateChange<V> = readonly [key: string, value: V | null];
+
+/**
+ * The state of one partition for as long as this process owns it. Single writer: whoever was handed
+ * it by `onOwned`, until `signal` aborts.
+ */
+export interface OwnedState<V> {
+  readonly partition: number;
+  readonly signal: AbortSignal;
+  get(key: string): V | undefined;
+  entries(): IterableIterator<[string, V]>;
+  /**
+   * Writes changes and the records they led to in one transaction: all of it becomes visible, or
+   * none. On success the changes show in {@link get}.
+   *
+   * @throws when it is not known to be committed; `signal` has aborted then, and the partition is
+   *   restored anew from what Kafka holds
+   */
+  commit(changes: readonly StateChange<V>[], records: readonly OutboundRecord[]): Promise<void>;
+}

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { type KafkaMessage } from 'kafkajs';
+import { type OutboundRecord } from '../outbox/outbound-record.js';
+
+/** No machine or order is called this: ids hold no control characters. */
+const MARK_KEY = '\u0000restore-mark';
+
+/**
+ * Reads one partition of a compacted topic from its beginning to a mark that was written after the
+ * previous writer had been fenced. Waiting for the mark rather than for an offset is what makes the
+ * end certain: the last offsets of such a log are transaction markers, which no consumer is shown.
+ */
+export class Restore {
+  readonly mark: OutboundRecord;
+  private readonly id = randomUUID();
+  private readonly values = new Map<string, unknown>();
+  private readonly done: Promise<void>;
+  private markSeen: () => void = () => undefined;
+  private isDone = false;
+
+  constructor(topic: string, partition: number) {
+    this.mark = { topic, partition, key: MARK_KEY, value: this.id, headers: {} };
+    this.done = new Promise((resolve) => {
+      this.markSeen = resolve;
+    });
+  }
+
+  /** Takes records in the order of the log; false once the mark has been passed. */
+  accept(messages: readonly KafkaMessage[]): boolean {
+    for (const { key, value } of messages) {
+      if (this.isDone) return false;
+      if (key === null) continue;
+      const name = key.toString();
+      if (name !== MARK_KEY) this.apply(name, value);
+      else if (value?.toString() === this.id) {
+        this.isDone = true;
+        this.markSeen();
+      }
+    }
+    return !this.isDone;
+  }
+
+  /** The parsed JSON values by key; rejects with the signal's reason when it aborts first. */
+  async finished(signal: AbortSignal): Promise<ReadonlyMap<string, unknown>> {
+    signal.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const onAbort = (): void => {
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      void this.done.then(() => {
+        signal.removeEventListener('abort', onAbort);
+        resolve();
+      });
+    });
+    return this.values;
+  }
+
+  private apply(key: string, value: Buffer | null): void {
+    const json = value === null ? undefined : parseJson(value);
+    if (json === undefined) this.values.delete(key);
+    else this.values.set(key, json);
+  }
+}
+
+/** Nobody else writes these topics; what cannot be read is treated as forgotten rather than fatal. */
+function parseJson(value: Buffer): unknown {
+  try {
+    return JSON.parse(value.toString());
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,56 @@
+import { type Kafka, Partitioners, type Producer } from 'kafkajs';
+import { withDeadline } from '../deadline.js';
+import { type OutboundRecord } from '../outbox/outbound-record.js';
+import { toTopicMessages } from '../outbox/to-topic-messages.js';
+
+const DISCONNECT_DEADLINE_MS = 2000;
+
+/**
+ * Writes records in transactions, one after the other. Its first write fences every earlier writer
+ * with the same transactional id. After a failure it must be closed and another one opened: whether the
+ * failed transaction was committed is known only to Kafka.
+ */
+export class TransactionalWriter {
+  private readonly producer: Producer;
+  private previous: Promise<void> = Promise.resolve();
+
+  constructor(kafka: Kafka, transactionalId: string) {
+    this.producer = kafka.producer({
+      transactionalId,
+      idempotent: true,
+      maxInFlightRequests: 1,
+      allowAutoTopicCreation: false,
+      createPartitioner: Partitioners.DefaultPartitioner,
+      transactionTimeout: 30_000,
+      // A transaction right after another is answered CONCURRENT_TRANSACTIONS: retried after this.
+      retry: { initialRetryTime: 10, maxRetryTime: 2000, retries: 10 },
+    });
+  }
+
+  async open(): Promise<void> {
+    await this.producer.connect();
+  }
+
+  /** Commits all records or none; a call waits for those before it. */
+  write(records: readonly OutboundRecord[]): Promise<void> {
+    const write = this.previous.then(() => this.transact(records));
+    this.previous = write.catch(() => undefined);
+    return write;
+  }
+
+  async close(): Promise<void> {
+    await withDeadline(this.producer.disconnect(), DISCONNECT_DEADLINE_MS);
+  }
+
+  private async transact(records: readonly OutboundRecord[]): Promise<void> {
+    const transaction = await this.producer.transaction();
+    try {
+      await transaction.sendBatch({ acks: -1, topicMessages: toTopicMessages(records) });
+      await transaction.commit();
+    } catch (error) {
+      // Spares the coordinator the wait for the time-out; a new writer's fence would abort it too.
+      await transaction.abort().catch(() => undefined);
+      throw error;
+    }
+  }
+}

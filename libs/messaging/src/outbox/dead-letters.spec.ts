@@ -1,0 +1,83 @@
+import { Logger } from '@nestjs/common';
+import { ManualClock } from '#libs/clock';
+import { type InboundMessage } from '../inbox/inbound-message.js';
+import { DeadLetters } from './dead-letters.js';
+import { type OutboundRecord } from './outbound-record.js';
+import { type Outbox } from './outbox.js';
+
+const message: InboundMessage = {
+  topic: 'mes.downtime-reasons.v1',
+  partition: 2,
+  offset: 41,
+  timestamp: '1763680000123',
+  key: Buffer.from([0xff, 0x00]),
+  value: Buffer.from([0x7b, 0xfe]),
+  headers: { trace: Buffer.from([0xfd]), twice: ['a', 'b'] },
+  signal: new AbortController().signal,
+};
+
+describe('DeadLetters', () => {
+  const sent: OutboundRecord[] = [];
+  const outbox: Pick<Outbox, 'send'> = {
+    send: (record) => {
+      sent.push(record);
+      return Promise.resolve();
+    },
+  };
+  const deadLetters = new DeadLetters(outbox as Outbox, new ManualClock(1_763_680_060_000), 'p1.');
+
+  beforeAll(() => {
+    Logger.overrideLogger(false);
+  });
+
+  beforeEach(() => {
+    sent.length = 0;
+  });
+
+  it('keeps key, value and headers byte for byte and adds why', async () => {
+    await deadLetters.publish(message, { code: 'unknown-machine', detail: 'no M-9', attempts: 0 });
+    expect(sent).toEqual([
+      {
+        topic: 'p1.mes.downtime-reasons.v1.dlq',
+        key: message.key,
+        value: message.value,
+        headers: {
+          ...message.headers,
+          'dlq-code': 'unknown-machine',
+          'dlq-detail': 'no M-9',
+          'dlq-source-topic': 'p1.mes.downtime-reasons.v1',
+          'dlq-source-partition': '2',
+          'dlq-source-offset': '41',
+          'dlq-source-timestamp': '1763680000123',
+          'dlq-failed-at': '1763680060',
+          'dlq-attempts': '0',
+        },
+      },
+    ]);
+  });
+
+  it("names the service's answer and the machines at fault where there are any", async () => {
+    await deadLetters.publish(message, {
+      code: 'rejected-by-service',
+      detail: 'refused',
+      attempts: 3,
+      httpStatus: 422,
+      machineIds: ['M-1', 'M-2'],
+    });
+    expect(sent[0]?.headers).toMatchObject({
+      'dlq-attempts': '3',
+      'dlq-http-status': '422',
+      'dlq-machine-ids': 'M-1,M-2',
+    });
+  });
+
+  it('is not done before Kafka has taken the record', async () => {
+    const refusing: Pick<Outbox, 'send'> = { send: () => Promise.reject(new Error('closed')) };
+    const publish = new DeadLetters(refusing as Outbox, new ManualClock(), '').publish(message, {
+      code: 'invalid-json',
+      detail: 'no JSON',
+      attempts: 0,
+    });
+    await expect(publish).rejects.toThrow('closed');
+  });
+});

@@ -1,0 +1,22 @@
+import { type OutboundRecord } from './outbound-record.js';
+
+/** Headers and framing, roughly: the bound it serves has room to spare. */
+const OVERHEAD_BYTES = 512;
+
+export function byteLength(record: Pick<OutboundRecord, 'key' | 'value'>): number {
+  const size = (part: Buffer | string | null): number =>
+    part === null ? 0 : Buffer.byteLength(part);
+  return size(record.key) + size(record.value) + OVERHEAD_BYTES;
+}
+
+/** Takes from the head what fits into `maxBytes` together, and at least one. */
+export function takeBatch<T extends { bytes: number }>(pending: T[], maxBytes: number): T[] {
+  let count = 0;
+  let total = 0;
+  for (const { bytes } of pending) {
+    if (count > 0 && total + bytes > maxBytes) break;
+    total += bytes;
+    count += 1;
+  }
+  return pending.splice(0, count);
+}
