@@ -1,0 +1,87 @@
+import { hang, respond, StubService } from '../test/stub-service.js';
+import { type CloudCall } from './cloud-client-options.js';
+import { MachineCloudClient } from './machine-cloud-client.js';
+import { fixedToken } from './token-source.js';
+
+describe("the caller's abort", () => {
+  const reason = new Error('shutting down');
+  let service: StubService;
+  let client: MachineCloudClient;
+  let calls: CloudCall[];
+
+  beforeEach(async () => {
+    service = await StubService.start();
+    calls = [];
+    client = new MachineCloudClient({
+      baseUrl: service.baseUrl,
+      token: fixedToken('t0k3n'),
+      maxConnections: 1,
+      onCall: (call) => calls.push(call),
+    });
+  });
+
+  afterEach(async () => {
+    await client.close();
+    await service.stop();
+  });
+
+  it('rejects a call in flight with its reason and drops the connection', async () => {
+    const abort = new AbortController();
+    const dropped = new Promise<void>((resolve) => {
+      service.answers((_request, response) => {
+        response.on('close', resolve);
+        abort.abort(reason);
+      });
+    });
+    await expect(client.getMachineInfo(abort.signal)).rejects.toBe(reason);
+    await dropped;
+    expect(calls.map(({ status }) => status)).toEqual(['aborted']);
+  });
+
+  it('rejects while the body arrives', async () => {
+    const abort = new AbortController();
+    service.answers((_request, response) => {
+      response.write('[', () => {
+        abort.abort(reason);
+      });
+    });
+    await expect(client.setWorkOrderList([], abort.signal)).rejects.toBe(reason);
+  });
+
+  it('rejects a call that waits for a connection, without sending it', async () => {
+    const first = new AbortController();
+    const second = new AbortController();
+    service.answers((request, response) => {
+      hang(request, response);
+      second.abort(reason);
+    });
+    const inFlight = client.getMachineInfo(first.signal);
+    await expect(client.getMachineState('M-2', second.signal)).rejects.toBe(reason);
+    first.abort(reason);
+    await expect(inFlight).rejects.toBe(reason);
+    service.answers(respond(200, []));
+    await client.getMachineInfo();
+    expect(service.requests.map(({ url }) => url)).toEqual([
+      '/api/v1/mahcineInfo',
+      '/api/v1/mahcineInfo',
+    ]);
+  });
+
+  it('before the call sends nothing', async () => {
+    await expect(client.getMachineInfo(AbortSignal.abort(reason))).rejects.toBe(reason);
+    expect(service.connections).toBe(0);
+  });
+
+  it('does not wait for a token that never comes', async () => {
+    const abort = new AbortController();
+    const waiting = new MachineCloudClient({
+      baseUrl: service.baseUrl,
+      token: () => {
+        abort.abort(reason);
+        return new Promise<never>(() => undefined);
+      },
+    });
+    await expect(waiting.getMachineInfo(abort.signal)).rejects.toBe(reason);
+    await waiting.close();
+  });
+});

@@ -1,0 +1,206 @@
+import { hang, respond, StubService } from '../test/stub-service.js';
+import { type CloudClientOptions } from './cloud-client-options.js';
+import { CloudError } from './cloud-error.js';
+import { MachineCloudClient } from './machine-cloud-client.js';
+import { fixedToken } from './token-source.js';
+
+const PUT_NOTHING = [{ machineId: 'M-1', workingOrders: [] }];
+
+let service: StubService;
+let client: MachineCloudClient;
+
+beforeEach(async () => {
+  service = await StubService.start();
+  client = connect();
+});
+
+afterEach(async () => {
+  await client.close();
+  await service.stop();
+});
+
+function connect(options: Partial<CloudClientOptions> = {}): MachineCloudClient {
+  return new MachineCloudClient({
+    baseUrl: service.baseUrl,
+    token: fixedToken('t0k3n'),
+    ...options,
+  });
+}
+
+async function retryError(answer: Promise<{ kind: string }>): Promise<CloudError> {
+  const outcome = await answer;
+  if (!('error' in outcome) || !(outcome.error instanceof CloudError)) {
+    throw new Error(`expected a retry, got ${JSON.stringify(outcome)}`);
+  }
+  expect(outcome.kind).toBe('retry');
+  return outcome.error;
+}
+
+describe('a status', () => {
+  it.each([400, 404, 409, 413, 415, 422, 418, 302])('%i is a rejection', async (status) => {
+    service.answers(respond(status, { message: 'no such reason' }));
+    expect(await client.getMachineState('M-1')).toMatchObject({ kind: 'rejected', status });
+  });
+
+  it('of a rejection comes with what the service said', async () => {
+    service.answers(respond(422, { message: 'start time in the future' }));
+    expect(await client.setWorkOrderList(PUT_NOTHING)).toEqual({
+      kind: 'rejected',
+      status: 422,
+      detail: 'HTTP 422: start time in the future',
+    });
+  });
+
+  it.each([401, 403])('%i is unauthorised', async (status) => {
+    service.answers(respond(status));
+    expect(await client.getMachineInfo()).toEqual({ kind: 'unauthorised', status });
+  });
+
+  it.each([408, 425, 429, 500, 502, 503, 504])('%i is to be retried', async (status) => {
+    service.answers(respond(status, 'oops'));
+    const error = await retryError(client.setWorkOrderList(PUT_NOTHING));
+    expect(error).toMatchObject({ code: 'http-status', status, operation: 'setWorkOrderList' });
+  });
+
+  it('204 is no data to a read and success to a command', async () => {
+    service.answers(respond(204));
+    expect(await client.getMachineState('M-1')).toEqual({ kind: 'noData' });
+    expect(await client.getClassificationReasons('M-1')).toEqual({ kind: 'noData' });
+    expect(await client.setWorkOrderList(PUT_NOTHING)).toEqual({ kind: 'data', data: null });
+  });
+
+  it('200 with an empty reason list is no data as well', async () => {
+    service.answers(respond(200, { reasons: [] }));
+    expect(await client.getClassificationReasons('M-1')).toEqual({ kind: 'noData' });
+  });
+
+  it('of a redirect is not followed', async () => {
+    const elsewhere = await StubService.start();
+    service.answers(respond(307, '', { location: `${elsewhere.baseUrl}/api/v1/workOrderList` }));
+    expect(await client.setWorkOrderList(PUT_NOTHING)).toMatchObject({ kind: 'rejected' });
+    expect(elsewhere.connections).toBe(0);
+    await elsewhere.stop();
+  });
+});
+
+describe('Retry-After', () => {
+  it('in seconds is a wait in milliseconds', async () => {
+    service.answers(respond(429, '', { 'retry-after': '7' }));
+    expect(await client.getMachineInfo()).toMatchObject({ kind: 'retry', afterMs: 7000 });
+  });
+
+  it('as a date is a wait from the date of the answer', async () => {
+    const date = 'Fri, 21 Nov 2025 12:00:00 GMT';
+    const retryAfter = 'Fri, 21 Nov 2025 12:00:20 GMT';
+    service.answers(respond(503, '', { date, 'retry-after': retryAfter }));
+    expect(await client.getMachineInfo()).toMatchObject({ kind: 'retry', afterMs: 20_000 });
+  });
+
+  it('may be missing', async () => {
+    service.answers(respond(503));
+    expect(await client.getMachineInfo()).toMatchObject({ kind: 'retry', afterMs: null });
+  });
+});
+
+describe('a body', () => {
+  it.each(['', '   ', '<html>', '{"machineState":', 'null', '"\u0000"'])(
+    'that is %j is malformed to a read and nothing to a command',
+    async (body) => {
+      service.answers(respond(200, body));
+      const error = await retryError(client.getMachineState('M-1'));
+      expect(error).toMatchObject({ code: 'malformed-answer', field: 'body', status: 200 });
+      expect(await client.setWorkOrderList(PUT_NOTHING)).toEqual({ kind: 'data', data: null });
+    },
+  );
+
+  it('with a wrong field is malformed, naming the operation and the field but no value', async () => {
+    service.answers(respond(200, [{ startTime: 'private' }]));
+    const error = await retryError(
+      client.getMachineActivityLog({ machineId: 'M-1', startTime: 0, endTime: 1 }),
+    );
+    expect(error).toMatchObject({ operation: 'getMachineActivityLog', field: '[0].startTime' });
+    expect(error.message).toContain('[0].startTime is of type string');
+    expect(error.message).not.toContain('private');
+  });
+
+  it('that is nested without end is malformed', async () => {
+    service.answers(respond(200, '['.repeat(200_000) + ']'.repeat(200_000)));
+    expect((await retryError(client.getMachineInfo())).code).toBe('malformed-answer');
+  });
+
+  it('may begin with a byte order mark', async () => {
+    service.answers(respond(200, '\ufeff[]'));
+    expect(await client.getMachineInfo()).toEqual({ kind: 'data', data: [] });
+  });
+
+  it('beyond the limit is not read to its end', async () => {
+    service.answers((_request, response) => {
+      const piece = Buffer.alloc(1024 * 1024, ' ');
+      const flood = (): void => {
+        while (!response.destroyed && response.write(piece));
+      };
+      response.on('drain', flood);
+      flood();
+    });
+    const error = await retryError(client.getMachineInfo());
+    expect(error).toMatchObject({ code: 'malformed-answer', field: 'body' });
+    expect(await client.setWorkOrderList(PUT_NOTHING)).toEqual({ kind: 'data', data: null });
+  });
+
+  it('that breaks off is a network failure to a read, while the status decides for the rest', async () => {
+    let status = 200;
+    service.answers((_request, response) => {
+      response.writeHead(status, { 'content-length': '1000' });
+      response.write('[{"machine', () => response.destroy());
+    });
+    expect((await retryError(client.getMachineInfo())).code).toBe('network');
+    expect(await client.setWorkOrderList(PUT_NOTHING)).toEqual({ kind: 'data', data: null });
+    status = 422;
+    expect(await client.getMachineInfo()).toMatchObject({ kind: 'rejected', detail: 'HTTP 422' });
+  });
+});
+
+describe('a service out of reach', () => {
+  it('that hangs is a time-out', async () => {
+    const statuses: unknown[] = [];
+    const hurried = connect({ timeoutMs: 50, onCall: ({ status }) => statuses.push(status) });
+    service.answers(hang);
+    const error = await retryError(hurried.setWorkOrderList(PUT_NOTHING));
+    expect(error).toMatchObject({ code: 'timeout', operation: 'setWorkOrderList' });
+    expect(statuses).toEqual(['timeout']);
+    await hurried.close();
+  });
+
+  it('that keeps sending a little is a time-out all the same', async () => {
+    const hurried = connect({ timeoutMs: 200 });
+    service.answers((_request, response) => {
+      const trickle = setInterval(() => response.write(' '), 10);
+      response.on('close', () => {
+        clearInterval(trickle);
+      });
+    });
+    expect((await retryError(hurried.getMachineInfo())).code).toBe('timeout');
+    await hurried.close();
+  });
+
+  it('that drops the connection is a network failure', async () => {
+    service.answers((_request, response) => response.destroy());
+    expect((await retryError(client.getMachineInfo())).code).toBe('network');
+  });
+
+  it('that nobody listens for is a network failure with the code of the connection', async () => {
+    const gone = await StubService.start();
+    await gone.stop();
+    const statuses: unknown[] = [];
+    const lost = connect({ baseUrl: gone.baseUrl, onCall: ({ status }) => statuses.push(status) });
+    const error = await retryError(lost.getMachineInfo());
+    expect(error).toMatchObject({ code: 'network', cause: { code: 'ECONNREFUSED' } });
+    expect(statuses).toEqual(['network']);
+    await lost.close();
+  });
+
+  it('that speaks no HTTP is a network failure', async () => {
+    service.answers((_request, response) => response.socket?.end('SSH-2.0-OpenSSH_9.6\r\n'));
+    expect((await retryError(client.getMachineInfo())).code).toBe('network');
+  });
+});

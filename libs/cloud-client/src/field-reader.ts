@@ -1,0 +1,97 @@
+/** Thrown by a reader, caught where the answer is made: the answer as a whole is then malformed. */
+export class MalformedField extends Error {
+  constructor(
+    readonly field: string,
+    readonly problem: string,
+  ) {
+    super(`${field} ${problem}`);
+  }
+}
+
+/** 11 digits reach the year 5138: anything above is milliseconds, and is refused rather than guessed. */
+const LARGEST_EPOCH_SECONDS = 99_999_999_999;
+const NUMERIC = /^\d+(\.\d+)?$/;
+
+/**
+ * One value of a JSON answer and its path in it. Reads the value as the type asked for or throws
+ * {@link MalformedField}; no message repeats a value of the answer.
+ */
+export class FieldReader {
+  constructor(
+    readonly value: unknown,
+    private readonly path = '',
+  ) {}
+
+  /** The first of `names` that is there and not null; when none is, a reader of the first, absent. */
+  field(...names: readonly [string, ...string[]]): FieldReader {
+    const { value } = this;
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) this.fail('an object');
+    const object = value as Record<string, unknown>;
+    const name = names.find((one) => Object.hasOwn(object, one) && isPresent(object[one]));
+    const path = `${this.path === '' ? '' : `${this.path}.`}${name ?? names[0]}`;
+    return new FieldReader(name === undefined ? undefined : object[name], path);
+  }
+
+  /** The elements of a bare list, or of the list under `wrapper`. */
+  list(wrapper: string): FieldReader[] {
+    const { value } = this;
+    if (Array.isArray(value)) {
+      return value.map((element, index) => new FieldReader(element, `${this.path}[${index}]`));
+    }
+    if (this.path !== '' || typeof value !== 'object' || value === null) this.fail('a list');
+    return this.field(wrapper).list(wrapper);
+  }
+
+  isAbsent(): boolean {
+    return !isPresent(this.value);
+  }
+
+  /** Non-empty text; a number is taken as its digits, since IDs and codes are often sent so. */
+  text(): string {
+    const { value } = this;
+    if (typeof value === 'string' && value !== '') return value;
+    if (typeof value === 'number') return String(value);
+    return this.fail('a non-empty string');
+  }
+
+  textOr(absent: string): string {
+    return this.isAbsent() || this.value === '' ? absent : this.text();
+  }
+
+  /** A number or a string of digits, not negative; fractions are cut off. */
+  wholeNumber(): number {
+    const { value } = this;
+    const number =
+      typeof value === 'string' && NUMERIC.test(value.trim()) ? Number(value.trim()) : value;
+    if (typeof number === 'number' && Number.isFinite(number) && number >= 0) {
+      return Math.floor(number);
+    }
+    return this.fail('a number, not negative');
+  }
+
+  epochSeconds(): number {
+    const seconds = this.wholeNumber();
+    return seconds > LARGEST_EPOCH_SECONDS ? this.fail('epoch seconds') : seconds;
+  }
+
+  oneOf<T extends string>(allowed: readonly T[]): T {
+    return allowed.find((one) => one === this.value) ?? this.fail(`one of ${allowed.join(', ')}`);
+  }
+
+  fail(expected: string): never {
+    throw new MalformedField(
+      this.path === '' ? 'body' : this.path,
+      `is ${typeName(this.value)}, expected ${expected}`,
+    );
+  }
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function typeName(value: unknown): string {
+  if (value === undefined) return 'absent';
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'a list' : `of type ${typeof value}`;
+}

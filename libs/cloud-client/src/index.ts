@@ -1,0 +1,12 @@
+export { type CloudAnswer } from './cloud-answer.js';
+export { CloudError, type CloudErrorCode } from './cloud-error.js';
+export { type CloudCall, type CloudClientOptions } from './cloud-client-options.js';
+export { MachineCloudClient } from './machine-cloud-client.js';
+export {
+  type ActivityLogEntry,
+  type ClassificationReason,
+  type MachineInfo,
+  type MachineStateReading,
+} from './machine-data.js';
+export { type Operation } from './operations.js';
+export { fixedToken, tokenFile, type TokenSource } from './token-source.js';

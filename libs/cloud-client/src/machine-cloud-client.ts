@@ -1,0 +1,142 @@
+import { type CloudAnswer } from './cloud-answer.js';
+import { type CloudClientOptions } from './cloud-client-options.js';
+import { HttpTransport } from './http-transport.js';
+import {
+  type ActivityLogEntry,
+  type ActivityLogQuery,
+  type ClassificationReason,
+  type MachineClassification,
+  type MachineInfo,
+  type MachineStateReading,
+  type WorkOrderListAssignment,
+} from './machine-data.js';
+import { parseActivityLog } from './parse-activity-log.js';
+import { parseClassificationReasons } from './parse-classification-reasons.js';
+import { parseMachineInfo } from './parse-machine-info.js';
+import { parseMachineState } from './parse-machine-state.js';
+import { RememberedForm } from './remembered-form.js';
+import { ServiceCalls } from './service-calls.js';
+import { applied, bodyRead } from './to-answer.js';
+
+/** 30 days of a machine that changes state every minute are 5 MB. */
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+/** As the operation table spells it, as its sample does, and as it was meant. */
+const MACHINE_INFO_PATHS = ['mahcineInfo', 'MahcineInfo', 'machineInfo'];
+
+const machineInfo = bodyRead(parseMachineInfo);
+const machineState = bodyRead(parseMachineState);
+const activityLog = bodyRead(parseActivityLog);
+const classificationReasons = bodyRead(parseClassificationReasons);
+
+/**
+ * The six operations of the Machine Data Service (interface: "Endpoints"). Each makes one attempt
+ * and says what it came to; repeating is the caller's business. With a `signal` that aborts, a call
+ * rejects with the signal's reason, and with nothing else.
+ */
+export class MachineCloudClient {
+  private readonly transport: HttpTransport;
+  private readonly calls: ServiceCalls;
+  private readonly reasonField: 'reasonId' | 'reason';
+  private readonly machineInfoPath: RememberedForm<string>;
+  private readonly reasonListMethod: RememberedForm<'GET' | 'POST'>;
+
+  constructor(options: CloudClientOptions) {
+    const { baseUrl, token, onCall, timeoutMs = 10_000, maxConnections = 64 } = options;
+    const maxAnswerBytes = MAX_ANSWER_BYTES;
+    this.transport = new HttpTransport({ baseUrl, maxConnections, timeoutMs, maxAnswerBytes });
+    this.calls = new ServiceCalls({ transport: this.transport, token, timeoutMs, onCall });
+    this.reasonField = options.reasonField ?? 'reasonId';
+    const configuredPath = options.machineInfoPath?.replace(/^\/+/, '') ?? 'mahcineInfo';
+    this.machineInfoPath = new RememberedForm(
+      [configuredPath, ...MACHINE_INFO_PATHS],
+      (answer) => answer.kind === 'rejected' && answer.status === 404,
+    );
+    this.reasonListMethod = new RememberedForm(['GET', 'POST'], isMethodUnknown);
+  }
+
+  /** Interface: getMachineInfo. */
+  getMachineInfo(signal?: AbortSignal): Promise<CloudAnswer<MachineInfo[]>> {
+    const request = { operation: 'getMachineInfo', method: 'GET' } as const;
+    return this.machineInfoPath.call((path) =>
+      this.calls.call({ ...request, path }, machineInfo, signal),
+    );
+  }
+
+  /** Interface: getMachineState. */
+  getMachineState(
+    machineId: string,
+    signal?: AbortSignal,
+  ): Promise<CloudAnswer<MachineStateReading>> {
+    const request = { operation: 'getMachineState', method: 'GET', path: 'machineState' } as const;
+    return this.calls.call({ ...request, machineId }, machineState, signal);
+  }
+
+  /** Interface: MachineActivityLog. */
+  getMachineActivityLog(
+    query: ActivityLogQuery,
+    signal?: AbortSignal,
+  ): Promise<CloudAnswer<ActivityLogEntry[]>> {
+    const { startTime, endTime, machineId } = query;
+    const body = { startTime, endTime, machineId };
+    const operation = 'getMachineActivityLog';
+    const request = { operation, method: 'POST', path: 'machineActivity', body } as const;
+    return this.calls.call(request, activityLog, signal);
+  }
+
+  /** Interface: MachineClassification, by GET or, where that is refused, by the sample's empty POST. */
+  async getClassificationReasons(
+    machineId: string,
+    signal?: AbortSignal,
+  ): Promise<CloudAnswer<ClassificationReason[]>> {
+    const operation = 'getClassificationReasons';
+    // the plural: a POST to the singular path would set a classification
+    const request = { operation, path: 'machineClassifications', machineId } as const;
+    const answer = await this.reasonListMethod.call((method) => {
+      const body = method === 'POST' ? { body: null } : {};
+      return this.calls.call({ ...request, method, ...body }, classificationReasons, signal);
+    });
+    return answer.kind === 'data' && answer.data.length === 0 ? { kind: 'noData' } : answer;
+  }
+
+  /** Interface: setMachineClassification. */
+  setMachineClassification(
+    classification: MachineClassification,
+    signal?: AbortSignal,
+  ): Promise<CloudAnswer<null>> {
+    const { machineId, startTime, endTime, reasonId } = classification;
+    const end = endTime === undefined ? {} : { endTime };
+    const body = { machineId, startTime, ...end, [this.reasonField]: reasonId };
+    const operation = 'setMachineClassification';
+    const request = { operation, method: 'POST', path: 'machineClassification', body } as const;
+    return this.calls.call(request, applied, signal);
+  }
+
+  /** Interface: setWorkOrderList; several machines in one request. */
+  setWorkOrderList(
+    assignments: readonly WorkOrderListAssignment[],
+    signal?: AbortSignal,
+  ): Promise<CloudAnswer<null>> {
+    const machines = assignments.map(({ machineId, workingOrders }) => ({
+      machineId,
+      workingOrders,
+    }));
+    const body = { machines };
+    const operation = 'setWorkOrderList';
+    return this.calls.call(
+      { operation, method: 'PUT', path: 'workOrderList', body },
+      applied,
+      signal,
+    );
+  }
+
+  /** Waits for calls in flight (each has its deadline), then closes every connection. */
+  async close(): Promise<void> {
+    await this.transport.close();
+  }
+}
+
+/** 405 or 501; a 404 is about the machine (interface: "Errors"). */
+function isMethodUnknown(answer: CloudAnswer<unknown>): boolean {
+  if (answer.kind === 'rejected') return answer.status === 405;
+  return answer.kind === 'retry' && answer.error.status === 501;
+}

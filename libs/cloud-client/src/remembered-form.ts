@@ -1,0 +1,41 @@
+import { type CloudAnswer } from './cloud-answer.js';
+
+/**
+ * One request that services spell differently: sends the form that worked last and, when the
+ * service does not know that one, each of the others once.
+ */
+export class RememberedForm<Form> {
+  private forms: readonly Form[];
+
+  /** @param forms the expected one first */
+  constructor(
+    forms: readonly Form[],
+    private readonly isUnknownForm: (answer: CloudAnswer<unknown>) => boolean,
+  ) {
+    this.forms = [...new Set(forms)];
+  }
+
+  async call<T>(send: (form: Form) => Promise<CloudAnswer<T>>): Promise<CloudAnswer<T>> {
+    let first: CloudAnswer<T> | undefined;
+    for (const form of this.forms) {
+      const answer = await send(form);
+      if (!this.isUnknownForm(answer)) {
+        if (understood(answer)) this.expect(form);
+        return answer;
+      }
+      first ??= answer;
+    }
+    if (first === undefined) throw new Error('a request needs at least one form');
+    return first;
+  }
+
+  private expect(form: Form): void {
+    if (this.forms[0] === form) return;
+    this.forms = [form, ...this.forms.filter((other) => other !== form)];
+  }
+}
+
+/** An overload or a refused token says nothing about the form: a gateway answers so for any path. */
+function understood(answer: CloudAnswer<unknown>): boolean {
+  return answer.kind !== 'retry' && answer.kind !== 'unauthorised';
+}

@@ -1,0 +1,129 @@
+import { respond, StubService, type StubAnswer } from '../test/stub-service.js';
+import { type CloudClientOptions } from './cloud-client-options.js';
+import { MachineCloudClient } from './machine-cloud-client.js';
+import { fixedToken } from './token-source.js';
+
+const REASONS = { reasons: [{ name: 'Tool change', code: '22' }] };
+
+let service: StubService;
+let client: MachineCloudClient;
+
+beforeEach(async () => {
+  service = await StubService.start();
+  client = connect();
+});
+
+afterEach(async () => {
+  await client.close();
+  await service.stop();
+});
+
+function connect(options: Partial<CloudClientOptions> = {}): MachineCloudClient {
+  return new MachineCloudClient({
+    baseUrl: service.baseUrl,
+    token: fixedToken('t0k3n'),
+    ...options,
+  });
+}
+
+function knowsOnly(path: string): StubAnswer {
+  return (request, response) => {
+    respond(request.url === `/api/v1/${path}` ? 200 : 404, [])(request, response);
+  };
+}
+
+function sent(): string[] {
+  return service.requests
+    .splice(0)
+    .map(({ method, url }) => `${method} ${url?.replace('/api/v1/', '')}`);
+}
+
+describe('the path of the machine list', () => {
+  it('is looked for among the other spellings on 404, then remembered', async () => {
+    service.answers(knowsOnly('machineInfo'));
+    expect(await client.getMachineInfo()).toEqual({ kind: 'data', data: [] });
+    expect(sent()).toEqual(['GET mahcineInfo', 'GET MahcineInfo', 'GET machineInfo']);
+    expect(await client.getMachineInfo()).toEqual({ kind: 'data', data: [] });
+    expect(sent()).toEqual(['GET machineInfo']);
+  });
+
+  it('is looked for again when the remembered one goes', async () => {
+    service.answers(knowsOnly('MahcineInfo'));
+    await client.getMachineInfo();
+    sent();
+    service.answers(knowsOnly('mahcineInfo'));
+    await client.getMachineInfo();
+    expect(sent()).toEqual(['GET MahcineInfo', 'GET mahcineInfo']);
+  });
+
+  it('begins with the configured one', async () => {
+    const other = connect({ machineInfoPath: '/machines' });
+    service.answers(knowsOnly('mahcineInfo'));
+    await other.getMachineInfo();
+    await other.close();
+    expect(sent()).toEqual(['GET machines', 'GET mahcineInfo']);
+  });
+
+  it('is tried once in each spelling when none is known', async () => {
+    service.answers(respond(404));
+    expect(await client.getMachineInfo()).toMatchObject({ kind: 'rejected', status: 404 });
+    expect(sent()).toHaveLength(3);
+  });
+
+  it('is not learnt from an answer that says nothing about it', async () => {
+    service.answers((request, response) => {
+      respond(request.url === '/api/v1/mahcineInfo' ? 404 : 401)(request, response);
+    });
+    expect(await client.getMachineInfo()).toEqual({ kind: 'unauthorised', status: 401 });
+    sent();
+    service.answers(respond(200, []));
+    await client.getMachineInfo();
+    expect(sent()).toEqual(['GET mahcineInfo']);
+  });
+});
+
+describe('the method of the reason list', () => {
+  it.each([405, 501])('becomes an empty POST when GET is answered %i', async (status) => {
+    service.answers((request, response) => {
+      respond(request.method === 'GET' ? status : 200, REASONS)(request, response);
+    });
+    expect(await client.getClassificationReasons('M-1')).toMatchObject({ kind: 'data' });
+    expect(service.lastRequest).toMatchObject({
+      body: '',
+      headers: { 'content-type': 'application/json', 'content-length': '0' },
+    });
+    await client.getClassificationReasons('M-2');
+    expect(sent()).toEqual([
+      'GET machineClassifications?machineId=M-1',
+      'POST machineClassifications?machineId=M-1',
+      'POST machineClassifications?machineId=M-2',
+    ]);
+  });
+
+  it('stays GET when the machine is not found', async () => {
+    service.answers(respond(404));
+    expect(await client.getClassificationReasons('M-9')).toMatchObject({ kind: 'rejected' });
+    expect(sent()).toEqual(['GET machineClassifications?machineId=M-9']);
+  });
+
+  it('is learnt from a machine that is not found by POST', async () => {
+    service.answers((request, response) => {
+      respond(request.method === 'GET' ? 405 : 404)(request, response);
+    });
+    await client.getClassificationReasons('M-9');
+    sent();
+    await client.getClassificationReasons('M-9');
+    expect(sent()).toEqual(['POST machineClassifications?machineId=M-9']);
+  });
+
+  it('gives the answer to GET when neither is allowed', async () => {
+    service.answers((request, response) => {
+      respond(405, request.method ?? '')(request, response);
+    });
+    expect(await client.getClassificationReasons('M-1')).toEqual({
+      kind: 'rejected',
+      status: 405,
+      detail: 'HTTP 405: GET',
+    });
+  });
+});
