@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import type { Operation } from '../../service/index.js';
+
+/** One call of the service, whatever became of it. */
+export interface Call {
+  /** From 1, without gaps. */
+  sequence: number;
+  /** The sandbox clock's epoch seconds. */
+  receivedAt: number;
+  /** Real, monotonic milliseconds: two calls overlap when each starts before the other has ended. */
+  startedAtMs: number;
+  /** When the answer left or the connection broke; null while the call is in progress. */
+  endedAtMs: number | null;
+  operation: Operation;
+  method: string;
+  path: string;
+  machineIds: string[];
+  body: unknown;
+  /** null while in progress, and when the caller never got an answer. */
+  status: number | null;
+  faultId: string | null;
+}
+
+export interface CallFilter {
+  operation?: string;
+  machineId?: string;
+  /** Only calls with a higher sequence number. */
+  since?: number;
+}
+
+const MOST_CALLS = 100_000;
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** The latest calls: at most 100,000, fewer when their bodies come to more than 64 MiB. */
+@Injectable()
+export class CallLog {
+  private readonly entries = new Map<number, { call: Call; bytes: number }>();
+  private oldest = 1;
+  private newest = 0;
+  private bytes = 0;
+
+  begin(call: Omit<Call, 'sequence'>, bytes: number): Call {
+    this.newest += 1;
+    const entry = { sequence: this.newest, ...call };
+    this.entries.set(this.newest, { call: entry, bytes });
+    this.bytes += bytes;
+    while (this.entries.size > MOST_CALLS || this.bytes > MOST_BYTES) this.evict();
+    return entry;
+  }
+
+  /** In order of receipt. */
+  list(filter: CallFilter = {}): Call[] {
+    const calls: Call[] = [];
+    for (let at = Math.max(this.oldest, (filter.since ?? 0) + 1); at <= this.newest; at += 1) {
+      const call = this.entries.get(at)?.call;
+      if (call && matches(call, filter)) calls.push(call);
+    }
+    return calls;
+  }
+
+  /** Forgets all calls; the numbering goes on. */
+  clear(): void {
+    this.entries.clear();
+    this.bytes = 0;
+    this.oldest = this.newest + 1;
+  }
+
+  private evict(): void {
+    this.bytes -= this.entries.get(this.oldest)?.bytes ?? 0;
+    this.entries.delete(this.oldest);
+    this.oldest += 1;
+  }
+}
+
+function matches(call: Call, { operation, machineId }: CallFilter): boolean {
+  return (
+    (operation === undefined || call.operation === operation) &&
+    (machineId === undefined || call.machineIds.includes(machineId))
+  );
+}

@@ -1,0 +1,29 @@
+import { Delete, Get, HttpCode, Query } from '@nestjs/common';
+import { Type } from 'class-transformer';
+import { IsIn, IsInt, IsOptional, IsString, Min } from 'class-validator';
+import { OPERATIONS } from '../../service/index.js';
+import { ControlController } from '../control-controller.decorator.js';
+import { type Call, CallLog } from './call-log.js';
+
+class CallQuery {
+  @IsOptional() @IsIn(OPERATIONS) operation?: string;
+  @IsOptional() @IsString() machineId?: string;
+  /** A sequence number: only the calls after it. */
+  @IsOptional() @Type(() => Number) @IsInt() @Min(0) since?: number;
+}
+
+@ControlController('calls')
+export class CallsController {
+  constructor(private readonly calls: CallLog) {}
+
+  @Get()
+  list(@Query() query: CallQuery): Call[] {
+    return this.calls.list(query);
+  }
+
+  @Delete()
+  @HttpCode(204)
+  clear(): void {
+    this.calls.clear();
+  }
+}

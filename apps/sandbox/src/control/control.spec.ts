@@ -1,0 +1,259 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { NOW, type RunningSandbox, runSandbox } from '../testing/running-sandbox.js';
+import type { Call } from './calls/call-log.js';
+import type { Fault } from './faults/fault-board.js';
+
+const INFO = ['GET', 'mahcineInfo'] as const;
+
+describe('the control API', () => {
+  let sandbox: RunningSandbox;
+  beforeEach(async () => {
+    sandbox = await runSandbox();
+  });
+  afterEach(() => sandbox.close());
+
+  const place = async (fault: object) => {
+    const answer = await sandbox.control('POST', 'faults', fault);
+    expect(answer.status).toBe(201);
+    return answer.json as Fault;
+  };
+  const calls = async (query = '') =>
+    (await sandbox.control('GET', `calls${query}`)).json as Call[];
+
+  describe('faults', () => {
+    it('answers with the status, Retry-After and body of the fault', async () => {
+      await place({ operation: 'getMachineInfo', status: 503, retryAfter: 7, body: '<oops' });
+      const response = await fetch(`${sandbox.url}/api/v1/mahcineInfo`, {
+        headers: { authorization: 'Bearer sandbox-token' },
+      });
+      expect([response.status, response.headers.get('retry-after')]).toEqual([503, '7']);
+      expect(await response.text()).toBe('<oops');
+    });
+
+    it('leaves other operations alone', async () => {
+      await place({ operation: 'setWorkOrderList', status: 500 });
+      expect((await sandbox.service(...INFO)).status).toBe(200);
+    });
+
+    it('befalls as many calls as its count says', async () => {
+      await place({ operation: '*', status: 429, count: 2 });
+      const statuses = [];
+      for (let call = 0; call < 3; call += 1)
+        statuses.push((await sandbox.service(...INFO)).status);
+      expect(statuses).toEqual([429, 429, 200]);
+      expect((await sandbox.control('GET', 'faults')).json).toEqual([]);
+    });
+
+    it('befalls the share of calls that its rate says', async () => {
+      await place({ operation: '*', status: 500, rate: 0.5 });
+      let failed = 0;
+      for (let call = 0; call < 60; call += 1) {
+        if ((await sandbox.service(...INFO)).status === 500) failed += 1;
+      }
+      expect(failed).toBeGreaterThan(10);
+      expect(failed).toBeLessThan(50);
+    });
+
+    it('is gone after its duration', async () => {
+      await place({ operation: '*', status: 500, durationSeconds: 0 });
+      expect((await sandbox.service(...INFO)).status).toBe(200);
+    });
+
+    it('befalls a list of several machines that names its machine', async () => {
+      const { id } = await place({ operation: '*', machineId: 'M-002', status: 500 });
+      const put = (machineId: string) =>
+        sandbox.service('PUT', 'workOrderList', {
+          body: {
+            machines: ['M-001', machineId].map((m) => ({ machineId: m, workingOrders: [] })),
+          },
+        });
+      expect((await put('M-003')).status).toBe(200);
+      expect((await put('M-002')).status).toBe(500);
+      expect((await calls()).map((call) => call.faultId)).toEqual([null, id]);
+    });
+
+    it('delays the true answer by its latency', async () => {
+      await place({ operation: '*', latencyMs: 60 });
+      expect((await sandbox.service(...INFO)).status).toBe(200);
+      const [call] = await calls();
+      expect(call!.endedAtMs! - call!.startedAtMs).toBeGreaterThanOrEqual(59);
+    });
+
+    it('drops the connection and notes that the call had no answer', async () => {
+      await place({ operation: '*', drop: true });
+      await expect(sandbox.service(...INFO)).rejects.toThrow('fetch failed');
+      expect(await calls()).toMatchObject([
+        { status: null, endedAtMs: expect.any(Number) as number },
+      ]);
+    });
+
+    it('hangs until the caller gives up', async () => {
+      await place({ operation: '*', hang: true });
+      const signal = AbortSignal.timeout(100);
+      await expect(sandbox.service(...INFO, { signal })).rejects.toThrow('timeout');
+      expect(await calls()).toMatchObject([{ status: null }]);
+    });
+
+    it.each([
+      ['drop', { drop: true }],
+      ['hang', { hang: true }],
+    ])('carries the call out before a late %s', async (_, effect) => {
+      await place({ operation: 'setWorkOrderList', afterApplying: true, count: 1, ...effect });
+      const body = { machines: [{ machineId: 'M-001', workingOrders: ['applied'] }] };
+      const signal = AbortSignal.timeout(200);
+      await expect(sandbox.service('PUT', 'workOrderList', { body, signal })).rejects.toThrow();
+      const { json } = await sandbox.control('GET', 'machines/M-001');
+      expect(json).toMatchObject({ workingOrders: ['applied'] });
+    });
+
+    it('replaces or delays the answer of a call that was carried out', async () => {
+      await place({ operation: '*', afterApplying: true, status: 504, count: 1 });
+      await place({ operation: '*', afterApplying: true, latencyMs: 10, count: 1 });
+      expect((await sandbox.service(...INFO)).json).toMatchObject({ statusCode: 504 });
+      expect((await sandbox.service(...INFO)).status).toBe(200);
+    });
+
+    it('can answer with a status that has no body', async () => {
+      await place({ operation: '*', status: 204 });
+      const answer = await sandbox.service(...INFO);
+      expect([answer.status, answer.text]).toEqual([204, '']);
+    });
+
+    it('is removed by its id, or with all others', async () => {
+      const { id } = await place({ operation: '*', status: 500 });
+      await place({ operation: '*', status: 502 });
+      expect((await sandbox.control('DELETE', `faults/${id}`)).status).toBe(204);
+      expect((await sandbox.control('DELETE', `faults/${id}`)).status).toBe(404);
+      expect((await sandbox.service(...INFO)).status).toBe(502);
+      await sandbox.control('DELETE', 'faults');
+      expect((await sandbox.service(...INFO)).status).toBe(200);
+    });
+
+    it.each([
+      [{ operation: 'everything', status: 500 }, 'operation'],
+      [{ operation: '*' }, 'is needed'],
+      [{ operation: '*', status: 500, drop: true }, 'exclude'],
+      [{ operation: '*', drop: true, retryAfter: 3 }, 'retryAfter needs'],
+      [{ operation: '*', status: 500, retryAfter: 'a\nb' }, 'retryAfter must'],
+      [{ operation: '*', status: 99 }, 'status'],
+      [{ operation: '*', rate: 2, status: 500 }, 'rate'],
+      [{ operation: '*', statuss: 500 }, 'statuss'],
+    ])('refuses %j with 400 and says why', async (fault, why) => {
+      const answer = await sandbox.control('POST', 'faults', fault);
+      expect(answer.json).toMatchObject({
+        statusCode: 400,
+        message: expect.stringContaining(why) as string,
+      });
+    });
+  });
+
+  describe('the log of calls', () => {
+    it('notes operation, machines, body, status and times of each call', async () => {
+      const body = { machineId: 'M-001', startTime: NOW + 1, reasonId: '22' };
+      await sandbox.service('POST', 'machineClassification', { body });
+      expect(await calls()).toEqual([
+        {
+          sequence: 1,
+          receivedAt: NOW,
+          startedAtMs: expect.any(Number) as number,
+          endedAtMs: expect.any(Number) as number,
+          operation: 'setMachineClassification',
+          method: 'POST',
+          path: '/api/v1/machineClassification',
+          machineIds: ['M-001'],
+          body,
+          status: 422,
+          faultId: null,
+        },
+      ]);
+    });
+
+    it('is filtered by operation, machine and sequence number, and emptied', async () => {
+      await sandbox.service(...INFO);
+      await sandbox.service('GET', 'machineState?machineId=M-001');
+      await sandbox.service('GET', 'machineState?machineId=M-002');
+      const sequences = async (query: string) => (await calls(query)).map((call) => call.sequence);
+      expect(await sequences('?operation=getMachineState')).toEqual([2, 3]);
+      expect(await sequences('?machineId=M-002')).toEqual([3]);
+      expect(await sequences('?since=1')).toEqual([2, 3]);
+      await sandbox.control('DELETE', 'calls');
+      await sandbox.service(...INFO);
+      expect(await sequences('')).toEqual([4]);
+    });
+
+    it('never shows the password of a login', async () => {
+      const body = { userEmail: 'a', password: 'secret' };
+      await sandbox.service('POST', 'security/getAPIToken', { body });
+      expect(JSON.stringify(await calls())).not.toContain('secret');
+    });
+
+    it('shows calls in progress as such', async () => {
+      const { hostname, port } = new URL(sandbox.url);
+      const socket = connect(Number(port), hostname);
+      await place({ operation: '*', hang: true });
+      socket.write(
+        'GET /api/v1/mahcineInfo HTTP/1.1\r\nhost: x\r\nauthorization: Bearer sandbox-token\r\n\r\n',
+      );
+      let seen: Call[] = [];
+      while (seen.length === 0) seen = await calls();
+      expect(seen).toMatchObject([{ status: null, endedAtMs: null }]);
+      socket.destroy();
+      await once(socket, 'close');
+    });
+  });
+
+  describe('the truth', () => {
+    it('lists the machines with what the service shows of them', async () => {
+      const machines = (await sandbox.control('GET', 'machines')).json as object[];
+      expect(machines).toHaveLength(12);
+      expect(machines.at(-1)).toMatchObject({ machineId: 'M-012', visibleState: null });
+    });
+
+    it('agrees with the activity log of the service', async () => {
+      const [from, to] = [NOW - 86_400, NOW - 3600];
+      const body = { machineId: 'M-001', startTime: from, endTime: to };
+      const log = (await sandbox.service('POST', 'machineActivity', { body })).json as object[];
+      const truth = await sandbox.control('GET', `machines/M-001/timeline?from=${from}&to=${to}`);
+      expect(log.length).toBeGreaterThan(5);
+      expect(log).toMatchObject(truth.json as object[]);
+      expect(log).toHaveLength((truth.json as object[]).length);
+    });
+
+    it.each(['machines/M-999', 'machines/M-999/timeline'])('answers %s with 404', async (path) => {
+      expect((await sandbox.control('GET', path)).status).toBe(404);
+    });
+
+    it.each(['from=2&to=1', 'from=0&to=5000000', 'from=x'])(
+      'answers ?%s with 400',
+      async (query) => {
+        const answer = await sandbox.control('GET', `machines/M-001/timeline?${query}`);
+        expect(answer.status).toBe(400);
+      },
+    );
+
+    it.each([{ state: 'BROKEN' }, {}, { state: 'OFF', from: 'now' }])(
+      'refuses to force %j with 400',
+      async (body) => {
+        expect((await sandbox.control('POST', 'machines/M-001/state', body)).status).toBe(400);
+      },
+    );
+
+    it('plays a timeline script in place of the machines', async () => {
+      const periods = [{ startTime: NOW - 600, state: 'IDLE' }];
+      const script = { machines: [{ machineId: 'X', periods }] };
+      expect((await sandbox.control('POST', 'timeline', script)).json).toEqual({ machines: 1 });
+      expect((await sandbox.service(...INFO)).json).toMatchObject([{ machineUniqueId: 'X' }]);
+      const state = await sandbox.service('GET', 'machineState?machineId=X');
+      expect(state.json).toMatchObject({ machineState: 'IDLE' });
+    });
+
+    it('refuses a timeline script that contradicts itself with 400', async () => {
+      const answer = await sandbox.control('POST', 'timeline', { machines: [{ machineId: 'X' }] });
+      expect(answer.json).toMatchObject({
+        statusCode: 400,
+        message: expect.stringContaining('periods') as string,
+      });
+    });
+  });
+});

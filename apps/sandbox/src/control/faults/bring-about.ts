@@ -1,0 +1,82 @@
+import type { FastifyReply } from 'fastify';
+import { realDelayMs } from '#libs/clock';
+import { errorBody } from '../../http/error-body.js';
+import type { Fault } from './fault-board.js';
+
+const STATUSES_WITHOUT_BODY = [204, 205, 304];
+
+/** How a call ends that a fault befalls; `none`: as it would have, only later. */
+type FaultEnd = 'answer' | 'drop' | 'hang' | 'none';
+
+function endOf(fault: Fault): FaultEnd {
+  if (fault.drop === true) return 'drop';
+  if (fault.hang === true) return 'hang';
+  return fault.status === undefined && fault.body === undefined ? 'none' : 'answer';
+}
+
+/** Waits as long as the fault wants the answer delayed. */
+async function delayOf(fault: Fault): Promise<void> {
+  if (fault.latencyMs !== undefined) await realDelayMs(fault.latencyMs);
+}
+
+/** Sets status and headers of the fault's own answer; returns its body. */
+function prepareAnswer(fault: Fault, reply: FastifyReply): string {
+  const status = fault.status ?? 200;
+  reply.code(status).type('application/json; charset=utf-8');
+  if (fault.retryAfter !== undefined) reply.header('retry-after', String(fault.retryAfter));
+  if (STATUSES_WITHOUT_BODY.includes(status)) return '';
+  return fault.body ?? JSON.stringify(errorBody(status, `fault ${fault.id}`));
+}
+
+/** Lets the fault befall a call before it is carried out. */
+export async function bringAbout(fault: Fault, reply: FastifyReply): Promise<void> {
+  await delayOf(fault);
+  const end = endOf(fault);
+  switch (end) {
+    case 'none':
+      return;
+    case 'answer':
+      await reply.send(prepareAnswer(fault, reply));
+      return;
+    case 'drop':
+      reply.hijack();
+      reply.raw.destroy();
+      return;
+    case 'hang':
+      reply.hijack();
+      return;
+    default:
+      end satisfies never;
+  }
+}
+
+/** Lets the fault befall the answer of a call that has been carried out; returns what is sent. */
+export async function replaceAnswer(
+  fault: Fault,
+  reply: FastifyReply,
+  payload: unknown,
+): Promise<unknown> {
+  await delayOf(fault);
+  const end = endOf(fault);
+  switch (end) {
+    case 'none':
+      return payload;
+    case 'answer':
+      return prepareAnswer(fault, reply);
+    case 'drop':
+      reply.raw.destroy();
+      return payload;
+    case 'hang':
+      return untilClosed(reply, payload);
+    default:
+      return end satisfies never;
+  }
+}
+
+function untilClosed(reply: FastifyReply, payload: unknown): Promise<unknown> {
+  return new Promise((resolve) => {
+    reply.raw.once('close', () => {
+      resolve(payload);
+    });
+  });
+}

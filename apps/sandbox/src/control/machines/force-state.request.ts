@@ -1,0 +1,19 @@
+import { IsIn, IsInt, IsOptional, Max, Min, ValidateIf } from 'class-validator';
+import { LATEST_EPOCH_SECONDS, MACHINE_STATES, type MachineState } from '../../plant/index.js';
+
+/** The word for "no data", as null releases the machine. */
+export const NO_DATA = 'NO_DATA';
+
+/**
+ * A state that is to hold from a time on until it is released. A `from` in the past rewrites what
+ * the activity log already showed.
+ */
+export class ForceStateRequest {
+  /** null: release, the machine returns to its own life. */
+  @ValidateIf(({ state }: ForceStateRequest) => state !== null)
+  @IsIn([...MACHINE_STATES, NO_DATA])
+  state!: MachineState | typeof NO_DATA | null;
+
+  /** Epoch seconds; default now. */
+  @IsOptional() @IsInt() @Min(0) @Max(LATEST_EPOCH_SECONDS) from?: number;
+}

@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '#libs/clock';
+import {
+  type ClassificationPeriod,
+  Plant,
+  type PlantMachine,
+  type ReceivedClassification,
+  visibleState,
+} from '../../plant/index.js';
+import { Classifications, WorkOrderLists } from '../../service/index.js';
+import { NO_DATA } from './force-state.request.js';
+
+/** A machine and what the service shows and has received of it; times in epoch seconds. */
+export interface MachineSummary {
+  machineId: string;
+  machineDisplayName: Record<string, string>;
+  factoryId: string;
+  factoryName: string;
+  reasons: PlantMachine['reasons'];
+  updatePhaseSeconds: number;
+  /** What getMachineState answers now; null: no data. */
+  visibleState: ReturnType<typeof visibleState>;
+  /** The forced state, `NO_DATA` for a forced lack of data; null when nothing is forced. */
+  forcedState: string | null;
+  workingOrders: readonly string[];
+  workingOrdersSetAt: number | null;
+}
+
+export interface MachineReport extends MachineSummary {
+  currentShift: { startTime: number; endTime: number };
+  /** Every accepted call, in order of receipt. */
+  classificationsReceived: readonly ReceivedClassification[];
+  /** The reasons as they apply, in order of time, not overlapping. */
+  classifications: ClassificationPeriod[];
+}
+
+@Injectable()
+export class MachineReporter {
+  constructor(
+    private readonly plant: Plant,
+    private readonly clock: Clock,
+    private readonly lists: WorkOrderLists,
+    private readonly classifications: Classifications,
+  ) {}
+
+  summarise(machine: PlantMachine): MachineSummary {
+    const { timeline, ...described } = machine;
+    const { workingOrders, setAt } = this.lists.listOf(machine.machineId);
+    const forced = timeline.openForce;
+    return {
+      ...described,
+      visibleState: visibleState(machine, this.clock.nowSeconds()),
+      forcedState: forced ? (forced.state ?? NO_DATA) : null,
+      workingOrders,
+      workingOrdersSetAt: setAt,
+    };
+  }
+
+  report(machine: PlantMachine): MachineReport {
+    const { startTime, endTime } = this.plant.calendar.shiftAt(this.clock.nowSeconds());
+    return {
+      ...this.summarise(machine),
+      currentShift: { startTime, endTime },
+      classificationsReceived: this.classifications.receivedFor(machine.machineId),
+      classifications: this.classifications.periodsOf(machine.machineId),
+    };
+  }
+}

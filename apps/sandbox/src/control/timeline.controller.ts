@@ -1,0 +1,17 @@
+import { BadRequestException, Body, Post } from '@nestjs/common';
+import { Plant, readTimelineScript } from '../plant/index.js';
+import { ControlController } from './control-controller.decorator.js';
+
+@ControlController('timeline')
+export class TimelineController {
+  constructor(private readonly plant: Plant) {}
+
+  /** Puts a timeline script in place of all machines; lists and reasons received are kept. */
+  @Post()
+  replace(@Body() script: object): { machines: number } {
+    const read = readTimelineScript(script);
+    if (!read.ok) throw new BadRequestException(read.problems.join('; '));
+    this.plant.replaceMachines(read.machines);
+    return { machines: read.machines.length };
+  }
+}

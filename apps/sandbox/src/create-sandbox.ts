@@ -1,0 +1,67 @@
+import 'reflect-metadata';
+import { ConsoleLogger, Logger } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Clock } from '#libs/clock';
+import type { SandboxSettings } from '#libs/config';
+import { buildPlant } from './build-plant.js';
+import { ServiceGate } from './control/service-gate.js';
+import { ErrorBodyFilter } from './http/error-body.filter.js';
+import { acceptJsonBodies, BODY_LIMIT } from './http/json-body.js';
+import { refuseOtherMethods } from './http/method-not-allowed.js';
+import { nestLogLevels } from './log-levels.js';
+import { serveOpenApi } from './openapi.js';
+import { SandboxModule, type SandboxWorld } from './sandbox.module.js';
+import { followTokensFile, TokenRegistry } from './service/index.js';
+
+/**
+ * Makes a sandbox that is ready to listen.
+ *
+ * @throws SettingsError when the timeline or tokens file cannot be used
+ */
+export async function createSandbox(
+  settings: SandboxSettings,
+  clock: Clock = new Clock(settings.clock),
+): Promise<NestFastifyApplication> {
+  const { login } = settings;
+  const world = {
+    clock,
+    login,
+    plant: buildPlant(settings),
+    tokens: new TokenRegistry(settings.token),
+  };
+  const stopFollowing = followTokens(settings, world.tokens);
+  const app = await createApplication(settings, world);
+  const instance = app.getHttpAdapter().getInstance();
+  instance.addHook('onClose', (_, done) => {
+    stopFollowing();
+    done();
+  });
+  acceptJsonBodies(instance);
+  app.useGlobalFilters(new ErrorBodyFilter());
+  app.get(ServiceGate).install(instance);
+  refuseOtherMethods(instance);
+  serveOpenApi(app);
+  return app;
+}
+
+function createApplication(
+  settings: SandboxSettings,
+  world: SandboxWorld,
+): Promise<NestFastifyApplication> {
+  // a call that hangs on purpose must not keep the sandbox from closing
+  const adapter = new FastifyAdapter({ bodyLimit: BODY_LIMIT, forceCloseConnections: true });
+  const logger = new ConsoleLogger({ logLevels: nestLogLevels(settings.logLevel) });
+  return NestFactory.create<NestFastifyApplication>(SandboxModule.of(world), adapter, {
+    bodyParser: false,
+    abortOnError: false,
+    logger,
+  });
+}
+
+function followTokens(settings: SandboxSettings, tokens: TokenRegistry): () => void {
+  if (settings.tokensFile === undefined) return () => undefined;
+  return followTokensFile(settings.tokensFile, tokens, (problem) => {
+    new Logger('TokensFile').warn(`kept the tokens as they were: the file ${problem}`);
+  });
+}

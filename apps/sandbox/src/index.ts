@@ -1,0 +1,1 @@
+export { createSandbox } from './create-sandbox.js';

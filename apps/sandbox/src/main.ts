@@ -1,0 +1,35 @@
+import {
+  EXIT_CODE_BAD_SETTINGS,
+  loadSandboxSettings,
+  readEnvironment,
+  SettingsError,
+} from '#libs/config';
+import { createSandbox } from './create-sandbox.js';
+
+try {
+  await run();
+} catch (error) {
+  process.stderr.write(`${describe(error)}\n`);
+  process.exit(error instanceof SettingsError ? EXIT_CODE_BAD_SETTINGS : 1);
+}
+
+async function run(): Promise<void> {
+  const settings = loadSandboxSettings(readEnvironment());
+  const app = await createSandbox(settings);
+  let closing = false;
+  const onSignal = (): void => {
+    // the second signal does not wait for anything
+    if (closing) process.exit(1);
+    closing = true;
+    void app.close().then(() => process.exit(0));
+  };
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+  await app.listen(settings.http.port, settings.http.host);
+  process.stdout.write(`sandbox ready on ${await app.getUrl()}\n`);
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const isTaken = 'code' in error && error.code === 'EADDRINUSE';
+  return isTaken ? `${error.message}: set SANDBOX_HTTP_PORT to another port` : error.message;
+}

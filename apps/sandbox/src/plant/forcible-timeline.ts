@@ -1,0 +1,43 @@
+import type { MinuteState } from './machine-state.js';
+import type { Segment, Timeline } from './timeline.js';
+
+const FORCED_SEGMENTS_REMEMBERED = 1000;
+
+/** A timeline of which stretches can be overruled, for tests that need a certain state now. */
+export class ForcibleTimeline implements Timeline {
+  /** In order of time, not overlapping. */
+  private forced: Segment[] = [];
+
+  constructor(private readonly base: Timeline) {}
+
+  /** Lets `state` (null: no data) hold from the given minute on, until it is released. */
+  force(state: MinuteState, fromMinute: number): void {
+    this.release(fromMinute);
+    this.forced.push({ fromMinute, toMinute: Infinity, state });
+    this.forced = this.forced.slice(-FORCED_SEGMENTS_REMEMBERED);
+  }
+
+  /** Returns to the machine's own life from the given minute on. */
+  release(fromMinute: number): void {
+    this.forced = this.forced
+      .filter((segment) => segment.fromMinute < fromMinute)
+      .map((segment) => ({ ...segment, toMinute: Math.min(segment.toMinute, fromMinute) }));
+  }
+
+  /** The stretch that is forced and not released, if any. */
+  get openForce(): Segment | undefined {
+    return this.forced.find((segment) => segment.toMinute === Infinity);
+  }
+
+  segmentAt(minute: number): Segment {
+    if (this.forced.length === 0) return this.base.segmentAt(minute);
+    const holding = this.forced.find((s) => s.fromMinute <= minute && minute < s.toMinute);
+    if (holding) return holding;
+    const own = { ...this.base.segmentAt(minute) };
+    for (const segment of this.forced) {
+      if (segment.toMinute <= minute) own.fromMinute = Math.max(own.fromMinute, segment.toMinute);
+      else own.toMinute = Math.min(own.toMinute, segment.fromMinute);
+    }
+    return own;
+  }
+}

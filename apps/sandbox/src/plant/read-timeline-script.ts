@@ -1,0 +1,62 @@
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+import { validationProblems } from '../http/validation-problems.js';
+import { COMMON_REASONS } from './machine-types.js';
+import { ForcibleTimeline } from './forcible-timeline.js';
+import type { PlantMachine } from './plant-machine.js';
+import { ScriptedTimeline, type ScriptedPeriod } from './scripted-timeline.js';
+import { seededRandom } from './seeded-random.js';
+import { type ScriptMachine, type ScriptPeriod, TimelineScript } from './timeline-script.js';
+
+const PROBLEMS_SHOWN = 10;
+
+export type ReadScript = { ok: true; machines: PlantMachine[] } | { ok: false; problems: string[] };
+
+/** Turns the parsed JSON of a timeline script into machines, or says what is wrong with it. */
+export function readTimelineScript(json: unknown): ReadScript {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    return { ok: false, problems: ['must be a JSON object with a list "machines"'] };
+  }
+  const script = plainToInstance(TimelineScript, json);
+  const problems = validationProblems(validateSync(script));
+  if (problems.length === 0) problems.push(...contradictions(script));
+  if (problems.length > 0) return { ok: false, problems: problems.slice(0, PROBLEMS_SHOWN) };
+  return { ok: true, machines: script.machines.map(toMachine) };
+}
+
+function contradictions({ machines }: TimelineScript): string[] {
+  const seen = new Set<string>();
+  return machines.flatMap(({ machineId, periods }) => {
+    const problems = seen.has(machineId) ? [`machine ${machineId} is listed twice`] : [];
+    seen.add(machineId);
+    periods.forEach((period, index) => {
+      const { startTime, endTime } = closed(period, periods[index + 1]);
+      const at = `machine ${machineId}, periods.${index}`;
+      if (endTime <= startTime) problems.push(`${at}: must end after it starts`);
+      if (endTime > (periods[index + 1]?.startTime ?? Infinity)) {
+        problems.push(`${at}: overlaps the next one or is out of order`);
+      }
+    });
+    return problems;
+  });
+}
+
+function closed(period: ScriptPeriod, next: ScriptPeriod | undefined): ScriptedPeriod {
+  const { startTime, state } = period;
+  return { startTime, endTime: period.endTime ?? next?.startTime ?? Infinity, state };
+}
+
+function toMachine(machine: ScriptMachine): PlantMachine {
+  const { machineId, displayName, factoryId, factoryName, reasons, periods } = machine;
+  const scripted = periods.map((period, index) => closed(period, periods[index + 1]));
+  return {
+    machineId,
+    machineDisplayName: { en: displayName ?? machineId },
+    factoryId: factoryId ?? 'F-1',
+    factoryName: factoryName ?? factoryId ?? 'Factory North',
+    reasons: (reasons ?? COMMON_REASONS).map(({ name, code }) => ({ name, code })),
+    updatePhaseSeconds:
+      machine.updatePhaseSeconds ?? Math.floor(seededRandom(machineId, 'phase')() * 60),
+    timeline: new ForcibleTimeline(new ScriptedTimeline(scripted)),
+  };
+}

@@ -1,0 +1,115 @@
+import fc from 'fast-check';
+import { ForcibleTimeline } from './forcible-timeline.js';
+import { MACHINE_STATES, type MinuteState } from './machine-state.js';
+import { prevailingState } from './prevailing-state.js';
+import { ScriptedTimeline, type ScriptedPeriod } from './scripted-timeline.js';
+import { endOfPeriod, periodsBetween } from './timeline.js';
+
+const minutes = (timeline: ScriptedTimeline | ForcibleTimeline, count: number): MinuteState[] =>
+  Array.from({ length: count }, (_, minute) => timeline.segmentAt(minute).state);
+
+describe('the prevailing state of a minute', () => {
+  it('is the one that held for most of its seconds in all', () => {
+    const pieces = [
+      { state: 'IDLE', seconds: 20 },
+      { state: 'OPERATING', seconds: 25 },
+      { state: 'IDLE', seconds: 15 },
+    ] as const;
+    expect(prevailingState(pieces)).toBe('IDLE');
+  });
+
+  it('is the one seen last of two that held equally long', () => {
+    const pieces = [
+      { state: 'IDLE', seconds: 30 },
+      { state: 'OFF', seconds: 30 },
+    ] as const;
+    expect(prevailingState(pieces)).toBe('OFF');
+  });
+});
+
+describe('a scripted timeline', () => {
+  it('has no data before, between and after its periods', () => {
+    const timeline = new ScriptedTimeline([
+      { startTime: 60, endTime: 120, state: 'IDLE' },
+      { startTime: 180, endTime: 240, state: 'OFF' },
+    ]);
+    expect(minutes(timeline, 6)).toEqual([null, 'IDLE', null, 'OFF', null, null]);
+  });
+
+  it('lets an open period last', () => {
+    const timeline = new ScriptedTimeline([{ startTime: 0, endTime: Infinity, state: 'IDLE' }]);
+    expect(timeline.segmentAt(1e9)).toEqual({ fromMinute: 0, toMinute: Infinity, state: 'IDLE' });
+  });
+
+  it('resolves every minute as the seconds within it demand', () => {
+    const lengths = fc.array(
+      fc.record({
+        gap: fc.oneof(fc.constant(0), fc.nat({ max: 200 })),
+        seconds: fc.integer({ min: 1, max: 200 }),
+        state: fc.constantFrom(...MACHINE_STATES),
+      }),
+      { maxLength: 12 },
+    );
+    fc.assert(
+      fc.property(lengths, (pieces) => {
+        const periods: ScriptedPeriod[] = [];
+        const seconds: MinuteState[] = [];
+        for (const piece of pieces) {
+          seconds.push(...Array<null>(piece.gap).fill(null));
+          const startTime = seconds.length;
+          periods.push({ startTime, endTime: startTime + piece.seconds, state: piece.state });
+          seconds.push(...Array<MinuteState>(piece.seconds).fill(piece.state));
+        }
+        const count = Math.ceil(seconds.length / 60) + 1;
+        const expected = Array.from({ length: count }, (_, minute) =>
+          prevailingState(
+            Array.from({ length: 60 }, (__, at) => ({
+              state: seconds[minute * 60 + at] ?? null,
+              seconds: 1,
+            })),
+          ),
+        );
+        expect(minutes(new ScriptedTimeline(periods), count)).toEqual(expected);
+      }),
+    );
+  });
+});
+
+describe('a forcible timeline', () => {
+  const base = () =>
+    new ForcibleTimeline(new ScriptedTimeline([{ startTime: 0, endTime: 600, state: 'IDLE' }]));
+
+  it('shows what is forced and, once released, its own life again', () => {
+    const timeline = base();
+    timeline.force('OFF', 2);
+    timeline.force('OPERATING', 4);
+    timeline.release(6);
+    expect(periodsBetween(timeline, 0, 10)).toEqual([
+      { fromMinute: 0, toMinute: 2, state: 'IDLE' },
+      { fromMinute: 2, toMinute: 4, state: 'OFF' },
+      { fromMinute: 4, toMinute: 6, state: 'OPERATING' },
+      { fromMinute: 6, toMinute: 10, state: 'IDLE' },
+    ]);
+    expect(timeline.openForce).toBeUndefined();
+  });
+
+  it('forgets what was forced later than a new force begins', () => {
+    const timeline = base();
+    timeline.force('OFF', 5);
+    timeline.force('OPERATING', 3);
+    expect(minutes(timeline, 7).slice(2)).toEqual([
+      'IDLE',
+      'OPERATING',
+      'OPERATING',
+      'OPERATING',
+      'OPERATING',
+    ]);
+  });
+
+  it('joins a forced state with the same state beside it', () => {
+    const timeline = base();
+    timeline.force('IDLE', 4);
+    timeline.release(6);
+    expect(endOfPeriod(timeline, 1, 100)).toBe(10);
+  });
+});

@@ -1,0 +1,24 @@
+/**
+ * A repeatable source of numbers in [0, 1) for the given key: the same parts always give the same
+ * sequence, so that any stretch of a machine's life can be drawn on its own.
+ */
+export function seededRandom(...key: readonly (string | number)[]): () => number {
+  let state = hash(key.join('\u0000'));
+  // mulberry32: 32 bits of state are plenty for the few dozen draws of one shift
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** FNV-1a with a final avalanche, so that neighbouring keys do not give neighbouring seeds. */
+function hash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) {
+    value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);
+  }
+  value = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
+  return value ^ (value >>> 13);
+}

@@ -1,0 +1,84 @@
+import type { MachineState } from './machine-state.js';
+import type { PlantMachine } from './plant-machine.js';
+import { endOfPeriod, periodsBetween, startOfPeriod, type Segment } from './timeline.js';
+
+/** What the service knows of a machine's present (interface: "Machine state"). */
+export interface VisibleState {
+  machineState: MachineState;
+  /** Minutes from the beginning of the state to the end of the last calculated minute. */
+  durationInMinutes: number;
+  /** Epoch seconds at which the last calculated minute became visible. */
+  updateTime: number;
+}
+
+/** Epoch seconds, end exclusive. */
+export interface StatePeriod {
+  startTime: number;
+  endTime: number;
+  machineState: MachineState;
+}
+
+type Observed = Pick<PlantMachine, 'timeline' | 'updatePhaseSeconds'>;
+
+/**
+ * The latest minute whose state is known: minute [t, t + 60) is calculated when it is over and
+ * shown at t + 60 + phase, where the machine's phase is 0 to 59 seconds.
+ */
+function lastVisibleMinute(machine: Observed, now: number): number {
+  return Math.floor((now - machine.updatePhaseSeconds) / 60) - 1;
+}
+
+/** The state the service shows at `now` (epoch seconds), or null for "no data". */
+export function visibleState(machine: Observed, now: number): VisibleState | null {
+  const minute = lastVisibleMinute(machine, now);
+  const { state } = machine.timeline.segmentAt(minute);
+  if (state === null) return null;
+  return {
+    machineState: state,
+    durationInMinutes: minute + 1 - startOfPeriod(machine.timeline, minute),
+    updateTime: (minute + 1) * 60 + machine.updatePhaseSeconds,
+  };
+}
+
+/**
+ * The periods of a window as far as they are visible at `now`, oldest first. Clipped, the first and
+ * last are cut at the window's edges; unclipped, they keep their true start and (visible) end. The
+ * newest ends with the last visible minute even when the state goes on.
+ */
+export function visiblePeriods(
+  machine: Observed,
+  window: { startTime: number; endTime: number },
+  now: number,
+  clip: boolean,
+): StatePeriod[] {
+  if (window.endTime <= window.startTime) return [];
+  const visibleEnd = lastVisibleMinute(machine, now) + 1;
+  const fromMinute = Math.floor(window.startTime / 60);
+  const toMinute = Math.min(Math.ceil(window.endTime / 60), visibleEnd);
+  const periods = periodsBetween(machine.timeline, fromMinute, toMinute);
+  if (!clip) extendEdges(machine, periods, visibleEnd);
+  return toStatePeriods(periods).map((period) => (clip ? cut(period, window) : period));
+}
+
+/** Periods in epoch seconds; stretches without data are left out. */
+export function toStatePeriods(periods: readonly Segment[]): StatePeriod[] {
+  return periods.flatMap(({ fromMinute, toMinute, state }) =>
+    state === null
+      ? []
+      : [{ startTime: fromMinute * 60, endTime: toMinute * 60, machineState: state }],
+  );
+}
+
+function extendEdges(machine: Observed, periods: Segment[], visibleEnd: number): void {
+  const [first, last] = [periods[0], periods.at(-1)];
+  if (first) first.fromMinute = startOfPeriod(machine.timeline, first.fromMinute);
+  if (last) last.toMinute = endOfPeriod(machine.timeline, last.toMinute - 1, visibleEnd);
+}
+
+function cut(period: StatePeriod, window: { startTime: number; endTime: number }): StatePeriod {
+  return {
+    ...period,
+    startTime: Math.max(period.startTime, window.startTime),
+    endTime: Math.min(period.endTime, window.endTime),
+  };
+}

@@ -1,0 +1,34 @@
+import { Body, HttpCode, Inject, Post, UnauthorizedException } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
+import type { SandboxSettings } from '#libs/config';
+import { TokenRegistry } from './access/token-registry.js';
+import { LoginAnswer } from './answers.js';
+import { PATHS_OF } from './operations.js';
+import { LoginRequest } from './requests/login.request.js';
+import { ServiceController } from './service-controller.decorator.js';
+import { BODY_STATUSES, ServiceOperation } from './service-operation.decorator.js';
+
+export const LOGIN = Symbol('login');
+
+@ServiceController('login')
+export class LoginController {
+  constructor(
+    private readonly tokens: TokenRegistry,
+    @Inject(LOGIN) private readonly login: SandboxSettings['login'],
+  ) {}
+
+  @Post(PATHS_OF.getAPIToken)
+  @HttpCode(200)
+  @ServiceOperation('getAPIToken', {
+    summary: 'Issues an access token with all scopes.',
+    statuses: BODY_STATUSES,
+    causes: { 401: 'Wrong e-mail address or password.', 422: 'A field is missing.' },
+  })
+  @ApiOkResponse({ type: LoginAnswer })
+  getAPIToken(@Body() { userEmail, password }: LoginRequest): LoginAnswer {
+    if (userEmail !== this.login.email || password !== this.login.password) {
+      throw new UnauthorizedException('wrong e-mail address or password');
+    }
+    return { token: this.tokens.issue() };
+  }
+}

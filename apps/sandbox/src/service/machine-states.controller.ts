@@ -1,0 +1,66 @@
+import { Body, Get, HttpCode, Post, Query, UnprocessableEntityException } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
+import { Clock } from '#libs/clock';
+import { seededRandom, visiblePeriods, visibleState } from '../plant/index.js';
+import { refuseWindow } from './activity-window.js';
+import { AnswerOptions } from './answer-options.js';
+import { ActivityLogEntry, MachineStateAnswer } from './answers.js';
+import { MachineLookup } from './machine-lookup.js';
+import { PATHS_OF } from './operations.js';
+import { ActivityRequest } from './requests/activity.request.js';
+import { MachineQuery } from './requests/machine.query.js';
+import { ServiceController } from './service-controller.decorator.js';
+import { BODY_STATUSES, ServiceOperation } from './service-operation.decorator.js';
+
+@ServiceController('states')
+export class MachineStatesController {
+  private readonly jitter = seededRandom('duration jitter');
+
+  constructor(
+    private readonly machines: MachineLookup,
+    private readonly clock: Clock,
+    private readonly options: AnswerOptions,
+  ) {}
+
+  @Get(PATHS_OF.getMachineState)
+  @ServiceOperation('getMachineState', {
+    summary: 'The current state of a machine and how long it has lasted.',
+    causes: { 204: 'No data.', 422: 'Machine ID missing or does not exist.' },
+  })
+  @ApiOkResponse({ type: MachineStateAnswer })
+  getMachineState(@Query() { machineId }: MachineQuery): MachineStateAnswer | null {
+    const state = visibleState(this.machines.getOr422(machineId), this.clock.nowSeconds());
+    if (!state) return null;
+    return {
+      machineState: state.machineState,
+      durationInMinutes: this.options.durationJitter
+        ? Math.max(0, state.durationInMinutes + Math.floor(this.jitter() * 3) - 1)
+        : state.durationInMinutes,
+      astUpdateTime: state.updateTime,
+    };
+  }
+
+  @Post(PATHS_OF.getMachineActivityLog)
+  @HttpCode(200)
+  @ServiceOperation('getMachineActivityLog', {
+    summary: 'The state history of a machine in a window of at most 30 days.',
+    statuses: BODY_STATUSES,
+    causes: {
+      204: 'No data.',
+      422: 'Machine ID missing or does not exist; start or end time missing; start time later than end time; period above 30 days.',
+    },
+  })
+  @ApiOkResponse({ type: ActivityLogEntry, isArray: true })
+  getMachineActivityLog(@Body() window: ActivityRequest): ActivityLogEntry[] | null {
+    const machine = this.machines.getOr422(window.machineId);
+    const refusal = refuseWindow(window);
+    if (refusal !== null) throw new UnprocessableEntityException(refusal);
+    const now = this.clock.nowSeconds();
+    const periods = visiblePeriods(machine, window, now, this.options.clipActivityLog);
+    if (periods.length === 0) return null;
+    return periods.map((period) => ({
+      ...period,
+      durationInMinutes: Math.floor((period.endTime - period.startTime) / 60),
+    }));
+  }
+}

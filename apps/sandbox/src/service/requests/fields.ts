@@ -1,0 +1,38 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { IsInt, IsNotEmpty, IsString, Max, MaxLength, Min } from 'class-validator';
+import { LATEST_EPOCH_SECONDS } from '../../plant/index.js';
+
+const LONGEST_IDENTIFIER = 200;
+
+/** A machine ID, reason ID or work order: a string of 1 to 200 characters. */
+export function Identifier(options: { example: string; each?: boolean }): PropertyDecorator {
+  const each = options.each ?? false;
+  const checks = { each };
+  const schema = { type: String, minLength: 1, maxLength: LONGEST_IDENTIFIER };
+  return applyDecorators(
+    each
+      ? ApiProperty({ ...schema, isArray: true, example: [options.example] })
+      : ApiProperty({ ...schema, example: options.example }),
+    IsNotEmpty(checks),
+    MaxLength(LONGEST_IDENTIFIER, checks),
+    IsString(checks),
+  );
+}
+
+/** An epoch timestamp in whole seconds. */
+export function EpochSeconds(description: string, example = 1_763_680_000): PropertyDecorator {
+  return applyDecorators(
+    ApiProperty({
+      type: 'integer',
+      format: 'int64',
+      minimum: 0,
+      maximum: LATEST_EPOCH_SECONDS,
+      example,
+      description,
+    }),
+    Min(0),
+    Max(LATEST_EPOCH_SECONDS),
+    IsInt(),
+  );
+}

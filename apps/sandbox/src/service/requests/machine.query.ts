@@ -1,0 +1,6 @@
+import { Identifier } from './fields.js';
+
+export class MachineQuery {
+  @Identifier({ example: 'M-001' })
+  machineId!: string;
+}

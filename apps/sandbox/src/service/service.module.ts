@@ -1,0 +1,24 @@
+import { Module } from '@nestjs/common';
+import { AnswerOptions } from './answer-options.js';
+import { Classifications } from './classifications.js';
+import { ClassificationsController } from './classifications.controller.js';
+import { LoginController } from './login.controller.js';
+import { MachineInfoController } from './machine-info.controller.js';
+import { MachineLookup } from './machine-lookup.js';
+import { MachineStatesController } from './machine-states.controller.js';
+import { WorkOrderLists } from './work-order-lists.js';
+import { WorkOrderListsController } from './work-order-lists.controller.js';
+
+/** The Machine Data Service itself: six operations and the login. */
+@Module({
+  controllers: [
+    MachineInfoController,
+    MachineStatesController,
+    ClassificationsController,
+    WorkOrderListsController,
+    LoginController,
+  ],
+  providers: [AnswerOptions, MachineLookup, Classifications, WorkOrderLists],
+  exports: [AnswerOptions, MachineLookup, Classifications, WorkOrderLists],
+})
+export class ServiceModule {}

@@ -1,0 +1,34 @@
+import { Body, Put } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
+import { Clock } from '#libs/clock';
+import { MachineLookup } from './machine-lookup.js';
+import { PATHS_OF } from './operations.js';
+import { WorkOrderListRequest } from './requests/work-order-list.request.js';
+import { ServiceController } from './service-controller.decorator.js';
+import { BODY_STATUSES, ServiceOperation } from './service-operation.decorator.js';
+import { WorkOrderLists } from './work-order-lists.js';
+
+@ServiceController('work orders')
+export class WorkOrderListsController {
+  constructor(
+    private readonly machines: MachineLookup,
+    private readonly lists: WorkOrderLists,
+    private readonly clock: Clock,
+  ) {}
+
+  /** All or nothing: one unknown machine, and no list of the request is set. */
+  @Put(PATHS_OF.setWorkOrderList)
+  @ServiceOperation('setWorkOrderList', {
+    summary: 'Replaces the work order list of one or more machines.',
+    statuses: BODY_STATUSES,
+    causes: { 422: 'Machine ID missing or does not exist.' },
+  })
+  @ApiOkResponse({ description: 'Set; no body.' })
+  setWorkOrderList(@Body() { machines }: WorkOrderListRequest): void {
+    for (const { machineId } of machines) this.machines.getOr422(machineId);
+    const now = this.clock.nowSeconds();
+    for (const { machineId, workingOrders } of machines) {
+      this.lists.set(machineId, workingOrders, now);
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import { Injectable } from '@nestjs/common';
+
+export interface WorkOrderList {
+  workingOrders: readonly string[];
+  /** Epoch seconds; null when no list was ever set. */
+  setAt: number | null;
+}
+
+const NEVER_SET: WorkOrderList = { workingOrders: [], setAt: null };
+
+/** The work order list of each machine, as last set. */
+@Injectable()
+export class WorkOrderLists {
+  private readonly byMachine = new Map<string, WorkOrderList>();
+
+  set(machineId: string, workingOrders: readonly string[], setAt: number): void {
+    this.byMachine.set(machineId, { workingOrders, setAt });
+  }
+
+  listOf(machineId: string): WorkOrderList {
+    return this.byMachine.get(machineId) ?? NEVER_SET;
+  }
+}

@@ -1,0 +1,120 @@
+import { NOW, type RunningSandbox, runSandbox, SHIFT_END } from './testing/running-sandbox.js';
+
+const MACHINE = 'M-001';
+
+interface State {
+  machineState: string;
+  durationInMinutes: number;
+  astUpdateTime: number;
+}
+
+describe('states and classifications as time passes', () => {
+  let sandbox: RunningSandbox;
+  beforeEach(async () => {
+    sandbox = await runSandbox();
+  });
+  afterEach(() => sandbox.close());
+
+  const force = (body: object) => sandbox.control('POST', `machines/${MACHINE}/state`, body);
+  const stateNow = async () =>
+    (await sandbox.service('GET', `machineState?machineId=${MACHINE}`)).json as State;
+  const report = async () =>
+    (await sandbox.control('GET', `machines/${MACHINE}`)).json as {
+      classifications: object[];
+      forcedState: string | null;
+    };
+  const classify = (body: object) =>
+    sandbox.service('POST', 'machineClassification', {
+      body: { machineId: MACHINE, reasonId: '22', ...body },
+    });
+
+  it('shows a new state 1 to 2 minutes after its minute began, and not before', async () => {
+    await force({ state: 'OFF', from: NOW - 3600 });
+    await force({ state: 'OPERATING', from: NOW });
+    let shownAfter: number | undefined;
+    for (let second = 0; shownAfter === undefined && second <= 180; second += 1) {
+      sandbox.clock.set(NOW + second);
+      if ((await stateNow()).machineState === 'OPERATING') shownAfter = second;
+    }
+    expect(shownAfter).toBeGreaterThanOrEqual(60);
+    expect(shownAfter).toBeLessThanOrEqual(120);
+    expect(await stateNow()).toEqual({
+      machineState: 'OPERATING',
+      durationInMinutes: 1,
+      astUpdateTime: NOW + shownAfter!,
+    });
+  });
+
+  it('counts the minutes of a state up to its latest update', async () => {
+    await force({ state: 'OFF', from: NOW - 3600 });
+    await force({ state: 'OPERATING', from: NOW });
+    sandbox.clock.advance(600);
+    const { durationInMinutes, astUpdateTime } = await stateNow();
+    expect(durationInMinutes).toBe(Math.floor((astUpdateTime - NOW) / 60));
+  });
+
+  it('forces a lack of data, and releases the machine to its own life', async () => {
+    const own = await stateNow();
+    await force({ state: 'NO_DATA', from: NOW - 3600 });
+    expect((await report()).forcedState).toBe('NO_DATA');
+    const answer = await sandbox.service('GET', `machineState?machineId=${MACHINE}`);
+    expect(answer.status).toBe(204);
+    await force({ state: null, from: NOW - 3600 });
+    expect((await report()).forcedState).toBeNull();
+    expect(await stateNow()).toEqual(own);
+  });
+
+  it('forces from this moment on when no time is given', async () => {
+    await force({ state: 'OFF' });
+    const truth = await sandbox.control(
+      'GET',
+      `machines/${MACHINE}/timeline?from=${NOW}&to=${NOW + 600}`,
+    );
+    expect(truth.json).toEqual([{ startTime: NOW, endTime: NOW + 600, machineState: 'OFF' }]);
+  });
+
+  it('lets the duration be off by at most one minute when asked to', async () => {
+    const exact = (await stateNow()).durationInMinutes;
+    await sandbox.control('PUT', 'options', { durationJitter: true });
+    const seen = new Set<number>();
+    for (let poll = 0; poll < 40; poll += 1) seen.add((await stateNow()).durationInMinutes - exact);
+    expect([...seen].sort((a, b) => a - b)).toEqual([-1, 0, 1]);
+  });
+
+  it('cuts the log at the edges of the window, or keeps the true edges when asked to', async () => {
+    await force({ state: 'OFF', from: NOW - 7200 });
+    await force({ state: 'IDLE', from: NOW - 3600 });
+    await force({ state: 'OPERATING', from: NOW - 1800 });
+    const body = { machineId: MACHINE, startTime: NOW - 3000, endTime: NOW - 2430 };
+    const log = () => sandbox.service('POST', 'machineActivity', { body });
+    expect((await log()).json).toEqual([
+      { startTime: NOW - 3000, endTime: NOW - 2430, machineState: 'IDLE', durationInMinutes: 9 },
+    ]);
+    await sandbox.control('PUT', 'options', { clipActivityLog: false });
+    expect((await log()).json).toEqual([
+      { startTime: NOW - 3600, endTime: NOW - 1800, machineState: 'IDLE', durationInMinutes: 30 },
+    ]);
+    expect((await sandbox.control('GET', 'options')).json).toEqual({
+      durationJitter: false,
+      clipActivityLog: false,
+    });
+  });
+
+  it('lets an open-ended classification apply to the end of the current shift', async () => {
+    await classify({ startTime: NOW - 60 });
+    expect((await report()).classifications).toEqual([
+      { startTime: NOW - 60, endTime: SHIFT_END, reasonId: '22', sequence: 1, openEnded: true },
+    ]);
+  });
+
+  it('ends an open-ended classification when a later call with an end time is received', async () => {
+    await classify({ startTime: NOW });
+    sandbox.clock.advance(1800);
+    await classify({ startTime: NOW + 600, endTime: NOW + 900, reasonId: '11' });
+    expect((await report()).classifications).toMatchObject([
+      { startTime: NOW, endTime: NOW + 600, reasonId: '22' },
+      { startTime: NOW + 600, endTime: NOW + 900, reasonId: '11' },
+      { startTime: NOW + 900, endTime: NOW + 1800, reasonId: '22' },
+    ]);
+  });
+});
