@@ -1,0 +1,32 @@
+import { type DynamicModule, Module, type Type } from '@nestjs/common';
+import { LoggerModule } from 'nestjs-pino';
+import { type BridgeSettings, type Flow } from '#libs/config';
+import { DowntimeReasonsModule } from './downtime-reasons/index.js';
+import { InboxModule } from './inbox.module.js';
+import { MachineStatesModule } from './machine-states/index.js';
+import { OperationsModule } from './operations/index.js';
+import { PlatformModule } from './platform/index.js';
+import { WorkOrdersModule } from './work-orders/index.js';
+
+const FLOW_MODULES: Record<Flow, Type> = {
+  'work-orders': WorkOrdersModule,
+  'downtime-reasons': DowntimeReasonsModule,
+  'machine-states': MachineStatesModule,
+};
+
+@Module({})
+export class BridgeModule {
+  static with(settings: BridgeSettings): DynamicModule {
+    const flows = [...settings.flows].map((flow) => FLOW_MODULES[flow]);
+    return {
+      module: BridgeModule,
+      imports: [
+        LoggerModule.forRoot({ pinoHttp: { level: settings.logLevel, autoLogging: false } }),
+        PlatformModule.with(settings),
+        ...flows,
+        InboxModule,
+        OperationsModule.over(flows),
+      ],
+    };
+  }
+}

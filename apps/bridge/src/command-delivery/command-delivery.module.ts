@@ -1,0 +1,5 @@
+import { Module } from '@nestjs/common';
+import { CommandOutcomes } from './command-outcomes.js';
+
+@Module({ providers: [CommandOutcomes], exports: [CommandOutcomes] })
+export class CommandDeliveryModule {}

@@ -1,0 +1,42 @@
+import { Logger } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Logger as PinoLogger } from 'nestjs-pino';
+import { type BridgeSettings } from '#libs/config';
+import { KafkaInboxStrategy } from '#libs/messaging';
+import { BridgeModule } from './bridge.module.js';
+
+export interface Bridge {
+  /** Where its HTTP listens; known once {@link start} has resolved. */
+  url: () => Promise<string>;
+  /**
+   * Listens on HTTP first, so that health can be asked while Kafka is still away, then consumes.
+   *
+   * @throws MissingTopicsError when topics are missing and may not be created
+   */
+  start: () => Promise<void>;
+  /** Finishes what is in flight, commits, leaves. */
+  close: () => Promise<void>;
+}
+
+const logger = new Logger('Bridge');
+
+/** Puts a bridge together from its settings; nothing runs before {@link Bridge.start}. */
+export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
+  const app = await NestFactory.create<NestFastifyApplication>(
+    BridgeModule.with(settings),
+    new FastifyAdapter(),
+    { bufferLogs: true, abortOnError: false },
+  );
+  app.useLogger(app.get(PinoLogger));
+  app.connectMicroservice({ strategy: app.get(KafkaInboxStrategy) });
+  return {
+    url: () => app.getUrl(),
+    start: async () => {
+      await app.listen(settings.http.port, settings.http.host);
+      logger.log({ msg: 'listening', url: await app.getUrl() });
+      await app.startAllMicroservices();
+    },
+    close: () => app.close(),
+  };
+}

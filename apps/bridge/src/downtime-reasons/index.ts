@@ -1,0 +1,2 @@
+export { DowntimeReasons } from './downtime-reasons.js';
+export { DowntimeReasonsModule } from './downtime-reasons.module.js';

@@ -1,0 +1,84 @@
+import { Global, Module } from '@nestjs/common';
+import { realDelayMs } from '#libs/clock';
+import { type BridgeSettings } from '#libs/config';
+import { TOPIC_DEFINITIONS } from '#libs/contracts';
+import { backOffMs } from '#libs/delivery';
+import {
+  DeadLetters,
+  ensureTopics,
+  type KafkaClient,
+  KafkaInboxStrategy,
+  MissingTopicsError,
+  type TopicSpecification,
+} from '#libs/messaging';
+import { MachineTracking } from './machine-states/index.js';
+import { BRIDGE_SETTINGS, KAFKA } from './platform/index.js';
+
+/** A dead letter is its input plus headers: it must fit where the input, at a broker's default of 1 MB, did. */
+const DEAD_LETTER_MAX_BYTES = 16 * 1024 * 1024;
+const BACK_OFF = { baseMs: 200, capMs: 5000 };
+
+/** The way in: the consumer of all flows that are switched on. */
+@Global()
+@Module({
+  providers: [
+    {
+      provide: KafkaInboxStrategy,
+      inject: [BRIDGE_SETTINGS, KAFKA, DeadLetters, { token: MachineTracking, optional: true }],
+      useFactory: createInbox,
+    },
+  ],
+  exports: [KafkaInboxStrategy],
+})
+export class InboxModule {}
+
+function createInbox(
+  settings: BridgeSettings,
+  kafka: KafkaClient,
+  deadLetters: DeadLetters,
+  tracking?: MachineTracking,
+): KafkaInboxStrategy {
+  const { groupId, topicPrefix } = settings.kafka;
+  const stateTopics = tracking === undefined ? [] : [tracking];
+  return new KafkaInboxStrategy({
+    kafka,
+    groupId,
+    topicPrefix,
+    deadLetters,
+    stateTopics,
+    prepare: (signal) =>
+      prepareTopics(
+        kafka,
+        settings,
+        stateTopics.map(({ name }) => name),
+        signal,
+      ),
+  });
+}
+
+/** Goes on until Kafka answers: a bridge that starts before its broker waits for it. */
+async function prepareTopics(
+  kafka: KafkaClient,
+  { kafka: settings }: BridgeSettings,
+  stateTopics: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const topics: TopicSpecification[] = [
+    ...TOPIC_DEFINITIONS.map(({ name, cleanupPolicy }) => ({
+      name: `${settings.topicPrefix}${name}`,
+      cleanupPolicy,
+      ...(name.endsWith('.dlq') && { maxMessageBytes: DEAD_LETTER_MAX_BYTES }),
+    })),
+    ...stateTopics.map((name) => ({ name, cleanupPolicy: 'compact' as const })),
+  ];
+  const options = { create: settings.createTopics, partitions: settings.topicPartitions };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await ensureTopics(kafka, topics, options);
+      return;
+    } catch (error) {
+      if (error instanceof MissingTopicsError) throw error;
+      await realDelayMs(backOffMs(attempt, BACK_OFF), signal);
+    }
+  }
+}

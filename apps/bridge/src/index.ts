@@ -1,0 +1,1 @@
+export { type Bridge, createBridge } from './create-bridge.js';

@@ -1,0 +1,3 @@
+export { describeFailure, type Failure } from './describe-failure.js';
+export { MachineDirectory } from './machine-directory.js';
+export { MachineDirectoryModule } from './machine-directory.module.js';

@@ -1,0 +1,144 @@
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { ManualClock } from '#libs/clock';
+import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
+import { loadBridgeSettings } from '#libs/config';
+import { MachineDirectory } from './machine-directory.js';
+import { MachineList } from './machine-list.js';
+import { ReasonLists } from './reason-lists.js';
+
+const MILL = {
+  machineDisplayName: 'Mill',
+  machineUniqueId: 'M-1',
+  factoryId: 'F-1',
+  factoryName: 'Plant',
+};
+const never = new AbortController().signal;
+
+interface Answer {
+  status: number;
+  body?: unknown;
+}
+
+describe('MachineDirectory', () => {
+  let server: Server;
+  let client: MachineCloudClient;
+  let list: MachineList;
+  let reasons: ReasonLists;
+  let directory: MachineDirectory;
+  let clock: ManualClock;
+  let machines: Answer;
+  let reasonList: Answer;
+  let calls: string[];
+
+  beforeEach(async () => {
+    machines = { status: 200, body: [MILL] };
+    reasonList = { status: 200, body: { reasons: [{ name: 'Jam', code: '22' }] } };
+    calls = [];
+    server = createServer((request, response) => {
+      const path = request.url ?? '';
+      calls.push(path);
+      const { status, body } = path.includes('lassification') ? reasonList : machines;
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const settings = loadBridgeSettings({
+      KAFKA_BROKERS: 'localhost:9092',
+      MACHINE_CLOUD_BASE_URL: baseUrl,
+      MACHINE_CLOUD_TOKEN: 'a-token',
+    });
+    clock = new ManualClock(1_763_680_000_000);
+    client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
+    list = new MachineList(client, clock);
+    reasons = new ReasonLists(settings, client, clock);
+    directory = new MachineDirectory(settings, clock, list, reasons);
+  });
+
+  afterEach(async () => {
+    directory.beforeApplicationShutdown();
+    list.onApplicationShutdown();
+    reasons.onApplicationShutdown();
+    await client.close();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('reads the machines at start', async () => {
+    directory.onApplicationBootstrap();
+    await directory.firstLoad(never);
+    expect([...directory.machines().keys()]).toEqual(['M-1']);
+    expect(directory.status).toEqual({ machines: 1, loadedAt: clock.nowSeconds(), problem: null });
+  });
+
+  it('knows a listed machine without asking', async () => {
+    await list.refresh();
+    expect(await directory.checkMachine('M-1', never)).toBe('known');
+    expect(calls).toHaveLength(1);
+  });
+
+  it('looks a machine up that is not listed, once for everybody who waits', async () => {
+    const ids = ['M-1', 'M-2', 'M-3', 'M-1'];
+    const verdicts = await Promise.all(ids.map((id) => directory.checkMachine(id, never)));
+    expect(verdicts).toEqual(['known', 'unknown', 'unknown', 'known']);
+    expect(calls).toHaveLength(1);
+  });
+
+  it.each([401, 403, 404, 429, 503])(
+    'leaves a machine to the service when the look-up is answered %i',
+    async (status) => {
+      machines = { status };
+      expect(await directory.checkMachine('M-1', never)).toBe('unverifiable');
+      expect(directory.status.problem).toContain(String(status));
+    },
+  );
+
+  it('tells its listeners of every list', async () => {
+    const sizes: number[] = [];
+    const unsubscribe = directory.onRefresh((known) => sizes.push(known.size));
+    await list.refresh();
+    unsubscribe();
+    expect(sizes).toEqual([1]);
+  });
+
+  it('stops waiting when the waiter is aborted', async () => {
+    const waiter = new AbortController();
+    const check = directory.checkMachine('M-9', waiter.signal);
+    waiter.abort(new Error('enough'));
+    await expect(check).rejects.toThrow('enough');
+    await expect(directory.checkReason('M-9', '22', waiter.signal)).rejects.toThrow('enough');
+  });
+
+  it('reads the reasons of a machine when they are first needed, and remembers them', async () => {
+    expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+    expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+    expect(calls).toHaveLength(1);
+  });
+
+  it('does not know a reason that is on no list', async () => {
+    expect(await directory.checkReason('M-1', '99', never)).toBe('unknown');
+    reasonList = { status: 204 };
+    expect(await directory.checkReason('M-2', '22', never)).toBe('unknown');
+  });
+
+  it('looks a reason up again that has come since', async () => {
+    await directory.checkReason('M-1', '22', never);
+    reasonList = { status: 200, body: { reasons: [{ name: 'New', code: '23' }] } };
+    expect(await directory.checkReason('M-1', '23', never)).toBe('known');
+  });
+
+  it('reads reasons anew when they are old', async () => {
+    await directory.checkReason('M-1', '22', never);
+    clock.advance(3601);
+    reasonList = { status: 204 };
+    expect(await directory.checkReason('M-1', '22', never)).toBe('unknown');
+  });
+
+  it.each([403, 404, 503])(
+    'leaves a reason to the service when the list is answered %i',
+    async (status) => {
+      reasonList = { status };
+      expect(await directory.checkReason('M-1', '22', never)).toBe('unverifiable');
+    },
+  );
+});

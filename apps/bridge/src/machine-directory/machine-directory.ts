@@ -1,0 +1,125 @@
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import { Gauge, type Metric } from 'prom-client';
+import { Clock, realDelayMs } from '#libs/clock';
+import { type MachineInfo } from '#libs/cloud-client';
+import { type BridgeSettings } from '#libs/config';
+import { backOffMs } from '#libs/delivery';
+import { BRIDGE_SETTINGS } from '../platform/index.js';
+import { abortable } from './abortable.js';
+import { describeFailure } from './describe-failure.js';
+import { type DirectoryStatus, type Verdict } from './directory-status.js';
+import { MachineList, type MachineListener } from './machine-list.js';
+import { ReasonLists } from './reason-lists.js';
+
+const BACK_OFF = { baseMs: 1000, capMs: 30_000 };
+
+/** Who exists and what may be said of them. Keeps the list of machines fresh while the bridge runs. */
+@Injectable()
+export class MachineDirectory implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('MachineDirectory');
+  private readonly stopping = new AbortController();
+  private readonly machinesGauge = new Gauge({
+    name: 'machine_bridge_directory_machines',
+    help: 'Machines the token may see',
+    registers: [],
+    collect: () => {
+      this.machinesGauge.set(this.list.machines.size);
+    },
+  });
+  private readonly ageGauge = new Gauge({
+    name: 'machine_bridge_directory_age_seconds',
+    help: 'Age of the machine list in seconds of the clock; -1 before the first',
+    registers: [],
+    collect: () => {
+      const { loadedAt } = this.status;
+      this.ageGauge.set(loadedAt === null ? -1 : this.clock.nowSeconds() - loadedAt);
+    },
+  });
+
+  constructor(
+    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
+    private readonly clock: Clock,
+    private readonly list: MachineList,
+    private readonly reasons: ReasonLists,
+  ) {}
+
+  get metrics(): Metric[] {
+    return [this.machinesGauge, this.ageGauge];
+  }
+
+  get status(): DirectoryStatus {
+    return this.list.status;
+  }
+
+  machines(): ReadonlyMap<string, MachineInfo> {
+    return this.list.machines;
+  }
+
+  /** Calls `listener` each time the list has been read; returns the function that ends it. */
+  onRefresh(listener: MachineListener): () => void {
+    return this.list.subscribe(listener);
+  }
+
+  /** Resolves as soon as a list has been read. */
+  async firstLoad(signal: AbortSignal): Promise<void> {
+    if (this.status.loadedAt !== null) return;
+    let unsubscribe = (): void => undefined;
+    const loaded = new Promise<void>((resolve) => {
+      unsubscribe = this.onRefresh(() => {
+        resolve();
+      });
+    });
+    await abortable(loaded, signal).finally(unsubscribe);
+  }
+
+  /** A machine that is not listed is looked up once more, at most one look-up every two seconds. */
+  async checkMachine(machineId: string, signal: AbortSignal): Promise<Verdict> {
+    if (this.list.machines.has(machineId)) return 'known';
+    const answer = await abortable(this.list.refresh(), signal);
+    if (this.list.machines.has(machineId)) return 'known';
+    return answer.kind === 'data' || answer.kind === 'noData' ? 'unknown' : 'unverifiable';
+  }
+
+  /**
+   * A reason that is not on the machine's list is looked up once more. A machine the service does not
+   * find is left to the service: it is no verdict on the reason.
+   */
+  checkReason(machineId: string, reasonId: string, signal: AbortSignal): Promise<Verdict> {
+    return this.reasons.check(machineId, reasonId, signal);
+  }
+
+  onApplicationBootstrap(): void {
+    void this.keepFresh(this.stopping.signal).catch((error: unknown) => {
+      if (!this.stopping.signal.aborted) this.logger.error({ msg: 'directory', error });
+    });
+  }
+
+  beforeApplicationShutdown(): void {
+    this.stopping.abort(new Error('the machine directory is stopping'));
+  }
+
+  private async keepFresh(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      const answer = await abortable(this.list.refresh(), signal);
+      if (answer.kind === 'data' || answer.kind === 'noData') {
+        if (failures > 0) this.logger.log({ msg: 'machine list read again' });
+        failures = 0;
+        await this.clock.sleepSeconds(this.settings.directoryRefreshSeconds, signal);
+        continue;
+      }
+      failures += 1;
+      if (failures === 1) {
+        this.logger.warn({ msg: 'machine list not read', reason: describeFailure(answer) });
+      }
+      const askedMs = answer.kind === 'retry' ? (answer.afterMs ?? 0) : 0;
+      await realDelayMs(Math.max(askedMs, backOffMs(failures, BACK_OFF)), signal);
+    }
+  }
+}

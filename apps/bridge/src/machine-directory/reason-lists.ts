@@ -1,0 +1,86 @@
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Clock } from '#libs/clock';
+import {
+  type ClassificationReason,
+  type CloudAnswer,
+  MachineCloudClient,
+} from '#libs/cloud-client';
+import { type BridgeSettings } from '#libs/config';
+import { BRIDGE_SETTINGS } from '../platform/index.js';
+import { abortable } from './abortable.js';
+import { type Verdict } from './directory-status.js';
+import { SharedLookUp } from './shared-look-up.js';
+
+interface ReasonList {
+  readonly lookUp: SharedLookUp<CloudAnswer<ClassificationReason[]>>;
+  codes: ReadonlySet<string>;
+  /** Epoch seconds; null before the first answer. */
+  loadedAt: number | null;
+}
+
+/** Messages may name machines that do not exist: what is remembered of them must not grow for ever. */
+const MAX_MACHINES = 10_000;
+
+/** The reasons that may be set for each machine (interface: MachineClassification), read when first needed. */
+@Injectable()
+export class ReasonLists implements OnApplicationShutdown {
+  private readonly stopping = new AbortController();
+  private readonly lists = new Map<string, ReasonList>();
+
+  constructor(
+    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
+    private readonly client: MachineCloudClient,
+    private readonly clock: Clock,
+  ) {}
+
+  get size(): number {
+    return this.lists.size;
+  }
+
+  async check(machineId: string, reasonId: string, signal: AbortSignal): Promise<Verdict> {
+    const list = this.listOf(machineId);
+    if (this.isFresh(list) && list.codes.has(reasonId)) return 'known';
+    const answer = await abortable(list.lookUp.ask(), signal);
+    if (list.codes.has(reasonId)) return 'known';
+    return answer.kind === 'data' || answer.kind === 'noData' ? 'unknown' : 'unverifiable';
+  }
+
+  onApplicationShutdown(): void {
+    this.stopping.abort(new Error('the machine directory is stopping'));
+  }
+
+  private isFresh({ loadedAt }: ReasonList): boolean {
+    if (loadedAt === null) return false;
+    return this.clock.nowSeconds() - loadedAt <= this.settings.reasonsRefreshSeconds;
+  }
+
+  /** Moves the list to the end of the map, so that the first is the one longest unused. */
+  private listOf(machineId: string): ReasonList {
+    const list = this.lists.get(machineId) ?? this.newList(machineId);
+    this.lists.delete(machineId);
+    this.lists.set(machineId, list);
+    if (this.lists.size > MAX_MACHINES) {
+      const [longestUnused] = this.lists.keys();
+      if (longestUnused !== undefined) this.lists.delete(longestUnused);
+    }
+    return list;
+  }
+
+  private newList(machineId: string): ReasonList {
+    const { signal } = this.stopping;
+    const list: ReasonList = {
+      codes: new Set(),
+      loadedAt: null,
+      lookUp: new SharedLookUp(async () => {
+        const answer = await this.client.getClassificationReasons(machineId, signal);
+        if (answer.kind === 'data' || answer.kind === 'noData') {
+          const reasons = answer.kind === 'data' ? answer.data : [];
+          list.codes = new Set(reasons.map(({ code }) => code));
+          list.loadedAt = this.clock.nowSeconds();
+        }
+        return answer;
+      }, signal),
+    };
+    return list;
+  }
+}

@@ -1,0 +1,69 @@
+import { type ActivityLogEntry } from '#libs/cloud-client';
+import { type MachineState } from '#libs/contracts';
+
+/** A stretch of one state in the activity log, in epoch seconds; `endTime` is the first moment after it. */
+export interface ActivitySegment {
+  state: MachineState;
+  startTime: number;
+  endTime: number;
+}
+
+/** The service calculates states by the minute: what is missing for less is no missing state. */
+export const CALCULATION_INTERVAL_SECONDS = 60;
+
+/**
+ * Puts log entries in order: sorted, without overlap, neighbours of one state merged. Where entries
+ * overlap the one that starts later counts. A missing minute or more stays a gap, so that the state
+ * after it is a period of its own.
+ */
+export function activitySegments(entries: readonly ActivityLogEntry[]): ActivitySegment[] {
+  const segments: ActivitySegment[] = [];
+  for (const segment of withoutOverlap(sorted(entries))) {
+    const previous = segments.at(-1);
+    if (previous?.state === segment.state && isAdjacent(previous, segment)) {
+      previous.endTime = segment.endTime;
+    } else {
+      segments.push(segment);
+    }
+  }
+  return segments;
+}
+
+function isAdjacent(previous: ActivitySegment, next: ActivitySegment): boolean {
+  return next.startTime - previous.endTime < CALCULATION_INTERVAL_SECONDS;
+}
+
+/** A period that began this very minute may be listed with no length yet; elsewhere that is an artefact of clipping. */
+function sorted(entries: readonly ActivityLogEntry[]): ActivitySegment[] {
+  const latestStart = entries.reduce((latest, entry) => Math.max(latest, entry.startTime), 0);
+  return entries
+    .map(({ state, startTime, endTime }) => ({
+      state,
+      startTime,
+      endTime: startTime === latestStart ? Math.max(endTime, startTime + 1) : endTime,
+    }))
+    .filter(({ startTime, endTime }) => endTime > startTime)
+    .sort((a, b) => a.startTime - b.startTime || b.endTime - a.endTime);
+}
+
+function withoutOverlap(entries: readonly ActivitySegment[]): ActivitySegment[] {
+  const segments: ActivitySegment[] = [];
+  // Entries that have begun; the last began last and is the one that counts.
+  const open: ActivitySegment[] = [];
+  let cursor = -Infinity;
+  const advance = (until: number): void => {
+    for (let top = open.at(-1); top !== undefined && cursor < until; top = open.at(-1)) {
+      const endTime = Math.min(top.endTime, until);
+      if (endTime > cursor) segments.push({ state: top.state, startTime: cursor, endTime });
+      cursor = Math.max(cursor, endTime);
+      if (top.endTime <= cursor) open.pop();
+    }
+    cursor = Math.max(cursor, until);
+  };
+  for (const entry of entries) {
+    advance(entry.startTime);
+    open.push(entry);
+  }
+  advance(Infinity);
+  return segments;
+}

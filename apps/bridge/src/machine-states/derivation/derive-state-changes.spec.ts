@@ -1,0 +1,127 @@
+import { STATE_EVENT_TYPES, stateChangeId } from '#libs/contracts';
+import { deriveStateChanges, type Sighting } from './derive-state-changes.js';
+import { type TrackedMachine } from './tracked-machine.js';
+
+const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
+const T0 = 1_763_680_000;
+const STALE_AFTER_SECONDS = 300;
+
+const at = (now: number) => ({ now, staleAfterSeconds: STALE_AFTER_SECONDS });
+
+const operating = (lastUpdateTime: number, durationInMinutes = 10): Sighting => ({
+  kind: 'reading',
+  reading: { state: 'OPERATING', durationInMinutes, lastUpdateTime },
+  log: null,
+});
+
+const noData: Sighting = { kind: 'lost', reason: 'noData' };
+
+function observed(): TrackedMachine {
+  return deriveStateChanges(MACHINE, undefined, operating(T0), at(T0 + 90)).next;
+}
+
+describe('deriveStateChanges', () => {
+  it('publishes the first observation without a previous state', () => {
+    const { events, next } = deriveStateChanges(MACHINE, undefined, operating(T0), at(T0 + 90));
+    const id = stateChangeId('M-1', T0 - 600, 'OPERATING', 0);
+    expect(events).toEqual([
+      {
+        id,
+        time: T0 - 600,
+        sequence: 1,
+        event: {
+          type: STATE_EVENT_TYPES.changed,
+          data: {
+            machineId: 'M-1',
+            factoryId: 'F-1',
+            state: 'OPERATING',
+            previousState: null,
+            startTime: T0 - 600,
+            previousStartTime: null,
+            detectedAt: T0 + 90,
+            revision: 0,
+            startTimeSource: 'duration',
+          },
+        },
+        after: next,
+      },
+    ]);
+    expect(next).toMatchObject({ observation: 'ok', lastUpdateTime: T0, sequence: 1 });
+  });
+
+  it('reports the loss of an observed machine once, since its latest update', () => {
+    const { events, next } = deriveStateChanges(MACHINE, observed(), noData, at(T0 + 200));
+    expect(events.map(({ event }) => event)).toEqual([
+      {
+        type: STATE_EVENT_TYPES.observationLost,
+        data: {
+          machineId: 'M-1',
+          factoryId: 'F-1',
+          reason: 'noData',
+          since: T0,
+          detectedAt: T0 + 200,
+          lastState: 'OPERATING',
+        },
+      },
+    ]);
+    expect(deriveStateChanges(MACHINE, next, noData, at(T0 + 260)).events).toEqual([]);
+  });
+
+  it('reports a machine that never had data as lost, with no state', () => {
+    const { events, next } = deriveStateChanges(MACHINE, undefined, noData, at(T0));
+    expect(events[0]?.event.data).toMatchObject({ reason: 'noData', since: T0, lastState: null });
+    expect(next).toMatchObject({ current: null, observation: 'noData' });
+  });
+
+  it('keeps the beginning of a loss when its reason becomes another', () => {
+    const lost = deriveStateChanges(MACHINE, observed(), noData, at(T0 + 200)).next;
+    const forbidden: Sighting = { kind: 'lost', reason: 'forbidden' };
+    const { events } = deriveStateChanges(MACHINE, lost, forbidden, at(T0 + 900));
+    expect(events[0]?.event.data).toMatchObject({ reason: 'forbidden', since: T0 });
+  });
+
+  it('reports the return of a machine whose state went on', () => {
+    const lost = deriveStateChanges(MACHINE, observed(), noData, at(T0 + 200)).next;
+    const back = deriveStateChanges(MACHINE, lost, operating(T0 + 300, 15), at(T0 + 380));
+    expect(back.events.map(({ event }) => event)).toEqual([
+      {
+        type: STATE_EVENT_TYPES.observationRestored,
+        data: {
+          machineId: 'M-1',
+          factoryId: 'F-1',
+          lostSince: T0,
+          restoredAt: T0 + 300,
+          detectedAt: T0 + 380,
+        },
+      },
+    ]);
+    expect(back.next).toMatchObject({ observation: 'ok', lostSince: null, sequence: 3 });
+  });
+
+  it('reports a machine whose latest update is too old as stale, and its return', () => {
+    const stale = deriveStateChanges(MACHINE, observed(), operating(T0), at(T0 + 301));
+    expect(stale.events[0]?.event.data).toMatchObject({ reason: 'stale', since: T0 });
+    const again = deriveStateChanges(MACHINE, stale.next, operating(T0), at(T0 + 361));
+    expect(again.events).toEqual([]);
+    const back = deriveStateChanges(MACHINE, again.next, operating(T0 + 360, 16), at(T0 + 421));
+    expect(back.events.map(({ event }) => event.type)).toEqual([
+      STATE_EVENT_TYPES.observationRestored,
+    ]);
+  });
+
+  it('ignores an answer that is older than one it has seen', () => {
+    const old: Sighting = {
+      kind: 'reading',
+      reading: { state: 'OFF', durationInMinutes: 3, lastUpdateTime: T0 - 60 },
+      log: null,
+    };
+    expect(deriveStateChanges(MACHINE, observed(), old, at(T0 + 100)).events).toEqual([]);
+  });
+
+  it('takes over new names without an event', () => {
+    const renamed = { ...MACHINE, displayName: 'Big mill' };
+    const { events, next } = deriveStateChanges(renamed, observed(), operating(T0), at(T0 + 90));
+    expect(events).toEqual([]);
+    expect(next.displayName).toBe('Big mill');
+  });
+});

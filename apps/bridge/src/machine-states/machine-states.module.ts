@@ -1,0 +1,28 @@
+import { Global, Module } from '@nestjs/common';
+import { MachineDirectoryModule } from '../machine-directory/index.js';
+import { MachineStates } from './machine-states.js';
+import { MachineTracking } from './machine-tracking.js';
+import { ActivityLogReader } from './polling/activity-log-reader.js';
+import { OwnedMachines } from './polling/owned-machines.js';
+import { PollHealth } from './polling/poll-health.js';
+import { PollLoop } from './polling/poll-loop.js';
+import { PollingMetrics } from './polling/polling-metrics.js';
+import { WatchContext } from './polling/watch-context.js';
+
+/** Global because the inbox takes {@link MachineTracking} if this flow is switched on, and cannot import what may be off. */
+@Global()
+@Module({
+  imports: [MachineDirectoryModule],
+  providers: [
+    ActivityLogReader,
+    MachineStates,
+    MachineTracking,
+    OwnedMachines,
+    PollHealth,
+    PollLoop,
+    PollingMetrics,
+    WatchContext,
+  ],
+  exports: [MachineStates, MachineTracking],
+})
+export class MachineStatesModule {}

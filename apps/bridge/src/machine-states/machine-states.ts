@@ -1,0 +1,59 @@
+import { Injectable } from '@nestjs/common';
+import { Gauge, type Metric } from 'prom-client';
+import { type MachineStateRecord } from '#libs/contracts';
+import { MachineDirectory } from '../machine-directory/index.js';
+import { stateRecord } from './derivation/tracked-machine.js';
+import { OwnedMachines } from './polling/owned-machines.js';
+import { PollHealth } from './polling/poll-health.js';
+import { PollingMetrics } from './polling/polling-metrics.js';
+
+/** The machine states this process knows, for reading. */
+@Injectable()
+export class MachineStates {
+  private readonly observations = new Gauge({
+    name: 'machine_bridge_machines',
+    help: 'Machines of this process by observation',
+    labelNames: ['observation'],
+    registers: [],
+    collect: () => {
+      this.observations.reset();
+      for (const { tracked } of this.machines.watches) {
+        this.observations.inc({ observation: tracked?.observation ?? 'unknown' });
+      }
+    },
+  });
+
+  constructor(
+    private readonly machines: OwnedMachines,
+    private readonly directory: MachineDirectory,
+    private readonly health: PollHealth,
+    private readonly polling: PollingMetrics,
+  ) {}
+
+  get metrics(): Metric[] {
+    return [...this.polling.all, this.observations];
+  }
+
+  /** Undefined for a machine that another process owns or that was not observed yet. */
+  get(machineId: string): MachineStateRecord | undefined {
+    const tracked = this.machines.find(machineId)?.tracked;
+    return tracked === undefined ? undefined : (stateRecord(tracked) ?? undefined);
+  }
+
+  /** Of all machines in the partitions this process owns. */
+  all(): MachineStateRecord[] {
+    return this.machines.watches
+      .map(({ tracked }) => (tracked === undefined ? null : stateRecord(tracked)))
+      .filter((record) => record !== null);
+  }
+
+  /** Why no machine is being observed, in words; undefined while some are. */
+  get pausedBecause(): string | undefined {
+    const watched = this.machines.watches.length;
+    if (watched > 0) {
+      return this.health.failingMachines >= watched ? this.health.problem : undefined;
+    }
+    const { loadedAt, problem } = this.directory.status;
+    return loadedAt === null ? `no machine list: ${problem ?? ''}` : undefined;
+  }
+}

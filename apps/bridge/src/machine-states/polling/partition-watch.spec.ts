@@ -1,0 +1,108 @@
+import { ManualClock } from '#libs/clock';
+import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
+import { loadBridgeSettings } from '#libs/config';
+import { type OwnedState, partitionOf } from '#libs/messaging';
+import { newlyTracked, type TrackedMachine } from '../derivation/tracked-machine.js';
+import { ActivityLogReader } from './activity-log-reader.js';
+import { PartitionWatch } from './partition-watch.js';
+import { PollHealth } from './poll-health.js';
+import { PollLoop } from './poll-loop.js';
+import { PollingMetrics } from './polling-metrics.js';
+import { WatchContext } from './watch-context.js';
+
+const PARTITIONS = 3;
+const PARTITION = 1;
+
+const machine = (machineId: string) => ({
+  machineId,
+  displayName: machineId,
+  factoryId: 'F-1',
+  factoryName: 'Plant',
+});
+
+const isOurs = (machineId: string): boolean => partitionOf(machineId, PARTITIONS) === PARTITION;
+
+const PLANT = Array.from({ length: 30 }, (_, index) => `M-${index}`);
+const OURS = PLANT.filter(isOurs);
+
+const listOf = (ids: readonly string[]) => new Map(ids.map((id) => [id, machine(id)]));
+
+describe('PartitionWatch', () => {
+  let remembered: Map<string, TrackedMachine>;
+
+  function watchPartition(): PartitionWatch {
+    const settings = loadBridgeSettings({
+      KAFKA_BROKERS: 'localhost:9092',
+      MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
+      MACHINE_CLOUD_TOKEN: 'a-token',
+    });
+    const clock = new ManualClock();
+    const metrics = new PollingMetrics();
+    const client = new MachineCloudClient({
+      baseUrl: settings.machineCloud.baseUrl,
+      token: fixedToken('a-token'),
+    });
+    const reader = new ActivityLogReader(client);
+    const context = new WatchContext(settings, clock, client, reader, new PollHealth(), metrics);
+    const state: OwnedState<TrackedMachine> = {
+      partition: PARTITION,
+      signal: new AbortController().signal,
+      get: (key) => remembered.get(key),
+      entries: () => remembered.entries(),
+      commit: () => Promise.resolve(),
+    };
+    return new PartitionWatch(state, PARTITIONS, new PollLoop(settings, clock, metrics), context);
+  }
+
+  const watched = (partition: PartitionWatch): string[] =>
+    partition.watches.filter(({ signal }) => !signal.aborted).map(({ machineId }) => machineId);
+
+  beforeEach(() => {
+    remembered = new Map();
+  });
+
+  it('watches the machines whose key falls into the partition, and no other', () => {
+    const partition = watchPartition();
+    partition.follow(listOf(PLANT));
+    expect(watched(partition)).toEqual(OURS);
+  });
+
+  it('watches remembered machines before the directory has been read', () => {
+    const id = OURS[0]!;
+    remembered.set(id, newlyTracked(machine(id)));
+    expect(watched(watchPartition())).toEqual([id]);
+  });
+
+  it('lets a machine go that two lists in a row do not name', async () => {
+    const partition = watchPartition();
+    partition.follow(listOf(OURS));
+    const gone = partition.find(OURS[0]!)!;
+    partition.follow(listOf(OURS.slice(1)));
+    partition.follow(listOf(OURS));
+    partition.follow(listOf(OURS.slice(1)));
+    expect(watched(partition)).toContain(OURS[0]);
+    partition.follow(listOf(OURS.slice(1)));
+    await gone.poll();
+    expect(watched(partition)).toEqual(OURS.slice(1));
+  });
+
+  it('watches a machine again that comes back', async () => {
+    const partition = watchPartition();
+    partition.follow(listOf(OURS));
+    const gone = partition.find(OURS[0]!)!;
+    partition.follow(listOf([]));
+    partition.follow(listOf([]));
+    await gone.poll();
+    partition.follow(listOf(OURS));
+    expect(watched(partition)).toContain(OURS[0]);
+  });
+
+  it('ends all its watches with itself', () => {
+    const partition = watchPartition();
+    partition.follow(listOf(PLANT));
+    const { watches } = partition;
+    partition.end();
+    expect(watches.every(({ signal }) => signal.aborted)).toBe(true);
+    expect(partition.watches).toEqual([]);
+  });
+});

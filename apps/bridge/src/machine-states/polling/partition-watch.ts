@@ -1,0 +1,79 @@
+import { type MachineInfo } from '#libs/cloud-client';
+import { type OwnedState, partitionOf } from '#libs/messaging';
+import { namesOf, type TrackedMachine } from '../derivation/tracked-machine.js';
+import { StatePublisher } from '../publication/state-publisher.js';
+import { MachineWatch } from './machine-watch.js';
+import { type PollLoop } from './poll-loop.js';
+import { type WatchContext } from './watch-context.js';
+
+/** A list may miss a machine once by mistake; twice in a row it is gone. */
+const ABSENCES_UNTIL_GONE = 2;
+
+interface Watched {
+  watch: MachineWatch;
+  absences: number;
+}
+
+/** The machines of one owned partition, from the moment it is restored until it is lost. */
+export class PartitionWatch {
+  private readonly machines = new Map<string, Watched>();
+  private readonly publisher: StatePublisher;
+
+  constructor(
+    private readonly state: OwnedState<TrackedMachine>,
+    private readonly partitions: number,
+    private readonly loop: PollLoop,
+    private readonly context: WatchContext,
+  ) {
+    this.publisher = new StatePublisher(state, context.settings.kafka.topicPrefix);
+    // Remembered machines are polled even while the directory cannot be read.
+    for (const [, tracked] of state.entries()) {
+      if (tracked.observation !== 'removed') this.watch(namesOf(tracked));
+    }
+  }
+
+  find(machineId: string): MachineWatch | undefined {
+    return this.machines.get(machineId)?.watch;
+  }
+
+  get watches(): MachineWatch[] {
+    return [...this.machines.values()].map(({ watch }) => watch);
+  }
+
+  /** Brings the watches into line with a list of all machines. */
+  follow(listed: ReadonlyMap<string, MachineInfo>): void {
+    for (const [machineId, watched] of this.machines) {
+      if (watched.watch.signal.aborted) this.machines.delete(machineId);
+      else if (!listed.has(machineId)) this.miss(watched);
+    }
+    for (const info of listed.values()) {
+      if (partitionOf(info.machineId, this.partitions) !== this.state.partition) continue;
+      const watched = this.machines.get(info.machineId) ?? this.watch(info);
+      watched.watch.describe(info);
+      watched.absences = 0;
+    }
+  }
+
+  end(): void {
+    for (const { watch } of this.machines.values()) watch.end();
+    this.machines.clear();
+  }
+
+  private watch(info: MachineInfo): Watched {
+    const watch = new MachineWatch(
+      info,
+      this.state.get(info.machineId),
+      (derivation) => this.publisher.publish(derivation),
+      this.context,
+    );
+    const watched = { watch, absences: 0 };
+    this.machines.set(info.machineId, watched);
+    this.loop.add(watch);
+    return watched;
+  }
+
+  private miss(watched: Watched): void {
+    watched.absences += 1;
+    if (watched.absences >= ABSENCES_UNTIL_GONE) watched.watch.leave();
+  }
+}

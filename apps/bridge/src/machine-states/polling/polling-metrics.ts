@@ -1,0 +1,43 @@
+import { Injectable } from '@nestjs/common';
+import { Counter, Histogram, type Metric } from 'prom-client';
+
+export type PollOutcome = 'data' | 'noData' | 'unreachable' | 'forbidden' | 'rejected';
+
+/** What polling is measured by; seconds are the clock's. */
+@Injectable()
+export class PollingMetrics {
+  private readonly polls = new Counter({
+    name: 'machine_bridge_polls_total',
+    help: 'Polls of machine states by outcome',
+    labelNames: ['outcome'],
+    registers: [],
+  });
+  private readonly latenessSeconds = new Histogram({
+    name: 'machine_bridge_poll_lateness_seconds',
+    help: 'How long after its turn a machine was polled, in seconds of the clock',
+    buckets: [0.1, 0.5, 1, 2, 5, 10, 30, 60, 300],
+    registers: [],
+  });
+  private readonly events = new Counter({
+    name: 'machine_bridge_state_events_total',
+    help: 'Published state events by type',
+    labelNames: ['type'],
+    registers: [],
+  });
+
+  get all(): Metric[] {
+    return [this.polls, this.latenessSeconds, this.events];
+  }
+
+  polled(outcome: PollOutcome): void {
+    this.polls.inc({ outcome });
+  }
+
+  lateness(seconds: number): void {
+    this.latenessSeconds.observe(Math.max(0, seconds));
+  }
+
+  published(type: string): void {
+    this.events.inc({ type });
+  }
+}

@@ -1,0 +1,21 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock } from '#libs/clock';
+import { MachineCloudClient } from '#libs/cloud-client';
+import { type BridgeSettings } from '#libs/config';
+import { BRIDGE_SETTINGS } from '../../platform/index.js';
+import { ActivityLogReader } from './activity-log-reader.js';
+import { PollHealth } from './poll-health.js';
+import { PollingMetrics } from './polling-metrics.js';
+
+/** What every watch needs and none has for itself. */
+@Injectable()
+export class WatchContext {
+  constructor(
+    @Inject(BRIDGE_SETTINGS) readonly settings: BridgeSettings,
+    readonly clock: Clock,
+    readonly client: MachineCloudClient,
+    readonly activityLog: ActivityLogReader,
+    readonly health: PollHealth,
+    readonly metrics: PollingMetrics,
+  ) {}
+}

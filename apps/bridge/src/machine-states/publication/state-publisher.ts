@@ -1,0 +1,77 @@
+import { type OutboundRecord, type OwnedState, type StateChange } from '#libs/messaging';
+import { type Derivation } from '../derivation/derive-state-changes.js';
+import { type TrackedMachine } from '../derivation/tracked-machine.js';
+import { publicationSteps } from './publication-steps.js';
+
+/** What must be committed together. */
+interface PublicationStep {
+  tracked: TrackedMachine;
+  records: readonly OutboundRecord[];
+}
+
+interface Submission extends PublicationStep {
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+/** A few hundred bytes each: together well below the megabyte at which Kafka refuses a batch. */
+const MAX_RECORDS = 1000;
+
+/**
+ * Publishes what was derived for the machines of one partition. What becomes ready while a transaction
+ * is under way shares the next one.
+ */
+export class StatePublisher {
+  private readonly waiting: Submission[] = [];
+  private isCommitting = false;
+
+  constructor(
+    private readonly state: OwnedState<TrackedMachine>,
+    private readonly topicPrefix: string,
+  ) {}
+
+  /**
+   * Resolves once the events, the latest state and what is remembered are committed.
+   *
+   * @throws when that is not certain; the partition is lost then, and derived anew by its next owner
+   */
+  async publish(derivation: Derivation): Promise<void> {
+    const steps = publicationSteps(derivation, this.topicPrefix);
+    await Promise.all(steps.map((step) => this.submit(step)));
+  }
+
+  private submit(step: PublicationStep): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ ...step, resolve, reject });
+      if (!this.isCommitting) void this.commitAll();
+    });
+  }
+
+  private async commitAll(): Promise<void> {
+    this.isCommitting = true;
+    while (this.waiting.length > 0) {
+      const batch = this.takeBatch();
+      try {
+        await this.state.commit(
+          batch.map(({ tracked }): StateChange<TrackedMachine> => [tracked.machineId, tracked]),
+          batch.flatMap(({ records }) => records),
+        );
+        for (const { resolve } of batch) resolve();
+      } catch (error) {
+        for (const { reject } of [...batch, ...this.waiting.splice(0)]) reject(error);
+      }
+    }
+    this.isCommitting = false;
+  }
+
+  private takeBatch(): Submission[] {
+    let records = 0;
+    let count = 0;
+    for (const submission of this.waiting) {
+      records += submission.records.length;
+      if (count > 0 && records > MAX_RECORDS) break;
+      count += 1;
+    }
+    return this.waiting.splice(0, count);
+  }
+}

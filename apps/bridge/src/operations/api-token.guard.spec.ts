@@ -1,0 +1,48 @@
+import { UnauthorizedException } from '@nestjs/common';
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
+import { loadBridgeSettings } from '#libs/config';
+import { ApiTokenGuard } from './api-token.guard.js';
+
+function guardWith(token: string): ApiTokenGuard {
+  const settings = loadBridgeSettings({
+    KAFKA_BROKERS: 'kafka:9092',
+    MACHINE_CLOUD_BASE_URL: 'https://cloud.example.com',
+    MACHINE_CLOUD_TOKEN: 'a-token',
+    BRIDGE_API_TOKEN: token,
+  });
+  return new ApiTokenGuard(settings);
+}
+
+function requestWith(authorization?: string): ExecutionContextHost {
+  return new ExecutionContextHost([
+    { headers: authorization === undefined ? {} : { authorization } },
+  ]);
+}
+
+describe('ApiTokenGuard', () => {
+  it('lets everybody in while no token is set', () => {
+    expect(guardWith('').canActivate(requestWith())).toBe(true);
+  });
+
+  it('lets in whoever sends the token as Bearer', () => {
+    expect(guardWith('s3cret').canActivate(requestWith('Bearer s3cret'))).toBe(true);
+  });
+
+  it.each([
+    undefined,
+    '',
+    'Bearer',
+    'Bearer ',
+    's3cret',
+    'Basic s3cret',
+    'Bearer s3cre',
+    'Bearer s3crets',
+    'Bearer S3CRET',
+    'Bearer s3cret\u0000',
+  ])('keeps out %j, and does not say what it expects', (authorization) => {
+    const guard = guardWith('s3cret');
+    const enter = (): boolean => guard.canActivate(requestWith(authorization));
+    expect(enter).toThrow(UnauthorizedException);
+    expect(enter).not.toThrow('s3cret');
+  });
+});

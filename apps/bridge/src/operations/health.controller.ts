@@ -1,0 +1,34 @@
+import { Controller, Get } from '@nestjs/common';
+import {
+  HealthCheck,
+  type HealthCheckResult,
+  HealthCheckService,
+  HealthIndicatorService,
+} from '@nestjs/terminus';
+import { Readiness } from './readiness.js';
+
+/** `live`: the process answers. `ready`: Kafka is there and every flow moves; else 503 says why not. */
+@Controller('health')
+export class HealthController {
+  constructor(
+    private readonly health: HealthCheckService,
+    private readonly indicators: HealthIndicatorService,
+    private readonly readiness: Readiness,
+  ) {}
+
+  @Get('live')
+  @HealthCheck()
+  live(): Promise<HealthCheckResult> {
+    return this.health.check([]);
+  }
+
+  @Get('ready')
+  @HealthCheck()
+  ready(): Promise<HealthCheckResult> {
+    const checks = this.readiness.conditions().map(({ name, problem }) => () => {
+      const indicator = this.indicators.check(name);
+      return problem === undefined ? indicator.up() : indicator.down({ message: problem });
+    });
+    return this.health.check(checks);
+  }
+}

@@ -1,0 +1,85 @@
+import { Injectable, Optional } from '@nestjs/common';
+import { collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
+import { KafkaInboxStrategy } from '#libs/messaging';
+import { CommandOutcomes } from '../command-delivery/index.js';
+import { DowntimeReasons } from '../downtime-reasons/index.js';
+import { MachineDirectory } from '../machine-directory/index.js';
+import { MachineStates } from '../machine-states/index.js';
+import { CloudCalls } from '../platform/index.js';
+import { WorkOrderLists } from '../work-orders/index.js';
+import { Readiness } from './readiness.js';
+
+/** Everything the rooms count, in one registry of this bridge's own. */
+@Injectable()
+export class MetricsRegistry {
+  private readonly registry = new Registry();
+
+  constructor(
+    private readonly inbox: KafkaInboxStrategy,
+    private readonly readiness: Readiness,
+    calls: CloudCalls,
+    outcomes: CommandOutcomes,
+    directory: MachineDirectory,
+    @Optional() private readonly lists?: WorkOrderLists,
+    @Optional() private readonly reasons?: DowntimeReasons,
+    @Optional() states?: MachineStates,
+  ) {
+    collectDefaultMetrics({ register: this.registry });
+    const metrics = [calls, outcomes, directory, ...(states === undefined ? [] : [states])].flatMap(
+      (source): Metric[] => source.metrics,
+    );
+    for (const metric of [...metrics, ...this.gauges()]) this.registry.registerMetric(metric);
+  }
+
+  /** The Prometheus exposition text. */
+  text(): Promise<string> {
+    return this.registry.metrics();
+  }
+
+  private gauges(): Metric[] {
+    const { inbox, readiness, lists, reasons } = this;
+    return [
+      gauge('input_lag_messages', 'Messages not yet committed', ['topic', 'partition'], (it) => {
+        for (const { topic, partition, lag } of inbox.backlog) it.set({ topic, partition }, lag);
+      }),
+      gauge(
+        'input_in_progress_messages',
+        'Messages fetched, not yet final',
+        ['topic', 'partition'],
+        (it) => {
+          for (const { topic, partition, messages } of inbox.backlog)
+            it.set({ topic, partition }, messages);
+        },
+      ),
+      gauge('busy_machines', 'Machines with a command waiting or under way', ['flow'], (it) => {
+        for (const flow of [lists?.flow, reasons?.flow]) {
+          if (flow !== undefined) it.set({ flow: flow.name }, flow.busyMachines);
+        }
+      }),
+      gauge('ready', '1 while the condition holds', ['condition'], (it) => {
+        for (const { name, problem } of readiness.conditions()) {
+          it.set({ condition: name }, problem === undefined ? 1 : 0);
+        }
+      }),
+    ];
+  }
+}
+
+/** A gauge whose values are asked for at each scrape; labels of what is gone do not linger. */
+function gauge(
+  name: string,
+  help: string,
+  labelNames: string[],
+  collect: (gauge: Gauge) => void,
+): Gauge {
+  return new Gauge({
+    name: `machine_bridge_${name}`,
+    help,
+    labelNames,
+    registers: [],
+    collect() {
+      this.reset();
+      collect(this);
+    },
+  });
+}

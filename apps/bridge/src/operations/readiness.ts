@@ -1,0 +1,55 @@
+import { Injectable, Optional } from '@nestjs/common';
+import { KafkaInboxStrategy } from '#libs/messaging';
+import { DowntimeReasons } from '../downtime-reasons/index.js';
+import { MachineStates } from '../machine-states/index.js';
+import { WorkOrderLists } from '../work-orders/index.js';
+
+/** One thing that must be in order; `problem` says in words what is not. */
+export interface Condition {
+  name: string;
+  problem: string | undefined;
+}
+
+/** Collects what keeps the bridge from doing its work. */
+@Injectable()
+export class Readiness {
+  constructor(
+    private readonly inbox: KafkaInboxStrategy,
+    @Optional() private readonly lists?: WorkOrderLists,
+    @Optional() private readonly reasons?: DowntimeReasons,
+    @Optional() private readonly states?: MachineStates,
+  ) {}
+
+  conditions(): Condition[] {
+    const conditions: Condition[] = [{ name: 'kafka', problem: this.kafkaProblem() }];
+    for (const flow of [this.lists?.flow, this.reasons?.flow]) {
+      if (flow !== undefined) {
+        conditions.push({ name: flow.name, problem: paused(flow.status.pausedBecause) });
+      }
+    }
+    if (this.states !== undefined) {
+      conditions.push({ name: 'machine-states', problem: paused(this.states.pausedBecause) });
+    }
+    return conditions;
+  }
+
+  private kafkaProblem(): string | undefined {
+    const { state } = this.inbox;
+    switch (state) {
+      case 'running':
+        return undefined;
+      case 'starting':
+        return 'not yet a member of the consumer group';
+      case 'broken':
+        return 'Kafka cannot be reached, or the group coordinator does not answer; trying again';
+      case 'stopped':
+        return 'the bridge is stopping';
+      default:
+        return state satisfies never;
+    }
+  }
+}
+
+function paused(why: string | undefined): string | undefined {
+  return why === undefined ? undefined : `paused: ${why}`;
+}

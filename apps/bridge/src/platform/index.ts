@@ -1,0 +1,3 @@
+export { CloudCalls } from './cloud-calls.js';
+export { PlatformModule } from './platform.module.js';
+export { BRIDGE_SETTINGS, KAFKA } from './tokens.js';

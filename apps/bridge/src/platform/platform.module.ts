@@ -1,0 +1,58 @@
+import { type DynamicModule, Global, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Clock } from '#libs/clock';
+import { fixedToken, MachineCloudClient, tokenFile } from '#libs/cloud-client';
+import { type BridgeSettings } from '#libs/config';
+import { createKafka, DeadLetters, Outbox } from '#libs/messaging';
+import { CloudCalls } from './cloud-calls.js';
+import { BRIDGE_SETTINGS, KAFKA } from './tokens.js';
+
+/** What every flow stands on: settings, the clock, the client of the service, the ways out to Kafka. */
+@Global()
+@Module({})
+export class PlatformModule implements OnApplicationShutdown {
+  constructor(
+    private readonly outbox: Outbox,
+    private readonly cloud: MachineCloudClient,
+  ) {}
+
+  static with(settings: BridgeSettings): DynamicModule {
+    const kafka = createKafka(settings.kafka);
+    const clock = new Clock(settings.clock);
+    const outbox = new Outbox(kafka);
+    const calls = new CloudCalls();
+    const providers = [
+      { provide: BRIDGE_SETTINGS, useValue: settings },
+      { provide: KAFKA, useValue: kafka },
+      { provide: Clock, useValue: clock },
+      { provide: Outbox, useValue: outbox },
+      {
+        provide: DeadLetters,
+        useValue: new DeadLetters(outbox, clock, settings.kafka.topicPrefix),
+      },
+      { provide: CloudCalls, useValue: calls },
+      { provide: MachineCloudClient, useValue: createCloudClient(settings, calls) },
+    ];
+    return { module: PlatformModule, providers, exports: providers };
+  }
+
+  /** Last of all: the inbox has drained by now, and what it answered has been sent. */
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([this.outbox.close(), this.cloud.close()]);
+  }
+}
+
+function createCloudClient(settings: BridgeSettings, calls: CloudCalls): MachineCloudClient {
+  const { baseUrl, token, reasonField, machineInfoPath, timeoutMs, maxConcurrency } =
+    settings.machineCloud;
+  return new MachineCloudClient({
+    baseUrl,
+    token: token.kind === 'file' ? tokenFile(token.path) : fixedToken(token.token),
+    reasonField,
+    machineInfoPath,
+    timeoutMs,
+    maxConnections: maxConcurrency,
+    onCall: (call) => {
+      calls.observe(call);
+    },
+  });
+}

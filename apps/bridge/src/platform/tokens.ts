@@ -1,0 +1,4 @@
+/** Injects {@link BridgeSettings}. */
+export const BRIDGE_SETTINGS = Symbol('BridgeSettings');
+/** Injects the kafkajs client, to be handed on to `#libs/messaging`. */
+export const KAFKA = Symbol('Kafka');

@@ -1,0 +1,35 @@
+import { Controller } from '@nestjs/common';
+import { EventPattern } from '@nestjs/microservices';
+import { openEnvelope, parseWorkOrderLists, TOPICS } from '#libs/contracts';
+import { type InboundMessage } from '#libs/messaging';
+import { CommandOutcomes, rejection } from '../command-delivery/index.js';
+import { WorkOrderLists } from './work-order-lists.js';
+
+/** `erp.work-order-lists.v1`: replacement lists, each machine's as a whole. */
+@Controller()
+export class WorkOrderListsController {
+  constructor(
+    private readonly lists: WorkOrderLists,
+    private readonly outcomes: CommandOutcomes,
+  ) {}
+
+  @EventPattern(TOPICS.workOrderLists)
+  async handle(message: InboundMessage): Promise<void> {
+    const envelope = openEnvelope(message);
+    const answered = { message, messageId: envelope.ok ? envelope.value.messageId : null };
+    const parsed = envelope.ok ? parseWorkOrderLists(envelope.value.body) : envelope;
+    if (!parsed.ok) {
+      const fault = rejection(parsed.rejection.machineId ?? null, parsed.rejection);
+      await this.outcomes.publish('work-order-list', answered, [fault]);
+      return;
+    }
+    const { assignments, faults } = parsed.value;
+    const settled = await Promise.all(
+      assignments.map(({ workingOrders, ...list }) =>
+        this.lists.set({ ...list, workingOrders: () => workingOrders }, answered),
+      ),
+    );
+    const faulty = faults.map((fault) => rejection(fault.machineId, fault.rejection));
+    await this.outcomes.publish('work-order-list', answered, [...settled, ...faulty]);
+  }
+}
