@@ -1,0 +1,31 @@
+# One image per app: docker build --build-arg APP=bridge|sandbox .
+ARG NODE_IMAGE=node:24-slim
+
+FROM ${NODE_IMAGE} AS build
+ARG APP=bridge
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm install --no-save --include=dev --no-audit --no-fund
+COPY nest-cli.json tsconfig.json .swcrc ./
+COPY apps apps
+COPY libs libs
+RUN test -f "apps/${APP}/src/main.ts" || { echo "APP=${APP}: there is no apps/${APP}"; exit 1; }
+# the other apps stay behind; main.js gives the image one entry whatever the app is
+RUN npx nest build bridge \
+  && find dist/apps -mindepth 1 -maxdepth 1 ! -name "${APP}" -exec rm -r {} + \
+  && echo "import './apps/${APP}/src/main.js';" > dist/main.js
+
+FROM ${NODE_IMAGE} AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm install --no-save --omit=dev --no-audit --no-fund
+
+FROM ${NODE_IMAGE}
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=dependencies /app/node_modules node_modules
+COPY package.json ./
+COPY --from=build /app/dist dist
+USER node
+# node itself is the process that gets SIGTERM, not a shell around it
+CMD ["node", "--enable-source-maps", "dist/main.js"]

@@ -1,0 +1,48 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ROOT } from '../setup/root.mjs';
+
+const IDOC = join(ROOT, 'demo/sap-loipro05-order-1895938.xml');
+const NEXT_LIST_MS = 6000;
+const WRONG_EVERY = 5;
+
+/** An ERP: one real SAP order to begin with, then lists for one machine after the other, now and then a wrong one. */
+export function createErp({ send, machines, clock, signal }) {
+  const ids = machines
+    .map(({ machineId }) => machineId)
+    .filter((machineId) => machineId !== 'M-001');
+  let number = 4710;
+
+  const nextList = (length) => Array.from({ length }, () => String((number += 1)));
+
+  async function run() {
+    const document = await readFile(IDOC);
+    await send('erp.work-orders.v1', '1895938', document, { 'content-type': 'application/xml' });
+    for (let round = 0; ; round += 1) {
+      try {
+        await delay(NEXT_LIST_MS, undefined, { signal });
+        await sendList(round);
+      } catch {
+        return;
+      }
+    }
+  }
+
+  async function sendList(round) {
+    const topic = 'erp.work-order-lists.v1';
+    if (round % WRONG_EVERY === WRONG_EVERY - 1) {
+      await send(topic, 'M-404', { machineId: 'M-404', workingOrders: nextList(1) });
+      return;
+    }
+    const machineId = ids[round % ids.length];
+    const list = {
+      machineId,
+      workingOrders: nextList(1 + (round % 4)),
+      issuedAt: clock.nowSeconds(),
+    };
+    await send(topic, machineId, list);
+  }
+
+  return { run };
+}

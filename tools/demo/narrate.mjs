@@ -1,0 +1,84 @@
+const COLOURS = { OPERATING: 32, IDLE: 33, OFF: 90, refused: 31, list: 36, reason: 35 };
+const useColour = process.stdout.isTTY === true && !process.env.NO_COLOR;
+
+/** Turns records of the bridge's topics into lines for people; yields the function that takes a record. */
+export function narrator({ machines, sandboxUrl, clock, readJson, print }) {
+  const names = new Map(
+    machines.map((machine) => [
+      machine.machineId,
+      Object.values(machine.machineDisplayName)[0] ?? '',
+    ]),
+  );
+
+  const line = (kind, machineId, text) => {
+    const time = new Date(clock.nowSeconds() * 1000).toISOString().slice(11, 16);
+    const name = (names.get(machineId) ?? '').slice(0, 20).padEnd(20);
+    print(
+      `${time}  ${paint(kind.padEnd(8), COLOURS[kind])} ${machineId.padEnd(6)} ${name} ${text}`,
+    );
+  };
+
+  return async ({ topic, message }) => {
+    const type = message.headers?.ce_type?.toString() ?? '';
+    if (topic.endsWith('.dlq')) return refused(topic, message);
+    const data = JSON.parse(message.value.toString());
+    if (topic === 'machine.state-changes.v1') return stateChange(type, data);
+    if (type === 'work-order-list.applied.v1') return listApplied(data);
+    if (type === 'downtime-reason.applied.v1') return reasonApplied(data);
+  };
+
+  function stateChange(type, data) {
+    const { machineId, state, previousState, startTime, previousStartTime } = data;
+    if (type === 'machine.observation.lost.v1')
+      line('state', machineId, `no longer observed: ${data.reason}`);
+    if (type === 'machine.observation.restored.v1') line('state', machineId, 'observed again');
+    if (state === undefined) return;
+    const since = `since ${timeOfDay(startTime)}`;
+    const lasted =
+      previousStartTime === null
+        ? ''
+        : `, after ${Math.round((startTime - previousStartTime) / 60)} min`;
+    const from = previousState === null ? 'first seen' : coloured(previousState);
+    line('state', machineId, `${from} → ${coloured(state)}  ${since}${lasted}`);
+  }
+
+  async function listApplied({ machineId, source }) {
+    const { workingOrders } = await readJson(`${sandboxUrl}/sandbox/machines/${machineId}`);
+    const from = source.topic.endsWith('erp.work-orders.v1')
+      ? 'SAP order (IDoc LOIPRO05)'
+      : 'ERP list';
+    line('list', machineId, `${from} → the service shows [${workingOrders.join(', ')}]`);
+  }
+
+  async function reasonApplied({ machineId }) {
+    const machine = await readJson(`${sandboxUrl}/sandbox/machines/${machineId}`);
+    const latest = machine.classificationsReceived.at(-1);
+    if (latest === undefined) return;
+    const name =
+      machine.reasons?.find(({ code }) => code === latest.reasonId)?.name ?? latest.reasonId;
+    const end =
+      (latest.endTime ?? null) === null ? 'open-ended' : `until ${timeOfDay(latest.endTime)}`;
+    line(
+      'reason',
+      machineId,
+      `${latest.reasonId} ${name}, from ${timeOfDay(latest.startTime)}, ${end}`,
+    );
+  }
+
+  function refused(topic, { headers, key }) {
+    const detail = `${headers['dlq-code']}: ${headers['dlq-detail']}; kept on ${topic}`;
+    line('refused', key?.toString() ?? '', detail);
+  }
+}
+
+function timeOfDay(epochSeconds) {
+  return new Date(epochSeconds * 1000).toISOString().slice(11, 16);
+}
+
+function coloured(state) {
+  return paint(state, COLOURS[state]);
+}
+
+function paint(text, colour) {
+  return useColour && colour !== undefined ? `\u001b[${colour}m${text}\u001b[0m` : text;
+}

@@ -1,0 +1,72 @@
+// The demo of npm start: an ERP and operators that talk to the bridge over Kafka, and a live log of what comes of it.
+import { setTimeout as delay } from 'node:timers/promises';
+import { Kafka, logLevel, Partitioners } from 'kafkajs';
+import { narrator } from './narrate.mjs';
+import { createErp } from './erp.mjs';
+import { createOperators } from './operators.mjs';
+
+const INTRODUCTION = `
+What you see from here on: one second is a minute of the plant's time.
+  state     the bridge saw a machine change and published it        (machine.state-changes.v1)
+  list      a machine's work order list reached the service          (from erp.work-order-lists.v1, erp.work-orders.v1)
+  reason    an operator's downtime reason reached the service        (from mes.downtime-reasons.v1)
+  refused   a message the bridge set aside instead of losing it      (….dlq)
+`;
+
+/** Sends demo traffic and prints the live log until `signal` aborts. */
+export async function runDemo({ brokers, sandboxUrl, clock, topicPrefix, signal }) {
+  const kafka = new Kafka({
+    clientId: 'demo',
+    brokers: brokers.split(','),
+    logLevel: logLevel.NOTHING,
+  });
+  const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
+  const consumer = kafka.consumer({
+    groupId: `${topicPrefix}demo-${Date.now()}`,
+    maxWaitTimeInMs: 100,
+  });
+  const machines = await readJson(`${sandboxUrl}/sandbox/machines`);
+  const send = async (topic, key, value, headers = {}) => {
+    const body =
+      typeof value === 'string' || Buffer.isBuffer(value) ? value : JSON.stringify(value);
+    await producer.send({
+      topic: `${topicPrefix}${topic}`,
+      messages: [{ key, value: body, headers }],
+    });
+  };
+  const surroundings = { send, machines, clock, sandboxUrl, signal, readJson };
+  const erp = createErp(surroundings);
+  const operators = createOperators(surroundings);
+  const narrate = narrator({ ...surroundings, print: (line) => console.log(line) });
+
+  console.log(INTRODUCTION);
+  await Promise.all([producer.connect(), consumer.connect()]);
+  const topics = [
+    'machine.state-changes.v1',
+    'machine.command-outcomes.v1',
+    'erp.work-orders.v1.dlq',
+    'erp.work-order-lists.v1.dlq',
+    'mes.downtime-reasons.v1.dlq',
+  ].map((topic) => `${topicPrefix}${topic}`);
+  await consumer.subscribe({ topics, fromBeginning: false });
+  const joined = new Promise((resolve) => consumer.on(consumer.events.GROUP_JOIN, resolve));
+  await consumer.run({
+    eachMessage: async ({ topic, message }) => {
+      const record = { topic: topic.slice(topicPrefix.length), message };
+      await narrate(record).catch(() => undefined);
+      await operators.onRecord(record).catch(() => undefined);
+    },
+  });
+  await joined;
+  signal.addEventListener('abort', () => {
+    void consumer.disconnect();
+    void producer.disconnect();
+  });
+  await Promise.all([erp.run(), operators.run()]);
+  await delay(0x7fffffff, undefined, { signal }).catch(() => undefined);
+}
+
+async function readJson(url, options) {
+  const answer = await fetch(url, options);
+  return answer.json();
+}

@@ -1,0 +1,56 @@
+import { closeSync, openSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { spawnGuarded } from '../process/guarded.mjs';
+import { lastLines } from '../setup/run-tool.mjs';
+import { SetupError } from '../setup/steps.mjs';
+import { layoutOf, readLog } from './data-folder.mjs';
+import { noteBroker } from './earlier-broker.mjs';
+
+const START_TIMEOUT_MS = 60_000;
+const STARTED = 'Kafka Server started';
+const JVM = [
+  '-Xmx256m',
+  '-XX:+UseSerialGC',
+  '-XX:TieredStopAtLevel=1',
+  '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
+  '-Dorg.slf4j.simpleLogger.showDateTime=true',
+  '-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS',
+  '-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info',
+];
+
+/** The broker ended before it was ready. */
+export class BrokerEndedError extends SetupError {}
+
+/** Starts the node of a prepared folder and waits until it says that it has started. */
+export async function startBroker({ dir, java, classPath, afterwards }) {
+  const { properties, log } = layoutOf(dir);
+  const output = openSync(log, 'w');
+  const args = [...JVM, '-cp', classPath, 'kafka.Kafka', properties];
+  const broker = spawnGuarded(java, args, { output, graceMs: 10_000, afterwards });
+  closeSync(output);
+  const pid = await broker.started;
+  if (pid !== undefined) await noteBroker(dir, pid);
+  await untilStarted(broker, dir);
+  return broker;
+}
+
+async function untilStarted(broker, dir) {
+  const ended = broker.exited.then(({ code, signal, error }) => error ?? `exit ${code ?? signal}`);
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (!(await readLog(dir)).includes(STARTED)) {
+    const end = await Promise.race([ended, delay(50)]);
+    if (end !== undefined) throw new BrokerEndedError(await explain(`ended (${end})`, dir));
+    if (Date.now() < deadline) continue;
+    await broker.kill();
+    throw new SetupError(await explain(`was not ready after ${START_TIMEOUT_MS / 1000} s`, dir));
+  }
+}
+
+async function explain(what, dir) {
+  const log = await readLog(dir);
+  return (
+    `Kafka ${what} while starting. Its last lines, of ${layoutOf(dir).log}:\n` +
+    `${lastLines(log).join('\n')}\n` +
+    `If nothing there helps, delete ${dir} and try again, or name a broker of your own in KAFKA_BROKERS.`
+  );
+}

@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runTool } from '../setup/run-tool.mjs';
+import { serverProperties } from './server-properties.mjs';
+
+/** Where the parts of a local node lie below its folder. */
+export function layoutOf(dir) {
+  return {
+    data: join(dir, 'data'),
+    properties: join(dir, 'server.properties'),
+    log: join(dir, 'kafka.log'),
+    record: join(dir, 'broker.json'),
+  };
+}
+
+/** Writes the node's properties and gives its data folder an identity, unless it has one. */
+export async function prepareFolder({ dir, port, controllerPort, java, classPath }) {
+  const { data, properties } = layoutOf(dir);
+  await mkdir(dir, { recursive: true });
+  await writeFile(properties, serverProperties({ dataDir: data, port, controllerPort }));
+  if (existsSync(join(data, 'meta.properties'))) return;
+  // whatever lies there without an identity is a format that was cut short
+  await rm(data, { recursive: true, force: true });
+  const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId(), '-c', properties];
+  await runTool(java, ['-XX:TieredStopAtLevel=1', '-cp', classPath, ...format]);
+}
+
+/** Moves data that Kafka cannot start from out of the way; of earlier such data nothing is kept. */
+export async function setDataAside(dir) {
+  const { data } = layoutOf(dir);
+  const aside = `${data}.unreadable`;
+  await rm(aside, { recursive: true, force: true });
+  await rename(data, aside);
+  return aside;
+}
+
+export async function hasData(dir) {
+  return existsSync(layoutOf(dir).data);
+}
+
+export async function readLog(dir) {
+  return readFile(layoutOf(dir).log, 'utf8').catch(() => '');
+}
+
+function clusterId() {
+  const id = randomBytes(16).toString('base64url');
+  // the tool would take a leading dash for an option
+  return id.startsWith('-') ? clusterId() : id;
+}

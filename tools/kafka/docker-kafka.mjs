@@ -1,0 +1,59 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { spawnGuarded } from '../process/guarded.mjs';
+import { nextFreePort } from '../process/ports.mjs';
+import { LOCAL, ROOT } from '../setup/root.mjs';
+import { runTool } from '../setup/run-tool.mjs';
+import { step } from '../setup/steps.mjs';
+
+const PROJECTS = { start: 'machine-bridge', test: 'machine-bridge-test' };
+
+/** Whether an engine answers and the client can do `docker compose`. */
+export function dockerAnswers() {
+  const run = (...args) => spawnSync('docker', args, { stdio: 'ignore', timeout: 15_000 }).status;
+  return run('info') === 0 && run('compose', 'version') === 0;
+}
+
+/** Starts the `kafka` service of docker-compose.yml; for `test` in a project of its own that leaves nothing behind. */
+export async function startDockerKafka(purpose) {
+  const compose = ['compose', '-p', PROJECTS[purpose]];
+  const running = await addressOfRunning(compose);
+  if (running) return { brokers: running, compose, stop: async () => {}, kill: async () => {} };
+  const port = await nextFreePort(9092);
+  const env = { ...process.env, KAFKA_HOST_PORT: String(port) };
+  const up = ['up', '-d', '--wait', 'kafka'];
+  await step('starting Kafka with Docker (the first time fetches its image)', () =>
+    runTool('docker', [...compose, ...up], { cwd: ROOT, env }),
+  );
+  const follower = await followLogs(compose, env, purpose);
+  return {
+    brokers: `127.0.0.1:${port}`,
+    compose,
+    stop: follower.stop,
+    kill: follower.kill,
+    ended: () => follower.exited,
+  };
+}
+
+/** Follows the container's log; its guard stops the container when this process ends, however it ends. */
+async function followLogs(compose, env, purpose) {
+  await mkdir(join(LOCAL, 'kafka'), { recursive: true });
+  const output = openSync(join(LOCAL, 'kafka', `docker-${purpose}.log`), 'w');
+  const end = purpose === 'test' ? ['down', '-v'] : ['stop', 'kafka'];
+  const follower = spawnGuarded('docker', [...compose, 'logs', '-f', '--no-log-prefix', 'kafka'], {
+    cwd: ROOT,
+    env,
+    output,
+    afterwards: [['docker', ...compose, ...end]],
+  });
+  closeSync(output);
+  return follower;
+}
+
+async function addressOfRunning(compose) {
+  const args = [...compose, 'port', 'kafka', '9092'];
+  const { status, stdout } = spawnSync('docker', args, { cwd: ROOT, encoding: 'utf8' });
+  return status === 0 && /^[\d.]+:\d+$/.test(stdout.trim()) ? stdout.trim() : undefined;
+}

@@ -1,0 +1,36 @@
+/** A private Kafka, for a test that needs to stop, kill or restart its broker. */
+export interface LocalKafka {
+  /** `host:port`, the same after a restart. */
+  readonly brokers: string;
+  /** Ends the broker cleanly (SIGTERM). */
+  stop(): Promise<void>;
+  /** Ends the broker with SIGKILL. */
+  kill(): Promise<void>;
+  /** Starts the broker again on the same port and data; ends it first if it still runs. */
+  restart(): Promise<void>;
+  /** Settles when the broker's present process has ended. */
+  ended(): Promise<{ code: number | null; signal: NodeJS.Signals | null; error?: string }>;
+}
+
+export interface LocalKafkaOptions {
+  /** Absolute folder for data, configuration and `kafka.log`; created when missing. */
+  dir: string;
+  /** Taken as it is. Default: any free port. */
+  port?: number;
+  /** Tried first, gives way to the next free port. */
+  preferredPort?: number;
+  /** Deletes `dir` once the broker has ended, also when this process was killed; rules out `restart`. */
+  removeWhenStopped?: boolean;
+}
+
+/** `{java, maven}` when a broker can be run from Kafka's Maven artifacts, else undefined. */
+export function findJavaWay(): Promise<{ java: string; maven: string | undefined } | undefined>;
+
+/**
+ * Starts Apache Kafka from its Maven artifacts. Ends with the calling process, however that ends.
+ * Needs Java 17 or newer: where only Docker or a broker of one's own is there, a test that needs this skips itself
+ * (`findJavaWay()` yields undefined).
+ *
+ * @throws Error when Java is missing or the broker does not start
+ */
+export function startLocalKafka(options: LocalKafkaOptions): Promise<LocalKafka>;

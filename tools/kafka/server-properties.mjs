@@ -1,0 +1,32 @@
+/** The properties of a node that is broker and controller in one, for one user on one machine. */
+export function serverProperties({ dataDir, port, controllerPort }) {
+  const properties = {
+    'process.roles': 'broker,controller',
+    'node.id': 1,
+    'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
+    'controller.listener.names': 'CONTROLLER',
+    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
+    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+    // backslashes and colons of a path mean something in a properties file
+    'log.dirs': dataDir.replace(/([\\:=])/g, '\\$1'),
+    // a topic that nobody created is a mistake that should show
+    'auto.create.topics.enable': false,
+    'num.partitions': 1,
+    'offsets.topic.num.partitions': 1,
+    'offsets.topic.replication.factor': 1,
+    'transaction.state.log.num.partitions': 1,
+    'transaction.state.log.replication.factor': 1,
+    'transaction.state.log.min.isr': 1,
+    'share.coordinator.state.topic.num.partitions': 1,
+    'share.coordinator.state.topic.replication.factor': 1,
+    'share.coordinator.state.topic.min.isr': 1,
+    // a lone consumer need not wait for others to join
+    'group.initial.rebalance.delay.ms': 0,
+    // of 256 MB heap the default of 128 MB would be too much
+    'log.cleaner.dedupe.buffer.size': 10_485_760,
+  };
+  return Object.entries(properties)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('');
+}

@@ -1,0 +1,56 @@
+import { watchNpm } from './parent-watch.mjs';
+
+// npm passes a Ctrl-C on that the terminal has delivered to this process already
+const SAME_CTRL_C_MS = 1000;
+
+/**
+ * Ends what was started, in the reverse order of its start, exactly once.
+ *
+ * `add(name, stop, kill)` names a thing to end; `signal` aborts as soon as the end begins; `end(code, why)`
+ * ends everything and then the process. SIGINT and SIGTERM end with `interruptedCode`; a second one, later than
+ * the echo that npm makes of the first, ends everything at once.
+ */
+export function createShutdown({ interruptedCode, say, beforeExit = () => undefined }) {
+  const things = [];
+  const abort = new AbortController();
+  let endedAt;
+
+  async function end(code, why) {
+    if (endedAt !== undefined) return;
+    endedAt = Date.now();
+    if (why) say(why);
+    abort.abort(new Error(why ?? 'stopped'));
+    for (const thing of things.reverse()) await stopOne(thing, say);
+    await beforeExit(code);
+    process.exit(code);
+  }
+
+  function interrupted(signal) {
+    if (endedAt === undefined) void end(interruptedCode, `\n${signal}: stopping`);
+    else if (Date.now() - endedAt > SAME_CTRL_C_MS) endAtOnce(things);
+  }
+
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+    process.on(signal, () => interrupted(signal));
+  process.on('uncaughtException', (error) => void end(1, error.stack));
+  watchNpm(() => void end(1, 'npm is gone: stopping'));
+  return {
+    signal: abort.signal,
+    add: (name, stop, kill) => things.push({ name, stop, kill }),
+    end,
+  };
+}
+
+async function stopOne({ name, stop }, say) {
+  try {
+    await stop();
+  } catch (error) {
+    say(`${name} did not stop cleanly: ${error.message}`);
+  }
+}
+
+function endAtOnce(things) {
+  for (const { kill } of things) void kill();
+  // the channels to the guards close with this process; that alone makes them end their commands
+  setTimeout(() => process.exit(130), 200);
+}

@@ -1,0 +1,16 @@
+// npm run start:bridge, start:sandbox, send: a program of dist/apps/ in this very process, so that its signals,
+// output and exit code are its own.
+import './setup/require-node.mjs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { watchNpm } from './process/parent-watch.mjs';
+import { dropSignalEchoes } from './process/signal-echo.mjs';
+import { runCommand, setUp } from './setup.mjs';
+import { ROOT } from './setup/root.mjs';
+
+const program = process.argv[2];
+await runCommand(() => setUp());
+dropSignalEchoes();
+watchNpm(() => process.kill(process.pid, 'SIGTERM'));
+process.argv.splice(1, 2, join(ROOT, `dist/apps/${program}.js`));
+await import(pathToFileURL(process.argv[1]).href);

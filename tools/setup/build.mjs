@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ROOT } from './root.mjs';
+import { runTool } from './run-tool.mjs';
+import { step } from './steps.mjs';
+
+const DIST = join(ROOT, 'dist');
+const STAMP = join(DIST, '.built-from');
+const BUILD_FILES = ['.swcrc', 'nest-cli.json', 'package-lock.json', 'tsconfig.json'];
+
+/** Compiles apps and libs into `dist/`, unless `dist/` was made from exactly these sources. */
+export async function buildApps() {
+  const sources = await hashOfSources();
+  if (existsSync(STAMP) && (await readFile(STAMP, 'utf8')) === sources) return;
+  await step('building (nest build)', async () => {
+    // what a deleted source left behind would still be loaded
+    await rm(DIST, { recursive: true, force: true });
+    const nest = join(ROOT, 'node_modules/@nestjs/cli/bin/nest.js');
+    // one run compiles the folders named in nest-cli.json, that is every app and lib
+    await runTool(process.execPath, [nest, 'build', 'bridge'], { cwd: ROOT });
+    await writeFile(STAMP, sources);
+  });
+}
+
+async function hashOfSources() {
+  const files = [...BUILD_FILES, ...(await sourceFiles('apps')), ...(await sourceFiles('libs'))];
+  const hash = createHash('sha256').update(process.versions.node);
+  for (const file of files) hash.update(`\n${file}\n`).update(await readFile(join(ROOT, file)));
+  return hash.digest('hex');
+}
+
+async function sourceFiles(folder) {
+  const entries = await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.spec.ts'))
+    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1))
+    .sort();
+}

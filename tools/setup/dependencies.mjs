@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { ROOT } from './root.mjs';
+import { runTool } from './run-tool.mjs';
+import { step } from './steps.mjs';
+
+const LOCK = join(ROOT, 'package-lock.json');
+const INSTALLED = join(ROOT, 'node_modules/.package-lock.json');
+const STAMP = join(ROOT, 'node_modules/.installed-for');
+
+/** Installs what the lock file says, unless that is what node_modules holds. */
+export async function installDependencies() {
+  const wanted = await stampOf(LOCK);
+  if ((await readIfThere(STAMP)) === wanted) return;
+  if (!existsSync(STAMP) && (await holdsLockedPackages())) {
+    await writeFile(STAMP, wanted);
+    return;
+  }
+  await step('installing dependencies', async () => {
+    const [command, ...args] = npm();
+    // Not "npm ci": it refuses a lock file that lacks other platforms' optional binaries, as one has that was
+    // written from a registry mirror. NODE_ENV=production would leave out what builds and tests the project.
+    const install = ['install', '--no-save', '--include=dev', '--no-audit', '--no-fund'];
+    await runTool(command, [...args, ...install], { cwd: ROOT });
+    await writeFile(STAMP, wanted);
+  });
+}
+
+/** The npm that runs this script, so that both use the same; else the one on the PATH. */
+function npm() {
+  const running = process.env.npm_execpath ?? '';
+  return basename(running) === 'npm-cli.js' ? [process.execPath, running] : ['npm'];
+}
+
+async function stampOf(lockFile) {
+  const hash = createHash('sha256')
+    .update(await readFile(lockFile))
+    .digest('hex');
+  return `${hash} node${process.versions.node.split('.')[0]} ${process.platform}-${process.arch}`;
+}
+
+/** Whether somebody installed by hand: npm notes at the end of an install what it installed. */
+async function holdsLockedPackages() {
+  const installed = JSON.parse((await readIfThere(INSTALLED)) ?? '{"packages":{}}').packages;
+  const locked = Object.entries(JSON.parse(await readFile(LOCK, 'utf8')).packages);
+  return locked.every(
+    ([path, entry]) =>
+      path === '' || entry.optional || entry.integrity === installed[path]?.integrity,
+  );
+}
+
+async function readIfThere(file) {
+  return existsSync(file) ? readFile(file, 'utf8') : undefined;
+}

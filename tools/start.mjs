@@ -1,0 +1,78 @@
+// npm start: everything that is needed, the sandbox, the bridge and demo traffic, until Ctrl-C.
+import './setup/require-node.mjs';
+import { existsSync } from 'node:fs';
+import { findKafka } from './kafka/find-kafka.mjs';
+import { createShutdown } from './process/shutdown.mjs';
+import { runCommand, setUp } from './setup.mjs';
+import { say, secondsSince, step } from './setup/steps.mjs';
+import { choosePort } from './start/app-ports.mjs';
+import { startApp, untilHealthy } from './start/app-process.mjs';
+import { appSettings } from './start/app-settings.mjs';
+import { demoClock, noteReadings, originToGoOn } from './start/demo-clock.mjs';
+import { whereToLook } from './start/where-to-look.mjs';
+
+const DEMO = new URL('./demo/run-demo.mjs', import.meta.url);
+
+const startMs = performance.now();
+const shutdown = createShutdown({
+  interruptedCode: 0,
+  say,
+  beforeExit: () => say('stopped: nothing of it is left running'),
+});
+
+await runCommand(
+  () => start().catch(unlessStopping),
+  () => shutdown.end(1),
+);
+
+async function start() {
+  await setUp();
+  const sandboxPort = await choosePort('SANDBOX_HTTP_PORT', 3100);
+  const bridgePort = await choosePort('BRIDGE_HTTP_PORT', 3000);
+  const kafka = await findKafka('start');
+  shutdown.add('Kafka', kafka.stop, kafka.kill);
+  void kafka.ended().then(() => shutdown.end(1, 'Kafka has ended: stopping'));
+  const env = appSettings({
+    brokers: kafka.brokers,
+    sandboxPort,
+    bridgePort,
+    clockOrigin: originToGoOn(Number(process.env.CLOCK_SPEED ?? 60)),
+  });
+  const clock = demoClock(env);
+  noteReadings(clock);
+  const urls = {
+    sandboxUrl: `http://127.0.0.1:${sandboxPort}`,
+    bridgeUrl: `http://127.0.0.1:${bridgePort}`,
+  };
+  const sandbox = await launch('sandbox', env, `${urls.sandboxUrl}/health/live`);
+  const bridge = await launch('bridge', env, `${urls.bridgeUrl}/health/ready`);
+  const seconds = secondsSince(startMs);
+  console.log(whereToLook({ ...urls, seconds, kafka, apps: [sandbox, bridge] }));
+  const topicPrefix = process.env.KAFKA_TOPIC_PREFIX ?? '';
+  await runDemo({ ...urls, brokers: kafka.brokers, topicPrefix, clock, signal: shutdown.signal });
+}
+
+/** What fails because it is being stopped needs no explanation. */
+function unlessStopping(error) {
+  if (!shutdown.signal.aborted) throw error;
+}
+
+async function launch(name, env, healthUrl) {
+  if (shutdown.signal.aborted) return new Promise(() => undefined);
+  const app = startApp(name, env);
+  shutdown.add(`The ${name}`, app.stop, app.kill);
+  await step(`starting the ${name}`, () => untilHealthy(app, healthUrl));
+  void app.ended.then((why) => shutdown.end(1, why));
+  return app;
+}
+
+/** Traffic to watch. Without it, or when it fails, the two apps still run. */
+async function runDemo(surroundings) {
+  if (!existsSync(DEMO)) return;
+  try {
+    const demo = await import(DEMO.href);
+    await demo.runDemo(surroundings);
+  } catch (error) {
+    if (!surroundings.signal.aborted) say(`The demo traffic ended: ${error.stack}`);
+  }
+}

@@ -1,0 +1,54 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { spawnGuarded } from '../process/guarded.mjs';
+import { LOCAL, ROOT } from '../setup/root.mjs';
+import { lastLines } from '../setup/run-tool.mjs';
+import { SetupError } from '../setup/steps.mjs';
+
+// the bridge itself takes up to 10 s for the calls in flight
+const GRACE_MS = 12_000;
+const HEALTHY_TIMEOUT_MS = 60_000;
+
+/** Starts an app of `dist/` with its output in `.local/logs/<name>.log`. `ended` yields what to tell the user about its end. */
+export function startApp(name, env) {
+  const log = join(LOCAL, 'logs', `${name}.log`);
+  mkdirSync(join(LOCAL, 'logs'), { recursive: true });
+  const output = openSync(log, 'w');
+  const main = join(ROOT, `dist/apps/${name}/src/main.js`);
+  const node = spawnGuarded(process.execPath, ['--enable-source-maps', main], {
+    cwd: ROOT,
+    env,
+    output,
+    graceMs: GRACE_MS,
+  });
+  closeSync(output);
+  const ended = node.exited.then(async ({ code, signal, error }) => {
+    const lines = lastLines(await readFile(log, 'utf8').catch(() => '')).join('\n');
+    return `The ${name} ended (${error ?? `exit ${code ?? signal}`}). Its last lines, of ${log}:\n${lines}`;
+  });
+  return { name, log, ended, stop: node.stop, kill: node.kill };
+}
+
+/** @throws SetupError when the app ends, or is not healthy in time */
+export async function untilHealthy(app, url) {
+  const deadline = Date.now() + HEALTHY_TIMEOUT_MS;
+  while (!(await isHealthy(url))) {
+    const end = await Promise.race([app.ended, delay(100)]);
+    if (end !== undefined) throw new SetupError(end);
+    if (Date.now() > deadline) {
+      throw new SetupError(`The ${app.name} does not answer 200 on ${url}; see ${app.log}`);
+    }
+  }
+}
+
+async function isHealthy(url) {
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(2000) });
+    await answer.arrayBuffer();
+    return answer.ok;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,49 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { LOCAL } from '../setup/root.mjs';
+
+const FILE = join(LOCAL, 'demo-clock.json');
+const NOTE_EVERY_MS = 1000;
+
+/**
+ * The CLOCK_ORIGIN (epoch seconds) from which an accelerated clock goes on where the last run's clock stood.
+ *
+ * An hour of demo is days of the plant's time, and Kafka keeps the events of those days: a clock that began
+ * again at the real time would put the new events before the old ones.
+ * From now = origin + (real − origin) × speed follows origin = (speed × real − now) / (speed − 1).
+ */
+export function originToGoOn(
+  speed,
+  realSeconds = Math.floor(Date.now() / 1000),
+  last = lastReading(),
+) {
+  if (last <= realSeconds || speed <= 1) return realSeconds;
+  return Math.floor((speed * realSeconds - last) / (speed - 1));
+}
+
+/** The clock that both apps go by, as their environment sets it. */
+export function demoClock(env) {
+  const speed = Number(env.CLOCK_SPEED ?? 1);
+  const origin = Number(env.CLOCK_ORIGIN ?? 0);
+  const readingAt = (realSeconds) => Math.floor(origin + (realSeconds - origin) * speed);
+  return { nowSeconds: () => readingAt(Date.now() / 1000), readingAt };
+}
+
+/** Notes the clock's reading once a second, so that it is known after any end. */
+export function noteReadings(clock) {
+  const note = () => {
+    // as far as the clock may have come by the next note
+    const readingSeconds = clock.readingAt((Date.now() + 2 * NOTE_EVERY_MS) / 1000);
+    writeFileSync(FILE, `${JSON.stringify({ readingSeconds })}\n`);
+  };
+  note();
+  setInterval(note, NOTE_EVERY_MS);
+}
+
+function lastReading() {
+  try {
+    return Number(JSON.parse(readFileSync(FILE, 'utf8')).readingSeconds) || 0;
+  } catch {
+    return 0;
+  }
+}

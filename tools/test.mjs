@@ -1,0 +1,47 @@
+// npm test: everything that is needed, a fresh Kafka, every test; the last line is "N passed, N failed".
+import './setup/require-node.mjs';
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findKafka } from './kafka/find-kafka.mjs';
+import { spawnGuarded } from './process/guarded.mjs';
+import { createShutdown } from './process/shutdown.mjs';
+import { runCommand, setUp } from './setup.mjs';
+import { LOCAL, ROOT } from './setup/root.mjs';
+import { say } from './setup/steps.mjs';
+import { countTests } from './test/count-tests.mjs';
+
+const RESULT = join(LOCAL, `test-result-${process.pid}.json`);
+let counts = { passed: 0, failed: 1 };
+
+const shutdown = createShutdown({
+  interruptedCode: 130,
+  say,
+  beforeExit: () => console.log(`${counts.passed} passed, ${counts.failed} failed`),
+});
+
+await runCommand(test, () => shutdown.end(1));
+
+async function test() {
+  await setUp();
+  const kafka = await findKafka('test');
+  shutdown.add('Kafka', kafka.stop, kafka.kill);
+  const code = await runJest(kafka.brokers);
+  counts = countTests(await readFile(RESULT, 'utf8').catch(() => ''), code);
+  await rm(RESULT, { force: true });
+  await shutdown.end(counts.failed === 0 ? 0 : 1);
+}
+
+async function runJest(brokers) {
+  await mkdir(LOCAL, { recursive: true });
+  const args = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+  const jest = join(ROOT, 'node_modules/jest/bin/jest.js');
+  const report = ['--json', `--outputFile=${RESULT}`];
+  const env = { ...process.env, KAFKA_BROKERS: brokers };
+  const run = spawnGuarded(process.execPath, [...args, jest, ...report, ...process.argv.slice(2)], {
+    cwd: ROOT,
+    env,
+  });
+  shutdown.add('Jest', run.stop, run.kill);
+  const { code } = await run.exited;
+  return code ?? 1;
+}

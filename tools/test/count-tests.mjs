@@ -1,0 +1,10 @@
+/**
+ * Counts from the text of the JSON result that Jest writes. A suite that could not run counts as one failed test,
+ * and so does a run that failed without any failed test (no result, a threshold that was missed).
+ */
+export function countTests(resultText, exitCode) {
+  const result = resultText === '' ? {} : JSON.parse(resultText);
+  const passed = result.numPassedTests ?? 0;
+  const failed = (result.numFailedTests ?? 0) + (result.numRuntimeErrorTestSuites ?? 0);
+  return { passed, failed: failed === 0 && exitCode !== 0 ? 1 : failed };
+}
