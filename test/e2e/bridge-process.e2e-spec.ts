@@ -1,0 +1,159 @@
+import { type Environment } from '#libs/config';
+import { TOPICS } from '#libs/contracts';
+import { BridgeProcess } from '../support/bridge-process.js';
+import { eventually } from '../support/eventually.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
+
+describe('the bridge as a process', () => {
+  const topicPrefix = uniqueTopicPrefix();
+  const kafka = new TestKafka(testBrokers(), topicPrefix);
+  const groupId = `${topicPrefix}bridge`;
+  let sandbox: RunningSandbox;
+  let running: BridgeProcess | undefined;
+
+  beforeAll(async () => {
+    sandbox = await startSandbox();
+  });
+
+  afterEach(async () => {
+    await running?.close();
+    await sandbox.control.clearFaults();
+  });
+
+  afterAll(async () => {
+    await kafka.close();
+    await sandbox.close();
+  });
+
+  const start = (env: Environment = {}): BridgeProcess => {
+    running = new BridgeProcess({
+      KAFKA_BROKERS: testBrokers().join(','),
+      KAFKA_TOPIC_PREFIX: topicPrefix,
+      KAFKA_GROUP_ID: groupId,
+      MACHINE_CLOUD_BASE_URL: sandbox.control.url,
+      MACHINE_CLOUD_TOKEN: 'sandbox-token',
+      BRIDGE_HTTP_PORT: '0',
+      ...env,
+    });
+    return running;
+  };
+
+  it('names every wrong setting at once, no value of any, and exits 78', async () => {
+    const bridge = start({
+      KAFKA_BROKERS: '',
+      MACHINE_CLOUD_BASE_URL: 'http://cloud.example.com',
+      MACHINE_CLOUD_TOKEN: 'secret-token',
+      MACHINE_CLOUD_TOKEN_FILE: '/no/such/file',
+      POLL_INTERVAL_SECONDS: 'often',
+      BRIDGE_HTTP_HOST: '0.0.0.0',
+    });
+    expect(await bridge.exitCode()).toBe(78);
+    for (const name of [
+      'KAFKA_BROKERS',
+      'MACHINE_CLOUD_BASE_URL',
+      'MACHINE_CLOUD_TOKEN',
+      'POLL_INTERVAL_SECONDS',
+      'BRIDGE_API_TOKEN',
+    ]) {
+      expect(bridge.output).toContain(name);
+    }
+    expect(bridge.output).not.toContain('secret-token');
+    expect(bridge.output).not.toContain('often');
+  });
+
+  it('exits 78 when the equipment map is none', async () => {
+    const bridge = start({ EQUIPMENT_MAP_FILE: 'package.json' });
+    expect(await bridge.exitCode()).toBe(78);
+    expect(bridge.output).toContain('EQUIPMENT_MAP_FILE');
+  });
+
+  it('names the missing topics and exits when it may not create them', async () => {
+    const prefix = uniqueTopicPrefix();
+    const bridge = start({ KAFKA_TOPIC_PREFIX: prefix, KAFKA_CREATE_TOPICS: 'false' });
+    expect(await bridge.exitCode()).toBe(1);
+    expect(bridge.output).toContain(`${prefix}${TOPICS.workOrderLists}`);
+  });
+
+  it('finishes the call in flight on SIGTERM, commits, and exits 0', async () => {
+    const bridge = start();
+    await bridge.ready();
+    await sandbox.control.addFault({ operation: 'setWorkOrderList', latencyMs: 1500 });
+    const list = { machineId: 'M-001', workingOrders: ['in-flight'] };
+    await kafka.sendJson(TOPICS.workOrderLists, 'M-001', list);
+    const url = await bridge.url();
+    await eventually(
+      async () =>
+        (await (await fetch(`${url}/metrics`)).text()).includes(
+          'machine_bridge_busy_machines{flow="work-orders"} 1',
+        ),
+      { what: 'the list is on its way' },
+    );
+    bridge.kill('SIGTERM');
+    expect(await bridge.exitCode()).toBe(0);
+    await sandbox.control.listBecomes('M-001', ['in-flight']);
+    expect(await kafka.committed(groupId, TOPICS.workOrderLists)).toBe(1);
+  });
+
+  it('exits at once on a second signal', async () => {
+    const bridge = start();
+    await bridge.ready();
+    await sandbox.control.addFault({ operation: 'setWorkOrderList', latencyMs: 8000 });
+    const list = { machineId: 'M-002', workingOrders: ['slow'] };
+    await kafka.sendJson(TOPICS.workOrderLists, 'M-002', list);
+    const url = await bridge.url();
+    await eventually(
+      async () =>
+        (await (await fetch(`${url}/metrics`)).text()).includes(
+          'machine_bridge_busy_machines{flow="work-orders"} 1',
+        ),
+      { what: 'the list is on its way' },
+    );
+    bridge.kill('SIGTERM');
+    await eventually(() => bridge.output.includes('stopping'), { what: 'the bridge is stopping' });
+    bridge.kill('SIGTERM');
+    expect(await bridge.exitCode()).toBe(1);
+  });
+
+  it('delivers again, after kill -9, what it had not finished', async () => {
+    const first = start();
+    await first.ready();
+    await sandbox.control.addFault({ operation: 'setWorkOrderList', status: 503 });
+    const list = { machineId: 'M-003', workingOrders: ['survivor'] };
+    await kafka.sendJson(TOPICS.workOrderLists, 'M-003', list);
+    await eventually(
+      async () =>
+        (await sandbox.control.calls('setWorkOrderList')).some(({ machineIds }) =>
+          machineIds.includes('M-003'),
+        ),
+      { what: 'the list was tried' },
+    );
+    first.kill('SIGKILL');
+    await first.exitCode();
+    await sandbox.control.clearFaults();
+    await start().ready();
+    await sandbox.control.listBecomes('M-003', ['survivor']);
+  });
+
+  it('waits for a Kafka that is not there, alive and not ready', async () => {
+    const bridge = start({ KAFKA_BROKERS: '127.0.0.1:1' });
+    const url = await bridge.url();
+    expect((await fetch(`${url}/health/live`)).status).toBe(200);
+    const ready = await fetch(`${url}/health/ready`);
+    expect(ready.status).toBe(503);
+    expect(await ready.text()).toContain('kafka');
+    bridge.kill('SIGTERM');
+    expect(await bridge.exitCode()).toBe(0);
+  });
+
+  it('asks for its API token when one is set', async () => {
+    const bridge = start({ BRIDGE_API_TOKEN: 'api-secret' });
+    const url = await bridge.ready();
+    const authorised = { headers: { authorization: 'Bearer api-secret' } };
+    for (const path of ['/metrics', '/api/machines']) {
+      expect((await fetch(`${url}${path}`)).status).toBe(401);
+      expect((await fetch(`${url}${path}`, authorised)).status).toBe(200);
+    }
+    expect(bridge.output).not.toContain('api-secret');
+  });
+});

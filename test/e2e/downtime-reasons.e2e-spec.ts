@@ -1,0 +1,119 @@
+import { TOPICS } from '#libs/contracts';
+import { eventually } from '../support/eventually.js';
+import { header, json, type TopicReader } from '../support/kafka.js';
+import { type Plant, startPlant } from '../support/plant.js';
+
+const DEAD_LETTERS = `${TOPICS.downtimeReasons}.dlq`;
+
+interface Reasons {
+  reasons: { name: string; code: string }[];
+}
+
+describe('downtime reasons', () => {
+  let plant: Plant;
+  let answers: TopicReader;
+  let reasonId: string;
+
+  beforeAll(async () => {
+    plant = await startPlant({ clockSpeed: 60, env: { DOWNTIME_REASON_MAX_SKEW_SECONDS: '600' } });
+    answers = await plant.kafka.read(TOPICS.commandOutcomes, DEAD_LETTERS);
+    const path = '/api/v1/machineClassifications?machineId=M-001';
+    const response = await fetch(`${plant.sandbox.url}${path}`, {
+      headers: { authorization: 'Bearer sandbox-token' },
+    });
+    reasonId = ((await response.json()) as Reasons).reasons[0]!.code;
+  });
+
+  afterAll(() => plant.close());
+
+  const send = (machineId: string, reason: Record<string, unknown>): Promise<void> =>
+    plant.kafka.sendJson(TOPICS.downtimeReasons, machineId, { machineId, ...reason });
+
+  const deadLetterOf = (machineId: string) =>
+    answers.find(
+      ({ topic, key }) => topic === DEAD_LETTERS && key?.toString() === machineId,
+      `a dead letter keyed ${machineId}`,
+    );
+
+  it('attaches a reason to a period', async () => {
+    const startTime = plant.clock.nowSeconds() - 3600;
+    await send('M-001', { reasonId, startTime, endTime: startTime + 600 });
+    const [classification] = await eventually(
+      async () => {
+        const { classifications } = await plant.sandbox.machine('M-001');
+        return classifications.length > 0 && classifications;
+      },
+      { what: 'the sandbox has a classification of M-001' },
+    );
+    expect(classification).toMatchObject({ reasonId, startTime, endTime: startTime + 600 });
+    const outcome = await answers.find(
+      (record) => header(record, 'ce_subject') === 'M-001',
+      'an outcome for M-001',
+    );
+    expect(header(outcome, 'ce_type')).toBe('downtime-reason.applied.v1');
+  });
+
+  it('leaves an open-ended reason without an end, and takes `reason` for `reasonId`', async () => {
+    await send('M-002', {
+      reason: reasonId,
+      startTime: plant.clock.nowSeconds() - 60,
+      endTime: '',
+    });
+    await answers.find(
+      (record) => header(record, 'ce_subject') === 'M-002',
+      'an outcome for M-002',
+    );
+    const calls = await plant.sandbox.calls('setMachineClassification');
+    const call = calls.find(({ machineIds }) => machineIds.includes('M-002'));
+    expect(call?.body).not.toHaveProperty('endTime');
+  });
+
+  it('holds a reason that starts a little ahead of the clock until it has started', async () => {
+    const startTime = plant.clock.nowSeconds() + 120;
+    await send('M-003', { reasonId, startTime });
+    const outcome = await answers.find(
+      (record) => header(record, 'ce_subject') === 'M-003',
+      'an outcome for M-003',
+    );
+    expect(header(outcome, 'ce_type')).toBe('downtime-reason.applied.v1');
+    expect(Number(json(outcome)['appliedAt'])).toBeGreaterThanOrEqual(startTime);
+  });
+
+  it.each([
+    ['unknown-reason', 'M-004', () => ({ reasonId: 'no-such', startTime: 1_700_000_000 })],
+    ['unknown-machine', 'M-998', () => ({ reasonId, startTime: 1_700_000_000 })],
+    ['missing-times', 'M-005', () => ({ reasonId })],
+    [
+      'start-after-end',
+      'M-006',
+      () => ({ reasonId, startTime: 1_700_000_001, endTime: 1_700_000_000 }),
+    ],
+    [
+      'start-in-future',
+      'M-007',
+      () => ({ reasonId, startTime: plant.clock.nowSeconds() + 86_400 }),
+    ],
+    ['invalid-message', 'M-008', () => ({ reasonId, startTime: 1_700_000_000_000 })],
+  ])('sets a reason aside as %s', async (code, machineId, reason) => {
+    await send(machineId, reason());
+    const letter = await deadLetterOf(machineId);
+    expect(header(letter, 'dlq-code')).toBe(code);
+    expect(header(letter, 'dlq-source-topic')).toBe(
+      `${plant.kafka.topicPrefix}${TOPICS.downtimeReasons}`,
+    );
+    expect(header(letter, 'dlq-attempts')).toBe('0');
+  });
+
+  it('sets a reason aside that the service refuses, with the status it gave', async () => {
+    await plant.sandbox.addFault({
+      operation: 'setMachineClassification',
+      machineId: 'M-009',
+      status: 409,
+    });
+    await send('M-009', { reasonId, startTime: 1_700_000_000 });
+    const letter = await deadLetterOf('M-009');
+    expect(header(letter, 'dlq-code')).toBe('rejected-by-service');
+    expect(header(letter, 'dlq-http-status')).toBe('409');
+    expect(header(letter, 'dlq-attempts')).toBe('1');
+  });
+});

@@ -1,0 +1,48 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TOPICS } from '#libs/contracts';
+import { startLocalKafka, type LocalKafka } from '../../tools/kafka/local-kafka.mjs';
+import { eventually } from '../support/eventually.js';
+import { type Plant, startPlant } from '../support/plant.js';
+
+describe('a Kafka that goes away', () => {
+  let broker: LocalKafka;
+  let plant: Plant;
+
+  beforeAll(async () => {
+    broker = await startLocalKafka({ dir: await mkdtemp(join(tmpdir(), 'kafka-restart-')) });
+    plant = await startPlant({ brokers: [broker.brokers] });
+  }, 90_000);
+
+  afterAll(async () => {
+    await plant.close();
+    await broker.kill();
+  }, 60_000);
+
+  const readiness = async (): Promise<number> =>
+    (await fetch(`${plant.bridgeUrl}/health/ready`)).status;
+
+  it.each(['stop', 'kill'] as const)(
+    'is waited for after a %s, and work goes on where it stood',
+    async (end) => {
+      const list = (order: string) => ({ machineId: 'M-001', workingOrders: [order] });
+      await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-001', list(`before-${end}`));
+      await plant.sandbox.listBecomes('M-001', [`before-${end}`]);
+      await broker[end]();
+      await eventually(async () => (await readiness()) === 503, {
+        what: 'the bridge says that Kafka is away',
+        timeoutMs: 60_000,
+      });
+      expect((await fetch(`${plant.bridgeUrl}/health/live`)).status).toBe(200);
+      await broker.restart();
+      await eventually(async () => (await readiness()) === 200, {
+        what: 'the bridge is ready again',
+        timeoutMs: 90_000,
+      });
+      await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-001', list(`after-${end}`));
+      await plant.sandbox.listBecomes('M-001', [`after-${end}`]);
+    },
+    180_000,
+  );
+});

@@ -1,0 +1,160 @@
+import { Logger } from '@nestjs/common';
+import {
+  createKafka,
+  ensureTopics,
+  KafkaInboxStrategy,
+  KeyedState,
+  type OwnedState,
+} from '#libs/messaging';
+import { loadKafkaSettings } from '#libs/config';
+import { eventually } from '../support/eventually.js';
+import { header, testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+
+interface Counted {
+  count: number;
+}
+
+/** A process's share of keyed state, without the rest of the bridge. */
+class Member {
+  readonly owned = new Map<number, OwnedState<Counted>>();
+  readonly inbox: KafkaInboxStrategy;
+
+  constructor(prefix: string, topic: string) {
+    const kafka = createKafka(
+      loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(','), KAFKA_TOPIC_PREFIX: prefix }),
+    );
+    const state = new KeyedState<Counted>({
+      kafka,
+      name: topic,
+      transactionalIdPrefix: `${prefix}group`,
+      parse: (value) => value as Counted,
+      onOwned: (owned) => {
+        this.owned.set(owned.partition, owned);
+        owned.signal.addEventListener('abort', () => this.owned.delete(owned.partition));
+      },
+    });
+    this.inbox = new KafkaInboxStrategy({
+      kafka,
+      groupId: `${prefix}group`,
+      topicPrefix: prefix,
+      deadLetters: { publish: () => Promise.reject(new Error('nothing is set aside here')) },
+      stateTopics: [state],
+      prepare: () =>
+        ensureTopics(
+          kafka,
+          [
+            { name: topic, cleanupPolicy: 'compact' },
+            { name: `${prefix}events`, cleanupPolicy: 'delete' },
+          ],
+          { create: true, partitions: 2 },
+        ),
+    });
+  }
+
+  listen(): void {
+    this.inbox.listen(() => undefined);
+  }
+
+  async ownedPartition(partition: number): Promise<OwnedState<Counted>> {
+    return eventually(() => this.owned.get(partition), { what: `partition ${partition} is owned` });
+  }
+
+  async owns(partitions: number[]): Promise<void> {
+    const wanted = partitions.join();
+    await eventually(() => [...this.owned.keys()].sort().join() === wanted, {
+      what: `partitions ${wanted} are owned and restored`,
+      timeoutMs: 30_000,
+    });
+  }
+}
+
+describe('keyed state', () => {
+  Logger.overrideLogger(false);
+  const prefix = uniqueTopicPrefix();
+  const topic = `${prefix}machine-bridge.counts.v1`;
+  const kafka = new TestKafka(testBrokers(), prefix);
+  const members: Member[] = [];
+
+  const join = (): Member => {
+    const member = new Member(prefix, topic);
+    members.push(member);
+    member.listen();
+    return member;
+  };
+
+  afterAll(async () => {
+    await Promise.all(members.map(({ inbox }) => inbox.close()));
+    await kafka.close();
+  });
+
+  it('is empty at first, remembers across processes, and is shared out by partition', async () => {
+    const first = join();
+    await first.owns([0, 1]);
+    const zero = await first.ownedPartition(0);
+    expect([...zero.entries()]).toEqual([]);
+    const event = {
+      topic: `${prefix}events`,
+      key: 'a',
+      value: '"a is 1"',
+      headers: { ce_type: 't' },
+    };
+    await zero.commit(
+      [
+        ['a', { count: 1 }],
+        ['b', { count: 7 }],
+      ],
+      [event],
+    );
+    await zero.commit(
+      [
+        ['a', { count: 2 }],
+        ['b', null],
+      ],
+      [],
+    );
+    await (await first.ownedPartition(1)).commit([['c', { count: 3 }]], []);
+    expect(zero.get('a')).toEqual({ count: 2 });
+
+    const reader = await kafka.read('events');
+    const record = await reader.find(({ key }) => key?.toString() === 'a', 'the event');
+    expect(header(record, 'ce_type')).toBe('t');
+
+    const second = join();
+    await eventually(() => first.owned.size === 1 && second.owned.size === 1, {
+      what: 'each member owns one partition',
+      timeoutMs: 30_000,
+    });
+    await first.inbox.close();
+    await second.owns([0, 1]);
+    expect([...(await second.ownedPartition(0)).entries()]).toEqual([['a', { count: 2 }]]);
+    expect((await second.ownedPartition(1)).get('c')).toEqual({ count: 3 });
+  }, 90_000);
+
+  it('takes the partition from a writer that has been fenced, and starts from what was committed', async () => {
+    const [owner] = members.slice(-1);
+    const before = await owner!.ownedPartition(0);
+    // Another process with the same transactional id is what a paused and forgotten owner meets.
+    const intruder = createKafka(
+      loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }),
+    ).producer({
+      transactionalId: `${prefix}group-${topic}-0`,
+      idempotent: true,
+      maxInFlightRequests: 1,
+    });
+    await intruder.connect();
+    await (await intruder.transaction()).abort();
+    await intruder.disconnect();
+    await expect(before.commit([['a', { count: 99 }]], [])).rejects.toThrow();
+    expect(before.signal.aborted).toBe(true);
+    const after = await eventually(
+      () => {
+        const state = owner!.owned.get(0);
+        return state !== before && state;
+      },
+      { what: 'the partition is owned anew' },
+    );
+    expect(after.get('a')).toEqual({ count: 2 });
+    await after.commit([['a', { count: 3 }]], []);
+    expect(after.get('a')).toEqual({ count: 3 });
+  }, 60_000);
+});

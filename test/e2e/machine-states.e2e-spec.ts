@@ -1,0 +1,208 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { realEpochMs } from '#libs/clock';
+import { STATE_EVENT_TYPES, TOPICS } from '#libs/contracts';
+import { eventually } from '../support/eventually.js';
+import { header, json, type ReadRecord, type TopicReader } from '../support/kafka.js';
+import { type Plant, startPlant } from '../support/plant.js';
+
+const MINUTE = 60;
+const CLOCK_SPEED = 240;
+const START = Math.floor(realEpochMs() / 1000 / MINUTE) * MINUTE;
+const FIRST_MINUTE = -60;
+const LAST_MINUTE = 24 * 60;
+
+type ScriptedState = 'OPERATING' | 'IDLE' | 'OFF' | null;
+
+interface ScriptedPeriod {
+  startTime: number;
+  endTime: number;
+  state: ScriptedState;
+}
+
+/** Goes round `cycle` from an hour before the start to a day after it. */
+function around(...cycle: [state: ScriptedState, minutes: number][]): ScriptedPeriod[] {
+  const periods: ScriptedPeriod[] = [];
+  for (let minute = FIRST_MINUTE; minute < LAST_MINUTE;) {
+    for (const [state, minutes] of cycle) {
+      const startTime = START + minute * MINUTE;
+      periods.push({ startTime, endTime: startTime + minutes * MINUTE, state });
+      minute += minutes;
+    }
+  }
+  return periods;
+}
+
+const SCRIPT = {
+  steady: around(['OPERATING', 17], ['IDLE', 6], ['OFF', 9]),
+  flickering: around(['OPERATING', 5], ['IDLE', 1], ['OPERATING', 3], ['OFF', 1]),
+  interrupted: around(['OPERATING', 14], [null, 9], ['IDLE', 11]),
+  silent: [],
+};
+
+function writeScript(folder: string): string {
+  const machines = Object.entries(SCRIPT).map(([machineId, periods]) => ({
+    machineId,
+    displayName: `The ${machineId} one`,
+    factoryId: 'F-7',
+    periods: periods.filter(({ state }) => state !== null),
+  }));
+  const file = join(folder, 'timeline.json');
+  writeFileSync(file, JSON.stringify({ machines }));
+  return file;
+}
+
+describe('machine states', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'machine-states-'));
+  let plant: Plant;
+  let topics: TopicReader;
+
+  const eventsOf = (machineId: string): ReadRecord[] =>
+    topics.records.filter(
+      (record) => record.topic === TOPICS.stateChanges && record.key?.toString() === machineId,
+    );
+  const changesOf = (machineId: string): Record<string, unknown>[] =>
+    eventsOf(machineId)
+      .filter((record) => header(record, 'ce_type') === STATE_EVENT_TYPES.changed)
+      .map(json);
+
+  /** Lets the sandbox answer in another of the ways the interface leaves room for. */
+  async function answerWith(options: Record<string, boolean>): Promise<void> {
+    const response = await fetch(`${plant.sandbox.url}/sandbox/options`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(options),
+    });
+    expect(response.ok).toBe(true);
+  }
+
+  async function seeChanges(machineId: string, count: number): Promise<void> {
+    await eventually(() => changesOf(machineId).length >= count, {
+      what: `${count} changes of ${machineId}`,
+      timeoutMs: 40_000,
+    });
+  }
+
+  function expectHistoryOf(machineId: keyof typeof SCRIPT): void {
+    const published = changesOf(machineId).map(({ state, startTime }) => ({ state, startTime }));
+    const history = SCRIPT[machineId]
+      .filter(({ state }) => state !== null)
+      .map(({ state, startTime }) => ({ state, startTime }));
+    const first = history.findIndex(({ startTime }) => startTime === published[0]?.startTime);
+    expect(published).toEqual(history.slice(first, first + published.length));
+    const sequences = eventsOf(machineId).map((record) => header(record, 'ce_sequence'));
+    expect(sequences).toEqual(sequences.map((_, index) => String(index + 1)));
+  }
+
+  beforeAll(async () => {
+    plant = await startPlant({
+      clockSpeed: CLOCK_SPEED,
+      sandboxEnv: { SANDBOX_TIMELINE_FILE: writeScript(folder) },
+      env: { BRIDGE_FLOWS: 'machine-states' },
+    });
+    await answerWith({ durationJitter: true });
+    topics = await plant.kafka.read(TOPICS.stateChanges, TOPICS.states);
+  });
+
+  afterAll(async () => {
+    await plant.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('publishes every period with its start from the activity log, in order', async () => {
+    await seeChanges('steady', 4);
+    expectHistoryOf('steady');
+    expect(changesOf('steady').slice(1)).toEqual(
+      changesOf('steady')
+        .slice(1)
+        .map(() => expect.objectContaining({ startTimeSource: 'activityLog' }) as unknown),
+    );
+  });
+
+  it('publishes states of a single minute', async () => {
+    await seeChanges('flickering', 8);
+    expectHistoryOf('flickering');
+  });
+
+  it('describes a change as a CloudEvent of the factory', async () => {
+    await seeChanges('steady', 2);
+    const [first, second] = eventsOf('steady');
+    expect(json(first!)).toMatchObject({ previousState: null, previousStartTime: null });
+    const { state, startTime } = json(first!);
+    const change = json(second!);
+    expect(change).toMatchObject({ previousState: state, previousStartTime: startTime });
+    expect(header(second!, 'ce_specversion')).toBe('1.0');
+    expect(header(second!, 'ce_source')).toBe('/machine-bridge/factories/F-7');
+    expect(header(second!, 'ce_subject')).toBe('steady');
+    expect(header(second!, 'content-type')).toBe('application/json');
+    expect(Date.parse(header(second!, 'ce_time') ?? '') / 1000).toBe(change['startTime']);
+  });
+
+  it('reports minutes without data as lost and restored, never as OFF', async () => {
+    await eventually(
+      () =>
+        eventsOf('interrupted').some(
+          (record) => header(record, 'ce_type') === STATE_EVENT_TYPES.observationRestored,
+        ),
+      { what: 'the interrupted machine is back', timeoutMs: 40_000 },
+    );
+    await seeChanges('interrupted', 4);
+    expectHistoryOf('interrupted');
+    expect(changesOf('interrupted').map(({ state }) => state)).not.toContain('OFF');
+  });
+
+  it('shows a machine without data as such', async () => {
+    const record = await topics.find(
+      ({ topic, key }) => topic === TOPICS.states && key?.toString() === 'silent',
+      'the state of the silent machine',
+    );
+    expect(json(record)).toMatchObject({ state: null, startTime: null, observation: 'noData' });
+    expect(changesOf('silent')).toEqual([]);
+  });
+
+  it('keeps the latest state beside the changes', async () => {
+    await seeChanges('steady', 4);
+    const change = eventsOf('steady')[3]!;
+    const sequence = Number(header(change, 'ce_sequence'));
+    const record = await topics.find(
+      (it) =>
+        it.topic === TOPICS.states &&
+        it.key?.toString() === 'steady' &&
+        json(it)['sequence'] === sequence,
+      'the latest state of the steady machine',
+    );
+    const { state, startTime } = json(change);
+    expect(json(record)).toMatchObject({
+      machineId: 'steady',
+      factoryId: 'F-7',
+      displayName: 'The steady one',
+      state,
+      startTime,
+      observation: 'ok',
+    });
+  });
+
+  it('goes on after a restart as if there had been none', async () => {
+    const before = {
+      steady: changesOf('steady').length,
+      flickering: changesOf('flickering').length,
+    };
+    await plant.restartBridge();
+    await seeChanges('steady', before.steady + 3);
+    await seeChanges('flickering', before.flickering + 6);
+    expectHistoryOf('steady');
+    expectHistoryOf('flickering');
+    expectHistoryOf('interrupted');
+  });
+
+  it('makes up for what it could not see while the service was away', async () => {
+    await answerWith({ clipActivityLog: false });
+    const before = changesOf('flickering').length;
+    await plant.sandbox.addFault({ operation: 'getMachineState', status: 503 });
+    await plant.clock.sleepSeconds(4 * MINUTE);
+    await plant.sandbox.clearFaults();
+    await seeChanges('flickering', before + 6);
+    expectHistoryOf('flickering');
+  });
+});

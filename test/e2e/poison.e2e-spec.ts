@@ -1,0 +1,56 @@
+import { TOPICS } from '#libs/contracts';
+import { header, type TopicReader } from '../support/kafka.js';
+import { type Plant, startPlant } from '../support/plant.js';
+import { POISON_CORPUS, type PoisonMessage } from '../support/poison-corpus.js';
+
+const TOPIC_OF: Record<PoisonMessage['topic'], string> = {
+  lists: TOPICS.workOrderLists,
+  reasons: TOPICS.downtimeReasons,
+  orders: TOPICS.workOrders,
+};
+
+/** Which message of the corpus a dead letter is; a header of the sender's own, which must come back. */
+const NUMBER = 'x-poison-number';
+
+describe('hostile input', () => {
+  let plant: Plant;
+  let letters: TopicReader;
+
+  beforeAll(async () => {
+    plant = await startPlant();
+    letters = await plant.kafka.read(...Object.values(TOPIC_OF).map((topic) => `${topic}.dlq`));
+    for (const [number, { topic, key, value, headers }] of POISON_CORPUS.entries()) {
+      const numbered = { ...headers, [NUMBER]: String(number) };
+      await plant.kafka.send(TOPIC_OF[topic], { key, value, headers: numbered });
+    }
+  }, 120_000);
+
+  afterAll(() => plant.close());
+
+  it.each(POISON_CORPUS.map((message, number) => [message.name, number, message] as const))(
+    'sets aside byte for byte: %s',
+    async (_name, number, message) => {
+      const letter = await letters.find(
+        (record) => header(record, NUMBER) === String(number),
+        'its dead letter',
+      );
+      expect(letter.topic).toBe(`${TOPIC_OF[message.topic]}.dlq`);
+      expect(header(letter, 'dlq-code')).toBe(message.expectedCode);
+      expect(letter.value?.equals(message.value ?? Buffer.alloc(0)) ?? null).toBe(
+        message.value === null ? null : true,
+      );
+      expect(letter.key?.toString() ?? null).toBe(message.key);
+      for (const [name, value] of Object.entries(message.headers ?? {})) {
+        expect(header(letter, name)).toBe(value);
+      }
+    },
+  );
+
+  it('goes on working after all of it', async () => {
+    const list = { machineId: 'M-002', workingOrders: ['after'] };
+    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-002', list);
+    await plant.sandbox.listBecomes('M-002', ['after']);
+    expect((await fetch(`${plant.bridgeUrl}/health/ready`)).status).toBe(200);
+    expect(letters.records).toHaveLength(POISON_CORPUS.length);
+  });
+});

@@ -1,0 +1,122 @@
+import { TOPICS } from '#libs/contracts';
+import { header, json, type TopicReader } from '../support/kafka.js';
+import { type Plant, startPlant } from '../support/plant.js';
+
+const DEAD_LETTERS = `${TOPICS.workOrderLists}.dlq`;
+
+describe('work order lists', () => {
+  let plant: Plant;
+  let outcomes: TopicReader;
+
+  beforeAll(async () => {
+    plant = await startPlant();
+    outcomes = await plant.kafka.read(TOPICS.commandOutcomes, DEAD_LETTERS);
+  });
+
+  afterAll(() => plant.close());
+
+  it('sets a list that names one machine, in the order given', async () => {
+    const list = { machineId: 'M-001', workingOrders: ['4712', '4711', '4713'] };
+    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-001', list, { 'message-id': 'erp-1' });
+    await plant.sandbox.listBecomes('M-001', ['4712', '4711', '4713']);
+    const outcome = await outcomes.find(
+      (record) => header(record, 'ce_subject') === 'M-001',
+      'an outcome for M-001',
+    );
+    expect(header(outcome, 'ce_type')).toBe('work-order-list.applied.v1');
+    expect(header(outcome, 'ce_source')).toBe('/machine-bridge');
+    expect(header(outcome, 'content-type')).toBe('application/json');
+    expect(outcome.key?.toString()).toBe('M-001');
+    expect(json(outcome)).toMatchObject({
+      machineId: 'M-001',
+      source: { topic: `${plant.kafka.topicPrefix}${TOPICS.workOrderLists}`, messageId: 'erp-1' },
+      code: null,
+      attempts: 1,
+    });
+  });
+
+  it('sets the lists of several machines from one message and clears one with an empty list', async () => {
+    const machines = [
+      { machineId: 'M-002', workingOrders: ['1'] },
+      { machineId: 'M-003', workingOrders: ['2', '3'] },
+    ];
+    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-002', { machines });
+    await plant.sandbox.listBecomes('M-002', ['1']);
+    await plant.sandbox.listBecomes('M-003', ['2', '3']);
+    const cleared = { machineId: 'M-003', workingOrders: [] };
+    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-002', cleared);
+    await plant.sandbox.listBecomes('M-003', []);
+  });
+
+  it('applies the lists of those that exist and sets the message aside for the one that does not', async () => {
+    const machines = [
+      { machineId: 'M-004', workingOrders: ['9'] },
+      { machineId: 'M-999', workingOrders: ['9'] },
+    ];
+    const headers = { 'x-trace': Buffer.from([0, 255, 7]) };
+    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-004', { machines }, headers);
+    await plant.sandbox.listBecomes('M-004', ['9']);
+    const letter = await outcomes.find(({ topic }) => topic === DEAD_LETTERS, 'a dead letter');
+    expect(letter.value?.toString()).toBe(JSON.stringify({ machines }));
+    expect(letter.key?.toString()).toBe('M-004');
+    expect(letter.headers['x-trace']).toEqual(headers['x-trace']);
+    expect(header(letter, 'dlq-code')).toBe('unknown-machine');
+    expect(header(letter, 'dlq-machine-ids')).toContain('M-999');
+    expect(header(letter, 'dlq-machine-ids')).not.toContain('M-004');
+    const rejected = await outcomes.find(
+      (record) => header(record, 'ce_subject') === 'M-999',
+      'an outcome for M-999',
+    );
+    expect(header(rejected, 'ce_type')).toBe('work-order-list.rejected.v1');
+    expect(json(rejected)).toMatchObject({ machineId: 'M-999', code: 'unknown-machine' });
+  });
+
+  it('supersedes a list that was issued before the one applied last', async () => {
+    const list = (order: string, issuedAt: number) => ({
+      machineId: 'M-005',
+      workingOrders: [order],
+      issuedAt,
+    });
+    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-005', list('new', 2000));
+    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-005', list('old', 1000));
+    const superseded = await outcomes.find(
+      (record) => header(record, 'ce_type') === 'work-order-list.superseded.v1',
+      'a superseded list',
+    );
+    expect(json(superseded)).toMatchObject({ machineId: 'M-005', attempts: 0, appliedAt: null });
+    await plant.sandbox.listBecomes('M-005', ['new']);
+  });
+
+  it('reads a CloudEvent in structured mode and answers with its id', async () => {
+    const event = {
+      specversion: '1.0',
+      id: 'event-77',
+      source: '/erp',
+      type: 'list',
+      data: { machineId: 'M-006', workingOrders: ['77'] },
+    };
+    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-006', event, {
+      'content-type': 'application/cloudevents+json; charset=utf-8',
+    });
+    const outcome = await outcomes.find(
+      (record) => header(record, 'ce_subject') === 'M-006',
+      'an outcome for M-006',
+    );
+    expect(json(outcome)).toMatchObject({ source: { messageId: 'event-77' } });
+  });
+
+  it('keeps the order of a machine’s lists when many come at once', async () => {
+    const lists = Array.from({ length: 50 }, (_, index) => ({
+      key: 'M-007',
+      value: JSON.stringify({ machineId: 'M-007', workingOrders: [String(index)] }),
+    }));
+    await plant.kafka.send(TOPICS.workOrderLists, ...lists);
+    await plant.sandbox.listBecomes('M-007', ['49']);
+    const calls = await plant.sandbox.calls('setWorkOrderList');
+    const sent = calls
+      .filter(({ machineIds }) => machineIds.includes('M-007'))
+      .map(({ body }) => Number(/"(\d+)"\]/.exec(JSON.stringify(body))?.[1]));
+    expect(sent).toEqual([...sent].sort((a, b) => a - b));
+    expect(sent.at(-1)).toBe(49);
+  });
+});

@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+import { TOPICS } from '#libs/contracts';
+import { header, json, type TopicReader } from '../support/kafka.js';
+import { type Plant, startPlant } from '../support/plant.js';
+
+const DEAD_LETTERS = `${TOPICS.workOrders}.dlq`;
+const XML = { 'content-type': 'application/xml' };
+
+interface Operation {
+  operationId: string;
+  machineId?: string;
+  plant?: string;
+  workCentre?: string;
+  sequence?: number;
+}
+
+describe('work orders', () => {
+  let plant: Plant;
+  let answers: TopicReader;
+
+  beforeAll(async () => {
+    plant = await startPlant({ env: { EQUIPMENT_MAP_FILE: 'demo/equipment-map.json' } });
+    answers = await plant.kafka.read(TOPICS.commandOutcomes, DEAD_LETTERS);
+  });
+
+  afterAll(() => plant.close());
+
+  const sendOrder = (
+    orderId: string,
+    changedAt: number,
+    operations: Operation[],
+    status = 'released',
+  ): Promise<void> => {
+    const withStatus = operations.map((operation) => ({ status, ...operation }));
+    const order = { orderId, changedAt, status, operations: withStatus };
+    return plant.kafka.sendJson(TOPICS.workOrders, orderId, order);
+  };
+
+  it('turns a real SAP order into the list of the machine its work centre is mapped to', async () => {
+    const document = await readFile('demo/sap-loipro05-order-1895938.xml');
+    await plant.kafka.send(TOPICS.workOrders, { key: '1895938', value: document, headers: XML });
+    await plant.sandbox.listBecomes('M-001', ['1895938-0060', '1895938-0070', '1895938-0080']);
+    const outcome = await answers.find(
+      (record) => header(record, 'ce_subject') === 'M-001',
+      'an outcome for M-001',
+    );
+    expect(header(outcome, 'ce_type')).toBe('work-order-list.applied.v1');
+  });
+
+  it('takes an order off the machine it leaves, and keeps the list in working order', async () => {
+    await sendOrder('B', 100, [{ operationId: '0010', machineId: 'M-006', sequence: 20 }]);
+    await sendOrder('A', 100, [{ operationId: '0010', machineId: 'M-006', sequence: 10 }]);
+    await plant.sandbox.listBecomes('M-006', ['A', 'B']);
+    await sendOrder('A', 101, [{ operationId: '0010', machineId: 'M-007' }]);
+    await plant.sandbox.listBecomes('M-006', ['B']);
+    await plant.sandbox.listBecomes('M-007', ['A']);
+    await sendOrder('A', 102, [{ operationId: '0010', machineId: 'M-007' }], 'completed');
+    await plant.sandbox.listBecomes('M-007', []);
+  });
+
+  it('supersedes a change older than the one it knows', async () => {
+    await sendOrder('C', 200, [{ operationId: '0010', machineId: 'M-008' }]);
+    await sendOrder('C', 199, [{ operationId: '0010', machineId: 'M-009' }]);
+    const superseded = await answers.find(
+      (record) => header(record, 'ce_type') === 'work-order-list.superseded.v1',
+      'a superseded order',
+    );
+    expect(json(superseded)).toMatchObject({ machineId: 'M-009', attempts: 0 });
+    await plant.sandbox.listBecomes('M-008', ['C']);
+  });
+
+  it('applies what is mapped of an order and sets it aside for what is not', async () => {
+    await sendOrder('D', 300, [
+      { operationId: '0010', plant: '1000', workCentre: 'FR02' },
+      { operationId: '0020', plant: '1000', workCentre: 'NOWHERE' },
+    ]);
+    await plant.sandbox.listBecomes('M-004', ['D']);
+    const letter = await answers.find(({ topic }) => topic === DEAD_LETTERS, 'a dead letter');
+    expect(header(letter, 'dlq-code')).toBe('unmapped-work-centre');
+    expect(header(letter, 'dlq-detail')).toContain('1000/NOWHERE');
+  });
+});

@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import {
+  CompressionTypes,
+  type IHeaders,
+  Kafka,
+  logLevel,
+  type Message,
+  Partitioners,
+} from 'kafkajs';
+import { registerCompressionCodecs } from '#libs/messaging';
+import { eventually } from './eventually.js';
+
+/** A record as a subscriber of the bridge's topics sees it. */
+export interface ReadRecord {
+  topic: string;
+  partition: number;
+  offset: number;
+  key: Buffer | null;
+  value: Buffer | null;
+  headers: IHeaders;
+}
+
+/** The broker that `npm test` has started, or the one of KAFKA_BROKERS. */
+export function testBrokers(): string[] {
+  const brokers = process.env['KAFKA_BROKERS'];
+  if (brokers === undefined || brokers === '') {
+    throw new Error('KAFKA_BROKERS is not set: run the tests with npm test, which starts a broker');
+  }
+  return brokers.split(',');
+}
+
+/** Keeps the topics of one test file apart from those of all others. */
+export function uniqueTopicPrefix(): string {
+  return `test-${randomUUID().slice(0, 8)}.`;
+}
+
+/** What an ERP, a terminal or a subscriber does with Kafka, with a client of their own. */
+export class TestKafka {
+  private readonly kafka: Kafka;
+  private readonly closers: (() => Promise<void>)[] = [];
+
+  constructor(
+    brokers: string[],
+    readonly topicPrefix: string,
+  ) {
+    registerCompressionCodecs();
+    this.kafka = new Kafka({
+      clientId: 'test',
+      brokers,
+      logLevel: logLevel.NOTHING,
+      retry: { retries: 10 },
+    });
+  }
+
+  /** Sends to a topic named without its prefix. */
+  send(topic: string, ...messages: Message[]): Promise<void> {
+    return this.sendCompressed(topic, CompressionTypes.None, ...messages);
+  }
+
+  async sendCompressed(
+    topic: string,
+    compression: CompressionTypes,
+    ...messages: Message[]
+  ): Promise<void> {
+    const producer = this.kafka.producer({
+      createPartitioner: Partitioners.DefaultPartitioner,
+      allowAutoTopicCreation: false,
+    });
+    await producer.connect();
+    try {
+      await producer.send({ topic: `${this.topicPrefix}${topic}`, compression, messages });
+    } finally {
+      await producer.disconnect();
+    }
+  }
+
+  sendJson(topic: string, key: string, value: unknown, headers: IHeaders = {}): Promise<void> {
+    return this.send(topic, { key, value: JSON.stringify(value), headers });
+  }
+
+  /** Sends within a transaction that is then committed or aborted. */
+  async transact(topic: string, end: 'commit' | 'abort', ...messages: Message[]): Promise<void> {
+    const producer = this.kafka.producer({
+      transactionalId: `${this.topicPrefix}${randomUUID()}`,
+      idempotent: true,
+      maxInFlightRequests: 1,
+      createPartitioner: Partitioners.DefaultPartitioner,
+    });
+    await producer.connect();
+    try {
+      const transaction = await producer.transaction();
+      await transaction.send({ topic: `${this.topicPrefix}${topic}`, messages });
+      await transaction[end]();
+    } finally {
+      await producer.disconnect();
+    }
+  }
+
+  /** Reads topics from their beginning, committed records alone. */
+  async read(...topics: string[]): Promise<TopicReader> {
+    const reader = new TopicReader();
+    const consumer = this.kafka.consumer({
+      groupId: `${this.topicPrefix}reader-${randomUUID()}`,
+      maxWaitTimeInMs: 100,
+    });
+    this.closers.push(() => consumer.disconnect());
+    await consumer.connect();
+    const names = topics.map((topic) => `${this.topicPrefix}${topic}`);
+    await consumer.subscribe({ topics: names, fromBeginning: true });
+    await consumer.run({
+      eachMessage: ({ topic, partition, message }) => {
+        const { key, value, headers = {}, offset } = message;
+        const name = topic.slice(this.topicPrefix.length);
+        reader.add({ topic: name, partition, offset: Number(offset), key, value, headers });
+        return Promise.resolve();
+      },
+    });
+    return reader;
+  }
+
+  /** The committed offsets of a group, summed over a topic's partitions; uncommitted ones count 0. */
+  async committed(groupId: string, topic: string): Promise<number> {
+    const admin = this.kafka.admin();
+    await admin.connect();
+    try {
+      const name = `${this.topicPrefix}${topic}`;
+      const [offsets] = await admin.fetchOffsets({ groupId, topics: [name] });
+      return (offsets?.partitions ?? []).reduce(
+        (sum, { offset }) => sum + Math.max(0, Number(offset)),
+        0,
+      );
+    } finally {
+      await admin.disconnect();
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.closers.map((close) => close()));
+  }
+}
+
+/** Everything read so far, and a way to wait for more. */
+export class TopicReader {
+  readonly records: ReadRecord[] = [];
+
+  add(record: ReadRecord): void {
+    this.records.push(record);
+  }
+
+  /** The first record that matches, waiting for it if need be. */
+  find(matches: (record: ReadRecord) => boolean, what: string): Promise<ReadRecord> {
+    return eventually(() => this.records.find(matches), { what });
+  }
+
+  /** At least `count` records that match, waiting for them if need be. */
+  async take(
+    count: number,
+    matches: (record: ReadRecord) => boolean,
+    what: string,
+  ): Promise<ReadRecord[]> {
+    await eventually(() => this.records.filter(matches).length >= count, {
+      what: `${count} × ${what}`,
+    });
+    return this.records.filter(matches);
+  }
+}
+
+export function header(record: ReadRecord, name: string): string | undefined {
+  return record.headers[name]?.toString();
+}
+
+export function json(record: ReadRecord): Record<string, unknown> {
+  return JSON.parse(record.value?.toString() ?? 'null') as Record<string, unknown>;
+}

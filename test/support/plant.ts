@@ -1,0 +1,87 @@
+import { type Bridge, createBridge } from '../../apps/bridge/src/index.js';
+import { Clock, realEpochMs } from '#libs/clock';
+import { type Environment, loadBridgeSettings } from '#libs/config';
+import { eventually } from './eventually.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from './kafka.js';
+import { startSandbox } from './running-sandbox.js';
+import { type SandboxControl } from './sandbox-control.js';
+
+const TEST_TOKEN = 'sandbox-token';
+
+/** A sandbox, a bridge in this process and a Kafka client of one's own, all on topics of this test alone. */
+export interface Plant {
+  kafka: TestKafka;
+  sandbox: SandboxControl;
+  bridge: Bridge;
+  bridgeUrl: string;
+  groupId: string;
+  /** The time that bridge and sandbox share. */
+  clock: Clock;
+  /** Stops the bridge and starts another one with the same group and topics. */
+  restartBridge: () => Promise<void>;
+  close: () => Promise<void>;
+}
+
+export interface PlantOptions {
+  /** Bridge settings beyond those every test needs. */
+  env?: Environment;
+  sandboxEnv?: Environment;
+  clockSpeed?: number;
+  brokers?: string[];
+}
+
+export async function startPlant(options: PlantOptions = {}): Promise<Plant> {
+  const topicPrefix = uniqueTopicPrefix();
+  const brokers = options.brokers ?? testBrokers();
+  const speed = options.clockSpeed ?? 1;
+  const originSeconds = Math.floor(realEpochMs() / 1000);
+  const clockEnv = { CLOCK_SPEED: String(speed), CLOCK_ORIGIN: String(originSeconds) };
+  const { control: sandbox, close: closeSandbox } = await startSandbox({
+    ...clockEnv,
+    ...options.sandboxEnv,
+  });
+  const groupId = `${topicPrefix}bridge`;
+  const settings = loadBridgeSettings({
+    KAFKA_BROKERS: brokers.join(','),
+    KAFKA_TOPIC_PREFIX: topicPrefix,
+    KAFKA_GROUP_ID: groupId,
+    KAFKA_TOPIC_PARTITIONS: '3',
+    MACHINE_CLOUD_BASE_URL: sandbox.url,
+    MACHINE_CLOUD_TOKEN: TEST_TOKEN,
+    BRIDGE_HTTP_PORT: '0',
+    LOG_LEVEL: 'silent',
+    ...clockEnv,
+    ...options.env,
+  });
+  const kafka = new TestKafka(brokers, topicPrefix);
+  const plant: Plant = {
+    kafka,
+    sandbox,
+    groupId,
+    ...(await runBridge(settings)),
+    clock: new Clock({ speed, originSeconds }),
+    restartBridge: async () => {
+      await plant.bridge.close();
+      Object.assign(plant, await runBridge(settings));
+    },
+    close: async () => {
+      await plant.bridge.close();
+      await kafka.close();
+      await closeSandbox();
+    },
+  };
+  return plant;
+}
+
+async function runBridge(
+  settings: ReturnType<typeof loadBridgeSettings>,
+): Promise<Pick<Plant, 'bridge' | 'bridgeUrl'>> {
+  const bridge = await createBridge(settings);
+  await bridge.start();
+  const bridgeUrl = await bridge.url();
+  await eventually(async () => (await fetch(`${bridgeUrl}/health/ready`)).ok, {
+    what: 'the bridge is ready',
+    timeoutMs: 30_000,
+  });
+  return { bridge, bridgeUrl };
+}

@@ -1,0 +1,119 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** Calls exports of a tool's module in a process of its own and yields what that printed. */
+function run(code: string, env: NodeJS.ProcessEnv): { status: number | null; output: string } {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '-e', code],
+    { cwd: ROOT, env, encoding: 'utf8' },
+  );
+  return { status, output: stdout + stderr };
+}
+
+const FIND_KAFKA = `
+  import { findKafka } from './tools/kafka/find-kafka.mjs';
+  import { runCommand } from './tools/setup.mjs';
+  await runCommand(() => findKafka('test'));
+`;
+
+describe('without a Kafka to be had', () => {
+  const emptyPath = mkdtempSync(join(tmpdir(), 'machine-bridge-path-'));
+  beforeAll(() => {
+    symlinkSync(process.execPath, join(emptyPath, 'node'));
+  });
+  afterAll(() => {
+    rmSync(emptyPath, { recursive: true });
+  });
+
+  it('the three ways to one are spelled out', () => {
+    const { status, output } = run(FIND_KAFKA, { PATH: emptyPath });
+
+    expect(status).toBe(1);
+    expect(output).toMatch(/1\. .*KAFKA_BROKERS.*\n.*2\. Docker.*\n.*3\. Java 17.*Maven/);
+    expect(output).not.toMatch(/^\s+at /m);
+  });
+
+  it('a KAFKA_BROKERS that nobody answers on is named', () => {
+    const { status, output } = run(FIND_KAFKA, { PATH: emptyPath, KAFKA_BROKERS: '127.0.0.1:1' });
+
+    expect(status).toBe(1);
+    expect(output).toContain('KAFKA_BROKERS is 127.0.0.1:1, but none of these accepts');
+  });
+});
+
+describe('a port', () => {
+  const CHOOSE = `
+    import { choosePort } from './tools/start/app-ports.mjs';
+    import { runCommand } from './tools/setup.mjs';
+    const preferred = Number(process.env.PREFERRED);
+    await runCommand(async () => console.log('chosen', await choosePort('BRIDGE_HTTP_PORT', preferred)));
+  `;
+  const listener = createServer();
+  let taken = '';
+
+  beforeAll(async () => {
+    listener.listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    taken = String((listener.address() as AddressInfo).port);
+  });
+  afterAll(() => {
+    listener.close();
+  });
+
+  it('that is taken gives way to a free one', () => {
+    const { status, output } = run(CHOOSE, { PREFERRED: taken });
+
+    expect(status).toBe(0);
+    expect(output).toContain(`port ${taken} is taken`);
+    expect(output).not.toContain(`chosen ${taken}`);
+  });
+
+  it('that is named and taken is an error that says how to change it', () => {
+    const { status, output } = run(CHOOSE, { PREFERRED: '3000', BRIDGE_HTTP_PORT: taken });
+
+    expect(status).toBe(1);
+    expect(output).toContain(`BRIDGE_HTTP_PORT is ${taken}, but that port is taken`);
+  });
+});
+
+describe('the clock of the demo', () => {
+  it('goes on where the last one stood, whatever time has passed', () => {
+    const { output } = run(
+      `import { originToGoOn } from './tools/start/demo-clock.mjs';
+       const real = 1_800_000_000;
+       const reading = (origin) => origin + (real - origin) * 60;
+       const last = real + 100_000;
+       console.log(reading(originToGoOn(60, real, last)) - last, originToGoOn(60, real, 0) - real);`,
+      {},
+    );
+    const [ahead, fresh] = output.split(' ').map(Number);
+
+    expect(ahead).toBeGreaterThanOrEqual(0);
+    expect(ahead).toBeLessThan(60);
+    expect(fresh).toBe(0);
+  });
+});
+
+describe('the closing line of npm test', () => {
+  it.each([
+    ['{"numPassedTests":3,"numFailedTests":0,"numRuntimeErrorTestSuites":0}', 0, '3 0'],
+    ['{"numPassedTests":3,"numFailedTests":2,"numRuntimeErrorTestSuites":1}', 1, '3 3'],
+    ['{"numPassedTests":3,"numFailedTests":0,"numRuntimeErrorTestSuites":0}', 1, '3 1'],
+    ['', 1, '0 1'],
+  ])('counts %s, exit %i, as %s', (result, exitCode, counts) => {
+    const { output } = run(
+      `import { countTests } from './tools/test/count-tests.mjs';
+       const { passed, failed } = countTests(${JSON.stringify(result)}, ${String(exitCode)});
+       console.log(passed, failed);`,
+      {},
+    );
+    expect(output.trim()).toBe(counts);
+  });
+});
