@@ -1,4 +1,6 @@
 const COLOURS = { OPERATING: 32, IDLE: 33, OFF: 90, refused: 31, list: 36, reason: 35 };
+const SHORT_PERIOD_SECONDS = 6 * 60;
+const SHORT_PERIODS_SHOWN = 4;
 const useColour = process.stdout.isTTY === true && !process.env.NO_COLOR;
 
 /** Turns records of the bridge's topics into lines for people; yields the function that takes a record. */
@@ -9,6 +11,8 @@ export function narrator({ machines, sandboxUrl, clock, readJson, print }) {
       Object.values(machine.machineDisplayName)[0] ?? '',
     ]),
   );
+
+  const shortPeriods = new Map();
 
   const line = (kind, machineId, text) => {
     const time = new Date(clock.nowSeconds() * 1000).toISOString().slice(11, 16);
@@ -32,7 +36,7 @@ export function narrator({ machines, sandboxUrl, clock, readJson, print }) {
     if (type === 'machine.observation.lost.v1')
       line('state', machineId, `no longer observed: ${data.reason}`);
     if (type === 'machine.observation.restored.v1') line('state', machineId, 'observed again');
-    if (state === undefined) return;
+    if (state === undefined || isPassedOver(machineId, startTime - previousStartTime)) return;
     const since = `since ${timeOfDay(startTime)}`;
     const lasted =
       previousStartTime === null
@@ -40,6 +44,16 @@ export function narrator({ machines, sandboxUrl, clock, readJson, print }) {
         : `, after ${Math.round((startTime - previousStartTime) / 60)} min`;
     const from = previousState === null ? 'first seen' : coloured(previousState);
     line('state', machineId, `${from} → ${coloured(state)}  ${since}${lasted}`);
+  }
+
+  /** A machine that changes every other minute would drown the others: after a few lines it is left out. */
+  function isPassedOver(machineId, lastedSeconds) {
+    const count = lastedSeconds < SHORT_PERIOD_SECONDS ? (shortPeriods.get(machineId) ?? 0) + 1 : 0;
+    shortPeriods.set(machineId, count);
+    if (count === SHORT_PERIODS_SHOWN + 1) {
+      line('state', machineId, 'flickers: its changes go on on the topic, and are left out here');
+    }
+    return count > SHORT_PERIODS_SHOWN;
   }
 
   async function listApplied({ machineId, source }) {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const THINKING_MS = 2500;
 const WRONG_AFTER_MS = 8000;
-const SHORT_STOP_SECONDS = 180;
+const LONG_AGO_SECONDS = 30 * 60;
 
 /**
  * Operators at their terminals: when a machine begins to stand still, one of them says why, open-ended; when it
@@ -10,24 +10,29 @@ const SHORT_STOP_SECONDS = 180;
  */
 export function createOperators({ send, machines, sandboxUrl, clock, signal, readJson }) {
   const standing = new Map();
+  const latestStart = new Map();
 
   async function onRecord({ topic, message }) {
     if (topic !== 'machine.state-changes.v1') return;
     if (message.headers?.ce_type?.toString() !== 'machine.state.changed.v1') return;
     const { machineId, state, startTime } = JSON.parse(message.value.toString());
+    latestStart.set(machineId, startTime);
     const open = standing.get(machineId);
     standing.delete(machineId);
-    if (open !== undefined && startTime > open.startTime)
+    if (open !== undefined && startTime > open.startTime) {
       await give(machineId, { ...open, endTime: startTime });
-    if (state === 'IDLE' && clock.nowSeconds() - startTime < 30 * 60)
-      void explain(machineId, startTime);
+    }
+    if (state === 'IDLE' && clock.nowSeconds() - startTime < LONG_AGO_SECONDS) {
+      void explain(machineId, startTime).catch(() => undefined);
+    }
   }
 
   async function explain(machineId, startTime) {
     const reasonId = await pickReason(machineId, startTime);
     if (reasonId === undefined) return;
     await delay(THINKING_MS, undefined, { signal });
-    if (clock.nowSeconds() - startTime < SHORT_STOP_SECONDS) return;
+    // nobody explains a stop that is over before they have walked to the terminal
+    if (latestStart.get(machineId) !== startTime) return;
     const reason = { reasonId, startTime };
     standing.set(machineId, reason);
     await give(machineId, reason);

@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { eventually } from '../support/eventually.js';
+import { testBrokers } from '../support/kafka.js';
+import { type Plant, startPlant } from '../support/plant.js';
+
+const run = promisify(execFile);
+
+describe('npm run send', () => {
+  let plant: Plant;
+  let folder: string;
+
+  beforeAll(async () => {
+    plant = await startPlant({ env: { EQUIPMENT_MAP_FILE: 'demo/equipment-map.json' } });
+    folder = await mkdtemp(join(tmpdir(), 'send-'));
+  });
+
+  afterAll(async () => {
+    await plant.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const send = async (...args: string[]): Promise<string> => {
+    const env = {
+      PATH: process.env['PATH'],
+      KAFKA_BROKERS: testBrokers().join(','),
+      KAFKA_TOPIC_PREFIX: plant.kafka.topicPrefix,
+    };
+    const command = ['dist/apps/bridge/src/cli.js', 'send', ...args];
+    return (await run(process.execPath, command, { env })).stdout;
+  };
+
+  const file = async (name: string, content: unknown): Promise<string> => {
+    const path = join(folder, name);
+    await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
+    return path;
+  };
+
+  it('puts an SAP order on its topic, where the bridge turns it into a list', async () => {
+    const output = await send('demo/sap-loipro05-order-1895938.xml');
+    expect(output).toContain('erp.work-orders.v1, key 1895938');
+    await plant.sandbox.listBecomes('M-001', ['1895938-0060', '1895938-0070', '1895938-0080']);
+  });
+
+  it('tells lists and reasons apart and sends several files at once', async () => {
+    const list = await file('list.json', { machineId: 'M-002', workingOrders: ['A-17'] });
+    const startTime = plant.clock.nowSeconds() - 600;
+    const reason = await file('reason.json', { machineId: 'M-002', reasonId: '11', startTime });
+    const output = await send(list, reason);
+    expect(output).toContain('erp.work-order-lists.v1, key M-002');
+    expect(output).toContain('mes.downtime-reasons.v1, key M-002');
+    await plant.sandbox.listBecomes('M-002', ['A-17']);
+    await eventually(
+      async () => (await plant.sandbox.machine('M-002')).classifications.length === 1,
+      { what: 'the reason has been taken' },
+    );
+  });
+
+  it('says what is wrong with a document it does not know, and how it is used', async () => {
+    const unknown = await file('unknown.json', { hello: 'world' });
+    await expect(send(unknown)).rejects.toMatchObject({ code: 1, stderr: /orderId/ });
+    await expect(send()).rejects.toMatchObject({ code: 1, stderr: /npm run send/ });
+    expect(await send('--help')).toContain('npm run send');
+  });
+});
