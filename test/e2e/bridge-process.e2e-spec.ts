@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { type Environment } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
 import { BridgeProcess } from '../support/bridge-process.js';
@@ -93,6 +95,19 @@ describe('the bridge as a process', () => {
     expect(await bridge.exitCode()).toBe(0);
     await sandbox.control.listBecomes('M-001', ['in-flight']);
     expect(await kafka.committed(groupId, TOPICS.workOrderLists)).toBe(1);
+  });
+
+  it('stops in good order though a client never finishes its request', async () => {
+    const bridge = start();
+    const { port } = new URL(await bridge.ready());
+    const client = connect(Number(port), '127.0.0.1');
+    client.on('error', () => undefined);
+    await once(client, 'connect');
+    client.write('GET /health');
+    bridge.kill('SIGTERM');
+    expect(await bridge.exitCode()).toBe(0);
+    expect(bridge.output).not.toContain('cut short');
+    client.destroy();
   });
 
   it('exits at once on a second signal', async () => {

@@ -46,11 +46,21 @@ describe('hostile input', () => {
     },
   );
 
+  it('sets aside a message whose header is named like what every object has', async () => {
+    const headers = { constructor: 'x', [NUMBER]: 'inherited' };
+    await plant.kafka.send(TOPICS.workOrderLists, { key: 'M-001', value: '{', headers });
+    const letter = await letters.find(
+      (record) => header(record, NUMBER) === 'inherited',
+      'its dead letter',
+    );
+    expect(header(letter, 'dlq-code')).toBe('invalid-json');
+  });
+
   it('goes on working after all of it', async () => {
     const list = { machineId: 'M-002', workingOrders: ['after'] };
     await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-002', list);
     await plant.sandbox.listBecomes('M-002', ['after']);
     expect((await fetch(`${plant.bridgeUrl}/health/ready`)).status).toBe(200);
-    expect(letters.records).toHaveLength(POISON_CORPUS.length);
+    expect(letters.records).toHaveLength(POISON_CORPUS.length + 1);
   });
 });

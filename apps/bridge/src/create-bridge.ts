@@ -5,6 +5,7 @@ import { Logger as PinoLogger } from 'nestjs-pino';
 import { type BridgeSettings } from '#libs/config';
 import { KafkaInboxStrategy } from '#libs/messaging';
 import { BridgeModule } from './bridge.module.js';
+import { HandOnExceptionsFilter } from './hand-on-exceptions.filter.js';
 
 export interface Bridge {
   /** Where its HTTP listens; known once {@link start} has resolved. */
@@ -25,11 +26,14 @@ const logger = new Logger('Bridge');
 export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
   const app = await NestFactory.create<NestFastifyApplication>(
     BridgeModule.with(settings),
-    new FastifyAdapter(),
+    // A client that never finishes its request must not hold up a stop.
+    new FastifyAdapter({ forceCloseConnections: true }),
     { bufferLogs: true, abortOnError: false },
   );
   app.useLogger(app.get(PinoLogger));
-  app.connectMicroservice({ strategy: app.get(KafkaInboxStrategy) });
+  const inbox = app.get(KafkaInboxStrategy);
+  app.useGlobalFilters(new HandOnExceptionsFilter(app.getHttpAdapter()));
+  app.connectMicroservice({ strategy: inbox }, { inheritAppConfig: true });
   return {
     url: () => app.getUrl(),
     start: async () => {
@@ -37,6 +41,10 @@ export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
       logger.log({ msg: 'listening', url: await app.getUrl() });
       await app.startAllMicroservices();
     },
-    close: () => app.close(),
+    close: async () => {
+      // Before Nest closes HTTP: what is in flight is finished and committed first, whatever else takes long.
+      await inbox.close();
+      await app.close();
+    },
   };
 }

@@ -1,4 +1,4 @@
-import { Global, Module } from '@nestjs/common';
+import { Global, Logger, Module } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
 import { TOPIC_DEFINITIONS } from '#libs/contracts';
@@ -16,6 +16,7 @@ import { BRIDGE_SETTINGS, KAFKA } from './platform/index.js';
 
 /** A dead letter is its input plus headers: it must fit where the input, at a broker's default of 1 MB, did. */
 const DEAD_LETTER_MAX_BYTES = 16 * 1024 * 1024;
+const logger = new Logger('Inbox');
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
 
 /** The way in: the consumer of all flows that are switched on. */
@@ -46,12 +47,13 @@ function createInbox(
     topicPrefix,
     deadLetters,
     stateTopics,
-    prepare: (signal) =>
+    prepare: (signal, report) =>
       prepareTopics(
         kafka,
         settings,
         stateTopics.map(({ name }) => name),
         signal,
+        report,
       ),
   });
 }
@@ -62,6 +64,7 @@ async function prepareTopics(
   { kafka: settings }: BridgeSettings,
   stateTopics: readonly string[],
   signal: AbortSignal,
+  report: (problem: string) => void,
 ): Promise<void> {
   const topics: TopicSpecification[] = [
     ...TOPIC_DEFINITIONS.map(({ name, cleanupPolicy }) => ({
@@ -78,6 +81,9 @@ async function prepareTopics(
       return;
     } catch (error) {
       if (error instanceof MissingTopicsError) throw error;
+      const why = `the topics cannot be prepared: ${String(error)}`;
+      logger.warn({ msg: 'not started yet, will try again', why, attempt });
+      report(why);
       await realDelayMs(backOffMs(attempt, BACK_OFF), signal);
     }
   }

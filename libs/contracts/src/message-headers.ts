@@ -1,6 +1,6 @@
 /** Record headers as Kafka clients give them; names are compared without regard to case. */
 export type MessageHeaders = Readonly<
-  Record<string, Buffer | string | (Buffer | string)[] | undefined>
+  Record<string, Buffer | string | (Buffer | string)[] | null | undefined>
 >;
 
 /** The first value of a header as UTF-8 text, or null when it is not there. */
@@ -8,7 +8,7 @@ export function headerText(headers: MessageHeaders, name: string): string | null
   const direct = Object.hasOwn(headers, name) ? headers[name] : undefined;
   const value = direct ?? valueIgnoringCase(headers, name);
   const first = Array.isArray(value) ? value[0] : value;
-  if (first === undefined) return null;
+  if (first === undefined || first === null) return null;
   return typeof first === 'string' ? first : first.toString('utf8');
 }
 

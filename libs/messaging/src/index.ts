@@ -7,8 +7,9 @@ export {
 export { createKafka, type KafkaClient } from './client/kafka-client.js';
 export { partitionCount } from './client/partition-count.js';
 export { type InboundMessage } from './inbox/inbound-message.js';
-export { KafkaInboxStrategy, type KafkaInboxOptions } from './inbox/kafka-inbox.strategy.js';
-export { type ConsumerState } from './inbox/supervised-consumer.js';
+export { type KafkaInboxOptions } from './inbox/kafka-inbox-options.js';
+export { KafkaInboxStrategy } from './inbox/kafka-inbox.strategy.js';
+export { type ConsumerState } from './inbox/consumer-callbacks.js';
 export { type KeyedStateOptions } from './keyed-state/keyed-state-options.js';
 export { KeyedState } from './keyed-state/keyed-state-topic.js';
 export { type OwnedState, type StateChange } from './keyed-state/owned-state.js';

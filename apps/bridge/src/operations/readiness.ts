@@ -1,5 +1,5 @@
 import { Injectable, Optional } from '@nestjs/common';
-import { KafkaInboxStrategy } from '#libs/messaging';
+import { KafkaInboxStrategy, Outbox } from '#libs/messaging';
 import { DowntimeReasons } from '../downtime-reasons/index.js';
 import { MachineStates } from '../machine-states/index.js';
 import { WorkOrderLists } from '../work-orders/index.js';
@@ -15,13 +15,17 @@ export interface Condition {
 export class Readiness {
   constructor(
     private readonly inbox: KafkaInboxStrategy,
+    private readonly outbox: Outbox,
     @Optional() private readonly lists?: WorkOrderLists,
     @Optional() private readonly reasons?: DowntimeReasons,
     @Optional() private readonly states?: MachineStates,
   ) {}
 
   conditions(): Condition[] {
-    const conditions: Condition[] = [{ name: 'kafka', problem: this.kafkaProblem() }];
+    const conditions: Condition[] = [
+      { name: 'kafka', problem: this.kafkaProblem() },
+      { name: 'outcomes', problem: this.outbox.problem },
+    ];
     for (const flow of [this.lists?.flow, this.reasons?.flow]) {
       if (flow !== undefined) {
         conditions.push({ name: flow.name, problem: paused(flow.status.pausedBecause) });
@@ -39,7 +43,7 @@ export class Readiness {
       case 'running':
         return undefined;
       case 'starting':
-        return 'not yet a member of the consumer group';
+        return this.inbox.startProblem ?? 'not yet a member of the consumer group';
       case 'broken':
         return 'Kafka cannot be reached, or the group coordinator does not answer; trying again';
       case 'stopped':

@@ -50,7 +50,8 @@ function createCloudClient(settings: BridgeSettings, calls: CloudCalls): Machine
     reasonField,
     machineInfoPath,
     timeoutMs,
-    maxConnections: maxConcurrency,
+    // Commands and polls each have so many at once: polls that hang must not keep commands waiting.
+    maxConnections: 2 * maxConcurrency,
     onCall: (call) => {
       calls.observe(call);
     },

@@ -1,31 +1,19 @@
 import { Logger } from '@nestjs/common';
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
-import { type EachBatchPayload, type Kafka, type KafkaMessage } from 'kafkajs';
+import { type EachBatchPayload } from 'kafkajs';
 import { lastValueFrom } from 'rxjs';
-import { everyRealMs } from '#libs/clock';
 import { withDeadline } from '../deadline.js';
-import { type KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
-import { type DeadLetters } from '../outbox/dead-letters.js';
+import { type Assignment, type ConsumerState } from './consumer-callbacks.js';
 import { deliverMessage } from './deliver-message.js';
 import { type InboundMessage } from './inbound-message.js';
+import { type KafkaInboxOptions } from './kafka-inbox-options.js';
+import { OffsetCommits } from './offset-commits.js';
 import { type PartitionBacklog, PartitionQueues } from './partition-queues.js';
-import { type Assignment, type ConsumerState, SupervisedConsumer } from './supervised-consumer.js';
+import { SupervisedConsumer } from './supervised-consumer.js';
+import { toInboundMessage } from './to-inbound-message.js';
 
-export interface KafkaInboxOptions {
-  kafka: Kafka;
-  groupId: string;
-  topicPrefix: string;
-  deadLetters: Pick<DeadLetters, 'publish'>;
-  /** Topics that hold the bridge's own state, shared out with the input topics. */
-  stateTopics: readonly KeyedStateTopic[];
-  /** Called before the first connection, until it succeeds: topics must exist to be subscribed. */
-  prepare: (signal: AbortSignal) => Promise<void>;
-}
-
-const COMMIT_INTERVAL_MS = 500;
 /** How long a stop waits for calls in flight. */
 const DRAIN_DEADLINE_MS = 10_000;
-const COMMIT_DEADLINE_MS = 1500;
 
 /**
  * Nest's way into Kafka: controllers name topics with `@EventPattern`, without the prefix. Fetch is
@@ -36,8 +24,11 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
   protected override readonly logger = new Logger('Inbox');
   private readonly stopping = new AbortController();
   private readonly queues: PartitionQueues;
+  private readonly commits: OffsetCommits;
+  /** Why it has not come to joining yet, in words. */
+  startProblem: string | undefined;
   private consumer: SupervisedConsumer | undefined;
-  private stopCommitting: () => void = () => undefined;
+  private closing: Promise<void> | undefined;
 
   constructor(private readonly options: KafkaInboxOptions) {
     super();
@@ -45,11 +36,17 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
       (message) => deliverMessage(message, (it) => this.dispatch(it), options.deadLetters),
       (topic, partition) => this.consumer?.resume(topic, partition),
     );
+    this.commits = new OffsetCommits(this.queues, async (offsets) =>
+      this.consumer?.commit(offsets),
+    );
   }
 
   /** Returns once the consumer is under supervision; joining the group goes on behind it. */
   listen(callback: (error?: unknown) => void): void {
-    void this.options.prepare(this.stopping.signal).then(
+    const report = (problem: string): void => {
+      this.startProblem = problem;
+    };
+    void this.options.prepare(this.stopping.signal, report).then(
       () => {
         this.start();
         callback();
@@ -69,12 +66,16 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
     return this.queues.backlog();
   }
 
-  /** Stops fetching, lets calls in flight finish, commits, leaves the group. */
-  async close(): Promise<void> {
+  /** Stops fetching, lets calls in flight finish, commits, leaves the group; once, however often it is asked. */
+  close(): Promise<void> {
+    this.closing ??= this.drainAndLeave();
+    return this.closing;
+  }
+
+  private async drainAndLeave(): Promise<void> {
     this.stopping.abort(new Error('the bridge is stopping'));
-    this.stopCommitting();
     await withDeadline(this.queues.closeAll(), DRAIN_DEADLINE_MS);
-    await withDeadline(this.commit(), COMMIT_DEADLINE_MS);
+    await this.commits.finish();
     await Promise.all(this.options.stateTopics.map((topic) => topic.close()));
     await this.consumer?.stop();
   }
@@ -106,11 +107,12 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
     );
     for (const stateTopic of stateTopics) stateTopic.attach(consumer);
     this.consumer = consumer;
-    this.stopCommitting = everyRealMs(COMMIT_INTERVAL_MS, () => void this.commit());
+    this.commits.start();
     consumer.start();
   }
 
   private accept({ batch }: EachBatchPayload): void {
+    if (this.stopping.signal.aborted) return;
     const { topic, partition, messages } = batch;
     const stateTopic = this.options.stateTopics.find(({ name }) => name === topic);
     if (stateTopic !== undefined) {
@@ -118,16 +120,17 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
       return;
     }
     const name = topic.slice(this.options.topicPrefix.length);
-    const inbound = messages.map((message) => toInbound(name, partition, message));
+    const inbound = messages.map((message) => toInboundMessage(name, partition, message));
     const from = { topic, partition, highWatermark: Number(batch.highWatermark) };
     if (this.queues.push(from, inbound)) this.consumer?.pause(topic, partition);
   }
 
   private reassign(assignment: Assignment): void {
+    if (this.stopping.signal.aborted) return;
     for (const stateTopic of this.options.stateTopics) {
       stateTopic.reassign(assignment.get(stateTopic.name) ?? []);
     }
-    this.queues.keepOnly(assignment);
+    this.queues.reassign(this.inputsOf(assignment));
   }
 
   private async dispatch(message: InboundMessage): Promise<void> {
@@ -137,24 +140,8 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
     await lastValueFrom(result, { defaultValue: undefined });
   }
 
-  private async commit(): Promise<void> {
-    const offsets = this.queues.takeCommittable();
-    if (offsets.length === 0) return;
-    try {
-      await this.consumer?.commit(offsets);
-    } catch (error) {
-      this.queues.commitFailed(offsets);
-      this.logger.warn({ msg: 'offsets not committed, will try again', error: String(error) });
-    }
+  private inputsOf(assignment: Assignment): Assignment {
+    const stateTopics = new Set(this.options.stateTopics.map(({ name }) => name));
+    return new Map([...assignment].filter(([topic]) => !stateTopics.has(topic)));
   }
-}
-
-function toInbound(
-  topic: string,
-  partition: number,
-  message: KafkaMessage,
-): Omit<InboundMessage, 'signal'> {
-  const { key, value, headers, timestamp } = message;
-  const offset = Number(message.offset);
-  return { topic, partition, offset, timestamp, key, value, headers: headers ?? {} };
 }

@@ -21,15 +21,28 @@ class Handling {
   readonly queue: PartitionQueue;
   private readonly endings = new Map<number, { end: () => void; fail: (error: Error) => void }>();
 
-  constructor(options: { window?: number; pauseAt?: number; resumeAt?: number } = {}) {
-    const { window = 100, pauseAt = 1000, resumeAt = 0 } = options;
+  constructor(
+    options: {
+      window?: number;
+      pauseAt?: number;
+      pauseAtBytes?: number;
+      windowBytes?: number;
+    } = {},
+  ) {
+    const {
+      window = 100,
+      pauseAt = 1000,
+      pauseAtBytes = Infinity,
+      windowBytes = Infinity,
+    } = options;
     const onResume = (): void => {
       this.resumed += 1;
     };
     this.queue = new PartitionQueue((it) => this.handle(it), {
       window,
       pauseAt,
-      resumeAt,
+      pauseAtBytes,
+      windowBytes,
       onResume,
     });
   }
@@ -86,20 +99,42 @@ describe('PartitionQueue', () => {
   });
 
   it('asks for a pause when too many wait, and once for more when few are left', async () => {
-    const handling = new Handling({ window: 1, pauseAt: 3, resumeAt: 1 });
-    expect(handling.queue.push(messagesAt(0, 1, 2))).toBe(false);
-    expect(handling.queue.push(messagesAt(3))).toBe(true);
-    expect(handling.queue.push(messagesAt(4))).toBe(true);
-    await handling.end(0);
-    await handling.end(1);
+    const handling = new Handling({ window: 1, pauseAt: 5 });
+    expect(handling.queue.push(messagesAt(0, 1, 2, 3, 4))).toBe(false);
+    expect(handling.queue.push(messagesAt(5))).toBe(true);
+    expect(handling.queue.push(messagesAt(6))).toBe(true);
+    for (const offset of [0, 1, 2, 3]) await handling.end(offset);
     expect(handling.queue.push([])).toBe(true);
     expect(handling.resumed).toBe(0);
-    await handling.end(2);
-    expect(handling.resumed).toBe(1);
-    await handling.end(3);
     await handling.end(4);
     expect(handling.resumed).toBe(1);
-    expect(handling.queue.push(messagesAt(5))).toBe(false);
+    await handling.end(5);
+    await handling.end(6);
+    expect(handling.resumed).toBe(1);
+    expect(handling.queue.push(messagesAt(7))).toBe(false);
+  });
+
+  it('counts bytes as well as messages, whether they wait or are under way', async () => {
+    const large = (offset: number): QueuedMessage => ({
+      ...messageAt(offset),
+      value: Buffer.alloc(100),
+    });
+    const handling = new Handling({ windowBytes: 150, pauseAtBytes: 200 });
+    expect(handling.queue.push([0, 1, 2].map(large))).toBe(false);
+    expect(handling.started).toEqual([0, 1]);
+    expect(handling.queue.push([3].map(large))).toBe(true);
+    await handling.end(0, 1);
+    expect(handling.started).toEqual([0, 1, 2, 3]);
+    expect(handling.resumed).toBe(1);
+  });
+
+  it('starts a large fetch over several turns of the event loop, in order', async () => {
+    const offsets = Array.from({ length: 80 }, (_, offset) => offset);
+    const handling = new Handling();
+    handling.queue.push(messagesAt(...offsets));
+    expect(handling.started.length).toBeLessThan(80);
+    while (handling.started.length < 80) await nextTurn();
+    expect(handling.started).toEqual(offsets);
   });
 
   it('takes once what Kafka hands out again after a rebalance', async () => {

@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { type InboundMessage } from './inbound-message.js';
 import { PartitionQueues } from './partition-queues.js';
 
@@ -29,9 +30,16 @@ describe('PartitionQueues', () => {
         }),
       (topic, partition) => resumed.push(`${topic}/${partition}`),
     );
+    queues.reassign(
+      new Map([
+        ['a', [0, 1]],
+        ['b', [0, 3]],
+      ]),
+    );
   });
 
   async function endAll(): Promise<void> {
+    await nextTurn();
     while (underWay.length > 0) {
       for (const { end } of underWay.splice(0)) end();
       await nextTurn();
@@ -54,9 +62,9 @@ describe('PartitionQueues', () => {
     queues.push(from('a', 0), messagesUpTo(1));
     await endAll();
     const offsets = queues.takeCommittable();
-    queues.commitFailed(offsets);
+    queues.settle(offsets, false);
     expect(queues.takeCommittable()).toEqual(offsets);
-    queues.commitFailed([{ topic: 'gone', partition: 0, offset: '1' }]);
+    queues.settle([{ topic: 'gone', partition: 0, offset: '1' }], false);
     expect(queues.takeCommittable()).toEqual([]);
   });
 
@@ -71,16 +79,17 @@ describe('PartitionQueues', () => {
     queues.push(from('a', 0), messagesUpTo(1));
     queues.push(from('a', 1), messagesUpTo(1));
     queues.push(from('b', 0), messagesUpTo(1));
-    queues.keepOnly(new Map([['a', [1, 2]]]));
+    queues.reassign(new Map([['a', [1, 2]]]));
     expect(underWay.map(({ message }) => message.signal.aborted)).toEqual([true, false, true]);
-    expect(resumed).toEqual(['a/0', 'b/0']);
+    expect(resumed).toEqual(['a/0', 'b/0', 'b/3']);
     await endAll();
     expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 1, offset: '1' }]);
   });
 
   it('starts anew with a partition that comes back', async () => {
     queues.push(from('a', 0), messagesUpTo(2));
-    queues.keepOnly(new Map());
+    queues.reassign(new Map());
+    queues.reassign(new Map([['a', [0]]]));
     queues.push(from('a', 0), messagesUpTo(2));
     expect(underWay.map(({ message }) => message.signal.aborted)).toEqual([
       true,
@@ -88,6 +97,23 @@ describe('PartitionQueues', () => {
       false,
       false,
     ]);
+    await endAll();
+    expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 0, offset: '2' }]);
+  });
+
+  it('takes nothing of a partition that is not its own: the fetch was under way when it was lost', async () => {
+    expect(queues.push(from('a', 7), messagesUpTo(1, 5500))).toBe(false);
+    await endAll();
+    expect(queues.takeCommittable()).toEqual([]);
+  });
+
+  it('starts over when offsets begin before what was committed: the topic is another one now', async () => {
+    Logger.overrideLogger(false);
+    queues.push(from('a', 0), messagesUpTo(100));
+    while (queues.takeCommittable()[0]?.offset !== '100') await endAll();
+    queues.settle([{ topic: 'a', partition: 0, offset: '100' }], true);
+    queues.push(from('a', 0), messagesUpTo(2));
+    expect(underWay).toHaveLength(2);
     await endAll();
     expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 0, offset: '2' }]);
   });
@@ -103,9 +129,10 @@ describe('PartitionQueues', () => {
 
   it('tells how much is left: fetched and unfinished, and in Kafka behind the committed', async () => {
     queues.push(from('a', 0, 10), messagesUpTo(3));
-    expect(queues.backlog()).toEqual([{ topic: 'a', partition: 0, messages: 3, lag: 3 }]);
+    const backlog = () => queues.backlog().filter(({ messages }) => messages > 0);
+    expect(backlog()).toEqual([{ topic: 'a', partition: 0, messages: 3, lag: 3 }]);
     underWay.shift()?.end();
     await nextTurn();
-    expect(queues.backlog()).toEqual([{ topic: 'a', partition: 0, messages: 2, lag: 9 }]);
+    expect(backlog()).toEqual([{ topic: 'a', partition: 0, messages: 2, lag: 9 }]);
   });
 });

@@ -1,17 +1,19 @@
+import { Logger } from '@nestjs/common';
 import { type TopicPartitionOffset } from 'kafkajs';
+import { type Assignment } from './consumer-callbacks.js';
 import { type MessageHandler } from './inbound-message.js';
 import { PartitionQueue, type QueuedMessage } from './partition-queue.js';
-import { type Assignment } from './supervised-consumer.js';
 
-const WINDOW = 2000;
-const PAUSE_AT = 1000;
-const RESUME_AT = 200;
+const MIB = 1024 * 1024;
+const LIMITS = { window: 1000, windowBytes: 8 * MIB, pauseAt: 1000, pauseAtBytes: 8 * MIB };
 
 interface OwnedQueue {
   topic: string;
   partition: number;
   queue: PartitionQueue;
-  committed: number | undefined;
+  /** The offset last handed out for a commit, and the one Kafka last acknowledged. */
+  committing: number | undefined;
+  acknowledged: number;
   /** The end of the partition when it was last read. */
   highWatermark: number;
 }
@@ -33,6 +35,7 @@ interface FetchedFrom {
 
 /** The queues of all input partitions this process owns now. Only the inbox touches it. */
 export class PartitionQueues {
+  private readonly logger = new Logger('Inbox');
   private readonly owned = new Map<string, OwnedQueue>();
 
   constructor(
@@ -40,18 +43,8 @@ export class PartitionQueues {
     private readonly resume: (topic: string, partition: number) => void,
   ) {}
 
-  /** Returns whether the partition must be paused until {@link resume} is called. */
-  push(
-    { topic, partition, highWatermark }: FetchedFrom,
-    messages: readonly QueuedMessage[],
-  ): boolean {
-    const owned = this.queueOf(topic, partition);
-    owned.highWatermark = highWatermark;
-    return owned.queue.push(messages);
-  }
-
   /** After a rebalance: what is no longer owned is dropped before anything is committed for it. */
-  keepOnly(assignment: Assignment): void {
+  reassign(assignment: Assignment): void {
     for (const [key, { topic, partition, queue }] of this.owned) {
       if (assignment.get(topic)?.includes(partition)) continue;
       this.owned.delete(key);
@@ -59,6 +52,29 @@ export class PartitionQueues {
       this.resume(topic, partition);
       void queue.close(new Error(`${topic}/${partition} went to another process`));
     }
+    for (const [topic, partitions] of assignment) {
+      for (const partition of partitions) {
+        const key = keyOf(topic, partition);
+        if (!this.owned.has(key)) this.owned.set(key, this.open(topic, partition));
+      }
+    }
+  }
+
+  /**
+   * Returns whether the partition must be paused until it is resumed. A fetch that was under way when
+   * its partition was lost is ignored: committing for it would skip what the new owner has not done.
+   */
+  push(from: FetchedFrom, messages: readonly QueuedMessage[]): boolean {
+    const key = keyOf(from.topic, from.partition);
+    let owned = this.owned.get(key);
+    const [first] = messages;
+    if (owned === undefined || first === undefined) return false;
+    if (first.offset < owned.acknowledged) {
+      owned = this.startOver(owned, first.offset);
+      this.owned.set(key, owned);
+    }
+    owned.highWatermark = from.highWatermark;
+    return owned.queue.push(messages);
   }
 
   async closeAll(): Promise<void> {
@@ -71,44 +87,56 @@ export class PartitionQueues {
     const offsets: TopicPartitionOffset[] = [];
     for (const owned of this.owned.values()) {
       const offset = owned.queue.committable();
-      if (offset === undefined || offset === owned.committed) continue;
-      owned.committed = offset;
+      if (offset === undefined || offset === owned.committing) continue;
+      owned.committing = offset;
       offsets.push({ topic: owned.topic, partition: owned.partition, offset: String(offset) });
     }
     return offsets;
   }
 
-  /** Makes the offsets of a failed commit be taken again. */
-  commitFailed(offsets: readonly TopicPartitionOffset[]): void {
-    for (const { topic, partition } of offsets) {
+  /** Says what became of offsets taken: those of a failed commit are taken again. */
+  settle(offsets: readonly TopicPartitionOffset[], committed: boolean): void {
+    for (const { topic, partition, offset } of offsets) {
       const owned = this.owned.get(keyOf(topic, partition));
-      if (owned !== undefined) owned.committed = undefined;
+      if (owned === undefined) continue;
+      if (committed) owned.acknowledged = Number(offset);
+      else owned.committing = undefined;
     }
   }
 
   backlog(): PartitionBacklog[] {
     return [...this.owned.values()].map(({ topic, partition, queue, highWatermark }) => {
       const done = queue.committable();
-      const lag = done === undefined ? queue.size : highWatermark - done;
+      const lag = done === undefined ? queue.size : Math.max(0, highWatermark - done);
       return { topic, partition, messages: queue.size, lag };
     });
   }
 
-  private queueOf(topic: string, partition: number): OwnedQueue {
-    const key = keyOf(topic, partition);
-    const existing = this.owned.get(key);
-    if (existing !== undefined) return existing;
-    const queue = new PartitionQueue(this.handle, {
-      window: WINDOW,
-      pauseAt: PAUSE_AT,
-      resumeAt: RESUME_AT,
-      onResume: () => {
-        this.resume(topic, partition);
-      },
+  private open(topic: string, partition: number): OwnedQueue {
+    const onResume = (): void => {
+      this.resume(topic, partition);
+    };
+    const queue = new PartitionQueue(this.handle, { ...LIMITS, onResume });
+    return {
+      topic,
+      partition,
+      queue,
+      committing: undefined,
+      acknowledged: 0,
+      highWatermark: 0,
+    };
+  }
+
+  /** Redelivery never begins before what was committed: these are other messages under old offsets. */
+  private startOver({ topic, partition, queue }: OwnedQueue, offset: number): OwnedQueue {
+    this.logger.error({
+      msg: 'offsets begin anew: recreated or truncated',
+      topic,
+      partition,
+      offset,
     });
-    const owned = { topic, partition, queue, committed: undefined, highWatermark: 0 };
-    this.owned.set(key, owned);
-    return owned;
+    void queue.close(new Error(`${topic}/${partition} was recreated or truncated`));
+    return this.open(topic, partition);
   }
 }
 

@@ -1,34 +1,22 @@
 import { Logger } from '@nestjs/common';
-import {
-  type Consumer,
-  type EachBatchPayload,
-  type Kafka,
-  type TopicPartitionOffset,
-} from 'kafkajs';
-import { realDelayMs, realNowMs } from '#libs/clock';
+import { type Consumer, type Kafka, type TopicPartitionOffset } from 'kafkajs';
+import { everyRealMs, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { withDeadline } from '../deadline.js';
-import { coPartitionedAssigner } from './co-partitioned-assigner.js';
+import { type ConsumerCallbacks, type ConsumerState } from './consumer-callbacks.js';
+import { createConsumer, SESSION_TIMEOUT_MS } from './create-consumer.js';
 
-export type Assignment = ReadonlyMap<string, readonly number[]>;
-
-export interface ConsumerCallbacks {
-  onBatch: (payload: EachBatchPayload) => void;
-  /** The partitions this process owns from now on, after each rebalance; empty after a crash. */
-  onAssigned: (assignment: Assignment) => void;
-}
-
-export type ConsumerState = 'starting' | 'running' | 'broken' | 'stopped';
-
-const SESSION_TIMEOUT_MS = 10_000;
-const HEARTBEAT_INTERVAL_MS = 2000;
 const RESTART_BACK_OFF = { baseMs: 500, capMs: 10_000 };
 const DISCONNECT_DEADLINE_MS = 3000;
+/** A member that lasted this long was healthy: the next crash is the first of a new row. */
+const HEALTHY_MS = 60_000;
+/** Joining may wait for other members to finish what they have; longer is taken for a hang. */
+const JOIN_TIMEOUT_MS = 60_000;
 
 /**
- * A kafkajs consumer that is made anew whenever it crashes. kafkajs restarts itself only after the
- * errors it calls retriable; after any other it stays alive but deaf, so its own restart is off and
- * every crash is treated alike.
+ * A kafkajs consumer that is made anew whenever it crashes or falls silent. kafkajs restarts itself
+ * only after the errors it calls retriable; after any other it stays alive but deaf, so its own
+ * restart is off and every end is treated alike.
  */
 export class SupervisedConsumer {
   private readonly logger = new Logger('Consumer');
@@ -36,8 +24,7 @@ export class SupervisedConsumer {
   private consumer: Consumer | undefined;
   /** The consumer while it is a member of the group: before and after, kafkajs refuses to pause, seek or commit. */
   private joined: Consumer | undefined;
-  private failures = 0;
-  private lastHeartbeatMs = 0;
+  private lastSignMs = 0;
   private currentState: ConsumerState = 'starting';
 
   constructor(
@@ -46,12 +33,8 @@ export class SupervisedConsumer {
     private readonly callbacks: ConsumerCallbacks,
   ) {}
 
-  /** Running means: joined, and in touch with the group's coordinator within the session time-out. */
   get state(): ConsumerState {
-    const silentMs = realNowMs() - this.lastHeartbeatMs;
-    return this.currentState === 'running' && silentMs > SESSION_TIMEOUT_MS
-      ? 'broken'
-      : this.currentState;
+    return this.currentState;
   }
 
   /** Resolves at once; joining goes on for as long as it takes. */
@@ -71,9 +54,10 @@ export class SupervisedConsumer {
     this.joined?.seek({ topic, partition, offset: String(offset) });
   }
 
-  /** @throws what kafkajs throws when the commit fails; the next commit covers it */
+  /** @throws when this process is no member, or what kafkajs throws; the next commit covers it */
   async commit(offsets: TopicPartitionOffset[]): Promise<void> {
-    await this.joined?.commitOffsets(offsets);
+    if (this.joined === undefined) throw new Error('not a member of the consumer group');
+    await this.joined.commitOffsets(offsets);
   }
 
   async stop(): Promise<void> {
@@ -82,81 +66,72 @@ export class SupervisedConsumer {
     await this.dispose();
   }
 
-  private async supervise(): Promise<void> {
-    while (!this.isStopping()) {
-      try {
-        const crash = await this.run();
-        this.logger.error({ msg: 'consumer crashed, starting anew', error: crash.message });
-      } catch (error) {
-        if (this.isStopping()) return;
-        this.logger.warn({ msg: 'Kafka cannot be reached, trying again', error: String(error) });
-      }
-      if (this.isStopping()) return;
-      this.currentState = 'broken';
-      this.callbacks.onAssigned(new Map());
-      await this.dispose();
-      this.failures += 1;
-      await realDelayMs(backOffMs(this.failures, RESTART_BACK_OFF), this.stopping.signal).catch(
-        () => undefined,
-      );
-    }
-  }
-
   private isStopping(): boolean {
     return this.stopping.signal.aborted;
   }
 
-  /** Connects and consumes; resolves with the error when the consumer crashes. */
-  private async run(): Promise<Error> {
-    const consumer = this.createConsumer();
+  private async supervise(): Promise<void> {
+    for (let failures = 1; !this.isStopping(); failures += 1) {
+      const startedMs = realNowMs();
+      const end = await this.run().catch((error: unknown) => `cannot join: ${String(error)}`);
+      if (this.isStopping()) return;
+      this.currentState = 'broken';
+      this.callbacks.onAssigned(new Map());
+      this.logger.error({ msg: 'consumer ended, starting anew', why: end });
+      await this.dispose();
+      if (realNowMs() - startedMs > HEALTHY_MS) failures = 1;
+      const pauseMs = backOffMs(failures, RESTART_BACK_OFF);
+      await realDelayMs(pauseMs, this.stopping.signal).catch(() => undefined);
+    }
+  }
+
+  /** Connects and consumes; resolves with why it ended. */
+  private async run(): Promise<string> {
+    const consumer = createConsumer(this.kafka, this.options.groupId);
     this.consumer = consumer;
-    const crashed = new Promise<Error>((resolve) => {
-      consumer.on(consumer.events.CRASH, ({ payload }) => {
+    this.lastSignMs = realNowMs();
+    const { end, stopWatching } = this.watch(consumer);
+    try {
+      await consumer.connect();
+      await consumer.subscribe({ topics: [...this.options.topics], fromBeginning: true });
+      await consumer.run({
+        autoCommit: false,
+        partitionsConsumedConcurrently: 8,
+        eachBatch: (payload) => {
+          this.callbacks.onBatch(payload);
+          return Promise.resolve();
+        },
+      });
+      return await end;
+    } finally {
+      stopWatching();
+    }
+  }
+
+  private watch(consumer: Consumer): { end: Promise<string>; stopWatching: () => void } {
+    const { CRASH, GROUP_JOIN, HEARTBEAT } = consumer.events;
+    let stopWatching = (): void => undefined;
+    const end = new Promise<string>((resolve) => {
+      consumer.on(CRASH, ({ payload }) => {
         this.joined = undefined;
-        resolve(payload.error);
+        resolve(payload.error.message);
+      });
+      stopWatching = everyRealMs(1000, () => {
+        const limitMs = this.joined === undefined ? JOIN_TIMEOUT_MS : SESSION_TIMEOUT_MS;
+        if (realNowMs() - this.lastSignMs > limitMs) resolve('no sign of the group coordinator');
       });
     });
-    this.listen(consumer);
-    await consumer.connect();
-    await consumer.subscribe({ topics: [...this.options.topics], fromBeginning: true });
-    await consumer.run({
-      autoCommit: false,
-      partitionsConsumedConcurrently: 8,
-      eachBatch: (payload) => {
-        this.callbacks.onBatch(payload);
-        return Promise.resolve();
-      },
-    });
-    return crashed;
-  }
-
-  private createConsumer(): Consumer {
-    return this.kafka.consumer({
-      groupId: this.options.groupId,
-      partitionAssigners: [coPartitionedAssigner],
-      sessionTimeout: SESSION_TIMEOUT_MS,
-      rebalanceTimeout: 15_000,
-      heartbeatInterval: HEARTBEAT_INTERVAL_MS,
-      maxWaitTimeInMs: 250,
-      metadataMaxAge: 60_000,
-      allowAutoTopicCreation: false,
-      retry: { retries: 5, restartOnFailure: () => Promise.resolve(false) },
-    });
-  }
-
-  private listen(consumer: Consumer): void {
-    const { GROUP_JOIN, HEARTBEAT } = consumer.events;
     consumer.on(HEARTBEAT, () => {
-      this.lastHeartbeatMs = realNowMs();
+      this.lastSignMs = realNowMs();
     });
     consumer.on(GROUP_JOIN, ({ payload }) => {
-      if (consumer !== this.consumer || this.stopping.signal.aborted) return;
-      this.lastHeartbeatMs = realNowMs();
+      if (consumer !== this.consumer || this.isStopping()) return;
+      this.lastSignMs = realNowMs();
       this.currentState = 'running';
       this.joined = consumer;
-      this.failures = 0;
       this.callbacks.onAssigned(new Map(Object.entries(payload.memberAssignment)));
     });
+    return { end, stopWatching };
   }
 
   /** disconnect() waits without a limit when the broker is gone. */

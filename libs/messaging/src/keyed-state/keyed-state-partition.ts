@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type KafkaMessage } from 'kafkajs';
 import { realDelayMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
+import { aborted } from '../aborted.js';
 import { type SupervisedConsumer } from '../inbox/supervised-consumer.js';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
 import { type KeyedStateOptions } from './keyed-state-options.js';
@@ -19,7 +20,7 @@ const BACK_OFF = { baseMs: 200, capMs: 5000 };
 export class KeyedStatePartition<V> {
   private readonly logger = new Logger('KeyedState');
   private readonly closing = new AbortController();
-  private readonly lifecycle: Promise<void>[] = [];
+  private lifecycle: Promise<void> | undefined;
   private restore: Restore | undefined;
   private restored = false;
 
@@ -34,7 +35,7 @@ export class KeyedStatePartition<V> {
   }
 
   start(): void {
-    this.lifecycle.push(this.live());
+    this.lifecycle = this.live();
   }
 
   accept(messages: readonly KafkaMessage[]): void {
@@ -46,7 +47,7 @@ export class KeyedStatePartition<V> {
 
   async close(): Promise<void> {
     this.closing.abort(new Error(`${this.options.name}/${this.partition} is no longer owned`));
-    await Promise.all(this.lifecycle);
+    await this.lifecycle;
     this.consumer.resume(this.options.name, this.partition);
   }
 
@@ -56,15 +57,19 @@ export class KeyedStatePartition<V> {
 
   private async live(): Promise<void> {
     const { name } = this.options;
-    for (let attempt = 1; !this.isClosing(); attempt += 1) {
+    let failures = 0;
+    while (!this.isClosing()) {
       try {
         await this.round();
-        attempt = 0;
+        failures = 0;
       } catch (error) {
         if (this.isClosing()) return;
         const { partition } = this;
         this.logger.warn({ msg: 'state not available', name, partition, error: String(error) });
-        await realDelayMs(backOffMs(attempt, BACK_OFF), this.closing.signal).catch(() => undefined);
+        failures += 1;
+        await realDelayMs(backOffMs(failures, BACK_OFF), this.closing.signal).catch(
+          () => undefined,
+        );
       }
     }
   }
@@ -141,18 +146,4 @@ export class KeyedStatePartition<V> {
       headers: {},
     };
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else
-      signal.addEventListener(
-        'abort',
-        () => {
-          resolve();
-        },
-        { once: true },
-      );
-  });
 }

@@ -4,6 +4,7 @@ import { type InboundMessage } from '../inbox/inbound-message.js';
 import { DeadLetters } from './dead-letters.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { type Outbox } from './outbox.js';
+import { RecordRefusedError } from './record-refused.js';
 
 const message: InboundMessage = {
   topic: 'mes.downtime-reasons.v1',
@@ -79,5 +80,26 @@ describe('DeadLetters', () => {
       attempts: 0,
     });
     await expect(publish).rejects.toThrow('closed');
+  });
+
+  it('leaves the value out, and says so, when the dead-letter topic can never take it', async () => {
+    const refusing: Pick<Outbox, 'send'> = {
+      send: (record) => {
+        if (record.value !== null) {
+          return Promise.reject(new RecordRefusedError('too-large', new Error('1 MB at most')));
+        }
+        sent.push(record);
+        return Promise.resolve();
+      },
+    };
+    const letters = new DeadLetters(refusing as Outbox, new ManualClock(0), '');
+    await letters.publish(message, { code: 'too-large', detail: 'large', attempts: 0 });
+    expect(sent).toMatchObject([
+      {
+        key: message.key,
+        value: null,
+        headers: { 'dlq-value-omitted': '2', 'dlq-source-offset': '41' },
+      },
+    ]);
   });
 });

@@ -1,11 +1,11 @@
 import { Logger } from '@nestjs/common';
-import { type Kafka, Partitioners, type Producer } from 'kafkajs';
-import { realDelayMs } from '#libs/clock';
+import { CompressionTypes, type Kafka } from 'kafkajs';
+import { realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
-import { withDeadline } from '../deadline.js';
+import { OnDemandProducer } from './on-demand-producer.js';
 import { type OutboundRecord } from './outbound-record.js';
+import { type RecordRefusedError, refusalOf } from './record-refused.js';
 import { byteLength, takeBatch } from './take-batch.js';
-import { toTopicMessages } from './to-topic-messages.js';
 
 interface Pending {
   record: OutboundRecord;
@@ -17,24 +17,32 @@ interface Pending {
 /** Below the broker's default of 1 MB for a record batch, since a batch too large is refused as a whole. */
 const MAX_BATCH_BYTES = 512 * 1024;
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
-const DISCONNECT_DEADLINE_MS = 2000;
+/** Failing for longer than this is worth telling an operator. */
+const PROBLEM_AFTER_MS = 5000;
 
 /**
  * The way out for outcomes and dead letters. A record is sent until all in-sync replicas have
  * acknowledged it, however long Kafka is away; what comes together is sent together. One request
- * is under way at a time, so records of one key stay in order. At least once: a request whose answer was
- * lost is sent again.
+ * is under way at a time, so records of one key stay in order. At least once: a request whose answer
+ * was lost is sent again.
  */
 export class Outbox {
   private readonly logger = new Logger('Outbox');
+  private readonly producer: OnDemandProducer;
   private readonly pending: Pending[] = [];
   private readonly stopping = new AbortController();
-  private producer: Producer | undefined;
   private flushing = false;
+  private failing: { sinceMs: number; why: string } | undefined;
 
-  constructor(private readonly kafka: Kafka) {}
+  constructor(kafka: Kafka) {
+    this.producer = new OnDemandProducer(kafka);
+  }
 
-  /** Resolves once the record is acknowledged; rejects only when the outbox is closed before. */
+  /**
+   * Resolves once the record is acknowledged; rejects when the outbox is closed before.
+   *
+   * @throws RecordRefusedError when it can never be sent: too large for its topic, or not encodable
+   */
   send(record: OutboundRecord): Promise<void> {
     if (this.stopping.signal.aborted) return Promise.reject(this.stopping.signal.reason as Error);
     return new Promise((resolve, reject) => {
@@ -47,60 +55,58 @@ export class Outbox {
     });
   }
 
-  /** Records not yet acknowledged. */
-  get size(): number {
-    return this.pending.length;
+  /** Why nothing gets out, in words; undefined while records do. */
+  get problem(): string | undefined {
+    const { failing } = this;
+    const lasts = failing !== undefined && realNowMs() - failing.sinceMs >= PROBLEM_AFTER_MS;
+    return lasts ? `outcomes and dead letters are not taken: ${failing.why}` : undefined;
   }
 
   async close(): Promise<void> {
     this.stopping.abort(new Error('the outbox is closed'));
     for (const { reject } of this.pending.splice(0)) reject(this.stopping.signal.reason as Error);
-    await withDeadline(this.producer?.disconnect(), DISCONNECT_DEADLINE_MS);
+    await this.producer.discard();
   }
 
   private async flush(): Promise<void> {
-    while (this.pending.length > 0) {
-      const batch = takeBatch(this.pending, MAX_BATCH_BYTES);
-      const error = await this.sendUntilAcknowledged(batch.map(({ record }) => record));
-      for (const { resolve, reject } of batch) {
-        if (error === undefined) resolve();
-        else reject(error);
-      }
-    }
+    while (this.pending.length > 0) await this.sendAll(takeBatch(this.pending, MAX_BATCH_BYTES));
     this.flushing = false;
   }
 
-  private async sendUntilAcknowledged(records: OutboundRecord[]): Promise<Error | undefined> {
+  private async sendAll(batch: readonly Pending[]): Promise<void> {
+    const refusal = await this.sendUntilAnswered(batch.map(({ record }) => record));
+    if (refusal === undefined) for (const { resolve } of batch) resolve();
+    else if (batch.length === 1) batch[0]?.reject(refusal);
+    // Refused as a whole: each alone, so that only the one at fault is told.
+    else for (const entry of batch) await this.sendAll([entry]);
+  }
+
+  /** Returns why it was refused for good, or undefined once it is acknowledged. */
+  private async sendUntilAnswered(
+    records: readonly OutboundRecord[],
+  ): Promise<RecordRefusedError | Error | undefined> {
+    let compression = CompressionTypes.None;
     for (let attempt = 1; !this.stopping.signal.aborted; attempt += 1) {
       try {
-        const producer = await this.connected();
-        await producer.sendBatch({ acks: -1, topicMessages: toTopicMessages(records) });
+        await this.producer.send(records, compression);
+        this.failing = undefined;
         return undefined;
       } catch (error) {
-        this.logger.warn({ msg: 'Kafka did not take records', attempt, error: String(error) });
-        await this.discardProducer();
-        await realDelayMs(backOffMs(attempt, BACK_OFF), this.stopping.signal).catch(
-          () => undefined,
-        );
+        const refusal = refusalOf(error);
+        const isLastTry = compression !== CompressionTypes.None || records.length > 1;
+        if (refusal?.code === 'unencodable' || (refusal !== undefined && isLastTry)) return refusal;
+        // What came compressed and fitted may fit again when it is compressed.
+        if (refusal !== undefined) compression = CompressionTypes.GZIP;
+        else await this.backOff(attempt, String(error));
       }
     }
     return this.stopping.signal.reason as Error;
   }
 
-  private async connected(): Promise<Producer> {
-    if (this.producer !== undefined) return this.producer;
-    const producer = this.kafka.producer({
-      allowAutoTopicCreation: false,
-      createPartitioner: Partitioners.DefaultPartitioner,
-    });
-    await producer.connect();
-    this.producer = producer;
-    return producer;
-  }
-
-  private async discardProducer(): Promise<void> {
-    const producer = this.producer;
-    this.producer = undefined;
-    await withDeadline(producer?.disconnect(), DISCONNECT_DEADLINE_MS);
+  private async backOff(attempt: number, why: string): Promise<void> {
+    this.failing = { sinceMs: this.failing?.sinceMs ?? realNowMs(), why };
+    this.logger.warn({ msg: 'Kafka did not take records', attempt, error: why });
+    await this.producer.discard();
+    await realDelayMs(backOffMs(attempt, BACK_OFF), this.stopping.signal).catch(() => undefined);
   }
 }

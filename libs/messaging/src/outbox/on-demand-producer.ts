@@ -1,0 +1,36 @@
+import { type CompressionTypes, type Kafka, Partitioners, type Producer } from 'kafkajs';
+import { withDeadline } from '../deadline.js';
+import { type OutboundRecord } from './outbound-record.js';
+import { toTopicMessages } from './to-topic-messages.js';
+
+const DISCONNECT_DEADLINE_MS = 2000;
+
+/** A producer that connects when something is sent and is made anew after it has been discarded. */
+export class OnDemandProducer {
+  private producer: Producer | undefined;
+
+  constructor(private readonly kafka: Kafka) {}
+
+  /** Resolves once all in-sync replicas have the records. */
+  async send(records: readonly OutboundRecord[], compression: CompressionTypes): Promise<void> {
+    const producer = await this.connected();
+    await producer.sendBatch({ acks: -1, compression, topicMessages: toTopicMessages(records) });
+  }
+
+  async discard(): Promise<void> {
+    const { producer } = this;
+    this.producer = undefined;
+    await withDeadline(producer?.disconnect(), DISCONNECT_DEADLINE_MS);
+  }
+
+  private async connected(): Promise<Producer> {
+    if (this.producer !== undefined) return this.producer;
+    const producer = this.kafka.producer({
+      allowAutoTopicCreation: false,
+      createPartitioner: Partitioners.DefaultPartitioner,
+    });
+    await producer.connect();
+    this.producer = producer;
+    return producer;
+  }
+}

@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import { Logger } from '@nestjs/common';
+import { loadKafkaSettings } from '#libs/config';
+import { createKafka, ensureTopics, Outbox } from '#libs/messaging';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+
+describe('the outbox', () => {
+  const prefix = uniqueTopicPrefix();
+  const client = createKafka(loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }));
+  const kafka = new TestKafka(testBrokers(), prefix);
+  const outbox = new Outbox(client);
+  const topic = `${prefix}out`;
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    const limited = { name: topic, cleanupPolicy: 'delete' as const, maxMessageBytes: 100_000 };
+    await ensureTopics(client, [limited], { create: true, partitions: 1 });
+  });
+
+  afterAll(async () => {
+    await outbox.close();
+    await kafka.close();
+  });
+
+  const record = (key: string, value: Buffer | string) => ({ topic, key, value, headers: {} });
+
+  it('sends the others when one among them is too large, in order, and tells that one', async () => {
+    const sends = [
+      outbox.send(record('a', '1')),
+      outbox.send(record('b', randomBytes(200_000))),
+      outbox.send(record('c', '3')),
+    ];
+    const results = await Promise.allSettled(sends);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(results[1]).toMatchObject({ reason: { code: 'too-large' } });
+    const reader = await kafka.read('out');
+    const records = await reader.take(2, () => true, 'record');
+    expect(records.map(({ key }) => key?.toString())).toEqual(['a', 'c']);
+  });
+
+  it('compresses what is only too large uncompressed', async () => {
+    await outbox.send(record('d', Buffer.alloc(200_000)));
+    const reader = await kafka.read('out');
+    const large = await reader.find(({ key }) => key?.toString() === 'd', 'the large record');
+    expect(large.value).toHaveLength(200_000);
+  });
+
+  it('tells at once what cannot be encoded, and goes on', async () => {
+    const headers = { bad: null as unknown as string };
+    await expect(outbox.send({ topic, key: 'e', value: '', headers })).rejects.toMatchObject({
+      code: 'unencodable',
+    });
+    await outbox.send(record('f', 'after'));
+    expect(outbox.problem).toBeUndefined();
+  });
+
+  it('does not wait for anything once it is closed', async () => {
+    const closed = new Outbox(client);
+    await closed.close();
+    await expect(closed.send(record('g', ''))).rejects.toThrow('closed');
+  });
+});
