@@ -65,9 +65,10 @@ describe('the bridge as a process', () => {
   });
 
   it('exits 78 when the equipment map is none', async () => {
-    const bridge = start({ EQUIPMENT_MAP_FILE: 'package.json' });
+    const bridge = start({ EQUIPMENT_MAP_FILE: 'package.json', POLL_INTERVAL_SECONDS: 'often' });
     expect(await bridge.exitCode()).toBe(78);
-    expect(bridge.output).toContain('EQUIPMENT_MAP_FILE');
+    expect(bridge.output).toContain('EQUIPMENT_MAP_FILE is no equipment map');
+    expect(bridge.output).toContain('POLL_INTERVAL_SECONDS');
   });
 
   it('names the missing topics and exits when it may not create them', async () => {
@@ -75,6 +76,18 @@ describe('the bridge as a process', () => {
     const bridge = start({ KAFKA_TOPIC_PREFIX: prefix, KAFKA_CREATE_TOPICS: 'false' });
     expect(await bridge.exitCode()).toBe(1);
     expect(bridge.output).toContain(`${prefix}${TOPICS.workOrderLists}`);
+  });
+
+  it('asks for no topic of a flow that is switched off', async () => {
+    const bridge = start({
+      KAFKA_TOPIC_PREFIX: uniqueTopicPrefix(),
+      KAFKA_CREATE_TOPICS: 'false',
+      BRIDGE_FLOWS: 'downtime-reasons',
+    });
+    expect(await bridge.exitCode()).toBe(1);
+    expect(bridge.output).toContain(TOPICS.downtimeReasons);
+    expect(bridge.output).not.toContain(TOPICS.workOrders);
+    expect(bridge.output).not.toContain(TOPICS.states);
   });
 
   it('finishes the call in flight on SIGTERM, commits, and exits 0', async () => {

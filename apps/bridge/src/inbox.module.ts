@@ -12,6 +12,7 @@ import {
   type TopicSpecification,
 } from '#libs/messaging';
 import { MachineTracking } from './machine-states/index.js';
+import { neededTopics } from './needed-topics.js';
 import { BRIDGE_SETTINGS, KAFKA } from './platform/index.js';
 
 /** A dead letter is its input plus headers: it must fit where the input, at a broker's default of 1 MB, did. */
@@ -61,23 +62,16 @@ function createInbox(
 /** Goes on until Kafka answers: a bridge that starts before its broker waits for it. */
 async function prepareTopics(
   kafka: KafkaClient,
-  { kafka: settings }: BridgeSettings,
+  settings: BridgeSettings,
   stateTopics: readonly string[],
   signal: AbortSignal,
   report: (problem: string) => void,
 ): Promise<void> {
-  const topics: TopicSpecification[] = [
-    ...TOPIC_DEFINITIONS.map(({ name, cleanupPolicy }) => ({
-      name: `${settings.topicPrefix}${name}`,
-      cleanupPolicy,
-      ...(name.endsWith('.dlq') && { maxMessageBytes: DEAD_LETTER_MAX_BYTES }),
-    })),
-    ...stateTopics.map((name) => ({ name, cleanupPolicy: 'compact' as const })),
-  ];
-  const options = { create: settings.createTopics, partitions: settings.topicPartitions };
+  const { createTopics: create, topicPartitions: partitions } = settings.kafka;
+  const topics = topicsToPrepare(settings, stateTopics);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await ensureTopics(kafka, topics, options);
+      await ensureTopics(kafka, topics, { create, partitions });
       return;
     } catch (error) {
       if (error instanceof MissingTopicsError) throw error;
@@ -87,4 +81,21 @@ async function prepareTopics(
       await realDelayMs(backOffMs(attempt, BACK_OFF), signal);
     }
   }
+}
+
+/** All public topics where they may be created, so that subscribers find them; else what the flows need. */
+function topicsToPrepare(
+  { kafka, flows }: BridgeSettings,
+  stateTopics: readonly string[],
+): TopicSpecification[] {
+  const needed = neededTopics(flows);
+  const wanted = TOPIC_DEFINITIONS.filter(({ name }) => kafka.createTopics || needed.has(name));
+  return [
+    ...wanted.map(({ name, cleanupPolicy }) => ({
+      name: `${kafka.topicPrefix}${name}`,
+      cleanupPolicy,
+      ...(name.endsWith('.dlq') && { maxMessageBytes: DEAD_LETTER_MAX_BYTES }),
+    })),
+    ...stateTopics.map((name) => ({ name, cleanupPolicy: 'compact' as const })),
+  ];
 }

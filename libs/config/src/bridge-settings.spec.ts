@@ -57,7 +57,6 @@ describe('loadBridgeSettings', () => {
       WORK_ORDER_LIST_MAX_MACHINES: '1',
       WORK_ORDER_LIST_LINGER_MS: '0',
       OUTCOME_DEFERRED_AFTER_SECONDS: '5',
-      EQUIPMENT_MAP_FILE: '/etc/machine-bridge/equipment.yaml',
       ERP_TIME_ZONE: 'Europe/Berlin',
       LOG_LEVEL: 'debug',
     });
@@ -74,7 +73,7 @@ describe('loadBridgeSettings', () => {
       downtimeReasonMaxSkewSeconds: 0,
       workOrderList: { maxMachines: 1, lingerMs: 0 },
       outcomeDeferredAfterSeconds: 5,
-      erp: { equipmentMapFile: '/etc/machine-bridge/equipment.yaml', timeZone: 'Europe/Berlin' },
+      erp: { timeZone: 'Europe/Berlin' },
       logLevel: 'debug',
     });
   });

@@ -1,6 +1,7 @@
 import { type ClockOptions } from '#libs/clock';
 import { readClockSettings } from './clock-settings.js';
 import { type Environment, EnvironmentReader } from './environment-reader.js';
+import { type ErpSettings, readErpSettings } from './erp-settings.js';
 import { readHttpSettings, type HttpSettings } from './http-settings.js';
 import { type KafkaSettings, readKafkaSettings } from './kafka-settings.js';
 import { LOG_LEVELS, type LogLevel } from './log-level.js';
@@ -31,7 +32,7 @@ export interface BridgeSettings {
   downtimeReasonMaxSkewSeconds: number;
   workOrderList: { maxMachines: number; lingerMs: number };
   outcomeDeferredAfterSeconds: number;
-  erp: { equipmentMapFile?: string; timeZone: string };
+  erp: ErpSettings;
   logLevel: LogLevel;
 }
 
@@ -61,7 +62,7 @@ export function loadBridgeSettings(environment: Environment): BridgeSettings {
       default: 60,
       max: LONGEST_TIMER_SECONDS,
     }),
-    erp: readErp(env),
+    erp: readErpSettings(env),
     logLevel: env.oneOf<LogLevel>('LOG_LEVEL', LOG_LEVELS, 'info'),
   };
   if (env.problems.length > 0) throw new SettingsError(env.problems);
@@ -77,22 +78,4 @@ function readFlows(env: EnvironmentReader): ReadonlySet<Flow> {
   }
   if (flows.size === 0) env.problem('BRIDGE_FLOWS', 'must name at least one flow');
   return flows;
-}
-
-function readErp(env: EnvironmentReader): BridgeSettings['erp'] {
-  const equipmentMapFile = env.optional('EQUIPMENT_MAP_FILE');
-  const timeZone = env.text('ERP_TIME_ZONE', 'UTC');
-  if (!isTimeZone(timeZone)) {
-    env.problem('ERP_TIME_ZONE', 'must be an IANA time zone such as Europe/Berlin');
-  }
-  return { timeZone, ...(equipmentMapFile !== undefined && { equipmentMapFile }) };
-}
-
-export function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,9 +1,9 @@
 import { type ClockOptions } from '#libs/clock';
-import { isTimeZone } from './bridge-settings.js';
 import { readClockSettings } from './clock-settings.js';
 import { type Environment, EnvironmentReader } from './environment-reader.js';
 import { LOG_LEVELS, type LogLevel } from './log-level.js';
 import { SettingsError } from './settings-error.js';
+import { isTimeZone } from './time-zone.js';
 
 export interface SandboxSettings {
   http: { host: string; port: number };

@@ -11,7 +11,7 @@ export * from './machine-directory-records.js';
 export * from './machine-state-events.js';
 export { isJsonType, mediaType } from './media-type.js';
 export * from './message-headers.js';
-export { openEnvelope } from './open-envelope.js';
+export { messageIdOf, openEnvelope } from './open-envelope.js';
 export type { OrderOperation } from './order-operation.js';
 export { parseOrderMessage, type OrderSnapshot } from './order-snapshot.js';
 export { ORDER_STATUSES, type OrderStatus } from './order-status.js';

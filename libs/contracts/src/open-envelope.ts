@@ -22,10 +22,11 @@ export function openEnvelope(message: {
   if (value.length > MAX_BODY_BYTES) return tooLarge(value.length);
   const contentType = headerText(headers, 'content-type');
   if (mediaType(contentType) === STRUCTURED_MODE) return openStructuredEvent(value);
+  return parsed({ messageId: messageIdOf(headers), contentType, body: value });
+}
+
+/** The sender's id in the headers, `ce_id` before `message-id`; null when there is no usable one. */
+export function messageIdOf(headers: MessageHeaders): string | null {
   const messageId = headerText(headers, 'ce_id') ?? headerText(headers, 'message-id');
-  return parsed({
-    messageId: isIdentifier(messageId) ? messageId : null,
-    contentType,
-    body: value,
-  });
+  return isIdentifier(messageId) ? messageId : null;
 }

@@ -1,5 +1,20 @@
 import { Module } from '@nestjs/common';
+import { type BridgeSettings } from '#libs/config';
+import { ConcurrencyLimit } from '#libs/delivery';
+import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { CommandOutcomes } from './command-outcomes.js';
 
-@Module({ providers: [CommandOutcomes], exports: [CommandOutcomes] })
+@Module({
+  providers: [
+    CommandOutcomes,
+    {
+      // One for all flows: the service is asked to bear so many commands at once, of whatever kind.
+      provide: ConcurrencyLimit,
+      inject: [BRIDGE_SETTINGS],
+      useFactory: ({ machineCloud }: BridgeSettings) =>
+        new ConcurrencyLimit(machineCloud.maxConcurrency),
+    },
+  ],
+  exports: [CommandOutcomes, ConcurrencyLimit],
+})
 export class CommandDeliveryModule {}

@@ -43,6 +43,7 @@ describe('CommandFlow', () => {
     return {
       machineId: 'M-1',
       signal: new AbortController().signal,
+      progress: { calls: 0 },
       refuse: () => Promise.resolve(undefined),
       call: () => {
         calls += 1;
@@ -52,6 +53,17 @@ describe('CommandFlow', () => {
       ...more,
     };
   }
+
+  it('waits, without a call, while the service cannot be asked what there is', async () => {
+    let asked = 0;
+    const refuse = () => {
+      asked += 1;
+      return Promise.resolve(asked === 1 ? ('unavailable' as const) : undefined);
+    };
+    const result = await flow.callUntilFinal(command([{ kind: 'data' }], { refuse }));
+    expect(result).toMatchObject({ kind: 'applied', attempts: 1 });
+    expect({ asked, calls }).toEqual({ asked: 2, calls: 1 });
+  });
 
   it.each(['data', 'noData'] as const)(
     'takes %s for applied, by the clock of the plant',
@@ -128,6 +140,22 @@ describe('CommandFlow', () => {
     };
     const lost = flow.callUntilFinal(command([data], { signal: controller.signal, refuse }));
     await expect(lost).rejects.toThrow('revoked');
+    expect(calls).toBe(0);
+  });
+
+  it('makes no call for a message that was lost while it waited for its turn to call', async () => {
+    const controller = new AbortController();
+    let answer: (answer: ServiceAnswer) => void = () => undefined;
+    const called = new Promise<ServiceAnswer>((resolve) => {
+      answer = resolve;
+    });
+    const first = flow.callUntilFinal(command([], { call: () => called }));
+    const lost = flow.callUntilFinal(command([data], { signal: controller.signal }));
+    await nextTurn();
+    controller.abort(new Error('revoked'));
+    answer(data);
+    await expect(lost).rejects.toThrow('revoked');
+    await expect(first).resolves.toMatchObject({ kind: 'applied' });
     expect(calls).toBe(0);
   });
 

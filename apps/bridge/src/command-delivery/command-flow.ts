@@ -1,19 +1,36 @@
 import { Logger } from '@nestjs/common';
 import { type Clock, realDelayMs } from '#libs/clock';
 import { type Rejection } from '#libs/contracts';
-import { type ConcurrencyLimit, judgeAnswer, Lanes, type ServiceAnswer } from '#libs/delivery';
+import {
+  type ConcurrencyLimit,
+  judgeAnswer,
+  Lanes,
+  type ServiceAnswer,
+  type Verdict,
+} from '#libs/delivery';
 import { type CommandResult } from './command-result.js';
 import { FlowStatus } from './flow-status.js';
+
+/** What is known to be wrong with a command; `unavailable`: it cannot be told just now, which passes. */
+export type Refusal = Rejection | 'unavailable' | undefined;
 
 /** A command for one machine, as a flow hands it over. */
 export interface Command {
   machineId: string;
   /** Aborts when the message behind it is no longer this process's to answer. */
   signal: AbortSignal;
-  /** What is known to be wrong with it, before each call: answers change while a call waits. */
-  refuse: () => Promise<Rejection | undefined>;
+  /** Asked before each call: answers change while a call waits. */
+  refuse: () => Promise<Refusal>;
   call: () => Promise<ServiceAnswer>;
+  /** Counts the calls made so far, for whoever tells of a command that still waits. */
+  progress: { calls: number };
 }
+
+const CANNOT_ASK: ServiceAnswer = {
+  kind: 'retry',
+  afterMs: null,
+  error: new Error('the service cannot be asked which machines and reasons there are'),
+};
 
 /**
  * Brings commands of one operation to their end: per machine one at a time and in order, across
@@ -47,39 +64,42 @@ export class CommandFlow {
 
   /** @throws the reason of `command.signal` when it aborts before the command is final */
   async callUntilFinal(command: Command): Promise<CommandResult> {
-    const { machineId, signal } = command;
+    const { machineId, signal, progress } = command;
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted();
       const refusal = await command.refuse();
-      if (refusal !== undefined) {
-        return { kind: 'rejected', machineId, attempts: attempt - 1, rejection: refusal };
+      if (refusal !== undefined && refusal !== 'unavailable') {
+        return { kind: 'rejected', machineId, attempts: progress.calls, rejection: refusal };
       }
-      signal.throwIfAborted();
-      const verdict = judgeAnswer(await this.limit.run(command.call), attempt);
+      const answer = refusal === undefined ? await this.call(command) : CANNOT_ASK;
+      const verdict = judgeAnswer(answer, attempt);
       this.status.note(verdict);
-      if (verdict.kind === 'applied') {
-        return {
-          kind: 'applied',
-          machineId,
-          attempts: attempt,
-          appliedAt: this.clock.nowSeconds(),
-        };
-      }
-      if (verdict.kind === 'rejected') {
-        const { status: httpStatus, detail } = verdict;
-        const reason: Rejection = { code: 'rejected-by-service', detail };
-        return { kind: 'rejected', machineId, attempts: attempt, rejection: reason, httpStatus };
-      }
+      if (verdict.kind !== 'try-again') return this.toResult(command, verdict);
       const { waitMs, why } = verdict;
-      this.logger.debug({
-        msg: 'will try again',
-        flow: this.name,
-        machineId,
-        attempt,
-        waitMs,
-        why,
-      });
+      const { name: flow } = this;
+      this.logger.debug({ msg: 'will try again', flow, machineId, attempt, waitMs, why });
       await realDelayMs(waitMs, signal);
     }
+  }
+
+  private call({ signal, progress, call }: Command): Promise<ServiceAnswer> {
+    return this.limit.run(() => {
+      // Hundreds may have waited for their turn here while their partition went to another process.
+      signal.throwIfAborted();
+      progress.calls += 1;
+      return call();
+    });
+  }
+
+  private toResult(
+    { machineId, progress: { calls: attempts } }: Command,
+    verdict: Exclude<Verdict, { kind: 'try-again' }>,
+  ): CommandResult {
+    if (verdict.kind === 'applied') {
+      return { kind: 'applied', machineId, attempts, appliedAt: this.clock.nowSeconds() };
+    }
+    const { status: httpStatus, detail } = verdict;
+    const rejection: Rejection = { code: 'rejected-by-service', detail };
+    return { kind: 'rejected', machineId, attempts, rejection, httpStatus };
   }
 }

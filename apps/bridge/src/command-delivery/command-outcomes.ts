@@ -6,6 +6,7 @@ import {
   BRIDGE_SOURCE,
   cloudEventHeaders,
   type CommandOutcome,
+  OUTCOME_TYPES,
   outcomeId,
   type OutcomeType,
   TOPICS,
@@ -16,6 +17,15 @@ import { type CommandResult } from './command-result.js';
 import { OutcomeHistory } from './outcome-history.js';
 
 export type CommandFamily = 'work-order-list' | 'downtime-reason';
+
+/** The flow as settings, readiness and the other metrics name it. */
+const FLOW_OF: Record<CommandFamily, string> = {
+  'work-order-list': 'work-orders',
+  'downtime-reason': 'downtime-reasons',
+};
+
+type Outcome = CommandResult['kind'] | 'deferred';
+type OutcomeData = Omit<CommandOutcome, 'source'>;
 
 /** The message an outcome answers. */
 export interface AnsweredMessage {
@@ -29,8 +39,8 @@ export interface AnsweredMessage {
 export class CommandOutcomes {
   private readonly counter = new Counter({
     name: 'machine_bridge_command_outcomes_total',
-    help: 'Input messages by machine, by command and by what became of them',
-    labelNames: ['command', 'outcome', 'code'],
+    help: 'Input messages by machine, by flow and by what became of them',
+    labelNames: ['flow', 'outcome', 'code'],
     registers: [],
   });
   private readonly history = new OutcomeHistory();
@@ -62,7 +72,7 @@ export class CommandOutcomes {
   ): Promise<void> {
     const faults = results.filter((result) => result.kind === 'rejected');
     await Promise.all([
-      ...results.map((result) => this.send(family, answered, result.kind, result)),
+      ...results.map((result) => this.send(family, answered, result.kind, toData(result))),
       this.setAside(answered.message, faults, results.length > 1),
     ]);
   }
@@ -72,25 +82,26 @@ export class CommandOutcomes {
     family: CommandFamily,
     answered: AnsweredMessage,
     machineId: string,
-    detail: string,
+    attempts: number,
   ): Promise<void> {
-    const waiting = { kind: 'superseded', machineId, attempts: 0, detail } as const;
-    await this.send(family, answered, 'deferred', waiting);
+    const detail = 'waits for the service to take it';
+    const data = { machineId, code: null, detail, attempts, appliedAt: null };
+    await this.send(family, answered, 'deferred', data);
   }
 
   private async send(
     family: CommandFamily,
     { message, messageId }: AnsweredMessage,
-    outcome: CommandResult['kind'] | 'deferred',
-    result: CommandResult,
+    outcome: Outcome,
+    answer: OutcomeData,
   ): Promise<void> {
-    // The cast hides one combination that never occurs: reasons are not superseded.
-    const type = `${family}.${outcome}.v1` as OutcomeType;
-    const { machineId } = result;
+    const type = outcomeType(family, outcome);
+    const { machineId, ...rest } = answer;
     const { partition, offset } = message;
     const topic = `${this.topicPrefix}${message.topic}`;
-    const data = toOutcome(result, { topic, partition, offset, messageId });
-    this.counter.inc({ command: family, outcome, code: data.code ?? '' });
+    const source = { topic, partition, offset, messageId };
+    const data: CommandOutcome = { machineId, source, ...rest };
+    this.counter.inc({ flow: FLOW_OF[family], outcome, code: data.code ?? '' });
     if (machineId !== null) this.history.add(machineId, data);
     await this.outbox.send({
       topic: `${this.topicPrefix}${TOPICS.commandOutcomes}`,
@@ -119,21 +130,27 @@ export class CommandOutcomes {
       ...rejection,
       attempts,
       ...(httpStatus !== undefined && { httpStatus }),
-      ...(namesSeveral && { machineIds }),
+      ...(namesSeveral && machineIds.length > 0 && { machineIds }),
     });
   }
 }
 
-function toOutcome(result: CommandResult, source: CommandOutcome['source']): CommandOutcome {
+function outcomeType(family: CommandFamily, outcome: Outcome): OutcomeType {
+  // Every reason is a statement of its own: lists alone are superseded.
+  if (outcome === 'superseded') return OUTCOME_TYPES.workOrderListSuperseded;
+  return `${family}.${outcome}.v1`;
+}
+
+function toData(result: CommandResult): OutcomeData {
   const { machineId, attempts } = result;
-  const outcome = { machineId, source, code: null, detail: null, attempts, appliedAt: null };
+  const data = { machineId, code: null, detail: null, attempts, appliedAt: null };
   switch (result.kind) {
     case 'applied':
-      return { ...outcome, appliedAt: result.appliedAt };
+      return { ...data, appliedAt: result.appliedAt };
     case 'superseded':
-      return { ...outcome, detail: result.detail };
+      return { ...data, detail: result.detail };
     case 'rejected':
-      return { ...outcome, code: result.rejection.code, detail: result.rejection.detail };
+      return { ...data, code: result.rejection.code, detail: result.rejection.detail };
     default:
       return result satisfies never;
   }

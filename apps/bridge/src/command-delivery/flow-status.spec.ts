@@ -59,11 +59,44 @@ describe('FlowStatus', () => {
     expect(status.pausedBecause).toBe('401');
   });
 
-  it('logs the turns alone: failures begin, the flow goes on', () => {
-    const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
-    const log = jest.spyOn(Logger.prototype, 'log').mockReturnValue(undefined);
-    for (const verdict of [failure, failure, refusal, refusal]) status.note(verdict);
-    expect(warn.mock.calls).toHaveLength(1);
-    expect(log.mock.calls).toHaveLength(1);
+  describe('in the log', () => {
+    let lines: unknown[];
+
+    beforeEach(() => {
+      lines = [];
+      for (const level of ['warn', 'log'] as const) {
+        jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
+          lines.push(line);
+        });
+      }
+    });
+
+    it('stands still once, and moves again once', () => {
+      status.note(failure);
+      nowMs += 5000;
+      for (const verdict of [failure, failure, refusal, refusal]) status.note(verdict);
+      expect(lines).toEqual([
+        { msg: 'flow stands still', flow: 'work-orders', why: 'time-out' },
+        { msg: 'flow moves again', flow: 'work-orders' },
+      ]);
+    });
+
+    it('stands still as soon as the token is refused a second time', () => {
+      for (const verdict of [noToken, noToken]) status.note(verdict);
+      expect(lines).toEqual([{ msg: 'flow stands still', flow: 'work-orders', why: '401' }]);
+    });
+
+    it.each([failure, noToken])(
+      'is silent about one machine that is answered $why while others get through',
+      (verdict) => {
+        for (let retry = 0; retry < 10; retry += 1) {
+          status.note(verdict);
+          nowMs += 4000;
+          status.note({ kind: 'applied' });
+          nowMs += 4000;
+        }
+        expect(lines).toEqual([]);
+      },
+    );
   });
 });

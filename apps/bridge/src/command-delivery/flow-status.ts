@@ -10,31 +10,39 @@ export class FlowStatus {
   private readonly logger = new Logger('FlowStatus');
   private failingSinceMs: number | undefined;
   private why = '';
-  private pausing = false;
+  private isTokenRefused = false;
+  private isStandstillLogged = false;
 
   constructor(private readonly flow: string) {}
 
   /** Why the flow stands still, or undefined while it moves. */
   get pausedBecause(): string | undefined {
     if (this.failingSinceMs === undefined) return undefined;
-    const stands = this.pausing || realNowMs() - this.failingSinceMs >= STANDSTILL_MS;
+    const stands = this.isTokenRefused || realNowMs() - this.failingSinceMs >= STANDSTILL_MS;
     return stands ? this.why : undefined;
   }
 
   note(verdict: Verdict): void {
-    if (verdict.kind !== 'try-again') {
-      if (this.failingSinceMs !== undefined) {
-        this.logger.log({ msg: 'flow goes on', flow: this.flow });
-      }
-      this.failingSinceMs = undefined;
-      this.pausing = false;
-      return;
-    }
-    if (this.failingSinceMs === undefined) {
-      this.logger.warn({ msg: 'flow meets failures', flow: this.flow, why: verdict.why });
-    }
+    if (verdict.kind === 'try-again') this.failed(verdict.why, verdict.pausesFlow);
+    else this.moved();
+  }
+
+  private failed(why: string, isTokenRefused: boolean): void {
+    // One failure says little while other machines' commands get through: it takes two in a row.
+    const isRepeated = this.failingSinceMs !== undefined;
     this.failingSinceMs ??= realNowMs();
-    this.why = verdict.why;
-    this.pausing = verdict.pausesFlow;
+    this.why = why;
+    this.isTokenRefused = isTokenRefused;
+    if (!isRepeated || this.isStandstillLogged || this.pausedBecause === undefined) return;
+    this.isStandstillLogged = true;
+    this.logger.warn({ msg: 'flow stands still', flow: this.flow, why });
+  }
+
+  private moved(): void {
+    this.failingSinceMs = undefined;
+    this.isTokenRefused = false;
+    if (!this.isStandstillLogged) return;
+    this.isStandstillLogged = false;
+    this.logger.log({ msg: 'flow moves again', flow: this.flow });
   }
 }

@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
-import { openEnvelope, parseDowntimeReason, TOPICS } from '#libs/contracts';
+import { messageIdOf, openEnvelope, parseDowntimeReason, TOPICS } from '#libs/contracts';
 import { type InboundMessage } from '#libs/messaging';
 import { CommandOutcomes, rejection } from '../command-delivery/index.js';
 import { DowntimeReasons } from './downtime-reasons.js';
@@ -16,7 +16,10 @@ export class DowntimeReasonsController {
   @EventPattern(TOPICS.downtimeReasons)
   async handle(message: InboundMessage): Promise<void> {
     const envelope = openEnvelope(message);
-    const answered = { message, messageId: envelope.ok ? envelope.value.messageId : null };
+    const answered = {
+      message,
+      messageId: envelope.ok ? envelope.value.messageId : messageIdOf(message.headers),
+    };
     const parsed = envelope.ok ? parseDowntimeReason(envelope.value.body) : envelope;
     const result = parsed.ok
       ? await this.reasons.apply(parsed.value, answered)

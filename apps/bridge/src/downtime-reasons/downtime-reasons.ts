@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
-import { type DowntimeReason, type Rejection, startInFuture } from '#libs/contracts';
+import { type DowntimeReason, startInFuture } from '#libs/contracts';
 import { ConcurrencyLimit } from '#libs/delivery';
 import {
   announceDeferral,
@@ -10,11 +10,10 @@ import {
   CommandFlow,
   CommandOutcomes,
   type CommandResult,
+  type Refusal,
 } from '../command-delivery/index.js';
-import { MachineDirectory } from '../machine-directory/index.js';
+import { MachineDirectory, refuseUnknownMachine } from '../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
-
-const WAITING = 'waits for the service to take it';
 
 /** Attaches downtime reasons to machines (interface, setMachineClassification), each machine's in order. */
 @Injectable()
@@ -27,8 +26,8 @@ export class DowntimeReasons {
     private readonly cloud: MachineCloudClient,
     private readonly directory: MachineDirectory,
     private readonly outcomes: CommandOutcomes,
+    limit: ConcurrencyLimit,
   ) {
-    const limit = new ConcurrencyLimit(settings.machineCloud.maxConcurrency);
     this.flow = new CommandFlow('downtime-reasons', limit, clock);
   }
 
@@ -36,9 +35,10 @@ export class DowntimeReasons {
   apply(reason: DowntimeReason, answered: AnsweredMessage): Promise<CommandResult> {
     const { machineId } = reason;
     const { signal } = answered.message;
+    const progress = { calls: 0 };
     return announceDeferral(
       this.settings.outcomeDeferredAfterSeconds * 1000,
-      () => this.outcomes.publishDeferred('downtime-reason', answered, machineId, WAITING),
+      () => this.outcomes.publishDeferred('downtime-reason', answered, machineId, progress.calls),
       () =>
         this.flow.inLane(machineId, async () => {
           await this.holdUntilStarted(reason, signal);
@@ -46,6 +46,7 @@ export class DowntimeReasons {
             machineId,
             signal,
             refuse: () => this.refuse(reason, signal),
+            progress,
             call: () => this.cloud.setMachineClassification(reason),
           });
         }),
@@ -58,19 +59,17 @@ export class DowntimeReasons {
     await this.clock.sleepUntilSeconds(reason.startTime, signal);
   }
 
-  private async refuse(
-    reason: DowntimeReason,
-    signal: AbortSignal,
-  ): Promise<Rejection | undefined> {
+  private async refuse(reason: DowntimeReason, signal: AbortSignal): Promise<Refusal> {
     const { machineId, reasonId, startTime } = reason;
     if (this.startIs(reason) === 'reject') {
       const detail = `startTime ${startTime} lies more than ${this.settings.downtimeReasonMaxSkewSeconds} s ahead of the clock`;
       return { code: 'start-in-future', detail };
     }
-    if ((await this.directory.checkMachine(machineId, signal)) === 'unknown') {
-      return { code: 'unknown-machine', detail: `the service lists no machine ${machineId}` };
-    }
-    if ((await this.directory.checkReason(machineId, reasonId, signal)) === 'unknown') {
+    const unknownMachine = await refuseUnknownMachine(this.directory, machineId, signal);
+    if (unknownMachine !== undefined) return unknownMachine;
+    const answer = await this.directory.checkReason(machineId, reasonId, signal);
+    if (answer === 'unavailable') return answer;
+    if (answer === 'unknown') {
       return { code: 'unknown-reason', detail: `${machineId} has no reason ${reasonId}` };
     }
     return undefined;

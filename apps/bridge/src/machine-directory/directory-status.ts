@@ -1,8 +1,11 @@
 /**
- * What the directory can say of a machine or reason. `unverifiable`: the service did not tell, or the
- * token may not ask; the service itself will decide when it is called.
+ * What the directory can say of a machine or reason. `unverifiable`: the token may not ask, or the
+ * answer makes no sense; the service itself will decide when it is called. `unavailable`: the service
+ * cannot be asked just now, which passes.
  */
-export type Verdict = 'known' | 'unknown' | 'unverifiable';
+export type DirectoryAnswer = 'known' | 'unknown' | LookUpFailure;
+
+export type LookUpFailure = 'unverifiable' | 'unavailable';
 
 /** How the directory is doing, for readiness and operators. */
 export interface DirectoryStatus {

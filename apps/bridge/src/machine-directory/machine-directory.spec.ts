@@ -1,5 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
 import { loadBridgeSettings } from '#libs/config';
@@ -84,7 +86,15 @@ describe('MachineDirectory', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it.each([401, 403, 404, 429, 503])(
+  it.each([429, 500, 503])(
+    'cannot tell for now of a machine when the look-up is answered %i',
+    async (status) => {
+      machines = { status };
+      expect(await directory.checkMachine('M-1', never)).toBe('unavailable');
+    },
+  );
+
+  it.each([401, 403, 404])(
     'leaves a machine to the service when the look-up is answered %i',
     async (status) => {
       machines = { status };
@@ -92,6 +102,45 @@ describe('MachineDirectory', () => {
       expect(directory.status.problem).toContain(String(status));
     },
   );
+
+  it('does not look an unknown machine up again for each message that names it', async () => {
+    expect(await directory.checkMachine('M-9', never)).toBe('unknown');
+    for (let message = 0; message < 100; message += 1) {
+      expect(await directory.checkMachine('M-9', never)).toBe('unknown');
+    }
+    expect(calls).toHaveLength(1);
+  });
+
+  it('looks up a machine that nobody asked for before, and finds it if it is new', async () => {
+    expect(await directory.checkMachine('M-9', never)).toBe('unknown');
+    machines = { status: 200, body: [MILL, { ...MILL, machineUniqueId: 'M-2' }] };
+    expect(await directory.checkMachine('M-2', never)).toBe('known');
+    expect(calls).toHaveLength(2);
+  });
+
+  it('leaves every unlisted machine to the service for a while once a look-up told nothing', async () => {
+    machines = { status: 403 };
+    for (let message = 0; message < 100; message += 1) {
+      expect(await directory.checkMachine(`M-${message}`, never)).toBe('unverifiable');
+    }
+    expect(calls).toHaveLength(1);
+    machines = { status: 200, body: [MILL] };
+    await list.refresh();
+    expect(await directory.checkMachine('M-99', never)).toBe('unknown');
+  });
+
+  it('says with which error it ceased to read the list', async () => {
+    const failure = new Error('a defect');
+    const logged = new Promise((resolve) => {
+      jest.spyOn(Logger.prototype, 'error').mockImplementation(resolve);
+    });
+    directory.onRefresh(() => {
+      throw failure;
+    });
+    directory.onApplicationBootstrap();
+    expect(await logged).toMatchObject({ err: failure });
+    jest.restoreAllMocks();
+  });
 
   it('tells its listeners of every list', async () => {
     const sizes: number[] = [];
@@ -127,6 +176,32 @@ describe('MachineDirectory', () => {
     expect(await directory.checkReason('M-1', '23', never)).toBe('known');
   });
 
+  it('does not look an unknown reason up again for each message that names it', async () => {
+    for (let message = 0; message < 100; message += 1) {
+      expect(await directory.checkReason('M-1', '99', never)).toBe('unknown');
+    }
+    expect(calls).toHaveLength(1);
+  });
+
+  it("leaves a machine's reasons to the service for a while once a look-up told nothing", async () => {
+    reasonList = { status: 403 };
+    for (let message = 0; message < 100; message += 1) {
+      expect(await directory.checkReason('M-1', String(message), never)).toBe('unverifiable');
+    }
+    expect(calls).toHaveLength(1);
+    reasonList = { status: 200, body: { reasons: [{ name: 'Jam', code: '22' }] } };
+    expect(await directory.checkReason('M-2', '22', never)).toBe('known');
+  });
+
+  it('still knows a reason whose list has become old and cannot be read', async () => {
+    await directory.checkReason('M-1', '22', never);
+    clock.advance(3601);
+    reasonList = { status: 503 };
+    expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+    expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+    expect(calls).toHaveLength(2);
+  });
+
   it('reads reasons anew when they are old', async () => {
     await directory.checkReason('M-1', '22', never);
     clock.advance(3601);
@@ -134,7 +209,12 @@ describe('MachineDirectory', () => {
     expect(await directory.checkReason('M-1', '22', never)).toBe('unknown');
   });
 
-  it.each([403, 404, 503])(
+  it('cannot tell for now of a reason while the service is away', async () => {
+    reasonList = { status: 503 };
+    expect(await directory.checkReason('M-1', '22', never)).toBe('unavailable');
+  });
+
+  it.each([403, 404])(
     'leaves a reason to the service when the list is answered %i',
     async (status) => {
       reasonList = { status };

@@ -13,7 +13,7 @@ import { backOffMs } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { abortable } from './abortable.js';
 import { describeFailure } from './describe-failure.js';
-import { type DirectoryStatus, type Verdict } from './directory-status.js';
+import { type DirectoryAnswer, type DirectoryStatus } from './directory-status.js';
 import { MachineList, type MachineListener } from './machine-list.js';
 import { ReasonLists } from './reason-lists.js';
 
@@ -78,25 +78,26 @@ export class MachineDirectory implements OnApplicationBootstrap, BeforeApplicati
     await abortable(loaded, signal).finally(unsubscribe);
   }
 
-  /** A machine that is not listed is looked up once more, at most one look-up every two seconds. */
-  async checkMachine(machineId: string, signal: AbortSignal): Promise<Verdict> {
-    if (this.list.machines.has(machineId)) return 'known';
-    const answer = await abortable(this.list.refresh(), signal);
-    if (this.list.machines.has(machineId)) return 'known';
-    return answer.kind === 'data' || answer.kind === 'noData' ? 'unknown' : 'unverifiable';
+  /**
+   * A machine that is not listed is looked up once more, at most one look-up every two seconds. One that
+   * was not found goes without for as long; so do all for ten seconds after a look-up that told nothing.
+   */
+  checkMachine(machineId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
+    return this.list.check(machineId, signal);
   }
 
   /**
    * A reason that is not on the machine's list is looked up once more. A machine the service does not
    * find is left to the service: it is no verdict on the reason.
    */
-  checkReason(machineId: string, reasonId: string, signal: AbortSignal): Promise<Verdict> {
+  checkReason(machineId: string, reasonId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
     return this.reasons.check(machineId, reasonId, signal);
   }
 
   onApplicationBootstrap(): void {
     void this.keepFresh(this.stopping.signal).catch((error: unknown) => {
-      if (!this.stopping.signal.aborted) this.logger.error({ msg: 'directory', error });
+      if (!this.stopping.signal.aborted)
+        this.logger.error({ msg: 'machine list no longer kept fresh', err: error });
     });
   }
 

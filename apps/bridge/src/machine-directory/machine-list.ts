@@ -1,19 +1,26 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { type CloudAnswer, MachineCloudClient, type MachineInfo } from '#libs/cloud-client';
+import { abortable } from './abortable.js';
 import { describeFailure } from './describe-failure.js';
-import { type DirectoryStatus } from './directory-status.js';
+import { type DirectoryAnswer, type DirectoryStatus } from './directory-status.js';
+import { lookUpFailure } from './look-up-failure.js';
+import { RecentMisses } from './recent-misses.js';
 import { SharedLookUp } from './shared-look-up.js';
 
 /** Called with the whole list each time it has been read, changed or not. */
 export type MachineListener = (machines: ReadonlyMap<string, MachineInfo>) => void;
 
+const MAX_MISSES = 1000;
+
 /** The machines the token may see (interface: getMachineInfo), as last read. */
 @Injectable()
 export class MachineList implements OnApplicationShutdown {
+  private readonly logger = new Logger('MachineList');
   private readonly stopping = new AbortController();
   private readonly listeners = new Set<MachineListener>();
   private readonly lookUp: SharedLookUp<CloudAnswer<MachineInfo[]>>;
+  private readonly misses = new RecentMisses(MAX_MISSES);
   private current: ReadonlyMap<string, MachineInfo> = new Map();
   private loadedAt: number | null = null;
   private problem: string | null = 'not read yet';
@@ -31,6 +38,19 @@ export class MachineList implements OnApplicationShutdown {
 
   get status(): DirectoryStatus {
     return { machines: this.current.size, loadedAt: this.loadedAt, problem: this.problem };
+  }
+
+  /** Waits for a look-up that starts after this call, unless the last ones have answered it already. */
+  async check(machineId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
+    if (this.current.has(machineId)) return 'known';
+    const remembered = this.misses.answerTo(machineId);
+    if (remembered !== undefined) return remembered;
+    const answer = await abortable(this.refresh(), signal);
+    if (this.current.has(machineId)) return 'known';
+    const failure = lookUpFailure(answer);
+    if (failure !== undefined) return failure;
+    this.misses.missed(machineId);
+    return 'unknown';
   }
 
   /** Reads the list anew; shared with whoever asks before the look-up starts. */
@@ -53,15 +73,11 @@ export class MachineList implements OnApplicationShutdown {
 
   private async read(): Promise<CloudAnswer<MachineInfo[]>> {
     const answer = await this.client.getMachineInfo(this.stopping.signal);
-    switch (answer.kind) {
-      case 'data':
-        this.replace(answer.data);
-        break;
-      case 'noData':
-        this.replace([]);
-        break;
-      default:
-        this.problem = describeFailure(answer);
+    if (answer.kind === 'data') this.replace(answer.data);
+    else if (answer.kind === 'noData') this.replace([]);
+    else {
+      this.problem = describeFailure(answer);
+      this.misses.failed(lookUpFailure(answer) ?? 'unavailable');
     }
     return answer;
   }
@@ -70,6 +86,14 @@ export class MachineList implements OnApplicationShutdown {
     this.current = new Map(machines.map((machine) => [machine.machineId, machine]));
     this.loadedAt = this.clock.nowSeconds();
     this.problem = null;
-    for (const listener of this.listeners) listener(this.current);
+    this.misses.found(this.current);
+    for (const listener of this.listeners) {
+      try {
+        listener(this.current);
+      } catch (error) {
+        // One who cannot cope must not end the look-ups for everybody.
+        this.logger.error({ msg: 'a listener failed', err: error });
+      }
+    }
   }
 }

@@ -8,11 +8,14 @@ import {
 import { type BridgeSettings } from '#libs/config';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { abortable } from './abortable.js';
-import { type Verdict } from './directory-status.js';
+import { type DirectoryAnswer } from './directory-status.js';
+import { lookUpFailure } from './look-up-failure.js';
+import { RecentMisses } from './recent-misses.js';
 import { SharedLookUp } from './shared-look-up.js';
 
 interface ReasonList {
   readonly lookUp: SharedLookUp<CloudAnswer<ClassificationReason[]>>;
+  readonly misses: RecentMisses;
   codes: ReadonlySet<string>;
   /** Epoch seconds; null before the first answer. */
   loadedAt: number | null;
@@ -20,6 +23,7 @@ interface ReasonList {
 
 /** Messages may name machines that do not exist: what is remembered of them must not grow for ever. */
 const MAX_MACHINES = 10_000;
+const MAX_MISSES_PER_MACHINE = 100;
 
 /** The reasons that may be set for each machine (interface: MachineClassification), read when first needed. */
 @Injectable()
@@ -37,12 +41,18 @@ export class ReasonLists implements OnApplicationShutdown {
     return this.lists.size;
   }
 
-  async check(machineId: string, reasonId: string, signal: AbortSignal): Promise<Verdict> {
+  async check(machineId: string, reasonId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
     const list = this.listOf(machineId);
     if (this.isFresh(list) && list.codes.has(reasonId)) return 'known';
+    const remembered = list.misses.answerTo(reasonId);
+    // What was on the list when it could last be read is as good as known while it cannot be.
+    if (remembered !== undefined) return list.codes.has(reasonId) ? 'known' : remembered;
     const answer = await abortable(list.lookUp.ask(), signal);
     if (list.codes.has(reasonId)) return 'known';
-    return answer.kind === 'data' || answer.kind === 'noData' ? 'unknown' : 'unverifiable';
+    const failure = lookUpFailure(answer);
+    if (failure !== undefined) return failure;
+    list.misses.missed(reasonId);
+    return 'unknown';
   }
 
   onApplicationShutdown(): void {
@@ -69,6 +79,7 @@ export class ReasonLists implements OnApplicationShutdown {
   private newList(machineId: string): ReasonList {
     const { signal } = this.stopping;
     const list: ReasonList = {
+      misses: new RecentMisses(MAX_MISSES_PER_MACHINE),
       codes: new Set(),
       loadedAt: null,
       lookUp: new SharedLookUp(async () => {
@@ -77,7 +88,8 @@ export class ReasonLists implements OnApplicationShutdown {
           const reasons = answer.kind === 'data' ? answer.data : [];
           list.codes = new Set(reasons.map(({ code }) => code));
           list.loadedAt = this.clock.nowSeconds();
-        }
+          list.misses.found(list.codes);
+        } else list.misses.failed(lookUpFailure(answer) ?? 'unavailable');
         return answer;
       }, signal),
     };

@@ -1,7 +1,7 @@
 import { realDelayMs, realNowMs } from '#libs/clock';
 
 /** At most one look-up in this time, however many messages name what is not known. */
-const MIN_GAP_MS = 2000;
+export const MIN_GAP_MS = 2000;
 
 /**
  * One question asked on behalf of many. Whoever asks gets the answer to a look-up that started after

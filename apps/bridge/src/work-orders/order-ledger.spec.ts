@@ -129,6 +129,41 @@ describe('OrderLedger: a snapshot', () => {
   });
 });
 
+describe('OrderLedger: a finished order', () => {
+  const finished = (orderId: string): OrderSnapshot =>
+    order(orderId, [operation('0010')], { status: 'completed' });
+  const outdated = order('4711', [operation('0010')], { changedAt: 99 });
+
+  it.each([
+    ['completed', finished('4711')],
+    ['without an operation left', order('4711', [operation('0010', { status: 'cancelled' })])],
+  ])('takes no room once it is %s, and its machine none without it', (_, last) => {
+    const ledger = ledgerOf(order('4711', [operation('0010')]));
+    expect(ledger.size).toEqual({ orders: 1, machines: 1 });
+    ledger.record(last, machineOf);
+    expect(ledger.size).toEqual({ orders: 0, machines: 0 });
+  });
+
+  it('is not brought back by an older message, only by a newer one', () => {
+    const ledger = ledgerOf(finished('4711'));
+    expect(ledger.record(outdated, machineOf)).toMatchObject({
+      kind: 'superseded',
+      knownChangedAt: 100,
+    });
+    ledger.record(order('4711', [operation('0010')], { changedAt: 101 }), machineOf);
+    expect(ledger.listOf('M-1')).toEqual(['4711']);
+    expect(ledger.record(outdated, machineOf)).toMatchObject({ knownChangedAt: 101 });
+  });
+
+  it('is remembered until 50,000 others have been finished since', () => {
+    const ledger = ledgerOf(finished('4711'), finished('4712'), finished('4711'));
+    for (let more = 0; more < 49_999; more += 1) ledger.record(finished(`X-${more}`), machineOf);
+    expect(ledger.record(outdated, machineOf).kind).toBe('superseded');
+    ledger.record(finished('X'), machineOf);
+    expect(ledger.record(outdated, machineOf).kind).toBe('recorded');
+  });
+});
+
 const anyOperations = fc.uniqueArray(
   fc.record({
     operationId: fc.constantFrom('0010', '0020', '0030'),

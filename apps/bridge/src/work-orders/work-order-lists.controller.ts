@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
-import { openEnvelope, parseWorkOrderLists, TOPICS } from '#libs/contracts';
+import { messageIdOf, openEnvelope, parseWorkOrderLists, TOPICS } from '#libs/contracts';
 import { type InboundMessage } from '#libs/messaging';
 import { CommandOutcomes, rejection } from '../command-delivery/index.js';
 import { WorkOrderLists } from './work-order-lists.js';
@@ -16,7 +16,10 @@ export class WorkOrderListsController {
   @EventPattern(TOPICS.workOrderLists)
   async handle(message: InboundMessage): Promise<void> {
     const envelope = openEnvelope(message);
-    const answered = { message, messageId: envelope.ok ? envelope.value.messageId : null };
+    const answered = {
+      message,
+      messageId: envelope.ok ? envelope.value.messageId : messageIdOf(message.headers),
+    };
     const parsed = envelope.ok ? parseWorkOrderLists(envelope.value.body) : envelope;
     if (!parsed.ok) {
       const fault = rejection(parsed.rejection.machineId ?? null, parsed.rejection);

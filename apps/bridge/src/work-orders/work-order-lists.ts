@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
-import { type Rejection } from '#libs/contracts';
 import { ConcurrencyLimit } from '#libs/delivery';
 import {
   announceDeferral,
@@ -11,7 +10,7 @@ import {
   CommandOutcomes,
   type CommandResult,
 } from '../command-delivery/index.js';
-import { MachineDirectory } from '../machine-directory/index.js';
+import { MachineDirectory, refuseUnknownMachine } from '../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 
 /** A list as the service last took it. */
@@ -42,8 +41,8 @@ export class WorkOrderLists {
     private readonly cloud: MachineCloudClient,
     private readonly directory: MachineDirectory,
     private readonly outcomes: CommandOutcomes,
+    limit: ConcurrencyLimit,
   ) {
-    const limit = new ConcurrencyLimit(settings.machineCloud.maxConcurrency);
     this.flow = new CommandFlow('work-orders', limit, clock);
     this.deferredAfterMs = settings.outcomeDeferredAfterSeconds * 1000;
   }
@@ -56,14 +55,20 @@ export class WorkOrderLists {
   /** Enters the machine's lane before it returns; resolves when the list is applied, superseded or refused. */
   set(list: ListToSet, answered: AnsweredMessage): Promise<CommandResult> {
     const { machineId } = list;
+    const { signal } = answered.message;
+    const progress = { calls: 0 };
     return announceDeferral(
       this.deferredAfterMs,
-      () => this.outcomes.publishDeferred('work-order-list', answered, machineId, WAITING),
-      () => this.flow.inLane(machineId, () => this.setInLane(list, answered.message.signal)),
+      () => this.outcomes.publishDeferred('work-order-list', answered, machineId, progress.calls),
+      () => this.flow.inLane(machineId, () => this.setInLane(list, signal, progress)),
     );
   }
 
-  private async setInLane(list: ListToSet, signal: AbortSignal): Promise<CommandResult> {
+  private async setInLane(
+    list: ListToSet,
+    signal: AbortSignal,
+    progress: { calls: number },
+  ): Promise<CommandResult> {
     const { machineId, issuedAt } = list;
     const newest = this.newestIssue.get(machineId);
     if (issuedAt !== undefined && newest !== undefined && issuedAt < newest) {
@@ -74,7 +79,8 @@ export class WorkOrderLists {
     const result = await this.flow.callUntilFinal({
       machineId,
       signal,
-      refuse: () => this.refuse(machineId, signal),
+      progress,
+      refuse: () => refuseUnknownMachine(this.directory, machineId, signal),
       call: () => {
         workingOrders = list.workingOrders();
         return this.cloud.setWorkOrderList([{ machineId, workingOrders }]);
@@ -86,12 +92,4 @@ export class WorkOrderLists {
     }
     return result;
   }
-
-  private async refuse(machineId: string, signal: AbortSignal): Promise<Rejection | undefined> {
-    const known = await this.directory.checkMachine(machineId, signal);
-    if (known !== 'unknown') return undefined;
-    return { code: 'unknown-machine', detail: `the service lists no machine ${machineId}` };
-  }
 }
-
-const WAITING = 'waits for the service to take it';

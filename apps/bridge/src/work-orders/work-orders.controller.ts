@@ -2,8 +2,8 @@ import { Inject, Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { type BridgeSettings } from '#libs/config';
 import {
+  messageIdOf,
   openEnvelope,
-  type OrderOperation,
   type OrderSnapshot,
   type Parsed,
   TOPICS,
@@ -18,6 +18,11 @@ import {
 } from '../command-delivery/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { OrderLedger } from './order-ledger.js';
+import {
+  outcomePerMachine,
+  rejectUnmapped,
+  type UnmappedOperation,
+} from './outcome-per-machine.js';
 import { WorkOrderLists } from './work-order-lists.js';
 
 /** `erp.work-orders.v1`: orders as they change, in the ERP's own format, turned into machines' lists. */
@@ -35,7 +40,10 @@ export class WorkOrdersController {
   @EventPattern(TOPICS.workOrders)
   async handle(message: InboundMessage): Promise<void> {
     const envelope = openEnvelope(message);
-    const answered = { message, messageId: envelope.ok ? envelope.value.messageId : null };
+    const answered = {
+      message,
+      messageId: envelope.ok ? envelope.value.messageId : messageIdOf(message.headers),
+    };
     const orders: Parsed<OrderSnapshot[]> = envelope.ok
       ? readOrderDocument(envelope.value, { timeZone: this.settings.erp.timeZone })
       : envelope;
@@ -50,32 +58,26 @@ export class WorkOrdersController {
     orders: readonly OrderSnapshot[],
     answered: AnsweredMessage,
   ): Promise<CommandResult[]> {
-    const settled: CommandResult[] = [];
+    const superseded: CommandResult[] = [];
+    const unmapped: UnmappedOperation[] = [];
     const touched = new Set<string>();
     for (const order of orders) {
+      const { orderId, changedAt } = order;
       const change = this.ledger.record(order, (operation) => this.equipment.machineOf(operation));
       if (change.kind === 'recorded') {
         for (const machineId of change.machineIds) touched.add(machineId);
-        if (change.unmapped.length > 0) settled.push(unmapped(order.orderId, change.unmapped));
+        for (const operation of change.unmapped) unmapped.push({ orderId, operation });
         continue;
       }
-      const { machineIds, knownChangedAt } = change;
-      const detail = `order ${order.orderId} changed at ${order.changedAt}; known is the change of ${knownChangedAt}`;
-      for (const machineId of machineIds) {
-        settled.push({ kind: 'superseded', machineId, attempts: 0, detail });
+      const detail = `order ${orderId} changed at ${changedAt}; known is the change of ${change.knownChangedAt}`;
+      for (const machineId of change.machineIds) {
+        superseded.push({ kind: 'superseded', machineId, attempts: 0, detail });
       }
     }
     const lists = [...touched].map((machineId) =>
       this.lists.set({ machineId, workingOrders: () => this.ledger.listOf(machineId) }, answered),
     );
-    return [...(await Promise.all(lists)), ...settled];
+    const settled = await Promise.all(lists);
+    return outcomePerMachine([...settled, ...superseded, ...rejectUnmapped(unmapped)]);
   }
-}
-
-function unmapped(orderId: string, operations: readonly OrderOperation[]): CommandResult {
-  const places = operations.map(({ plant, workCentre }) => `${plant ?? '?'}/${workCentre ?? '?'}`);
-  return rejection(null, {
-    code: 'unmapped-work-centre',
-    detail: `order ${orderId}: no machine is mapped for ${[...new Set(places)].join(', ')} (plant/work centre)`,
-  });
 }

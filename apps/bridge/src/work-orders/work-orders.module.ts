@@ -4,7 +4,6 @@ import { EquipmentMap } from '#libs/erp-formats';
 import { CommandDeliveryModule } from '../command-delivery/index.js';
 import { MachineDirectoryModule } from '../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
-import { loadEquipmentMap } from './equipment-map.provider.js';
 import { WorkOrderLists } from './work-order-lists.js';
 import { WorkOrderListsController } from './work-order-lists.controller.js';
 import { WorkOrdersController } from './work-orders.controller.js';
@@ -17,7 +16,7 @@ import { WorkOrdersController } from './work-orders.controller.js';
     {
       provide: EquipmentMap,
       inject: [BRIDGE_SETTINGS],
-      useFactory: (settings: BridgeSettings) => loadEquipmentMap(settings),
+      useFactory: ({ erp }: BridgeSettings) => erp.equipmentMap,
     },
   ],
   exports: [WorkOrderLists],

@@ -44,7 +44,7 @@ export class OwnedMachines {
   own(state: OwnedState<TrackedMachine>): void {
     void this.watch(state).catch((error: unknown) => {
       const { partition } = state;
-      if (!state.signal.aborted) this.logger.error({ msg: 'not watched', partition, error });
+      if (!state.signal.aborted) this.logger.error({ msg: 'not watched', partition, err: error });
     });
   }
 

@@ -1,4 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
 import { PollLoop, type Polled } from './poll-loop.js';
@@ -125,6 +127,36 @@ describe('PollLoop', () => {
       rounds += 1;
       expect(rounds).toBeLessThan(10);
     }
+  });
+
+  it('polls the machine that is due first once there is room, and nobody who has left', async () => {
+    loop.beforeApplicationShutdown();
+    startLoop(1);
+    const machines = Array.from({ length: 4 }, (_, index) => new HeldMachine(`M-${index}`));
+    const [first, second, third, fourth] = machines.toSorted(
+      (a, b) => a.firstTurnSeconds - b.firstTurnSeconds,
+    );
+    for (const machine of machines) loop.add(machine);
+    await settle();
+    await moveTo(T0 + 60);
+    second!.ending.abort();
+    first!.answer();
+    await settle();
+    expect([first, second, third, fourth].map((machine) => machine!.polls)).toEqual([1, 0, 1, 0]);
+  });
+
+  it('goes on after a poll that threw, and logs the error with its stack', async () => {
+    const error = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
+    const broken = new Error('a defect');
+    const machine = new HeldMachine('M-1');
+    const poll = jest.spyOn(machine, 'poll').mockRejectedValue(broken);
+    loop.add(machine);
+    await settle();
+    await moveTo(machine.firstTurnSeconds);
+    expect(error).toHaveBeenCalledWith({ msg: 'poll failed', machineId: 'M-1', err: broken });
+    await moveTo(machine.firstTurnSeconds + 60);
+    expect(poll).toHaveBeenCalledTimes(2);
+    jest.restoreAllMocks();
   });
 
   it('stops polling a machine whose signal has aborted', async () => {

@@ -7,11 +7,11 @@ import {
 } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
+import { ConcurrencyLimit } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { PollingMetrics } from './polling-metrics.js';
 import { DueQueue } from './due-queue.js';
 import { nextPollMs, phaseMs } from './poll-times.js';
-import { Slots } from './slots.js';
 
 /** Something that is polled once an interval until its signal aborts. */
 export interface Polled {
@@ -30,7 +30,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   private readonly logger = new Logger('PollLoop');
   private readonly stopping = new AbortController();
   private readonly queue = new DueQueue<Polled>();
-  private readonly slots: Slots;
+  private readonly limit: ConcurrencyLimit;
   private readonly intervalMs: number;
   private waking = new AbortController();
 
@@ -40,7 +40,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     private readonly metrics: PollingMetrics,
   ) {
     this.intervalMs = settings.polling.intervalSeconds * 1000;
-    this.slots = new Slots(settings.machineCloud.maxConcurrency);
+    this.limit = new ConcurrencyLimit(settings.machineCloud.maxConcurrency);
   }
 
   /** From its next turn on. */
@@ -72,12 +72,21 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     while (!this.isStopping()) {
       await this.sleepUntilDue();
       while (!this.isStopping() && (this.queue.earliestMs ?? Infinity) <= this.clock.nowMs()) {
-        await this.slots.take();
-        const due = this.queue.take();
-        if (due === undefined || due.item.signal.aborted) this.slots.release();
-        else void this.turn(due.item, due.dueMs);
+        await this.startNext();
       }
     }
+  }
+
+  /** Resolves when there is room for another poll, which is then the one due by then. */
+  private startNext(): Promise<void> {
+    return new Promise((started) => {
+      void this.limit.run(async () => {
+        const due = this.queue.take();
+        started();
+        if (due === undefined || due.item.signal.aborted || this.isStopping()) return;
+        await this.turn(due.item, due.dueMs);
+      });
+    });
   }
 
   /** Or until something that is due earlier is added, or polling stops. */
@@ -93,9 +102,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     try {
       restMs = await polled.poll();
     } catch (error) {
-      this.logger.error({ msg: 'poll failed', machineId: polled.machineId, error });
-    } finally {
-      this.slots.release();
+      this.logger.error({ msg: 'poll failed', machineId: polled.machineId, err: error });
     }
     if (polled.signal.aborted || this.isStopping()) return;
     // Never twice in one turn, though a clock set back between due and done would allow it.

@@ -1,7 +1,17 @@
 import { type OutboundRecord } from '#libs/messaging';
 import { type Derivation } from '../derivation/derive-state-changes.js';
+import { type SequencedEvent } from '../derivation/sequenced-event.js';
 import { type TrackedMachine } from '../derivation/tracked-machine.js';
+import { MAX_TRANSACTION_BYTES, recordBytes, trackedBytes } from './publication-bytes.js';
 import { latestStateRecord, stateEventRecord } from './state-event-records.js';
+
+/** What must be committed together. */
+export interface PublicationStep {
+  tracked: TrackedMachine;
+  records: readonly OutboundRecord[];
+  /** Of the records and of what is remembered. */
+  bytes: number;
+}
 
 /** A machine that comes back after a month may have thousands of changes to tell. */
 const MAX_EVENTS_PER_STEP = 200;
@@ -13,14 +23,42 @@ const MAX_EVENTS_PER_STEP = 200;
 export function publicationSteps(
   { events, next }: Derivation,
   topicPrefix: string,
-): { tracked: TrackedMachine; records: OutboundRecord[] }[] {
-  const steps: { tracked: TrackedMachine; records: OutboundRecord[] }[] = [];
-  for (let start = 0; start === 0 || start < events.length; start += MAX_EVENTS_PER_STEP) {
-    const part = events.slice(start, start + MAX_EVENTS_PER_STEP);
-    const isLast = start + MAX_EVENTS_PER_STEP >= events.length;
-    const tracked = isLast ? next : (part.at(-1)?.after ?? next);
-    const changes = part.map((event) => stateEventRecord(event, topicPrefix));
-    steps.push({ tracked, records: [...changes, latestStateRecord(tracked, topicPrefix)] });
+): PublicationStep[] {
+  const changes = events.map((event) => ({ event, record: stateEventRecord(event, topicPrefix) }));
+  const closing = (tracked: TrackedMachine): PublicationStep => {
+    const latest = latestStateRecord(tracked, topicPrefix);
+    return { tracked, records: [latest], bytes: recordBytes(latest) + trackedBytes(tracked) };
+  };
+  const room = MAX_TRANSACTION_BYTES - closing(next).bytes;
+  const parts = cut(changes, room);
+  return parts.map((part, index) => {
+    const isLast = index === parts.length - 1;
+    const step = closing(isLast ? next : (part.at(-1)?.event.after ?? next));
+    const records = part.map(({ record }) => record);
+    const bytes = records.reduce((sum, record) => sum + recordBytes(record), step.bytes);
+    return { ...step, records: [...records, ...step.records], bytes };
+  });
+}
+
+interface Change {
+  event: SequencedEvent;
+  record: OutboundRecord;
+}
+
+/** At least one part, which may be empty; an event too large for any part has one to itself. */
+function cut(changes: readonly Change[], maxBytes: number): Change[][] {
+  let part: Change[] = [];
+  let bytes = 0;
+  const parts = [part];
+  for (const change of changes) {
+    const size = recordBytes(change.record);
+    if (part.length === MAX_EVENTS_PER_STEP || (part.length > 0 && bytes + size > maxBytes)) {
+      part = [];
+      bytes = 0;
+      parts.push(part);
+    }
+    part.push(change);
+    bytes += size;
   }
-  return steps;
+  return parts;
 }

@@ -7,8 +7,8 @@ import { StatePublisher } from './state-publisher.js';
 const T0 = 1_763_680_020;
 const CONTEXT = { now: T0, staleAfterSeconds: Infinity };
 
-function derivation(machineId: string, alternations = 0): Derivation {
-  const machine = { machineId, displayName: machineId, factoryId: 'F 1', factoryName: 'Plant' };
+function derivation(machineId: string, alternations = 0, factoryId = 'F 1'): Derivation {
+  const machine = { machineId, displayName: machineId, factoryId, factoryName: 'Plant' };
   const first = deriveStateChanges(
     machine,
     undefined,
@@ -40,6 +40,17 @@ function reading(state: 'OFF' | 'IDLE', lastUpdateTime: number) {
 interface Commit {
   changes: readonly StateChange<TrackedMachine>[];
   records: readonly OutboundRecord[];
+}
+
+const LONG_NAME = 'ü'.repeat(10_000);
+
+/** Keys and values of one commit as Kafka gets them, without headers and framing. */
+function bytesOf({ changes, records }: Commit): number {
+  const written = [
+    ...changes.flatMap(([key, value]) => [key, JSON.stringify(value)]),
+    ...records.flatMap(({ key, value }) => [key ?? '', value ?? '']),
+  ];
+  return written.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
 }
 
 /** Holds each commit until it is released. */
@@ -126,6 +137,30 @@ describe('StatePublisher', () => {
     }
     expect(held.commits.at(-1)?.changes.at(-1)?.[1]).toEqual(next);
   });
+
+  it.each([
+    ['a long history', [derivation('M-1', 300, LONG_NAME)]],
+    [
+      'many machines',
+      Array.from({ length: 50 }, (_, index) => derivation(`M-${index}`, 1, LONG_NAME)),
+    ],
+  ])(
+    'cuts %s by its bytes too: a batch that Kafka refuses would come back for ever',
+    async (_, all) => {
+      const held = new HeldState();
+      const publisher = new StatePublisher(held.state, '');
+      const published = Promise.all(all.map((each) => publisher.publish(each)));
+      const rest = published.then(() => 'published');
+      while ((await Promise.race([rest, Promise.resolve('pending')])) === 'pending') held.release();
+      expect(Math.max(...held.commits.map(bytesOf))).toBeLessThanOrEqual(512 * 1024);
+      const count = held.commits.flatMap(({ records }) =>
+        records.filter(({ headers }) => 'ce_sequence' in headers),
+      ).length;
+      expect(count).toBe(all.reduce((sum, { events }) => sum + events.length, 0));
+      const last = new Map(held.commits.flatMap(({ changes }) => changes));
+      expect([...last.values()]).toEqual(all.map(({ next }) => next));
+    },
+  );
 
   it('fails everything that waits when a commit fails', async () => {
     const held = new HeldState();

@@ -1,20 +1,15 @@
-import { type OutboundRecord, type OwnedState, type StateChange } from '#libs/messaging';
+import { type OwnedState, type StateChange } from '#libs/messaging';
 import { type Derivation } from '../derivation/derive-state-changes.js';
 import { type TrackedMachine } from '../derivation/tracked-machine.js';
-import { publicationSteps } from './publication-steps.js';
-
-/** What must be committed together. */
-interface PublicationStep {
-  tracked: TrackedMachine;
-  records: readonly OutboundRecord[];
-}
+import { MAX_TRANSACTION_BYTES } from './publication-bytes.js';
+import { type PublicationStep, publicationSteps } from './publication-steps.js';
 
 interface Submission extends PublicationStep {
   resolve: () => void;
   reject: (error: unknown) => void;
 }
 
-/** A few hundred bytes each: together well below the megabyte at which Kafka refuses a batch. */
+/** Bounds how long a transaction lasts, however small its records. */
 const MAX_RECORDS = 1000;
 
 /**
@@ -64,12 +59,15 @@ export class StatePublisher {
     this.isCommitting = false;
   }
 
+  /** As much as fits, and at least one: what is too large by itself is for Kafka to refuse. */
   private takeBatch(): Submission[] {
     let records = 0;
+    let bytes = 0;
     let count = 0;
     for (const submission of this.waiting) {
       records += submission.records.length;
-      if (count > 0 && records > MAX_RECORDS) break;
+      bytes += submission.bytes;
+      if (count > 0 && (records > MAX_RECORDS || bytes > MAX_TRANSACTION_BYTES)) break;
       count += 1;
     }
     return this.waiting.splice(0, count);

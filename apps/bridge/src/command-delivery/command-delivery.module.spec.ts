@@ -1,0 +1,54 @@
+import { type INestApplicationContext, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { loadBridgeSettings } from '#libs/config';
+import { type ServiceAnswer } from '#libs/delivery';
+import { DowntimeReasons, DowntimeReasonsModule } from '../downtime-reasons/index.js';
+import { PlatformModule } from '../platform/index.js';
+import { WorkOrderLists, WorkOrdersModule } from '../work-orders/index.js';
+import { type Command } from './command-flow.js';
+
+const settings = loadBridgeSettings({
+  KAFKA_BROKERS: 'localhost:1',
+  MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
+  MACHINE_CLOUD_TOKEN: 'a-token',
+  MACHINE_CLOUD_MAX_CONCURRENCY: '1',
+});
+
+@Module({ imports: [PlatformModule.with(settings), WorkOrdersModule, DowntimeReasonsModule] })
+class BothFlows {}
+
+describe('CommandDeliveryModule', () => {
+  let bridge: INestApplicationContext;
+
+  beforeAll(async () => {
+    bridge = await NestFactory.createApplicationContext(BothFlows, { logger: false });
+  });
+
+  afterAll(() => bridge.close());
+
+  it('lets both flows together make as many calls at once as the service is to bear', async () => {
+    const log: string[] = [];
+    let answer: (answer: ServiceAnswer) => void = () => undefined;
+    const held = new Promise<ServiceAnswer>((resolve) => {
+      answer = resolve;
+    });
+    const command = (name: string, answered: Promise<ServiceAnswer>): Command => ({
+      machineId: 'M-1',
+      signal: new AbortController().signal,
+      progress: { calls: 0 },
+      refuse: () => Promise.resolve(undefined),
+      call: () => {
+        log.push(name);
+        return answered;
+      },
+    });
+    const data = Promise.resolve<ServiceAnswer>({ kind: 'data' });
+    const list = bridge.get(WorkOrderLists).flow.callUntilFinal(command('list', held));
+    const reason = bridge.get(DowntimeReasons).flow.callUntilFinal(command('reason', data));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(log).toEqual(['list']);
+    answer({ kind: 'data' });
+    await Promise.all([list, reason]);
+    expect(log).toEqual(['list', 'reason']);
+  });
+});

@@ -1,0 +1,49 @@
+import { realNowMs } from '#libs/clock';
+import { type LookUpFailure } from './directory-status.js';
+import { MIN_GAP_MS } from './shared-look-up.js';
+
+/** What a look-up that told nothing holds for: long where the token may not ask, short where the service is away. */
+const FAILURE_MS: Record<LookUpFailure, number> = { unverifiable: 10_000, unavailable: 1000 };
+
+/**
+ * What the latest look-ups did not find, in real time. Spares messages that repeat the same unknown name
+ * the wait for a look-up each; a name not asked for before is never answered from here as unknown.
+ */
+export class RecentMisses {
+  private readonly unknownUntilMs = new Map<string, number>();
+  private failure: { kind: LookUpFailure; untilMs: number } | undefined;
+
+  /** @param capacity names remembered; messages may carry any number of wrong ones */
+  constructor(private readonly capacity: number) {}
+
+  /** Undefined when only a look-up can tell. */
+  answerTo(name: string): 'unknown' | LookUpFailure | undefined {
+    const nowMs = realNowMs();
+    if (nowMs < (this.unknownUntilMs.get(name) ?? -Infinity)) return 'unknown';
+    const { failure } = this;
+    return failure !== undefined && nowMs < failure.untilMs ? failure.kind : undefined;
+  }
+
+  /** A look-up has told what there is, without this name. */
+  missed(name: string): void {
+    // A map keeps the order of insertion: taking the name out first makes it the youngest.
+    this.unknownUntilMs.delete(name);
+    this.unknownUntilMs.set(name, realNowMs() + MIN_GAP_MS);
+    if (this.unknownUntilMs.size <= this.capacity) return;
+    const [oldest] = this.unknownUntilMs.keys();
+    if (oldest !== undefined) this.unknownUntilMs.delete(oldest);
+  }
+
+  /** A look-up has told what there is. */
+  found(names: { has(name: string): boolean }): void {
+    this.failure = undefined;
+    for (const name of this.unknownUntilMs.keys()) {
+      if (names.has(name)) this.unknownUntilMs.delete(name);
+    }
+  }
+
+  /** A look-up has told nothing. */
+  failed(kind: LookUpFailure): void {
+    this.failure = { kind, untilMs: realNowMs() + FAILURE_MS[kind] };
+  }
+}

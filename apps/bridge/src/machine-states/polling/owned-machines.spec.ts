@@ -1,0 +1,58 @@
+import { jest } from '@jest/globals';
+import { type INestApplicationContext, Logger, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { loadBridgeSettings } from '#libs/config';
+import { type KafkaClient } from '#libs/messaging';
+import { KAFKA, PlatformModule } from '../../platform/index.js';
+import { MachineStatesModule } from '../machine-states.module.js';
+import { trackingTopic } from '../tracking-topic.js';
+import { OwnedMachines } from './owned-machines.js';
+
+const settings = loadBridgeSettings({
+  KAFKA_BROKERS: 'localhost:1',
+  MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
+  MACHINE_CLOUD_TOKEN: 'a-token',
+});
+
+@Module({ imports: [PlatformModule.with(settings), MachineStatesModule] })
+class MachineStatesAlone {}
+
+describe('OwnedMachines', () => {
+  let bridge: INestApplicationContext;
+
+  beforeAll(async () => {
+    bridge = await NestFactory.createApplicationContext(MachineStatesAlone, { logger: false });
+    const kafka = bridge.get<KafkaClient>(KAFKA);
+    const admin = kafka.admin();
+    const name = trackingTopic(settings);
+    const partitions = [
+      { partitionErrorCode: 0, partitionId: 0, leader: 1, replicas: [1], isr: [1] },
+    ];
+    jest.spyOn(admin, 'connect').mockResolvedValue();
+    jest.spyOn(admin, 'disconnect').mockResolvedValue();
+    jest.spyOn(admin, 'fetchTopicMetadata').mockResolvedValue({ topics: [{ name, partitions }] });
+    jest.spyOn(kafka, 'admin').mockReturnValue(admin);
+  });
+
+  afterAll(async () => {
+    jest.restoreAllMocks();
+    await bridge.close();
+  });
+
+  it('logs with its stack what keeps it from watching a partition', async () => {
+    const failure = new Error('a defect');
+    const logged = new Promise((resolve) => {
+      jest.spyOn(Logger.prototype, 'error').mockImplementation(resolve);
+    });
+    bridge.get(OwnedMachines).own({
+      partition: 0,
+      signal: new AbortController().signal,
+      get: () => undefined,
+      entries: () => {
+        throw failure;
+      },
+      commit: () => Promise.resolve(),
+    });
+    expect(await logged).toEqual({ msg: 'not watched', partition: 0, err: failure });
+  });
+});

@@ -1,0 +1,43 @@
+import { type OrderOperation } from '#libs/contracts';
+import { type CommandResult, rejection } from '../command-delivery/index.js';
+
+/** An operation that should be on a list and has no machine. */
+export interface UnmappedOperation {
+  orderId: string;
+  operation: OrderOperation;
+}
+
+const PLACES_NAMED = 5;
+const WEIGHT = { superseded: 0, applied: 1, rejected: 2 } as const;
+
+/**
+ * A document of several orders may settle a machine more than once, and a machine has one final outcome
+ * per message: of its results a rejection counts before a list applied, and that before a superseded one.
+ */
+export function outcomePerMachine(results: readonly CommandResult[]): CommandResult[] {
+  const perMachine = new Map<string | null, CommandResult>();
+  for (const result of results) {
+    const other = perMachine.get(result.machineId);
+    if (other === undefined || WEIGHT[result.kind] > WEIGHT[other.kind]) {
+      perMachine.set(result.machineId, result);
+    }
+  }
+  return [...perMachine.values()];
+}
+
+/** One rejection for all operations of a message that have no machine; none when all have one. */
+export function rejectUnmapped(unmapped: readonly UnmappedOperation[]): CommandResult[] {
+  if (unmapped.length === 0) return [];
+  const places = unmapped.map(({ orderId, operation: { plant, workCentre } }) => {
+    return `${plant ?? '?'}/${workCentre ?? '?'} of order ${orderId}`;
+  });
+  const distinct = [...new Set(places)];
+  const more = distinct.length - PLACES_NAMED;
+  const named = distinct.slice(0, PLACES_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  return [
+    rejection(null, {
+      code: 'unmapped-work-centre',
+      detail: `no machine is mapped for plant/work centre ${named}`,
+    }),
+  ];
+}

@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { EnvironmentReader } from './environment-reader.js';
+import { readErpSettings } from './erp-settings.js';
+
+describe('readErpSettings', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'equipment-map-'));
+  const operation = { plant: '0001', workCentre: 'FR01' };
+
+  function read(path: string) {
+    const env = new EnvironmentReader({ EQUIPMENT_MAP_FILE: path });
+    return { ...readErpSettings(env), problems: env.problems };
+  }
+
+  function fileOf(name: string, content: string): string {
+    const path = join(folder, name);
+    writeFileSync(path, content);
+    return path;
+  }
+
+  afterAll(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  it('takes a work centre for the machine where no map is configured', () => {
+    expect(read('').equipmentMap.machineOf(operation)).toBe('FR01');
+  });
+
+  it.each([
+    ['map.json', '[{"plant": "0001", "workCentre": "FR01", "machineId": "M-7"}]'],
+    ['map.yaml', '- plant: 0001\n  workCentre: FR01\n  machineId: M-7\n'],
+    ['map.YML', '- { plant: 0001, workCentre: FR01, machineId: M-7 }\n'],
+  ])('reads a list of entries: %s', (name, content) => {
+    const { equipmentMap, problems } = read(fileOf(name, content));
+    expect(problems).toEqual([]);
+    expect(equipmentMap.machineOf(operation)).toBe('M-7');
+    expect(equipmentMap.machineOf({ ...operation, plant: '0002' })).toBeUndefined();
+  });
+
+  it.each([
+    ['no-list.json', '{}', 'must be a list'],
+    ['no-json.json', '- plant: 0001', 'not valid json'],
+    ['hole.yaml', '- { plant: 0001, workCentre: FR01 }', 'entry 1'],
+  ])('names what is wrong with what is no map: %s', (name, content, why) => {
+    const { problems } = read(fileOf(name, content));
+    expect(problems).toEqual([expect.stringContaining('EQUIPMENT_MAP_FILE is no equipment map')]);
+    expect(problems[0]).toContain(why);
+  });
+
+  it('names the file that is not there', () => {
+    const { problems } = read(join(folder, 'missing.json'));
+    expect(problems).toEqual([expect.stringContaining('ENOENT')]);
+  });
+
+  it('refuses a time zone that nobody knows', () => {
+    const env = new EnvironmentReader({ ERP_TIME_ZONE: 'Mars/Olympus' });
+    readErpSettings(env);
+    expect(env.problems).toEqual([expect.stringContaining('ERP_TIME_ZONE')]);
+  });
+});

@@ -1,0 +1,32 @@
+import { EquipmentMap, parseEquipmentMap } from '#libs/erp-formats';
+import { type EnvironmentReader } from './environment-reader.js';
+import { isTimeZone } from './time-zone.js';
+
+export interface ErpSettings {
+  /** Which work centre is which machine; without a file a work centre is taken as the machineId. */
+  equipmentMap: EquipmentMap;
+  /** IANA zone of the ERP's local times. */
+  timeZone: string;
+}
+
+export function readErpSettings(env: EnvironmentReader): ErpSettings {
+  const timeZone = env.text('ERP_TIME_ZONE', 'UTC');
+  if (!isTimeZone(timeZone)) {
+    env.problem('ERP_TIME_ZONE', 'must be an IANA time zone such as Europe/Berlin');
+  }
+  return { timeZone, equipmentMap: readEquipmentMap(env) };
+}
+
+function readEquipmentMap(env: EnvironmentReader): EquipmentMap {
+  const name = 'EQUIPMENT_MAP_FILE';
+  const path = env.optional(name);
+  const content = path === undefined ? undefined : env.fileContent(name, path);
+  if (path === undefined || content === undefined) return EquipmentMap.empty();
+  try {
+    const format = /\.ya?ml$/i.test(path) ? 'yaml' : 'json';
+    return EquipmentMap.of(parseEquipmentMap(content, format));
+  } catch (error) {
+    env.problem(name, `is no equipment map: ${(error as Error).message}`);
+    return EquipmentMap.empty();
+  }
+}
