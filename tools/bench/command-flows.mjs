@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { Kafka, logLevel, Partitioners } from 'kafkajs';
+import { Kafka, logLevel } from 'kafkajs';
 import { nextFreePort } from '../process/ports.mjs';
 import { startApp, untilHealthy } from '../start/app-process.mjs';
+import { countRecords, createTopic, produce } from './topic-traffic.mjs';
 
 const MACHINES = 1000;
 const MESSAGES = 20_000;
@@ -38,8 +39,13 @@ async function measure({ flow, topic, message }, brokers, shutdown) {
   const kafka = new Kafka({ brokers: brokers.split(','), logLevel: logLevel.NOTHING });
   const sandbox = await startSandbox(shutdown);
   const machineIds = await usableMachines(sandbox.url);
-  await produce(kafka, `${prefix}${topic}`, machineIds, message);
-  const outcomes = await countOutcomes(kafka, `${prefix}machine.command-outcomes.v1`);
+  const [input, answers] = [`${prefix}${topic}`, `${prefix}machine.command-outcomes.v1`];
+  for (const name of [input, answers]) await createTopic(kafka, name, PARTITIONS);
+  await produce(kafka, input, MESSAGES, (number) => {
+    const machineId = machineIds[number % machineIds.length];
+    return { key: machineId, value: JSON.stringify(message(machineId, number)) };
+  });
+  const outcomes = await countRecords(kafka, answers, MESSAGES);
   const bridge = await startBridge({ brokers, prefix, sandboxUrl: sandbox.url }, shutdown);
   await outcomes.all;
   const { cpuSeconds, rssMb } = await readCost(bridge.url);
@@ -95,56 +101,6 @@ async function usableMachines(url) {
   return machines
     .filter(({ reasons }) => reasons.some(({ code }) => code === '11'))
     .map(({ machineId }) => machineId);
-}
-
-async function produce(kafka, topic, machineIds, message) {
-  const admin = kafka.admin();
-  await admin.connect();
-  await admin.createTopics({
-    topics: [{ topic, numPartitions: PARTITIONS }],
-    waitForLeaders: true,
-  });
-  await admin.disconnect();
-  const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
-  await producer.connect();
-  for (let first = 0; first < MESSAGES; first += 1000) {
-    const messages = Array.from({ length: 1000 }, (_, index) => {
-      const machineId = machineIds[(first + index) % machineIds.length];
-      return { key: machineId, value: JSON.stringify(message(machineId, first + index)) };
-    });
-    await producer.send({ topic, messages });
-  }
-  await producer.disconnect();
-}
-
-/** Counts final outcomes; the clock runs from the first to the last of them. */
-async function countOutcomes(kafka, topic) {
-  const admin = kafka.admin();
-  await admin.connect();
-  await admin.createTopics({
-    topics: [{ topic, numPartitions: PARTITIONS }],
-    waitForLeaders: true,
-  });
-  await admin.disconnect();
-  const consumer = kafka.consumer({ groupId: `${topic}-count`, maxWaitTimeInMs: 50 });
-  let count = 0;
-  let firstMs = 0;
-  let lastMs = 0;
-  let done;
-  const all = new Promise((resolve) => {
-    done = resolve;
-  });
-  await consumer.connect();
-  await consumer.subscribe({ topics: [topic], fromBeginning: true });
-  await consumer.run({
-    eachBatch: async ({ batch }) => {
-      firstMs ||= performance.now();
-      lastMs = performance.now();
-      count += batch.messages.length;
-      if (count >= MESSAGES) done();
-    },
-  });
-  return { all, seconds: () => (lastMs - firstMs) / 1000, close: () => consumer.disconnect() };
 }
 
 async function readCost(url) {

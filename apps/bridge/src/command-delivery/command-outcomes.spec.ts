@@ -3,7 +3,8 @@ import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
 import { createKafka, DeadLetters, type InboundMessage, Outbox } from '#libs/messaging';
-import { type CommandFamily, CommandOutcomes } from './command-outcomes.js';
+import { CommandOutcomes } from './command-outcomes.js';
+import { type CommandFamily } from './outcome-data.js';
 import { type CommandResult, rejection } from './command-result.js';
 
 const settings = loadBridgeSettings({
@@ -69,7 +70,7 @@ describe('CommandOutcomes', () => {
   });
 
   it('sets a message aside that is at fault, beside its outcome', async () => {
-    const fault = rejection(null, { code: 'invalid-json', detail: 'no JSON' });
+    const fault = rejection({ code: 'invalid-json', detail: 'no JSON' });
     await outcomes.publish('downtime-reason', answered, [fault]);
     expect(sent).toEqual([
       {

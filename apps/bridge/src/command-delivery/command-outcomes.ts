@@ -6,33 +6,22 @@ import {
   BRIDGE_SOURCE,
   cloudEventHeaders,
   type CommandOutcome,
-  OUTCOME_TYPES,
   outcomeId,
-  type OutcomeType,
   TOPICS,
 } from '#libs/contracts';
 import { DeadLetters, type InboundMessage, Outbox } from '#libs/messaging';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
+import { type AnsweredMessage } from './answered-message.js';
 import { type CommandResult } from './command-result.js';
+import {
+  type CommandFamily,
+  FLOW_OF,
+  type Outcome,
+  type OutcomeData,
+  outcomeType,
+  toData,
+} from './outcome-data.js';
 import { OutcomeHistory } from './outcome-history.js';
-
-export type CommandFamily = 'work-order-list' | 'downtime-reason';
-
-/** The flow as settings, readiness and the other metrics name it. */
-const FLOW_OF: Record<CommandFamily, string> = {
-  'work-order-list': 'work-orders',
-  'downtime-reason': 'downtime-reasons',
-};
-
-type Outcome = CommandResult['kind'] | 'deferred';
-type OutcomeData = Omit<CommandOutcome, 'source'>;
-
-/** The message an outcome answers. */
-export interface AnsweredMessage {
-  message: InboundMessage;
-  /** `ce_id` or `message-id` of the input. */
-  messageId: string | null;
-}
 
 /** Tells what became of input messages: an outcome per machine, a dead letter per message at fault. */
 @Injectable()
@@ -132,26 +121,5 @@ export class CommandOutcomes {
       ...(httpStatus !== undefined && { httpStatus }),
       ...(namesSeveral && machineIds.length > 0 && { machineIds }),
     });
-  }
-}
-
-function outcomeType(family: CommandFamily, outcome: Outcome): OutcomeType {
-  // Every reason is a statement of its own: lists alone are superseded.
-  if (outcome === 'superseded') return OUTCOME_TYPES.workOrderListSuperseded;
-  return `${family}.${outcome}.v1`;
-}
-
-function toData(result: CommandResult): OutcomeData {
-  const { machineId, attempts } = result;
-  const data = { machineId, code: null, detail: null, attempts, appliedAt: null };
-  switch (result.kind) {
-    case 'applied':
-      return { ...data, appliedAt: result.appliedAt };
-    case 'superseded':
-      return { ...data, detail: result.detail };
-    case 'rejected':
-      return { ...data, code: result.rejection.code, detail: result.rejection.detail };
-    default:
-      return result satisfies never;
   }
 }

@@ -12,6 +12,10 @@ export type CommandResult =
       httpStatus?: number;
     };
 
-export function rejection(machineId: string | null, reason: Rejection): CommandResult {
+/** A refusal before any call; of the machine that the reason names, unless another one is given. */
+export function rejection(
+  reason: Rejection,
+  machineId: string | null = reason.machineId ?? null,
+): CommandResult {
   return { kind: 'rejected', machineId, attempts: 0, rejection: reason };
 }

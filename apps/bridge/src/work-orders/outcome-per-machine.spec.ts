@@ -12,7 +12,7 @@ const superseded: CommandResult = {
   attempts: 0,
   detail: 'order 4712 changed at 99; known is the change of 100',
 };
-const rejected = rejection('M-1', { code: 'unknown-machine', detail: 'no M-1' });
+const rejected = rejection({ code: 'unknown-machine', detail: 'no M-1' }, 'M-1');
 
 function unmapped(orderId: string, workCentre: string): UnmappedOperation {
   const operation = { operationId: '0010', plant: '1000', workCentre, status: 'released' } as const;
@@ -50,7 +50,7 @@ describe('rejectUnmapped', () => {
   it('makes one rejection of all orders, each place named once', () => {
     const operations = [unmapped('4711', 'A'), unmapped('4711', 'A'), unmapped('4712', 'B')];
     expect(rejectUnmapped(operations)).toEqual([
-      rejection(null, {
+      rejection({
         code: 'unmapped-work-centre',
         detail:
           'no machine is mapped for plant/work centre 1000/A of order 4711, 1000/B of order 4712',

@@ -35,7 +35,7 @@ export function rejectUnmapped(unmapped: readonly UnmappedOperation[]): CommandR
   const more = distinct.length - PLACES_NAMED;
   const named = distinct.slice(0, PLACES_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
   return [
-    rejection(null, {
+    rejection({
       code: 'unmapped-work-centre',
       detail: `no machine is mapped for plant/work centre ${named}`,
     }),

@@ -1,8 +1,8 @@
 import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
-import { messageIdOf, openEnvelope, parseWorkOrderLists, TOPICS } from '#libs/contracts';
+import { parseWorkOrderLists, TOPICS } from '#libs/contracts';
 import { type InboundMessage } from '#libs/messaging';
-import { CommandOutcomes, rejection } from '../command-delivery/index.js';
+import { CommandOutcomes, openMessage, rejection } from '../command-delivery/index.js';
 import { WorkOrderLists } from './work-order-lists.js';
 
 /** `erp.work-order-lists.v1`: replacement lists, each machine's as a whole. */
@@ -15,14 +15,9 @@ export class WorkOrderListsController {
 
   @EventPattern(TOPICS.workOrderLists)
   async handle(message: InboundMessage): Promise<void> {
-    const envelope = openEnvelope(message);
-    const answered = {
-      message,
-      messageId: envelope.ok ? envelope.value.messageId : messageIdOf(message.headers),
-    };
-    const parsed = envelope.ok ? parseWorkOrderLists(envelope.value.body) : envelope;
+    const { answered, parsed } = openMessage(message, ({ body }) => parseWorkOrderLists(body));
     if (!parsed.ok) {
-      const fault = rejection(parsed.rejection.machineId ?? null, parsed.rejection);
+      const fault = rejection(parsed.rejection);
       await this.outcomes.publish('work-order-list', answered, [fault]);
       return;
     }
@@ -32,7 +27,7 @@ export class WorkOrderListsController {
         this.lists.set({ ...list, workingOrders: () => workingOrders }, answered),
       ),
     );
-    const faulty = faults.map((fault) => rejection(fault.machineId, fault.rejection));
+    const faulty = faults.map((fault) => rejection(fault.rejection, fault.machineId));
     await this.outcomes.publish('work-order-list', answered, [...settled, ...faulty]);
   }
 }

@@ -1,18 +1,13 @@
 import { Inject, Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { type BridgeSettings } from '#libs/config';
-import {
-  messageIdOf,
-  openEnvelope,
-  type OrderSnapshot,
-  type Parsed,
-  TOPICS,
-} from '#libs/contracts';
+import { type OrderSnapshot, TOPICS } from '#libs/contracts';
 import { EquipmentMap, readOrderDocument } from '#libs/erp-formats';
 import { type InboundMessage } from '#libs/messaging';
 import {
   type AnsweredMessage,
   CommandOutcomes,
+  openMessage,
   type CommandResult,
   rejection,
 } from '../command-delivery/index.js';
@@ -39,17 +34,12 @@ export class WorkOrdersController {
 
   @EventPattern(TOPICS.workOrders)
   async handle(message: InboundMessage): Promise<void> {
-    const envelope = openEnvelope(message);
-    const answered = {
-      message,
-      messageId: envelope.ok ? envelope.value.messageId : messageIdOf(message.headers),
-    };
-    const orders: Parsed<OrderSnapshot[]> = envelope.ok
-      ? readOrderDocument(envelope.value, { timeZone: this.settings.erp.timeZone })
-      : envelope;
+    const { answered, parsed: orders } = openMessage(message, (envelope) =>
+      readOrderDocument(envelope, { timeZone: this.settings.erp.timeZone }),
+    );
     const results = orders.ok
       ? await this.applyAll(orders.value, answered)
-      : [rejection(orders.rejection.machineId ?? null, orders.rejection)];
+      : [rejection(orders.rejection)];
     await this.outcomes.publish('work-order-list', answered, results);
   }
 

@@ -1,0 +1,34 @@
+import { type CommandOutcome, OUTCOME_TYPES, type OutcomeType } from '#libs/contracts';
+import { type CommandResult } from './command-result.js';
+
+export type CommandFamily = 'work-order-list' | 'downtime-reason';
+
+/** The flow as settings, readiness and the other metrics name it. */
+export const FLOW_OF: Record<CommandFamily, string> = {
+  'work-order-list': 'work-orders',
+  'downtime-reason': 'downtime-reasons',
+};
+
+export type Outcome = CommandResult['kind'] | 'deferred';
+export type OutcomeData = Omit<CommandOutcome, 'source'>;
+
+export function outcomeType(family: CommandFamily, outcome: Outcome): OutcomeType {
+  // Every reason is a statement of its own: lists alone are superseded.
+  if (outcome === 'superseded') return OUTCOME_TYPES.workOrderListSuperseded;
+  return `${family}.${outcome}.v1`;
+}
+
+export function toData(result: CommandResult): OutcomeData {
+  const { machineId, attempts } = result;
+  const data = { machineId, code: null, detail: null, attempts, appliedAt: null };
+  switch (result.kind) {
+    case 'applied':
+      return { ...data, appliedAt: result.appliedAt };
+    case 'superseded':
+      return { ...data, detail: result.detail };
+    case 'rejected':
+      return { ...data, code: result.rejection.code, detail: result.rejection.detail };
+    default:
+      return result satisfies never;
+  }
+}
