@@ -6,6 +6,9 @@ export interface LoggedCall {
   machineIds: string[];
   status: number;
   body: unknown;
+  /** Real, monotonic milliseconds of the sandbox. */
+  startedAtMs: number;
+  endedAtMs: number | null;
 }
 
 /** What the sandbox knows of one machine: only what tests look at. */

@@ -27,10 +27,12 @@ export async function realDelayMs(ms: number, signal?: AbortSignal): Promise<voi
 
 /**
  * Calls `task` once after `ms` of real time, unless the returned function is called before. Cheaper
- * to cancel than a delay, whose rejection makes an error: for what is nearly always cancelled.
+ * to cancel than a delay, whose rejection makes an error: for what is nearly always cancelled. Never
+ * keeps a process alive.
  */
 export function afterRealMs(ms: number, task: () => void): () => void {
   const timer = setTimeout(task, ms);
+  timer.unref();
   return () => {
     clearTimeout(timer);
   };

@@ -8,11 +8,9 @@ import {
   type ServiceAnswer,
   type Verdict,
 } from '#libs/delivery';
+import { askUntilTold, type Refusal } from './ask-until-told.js';
 import { type CommandResult } from './command-result.js';
 import { FlowStatus } from './flow-status.js';
-
-/** What is known to be wrong with a command; `unavailable`: it cannot be told just now, which passes. */
-export type Refusal = Rejection | 'unavailable' | undefined;
 
 /** A command for one machine, as a flow hands it over. */
 export interface Command {
@@ -25,12 +23,6 @@ export interface Command {
   /** Counts the calls made so far, for whoever tells of a command that still waits. */
   progress: { calls: number };
 }
-
-const CANNOT_ASK: ServiceAnswer = {
-  kind: 'retry',
-  afterMs: null,
-  error: new Error('the service cannot be asked which machines and reasons there are'),
-};
 
 /**
  * Brings commands of one operation to their end: per machine one at a time and in order, across
@@ -66,13 +58,11 @@ export class CommandFlow {
   async callUntilFinal(command: Command): Promise<CommandResult> {
     const { machineId, signal, progress } = command;
     for (let attempt = 1; ; attempt += 1) {
-      signal.throwIfAborted();
-      const refusal = await command.refuse();
-      if (refusal !== undefined && refusal !== 'unavailable') {
-        return { kind: 'rejected', machineId, attempts: progress.calls, rejection: refusal };
+      const rejection = await askUntilTold(command.refuse, this.status, signal);
+      if (rejection !== undefined) {
+        return { kind: 'rejected', machineId, attempts: progress.calls, rejection };
       }
-      const answer = refusal === undefined ? await this.call(command) : CANNOT_ASK;
-      const verdict = judgeAnswer(answer, attempt);
+      const verdict = judgeAnswer(await this.call(command), attempt);
       this.status.note(verdict);
       if (verdict.kind !== 'try-again') return this.toResult(command, verdict);
       const { waitMs, why } = verdict;

@@ -52,7 +52,7 @@ export class MetricsRegistry {
         },
       ),
       gauge('busy_machines', 'Machines with a command waiting or under way', ['flow'], (it) => {
-        for (const flow of [lists?.flow, reasons?.flow]) {
+        for (const flow of [lists, reasons?.flow]) {
           if (flow !== undefined) it.set({ flow: flow.name }, flow.busyMachines);
         }
       }),

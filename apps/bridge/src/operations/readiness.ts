@@ -26,7 +26,7 @@ export class Readiness {
       { name: 'kafka', problem: this.kafkaProblem() },
       { name: 'outcomes', problem: this.outbox.problem },
     ];
-    for (const flow of [this.lists?.flow, this.reasons?.flow]) {
+    for (const flow of [this.lists, this.reasons?.flow]) {
       if (flow !== undefined) {
         conditions.push({ name: flow.name, problem: paused(flow.status.pausedBecause) });
       }

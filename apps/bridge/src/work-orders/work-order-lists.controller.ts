@@ -24,7 +24,10 @@ export class WorkOrderListsController {
     const { assignments, faults } = parsed.value;
     const settled = await Promise.all(
       assignments.map(({ workingOrders, ...list }) =>
-        this.lists.set({ ...list, workingOrders: () => workingOrders }, answered),
+        this.lists.set(
+          { ...list, workingOrders: () => workingOrders, cumulative: false },
+          answered,
+        ),
       ),
     );
     const faulty = faults.map((fault) => rejection(fault.rejection, fault.machineId));

@@ -2,16 +2,19 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
-import { ConcurrencyLimit } from '#libs/delivery';
+import { ConcurrencyLimit, Lanes } from '#libs/delivery';
 import {
   announceDeferral,
   type AnsweredMessage,
-  CommandFlow,
+  askUntilTold,
   CommandOutcomes,
   type CommandResult,
+  FlowStatus,
+  rejection,
 } from '../command-delivery/index.js';
 import { MachineDirectory, refuseUnknownMachine } from '../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
+import { ListDispatcher } from './list-dispatcher.js';
 
 /** A list as the service last took it. */
 export interface AppliedList {
@@ -25,26 +28,52 @@ export interface ListToSet {
   workingOrders: () => readonly string[];
   /** Epoch seconds; a list issued before the last one applied is superseded. */
   issuedAt?: number;
+  /** Drawn from the ledger: a later one says all that an earlier one does. */
+  cumulative: boolean;
 }
 
-/** Sets machines' work order lists (interface, setWorkOrderList), whoever they come from. */
+/** A request's bytes; a service that takes less answers 413, upon which it is split. */
+const MAX_REQUEST_BYTES = 512 * 1024;
+
+/** Sends machines' work order lists (interface, setWorkOrderList), whoever they come from. */
 @Injectable()
 export class WorkOrderLists {
-  readonly flow: CommandFlow;
+  readonly name = 'work-orders';
+  readonly status = new FlowStatus(this.name);
+  private readonly lanes = new Lanes();
   private readonly applied = new Map<string, AppliedList>();
   private readonly newestIssue = new Map<string, number>();
+  private readonly dispatcher: ListDispatcher;
   private readonly deferredAfterMs: number;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) settings: BridgeSettings,
     clock: Clock,
-    private readonly cloud: MachineCloudClient,
+    cloud: MachineCloudClient,
     private readonly directory: MachineDirectory,
     private readonly outcomes: CommandOutcomes,
     limit: ConcurrencyLimit,
   ) {
-    this.flow = new CommandFlow('work-orders', limit, clock);
+    const { maxMachines, lingerMs } = settings.workOrderList;
     this.deferredAfterMs = settings.outcomeDeferredAfterSeconds * 1000;
+    this.dispatcher = new ListDispatcher({
+      limits: { maxMachines, maxBytes: MAX_REQUEST_BYTES },
+      lingerMs,
+      limit,
+      status: this.status,
+      clock,
+      call: (assignments) => cloud.setWorkOrderList(assignments),
+      issuedAtApplied: (machineId) => this.newestIssue.get(machineId),
+      onApplied: ({ machineId, workingOrders }, issuedAt) => {
+        this.applied.set(machineId, { workingOrders, appliedAt: clock.nowSeconds() });
+        if (issuedAt !== undefined) this.newestIssue.set(machineId, issuedAt);
+      },
+    });
+  }
+
+  /** Machines with a list waiting or under way. */
+  get busyMachines(): number {
+    return this.dispatcher.busyMachines;
   }
 
   /** The list the service last took for the machine from this process. */
@@ -60,36 +89,36 @@ export class WorkOrderLists {
     return announceDeferral(
       this.deferredAfterMs,
       () => this.outcomes.publishDeferred('work-order-list', answered, machineId, progress.calls),
-      () => this.flow.inLane(machineId, () => this.setInLane(list, signal, progress)),
+      async () => {
+        // The lane keeps the machine's lists in order while the directory is asked, and no longer.
+        const submitted = await this.lanes.run(machineId, () =>
+          this.submit(list, signal, progress),
+        );
+        return submitted.result;
+      },
     );
   }
 
-  private async setInLane(
+  private async submit(
     list: ListToSet,
     signal: AbortSignal,
     progress: { calls: number },
-  ): Promise<CommandResult> {
-    const { machineId, issuedAt } = list;
-    const newest = this.newestIssue.get(machineId);
-    if (issuedAt !== undefined && newest !== undefined && issuedAt < newest) {
-      const detail = `issued at ${issuedAt}, after which a list issued at ${newest} was applied`;
-      return { kind: 'superseded', machineId, attempts: 0, detail };
-    }
-    let workingOrders: readonly string[] = [];
-    const result = await this.flow.callUntilFinal({
-      machineId,
-      signal,
-      progress,
-      refuse: () => refuseUnknownMachine(this.directory, machineId, signal),
-      call: () => {
-        workingOrders = list.workingOrders();
-        return this.cloud.setWorkOrderList([{ machineId, workingOrders }]);
-      },
+  ): Promise<{ result: Promise<CommandResult> }> {
+    const { machineId, ...pending } = list;
+    const refuse = () => refuseUnknownMachine(this.directory, machineId, signal);
+    const reason = await askUntilTold(refuse, this.status, signal);
+    if (reason !== undefined) return { result: Promise.resolve(rejection(reason, machineId)) };
+    const result = new Promise<CommandResult>((resolve, reject) => {
+      const onAbort = (): void => {
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      const settle = (outcome: CommandResult): void => {
+        signal.removeEventListener('abort', onAbort);
+        resolve(outcome);
+      };
+      this.dispatcher.submit(machineId, { ...pending, waiters: [{ signal, progress, settle }] });
     });
-    if (result.kind === 'applied') {
-      this.applied.set(machineId, { workingOrders, appliedAt: result.appliedAt });
-      if (issuedAt !== undefined) this.newestIssue.set(machineId, issuedAt);
-    }
-    return result;
+    return { result };
   }
 }

@@ -65,7 +65,10 @@ export class WorkOrdersController {
       }
     }
     const lists = [...touched].map((machineId) =>
-      this.lists.set({ machineId, workingOrders: () => this.ledger.listOf(machineId) }, answered),
+      this.lists.set(
+        { machineId, workingOrders: () => this.ledger.listOf(machineId), cumulative: true },
+        answered,
+      ),
     );
     const settled = await Promise.all(lists);
     return outcomePerMachine([...settled, ...superseded, ...rejectUnmapped(unmapped)]);

@@ -1,0 +1,167 @@
+import { type Clock, realNowMs } from '#libs/clock';
+import {
+  type ConcurrencyLimit,
+  type Conduct,
+  judgeAnswer,
+  type ListQueue,
+  type QueuedList,
+  type ServiceAnswer,
+  type Verdict,
+} from '#libs/delivery';
+import { type FlowStatus } from '../command-delivery/index.js';
+import { CallPace } from './call-pace.js';
+import { combine, isOlder, type PendingList, settle, supersede } from './pending-list.js';
+
+/** A machine's list as it goes into a request. */
+export interface ListAssignment {
+  machineId: string;
+  workingOrders: readonly string[];
+}
+
+export interface ListCallsOptions {
+  limit: ConcurrencyLimit;
+  status: FlowStatus;
+  clock: Clock;
+  call: (assignments: readonly ListAssignment[]) => Promise<ServiceAnswer>;
+  /** When the list the service took last was issued, where its sender said so. */
+  issuedAtApplied: (machineId: string) => number | undefined;
+  onApplied: (assignment: ListAssignment, issuedAt: number | undefined) => void;
+}
+
+type Entry = QueuedList<PendingList>;
+
+interface Call {
+  entry: Entry;
+  assignment: ListAssignment;
+}
+
+/** Makes the requests of {@link ListDispatcher} and draws the consequences for queue and waiters. */
+export class ListCalls {
+  private readonly pace = new CallPace();
+
+  constructor(
+    private readonly queue: ListQueue<PendingList>,
+    private readonly options: ListCallsOptions,
+    private readonly whenDone: () => void,
+  ) {}
+
+  /** Sends the lists in one request, and their halves when it is refused. */
+  async send(batch: readonly Entry[]): Promise<void> {
+    const calls = batch.flatMap((entry) => this.prepare(entry));
+    if (calls.length > 0) await this.call(calls);
+    this.whenDone();
+  }
+
+  private async call(calls: readonly Call[]): Promise<void> {
+    const startedMs = realNowMs();
+    const answer = await this.options
+      .call(calls.map(({ assignment }) => assignment))
+      // The client answers with values; whatever it throws all the same must not strand the machines.
+      .catch((error: unknown): ServiceAnswer => ({
+        kind: 'retry',
+        afterMs: null,
+        error: asError(error),
+      }));
+    const attempt = Math.max(...calls.map(({ entry }) => entry.attempts));
+    const verdict = judgeAnswer(answer, attempt);
+    this.options.status.note(verdict);
+    await this.conclude(calls, verdict, realNowMs() - startedMs);
+  }
+
+  /** Drops what nobody waits for any more and what an applied list has overtaken. */
+  private prepare(entry: Entry): Call[] {
+    const { machineId, payload } = entry;
+    payload.waiters = payload.waiters.filter(({ signal }) => !signal.aborted);
+    if (isOlder(payload, this.options.issuedAtApplied(machineId))) {
+      supersede(payload, machineId);
+      payload.waiters = [];
+    }
+    if (payload.waiters.length === 0) {
+      this.queue.settle(entry, 'fine');
+      return [];
+    }
+    entry.attempts += 1;
+    for (const { progress } of payload.waiters) progress.calls += 1;
+    return [{ entry, assignment: { machineId, workingOrders: payload.workingOrders() } }];
+  }
+
+  private async conclude(
+    calls: readonly Call[],
+    verdict: Verdict,
+    durationMs: number,
+  ): Promise<void> {
+    switch (verdict.kind) {
+      case 'applied':
+        this.applied(calls, this.pace.judge(durationMs) === 'slow' ? 'suspect' : 'fine');
+        return;
+      case 'rejected':
+        if (calls.length === 1) this.rejected(calls, verdict);
+        else await this.split(calls);
+        return;
+      case 'try-again':
+        this.postpone(calls, verdict);
+        return;
+      default:
+        verdict satisfies never;
+    }
+  }
+
+  private applied(calls: readonly Call[], conduct: Conduct): void {
+    const appliedAt = this.options.clock.nowSeconds();
+    for (const { entry, assignment } of calls) {
+      const { machineId, payload } = entry;
+      this.queue.settle(entry, conduct);
+      this.options.onApplied(assignment, payload.issuedAt);
+      settle(payload, (attempts) => ({ kind: 'applied', machineId, attempts, appliedAt }));
+    }
+  }
+
+  private rejected(
+    calls: readonly Call[],
+    { status: httpStatus, detail }: Extract<Verdict, { kind: 'rejected' }>,
+  ): void {
+    const rejection = { code: 'rejected-by-service' as const, detail };
+    for (const { entry } of calls) {
+      const { machineId, payload } = entry;
+      this.queue.settle(entry, 'at-fault');
+      settle(payload, (attempts) => ({
+        kind: 'rejected',
+        machineId,
+        attempts,
+        rejection,
+        httpStatus,
+      }));
+    }
+  }
+
+  /** The second half leaves at once in a place of its own; the machines of both stay in flight meanwhile. */
+  private async split(calls: readonly Call[]): Promise<void> {
+    const entries = calls.map(({ entry }) => entry);
+    const middle = Math.ceil(entries.length / 2);
+    void this.options.limit.run(() => this.send(entries.slice(middle)));
+    await this.send(entries.slice(0, middle));
+  }
+
+  private postpone(
+    calls: readonly Call[],
+    { waitMs, pausesFlow }: Extract<Verdict, { kind: 'try-again' }>,
+  ): void {
+    // Whether it is the service or one machine cannot be told, so each failure halves the company: when
+    // it was the service, the first call that goes well puts the machine back among the others.
+    const conduct: Conduct = pausesFlow ? 'fine' : 'suspect';
+    const notBeforeMs = realNowMs() + waitMs;
+    for (const { entry } of calls) {
+      const { machineId } = entry;
+      const outdated = this.queue.retry(entry, notBeforeMs, conduct);
+      const newer = outdated && this.queue.waitingOf(machineId);
+      if (newer === undefined) continue;
+      const { keep, superseded } = combine(entry.payload, newer.payload);
+      if (superseded !== undefined) supersede(superseded, machineId);
+      this.queue.offer({ ...newer, payload: keep, attempts: entry.attempts });
+    }
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,164 @@
+/** A list that waits to be set, and all that is owed an answer once it is. */
+export interface QueuedList<T> {
+  readonly machineId: string;
+  /** Size of the list in a request, in bytes. */
+  readonly bytes: number;
+  /** Calls it has been part of. */
+  attempts: number;
+  readonly payload: T;
+}
+
+export interface BatchLimits {
+  maxMachines: number;
+  maxBytes: number;
+}
+
+interface MachineState<T> {
+  waiting: QueuedList<T> | undefined;
+  inFlight: boolean;
+  /** Real milliseconds before which it is not sent again. */
+  notBeforeMs: number;
+  /** How often in a row a batch with it went wrong: each time halves the company it may keep. */
+  suspicion: number;
+}
+
+/** How a call with the list went: well; badly or slowly in company; badly when the list was alone. */
+export type Conduct = 'fine' | 'suspect' | 'at-fault';
+
+/** Halving any company this often leaves one. */
+const ALONE = 16;
+
+/**
+ * The lists that wait for the service, at most one a machine: a newer one takes the place of an older
+ * one that has not been sent yet. Lists of different machines leave together in batches; a machine
+ * whose batches go wrong leaves in ever smaller company, until it is alone and no longer costs
+ * anybody else. Pure: knows neither time nor the service.
+ */
+export class ListQueue<T> {
+  private readonly machines = new Map<string, MachineState<T>>();
+  /** Machines that may have something to send, in the order they came to wait. */
+  private readonly ready = new Set<string>();
+
+  constructor(private readonly limits: BatchLimits) {}
+
+  /** Lists that wait, whether they may be sent now or not. */
+  get waiting(): number {
+    return this.ready.size;
+  }
+
+  /** Machines with a list waiting or under way; counted when asked. */
+  get busyMachines(): number {
+    let count = 0;
+    for (const { waiting, inFlight } of this.machines.values()) {
+      if (waiting !== undefined || inFlight) count += 1;
+    }
+    return count;
+  }
+
+  /** The list of a machine that has not been sent yet. */
+  waitingOf(machineId: string): QueuedList<T> | undefined {
+    return this.machines.get(machineId)?.waiting;
+  }
+
+  /** Whether {@link take} would hand out anything. */
+  isReady(nowMs: number): boolean {
+    for (const machineId of this.ready) {
+      const machine = this.machines.get(machineId);
+      if (machine !== undefined && !machine.inFlight && machine.notBeforeMs <= nowMs) return true;
+    }
+    return false;
+  }
+
+  /** Takes a list; returns the older one it supersedes, if one was still waiting. */
+  offer(list: QueuedList<T>): QueuedList<T> | undefined {
+    const machine = this.machineOf(list.machineId);
+    const superseded = machine.waiting;
+    machine.waiting = list;
+    this.ready.add(list.machineId);
+    return superseded;
+  }
+
+  /**
+   * The next lists to send in one request, oldest first, of machines that have none under way; their
+   * machines are then in flight until {@link settle} or {@link retry}. Empty when nothing may be sent.
+   */
+  take(nowMs: number): QueuedList<T>[] {
+    const batch: QueuedList<T>[] = [];
+    let company = this.limits.maxMachines;
+    let bytes = 0;
+    for (const machineId of this.ready) {
+      const machine = this.machines.get(machineId);
+      const list = machine?.waiting;
+      if (machine === undefined || list === undefined) continue;
+      if (machine.inFlight || machine.notBeforeMs > nowMs) continue;
+      const allowed = Math.max(1, this.limits.maxMachines >> machine.suspicion);
+      if (batch.length >= Math.min(company, allowed)) continue;
+      if (batch.length > 0 && bytes + list.bytes > this.limits.maxBytes) break;
+      company = Math.min(company, allowed);
+      bytes += list.bytes;
+      batch.push(list);
+      machine.inFlight = true;
+      machine.waiting = undefined;
+      this.ready.delete(machineId);
+      if (batch.length >= company) break;
+    }
+    return batch;
+  }
+
+  /** The list is done with, applied or refused. */
+  settle({ machineId }: QueuedList<T>, conduct: Conduct): void {
+    const machine = this.machines.get(machineId);
+    if (machine === undefined) return;
+    machine.inFlight = false;
+    machine.notBeforeMs = 0;
+    machine.suspicion = suspicionAfter(machine.suspicion, conduct);
+    if (machine.waiting === undefined && machine.suspicion === 0) this.machines.delete(machineId);
+  }
+
+  /**
+   * The list has to be sent again, not before `notBeforeMs`. Returns it when a newer one has come
+   * meanwhile: it is superseded, and the newer one inherits the wait.
+   */
+  retry(list: QueuedList<T>, notBeforeMs: number, conduct: Conduct): QueuedList<T> | undefined {
+    const machine = this.machineOf(list.machineId);
+    machine.inFlight = false;
+    machine.notBeforeMs = notBeforeMs;
+    if (conduct !== 'fine') machine.suspicion = suspicionAfter(machine.suspicion, conduct);
+    if (machine.waiting !== undefined) return list;
+    machine.waiting = list;
+    this.ready.add(list.machineId);
+    return undefined;
+  }
+
+  /** When the earliest list that may not be sent yet may be; undefined when none waits for that. */
+  nextRetryMs(nowMs: number): number | undefined {
+    let next: number | undefined;
+    for (const machineId of this.ready) {
+      const machine = this.machines.get(machineId);
+      if (machine === undefined || machine.inFlight || machine.notBeforeMs <= nowMs) continue;
+      next = Math.min(next ?? Infinity, machine.notBeforeMs);
+    }
+    return next;
+  }
+
+  private machineOf(machineId: string): MachineState<T> {
+    const known = this.machines.get(machineId);
+    if (known !== undefined) return known;
+    const machine = { waiting: undefined, inFlight: false, notBeforeMs: 0, suspicion: 0 };
+    this.machines.set(machineId, machine);
+    return machine;
+  }
+}
+
+function suspicionAfter(suspicion: number, conduct: Conduct): number {
+  switch (conduct) {
+    case 'fine':
+      return 0;
+    case 'suspect':
+      return Math.min(ALONE, suspicion + 1);
+    case 'at-fault':
+      return ALONE;
+    default:
+      return conduct satisfies never;
+  }
+}

@@ -1,0 +1,119 @@
+import { TOPICS } from '#libs/contracts';
+import { eventually } from '../support/eventually.js';
+import { header, type TopicReader } from '../support/kafka.js';
+import { type Plant, startPlant } from '../support/plant.js';
+import { type LoggedCall } from '../support/sandbox-control.js';
+
+const DEAD_LETTERS = `${TOPICS.workOrderLists}.dlq`;
+
+describe('lists that wait', () => {
+  let plant: Plant;
+  let answers: TopicReader;
+
+  beforeAll(async () => {
+    plant = await startPlant({
+      sandboxEnv: { SANDBOX_MACHINES: '40' },
+      env: { WORK_ORDER_LIST_MAX_MACHINES: '20', WORK_ORDER_LIST_LINGER_MS: '200' },
+    });
+    answers = await plant.kafka.read(TOPICS.commandOutcomes, DEAD_LETTERS);
+  });
+
+  afterEach(() => plant.sandbox.clearFaults());
+  afterAll(() => plant.close());
+
+  const machine = (number: number): string => `M-${String(number).padStart(3, '0')}`;
+
+  const sendLists = (...lists: [machineId: string, order: string][]): Promise<void> =>
+    plant.kafka.send(
+      TOPICS.workOrderLists,
+      ...lists.map(([machineId, order]) => ({
+        key: machineId,
+        value: JSON.stringify({ machineId, workingOrders: [order] }),
+      })),
+    );
+
+  const callsWith = async (order: string): Promise<LoggedCall[]> =>
+    (await plant.sandbox.calls('setWorkOrderList')).filter(({ body }) =>
+      JSON.stringify(body).includes(`"${order}"`),
+    );
+
+  it('share a call, as many machines as it may name', async () => {
+    const machines = Array.from({ length: 20 }, (_, index) => machine(index + 1));
+    await sendLists(...machines.map((machineId): [string, string] => [machineId, 'together']));
+    for (const machineId of machines) await plant.sandbox.listBecomes(machineId, ['together']);
+    const calls = await callsWith('together');
+    expect(calls.length).toBeLessThanOrEqual(4);
+    expect(Math.max(...calls.map(({ machineIds }) => machineIds.length))).toBeLessThanOrEqual(20);
+  });
+
+  it('give way to a newer one of their machine, which alone is sent', async () => {
+    await plant.sandbox.addFault({ operation: 'setWorkOrderList', latencyMs: 1000, count: 1 });
+    await sendLists([machine(1), 'first']);
+    await eventually(async () => (await callsWith('first')).length === 1, {
+      what: 'the first list is under way',
+    });
+    const newer = Array.from({ length: 20 }, (_, index) => `newer-${index}`);
+    await sendLists(...newer.map((order): [string, string] => [machine(1), order]));
+    await plant.sandbox.listBecomes(machine(1), ['newer-19']);
+    const superseded = await answers.take(
+      19,
+      (record) => header(record, 'ce_type') === 'work-order-list.superseded.v1',
+      'superseded list',
+    );
+    expect(superseded).toHaveLength(19);
+    expect(await callsWith('newer-18')).toEqual([]);
+  });
+
+  it('are all applied but the one that the service refuses', async () => {
+    await plant.sandbox.addFault({
+      operation: 'setWorkOrderList',
+      machineId: machine(7),
+      status: 422,
+    });
+    const machines = Array.from({ length: 16 }, (_, index) => machine(index + 1));
+    await sendLists(...machines.map((machineId): [string, string] => [machineId, 'split']));
+    for (const machineId of machines) {
+      if (machineId !== machine(7)) await plant.sandbox.listBecomes(machineId, ['split']);
+    }
+    const letter = await answers.find(({ topic }) => topic === DEAD_LETTERS, 'the dead letter');
+    expect(letter.key?.toString()).toBe(machine(7));
+    expect(header(letter, 'dlq-code')).toBe('rejected-by-service');
+    expect(header(letter, 'dlq-http-status')).toBe('422');
+  });
+
+  it('are not held up by one that the service keeps failing', async () => {
+    const bad = machine(8);
+    await plant.sandbox.addFault({ operation: 'setWorkOrderList', machineId: bad, status: 503 });
+    const machines = Array.from({ length: 16 }, (_, index) => machine(index + 1));
+    await sendLists(...machines.map((machineId): [string, string] => [machineId, 'isolated']));
+    for (const machineId of machines) {
+      if (machineId !== bad) await plant.sandbox.listBecomes(machineId, ['isolated']);
+    }
+    expect((await plant.sandbox.machine(bad)).workingOrders).not.toEqual(['isolated']);
+    await plant.sandbox.clearFaults();
+    await plant.sandbox.listBecomes(bad, ['isolated']);
+  });
+
+  it('never have two calls under way for one machine', async () => {
+    await plant.sandbox.addFault({ operation: 'setWorkOrderList', latencyMs: 30 });
+    const lists = Array.from({ length: 200 }, (_, index): [string, string] => [
+      machine(1 + (index % 5)),
+      `busy-${index}`,
+    ]);
+    for (let first = 0; first < lists.length; first += 20) {
+      await sendLists(...lists.slice(first, first + 20));
+    }
+    for (const [machineId, order] of lists.slice(-5)) {
+      await plant.sandbox.listBecomes(machineId, [order]);
+    }
+    const calls = await plant.sandbox.calls('setWorkOrderList');
+    for (let number = 1; number <= 5; number += 1) {
+      const own = calls.filter(({ machineIds }) => machineIds.includes(machine(number)));
+      own.forEach((call, index) => {
+        const next = own[index + 1];
+        if (next !== undefined)
+          expect(next.startedAtMs).toBeGreaterThanOrEqual(call.endedAtMs ?? 0);
+      });
+    }
+  });
+});
