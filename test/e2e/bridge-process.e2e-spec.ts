@@ -41,6 +41,15 @@ describe('the bridge as a process', () => {
     return running;
   };
 
+  /** A call is logged when it arrives: from then on it is under way, or answered. */
+  const untilCalledFor = async (machineId: string): Promise<void> => {
+    const isLogged = async () =>
+      (await sandbox.control.calls('setWorkOrderList')).some(({ machineIds }) =>
+        machineIds.includes(machineId),
+      );
+    await eventually(isLogged, { what: `the list of ${machineId} is sent` });
+  };
+
   it('names every wrong setting at once, no value of any, and exits 78', async () => {
     const bridge = start({
       KAFKA_BROKERS: '',
@@ -96,14 +105,7 @@ describe('the bridge as a process', () => {
     await sandbox.control.addFault({ operation: 'setWorkOrderList', latencyMs: 1500 });
     const list = { machineId: 'M-001', workingOrders: ['in-flight'] };
     await kafka.sendJson(TOPICS.workOrderLists, 'M-001', list);
-    const url = await bridge.url();
-    await eventually(
-      async () =>
-        (await (await fetch(`${url}/metrics`)).text()).includes(
-          'machine_bridge_busy_machines{flow="work-orders"} 1',
-        ),
-      { what: 'the list is on its way' },
-    );
+    await untilCalledFor('M-001');
     bridge.kill('SIGTERM');
     expect(await bridge.exitCode()).toBe(0);
     await sandbox.control.listBecomes('M-001', ['in-flight']);
@@ -129,14 +131,7 @@ describe('the bridge as a process', () => {
     await sandbox.control.addFault({ operation: 'setWorkOrderList', latencyMs: 8000 });
     const list = { machineId: 'M-002', workingOrders: ['slow'] };
     await kafka.sendJson(TOPICS.workOrderLists, 'M-002', list);
-    const url = await bridge.url();
-    await eventually(
-      async () =>
-        (await (await fetch(`${url}/metrics`)).text()).includes(
-          'machine_bridge_busy_machines{flow="work-orders"} 1',
-        ),
-      { what: 'the list is on its way' },
-    );
+    await untilCalledFor('M-002');
     bridge.kill('SIGTERM');
     await eventually(() => bridge.output.includes('stopping'), { what: 'the bridge is stopping' });
     bridge.kill('SIGTERM');
@@ -149,13 +144,7 @@ describe('the bridge as a process', () => {
     await sandbox.control.addFault({ operation: 'setWorkOrderList', status: 503 });
     const list = { machineId: 'M-003', workingOrders: ['survivor'] };
     await kafka.sendJson(TOPICS.workOrderLists, 'M-003', list);
-    await eventually(
-      async () =>
-        (await sandbox.control.calls('setWorkOrderList')).some(({ machineIds }) =>
-          machineIds.includes('M-003'),
-        ),
-      { what: 'the list was tried' },
-    );
+    await untilCalledFor('M-003');
     first.kill('SIGKILL');
     await first.exitCode();
     await sandbox.control.clearFaults();

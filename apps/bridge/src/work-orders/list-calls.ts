@@ -71,7 +71,7 @@ export class ListCalls {
   /** Drops what nobody waits for any more and what an applied list has overtaken. */
   private prepare(entry: Entry): Call[] {
     const { machineId, payload } = entry;
-    payload.waiters = payload.waiters.filter(({ signal }) => !signal.aborted);
+    payload.waiters = payload.waiters.filter(({ hasGivenUp }) => !hasGivenUp);
     if (isOlder(payload, this.options.issuedAtApplied(machineId))) {
       supersede(payload, machineId);
       payload.waiters = [];
@@ -81,7 +81,7 @@ export class ListCalls {
       return [];
     }
     entry.attempts += 1;
-    for (const { progress } of payload.waiters) progress.calls += 1;
+    for (const waiter of payload.waiters) waiter.callBegins();
     return [{ entry, assignment: { machineId, workingOrders: payload.workingOrders() } }];
   }
 
@@ -151,11 +151,12 @@ export class ListCalls {
     const conduct: Conduct = pausesFlow ? 'fine' : 'suspect';
     const notBeforeMs = realNowMs() + waitMs;
     for (const { entry } of calls) {
-      const { machineId } = entry;
+      const { machineId, payload } = entry;
+      for (const waiter of payload.waiters) waiter.callFailed();
       const outdated = this.queue.retry(entry, notBeforeMs, conduct);
       const newer = outdated && this.queue.waitingOf(machineId);
       if (newer === undefined) continue;
-      const { keep, superseded } = combine(entry.payload, newer.payload);
+      const { keep, superseded } = combine(payload, newer.payload);
       if (superseded !== undefined) supersede(superseded, machineId);
       this.queue.offer({ ...newer, payload: keep, attempts: entry.attempts });
     }

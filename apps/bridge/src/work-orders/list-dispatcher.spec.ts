@@ -4,9 +4,12 @@ import { ConcurrencyLimit, type ServiceAnswer } from '#libs/delivery';
 import { type CommandResult, FlowStatus } from '../command-delivery/index.js';
 import { type ListAssignment } from './list-calls.js';
 import { ListDispatcher } from './list-dispatcher.js';
+import { ListWaiter } from './list-waiter.js';
 
 const applied: ServiceAnswer = { kind: 'data' };
 const refused: ServiceAnswer = { kind: 'rejected', status: 422, detail: 'no such machine' };
+
+const NEVER = new AbortController().signal;
 
 describe('ListDispatcher', () => {
   const calls: string[][] = [];
@@ -38,19 +41,17 @@ describe('ListDispatcher', () => {
 
   const set = (
     machineId: string,
-    {
-      issuedAt,
-      signal = new AbortController().signal,
-    }: { issuedAt?: number; signal?: AbortSignal } = {},
-  ): Promise<CommandResult> =>
-    new Promise((settle) => {
-      dispatcher.submit(machineId, {
-        workingOrders: () => ['4711'],
-        cumulative: false,
-        ...(issuedAt !== undefined && { issuedAt }),
-        waiters: [{ signal, progress: { calls: 0 }, settle }],
-      });
+    { issuedAt, signal = NEVER }: { issuedAt?: number; signal?: AbortSignal } = {},
+  ): Promise<CommandResult> => {
+    const waiter = new ListWaiter(signal, { calls: 0 });
+    dispatcher.submit(machineId, {
+      workingOrders: () => ['4711'],
+      cumulative: false,
+      ...(issuedAt !== undefined && { issuedAt }),
+      waiters: [waiter],
     });
+    return waiter.result;
+  };
 
   it('sends the lists of several machines in one call and says when they were applied', async () => {
     const results = await Promise.all(['a', 'b', 'c'].map((machineId) => set(machineId)));
@@ -99,10 +100,38 @@ describe('ListDispatcher', () => {
 
   it('does not send what nobody waits for any more', async () => {
     const controller = new AbortController();
-    void set('a', { signal: controller.signal });
+    const lost = set('a', { signal: controller.signal });
     controller.abort(new Error('the partition is lost'));
+    await expect(lost).rejects.toThrow('the partition is lost');
     await set('b');
     expect(calls).toEqual([['b']]);
     expect(dispatcher.busyMachines).toBe(0);
+  });
+
+  it('waits, though its message is lost, for the call that is under way', async () => {
+    const controller = new AbortController();
+    let end: (result: ServiceAnswer) => void = () => undefined;
+    const begun = new Promise<void>((begin) => {
+      answer = () =>
+        new Promise((resolve) => {
+          end = resolve;
+          begin();
+        });
+    });
+    const result = set('a', { signal: controller.signal });
+    await begun;
+    controller.abort(new Error('stopping'));
+    end(applied);
+    await expect(result).resolves.toMatchObject({ kind: 'applied' });
+  });
+
+  it('gives up after a call that failed when its message is lost meanwhile', async () => {
+    const controller = new AbortController();
+    answer = () => {
+      controller.abort(new Error('stopping'));
+      return Promise.resolve({ kind: 'retry', afterMs: null, error: new Error('HTTP 503') });
+    };
+    await expect(set('a', { signal: controller.signal })).rejects.toThrow('stopping');
+    expect(calls).toHaveLength(1);
   });
 });

@@ -1,22 +1,16 @@
 import { type CommandResult } from '../command-delivery/index.js';
+import { ListWaiter } from './list-waiter.js';
 import { combine, type PendingList, settle, supersede } from './pending-list.js';
 
-const told: [string, CommandResult][] = [];
-
 function pending(name: string, more: Partial<PendingList> = {}): PendingList {
-  const waiter = {
-    signal: new AbortController().signal,
-    progress: { calls: 2 },
-    settle: (result: CommandResult) => told.push([name, result]),
-  };
+  const waiter = new ListWaiter(new AbortController().signal, { calls: 2 });
   return { workingOrders: () => [name], cumulative: false, waiters: [waiter], ...more };
 }
 
-describe('a list that waits while another one comes', () => {
-  beforeEach(() => {
-    told.length = 0;
-  });
+const results = ({ waiters }: PendingList): Promise<CommandResult[]> =>
+  Promise.all(waiters.map(({ result }) => result));
 
+describe('a list that waits while another one comes', () => {
   it('gives way to the newer one', () => {
     const [waiting, next] = [pending('old'), pending('new')];
     expect(combine(waiting, next)).toEqual({ keep: next, superseded: waiting });
@@ -36,16 +30,14 @@ describe('a list that waits while another one comes', () => {
     expect(combine(waiting, next).keep).toBe(next);
   });
 
-  it('is applied with the later one when both are drawn from the ledger', () => {
+  it('is applied with the later one when both are drawn from the ledger', async () => {
     const cumulative = { cumulative: true };
     const { keep, superseded } = combine(pending('a', cumulative), pending('b', cumulative));
     expect(superseded).toBeUndefined();
     expect(keep.workingOrders()).toEqual(['b']);
     settle(keep, (attempts) => ({ kind: 'applied', machineId: 'M-1', attempts, appliedAt: 7 }));
-    expect(told.map(([name, { kind, attempts }]) => [name, kind, attempts])).toEqual([
-      ['a', 'applied', 2],
-      ['b', 'applied', 2],
-    ]);
+    const applied = { kind: 'applied', attempts: 2 };
+    expect(await results(keep)).toMatchObject([applied, applied]);
   });
 
   it('gives way to a list of another source, though drawn from the ledger', () => {
@@ -53,8 +45,11 @@ describe('a list that waits while another one comes', () => {
     expect(combine(waiting, next)).toEqual({ keep: next, superseded: waiting });
   });
 
-  it('tells its waiters that it was superseded, and after how many calls', () => {
-    supersede(pending('old'), 'M-1');
-    expect(told).toMatchObject([['old', { kind: 'superseded', machineId: 'M-1', attempts: 2 }]]);
+  it('tells its waiters that it was superseded, and after how many calls', async () => {
+    const list = pending('old');
+    supersede(list, 'M-1');
+    expect(await results(list)).toMatchObject([
+      { kind: 'superseded', machineId: 'M-1', attempts: 2 },
+    ]);
   });
 });

@@ -1,11 +1,5 @@
 import { type CommandResult } from '../command-delivery/index.js';
-
-/** A message that waits to hear what became of a list. */
-interface ListWaiter {
-  signal: AbortSignal;
-  progress: { calls: number };
-  settle: (result: CommandResult) => void;
-}
+import { type ListWaiter } from './list-waiter.js';
 
 /** A list to set, as the queue keeps it. */
 export interface PendingList {
@@ -49,7 +43,7 @@ export function settle(
   { waiters }: PendingList,
   result: (attempts: number) => CommandResult,
 ): void {
-  for (const waiter of waiters) waiter.settle(result(waiter.progress.calls));
+  for (const waiter of waiters) waiter.settle(result);
 }
 
 export function supersede(list: PendingList, machineId: string): void {

@@ -15,6 +15,7 @@ import {
 import { MachineDirectory, refuseUnknownMachine } from '../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { ListDispatcher } from './list-dispatcher.js';
+import { ListWaiter } from './list-waiter.js';
 
 /** A list as the service last took it. */
 export interface AppliedList {
@@ -108,17 +109,8 @@ export class WorkOrderLists {
     const refuse = () => refuseUnknownMachine(this.directory, machineId, signal);
     const reason = await askUntilTold(refuse, this.status, signal);
     if (reason !== undefined) return { result: Promise.resolve(rejection(reason, machineId)) };
-    const result = new Promise<CommandResult>((resolve, reject) => {
-      const onAbort = (): void => {
-        reject(signal.reason as Error);
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-      const settle = (outcome: CommandResult): void => {
-        signal.removeEventListener('abort', onAbort);
-        resolve(outcome);
-      };
-      this.dispatcher.submit(machineId, { ...pending, waiters: [{ signal, progress, settle }] });
-    });
-    return { result };
+    const waiter = new ListWaiter(signal, progress);
+    this.dispatcher.submit(machineId, { ...pending, waiters: [waiter] });
+    return { result: waiter.result };
   }
 }
