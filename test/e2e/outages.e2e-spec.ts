@@ -11,10 +11,15 @@ interface Health {
 describe('a service that fails', () => {
   let plant: Plant;
   let answers: TopicReader;
+  let letters: TopicReader;
 
   beforeAll(async () => {
     plant = await startPlant({ env: { OUTCOME_DEFERRED_AFTER_SECONDS: '1' } });
     answers = await plant.kafka.read(TOPICS.commandOutcomes, `${TOPICS.workOrderLists}.dlq`);
+    letters = await plant.kafka.read(
+      `${TOPICS.workOrderLists}.dlq`,
+      `${TOPICS.downtimeReasons}.dlq`,
+    );
   });
 
   afterEach(() => plant.sandbox.clearFaults());
@@ -90,4 +95,32 @@ describe('a service that fails', () => {
     await plant.sandbox.clearFaults();
     await plant.sandbox.listBecomes('M-004', ['late']);
   });
+
+  it.each([
+    ['list', 'setWorkOrderList', TOPICS.workOrderLists, { workingOrders: ['x'] }],
+    [
+      'reason',
+      'setMachineClassification',
+      TOPICS.downtimeReasons,
+      { reasonId: '11', startTime: 1 },
+    ],
+  ])(
+    'sets aside a %s that alone is forbidden, while the others get through',
+    async (_what, operation, topic, command) => {
+      await plant.sandbox.addFault({ operation, machineId: 'M-006', status: 403 });
+      const send = (machineId: string): Promise<void> =>
+        plant.kafka.sendJson(topic, machineId, { machineId, ...command });
+      await send('M-006');
+      const letter = await eventually(
+        async () => {
+          await send('M-007');
+          return letters.records.find((record) => record.topic === `${topic}.dlq`);
+        },
+        { what: 'the dead letter' },
+      );
+      expect(letter.key?.toString()).toBe('M-006');
+      expect(header(letter, 'dlq-code')).toBe('rejected-by-service');
+      expect(header(letter, 'dlq-http-status')).toBe('403');
+    },
+  );
 });

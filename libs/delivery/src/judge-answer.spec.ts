@@ -19,7 +19,7 @@ describe('judgeAnswer', () => {
 
   it('tries again after a failure, longer each time, without pausing the flow', () => {
     const why = '503 from the service';
-    const tryAgain = { kind: 'try-again', why, pausesFlow: false };
+    const tryAgain = { kind: 'try-again', why, cause: 'service' };
     expect(judgeAnswer(retry(null), 1, longest)).toEqual({ ...tryAgain, waitMs: 200 });
     expect(judgeAnswer(retry(null), 2, longest)).toEqual({ ...tryAgain, waitMs: 400 });
   });
@@ -46,7 +46,11 @@ describe('judgeAnswer', () => {
     'pauses the flow and tries again when the token is refused with %i',
     (status) => {
       const verdict = judgeAnswer({ kind: 'unauthorised', status }, 1, longest);
-      expect(verdict).toMatchObject({ kind: 'try-again', waitMs: 200, pausesFlow: true });
+      expect(verdict).toMatchObject({
+        kind: 'try-again',
+        waitMs: 200,
+        cause: status === 403 ? 'forbidden' : 'token-refused',
+      });
       expect(verdict).toHaveProperty('why', expect.stringContaining(String(status)));
     },
   );

@@ -12,7 +12,10 @@ export type ServiceAnswer =
 export type Verdict =
   | { kind: 'applied' }
   | { kind: 'rejected'; status: number; detail: string }
-  | { kind: 'try-again'; waitMs: number; why: string; pausesFlow: boolean };
+  | { kind: 'try-again'; waitMs: number; why: string; cause: RetryCause };
+
+/** `forbidden` may be the token's fault or that of one machine: what happens to others meanwhile tells. */
+type RetryCause = 'service' | 'token-refused' | 'forbidden';
 
 export const RETRY_BACK_OFF: BackOffOptions = { baseMs: 200, capMs: 10_000 };
 
@@ -34,14 +37,14 @@ export function judgeAnswer(
         kind: 'try-again',
         waitMs: Math.max(waitMs, answer.afterMs ?? 0),
         why: answer.error.message,
-        pausesFlow: false,
+        cause: 'service',
       };
     case 'unauthorised':
       return {
         kind: 'try-again',
         waitMs,
         why: `the service answers ${answer.status}: the token is not accepted`,
-        pausesFlow: true,
+        cause: answer.status === 403 ? 'forbidden' : 'token-refused',
       };
     default:
       return answer satisfies never;

@@ -11,6 +11,7 @@ import {
 import { askUntilTold, type Refusal } from './ask-until-told.js';
 import { type CommandResult } from './command-result.js';
 import { FlowStatus } from './flow-status.js';
+import { Forbidden } from './forbidden.js';
 
 /** A command for one machine, as a flow hands it over. */
 export interface Command {
@@ -57,12 +58,13 @@ export class CommandFlow {
   /** @throws the reason of `command.signal` when it aborts before the command is final */
   async callUntilFinal(command: Command): Promise<CommandResult> {
     const { machineId, signal, progress } = command;
+    const forbidden = new Forbidden();
     for (let attempt = 1; ; attempt += 1) {
       const rejection = await askUntilTold(command.refuse, this.status, signal);
       if (rejection !== undefined) {
         return { kind: 'rejected', machineId, attempts: progress.calls, rejection };
       }
-      const verdict = judgeAnswer(await this.call(command), attempt);
+      const verdict = forbidden.review(judgeAnswer(await this.call(command), attempt), this.status);
       this.status.note(verdict);
       if (verdict.kind !== 'try-again') return this.toResult(command, verdict);
       const { waitMs, why } = verdict;

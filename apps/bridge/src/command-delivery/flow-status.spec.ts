@@ -3,8 +3,8 @@ import { Logger } from '@nestjs/common';
 import { type Verdict } from '#libs/delivery';
 import { FlowStatus } from './flow-status.js';
 
-const failure: Verdict = { kind: 'try-again', waitMs: 0, why: 'time-out', pausesFlow: false };
-const noToken: Verdict = { kind: 'try-again', waitMs: 0, why: '401', pausesFlow: true };
+const failure: Verdict = { kind: 'try-again', waitMs: 0, why: 'time-out', cause: 'service' };
+const noToken: Verdict = { kind: 'try-again', waitMs: 0, why: '401', cause: 'token-refused' };
 const refusal: Verdict = { kind: 'rejected', status: 422, detail: 'no such reason' };
 
 describe('FlowStatus', () => {

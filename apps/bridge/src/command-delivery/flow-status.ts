@@ -12,6 +12,7 @@ export class FlowStatus {
   private why = '';
   private isTokenRefused = false;
   private isStandstillLogged = false;
+  private callsThatWentWell = 0;
 
   constructor(private readonly flow: string) {}
 
@@ -22,8 +23,13 @@ export class FlowStatus {
     return stands ? this.why : undefined;
   }
 
+  /** Grows with each call that the service has answered without refusing the token. */
+  get progress(): number {
+    return this.callsThatWentWell;
+  }
+
   note(verdict: Verdict): void {
-    if (verdict.kind === 'try-again') this.failed(verdict.why, verdict.pausesFlow);
+    if (verdict.kind === 'try-again') this.failed(verdict.why, verdict.cause !== 'service');
     else this.moved();
   }
 
@@ -39,6 +45,7 @@ export class FlowStatus {
   }
 
   private moved(): void {
+    this.callsThatWentWell += 1;
     this.failingSinceMs = undefined;
     this.isTokenRefused = false;
     if (!this.isStandstillLogged) return;

@@ -63,7 +63,7 @@ export class ListCalls {
         error: asError(error),
       }));
     const attempt = Math.max(...calls.map(({ entry }) => entry.attempts));
-    const verdict = judgeAnswer(answer, attempt);
+    const verdict = this.review(calls, judgeAnswer(answer, attempt));
     this.options.status.note(verdict);
     await this.conclude(calls, verdict, realNowMs() - startedMs);
   }
@@ -83,6 +83,13 @@ export class ListCalls {
     entry.attempts += 1;
     for (const waiter of payload.waiters) waiter.callBegins();
     return [{ entry, assignment: { machineId, workingOrders: payload.workingOrders() } }];
+  }
+
+  /** Of several machines together nothing can be said: they part, and each is judged by itself. */
+  private review(calls: readonly Call[], verdict: Verdict): Verdict {
+    const [only] = calls;
+    if (only === undefined || calls.length > 1) return verdict;
+    return only.entry.payload.forbidden.review(verdict, this.options.status);
   }
 
   private async conclude(
@@ -144,11 +151,11 @@ export class ListCalls {
 
   private postpone(
     calls: readonly Call[],
-    { waitMs, pausesFlow }: Extract<Verdict, { kind: 'try-again' }>,
+    { waitMs, cause }: Extract<Verdict, { kind: 'try-again' }>,
   ): void {
     // Whether it is the service or one machine cannot be told, so each failure halves the company: when
     // it was the service, the first call that goes well puts the machine back among the others.
-    const conduct: Conduct = pausesFlow ? 'fine' : 'suspect';
+    const conduct: Conduct = cause === 'token-refused' ? 'fine' : 'suspect';
     const notBeforeMs = realNowMs() + waitMs;
     for (const { entry } of calls) {
       const { machineId, payload } = entry;

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { ConcurrencyLimit, type ServiceAnswer } from '#libs/delivery';
-import { type CommandResult, FlowStatus } from '../command-delivery/index.js';
+import { type CommandResult, FlowStatus, Forbidden } from '../command-delivery/index.js';
 import { type ListAssignment } from './list-calls.js';
 import { ListDispatcher } from './list-dispatcher.js';
 import { ListWaiter } from './list-waiter.js';
@@ -47,6 +47,7 @@ describe('ListDispatcher', () => {
     dispatcher.submit(machineId, {
       workingOrders: () => ['4711'],
       cumulative: false,
+      forbidden: new Forbidden(),
       ...(issuedAt !== undefined && { issuedAt }),
       waiters: [waiter],
     });

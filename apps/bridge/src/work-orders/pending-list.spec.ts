@@ -1,10 +1,16 @@
-import { type CommandResult } from '../command-delivery/index.js';
+import { type CommandResult, Forbidden } from '../command-delivery/index.js';
 import { ListWaiter } from './list-waiter.js';
 import { combine, type PendingList, settle, supersede } from './pending-list.js';
 
 function pending(name: string, more: Partial<PendingList> = {}): PendingList {
   const waiter = new ListWaiter(new AbortController().signal, { calls: 2 });
-  return { workingOrders: () => [name], cumulative: false, waiters: [waiter], ...more };
+  return {
+    workingOrders: () => [name],
+    cumulative: false,
+    forbidden: new Forbidden(),
+    waiters: [waiter],
+    ...more,
+  };
 }
 
 const results = ({ waiters }: PendingList): Promise<CommandResult[]> =>

@@ -1,4 +1,4 @@
-import { type CommandResult } from '../command-delivery/index.js';
+import { type CommandResult, type Forbidden } from '../command-delivery/index.js';
 import { type ListWaiter } from './list-waiter.js';
 
 /** A list to set, as the queue keeps it. */
@@ -9,6 +9,7 @@ export interface PendingList {
   issuedAt?: number;
   /** Drawn from the ledger: a later one says all that this one does, and applying it applies both. */
   cumulative: boolean;
+  forbidden: Forbidden;
   waiters: ListWaiter[];
 }
 

@@ -10,6 +10,7 @@ import {
   CommandOutcomes,
   type CommandResult,
   FlowStatus,
+  Forbidden,
   rejection,
 } from '../command-delivery/index.js';
 import { MachineDirectory, refuseUnknownMachine } from '../machine-directory/index.js';
@@ -110,7 +111,8 @@ export class WorkOrderLists {
     const reason = await askUntilTold(refuse, this.status, signal);
     if (reason !== undefined) return { result: Promise.resolve(rejection(reason, machineId)) };
     const waiter = new ListWaiter(signal, progress);
-    this.dispatcher.submit(machineId, { ...pending, waiters: [waiter] });
+    const forbidden = new Forbidden();
+    this.dispatcher.submit(machineId, { ...pending, forbidden, waiters: [waiter] });
     return { result: waiter.result };
   }
 }
