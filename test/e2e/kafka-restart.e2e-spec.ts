@@ -1,4 +1,4 @@
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TOPICS } from '#libs/contracts';
@@ -7,17 +7,20 @@ import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
 
 describe('a Kafka that goes away', () => {
+  let folder: string;
   let broker: LocalKafka;
   let plant: Plant;
 
   beforeAll(async () => {
-    broker = await startLocalKafka({ dir: await mkdtemp(join(tmpdir(), 'kafka-restart-')) });
+    folder = await mkdtemp(join(tmpdir(), 'kafka-restart-'));
+    broker = await startLocalKafka({ dir: folder });
     plant = await startPlant({ brokers: [broker.brokers] });
   }, 90_000);
 
   afterAll(async () => {
     await plant.close();
     await broker.kill();
+    await rm(folder, { recursive: true, force: true });
   }, 60_000);
 
   const readiness = async (): Promise<number> =>

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { loadKafkaSettings } from '#libs/config';
 import { createKafka, ensureTopics, Outbox } from '#libs/messaging';
+import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 
 describe('the outbox', () => {
@@ -52,6 +53,17 @@ describe('the outbox', () => {
     });
     await outbox.send(record('f', 'after'));
     expect(outbox.problem).toBeUndefined();
+  });
+
+  it('says so, and keeps the record, while Kafka takes nothing', async () => {
+    const nowhere = createKafka(loadKafkaSettings({ KAFKA_BROKERS: '127.0.0.1:1' }));
+    const stuck = new Outbox(nowhere);
+    const sent = stuck.send(record('h', ''));
+    const reported = sent.catch((error: unknown) => String(error));
+    const problem = await eventually(() => stuck.problem, { what: 'the problem is told' });
+    expect(problem).toContain('outcomes and dead letters are not taken');
+    await stuck.close();
+    expect(await reported).toContain('closed');
   });
 
   it('does not wait for anything once it is closed', async () => {

@@ -97,6 +97,16 @@ describe('ListQueue', () => {
     expect(idsOf(queue.take(0))).toEqual(['b', 'c', 'a']);
   });
 
+  it('forgets the suspect longest idle rather than growing with every wrong name', () => {
+    for (let number = 0; number < 10_500; number += 1) {
+      offer(`wrong-${number}`);
+      queue.settle(queue.take(0)[0]!, 'at-fault');
+    }
+    expect(queue.size).toBe(10_000);
+    offer('wrong-10499', 'x');
+    expect(idsOf(queue.take(0))).toEqual(['wrong-10499']);
+  });
+
   it('loses nothing, doubles nothing and keeps each machine’s order, whatever happens', () => {
     const step = fc.oneof(
       fc.record({ kind: fc.constant('offer' as const), machine: fc.nat(4) }),

@@ -1,3 +1,5 @@
+import { type Conduct, suspicionAfter } from './suspicion.js';
+
 /** A list that waits to be set, and all that is owed an answer once it is. */
 export interface QueuedList<T> {
   readonly machineId: string;
@@ -13,6 +15,8 @@ export interface BatchLimits {
   maxBytes: number;
 }
 
+const MAX_IDLE_SUSPECTS = 10_000;
+
 interface MachineState<T> {
   waiting: QueuedList<T> | undefined;
   inFlight: boolean;
@@ -21,12 +25,6 @@ interface MachineState<T> {
   /** How often in a row a batch with it went wrong: each time halves the company it may keep. */
   suspicion: number;
 }
-
-/** How a call with the list went: well; badly or slowly in company; badly when the list was alone. */
-export type Conduct = 'fine' | 'suspect' | 'at-fault';
-
-/** Halving any company this often leaves one. */
-const ALONE = 16;
 
 /**
  * The lists that wait for the service, at most one a machine: a newer one takes the place of an older
@@ -39,11 +37,19 @@ export class ListQueue<T> {
   /** Machines that may have something to send, in the order they came to wait. */
   private readonly ready = new Set<string>();
 
+  /** Machines with nothing to send that are remembered for what their last calls were like. */
+  private readonly idleSuspects = new Set<string>();
+
   constructor(private readonly limits: BatchLimits) {}
 
   /** Lists that wait, whether they may be sent now or not. */
   get waiting(): number {
     return this.ready.size;
+  }
+
+  /** Machines known at all: busy ones and suspects. */
+  get size(): number {
+    return this.machines.size;
   }
 
   /** Machines with a list waiting or under way; counted when asked. */
@@ -112,7 +118,9 @@ export class ListQueue<T> {
     machine.inFlight = false;
     machine.notBeforeMs = 0;
     machine.suspicion = suspicionAfter(machine.suspicion, conduct);
-    if (machine.waiting === undefined && machine.suspicion === 0) this.machines.delete(machineId);
+    if (machine.waiting !== undefined) return;
+    this.machines.delete(machineId);
+    if (machine.suspicion > 0) this.remember(machineId, machine);
   }
 
   /**
@@ -141,24 +149,23 @@ export class ListQueue<T> {
     return next;
   }
 
+  /** As the youngest; messages may name machines without end that only the service knows to be none. */
+  private remember(machineId: string, suspect: MachineState<T>): void {
+    this.machines.set(machineId, suspect);
+    this.idleSuspects.delete(machineId);
+    this.idleSuspects.add(machineId);
+    const [oldest] = this.idleSuspects;
+    if (this.idleSuspects.size <= MAX_IDLE_SUSPECTS || oldest === undefined) return;
+    this.idleSuspects.delete(oldest);
+    this.machines.delete(oldest);
+  }
+
   private machineOf(machineId: string): MachineState<T> {
+    this.idleSuspects.delete(machineId);
     const known = this.machines.get(machineId);
     if (known !== undefined) return known;
     const machine = { waiting: undefined, inFlight: false, notBeforeMs: 0, suspicion: 0 };
     this.machines.set(machineId, machine);
     return machine;
-  }
-}
-
-function suspicionAfter(suspicion: number, conduct: Conduct): number {
-  switch (conduct) {
-    case 'fine':
-      return 0;
-    case 'suspect':
-      return Math.min(ALONE, suspicion + 1);
-    case 'at-fault':
-      return ALONE;
-    default:
-      return conduct satisfies never;
   }
 }

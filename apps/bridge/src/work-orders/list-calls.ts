@@ -1,6 +1,5 @@
-import { type Clock, realNowMs } from '#libs/clock';
+import { realNowMs } from '#libs/clock';
 import {
-  type ConcurrencyLimit,
   type Conduct,
   judgeAnswer,
   type ListQueue,
@@ -8,25 +7,9 @@ import {
   type ServiceAnswer,
   type Verdict,
 } from '#libs/delivery';
-import { type FlowStatus } from '../command-delivery/index.js';
 import { CallPace } from './call-pace.js';
+import { type ListAssignment, type ListCallsOptions } from './list-calls-options.js';
 import { combine, isOlder, type PendingList, settle, supersede } from './pending-list.js';
-
-/** A machine's list as it goes into a request. */
-export interface ListAssignment {
-  machineId: string;
-  workingOrders: readonly string[];
-}
-
-export interface ListCallsOptions {
-  limit: ConcurrencyLimit;
-  status: FlowStatus;
-  clock: Clock;
-  call: (assignments: readonly ListAssignment[]) => Promise<ServiceAnswer>;
-  /** When the list the service took last was issued, where its sender said so. */
-  issuedAtApplied: (machineId: string) => number | undefined;
-  onApplied: (assignment: ListAssignment, issuedAt: number | undefined) => void;
-}
 
 type Entry = QueuedList<PendingList>;
 
@@ -144,6 +127,8 @@ export class ListCalls {
   /** The second half leaves at once in a place of its own; the machines of both stay in flight meanwhile. */
   private async split(calls: readonly Call[]): Promise<void> {
     const entries = calls.map(({ entry }) => entry);
+    // A stop that began meanwhile frees those who wait; the halves are then sent for nobody.
+    for (const { payload } of entries) for (const waiter of payload.waiters) waiter.callWasInVain();
     const middle = Math.ceil(entries.length / 2);
     void this.options.limit.run(() => this.send(entries.slice(middle)));
     await this.send(entries.slice(0, middle));
@@ -159,7 +144,7 @@ export class ListCalls {
     const notBeforeMs = realNowMs() + waitMs;
     for (const { entry } of calls) {
       const { machineId, payload } = entry;
-      for (const waiter of payload.waiters) waiter.callFailed();
+      for (const waiter of payload.waiters) waiter.callWasInVain();
       const outdated = this.queue.retry(entry, notBeforeMs, conduct);
       const newer = outdated && this.queue.waitingOf(machineId);
       if (newer === undefined) continue;

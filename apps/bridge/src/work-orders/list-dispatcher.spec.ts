@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { ConcurrencyLimit, type ServiceAnswer } from '#libs/delivery';
 import { type CommandResult, FlowStatus, Forbidden } from '../command-delivery/index.js';
-import { type ListAssignment } from './list-calls.js';
+import { type ListAssignment } from './list-calls-options.js';
 import { ListDispatcher } from './list-dispatcher.js';
 import { ListWaiter } from './list-waiter.js';
 
@@ -134,5 +134,22 @@ describe('ListDispatcher', () => {
     };
     await expect(set('a', { signal: controller.signal })).rejects.toThrow('stopping');
     expect(calls).toHaveLength(1);
+  });
+
+  it('frees those who wait when their message is lost while a refused call is being split', async () => {
+    const controller = new AbortController();
+    answer = () => {
+      controller.abort(new Error('stopping'));
+      return Promise.resolve(refused);
+    };
+    const results = ['a', 'b'].map((id) => set(id, { signal: controller.signal }));
+    for (const result of results) await expect(result).rejects.toThrow('stopping');
+    expect(calls).toEqual([['a', 'b']]);
+    expect(dispatcher.busyMachines).toBe(0);
+  });
+
+  it('keeps nobody waiting whose message was lost before it came to wait', async () => {
+    const lost = AbortSignal.abort(new Error('the partition is lost'));
+    await expect(set('a', { signal: lost })).rejects.toThrow('the partition is lost');
   });
 });

@@ -1,6 +1,7 @@
 import { afterRealMs, realNowMs } from '#libs/clock';
 import { type BatchLimits, ListQueue } from '#libs/delivery';
-import { ListCalls, type ListCallsOptions } from './list-calls.js';
+import { ListCalls } from './list-calls.js';
+import { type ListCallsOptions } from './list-calls-options.js';
 import { combine, type PendingList, sizeOf, supersede } from './pending-list.js';
 
 export interface ListDispatcherOptions extends ListCallsOptions {

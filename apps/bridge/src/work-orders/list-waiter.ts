@@ -20,7 +20,9 @@ export class ListWaiter {
     });
     // Whoever waits may come to it only after it has failed.
     this.result.catch(() => undefined);
-    signal.addEventListener('abort', this.giveUpIfIdle, { once: true });
+    // A signal that has aborted already never says so again.
+    if (signal.aborted) this.giveUpIfIdle();
+    else signal.addEventListener('abort', this.giveUpIfIdle, { once: true });
   }
 
   get hasGivenUp(): boolean {
@@ -32,7 +34,8 @@ export class ListWaiter {
     this.progress.calls += 1;
   }
 
-  callFailed(): void {
+  /** The call told nothing final: it failed, or was refused together with others and is made again. */
+  callWasInVain(): void {
     this.isUnderWay = false;
     if (this.signal.aborted) this.giveUpIfIdle();
   }
