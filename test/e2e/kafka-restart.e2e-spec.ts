@@ -48,4 +48,23 @@ describe('a Kafka that goes away', () => {
     },
     180_000,
   );
+
+  it('is given up when it falls silent, and joined anew when it answers again', async () => {
+    broker.freeze();
+    try {
+      await eventually(async () => (await readiness()) === 503, {
+        what: 'the bridge says that Kafka is away',
+        timeoutMs: 60_000,
+      });
+    } finally {
+      broker.thaw();
+    }
+    await eventually(async () => (await readiness()) === 200, {
+      what: 'the bridge is ready again',
+      timeoutMs: 90_000,
+    });
+    const list = { machineId: 'M-001', workingOrders: ['after-silence'] };
+    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-001', list);
+    await plant.sandbox.listBecomes('M-001', ['after-silence']);
+  }, 180_000);
 });

@@ -6,6 +6,10 @@ export interface LocalKafka {
   stop(): Promise<void>;
   /** Ends the broker with SIGKILL. */
   kill(): Promise<void>;
+  /** Stops the broker's process where it stands: connections stay open and nothing answers. */
+  freeze(): void;
+  /** Lets a frozen broker go on. */
+  thaw(): void;
   /** Starts the broker again on the same port and data; ends it first if it still runs. */
   restart(): Promise<void>;
   /** Settles when the broker's present process has ended. */

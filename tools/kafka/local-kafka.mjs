@@ -39,6 +39,8 @@ export async function startLocalKafka({ dir, port, preferredPort, removeWhenStop
     brokers: `127.0.0.1:${node.port}`,
     stop: async () => void (await broker.stop()),
     kill: async () => void (await broker.kill()),
+    freeze: () => void process.kill(broker.pid, 'SIGSTOP'),
+    thaw: () => void process.kill(broker.pid, 'SIGCONT'),
     restart: async () => {
       await broker.stop();
       broker = await startNode(node);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { ListQueue, type QueuedList } from './list-queue.js';
+import { type QueuedList } from './list-batch.js';
+import { ListQueue } from './list-queue.js';
 
 const list = (machineId: string, payload = 0, bytes = 1): QueuedList<number> => ({
   machineId,

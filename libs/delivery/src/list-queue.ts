@@ -1,19 +1,5 @@
+import { type BatchLimits, ListBatch, type QueuedList } from './list-batch.js';
 import { type Conduct, suspicionAfter } from './suspicion.js';
-
-/** A list that waits to be set, and all that is owed an answer once it is. */
-export interface QueuedList<T> {
-  readonly machineId: string;
-  /** Size of the list in a request, in bytes. */
-  readonly bytes: number;
-  /** Calls it has been part of. */
-  attempts: number;
-  readonly payload: T;
-}
-
-export interface BatchLimits {
-  maxMachines: number;
-  maxBytes: number;
-}
 
 const MAX_IDLE_SUSPECTS = 10_000;
 
@@ -89,26 +75,20 @@ export class ListQueue<T> {
    * machines are then in flight until {@link settle} or {@link retry}. Empty when nothing may be sent.
    */
   take(nowMs: number): QueuedList<T>[] {
-    const batch: QueuedList<T>[] = [];
-    let company = this.limits.maxMachines;
-    let bytes = 0;
+    const batch = new ListBatch<T>(this.limits);
     for (const machineId of this.ready) {
       const machine = this.machines.get(machineId);
       const list = machine?.waiting;
       if (machine === undefined || list === undefined) continue;
       if (machine.inFlight || machine.notBeforeMs > nowMs) continue;
-      const allowed = Math.max(1, this.limits.maxMachines >> machine.suspicion);
-      if (batch.length >= Math.min(company, allowed)) continue;
-      if (batch.length > 0 && bytes + list.bytes > this.limits.maxBytes) break;
-      company = Math.min(company, allowed);
-      bytes += list.bytes;
-      batch.push(list);
+      const admission = batch.admit(list, machine.suspicion);
+      if (admission === 'full') break;
+      if (admission === 'not with these') continue;
       machine.inFlight = true;
       machine.waiting = undefined;
       this.ready.delete(machineId);
-      if (batch.length >= company) break;
     }
-    return batch;
+    return batch.lists;
   }
 
   /** The list is done with, applied or refused. */

@@ -43,7 +43,7 @@ export class ListCalls {
       .catch((error: unknown): ServiceAnswer => ({
         kind: 'retry',
         afterMs: null,
-        error: asError(error),
+        error: new Error(String(error), { cause: error }),
       }));
     const attempt = Math.max(...calls.map(({ entry }) => entry.attempts));
     const verdict = this.review(calls, judgeAnswer(answer, attempt));
@@ -153,8 +153,4 @@ export class ListCalls {
       this.queue.offer({ ...newer, payload: keep, attempts: entry.attempts });
     }
   }
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }
