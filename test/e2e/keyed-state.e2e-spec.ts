@@ -7,6 +7,7 @@ import {
   type OwnedState,
 } from '#libs/messaging';
 import { loadKafkaSettings } from '#libs/config';
+import { CallSlots } from '#libs/delivery';
 import { eventually } from '../support/eventually.js';
 import { header, testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 
@@ -39,6 +40,8 @@ class Member {
       topicPrefix: prefix,
       deadLetters: { publish: () => Promise.reject(new Error('nothing is set aside here')) },
       stateTopics: [state],
+      calls: new CallSlots(1),
+      outbox: { idle: () => Promise.resolve() },
       prepare: () =>
         ensureTopics(
           kafka,

@@ -2,31 +2,45 @@ import { Global, Logger, Module } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
 import { TOPIC_DEFINITIONS } from '#libs/contracts';
-import { backOffMs } from '#libs/delivery';
+import { backOffMs, CallSlots } from '#libs/delivery';
 import {
   DeadLetters,
   ensureTopics,
   type KafkaClient,
+  type KafkaInboxOptions,
   KafkaInboxStrategy,
   MissingTopicsError,
+  Outbox,
   type TopicSpecification,
 } from '#libs/messaging';
+import { CommandDeliveryModule } from './command-delivery/index.js';
 import { MachineTracking } from './machine-states/index.js';
 import { neededTopics } from './needed-topics.js';
 import { BRIDGE_SETTINGS, KAFKA } from './platform/index.js';
+import { ListFencesState } from './work-orders/index.js';
 
 /** A dead letter is its input plus headers: it must fit where the input, at a broker's default of 1 MB, did. */
 const DEAD_LETTER_MAX_BYTES = 16 * 1024 * 1024;
 const logger = new Logger('Inbox');
+type StateTopic = Pick<KafkaInboxOptions['stateTopics'][number], 'name' | 'inputs'>;
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
 
 /** The way in: the consumer of all flows that are switched on. */
 @Global()
 @Module({
+  imports: [CommandDeliveryModule],
   providers: [
     {
       provide: KafkaInboxStrategy,
-      inject: [BRIDGE_SETTINGS, KAFKA, DeadLetters, { token: MachineTracking, optional: true }],
+      inject: [
+        BRIDGE_SETTINGS,
+        KAFKA,
+        DeadLetters,
+        Outbox,
+        CallSlots,
+        { token: MachineTracking, optional: true },
+        { token: ListFencesState, optional: true },
+      ],
       useFactory: createInbox,
     },
   ],
@@ -38,24 +52,22 @@ function createInbox(
   settings: BridgeSettings,
   kafka: KafkaClient,
   deadLetters: DeadLetters,
+  outbox: Outbox,
+  calls: CallSlots,
   tracking?: MachineTracking,
+  fences?: ListFencesState,
 ): KafkaInboxStrategy {
   const { groupId, topicPrefix } = settings.kafka;
-  const stateTopics = tracking === undefined ? [] : [tracking];
+  const stateTopics = [tracking, fences].filter((topic) => topic !== undefined);
   return new KafkaInboxStrategy({
     kafka,
     groupId,
     topicPrefix,
     deadLetters,
+    outbox,
     stateTopics,
-    prepare: (signal, report) =>
-      prepareTopics(
-        kafka,
-        settings,
-        stateTopics.map(({ name }) => name),
-        signal,
-        report,
-      ),
+    calls,
+    prepare: (signal, report) => prepareTopics(kafka, settings, stateTopics, signal, report),
   });
 }
 
@@ -63,7 +75,7 @@ function createInbox(
 async function prepareTopics(
   kafka: KafkaClient,
   settings: BridgeSettings,
-  stateTopics: readonly string[],
+  stateTopics: readonly StateTopic[],
   signal: AbortSignal,
   report: (problem: string) => void,
 ): Promise<void> {
@@ -86,7 +98,7 @@ async function prepareTopics(
 /** All public topics where they may be created, so that subscribers find them; else what the flows need. */
 function topicsToPrepare(
   { kafka, flows }: BridgeSettings,
-  stateTopics: readonly string[],
+  stateTopics: readonly StateTopic[],
 ): TopicSpecification[] {
   const needed = neededTopics(flows);
   const wanted = TOPIC_DEFINITIONS.filter(({ name }) => kafka.createTopics || needed.has(name));
@@ -96,6 +108,10 @@ function topicsToPrepare(
       cleanupPolicy,
       ...(name.endsWith('.dlq') && { maxMessageBytes: DEAD_LETTER_MAX_BYTES }),
     })),
-    ...stateTopics.map((name) => ({ name, cleanupPolicy: 'compact' as const })),
+    ...stateTopics.map(({ name, inputs }) => ({
+      name,
+      cleanupPolicy: 'compact' as const,
+      asWideAs: inputs.map((input) => `${kafka.topicPrefix}${input}`),
+    })),
   ];
 }

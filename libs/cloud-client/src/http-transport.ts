@@ -1,5 +1,6 @@
-import axios, { isAxiosError, type AxiosInstance, type AxiosResponse } from 'axios';
+import { Axios, type AxiosResponse, isAxiosError } from 'axios';
 import { Pool } from 'undici';
+import { type CallEnd } from './deadline.js';
 import { type CloudErrorCause } from './cloud-error.js';
 import { type Exchange, type ServiceReply, type ServiceRequest } from './exchange.js';
 import { undiciAdapter } from './undici-adapter.js';
@@ -12,10 +13,13 @@ export interface HttpTransportOptions {
   maxAnswerBytes: number;
 }
 
+/** Kept out of axios, whose treatment of each header costs more than the header. */
+const SAME_FOR_ALL = { accept: 'application/json', 'accept-encoding': 'identity' };
+
 /** Sends requests over kept-alive connections; every failure is a value. */
 export class HttpTransport {
   private readonly pool: Pool;
-  private readonly http: AxiosInstance;
+  private readonly http: Axios;
   private readonly basePath: string;
 
   constructor(options: HttpTransportOptions) {
@@ -29,24 +33,18 @@ export class HttpTransport {
       bodyTimeout: 0,
       maxResponseSize: options.maxAnswerBytes,
     });
-    this.http = axios.create({
-      adapter: undiciAdapter(this.pool),
-      proxy: false,
-      maxRedirects: 0,
-      validateStatus: () => true,
-      transformRequest: [],
-      transformResponse: [],
-    });
+    // Unlike create() this takes none of axios's defaults, which it would merge and validate for every call.
+    this.http = new Axios({ adapter: undiciAdapter(this.pool, SAME_FOR_ALL) });
   }
 
-  async send(request: ServiceRequest, token: string, signal: AbortSignal): Promise<Exchange> {
+  async send(request: ServiceRequest, token: string, end: CallEnd): Promise<Exchange> {
     try {
       const response = await this.http.request<string>({
         url: pathOf(this.basePath, request),
         method: request.method,
         headers: headersOf(request, token),
         ...(request.body ? { data: JSON.stringify(request.body) } : {}),
-        signal,
+        signal: end,
       });
       // an error body may echo the request, and ends up in logs and dead letters
       const { status, data } = response;
@@ -73,8 +71,6 @@ function pathOf(basePath: string, request: ServiceRequest): string {
 function headersOf(request: ServiceRequest, token: string): Record<string, string> {
   return {
     Authorization: `Bearer ${token}`,
-    Accept: 'application/json',
-    'Accept-Encoding': 'identity',
     ...(request.body === undefined ? {} : { 'Content-Type': 'application/json' }),
   };
 }

@@ -1,7 +1,7 @@
 import { realEpochMs, realNowMs } from '#libs/clock';
 import { type CloudAnswer } from './cloud-answer.js';
 import { type CloudCall } from './cloud-client-options.js';
-import { TIMED_OUT, withDeadline } from './deadline.js';
+import { type CallEnd, TIMED_OUT, withDeadline } from './deadline.js';
 import { type Exchange, type ServiceRequest } from './exchange.js';
 import { type HttpTransport } from './http-transport.js';
 import { toAnswer, type SuccessMeaning } from './to-answer.js';
@@ -51,7 +51,7 @@ export class ServiceCalls {
     return { kind: 'failed', code: 'timeout', cause: { message: `no answer in ${timeoutMs} ms` } };
   }
 
-  private async authorised(request: ServiceRequest, signal: AbortSignal): Promise<Exchange> {
+  private async authorised(request: ServiceRequest, end: CallEnd): Promise<Exchange> {
     let token: string;
     try {
       token = await this.options.token();
@@ -61,7 +61,7 @@ export class ServiceCalls {
     if (!SENDABLE_TOKEN.test(token)) {
       return noToken(token === '' ? 'it is empty' : 'it has characters no header can carry');
     }
-    return this.options.transport.send(request, token, signal);
+    return this.options.transport.send(request, token, end);
   }
 }
 

@@ -1,42 +1,86 @@
-import { AxiosError, type AxiosAdapter, type AxiosResponse } from 'axios';
+import { AxiosError, type AxiosAdapter, type AxiosResponse, type GenericAbortSignal } from 'axios';
 import { type Dispatcher } from 'undici';
+
+type Config = Parameters<AxiosAdapter>[0];
 
 /**
  * Lets axios send through an undici pool: several times the throughput of its own HTTP adapter at
  * the concurrency the bridge works with. It neither follows redirects nor reads proxy settings.
  *
  * `config.url` is the path with its query on the pool's origin; the body is a string or absent and
- * so is the answer. Rejects with an `AxiosError` whose `code` is that of the failure; it has a
+ * so is the answer; `headers` go with every request. Rejects with an `AxiosError` whose `code` is that of the failure; it has a
  * `response` (without data) when the status had arrived.
  */
-export function undiciAdapter(pool: Dispatcher): AxiosAdapter {
-  return async (config) => {
-    const { signal } = config;
-    const reply = await pool
-      .request({
+export function undiciAdapter(
+  pool: Dispatcher,
+  headers: Readonly<Record<string, string>>,
+): AxiosAdapter {
+  return (config) =>
+    new Promise((resolve, reject) => {
+      const request = {
         path: config.url ?? '/',
         method: (config.method ?? 'get').toUpperCase(),
-        headers: config.headers.toJSON() as Record<string, string>,
+        headers: { ...headers, ...(config.headers.toJSON() as Record<string, string>) },
         body: (config.data as string | undefined) ?? null,
-        ...(signal instanceof AbortSignal ? { signal } : {}),
-      })
-      .catch((error: unknown) => {
-        throw asAxiosError(error, config);
-      });
-    const response: AxiosResponse<string> = {
-      data: '',
-      status: reply.statusCode,
-      statusText: '',
-      headers: reply.headers,
-      config,
+      };
+      pool.dispatch(request, new Reply(config, resolve, reject));
+    });
+}
+
+/** Collects one answer; without the stream that undici would otherwise make of each. */
+class Reply implements Dispatcher.DispatchHandler {
+  private response: AxiosResponse<string> | undefined;
+  private readonly chunks: Buffer[] = [];
+  private stopListening: () => void = () => undefined;
+
+  constructor(
+    private readonly config: Config,
+    private readonly resolve: (response: AxiosResponse<string>) => void,
+    private readonly reject: (error: AxiosError) => void,
+  ) {}
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    const signal: GenericAbortSignal | undefined = this.config.signal;
+    const abort = (): void => {
+      controller.abort(new Error('aborted'));
     };
-    try {
-      response.data = await reply.body.text();
-    } catch (error) {
-      throw asAxiosError(error, config, response);
-    }
-    return response;
-  };
+    if (signal?.aborted === true) abort();
+    else signal?.addEventListener?.('abort', abort);
+    this.stopListening = () => {
+      signal?.removeEventListener?.('abort', abort);
+    };
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    // Informational answers come before the one that counts.
+    if (status < 200) return;
+    const { config } = this;
+    const known = { 'retry-after': headers['retry-after'], date: headers['date'] };
+    this.response = { data: '', status, statusText: '', headers: known as object, config };
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.stopListening();
+    const { response } = this;
+    if (response === undefined) return;
+    const [only] = this.chunks;
+    const body = this.chunks.length > 1 ? Buffer.concat(this.chunks) : only;
+    response.data = body === undefined ? '' : new TextDecoder().decode(body);
+    this.resolve(response);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.stopListening();
+    this.reject(asAxiosError(error, this.config, this.response));
+  }
 }
 
 function asAxiosError(

@@ -7,7 +7,7 @@ export interface CloudEventAttributes {
   /** Epoch seconds; written as RFC 3339. */
   time: number;
   /** The machineId, for events about one machine. */
-  subject?: string;
+  subject?: string | undefined;
   /** CloudEvents extension attributes by their bare name, such as {@link SEQUENCE_EXTENSION}. */
   extensions?: Readonly<Record<string, string>>;
 }

@@ -21,9 +21,16 @@ export function readEpochSeconds(value: unknown): TimeReading {
   return fromDateTime(value);
 }
 
+/** Thousands of events are written in the same second. */
+let latest = { epochSeconds: 0, text: '1970-01-01T00:00:00Z' };
+
 /** RFC 3339 in UTC, to the second. */
 export function rfc3339(epochSeconds: number): string {
-  return new Date(epochSeconds * 1000).toISOString().replace('.000Z', 'Z');
+  if (epochSeconds !== latest.epochSeconds) {
+    const text = new Date(epochSeconds * 1000).toISOString().replace('.000Z', 'Z');
+    latest = { epochSeconds, text };
+  }
+  return latest.text;
 }
 
 function fromNumber(value: number): TimeReading {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash as digest } from 'node:crypto';
 
 import type { OutcomeSource, OutcomeType } from './command-outcomes.js';
 import type { MachineState } from './machine-state-events.js';
@@ -27,5 +27,5 @@ export function outcomeId(
 
 /** JSON keeps the parts apart: plain concatenation would let ("a", "bc") and ("ab", "c") collide. */
 function hash(parts: readonly (string | number | null)[]): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  return digest('sha256', JSON.stringify(parts));
 }

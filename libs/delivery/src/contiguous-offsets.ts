@@ -1,51 +1,48 @@
-interface Entry {
-  readonly offset: number;
-  finished: boolean;
-}
-
 /**
  * Knows, of the messages of one partition that finish in any order, up to where all of them have
  * finished: the only offset that may be committed. Offsets may have gaps (compaction, transaction
- * markers); they must be started in ascending order.
+ * markers); they must be started in ascending order. Only what is unfinished takes memory, however
+ * many have finished behind it.
  */
 export class ContiguousOffsets {
-  private readonly open = new Map<number, Entry>();
-  private readonly order: Entry[] = [];
-  private head = 0;
-  private next: number | undefined;
-
-  /** Messages started and not yet covered by {@link committable}. */
-  get pending(): number {
-    return this.order.length - this.head;
-  }
+  /** A set keeps the order of insertion: its first is the lowest. */
+  private readonly unfinished = new Set<number>();
+  private highest: number | undefined;
+  private first: number | undefined;
 
   start(offset: number): void {
-    const entry = { offset, finished: false };
-    this.open.set(offset, entry);
-    this.order.push(entry);
+    this.first ??= offset;
+    this.unfinished.add(offset);
+    this.highest = offset;
   }
 
   finish(offset: number): void {
-    const entry = this.open.get(offset);
-    if (entry === undefined) return;
-    entry.finished = true;
-    this.open.delete(offset);
-    for (let first = this.order[this.head]; first?.finished; first = this.order[this.head]) {
-      this.next = first.offset + 1;
-      this.head += 1;
-    }
-    this.forgetCovered();
+    this.unfinished.delete(offset);
+  }
+
+  /** Started and not finished. */
+  get open(): number {
+    return this.unfinished.size;
+  }
+
+  /** From the lowest unfinished offset to the highest started: what would be delivered again after a crash. */
+  get span(): number {
+    const { highest } = this;
+    const lowest = this.lowestUnfinished;
+    return highest === undefined || lowest === undefined ? 0 : highest - lowest + 1;
   }
 
   /** The lowest unfinished offset, as far as anything has finished before it; else undefined. */
   committable(): number | undefined {
-    return this.next;
+    const { highest, first } = this;
+    if (highest === undefined) return undefined;
+    const lowest = this.lowestUnfinished;
+    if (lowest === undefined) return highest + 1;
+    return lowest === first ? undefined : lowest;
   }
 
-  /** Dropping the covered entries in bulk keeps a finish cheap whatever the number of open ones. */
-  private forgetCovered(): void {
-    if (this.head < 1024 && this.head < this.order.length) return;
-    this.order.splice(0, this.head);
-    this.head = 0;
+  get lowestUnfinished(): number | undefined {
+    const [lowest] = this.unfinished;
+    return lowest;
   }
 }

@@ -1,8 +1,9 @@
 export { backOffMs, type BackOffOptions } from './back-off.js';
-export { ConcurrencyLimit } from './concurrency-limit.js';
+export { Breaker, type Failure } from './breaker.js';
+export { CallSlots } from './call-slots.js';
 export { ContiguousOffsets } from './contiguous-offsets.js';
-export { judgeAnswer, type ServiceAnswer, type Verdict } from './judge-answer.js';
-export { type BatchLimits, type QueuedList } from './list-batch.js';
-export { ListQueue } from './list-queue.js';
-export { Lanes } from './lanes.js';
+export { DueQueue } from './due-queue.js';
+export { judgeAnswer, type RetryCause, type ServiceAnswer, type Verdict } from './judge-answer.js';
+export { type BatchLimits, type LaneEntry } from './lane-batch.js';
+export { LaneQueue } from './lane-queue.js';
 export { type Conduct } from './suspicion.js';

@@ -12,10 +12,10 @@ export type ServiceAnswer =
 export type Verdict =
   | { kind: 'applied' }
   | { kind: 'rejected'; status: number; detail: string }
-  | { kind: 'try-again'; waitMs: number; why: string; cause: RetryCause };
+  | { kind: 'try-again'; waitMs: number; retryAfterMs: number; why: string; cause: RetryCause };
 
 /** `forbidden` may be the token's fault or that of one machine: what happens to others meanwhile tells. */
-type RetryCause = 'service' | 'token-refused' | 'forbidden';
+export type RetryCause = 'service' | 'token-refused' | 'forbidden';
 
 export const RETRY_BACK_OFF: BackOffOptions = { baseMs: 200, capMs: 10_000 };
 
@@ -36,6 +36,7 @@ export function judgeAnswer(
       return {
         kind: 'try-again',
         waitMs: Math.max(waitMs, answer.afterMs ?? 0),
+        retryAfterMs: answer.afterMs ?? 0,
         why: answer.error.message,
         cause: 'service',
       };
@@ -43,6 +44,7 @@ export function judgeAnswer(
       return {
         kind: 'try-again',
         waitMs,
+        retryAfterMs: 0,
         why: `the service answers ${answer.status}: the token is not accepted`,
         cause: answer.status === 403 ? 'forbidden' : 'token-refused',
       };

@@ -7,6 +7,7 @@ export {
 export { createKafka, type KafkaClient } from './client/kafka-client.js';
 export { partitionCount } from './client/partition-count.js';
 export { type InboundMessage } from './inbox/inbound-message.js';
+export { PartitionOwnership } from './inbox/partition-ownership.js';
 export { type KafkaInboxOptions } from './inbox/kafka-inbox-options.js';
 export { KafkaInboxStrategy } from './inbox/kafka-inbox.strategy.js';
 export { type ConsumerState } from './inbox/consumer-callbacks.js';

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { type BridgeSettings } from '#libs/config';
-import { ConcurrencyLimit } from '#libs/delivery';
+import { CallSlots } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { CommandOutcomes } from './command-outcomes.js';
 
@@ -9,12 +9,11 @@ import { CommandOutcomes } from './command-outcomes.js';
     CommandOutcomes,
     {
       // One for all flows: the service is asked to bear so many commands at once, of whatever kind.
-      provide: ConcurrencyLimit,
+      provide: CallSlots,
       inject: [BRIDGE_SETTINGS],
-      useFactory: ({ machineCloud }: BridgeSettings) =>
-        new ConcurrencyLimit(machineCloud.maxConcurrency),
+      useFactory: ({ machineCloud }: BridgeSettings) => new CallSlots(machineCloud.maxConcurrency),
     },
   ],
-  exports: [CommandOutcomes, ConcurrencyLimit],
+  exports: [CommandOutcomes, CallSlots],
 })
 export class CommandDeliveryModule {}

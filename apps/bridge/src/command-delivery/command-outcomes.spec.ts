@@ -2,7 +2,14 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
-import { createKafka, DeadLetters, type InboundMessage, Outbox } from '#libs/messaging';
+import {
+  createKafka,
+  DeadLetters,
+  type InboundMessage,
+  Outbox,
+  PartitionOwnership,
+} from '#libs/messaging';
+import { CommandWaiter } from './command.js';
 import { CommandOutcomes } from './command-outcomes.js';
 import { type CommandFamily } from './outcome-data.js';
 import { type CommandResult, rejection } from './command-result.js';
@@ -12,6 +19,7 @@ const settings = loadBridgeSettings({
   MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
   MACHINE_CLOUD_TOKEN: 'a-token',
 });
+const ends: unknown[] = [];
 const message: InboundMessage = {
   topic: 'mes.downtime-reasons.v1',
   partition: 2,
@@ -20,7 +28,11 @@ const message: InboundMessage = {
   key: null,
   value: null,
   headers: {},
-  signal: new AbortController().signal,
+  bytes: 0,
+  ownership: new PartitionOwnership(),
+  finish: () => ends.push('finished'),
+  abandon: () => ends.push('abandoned'),
+  fail: (error: unknown) => ends.push(error),
 };
 const answered = { message, messageId: 'm-1' };
 const source = { topic: message.topic, partition: 2, offset: 7, messageId: 'm-1' };
@@ -32,21 +44,29 @@ const superseded: CommandResult = {
   detail: 'a newer one came',
 };
 
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 describe('CommandOutcomes', () => {
   let outcomes: CommandOutcomes;
   let sent: { type: string | undefined; value: unknown }[];
+  /** The machines at fault, as each dead letter names them. */
+  let deadLetters: unknown[];
+  let sending: () => Promise<void>;
 
   beforeAll(() => {
     Logger.overrideLogger(false);
   });
 
   beforeEach(() => {
-    sent = [];
+    [sent, deadLetters] = [[], []];
+    ends.length = 0;
+    sending = () => Promise.resolve();
     const outbox = new Outbox(createKafka(settings.kafka));
     jest.spyOn(outbox, 'send').mockImplementation(({ headers, value }) => {
       const type = headers['ce_type']?.toString();
       sent.push({ type, value: value === null ? null : JSON.parse(value.toString()) });
-      return Promise.resolve();
+      if (type === undefined) deadLetters.push(headers['dlq-machine-ids']?.toString());
+      return sending();
     });
     const clock = new ManualClock();
     outcomes = new CommandOutcomes(settings, clock, outbox, new DeadLetters(outbox, clock, ''));
@@ -62,11 +82,24 @@ describe('CommandOutcomes', () => {
     expect(outcomes.recentOf('M-1')).toHaveLength(1);
   });
 
-  it('tells of a deferral as of something that is not over: no code, no time, the calls so far', async () => {
-    await outcomes.publishDeferred('downtime-reason', answered, 'M-1', 3);
+  it('tells of a deferral as of something that is not over: no code, no time, the calls so far', () => {
+    const answers = outcomes.answersTo('downtime-reason', answered, 1, []);
+    const waiter = new CommandWaiter('M-1', answers, 0);
+    waiter.calls = 3;
+    outcomes.publishDeferred('downtime-reason', waiter);
     const detail = 'waits for the service to take it';
     const value = { machineId: 'M-1', source, code: null, detail, attempts: 3, appliedAt: null };
     expect(sent).toEqual([{ type: 'downtime-reason.deferred.v1', value }]);
+    expect(ends).toEqual([]);
+  });
+
+  it('goes on without a deferral that does not get out, which nobody else has to catch', async () => {
+    sending = () => Promise.reject(new Error('the outbox is closed'));
+    const answers = outcomes.answersTo('downtime-reason', answered, 1, []);
+    outcomes.publishDeferred('downtime-reason', new CommandWaiter('M-1', answers, 0));
+    // an unhandled rejection is reported, and fails this test, after the turn it comes about in
+    await nextTurn();
+    expect(ends).toEqual([]);
   });
 
   it('sets a message aside that is at fault, beside its outcome', async () => {
@@ -86,5 +119,48 @@ describe('CommandOutcomes', () => {
       },
       { type: undefined, value: null },
     ]);
+  });
+
+  describe('of a message that names several machines', () => {
+    const other: CommandResult = { ...applied, machineId: 'M-2' };
+    const fault = rejection({ code: 'unknown-machine', detail: 'no M-3' }, 'M-3');
+
+    it('tells of each, and sets the message aside once, with those at fault', async () => {
+      await outcomes.publish('work-order-list', answered, [applied, fault, other]);
+      expect(sent.map(({ type }) => type)).toEqual([
+        'work-order-list.applied.v1',
+        'work-order-list.rejected.v1',
+        'work-order-list.applied.v1',
+        undefined,
+      ]);
+      expect(deadLetters).toEqual(['M-3']);
+    });
+
+    it('sets nothing aside when none is at fault', async () => {
+      await outcomes.publish('work-order-list', answered, [applied, other]);
+      expect(sent).toHaveLength(2);
+      expect(deadLetters).toEqual([]);
+    });
+
+    it('answers once all are settled, each machine with one outcome, and ends the message then', async () => {
+      let acknowledge: () => void = () => undefined;
+      const acknowledged = new Promise<void>((resolve) => {
+        acknowledge = resolve;
+      });
+      sending = () => acknowledged;
+      const answers = outcomes.answersTo('work-order-list', answered, 2, [superseded]);
+      answers.settle(applied);
+      expect(sent).toEqual([]);
+      answers.settle(other);
+      await nextTurn();
+      expect(sent.map(({ value }) => value)).toMatchObject([
+        { machineId: 'M-1', appliedAt: 100 },
+        { machineId: 'M-2', appliedAt: 100 },
+      ]);
+      expect(ends).toEqual([]);
+      acknowledge();
+      await nextTurn();
+      expect(ends).toEqual(['finished']);
+    });
   });
 });

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Counter, type Metric } from 'prom-client';
 import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
@@ -12,6 +12,7 @@ import {
 import { DeadLetters, type InboundMessage, Outbox } from '#libs/messaging';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { type AnsweredMessage } from './answered-message.js';
+import { type CommandWaiter } from './command.js';
 import { type CommandResult } from './command-result.js';
 import {
   type CommandFamily,
@@ -21,6 +22,8 @@ import {
   outcomeType,
   toData,
 } from './outcome-data.js';
+import { MessageAnswers } from './message-answers.js';
+import { outcomePerMachine } from './outcome-per-machine.js';
 import { OutcomeHistory } from './outcome-history.js';
 
 /** Tells what became of input messages: an outcome per machine, a dead letter per message at fault. */
@@ -32,6 +35,7 @@ export class CommandOutcomes {
     labelNames: ['flow', 'outcome', 'code'],
     registers: [],
   });
+  private readonly logger = new Logger('CommandOutcomes');
   private readonly history = new OutcomeHistory();
   private readonly topicPrefix: string;
 
@@ -53,12 +57,29 @@ export class CommandOutcomes {
     return this.history.of(machineId);
   }
 
+  /** The answers to a message of which `open` commands are still to be settled and some things may be known. */
+  answersTo(
+    family: CommandFamily,
+    answered: AnsweredMessage,
+    open: number,
+    known: readonly CommandResult[],
+  ): MessageAnswers {
+    return new MessageAnswers(answered, open, known, (results) =>
+      this.publish(family, answered, outcomePerMachine(results)),
+    );
+  }
+
   /** Resolves once Kafka has acknowledged all of it; only then may the message's offset move. */
   async publish(
     family: CommandFamily,
     answered: AnsweredMessage,
     results: readonly CommandResult[],
   ): Promise<void> {
+    const [only] = results;
+    if (only !== undefined && results.length === 1 && only.kind !== 'rejected') {
+      await this.send(family, answered, only.kind, toData(only));
+      return;
+    }
     const faults = results.filter((result) => result.kind === 'rejected');
     await Promise.all([
       ...results.map((result) => this.send(family, answered, result.kind, toData(result))),
@@ -66,16 +87,13 @@ export class CommandOutcomes {
     ]);
   }
 
-  /** Says once that a message waits for the service; never final. */
-  async publishDeferred(
-    family: CommandFamily,
-    answered: AnsweredMessage,
-    machineId: string,
-    attempts: number,
-  ): Promise<void> {
+  /** Says once that a message waits for the service; never final, and nobody waits for it to get out. */
+  publishDeferred(family: CommandFamily, { machineId, calls, answers }: CommandWaiter): void {
     const detail = 'waits for the service to take it';
-    const data = { machineId, code: null, detail, attempts, appliedAt: null };
-    await this.send(family, answered, 'deferred', data);
+    const data = { machineId, code: null, detail, attempts: calls, appliedAt: null };
+    this.send(family, answers.answered, 'deferred', data).catch((error: unknown) => {
+      this.logger.warn({ msg: 'deferral not told', machineId, error: String(error) });
+    });
   }
 
   private async send(
@@ -85,23 +103,24 @@ export class CommandOutcomes {
     answer: OutcomeData,
   ): Promise<void> {
     const type = outcomeType(family, outcome);
-    const { machineId, ...rest } = answer;
+    // Written out: this runs for every message, and spreading objects would cost as much as all the rest.
+    const { machineId, code, detail, attempts, appliedAt } = answer;
     const { partition, offset } = message;
     const topic = `${this.topicPrefix}${message.topic}`;
     const source = { topic, partition, offset, messageId };
-    const data: CommandOutcome = { machineId, source, ...rest };
-    this.counter.inc({ flow: FLOW_OF[family], outcome, code: data.code ?? '' });
+    const data: CommandOutcome = { machineId, source, code, detail, attempts, appliedAt };
+    this.counter.inc({ flow: FLOW_OF[family], outcome, code: code ?? '' });
     if (machineId !== null) this.history.add(machineId, data);
     await this.outbox.send({
       topic: `${this.topicPrefix}${TOPICS.commandOutcomes}`,
       key: machineId ?? message.key,
       value: JSON.stringify(data),
       headers: cloudEventHeaders({
-        id: outcomeId({ topic, partition, offset }, machineId, type),
+        id: outcomeId(source, machineId, type),
         source: BRIDGE_SOURCE,
         type,
         time: this.clock.nowSeconds(),
-        ...(machineId !== null && { subject: machineId }),
+        subject: machineId ?? undefined,
       }),
     });
   }

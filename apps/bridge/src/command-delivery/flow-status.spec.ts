@@ -1,11 +1,18 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { type Verdict } from '#libs/delivery';
+import { type Failure } from '#libs/delivery';
 import { FlowStatus } from './flow-status.js';
 
-const failure: Verdict = { kind: 'try-again', waitMs: 0, why: 'time-out', cause: 'service' };
-const noToken: Verdict = { kind: 'try-again', waitMs: 0, why: '401', cause: 'token-refused' };
-const refusal: Verdict = { kind: 'rejected', status: 422, detail: 'no such reason' };
+const timeOut: Failure = {
+  machineId: 'M-1',
+  inCompany: false,
+  isProbe: false,
+  cause: 'service',
+  why: 'time-out',
+  retryAfterMs: 0,
+};
+const noToken: Failure = { ...timeOut, cause: 'token-refused', why: '401' };
+const forbidden: Failure = { ...timeOut, cause: 'forbidden', why: '403' };
 
 describe('FlowStatus', () => {
   let nowMs: number;
@@ -15,6 +22,7 @@ describe('FlowStatus', () => {
     Logger.overrideLogger(false);
     nowMs = 1000;
     jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    jest.spyOn(Math, 'random').mockReturnValue(0);
     status = new FlowStatus('work-orders');
   });
 
@@ -22,41 +30,81 @@ describe('FlowStatus', () => {
     jest.restoreAllMocks();
   });
 
-  it('moves until it meets a failure', () => {
-    expect(status.pausedBecause).toBeUndefined();
-    status.note({ kind: 'applied' });
-    expect(status.pausedBecause).toBeUndefined();
+  const failOften = (failure = timeOut): void => {
+    for (let machine = 1; machine <= 5; machine += 1) {
+      status.failed({ ...failure, machineId: `M-${machine}` });
+    }
+  };
+
+  it('moves until several machines have met with nothing but failures', () => {
+    expect(status).toMatchObject({ isPaused: false, pausedBecause: undefined });
+    status.succeeded();
+    status.failed(timeOut);
+    expect(status).toMatchObject({ isPaused: false, pausedBecause: undefined });
+    failOften();
+    expect(status).toMatchObject({ isPaused: true, pausedBecause: 'time-out' });
   });
 
   it('stands still at once when the token is refused', () => {
-    status.note(noToken);
+    status.failed(noToken);
     expect(status.pausedBecause).toBe('401');
   });
 
-  it('takes failures for a standstill when nothing else has come for five seconds', () => {
-    status.note(failure);
+  it('takes the failures of one machine for a standstill when nothing else has come for five seconds', () => {
+    status.failed(timeOut);
     nowMs += 4999;
-    status.note(failure);
+    status.failed(timeOut);
     expect(status.pausedBecause).toBeUndefined();
     nowMs += 1;
+    status.failed(timeOut);
     expect(status.pausedBecause).toBe('time-out');
   });
 
-  it.each([{ kind: 'applied' } as const, refusal])(
-    'moves again once a call is $kind',
-    (verdict) => {
-      status.note(noToken);
-      status.note(verdict);
-      expect(status.pausedBecause).toBeUndefined();
-      status.note(failure);
-      expect(status.pausedBecause).toBeUndefined();
-    },
-  );
+  it('moves again once a call goes well', () => {
+    status.failed(noToken);
+    status.succeeded();
+    expect(status.pausedBecause).toBeUndefined();
+    status.failed(timeOut);
+    expect(status.pausedBecause).toBeUndefined();
+  });
 
   it('gives the latest reason', () => {
-    status.note(failure);
-    status.note(noToken);
+    failOften();
+    status.failed(noToken);
     expect(status.pausedBecause).toBe('401');
+  });
+
+  it('admits no call while it is paused, but one at a time to see', () => {
+    failOften();
+    expect(status.admits()).toBe(false);
+    expect(status.nextProbeMs).toBe(nowMs + 200);
+    nowMs += 200;
+    expect(status.admits()).toBe(true);
+    status.callBegins();
+    expect(status.admits()).toBe(false);
+    expect(status.nextProbeMs).toBeUndefined();
+    status.probeWasVoid();
+    expect(status.admits()).toBe(true);
+  });
+
+  it('tells who wants to know that it moves again, and nobody that it still does', () => {
+    let resumed = 0;
+    status.whenResumed(() => {
+      resumed += 1;
+    });
+    status.succeeded();
+    expect(resumed).toBe(0);
+    status.failed(noToken);
+    status.succeeded();
+    status.succeeded();
+    expect(resumed).toBe(1);
+  });
+
+  it('counts the calls that went well', () => {
+    status.succeeded();
+    status.failed(timeOut);
+    status.succeeded();
+    expect(status.progress).toBe(2);
   });
 
   describe('in the log', () => {
@@ -71,28 +119,35 @@ describe('FlowStatus', () => {
       }
     });
 
-    it('stands still once, and moves again once', () => {
-      status.note(failure);
-      nowMs += 5000;
-      for (const verdict of [failure, failure, refusal, refusal]) status.note(verdict);
+    it('is paused once, and moves again once', () => {
+      failOften();
+      failOften();
+      nowMs += 200;
+      status.callBegins();
+      status.failed(timeOut);
+      for (let call = 0; call < 3; call += 1) status.succeeded();
+      const flow = 'work-orders';
       expect(lines).toEqual([
-        { msg: 'flow stands still', flow: 'work-orders', why: 'time-out' },
-        { msg: 'flow moves again', flow: 'work-orders' },
+        { msg: 'flow paused, probing', flow, why: 'time-out', cause: 'service', machineId: 'M-5' },
+        { msg: 'flow moves again', flow },
       ]);
     });
 
-    it('stands still as soon as the token is refused a second time', () => {
-      for (const verdict of [noToken, noToken]) status.note(verdict);
-      expect(lines).toEqual([{ msg: 'flow stands still', flow: 'work-orders', why: '401' }]);
+    it('is paused anew when it is paused again', () => {
+      for (let time = 0; time < 2; time += 1) {
+        status.failed(noToken);
+        status.succeeded();
+      }
+      expect(lines).toHaveLength(4);
     });
 
-    it.each([failure, noToken])(
+    it.each([timeOut, forbidden])(
       'is silent about one machine that is answered $why while others get through',
-      (verdict) => {
+      (failure) => {
         for (let retry = 0; retry < 10; retry += 1) {
-          status.note(verdict);
+          status.failed(failure);
           nowMs += 4000;
-          status.note({ kind: 'applied' });
+          status.succeeded();
           nowMs += 4000;
         }
         expect(lines).toEqual([]);

@@ -1,26 +1,21 @@
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
-import { type Verdict } from '#libs/delivery';
-
-/** With nothing but failures for this long, the flow counts as standing still rather than as retrying. */
-const STANDSTILL_MS = 5000;
+import { Breaker, type Failure } from '#libs/delivery';
 
 /** Whether a flow gets its commands through, in words for `/health/ready`; logs when that turns. */
 export class FlowStatus {
   private readonly logger = new Logger('FlowStatus');
-  private failingSinceMs: number | undefined;
-  private why = '';
-  private isTokenRefused = false;
-  private isStandstillLogged = false;
   private callsThatWentWell = 0;
+  private onResumed: () => void = () => undefined;
 
-  constructor(private readonly flow: string) {}
+  constructor(
+    private readonly flow: string,
+    private readonly breaker = new Breaker(),
+  ) {}
 
-  /** Why the flow stands still, or undefined while it moves. */
+  /** Why the flow is paused, or undefined while it moves. */
   get pausedBecause(): string | undefined {
-    if (this.failingSinceMs === undefined) return undefined;
-    const stands = this.isTokenRefused || realNowMs() - this.failingSinceMs >= STANDSTILL_MS;
-    return stands ? this.why : undefined;
+    return this.breaker.openBecause;
   }
 
   /** Grows with each call that the service has answered without refusing the token. */
@@ -28,28 +23,44 @@ export class FlowStatus {
     return this.callsThatWentWell;
   }
 
-  note(verdict: Verdict): void {
-    if (verdict.kind === 'try-again') this.failed(verdict.why, verdict.cause !== 'service');
-    else this.moved();
+  get isPaused(): boolean {
+    return this.breaker.openBecause !== undefined;
   }
 
-  private failed(why: string, isTokenRefused: boolean): void {
-    // One failure says little while other machines' commands get through: it takes two in a row.
-    const isRepeated = this.failingSinceMs !== undefined;
-    this.failingSinceMs ??= realNowMs();
-    this.why = why;
-    this.isTokenRefused = isTokenRefused;
-    if (!isRepeated || this.isStandstillLogged || this.pausedBecause === undefined) return;
-    this.isStandstillLogged = true;
-    this.logger.warn({ msg: 'flow stands still', flow: this.flow, why });
+  /** Real milliseconds at which the paused flow may try a call; undefined while it moves, or tries one. */
+  get nextProbeMs(): number | undefined {
+    return this.breaker.nextProbeMs;
   }
 
-  private moved(): void {
+  /** Whether a call may begin. */
+  admits(): boolean {
+    return this.breaker.admits(realNowMs());
+  }
+
+  /** Returns whether the call is a probe of a paused flow. */
+  callBegins(): boolean {
+    return this.breaker.callBegins();
+  }
+
+  /** The probe has not been made after all, or was cut off. */
+  probeWasVoid(): void {
+    this.breaker.probeWasVoid();
+  }
+
+  whenResumed(listener: () => void): void {
+    this.onResumed = listener;
+  }
+
+  succeeded(): void {
     this.callsThatWentWell += 1;
-    this.failingSinceMs = undefined;
-    this.isTokenRefused = false;
-    if (!this.isStandstillLogged) return;
-    this.isStandstillLogged = false;
+    if (!this.breaker.succeeded()) return;
     this.logger.log({ msg: 'flow moves again', flow: this.flow });
+    this.onResumed();
+  }
+
+  failed(failure: Failure): void {
+    if (!this.breaker.failed(failure, realNowMs())) return;
+    const { why, machineId, cause } = failure;
+    this.logger.warn({ msg: 'flow paused, probing', flow: this.flow, why, cause, machineId });
   }
 }

@@ -1,5 +1,4 @@
 import { type Verdict } from '#libs/delivery';
-import { type FlowStatus } from './flow-status.js';
 
 /** The first may still overlap with calls that began before the token lost its rights. */
 const TIMES = 3;
@@ -13,15 +12,19 @@ export class Forbidden {
   private times = 0;
   private progress = 0;
 
-  /** The verdict on a command for one machine alone, in the light of what became of others. */
-  review(verdict: Verdict, status: FlowStatus): Verdict {
+  /**
+   * The verdict on a command for one machine alone, in the light of what became of others.
+   *
+   * @param flow `progress` counts the flow's calls that went well
+   */
+  review(verdict: Verdict, flow: { readonly progress: number }): Verdict {
     if (verdict.kind !== 'try-again' || verdict.cause !== 'forbidden') {
       this.times = 0;
       return verdict;
     }
     this.times += 1;
-    const othersGotThrough = status.progress > this.progress;
-    this.progress = status.progress;
+    const othersGotThrough = flow.progress > this.progress;
+    this.progress = flow.progress;
     if (this.times < TIMES || !othersGotThrough) return verdict;
     const detail = 'the token may not do this for the machine, while it may for others';
     return { kind: 'rejected', status: 403, detail };

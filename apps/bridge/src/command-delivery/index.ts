@@ -1,9 +1,10 @@
-export { announceDeferral } from './announce-deferral.js';
+export { type Admission, GO } from './admission.js';
+export { openMessage } from './answered-message.js';
+export { type MessageAnswers } from './message-answers.js';
+export { Command, CommandWaiter } from './command.js';
 export { CommandDeliveryModule } from './command-delivery.module.js';
-export { askUntilTold, type Refusal } from './ask-until-told.js';
-export { CommandFlow } from './command-flow.js';
-export { FlowStatus } from './flow-status.js';
-export { Forbidden } from './forbidden.js';
-export { type AnsweredMessage, openMessage } from './answered-message.js';
+export { CommandDispatcher } from './command-dispatcher.js';
 export { CommandOutcomes } from './command-outcomes.js';
 export { type CommandResult, rejection } from './command-result.js';
+export { acceptEach } from './accept-each.js';
+export { type Precedence } from './dispatcher-options.js';

@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { parseDowntimeReason, TOPICS } from '#libs/contracts';
 import { type InboundMessage } from '#libs/messaging';
-import { CommandOutcomes, openMessage, rejection } from '../command-delivery/index.js';
+import { acceptEach, CommandOutcomes, openMessage, rejection } from '../command-delivery/index.js';
 import { DowntimeReasons } from './downtime-reasons.js';
 
 /** `mes.downtime-reasons.v1`: why a machine stood still, from the operators' terminals. */
@@ -14,11 +14,16 @@ export class DowntimeReasonsController {
   ) {}
 
   @EventPattern(TOPICS.downtimeReasons)
-  async handle(message: InboundMessage): Promise<void> {
+  handle(messages: readonly InboundMessage[]): void {
+    acceptEach(messages, (message) => {
+      this.accept(message);
+    });
+  }
+
+  private accept(message: InboundMessage): void {
     const { answered, parsed } = openMessage(message, ({ body }) => parseDowntimeReason(body));
-    const result = parsed.ok
-      ? await this.reasons.apply(parsed.value, answered)
-      : rejection(parsed.rejection);
-    await this.outcomes.publish('downtime-reason', answered, [result]);
+    const faults = parsed.ok ? [] : [rejection(parsed.rejection)];
+    const answers = this.outcomes.answersTo('downtime-reason', answered, parsed.ok ? 1 : 0, faults);
+    if (parsed.ok) this.reasons.apply(parsed.value, answers);
   }
 }

@@ -1,82 +1,105 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Clock } from '#libs/clock';
+import { Clock, realNowMs } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { type DowntimeReason, startInFuture } from '#libs/contracts';
-import { ConcurrencyLimit } from '#libs/delivery';
+import { CallSlots } from '#libs/delivery';
 import {
-  announceDeferral,
-  type AnsweredMessage,
-  CommandFlow,
+  type Admission,
+  Command,
+  CommandDispatcher,
   CommandOutcomes,
-  type CommandResult,
-  type Refusal,
+  CommandWaiter,
+  GO,
+  type MessageAnswers,
 } from '../command-delivery/index.js';
-import { MachineDirectory, refuseUnknownMachine } from '../machine-directory/index.js';
+import { admitKnownMachine, MachineDirectory } from '../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
+
+type ReasonCommand = Command<DowntimeReason>;
 
 /** Attaches downtime reasons to machines (interface, setMachineClassification), each machine's in order. */
 @Injectable()
 export class DowntimeReasons {
-  readonly flow: CommandFlow;
+  readonly flow: CommandDispatcher<DowntimeReason>;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     private readonly clock: Clock,
     private readonly cloud: MachineCloudClient,
     private readonly directory: MachineDirectory,
-    private readonly outcomes: CommandOutcomes,
-    limit: ConcurrencyLimit,
+    outcomes: CommandOutcomes,
+    slots: CallSlots,
   ) {
-    this.flow = new CommandFlow('downtime-reasons', limit, clock);
+    this.flow = new CommandDispatcher<DowntimeReason>({
+      flow: 'downtime-reasons',
+      clock,
+      slots,
+      limits: { maxMachines: 1, maxBytes: Infinity },
+      lingerMs: 0,
+      deferredAfterMs: settings.outcomeDeferredAfterSeconds * 1000,
+      admit: (command) => this.admit(command),
+      call: (commands, signal) => this.call(commands, signal),
+      onDeferred: (waiter) => {
+        outcomes.publishDeferred('downtime-reason', waiter);
+      },
+    });
   }
 
-  /** Enters the machine's lane before it returns; resolves when the reason is applied or refused. */
-  apply(reason: DowntimeReason, answered: AnsweredMessage): Promise<CommandResult> {
+  /** `answers` hear what became of the reason once it is applied or refused. */
+  apply(reason: DowntimeReason, answers: MessageAnswers): void {
     const { machineId } = reason;
-    const { signal } = answered.message;
-    const progress = { calls: 0 };
-    return announceDeferral(
-      this.settings.outcomeDeferredAfterSeconds * 1000,
-      () => this.outcomes.publishDeferred('downtime-reason', answered, machineId, progress.calls),
-      () =>
-        this.flow.inLane(machineId, async () => {
-          await this.holdUntilStarted(reason, signal);
-          return this.flow.callUntilFinal({
-            machineId,
-            signal,
-            refuse: () => this.refuse(reason, signal),
-            progress,
-            call: () => this.cloud.setMachineClassification(reason),
-          });
-        }),
-    );
+    const waiter = new CommandWaiter(machineId, answers, realNowMs());
+    this.flow.submit(new Command(machineId, 0, reason, [waiter]));
+  }
+
+  private call(commands: readonly ReasonCommand[], signal: AbortSignal) {
+    const [command] = commands;
+    if (command === undefined) throw new Error('a call without a reason');
+    return this.cloud.setMachineClassification(command.payload, signal);
+  }
+
+  private admit(command: ReasonCommand): Admission | Promise<Admission> {
+    const { machineId, payload } = command;
+    const notNow = this.judgeStart(payload);
+    if (notNow !== undefined) return notNow;
+    if (
+      this.directory.hasMachine(machineId) &&
+      this.directory.hasReason(machineId, payload.reasonId)
+    )
+      return GO;
+    return this.lookUp(command);
   }
 
   /** The service refuses a start in the future; a terminal's clock may be a little ahead. */
-  private async holdUntilStarted(reason: DowntimeReason, signal: AbortSignal): Promise<void> {
-    if (this.startIs(reason) !== 'hold') return;
-    await this.clock.sleepUntilSeconds(reason.startTime, signal);
-  }
-
-  private async refuse(reason: DowntimeReason, signal: AbortSignal): Promise<Refusal> {
-    const { machineId, reasonId, startTime } = reason;
-    if (this.startIs(reason) === 'reject') {
-      const detail = `startTime ${startTime} lies more than ${this.settings.downtimeReasonMaxSkewSeconds} s ahead of the clock`;
-      return { code: 'start-in-future', detail };
-    }
-    const unknownMachine = await refuseUnknownMachine(this.directory, machineId, signal);
-    if (unknownMachine !== undefined) return unknownMachine;
-    const answer = await this.directory.checkReason(machineId, reasonId, signal);
-    if (answer === 'unavailable') return answer;
-    if (answer === 'unknown') {
-      return { code: 'unknown-reason', detail: `${machineId} has no reason ${reasonId}` };
-    }
-    return undefined;
-  }
-
-  private startIs(reason: DowntimeReason): ReturnType<typeof startInFuture> {
+  private judgeStart({ startTime }: DowntimeReason): Admission | undefined {
     const { downtimeReasonMaxSkewSeconds } = this.settings;
-    return startInFuture(reason, this.clock.nowSeconds(), downtimeReasonMaxSkewSeconds);
+    const start = startInFuture(
+      { startTime },
+      this.clock.nowSeconds(),
+      downtimeReasonMaxSkewSeconds,
+    );
+    if (start === 'hold') {
+      return {
+        kind: 'not-yet',
+        waitMs: (startTime * 1000 - this.clock.nowMs()) / this.clock.speed,
+      };
+    }
+    if (start !== 'reject') return undefined;
+    const detail = `startTime ${startTime} lies more than ${downtimeReasonMaxSkewSeconds} s ahead of the clock`;
+    return { kind: 'rejected', rejection: { code: 'start-in-future', detail } };
+  }
+
+  private async lookUp({ machineId, payload, waiters }: ReasonCommand): Promise<Admission> {
+    const signal = waiters[0]?.answers.message.ownership.signal;
+    if (signal === undefined) throw new Error('a reason nobody waits for');
+    const machine = await admitKnownMachine(this.directory, machineId, signal);
+    if (machine.kind !== 'go') return machine;
+    const { reasonId } = payload;
+    const answer = await this.directory.checkReason(machineId, reasonId, signal);
+    if (answer === 'unavailable') return { kind: 'unavailable' };
+    if (answer !== 'unknown') return GO;
+    const detail = `${machineId} has no reason ${reasonId}`;
+    return { kind: 'rejected', rejection: { code: 'unknown-reason', detail } };
   }
 }

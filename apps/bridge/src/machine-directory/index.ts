@@ -1,4 +1,4 @@
+export { admitKnownMachine } from './admit-known-machine.js';
 export { describeFailure, type Failure } from './describe-failure.js';
 export { MachineDirectory } from './machine-directory.js';
 export { MachineDirectoryModule } from './machine-directory.module.js';
-export { refuseUnknownMachine } from './refuse-unknown-machine.js';

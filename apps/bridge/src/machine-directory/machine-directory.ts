@@ -78,6 +78,16 @@ export class MachineDirectory implements OnApplicationBootstrap, BeforeApplicati
     await abortable(loaded, signal).finally(unsubscribe);
   }
 
+  /** Whether the machine was listed when the list was last read. */
+  hasMachine(machineId: string): boolean {
+    return this.list.machines.has(machineId);
+  }
+
+  /** Whether the machine's reasons, read not long ago, have this one among them. */
+  hasReason(machineId: string, reasonId: string): boolean {
+    return this.reasons.has(machineId, reasonId);
+  }
+
   /**
    * A machine that is not listed is looked up once more, at most one look-up every two seconds. One that
    * was not found goes without for as long; so do all for ten seconds after a look-up that told nothing.

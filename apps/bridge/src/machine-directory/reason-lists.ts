@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import {
@@ -35,10 +36,18 @@ export class ReasonLists implements OnApplicationShutdown {
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     private readonly client: MachineCloudClient,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    // As many look-ups as machines listen to it; that is no leak.
+    setMaxListeners(0, this.stopping.signal);
+  }
 
   get size(): number {
     return this.lists.size;
+  }
+
+  has(machineId: string, reasonId: string): boolean {
+    const list = this.lists.get(machineId);
+    return list !== undefined && this.isFresh(list) && list.codes.has(reasonId);
   }
 
   async check(machineId: string, reasonId: string, signal: AbortSignal): Promise<DirectoryAnswer> {

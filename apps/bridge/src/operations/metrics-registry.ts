@@ -7,6 +7,7 @@ import { MachineDirectory } from '../machine-directory/index.js';
 import { MachineStates } from '../machine-states/index.js';
 import { CloudCalls } from '../platform/index.js';
 import { WorkOrderLists } from '../work-orders/index.js';
+import { flowMetrics } from './flow-metrics.js';
 import { Readiness } from './readiness.js';
 
 /** Everything the rooms count, in one registry of this bridge's own. */
@@ -20,15 +21,17 @@ export class MetricsRegistry {
     calls: CloudCalls,
     outcomes: CommandOutcomes,
     directory: MachineDirectory,
-    @Optional() private readonly lists?: WorkOrderLists,
-    @Optional() private readonly reasons?: DowntimeReasons,
+    @Optional() lists?: WorkOrderLists,
+    @Optional() reasons?: DowntimeReasons,
     @Optional() states?: MachineStates,
   ) {
     collectDefaultMetrics({ register: this.registry });
     const metrics = [calls, outcomes, directory, ...(states === undefined ? [] : [states])].flatMap(
       (source): Metric[] => source.metrics,
     );
-    for (const metric of [...metrics, ...this.gauges()]) this.registry.registerMetric(metric);
+    const flows = [lists?.flow, reasons?.flow].filter((flow) => flow !== undefined);
+    for (const metric of [...metrics, ...flowMetrics(flows), ...this.gauges()])
+      this.registry.registerMetric(metric);
   }
 
   /** The Prometheus exposition text. */
@@ -37,7 +40,7 @@ export class MetricsRegistry {
   }
 
   private gauges(): Metric[] {
-    const { inbox, readiness, lists, reasons } = this;
+    const { inbox, readiness } = this;
     return [
       gauge('input_lag_messages', 'Messages not yet committed', ['topic', 'partition'], (it) => {
         for (const { topic, partition, lag } of inbox.backlog) it.set({ topic, partition }, lag);
@@ -51,11 +54,6 @@ export class MetricsRegistry {
             it.set({ topic, partition }, messages);
         },
       ),
-      gauge('busy_machines', 'Machines with a command waiting or under way', ['flow'], (it) => {
-        for (const flow of [lists, reasons?.flow]) {
-          if (flow !== undefined) it.set({ flow: flow.name }, flow.busyMachines);
-        }
-      }),
       gauge('ready', '1 while the condition holds', ['condition'], (it) => {
         for (const { name, problem } of readiness.conditions()) {
           it.set({ condition: name }, problem === undefined ? 1 : 0);

@@ -26,9 +26,9 @@ export class Readiness {
       { name: 'kafka', problem: this.kafkaProblem() },
       { name: 'outcomes', problem: this.outbox.problem },
     ];
-    for (const flow of [this.lists, this.reasons?.flow]) {
+    for (const flow of [this.lists?.flow, this.reasons?.flow]) {
       if (flow !== undefined) {
-        conditions.push({ name: flow.name, problem: paused(flow.status.pausedBecause) });
+        conditions.push({ name: flow.name, problem: paused(flow.pausedBecause) });
       }
     }
     if (this.states !== undefined) {
@@ -41,7 +41,7 @@ export class Readiness {
     const { state } = this.inbox;
     switch (state) {
       case 'running':
-        return undefined;
+        return this.memoryProblem();
       case 'starting':
         return this.inbox.startProblem ?? 'not yet a member of the consumer group';
       case 'broken':
@@ -51,6 +51,11 @@ export class Readiness {
       default:
         return state satisfies never;
     }
+  }
+
+  private memoryProblem(): string | undefined {
+    const held = this.inbox.heldPartitions;
+    return held === 0 ? undefined : `${held} partitions wait until what is remembered is restored`;
   }
 }
 

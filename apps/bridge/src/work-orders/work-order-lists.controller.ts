@@ -1,8 +1,9 @@
 import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
-import { parseWorkOrderLists, TOPICS } from '#libs/contracts';
+import { parseWorkOrderLists, TOPICS, type WorkOrderAssignment } from '#libs/contracts';
 import { type InboundMessage } from '#libs/messaging';
-import { CommandOutcomes, openMessage, rejection } from '../command-delivery/index.js';
+import { acceptEach, CommandOutcomes, openMessage, rejection } from '../command-delivery/index.js';
+import { type ListToSet } from './list-to-set.js';
 import { WorkOrderLists } from './work-order-lists.js';
 
 /** `erp.work-order-lists.v1`: replacement lists, each machine's as a whole. */
@@ -14,23 +15,26 @@ export class WorkOrderListsController {
   ) {}
 
   @EventPattern(TOPICS.workOrderLists)
-  async handle(message: InboundMessage): Promise<void> {
+  handle(messages: readonly InboundMessage[]): void {
+    acceptEach(messages, (message) => {
+      this.accept(message);
+    });
+  }
+
+  private accept(message: InboundMessage): void {
     const { answered, parsed } = openMessage(message, ({ body }) => parseWorkOrderLists(body));
     if (!parsed.ok) {
-      const fault = rejection(parsed.rejection);
-      await this.outcomes.publish('work-order-list', answered, [fault]);
+      this.outcomes.answersTo('work-order-list', answered, 0, [rejection(parsed.rejection)]);
       return;
     }
     const { assignments, faults } = parsed.value;
-    const settled = await Promise.all(
-      assignments.map(({ workingOrders, ...list }) =>
-        this.lists.set(
-          { ...list, workingOrders: () => workingOrders, cumulative: false },
-          answered,
-        ),
-      ),
-    );
     const faulty = faults.map((fault) => rejection(fault.rejection, fault.machineId));
-    await this.outcomes.publish('work-order-list', answered, [...settled, ...faulty]);
+    const open = assignments.length;
+    const answers = this.outcomes.answersTo('work-order-list', answered, open, faulty);
+    for (const assignment of assignments) this.lists.set(replacementOf(assignment), answers);
   }
+}
+
+function replacementOf({ machineId, workingOrders, issuedAt }: WorkOrderAssignment): ListToSet {
+  return { machineId, issuedAt, workingOrders: () => workingOrders, cumulative: false };
 }

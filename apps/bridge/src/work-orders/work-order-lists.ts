@@ -1,22 +1,21 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Clock } from '#libs/clock';
+import { Clock, realNowMs } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
-import { ConcurrencyLimit, Lanes } from '#libs/delivery';
+import { CallSlots } from '#libs/delivery';
 import {
-  announceDeferral,
-  type AnsweredMessage,
-  askUntilTold,
+  type Admission,
+  Command,
+  CommandDispatcher,
   CommandOutcomes,
-  type CommandResult,
-  FlowStatus,
-  Forbidden,
-  rejection,
+  CommandWaiter,
+  GO,
+  type MessageAnswers,
 } from '../command-delivery/index.js';
-import { MachineDirectory, refuseUnknownMachine } from '../machine-directory/index.js';
+import { admitKnownMachine, MachineDirectory } from '../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
-import { ListDispatcher } from './list-dispatcher.js';
-import { ListWaiter } from './list-waiter.js';
+import { ListFences } from './list-fences.js';
+import { isOlder, type ListToSet, precedenceOf, sizeOf } from './list-to-set.js';
 
 /** A list as the service last took it. */
 export interface AppliedList {
@@ -24,15 +23,7 @@ export interface AppliedList {
   appliedAt: number;
 }
 
-export interface ListToSet {
-  machineId: string;
-  /** Asked for at the moment of the call: what it was when the message came may be outdated by then. */
-  workingOrders: () => readonly string[];
-  /** Epoch seconds; a list issued before the last one applied is superseded. */
-  issuedAt?: number;
-  /** Drawn from the ledger: a later one says all that an earlier one does. */
-  cumulative: boolean;
-}
+type ListCommand = Command<ListToSet>;
 
 /** A request's bytes; a service that takes less answers 413, upon which it is split. */
 const MAX_REQUEST_BYTES = 512 * 1024;
@@ -40,42 +31,41 @@ const MAX_REQUEST_BYTES = 512 * 1024;
 /** Sends machines' work order lists (interface, setWorkOrderList), whoever they come from. */
 @Injectable()
 export class WorkOrderLists {
-  readonly name = 'work-orders';
-  readonly status = new FlowStatus(this.name);
-  private readonly lanes = new Lanes();
+  readonly flow: CommandDispatcher<ListToSet>;
   private readonly applied = new Map<string, AppliedList>();
-  private readonly newestIssue = new Map<string, number>();
-  private readonly dispatcher: ListDispatcher;
-  private readonly deferredAfterMs: number;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) settings: BridgeSettings,
-    clock: Clock,
-    cloud: MachineCloudClient,
+    private readonly clock: Clock,
+    private readonly cloud: MachineCloudClient,
     private readonly directory: MachineDirectory,
-    private readonly outcomes: CommandOutcomes,
-    limit: ConcurrencyLimit,
+    private readonly fences: ListFences,
+    outcomes: CommandOutcomes,
+    slots: CallSlots,
   ) {
     const { maxMachines, lingerMs } = settings.workOrderList;
-    this.deferredAfterMs = settings.outcomeDeferredAfterSeconds * 1000;
-    this.dispatcher = new ListDispatcher({
+    this.flow = new CommandDispatcher<ListToSet>({
+      flow: 'work-orders',
+      clock,
+      slots,
       limits: { maxMachines, maxBytes: MAX_REQUEST_BYTES },
       lingerMs,
-      limit,
-      status: this.status,
-      clock,
-      call: (assignments) => cloud.setWorkOrderList(assignments),
-      issuedAtApplied: (machineId) => this.newestIssue.get(machineId),
-      onApplied: ({ machineId, workingOrders }, issuedAt) => {
-        this.applied.set(machineId, { workingOrders, appliedAt: clock.nowSeconds() });
-        if (issuedAt !== undefined) this.newestIssue.set(machineId, issuedAt);
+      deferredAfterMs: settings.outcomeDeferredAfterSeconds * 1000,
+      precedence: precedenceOf,
+      admit: (command) => this.admit(command),
+      call: (commands, signal) =>
+        this.cloud.setWorkOrderList(
+          commands.map(({ payload }) => ({
+            machineId: payload.machineId,
+            workingOrders: payload.workingOrders(),
+          })),
+          signal,
+        ),
+      onApplied: (command) => this.remember(command),
+      onDeferred: (waiter) => {
+        outcomes.publishDeferred('work-order-list', waiter);
       },
     });
-  }
-
-  /** Machines with a list waiting or under way. */
-  get busyMachines(): number {
-    return this.dispatcher.busyMachines;
   }
 
   /** The list the service last took for the machine from this process. */
@@ -83,36 +73,32 @@ export class WorkOrderLists {
     return this.applied.get(machineId);
   }
 
-  /** Enters the machine's lane before it returns; resolves when the list is applied, superseded or refused. */
-  set(list: ListToSet, answered: AnsweredMessage): Promise<CommandResult> {
+  /** `answers` hear what became of the list once it is applied, superseded or refused. */
+  set(list: ListToSet, answers: MessageAnswers): void {
     const { machineId } = list;
-    const { signal } = answered.message;
-    const progress = { calls: 0 };
-    return announceDeferral(
-      this.deferredAfterMs,
-      () => this.outcomes.publishDeferred('work-order-list', answered, machineId, progress.calls),
-      async () => {
-        // The lane keeps the machine's lists in order while the directory is asked, and no longer.
-        const submitted = await this.lanes.run(machineId, () =>
-          this.submit(list, signal, progress),
-        );
-        return submitted.result;
-      },
-    );
+    const waiter = new CommandWaiter(machineId, answers, realNowMs());
+    this.flow.submit(new Command(machineId, sizeOf(list), list, [waiter]));
   }
 
-  private async submit(
-    list: ListToSet,
-    signal: AbortSignal,
-    progress: { calls: number },
-  ): Promise<{ result: Promise<CommandResult> }> {
-    const { machineId, ...pending } = list;
-    const refuse = () => refuseUnknownMachine(this.directory, machineId, signal);
-    const reason = await askUntilTold(refuse, this.status, signal);
-    if (reason !== undefined) return { result: Promise.resolve(rejection(reason, machineId)) };
-    const waiter = new ListWaiter(signal, progress);
-    const forbidden = new Forbidden();
-    this.dispatcher.submit(machineId, { ...pending, forbidden, waiters: [waiter] });
-    return { result: waiter.result };
+  private admit(command: ListCommand): Admission | Promise<Admission> {
+    const { machineId, payload } = command;
+    const [waiter] = command.waiters;
+    if (waiter === undefined) throw new Error('a list nobody waits for');
+    const { partition, ownership } = waiter.answers.message;
+    const applied = this.fences.issuedAt(partition, machineId);
+    if (isOlder(payload, applied)) {
+      const detail = `issued at ${payload.issuedAt}; the list applied last was issued at ${applied}`;
+      return { kind: 'superseded', detail };
+    }
+    if (this.directory.hasMachine(machineId)) return GO;
+    return admitKnownMachine(this.directory, machineId, ownership.signal);
+  }
+
+  private remember({ machineId, payload, waiters }: ListCommand): Promise<void> | undefined {
+    const workingOrders = payload.workingOrders();
+    this.applied.set(machineId, { workingOrders, appliedAt: this.clock.nowSeconds() });
+    const [waiter] = waiters;
+    if (payload.issuedAt === undefined || waiter === undefined) return undefined;
+    return this.fences.raise(waiter.answers.message, machineId, payload.issuedAt);
   }
 }

@@ -5,19 +5,15 @@ import { type OrderSnapshot, TOPICS } from '#libs/contracts';
 import { EquipmentMap, readOrderDocument } from '#libs/erp-formats';
 import { type InboundMessage } from '#libs/messaging';
 import {
-  type AnsweredMessage,
+  acceptEach,
   CommandOutcomes,
-  openMessage,
   type CommandResult,
+  openMessage,
   rejection,
 } from '../command-delivery/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { OrderLedger } from './order-ledger.js';
-import {
-  outcomePerMachine,
-  rejectUnmapped,
-  type UnmappedOperation,
-} from './outcome-per-machine.js';
+import { rejectUnmapped, type UnmappedOperation } from './reject-unmapped.js';
 import { WorkOrderLists } from './work-order-lists.js';
 
 /** `erp.work-orders.v1`: orders as they change, in the ERP's own format, turned into machines' lists. */
@@ -33,21 +29,28 @@ export class WorkOrdersController {
   ) {}
 
   @EventPattern(TOPICS.workOrders)
-  async handle(message: InboundMessage): Promise<void> {
+  handle(messages: readonly InboundMessage[]): void {
+    acceptEach(messages, (message) => {
+      this.accept(message);
+    });
+  }
+
+  private accept(message: InboundMessage): void {
     const { answered, parsed: orders } = openMessage(message, (envelope) =>
       readOrderDocument(envelope, { timeZone: this.settings.erp.timeZone }),
     );
-    const results = orders.ok
-      ? await this.applyAll(orders.value, answered)
-      : [rejection(orders.rejection)];
-    await this.outcomes.publish('work-order-list', answered, results);
+    const { touched, known } = orders.ok
+      ? this.record(orders.value)
+      : { touched: [], known: [rejection(orders.rejection)] };
+    const answers = this.outcomes.answersTo('work-order-list', answered, touched.length, known);
+    for (const machineId of touched) {
+      const workingOrders = () => this.ledger.listOf(machineId);
+      this.lists.set({ machineId, workingOrders, cumulative: true }, answers);
+    }
   }
 
-  /** The ledger learns of every order before this waits for anything: messages keep their order. */
-  private async applyAll(
-    orders: readonly OrderSnapshot[],
-    answered: AnsweredMessage,
-  ): Promise<CommandResult[]> {
+  /** Machines whose lists are to be set, and what is known without a call. */
+  private record(orders: readonly OrderSnapshot[]): { touched: string[]; known: CommandResult[] } {
     const superseded: CommandResult[] = [];
     const unmapped: UnmappedOperation[] = [];
     const touched = new Set<string>();
@@ -64,13 +67,6 @@ export class WorkOrdersController {
         superseded.push({ kind: 'superseded', machineId, attempts: 0, detail });
       }
     }
-    const lists = [...touched].map((machineId) =>
-      this.lists.set(
-        { machineId, workingOrders: () => this.ledger.listOf(machineId), cumulative: true },
-        answered,
-      ),
-    );
-    const settled = await Promise.all(lists);
-    return outcomePerMachine([...settled, ...superseded, ...rejectUnmapped(unmapped)]);
+    return { touched: [...touched], known: [...superseded, ...rejectUnmapped(unmapped)] };
   }
 }

@@ -7,6 +7,8 @@ export interface TopicSpecification {
   cleanupPolicy: 'delete' | 'compact';
   /** Bytes; larger than the broker's default where records carry more than the input did. */
   maxMessageBytes?: number;
+  /** Has at least as many partitions as each of these: what belongs together is owned together, by partition. */
+  asWideAs?: readonly string[];
 }
 
 export class MissingTopicsError extends Error {
@@ -37,9 +39,11 @@ export async function ensureTopics(
   try {
     const existing = new Set(await admin.listTopics());
     const missing = topics.filter((topic) => !existing.has(topic.name));
-    if (missing.length === 0) return;
-    if (!options.create) throw new MissingTopicsError(missing.map((topic) => topic.name));
-    await createTopics(admin, missing, options.partitions);
+    if (missing.length > 0 && !options.create) {
+      throw new MissingTopicsError(missing.map((topic) => topic.name));
+    }
+    if (missing.length > 0) await createTopics(admin, missing, options.partitions);
+    if (options.create) await widen(admin, topics);
   } finally {
     await admin.disconnect();
   }
@@ -57,6 +61,29 @@ async function createTopics(
     topics: missing.map((topic) => topicConfig(topic, partitions)),
   });
   new Logger('Topics').log({ msg: 'topics created', topics: names, partitions });
+}
+
+/** Only topics that no key's hash shares out may grow: the others would change hands. */
+async function widen(admin: Admin, topics: readonly TopicSpecification[]): Promise<void> {
+  for (const { name, asWideAs } of topics) {
+    if (asWideAs === undefined || asWideAs.length === 0) continue;
+    const { topics: found } = await admin.fetchTopicMetadata({ topics: [name, ...asWideAs] });
+    const own = found.find((topic) => topic.name === name)?.partitions.length ?? 0;
+    const count = Math.max(...found.map((topic) => topic.partitions.length));
+    if (count <= own) continue;
+    try {
+      await admin.createPartitions({ topicPartitions: [{ topic: name, count }] });
+    } catch (error) {
+      // Another process may have widened it meanwhile.
+      if ((await partitionsOf(admin, name)) < count) throw error;
+    }
+    new Logger('Topics').log({ msg: 'partitions added', topic: name, partitions: count });
+  }
+}
+
+async function partitionsOf(admin: Admin, topic: string): Promise<number> {
+  const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+  return topics[0]?.partitions.length ?? 0;
 }
 
 function topicConfig(topic: TopicSpecification, partitions: number): ITopicConfig {

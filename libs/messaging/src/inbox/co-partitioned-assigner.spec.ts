@@ -20,15 +20,14 @@ function clusterOf(partitions: Readonly<Record<string, number>>, known: string[]
 
 type Assignments = Record<string, Record<string, number[]>>;
 
+const assignerOf = (cluster: Cluster, beforeJoin: () => void = () => undefined) =>
+  coPartitionedAssigner(beforeJoin)({ cluster, groupId: 'group', logger: undefined as never });
+
 async function assign(
   partitions: Readonly<Record<string, number>>,
   subscriptions: Readonly<Record<string, string[]>>,
 ): Promise<Assignments> {
-  const assigner = coPartitionedAssigner({
-    cluster: clusterOf(partitions),
-    groupId: 'group',
-    logger: undefined as never,
-  });
+  const assigner = assignerOf(clusterOf(partitions));
   const members = Object.entries(subscriptions).map(([memberId, topics]) => ({
     memberId,
     memberMetadata: assigner.protocol({ topics }).metadata,
@@ -97,5 +96,32 @@ describe('coPartitionedAssigner', () => {
       b: { lists: [1, 4], states: [1, 3] },
       c: { lists: [2, 5] },
     });
+  });
+
+  it('is told each time before its member offers itself, and not by the assigning', async () => {
+    let joins = 0;
+    const assigner = assignerOf(clusterOf(partitions), () => {
+      joins += 1;
+    });
+    expect(joins).toBe(0);
+    const { metadata } = assigner.protocol({ topics: ['lists'] });
+    expect(joins).toBe(1);
+    await assigner.assign({ members: [{ memberId: 'a', memberMetadata: metadata }], topics: [] });
+    expect(joins).toBe(1);
+    assigner.protocol({ topics: ['lists'] });
+    expect(joins).toBe(2);
+  });
+
+  it('does not let its member offer itself as long as there is something against it', () => {
+    const notYet = Object.assign(new Error('calls are still in flight'), {
+      type: 'REBALANCE_IN_PROGRESS',
+    });
+    let obstacle: Error | undefined = notYet;
+    const assigner = assignerOf(clusterOf(partitions), () => {
+      if (obstacle !== undefined) throw obstacle;
+    });
+    expect(() => assigner.protocol({ topics: ['lists'] })).toThrow(notYet);
+    obstacle = undefined;
+    expect(assigner.protocol({ topics: ['lists'] }).name).toContain('co-partitioned');
   });
 });

@@ -1,8 +1,8 @@
 import { type IHeaders } from 'kafkajs';
+import { type PartitionOwnership } from './partition-ownership.js';
 
-/** A message as it lies in Kafka, untouched, with all that is needed to answer for it. */
-export interface InboundMessage {
-  /** The topic's name without the prefix, as controllers name it. */
+/** A record of an input topic, under the topic's name without the prefix. */
+export interface InboundRecord {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
@@ -11,12 +11,23 @@ export interface InboundMessage {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers: IHeaders;
-  /**
-   * Aborts when this process stops or loses the partition: no further call may be started for the
-   * message, which another process will receive again.
-   */
-  readonly signal: AbortSignal;
+  /** Of key, value and headers together. */
+  readonly bytes: number;
 }
 
-/** Handles one message to its end: returns when nothing is left to do for it and its offset may move. */
-export type MessageHandler = (message: InboundMessage) => Promise<void>;
+/**
+ * A message to be brought to its end, which one of these three tells, once. What ends first counts; a
+ * message that ends never holds up the commit of those before it.
+ */
+export interface InboundMessage extends InboundRecord {
+  readonly ownership: PartitionOwnership;
+  /** Nothing is left to do for it: its offset may move. */
+  finish(): void;
+  /** Its partition is lost: nothing more is done for it here, and another process receives it again. */
+  abandon(): void;
+  /** Something failed that no message can cause, a bug: it is handled anew, and set aside when that does not help. */
+  fail(error: unknown): void;
+}
+
+/** Takes messages of one partition in the order of their offsets; they end whenever they end. */
+export type MessageHandler = (messages: readonly InboundMessage[]) => Promise<void>;

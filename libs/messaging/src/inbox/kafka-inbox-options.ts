@@ -1,5 +1,7 @@
 import { type Kafka } from 'kafkajs';
+import { type CallSlots } from '#libs/delivery';
 import { type KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
+import { type Outbox } from '../outbox/outbox.js';
 import { type DeadLetters } from '../outbox/dead-letters.js';
 
 export interface KafkaInboxOptions {
@@ -7,8 +9,12 @@ export interface KafkaInboxOptions {
   groupId: string;
   topicPrefix: string;
   deadLetters: Pick<DeadLetters, 'publish'>;
+  /** Where answers to messages go: they are out before partitions are given up. */
+  outbox: Pick<Outbox, 'idle'>;
   /** Topics that hold the bridge's own state, shared out with the input topics. */
   stateTopics: readonly KeyedStateTopic[];
+  /** The calls that messages lead to: they come to rest before partitions go to another process. */
+  calls: CallSlots;
   /** Called before the first connection, until it succeeds: topics must exist to be subscribed. */
   prepare: (signal: AbortSignal, report: (problem: string) => void) => Promise<void>;
 }

@@ -3,22 +3,31 @@ import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
 import { type EachBatchPayload } from 'kafkajs';
 import { lastValueFrom } from 'rxjs';
 import { withDeadline } from '../deadline.js';
+import { type DeadLetterReason } from '../outbox/dead-letters.js';
 import { type Assignment, type ConsumerState } from './consumer-callbacks.js';
-import { deliverMessage } from './deliver-message.js';
 import { type InboundMessage } from './inbound-message.js';
 import { type KafkaInboxOptions } from './kafka-inbox-options.js';
 import { OffsetCommits } from './offset-commits.js';
 import { type PartitionBacklog, PartitionQueues } from './partition-queues.js';
 import { SupervisedConsumer } from './supervised-consumer.js';
-import { toInboundMessage } from './to-inbound-message.js';
+import { toInboundRecord } from './to-inbound-record.js';
 
 /** How long a stop waits for calls in flight. */
 const DRAIN_DEADLINE_MS = 10_000;
+const CUT_OFF_DEADLINE_MS = 500;
+const ANSWERS_DEADLINE_MS = 1000;
+
+const UNHANDLED: DeadLetterReason = {
+  code: 'invalid-message',
+  detail: 'the bridge could not handle this message; its log says why',
+  attempts: 0,
+};
 
 /**
  * Nest's way into Kafka: controllers name topics with `@EventPattern`, without the prefix. Fetch is
  * decoupled from delivery: a batch goes into its partition's queue and the batch handler returns at
- * once, while handlers finish in any order and the committed offset is the lowest unfinished one.
+ * once. A controller is handed messages by the dozen, which end in any order; the committed offset is the
+ * lowest unfinished one.
  */
 export class KafkaInboxStrategy extends Server implements CustomTransportStrategy {
   protected override readonly logger = new Logger('Inbox');
@@ -33,8 +42,9 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
   constructor(private readonly options: KafkaInboxOptions) {
     super();
     this.queues = new PartitionQueues(
-      (message) => deliverMessage(message, (it) => this.dispatch(it), options.deadLetters),
+      (messages) => this.dispatch(messages),
       (topic, partition) => this.consumer?.resume(topic, partition),
+      (message) => options.deadLetters.publish(message, UNHANDLED),
     );
     this.commits = new OffsetCommits(this.queues, async (offsets) =>
       this.consumer?.commit(offsets),
@@ -59,6 +69,11 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
 
   get state(): ConsumerState {
     return this.consumer?.state ?? 'starting';
+  }
+
+  /** Partitions whose messages wait until the state they are judged by is restored. */
+  get heldPartitions(): number {
+    return this.queues.held;
   }
 
   /** Messages fetched and not yet finished, by topic and partition. */
@@ -90,7 +105,8 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
 
   private start(): void {
     if (this.stopping.signal.aborted) return;
-    const { kafka, groupId, topicPrefix, stateTopics } = this.options;
+    const { options } = this;
+    const { kafka, groupId, topicPrefix, stateTopics } = options;
     const inputTopics = [...this.messageHandlers.keys()].map((name) => `${topicPrefix}${name}`);
     const topics = [...inputTopics, ...stateTopics.map(({ name }) => name)];
     const consumer = new SupervisedConsumer(
@@ -103,9 +119,19 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
         onAssigned: (assignment) => {
           this.reassign(assignment);
         },
+        onRevoking: (deadlineMs) => this.comeToRest(deadlineMs),
+        onSign: () => {
+          options.calls.wake();
+        },
       },
     );
-    for (const stateTopic of stateTopics) stateTopic.attach(consumer);
+    for (const stateTopic of stateTopics) {
+      stateTopic.attach(consumer, (partition) => {
+        for (const name of stateTopic.inputs)
+          this.queues.release(`${topicPrefix}${name}`, partition);
+      });
+    }
+    options.calls.allowWhile(() => consumer.holdsSession);
     this.consumer = consumer;
     this.commits.start();
     consumer.start();
@@ -120,23 +146,54 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
       return;
     }
     const name = topic.slice(this.options.topicPrefix.length);
-    const inbound = messages.map((message) => toInboundMessage(name, partition, message));
+    const inbound = messages.map((message) => toInboundRecord(name, partition, message));
     const from = { topic, partition, highWatermark: Number(batch.highWatermark) };
     if (this.queues.push(from, inbound)) this.consumer?.pause(topic, partition);
   }
 
   private reassign(assignment: Assignment): void {
     if (this.stopping.signal.aborted) return;
-    for (const stateTopic of this.options.stateTopics) {
+    const { stateTopics, calls } = this.options;
+    for (const stateTopic of stateTopics) {
       stateTopic.reassign(assignment.get(stateTopic.name) ?? []);
     }
-    this.queues.reassign(this.inputsOf(assignment));
+    this.queues.reassign(this.inputsOf(assignment), (topic, partition) =>
+      this.mustWaitForState(topic, partition),
+    );
+    calls.resume();
   }
 
-  private async dispatch(message: InboundMessage): Promise<void> {
-    const handler = this.getHandlerByPattern(message.topic);
-    if (handler === null) throw new Error(`no controller handles ${message.topic}`);
-    const result = this.transformToObservable(await handler(message));
+  /** Messages that are judged by state wait until that is restored. */
+  private mustWaitForState(topic: string, partition: number): boolean {
+    const name = topic.slice(this.options.topicPrefix.length);
+    return this.options.stateTopics.some(
+      (state) => state.inputs.includes(name) && state.isRestoring(partition),
+    );
+  }
+
+  /** What is still under way at the deadline is cut off, rather than made a second time by the new owner meanwhile. */
+  private async comeToRest(deadlineMs: number): Promise<void> {
+    const { calls } = this.options;
+    calls.hold();
+    if (!(await withDeadline(calls.idle(), deadlineMs))) {
+      this.logger.warn({ msg: 'calls cut off: partitions may be lost', calls: calls.underWay });
+      calls.cutOff(new Error('the partition may go to another process'));
+      await withDeadline(calls.idle(), CUT_OFF_DEADLINE_MS);
+    }
+    await withDeadline(this.commitAnswered(), ANSWERS_DEADLINE_MS);
+  }
+
+  /** Spares the next owner what has been done here. */
+  private async commitAnswered(): Promise<void> {
+    await this.options.outbox.idle();
+    await this.commits.commitNow();
+  }
+
+  private async dispatch(messages: readonly InboundMessage[]): Promise<void> {
+    const [first] = messages;
+    const handler = this.messageHandlers.get(first?.topic ?? '');
+    if (handler === undefined) throw new Error(`no controller handles ${first?.topic}`);
+    const result = this.transformToObservable(await handler(messages));
     await lastValueFrom(result, { defaultValue: undefined });
   }
 

@@ -20,11 +20,14 @@ export class OffsetCommits {
 
   start(): void {
     this.stopTimer = everyRealMs(INTERVAL_MS, () => {
-      // One at a time: a late older commit must not set back what a newer one has said.
-      this.underWay ??= this.commitFinished().finally(() => {
-        this.underWay = undefined;
-      });
+      void this.begin();
     });
+  }
+
+  /** Waits for a commit under way, then commits the rest. */
+  async commitNow(): Promise<void> {
+    await this.underWay;
+    await this.begin();
   }
 
   /** Waits for a commit under way, commits the rest; gives up when Kafka does not answer. */
@@ -32,6 +35,14 @@ export class OffsetCommits {
     this.stopTimer();
     await withDeadline(this.underWay, LAST_COMMIT_DEADLINE_MS);
     await withDeadline(this.commitFinished(), LAST_COMMIT_DEADLINE_MS);
+  }
+
+  /** One at a time: a late older commit must not set back what a newer one has said. */
+  private begin(): Promise<void> {
+    this.underWay ??= this.commitFinished().finally(() => {
+      this.underWay = undefined;
+    });
+    return this.underWay;
   }
 
   private async commitFinished(): Promise<void> {

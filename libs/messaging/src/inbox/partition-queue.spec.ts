@@ -1,177 +1,498 @@
-import fc from 'fast-check';
-import { type InboundMessage } from './inbound-message.js';
-import { PartitionQueue, type QueuedMessage } from './partition-queue.js';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { realNowMs } from '#libs/clock';
+import { type InboundMessage, type InboundRecord } from './inbound-message.js';
+import { PartitionQueue, type PartitionQueueOptions } from './partition-queue.js';
+
+const LAST_RESORT_MS = 10_000;
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-function messageAt(offset: number): QueuedMessage {
-  const source = { topic: 'topic', partition: 0, timestamp: '0' };
-  return { ...source, offset, key: null, value: null, headers: {} };
+async function until(isSo: () => boolean): Promise<void> {
+  const giveUpMs = realNowMs() + LAST_RESORT_MS;
+  while (!isSo()) {
+    if (realNowMs() > giveUpMs) throw new Error('what the test waits for did not come about');
+    await nextTurn();
+  }
 }
 
-function messagesAt(...offsets: number[]): QueuedMessage[] {
-  return offsets.map(messageAt);
+function recordAt(offset: number, bytes = 1): InboundRecord {
+  const source = { topic: 'topic', partition: 3, timestamp: '7', headers: { h: 'x' } };
+  return { ...source, offset, key: Buffer.from('k'), value: Buffer.from('v'), bytes };
 }
 
-/** A queue whose handlers end when the test says so. */
+function recordsAt(...offsets: number[]): InboundRecord[] {
+  return offsets.map((offset) => recordAt(offset));
+}
+
+function recordsUpTo(count: number): InboundRecord[] {
+  return Array.from({ length: count }, (_, offset) => recordAt(offset));
+}
+
+/** A queue whose messages end when the test says so. */
 class Handling {
-  readonly started: number[] = [];
-  readonly signals: AbortSignal[] = [];
+  /** Offsets, one chunk after the other. */
+  readonly chunks: number[][] = [];
+  readonly messages = new Map<number, InboundMessage>();
+  readonly setAside: number[] = [];
   resumed = 0;
   readonly queue: PartitionQueue;
-  private readonly endings = new Map<number, { end: () => void; fail: (error: Error) => void }>();
+  /** What becomes of a chunk once it has been handed over. */
+  handler: (chunk: readonly InboundMessage[]) => Promise<void> = () => Promise.resolve();
+  aside: (message: InboundMessage) => Promise<void> = () => Promise.resolve();
 
-  constructor(
-    options: {
-      window?: number;
-      pauseAt?: number;
-      pauseAtBytes?: number;
-      windowBytes?: number;
-    } = {},
-  ) {
-    const {
-      window = 100,
-      pauseAt = 1000,
-      pauseAtBytes = Infinity,
-      windowBytes = Infinity,
-    } = options;
-    const onResume = (): void => {
-      this.resumed += 1;
-    };
-    this.queue = new PartitionQueue((it) => this.handle(it), {
-      window,
-      pauseAt,
-      pauseAtBytes,
-      windowBytes,
-      onResume,
+  constructor(limits: Partial<PartitionQueueOptions> = {}) {
+    this.queue = new PartitionQueue((chunk) => this.handle(chunk), {
+      maxUnfinished: 1000,
+      maxUnfinishedBytes: Infinity,
+      maxSpan: Infinity,
+      onResume: () => {
+        this.resumed += 1;
+      },
+      setAside: (message) => {
+        this.setAside.push(message.offset);
+        return this.aside(message);
+      },
+      ...limits,
     });
   }
 
-  /** Ends the handlers of these offsets and lets the queue take notice. */
-  async end(...offsets: number[]): Promise<void> {
-    for (const offset of offsets) this.endings.get(offset)?.end();
-    await nextTurn();
+  get handed(): number[] {
+    return this.chunks.flat();
   }
 
-  async fail(offset: number): Promise<void> {
-    this.endings.get(offset)?.fail(new Error('aborted'));
-    await nextTurn();
+  message(offset: number): InboundMessage {
+    const message = this.messages.get(offset);
+    if (message === undefined) throw new Error(`${offset} has not been handed over`);
+    return message;
   }
 
-  private handle({ offset, signal }: InboundMessage): Promise<void> {
-    this.started.push(offset);
-    this.signals.push(signal);
-    return new Promise((end, fail) => this.endings.set(offset, { end, fail }));
+  finish(...offsets: number[]): void {
+    for (const offset of offsets) this.message(offset).finish();
+  }
+
+  private handle(chunk: readonly InboundMessage[]): Promise<void> {
+    this.chunks.push(chunk.map(({ offset }) => offset));
+    for (const message of chunk) this.messages.set(message.offset, message);
+    return this.handler(chunk);
   }
 }
 
 describe('PartitionQueue', () => {
-  it('handles as many messages at once as its window has room for, in the order of the log', async () => {
-    const handling = new Handling({ window: 2 });
-    handling.queue.push(messagesAt(1, 2, 3, 4));
-    expect(handling.started).toEqual([1, 2]);
-    await handling.end(2);
-    expect(handling.started).toEqual([1, 2, 3]);
-    expect(handling.queue.size).toBe(3);
+  beforeAll(() => {
+    Logger.overrideLogger(false);
+    // the shortest back-off there is
+    jest.spyOn(Math, 'random').mockReturnValue(0);
   });
 
-  it('lets commit what lies before the lowest unfinished message, in whatever order they finish', async () => {
-    const offsets = [3, 4, 7, 8, 9, 20];
-    const anyOrder = fc.shuffledSubarray(offsets, { minLength: offsets.length });
-    await fc.assert(
-      fc.asyncProperty(anyOrder, fc.integer({ min: 1, max: 6 }), async (order, window) => {
-        const handling = new Handling({ window });
-        handling.queue.push(messagesAt(...offsets));
-        const unfinished = new Set(offsets);
-        while (unfinished.size > 0) {
-          const next = order.find((it) => unfinished.has(it) && handling.started.includes(it));
-          if (next === undefined) throw new Error('the queue stands still');
-          await handling.end(next);
-          unfinished.delete(next);
-          const committed = handling.queue.committable() ?? 0;
-          const again = offsets.filter((offset) => offset >= committed);
-          const lowest = offsets.findIndex((offset) => unfinished.has(offset));
-          expect(again).toEqual(lowest === -1 ? [] : offsets.slice(lowest));
-        }
-        expect(handling.queue.size).toBe(0);
-      }),
-    );
+  afterAll(() => {
+    jest.restoreAllMocks();
   });
 
-  it('asks for a pause when too many wait, and once for more when few are left', async () => {
-    const handling = new Handling({ window: 1, pauseAt: 5 });
-    expect(handling.queue.push(messagesAt(0, 1, 2, 3, 4))).toBe(false);
-    expect(handling.queue.push(messagesAt(5))).toBe(true);
-    expect(handling.queue.push(messagesAt(6))).toBe(true);
-    for (const offset of [0, 1, 2, 3]) await handling.end(offset);
-    expect(handling.queue.push([])).toBe(true);
-    expect(handling.resumed).toBe(0);
-    await handling.end(4);
-    expect(handling.resumed).toBe(1);
-    await handling.end(5);
-    await handling.end(6);
-    expect(handling.resumed).toBe(1);
-    expect(handling.queue.push(messagesAt(7))).toBe(false);
-  });
-
-  it('counts bytes as well as messages, whether they wait or are under way', async () => {
-    const large = (offset: number): QueuedMessage => ({
-      ...messageAt(offset),
-      value: Buffer.alloc(100),
+  describe('hands over', () => {
+    it('what was fetched, with everything Kafka has of it', () => {
+      const handling = new Handling();
+      const record = recordAt(5, 30);
+      handling.queue.push([record]);
+      expect(handling.message(5)).toMatchObject(record);
+      expect(handling.message(5).ownership).toBe(handling.queue.ownership);
     });
-    const handling = new Handling({ windowBytes: 150, pauseAtBytes: 200 });
-    expect(handling.queue.push([0, 1, 2].map(large))).toBe(false);
-    expect(handling.started).toEqual([0, 1]);
-    expect(handling.queue.push([3].map(large))).toBe(true);
-    await handling.end(0, 1);
-    expect(handling.started).toEqual([0, 1, 2, 3]);
-    expect(handling.resumed).toBe(1);
+
+    it('a large fetch in chunks over several turns of the event loop, in order', async () => {
+      const handling = new Handling();
+      handling.queue.push(recordsUpTo(150));
+      expect(handling.handed).toHaveLength(64);
+      await until(() => handling.handed.length === 150);
+      expect(handling.chunks.map(({ length }) => length)).toEqual([64, 64, 22]);
+      expect(handling.handed).toEqual(Array.from({ length: 150 }, (_, offset) => offset));
+    });
+
+    it('large messages in chunks that are small in number', async () => {
+      const handling = new Handling();
+      const large = [0, 1, 2, 3, 4].map((offset) => recordAt(offset, 100 * 1024));
+      handling.queue.push([...large, recordAt(5, 1024 * 1024), recordAt(6)]);
+      await until(() => handling.handed.length === 7);
+      expect(handling.chunks).toEqual([[0, 1, 2], [3, 4, 5], [6]]);
+    });
+
+    it('no chunk before the one before it has been taken', async () => {
+      const handling = new Handling();
+      let take: () => void = () => undefined;
+      handling.handler = () =>
+        new Promise((resolve) => {
+          take = resolve;
+        });
+      handling.queue.push(recordsUpTo(65));
+      handling.queue.push(recordsAt(65));
+      await nextTurn();
+      await nextTurn();
+      expect(handling.handed).toHaveLength(64);
+      take();
+      await until(() => handling.handed.length === 66);
+      expect(handling.chunks[1]).toEqual([64, 65]);
+    });
+
+    it('a message before those before it have ended', async () => {
+      const handling = new Handling();
+      handling.queue.push(recordsAt(1));
+      handling.queue.push(recordsAt(2));
+      await until(() => handling.handed.length === 2);
+      expect(handling.queue.size).toBe(2);
+    });
+
+    it('nothing while held, and what came meanwhile once released', async () => {
+      const handling = new Handling({ maxUnfinished: 4 });
+      handling.queue.hold();
+      expect(handling.queue.push(recordsAt(1, 2))).toBe(false);
+      expect(handling.queue.push(recordsAt(3, 4))).toBe(true);
+      await nextTurn();
+      expect(handling.handed).toEqual([]);
+      expect(handling.queue.size).toBe(4);
+      handling.queue.release();
+      expect(handling.handed).toEqual([1, 2, 3, 4]);
+      handling.finish(1, 2, 3);
+      expect(handling.resumed).toBe(1);
+    });
+
+    it('nothing more once held between two chunks', async () => {
+      const handling = new Handling();
+      handling.queue.push(recordsUpTo(65));
+      handling.queue.hold();
+      await nextTurn();
+      await nextTurn();
+      expect(handling.handed).toHaveLength(64);
+      handling.queue.release();
+      await until(() => handling.handed.length === 65);
+    });
+
+    it('once what Kafka hands out again after a rebalance', async () => {
+      const handling = new Handling();
+      handling.queue.push(recordsAt(5, 6, 7));
+      handling.finish(5);
+      handling.queue.push(recordsAt(6, 7, 8));
+      await until(() => handling.handed.length === 4);
+      handling.finish(6, 7, 8);
+      expect(handling.handed).toEqual([5, 6, 7, 8]);
+      expect(handling.queue.committable()).toBe(9);
+      expect(handling.queue.size).toBe(0);
+    });
   });
 
-  it('starts a large fetch over several turns of the event loop, in order', async () => {
-    const offsets = Array.from({ length: 80 }, (_, offset) => offset);
-    const handling = new Handling();
-    handling.queue.push(messagesAt(...offsets));
-    expect(handling.started.length).toBeLessThan(80);
-    while (handling.started.length < 80) await nextTurn();
-    expect(handling.started).toEqual(offsets);
+  describe('commits', () => {
+    it('what lies before the lowest unfinished message, in whatever order they finish', () => {
+      const handling = new Handling();
+      handling.queue.push(recordsAt(3, 4, 7, 9));
+      const committable = [7, 3, 9, 4].map((offset) => {
+        handling.finish(offset);
+        return handling.queue.committable();
+      });
+      expect(committable).toEqual([undefined, 4, 4, 10]);
+    });
+
+    it('nothing of what was fetched and not handed over', async () => {
+      const handling = new Handling();
+      handling.queue.push(recordsUpTo(65));
+      handling.finish(...handling.handed);
+      expect(handling.queue.committable()).toBe(64);
+      await until(() => handling.handed.length === 65);
+      handling.finish(64);
+      expect(handling.queue.committable()).toBe(65);
+    });
+
+    it('nothing of a message that was abandoned, and nothing behind it', () => {
+      const handling = new Handling();
+      handling.queue.push(recordsAt(1, 2, 3));
+      handling.finish(1, 3);
+      handling.message(2).abandon();
+      expect(handling.queue.committable()).toBe(2);
+    });
+
+    it('by what ends a message first, whatever is said of it later', () => {
+      const handling = new Handling({ maxUnfinished: 4 });
+      expect(handling.queue.push(recordsAt(1, 2, 3, 4))).toBe(true);
+      handling.message(1).abandon();
+      handling.message(1).finish();
+      handling.message(1).fail(new Error('too late'));
+      expect(handling.queue.committable()).toBeUndefined();
+      for (let times = 0; times < 5; times += 1) handling.finish(2);
+      expect(handling.queue.size).toBe(3);
+      expect(handling.resumed).toBe(0);
+      expect(handling.handed).toEqual([1, 2, 3, 4]);
+    });
   });
 
-  it('takes once what Kafka hands out again after a rebalance', async () => {
-    const handling = new Handling({ window: 2 });
-    handling.queue.push(messagesAt(5, 6, 7));
-    await handling.end(5);
-    handling.queue.push(messagesAt(6, 7, 8));
-    await handling.end(6, 7);
-    await handling.end(8);
-    expect(handling.started).toEqual([5, 6, 7, 8]);
-    expect(handling.queue.committable()).toBe(9);
+  describe('tells its position', () => {
+    it('as the lowest offset that is not finished, handed over or not', async () => {
+      const handling = new Handling();
+      expect(handling.queue.position).toBeUndefined();
+      handling.queue.hold();
+      handling.queue.push(recordsAt(5, 6));
+      expect(handling.queue.position).toBe(5);
+      handling.queue.release();
+      handling.finish(6);
+      expect(handling.queue.position).toBe(5);
+      handling.finish(5);
+      expect(handling.queue.position).toBe(7);
+      handling.queue.push(recordsAt(9));
+      await until(() => handling.handed.includes(9));
+      expect(handling.queue.position).toBe(9);
+    });
   });
 
-  it('leaves uncommitted what its handler did not finish', async () => {
-    const handling = new Handling();
-    handling.queue.push(messagesAt(1, 2, 3));
-    await handling.end(1);
-    await handling.fail(2);
-    await handling.end(3);
-    expect(handling.queue.committable()).toBe(2);
+  describe('asks for a pause', () => {
+    it('when too many are unfinished, and once for more when half of them are left', async () => {
+      const handling = new Handling({ maxUnfinished: 6 });
+      expect(handling.queue.push(recordsAt(0, 1, 2, 3, 4))).toBe(false);
+      expect(handling.queue.push(recordsAt(5))).toBe(true);
+      expect(handling.queue.push(recordsAt(6))).toBe(true);
+      await until(() => handling.handed.length === 7);
+      handling.finish(6, 5, 4, 3);
+      expect(handling.queue.push([])).toBe(true);
+      expect(handling.resumed).toBe(0);
+      handling.finish(2);
+      expect(handling.resumed).toBe(1);
+      handling.finish(1, 0);
+      expect(handling.resumed).toBe(1);
+      expect(handling.queue.push(recordsAt(7))).toBe(false);
+    });
+
+    it('when too many bytes are unfinished, whether they wait or are under way', async () => {
+      const handling = new Handling({ maxUnfinishedBytes: 400 });
+      handling.queue.hold();
+      expect(handling.queue.push([recordAt(0, 300)])).toBe(false);
+      expect(handling.queue.push([recordAt(1, 99)])).toBe(false);
+      expect(handling.queue.push([recordAt(2, 101)])).toBe(true);
+      handling.queue.release();
+      await until(() => handling.handed.length === 3);
+      handling.finish(1);
+      expect(handling.resumed).toBe(0);
+      handling.finish(0);
+      expect(handling.resumed).toBe(1);
+    });
+
+    it('when the finished are too far ahead of the lowest unfinished', async () => {
+      const handling = new Handling({ maxSpan: 100 });
+      handling.queue.push(recordsAt(1000, 1001));
+      handling.finish(1001);
+      expect(handling.queue.push(recordsAt(1098))).toBe(false);
+      await until(() => handling.handed.includes(1098));
+      handling.finish(1098);
+      expect(handling.queue.push(recordsAt(1099, 1100))).toBe(false);
+      await until(() => handling.handed.includes(1100));
+      expect(handling.queue.push([])).toBe(true);
+      handling.finish(1100);
+      expect(handling.resumed).toBe(0);
+      handling.finish(1000);
+      expect(handling.resumed).toBe(1);
+    });
+
+    it('no more when everything ended while it was handed over', () => {
+      const handling = new Handling({ maxUnfinished: 3 });
+      handling.handler = (chunk) => {
+        for (const message of chunk) message.finish();
+        return Promise.resolve();
+      };
+      expect(handling.queue.push(recordsAt(1, 2, 3, 4))).toBe(false);
+    });
   });
 
-  it('on closing aborts those under way, starts nothing more and waits for the last', async () => {
-    const handling = new Handling({ window: 2 });
-    handling.queue.push(messagesAt(1, 2, 3));
-    const log: string[] = [];
-    const closed = handling.queue.close(new Error('revoked')).then(() => log.push('closed'));
-    expect(handling.signals.map(({ reason }) => (reason as Error).message)).toEqual([
-      'revoked',
-      'revoked',
-    ]);
-    await handling.fail(1);
-    log.push('the last one ends');
-    await handling.end(2);
-    await closed;
-    handling.queue.push(messagesAt(4));
-    expect(log).toEqual(['the last one ends', 'closed']);
-    expect(handling.started).toEqual([1, 2]);
+  describe('when handling fails', () => {
+    it('handles the message anew, by itself, while the others go their way', async () => {
+      const handling = new Handling();
+      handling.queue.push(recordsAt(1, 2, 3));
+      handling.message(2).fail(new TypeError('a bug'));
+      handling.finish(1, 3);
+      expect(handling.queue.committable()).toBe(2);
+      await until(() => handling.chunks.length === 2);
+      expect(handling.chunks[1]).toEqual([2]);
+      handling.finish(2);
+      expect(handling.queue.committable()).toBe(4);
+      expect(handling.setAside).toEqual([]);
+    });
+
+    it('handles each of a chunk anew by itself when the handler failed with all of them', async () => {
+      const handling = new Handling();
+      handling.handler = () => Promise.reject(new TypeError('a bug'));
+      handling.queue.push(recordsAt(1, 2));
+      handling.handler = () => Promise.resolve();
+      await until(() => handling.chunks.length === 3);
+      expect(handling.chunks).toEqual([[1, 2], [1], [2]]);
+      handling.queue.push(recordsAt(3));
+      await until(() => handling.handed.includes(3));
+      handling.finish(1, 2, 3);
+      expect(handling.queue.committable()).toBe(4);
+    });
+
+    it('does not handle anew what has ended, though the handler failed after that', async () => {
+      const handling = new Handling();
+      handling.handler = ([first]) => {
+        first?.finish();
+        return Promise.reject(new TypeError('a bug'));
+      };
+      handling.queue.push(recordsAt(1, 2));
+      await until(() => handling.chunks.length === 2);
+      expect(handling.chunks[1]).toEqual([2]);
+    });
+
+    it('sets a message aside that has failed three times, and goes on behind it', async () => {
+      const handling = new Handling();
+      handling.handler = (chunk) => {
+        for (const message of chunk) {
+          if (message.offset === 2) message.fail(new TypeError('a bug'));
+          else message.finish();
+        }
+        return Promise.resolve();
+      };
+      handling.queue.push(recordsAt(1, 2, 3));
+      await until(() => handling.queue.size === 0);
+      expect(handling.chunks).toEqual([[1, 2, 3], [2], [2]]);
+      expect(handling.setAside).toEqual([2]);
+      expect(handling.queue.committable()).toBe(4);
+    });
+
+    it('is not done with a message before it has been set aside, however often that fails', async () => {
+      const handling = new Handling();
+      let refusals = 2;
+      handling.aside = () => {
+        expect(handling.queue.committable()).toBeUndefined();
+        refusals -= 1;
+        return refusals < 0 ? Promise.resolve() : Promise.reject(new Error('Kafka is gone'));
+      };
+      handling.handler = () => Promise.reject(new TypeError('a bug'));
+      handling.queue.push(recordsAt(1));
+      await until(() => handling.queue.size === 0);
+      expect(handling.chunks).toEqual([[1], [1], [1]]);
+      expect(handling.setAside).toEqual([1, 1, 1]);
+      expect(handling.queue.committable()).toBe(2);
+    });
+
+    it('takes for one failure what is said several times of one attempt', async () => {
+      const handling = new Handling();
+      handling.handler = () => Promise.resolve();
+      handling.queue.push(recordsAt(1, 2));
+      for (let times = 0; times < 3; times += 1) handling.message(1).fail(new TypeError('a bug'));
+      handling.message(2).fail(new TypeError('a bug'));
+      await until(() => handling.handed.slice(2).includes(2));
+      await nextTurn();
+      expect(handling.handed.slice(2).sort()).toEqual([1, 2]);
+      expect(handling.setAside).toEqual([]);
+    });
+
+    it('gives a message up when its partition is lost before it is handled anew', async () => {
+      const handling = new Handling();
+      handling.queue.push(recordsAt(1));
+      handling.message(1).fail(new TypeError('a bug'));
+      await handling.queue.close(new Error('revoked'));
+      expect(handling.chunks).toEqual([[1]]);
+      expect(handling.queue.committable()).toBeUndefined();
+    });
+
+    it('gives up what fails after its partition is lost, and sets nothing aside', async () => {
+      const handling = new Handling();
+      let fail: (error: Error) => void = () => undefined;
+      handling.handler = () =>
+        new Promise((_, reject) => {
+          fail = reject;
+        });
+      handling.queue.push(recordsAt(1, 2));
+      const closed = handling.queue.close(new Error('revoked'));
+      fail(new Error('aborted'));
+      await closed;
+      expect(handling.chunks).toEqual([[1, 2]]);
+      expect(handling.setAside).toEqual([]);
+    });
+
+    it('gives up what could not be set aside when its partition is lost meanwhile', async () => {
+      const handling = new Handling();
+      let refuse: ((error: Error) => void) | undefined;
+      handling.aside = () =>
+        new Promise((_, reject) => {
+          refuse = reject;
+        });
+      handling.handler = () => Promise.reject(new TypeError('a bug'));
+      handling.queue.push(recordsAt(1));
+      await until(() => refuse !== undefined);
+      const closed = handling.queue.close(new Error('revoked'));
+      refuse?.(new Error('the outbox is closed'));
+      await closed;
+      expect(handling.queue.committable()).toBeUndefined();
+    });
+  });
+
+  describe('on closing', () => {
+    it('hands nothing more over, tells whoever waits, and resolves with the end of the last', async () => {
+      const handling = new Handling();
+      const log: string[] = [];
+      handling.queue.ownership.whenLost(() => log.push('lost'));
+      handling.queue.push(recordsUpTo(70));
+      handling.finish(...handling.handed.slice(2));
+      const closed = handling.queue.close(new Error('revoked')).then(() => log.push('closed'));
+      expect(handling.message(0).ownership.isLost).toBe(true);
+      expect(handling.queue.ownership.signal.reason).toEqual(new Error('revoked'));
+      handling.message(0).abandon();
+      await nextTurn();
+      log.push('the last one ends');
+      handling.finish(1);
+      await closed;
+      expect(handling.queue.push(recordsAt(99))).toBe(false);
+      handling.queue.release();
+      await nextTurn();
+      expect(log).toEqual(['lost', 'the last one ends', 'closed']);
+      expect(handling.handed).toHaveLength(64);
+    });
+
+    it('waits for nothing when nothing is under way', async () => {
+      const handling = new Handling();
+      handling.queue.push(recordsAt(1));
+      handling.finish(1);
+      await handling.queue.close(new Error('revoked'));
+      handling.queue.push(recordsAt(2));
+      expect(handling.handed).toEqual([1]);
+      expect(handling.queue.committable()).toBe(2);
+    });
+
+    it('does not wait for what was held', async () => {
+      const handling = new Handling();
+      handling.queue.hold();
+      handling.queue.push(recordsAt(1));
+      await handling.queue.close(new Error('revoked'));
+      expect(handling.queue.size).toBe(0);
+    });
+
+    it('lets commit what finished meanwhile, and resumes nothing', async () => {
+      const handling = new Handling({ maxUnfinished: 2 });
+      expect(handling.queue.push(recordsAt(1, 2, 3))).toBe(true);
+      const closed = handling.queue.close(new Error('the bridge is stopping'));
+      handling.finish(1, 2);
+      handling.message(3).abandon();
+      await closed;
+      expect(handling.queue.committable()).toBe(3);
+      expect(handling.resumed).toBe(0);
+    });
+  });
+
+  it('keeps nothing of what has ended, however long others wait behind it without a break', async () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    const handling = new Handling({ maxUnfinished: Infinity });
+    handling.handler = (chunk) => {
+      for (const message of chunk) message.finish();
+      handling.chunks.length = 0;
+      handling.messages.clear();
+      return Promise.resolve();
+    };
+    const pushed: WeakRef<InboundRecord>[] = [];
+    while (pushed.length < 50_000) {
+      const records = Array.from({ length: 500 }, (_, index) => recordAt(pushed.length + index));
+      pushed.push(...records.map((record) => new WeakRef(record)));
+      handling.queue.push(records);
+      while (handling.queue.size > 250) await nextTurn();
+    }
+    expect(handling.queue.size).toBeGreaterThan(0);
+    collectGarbage();
+    const kept = pushed.filter((record) => record.deref() !== undefined).length;
+    expect(kept).toBeLessThan(10_000);
   });
 });

@@ -1,22 +1,29 @@
-import { ContiguousOffsets } from '#libs/delivery';
-import { type InboundMessage, type MessageHandler } from './inbound-message.js';
+import { Logger } from '@nestjs/common';
+import { realDelayMs } from '#libs/clock';
+import { backOffMs, ContiguousOffsets } from '#libs/delivery';
+import { type InboundMessage, type InboundRecord, type MessageHandler } from './inbound-message.js';
+import { PartitionMessage } from './partition-message.js';
+import { PartitionOwnership } from './partition-ownership.js';
 
 export interface PartitionQueueOptions {
-  /** Messages, and bytes of them, of the partition that may be handled at the same time. */
-  window: number;
-  windowBytes: number;
-  /** Messages or bytes that may wait before the partition is paused; a fifth of that resumes it. */
-  pauseAt: number;
-  pauseAtBytes: number;
+  /** Messages, and bytes of them, that may be unfinished before the partition is paused; half of it resumes it. */
+  maxUnfinished: number;
+  maxUnfinishedBytes: number;
+  /** How far messages may be finished ahead of the lowest unfinished one: so many are delivered again after a crash. */
+  maxSpan: number;
   onResume: () => void;
+  /** Sets a message aside that could not be handled. */
+  setAside: (message: InboundMessage) => Promise<void>;
 }
 
-export type QueuedMessage = Omit<InboundMessage, 'signal'>;
-
-/** Started in one turn of the event loop, so that parsing a whole fetch does not stop heartbeats and answers. */
-const STARTS_PER_TURN = 32;
-const START_BYTES_PER_TURN = 256 * 1024;
-const RESUME_AT = 0.2;
+/** Handed over in one turn of the event loop, so that parsing a whole fetch does not stop heartbeats and answers. */
+const CHUNK_MESSAGES = 64;
+const CHUNK_BYTES = 256 * 1024;
+/** Records handed over are dropped by the thousand: one by one each would move all that wait. */
+const FORGET_AT = 1000;
+const RESUME_AT = 0.5;
+const ATTEMPTS = 3;
+const BACK_OFF = { baseMs: 100, capMs: 2000 };
 
 /**
  * The messages of one owned partition between fetch and commit. Owned by the inbox for as long as
@@ -24,15 +31,18 @@ const RESUME_AT = 0.2;
  * closed queue has not finished stays uncommitted and is delivered again to the next owner.
  */
 export class PartitionQueue {
+  readonly ownership = new PartitionOwnership();
+  private readonly logger = new Logger('Inbox');
   private readonly offsets = new ContiguousOffsets();
-  private readonly waiting: QueuedMessage[] = [];
-  private readonly controller = new AbortController();
-  private readonly running = new Set<Promise<void>>();
-  private waitingBytes = 0;
-  private runningBytes = 0;
+  private readonly waiting: InboundRecord[] = [];
+  private taken = 0;
+  private unfinishedBytes = 0;
   private nextOffset = 0;
-  private paused = false;
-  private fillScheduled = false;
+  private isPaused = false;
+  private isHeld = false;
+  private isHandingOver = false;
+  private underWay = 0;
+  private readonly whenEmpty: (() => void)[] = [];
 
   constructor(
     private readonly handle: MessageHandler,
@@ -40,18 +50,18 @@ export class PartitionQueue {
   ) {}
 
   /** Takes what was fetched, returns whether the partition must be paused now. */
-  push(messages: readonly QueuedMessage[]): boolean {
-    for (const message of messages) {
+  push(records: readonly InboundRecord[]): boolean {
+    if (this.ownership.isLost) return false;
+    for (const record of records) {
       // After a rebalance that left the partition here, Kafka hands out again what is queued already.
-      if (message.offset < this.nextOffset) continue;
-      this.nextOffset = message.offset + 1;
-      this.waiting.push(message);
-      this.waitingBytes += sizeOf(message);
+      if (record.offset < this.nextOffset) continue;
+      this.nextOffset = record.offset + 1;
+      this.waiting.push(record);
+      this.unfinishedBytes += record.bytes;
     }
-    this.fill();
-    const { pauseAt, pauseAtBytes } = this.options;
-    this.paused ||= this.waiting.length >= pauseAt || this.waitingBytes >= pauseAtBytes;
-    return this.paused;
+    this.handOver();
+    this.isPaused ||= this.isFull(1);
+    return this.isPaused;
   }
 
   /** The offset to commit; undefined while nothing is finished. */
@@ -59,80 +69,121 @@ export class PartitionQueue {
     return this.offsets.committable();
   }
 
-  /** Messages waiting or being handled. */
-  get size(): number {
-    return this.waiting.length + this.running.size;
+  /** The lowest offset that is not finished; undefined before the first fetch. */
+  get position(): number | undefined {
+    const next = this.nextOffset === 0 ? undefined : this.nextOffset;
+    return this.offsets.lowestUnfinished ?? this.waiting[this.taken]?.offset ?? next;
   }
 
-  /** Starts nothing more; resolves when every handler that runs has returned. */
+  /** Messages fetched and not finished. */
+  get size(): number {
+    return this.waiting.length - this.taken + this.offsets.open;
+  }
+
+  get isWaiting(): boolean {
+    return this.isHeld;
+  }
+
+  /** Nothing is handed over until {@link release}: what its messages are judged by is not there yet. */
+  hold(): void {
+    this.isHeld = true;
+  }
+
+  release(): void {
+    this.isHeld = false;
+    this.handOver();
+  }
+
+  /** Hands nothing more over; resolves when every message handed over has ended one way or another. */
   async close(reason: Error): Promise<void> {
     this.waiting.length = 0;
-    this.waitingBytes = 0;
-    this.controller.abort(reason);
-    await Promise.allSettled(this.running);
+    this.taken = 0;
+    this.ownership.lose(reason);
+    if (this.underWay === 0) return;
+    await new Promise<void>((resolve) => this.whenEmpty.push(resolve));
   }
 
-  private fill(): void {
-    let startedBytes = 0;
-    for (let started = 0; this.hasRoom(); started += 1) {
-      const next = this.waiting[0];
-      if (next === undefined) break;
-      if (started === STARTS_PER_TURN || startedBytes >= START_BYTES_PER_TURN) {
-        this.fillInNextTurn();
-        break;
-      }
-      startedBytes += sizeOf(next);
-      this.waiting.shift();
-      this.waitingBytes -= sizeOf(next);
-      this.start(next);
-    }
+  /** A message has ended: {@link PartitionMessage} sees to it that each does so once. */
+  ended(message: PartitionMessage, how: 'finished' | 'abandoned'): void {
+    if (how === 'finished') this.offsets.finish(message.offset);
+    this.unfinishedBytes -= message.bytes;
+    this.underWay -= 1;
+    if (this.underWay === 0) for (const resolve of this.whenEmpty.splice(0)) resolve();
     this.resumeWhenShort();
   }
 
-  private hasRoom(): boolean {
-    const { window, windowBytes } = this.options;
-    const hasRoom = this.running.size < window && this.runningBytes < windowBytes;
-    return hasRoom && !this.controller.signal.aborted;
+  /** Handles a message anew, by itself; sets it aside when that has failed too often. */
+  async failed(message: PartitionMessage, error: unknown): Promise<void> {
+    const { topic, partition, offset, failures } = message;
+    if (!this.ownership.isLost) {
+      this.logger.error({ msg: 'handler failed', topic, partition, offset, failures, err: error });
+    }
+    try {
+      await realDelayMs(backOffMs(failures, BACK_OFF), this.ownership.signal);
+      if (failures < ATTEMPTS) {
+        message.handledAnew();
+        await this.handle([message]);
+        return;
+      }
+      await this.options.setAside(message);
+      message.finish();
+    } catch (failure) {
+      if (this.ownership.isLost) message.abandon();
+      else {
+        message.handledAnew();
+        message.fail(failure);
+      }
+    }
   }
 
-  private fillInNextTurn(): void {
-    if (this.fillScheduled) return;
-    this.fillScheduled = true;
-    setImmediate(() => {
-      this.fillScheduled = false;
-      this.fill();
-    });
+  /** One chunk after the other, so that messages are taken in their order. */
+  private handOver(): void {
+    if (this.isHandingOver || this.isHeld || this.ownership.isLost) return;
+    const chunk = this.nextChunk();
+    if (chunk.length === 0) return;
+    this.isHandingOver = true;
+    void this.handle(chunk)
+      .catch((error: unknown) => {
+        for (const message of chunk) message.fail(error);
+      })
+      .then(() => {
+        setImmediate(() => {
+          this.isHandingOver = false;
+          this.handOver();
+        });
+      });
+  }
+
+  private nextChunk(): PartitionMessage[] {
+    const chunk: PartitionMessage[] = [];
+    for (let bytes = 0; chunk.length < CHUNK_MESSAGES && bytes < CHUNK_BYTES;) {
+      const next = this.waiting[this.taken];
+      if (next === undefined) break;
+      this.taken += 1;
+      bytes += next.bytes;
+      this.offsets.start(next.offset);
+      this.underWay += 1;
+      chunk.push(new PartitionMessage(next, this));
+    }
+    if (this.taken >= FORGET_AT || this.taken === this.waiting.length) {
+      this.waiting.splice(0, this.taken);
+      this.taken = 0;
+    }
+    return chunk;
+  }
+
+  private isFull(share: number): boolean {
+    const { maxUnfinished, maxUnfinishedBytes, maxSpan } = this.options;
+    return (
+      this.size >= maxUnfinished * share ||
+      this.unfinishedBytes >= maxUnfinishedBytes * share ||
+      this.offsets.span >= maxSpan * share
+    );
   }
 
   private resumeWhenShort(): void {
-    const { pauseAt, pauseAtBytes, onResume } = this.options;
-    if (!this.paused) return;
-    if (this.waiting.length > pauseAt * RESUME_AT) return;
-    if (this.waitingBytes > pauseAtBytes * RESUME_AT) return;
-    this.paused = false;
-    onResume();
+    if (!this.isPaused || this.ownership.isLost || this.isFull(RESUME_AT)) return;
+    this.isPaused = false;
+    this.options.onResume();
   }
-
-  private start(message: QueuedMessage): void {
-    this.offsets.start(message.offset);
-    this.runningBytes += sizeOf(message);
-    const run = this.handle({ ...message, signal: this.controller.signal })
-      .then(
-        () => {
-          this.offsets.finish(message.offset);
-        },
-        // Only an abort ends a handler early (see deliver-message.ts): the offset stays put.
-        () => undefined,
-      )
-      .finally(() => {
-        this.running.delete(run);
-        this.runningBytes -= sizeOf(message);
-        this.fill();
-      });
-    this.running.add(run);
-  }
-}
-
-function sizeOf({ key, value }: QueuedMessage): number {
-  return (key?.length ?? 0) + (value?.length ?? 0);
 }

@@ -1,12 +1,26 @@
+import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { type InboundMessage } from './inbound-message.js';
+import { realNowMs } from '#libs/clock';
+import { type Assignment } from './consumer-callbacks.js';
+import { type InboundMessage, type InboundRecord } from './inbound-message.js';
 import { PartitionQueues } from './partition-queues.js';
+
+const LAST_RESORT_MS = 10_000;
+const MIB = 1024 * 1024;
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-function messagesUpTo(count: number, from = 0) {
+async function until(isSo: () => boolean): Promise<void> {
+  const giveUpMs = realNowMs() + LAST_RESORT_MS;
+  while (!isSo()) {
+    if (realNowMs() > giveUpMs) throw new Error('what the test waits for did not come about');
+    await nextTurn();
+  }
+}
+
+function recordsUpTo(count: number, first = 0, bytes = 1): InboundRecord[] {
   const source = { topic: 'a', partition: 0, timestamp: '0', key: null, value: null, headers: {} };
-  return Array.from({ length: count }, (_, index) => ({ ...source, offset: from + index }));
+  return Array.from({ length: count }, (_, index) => ({ ...source, offset: first + index, bytes }));
 }
 
 const from = (topic: string, partition: number, highWatermark = 0) => ({
@@ -15,124 +29,260 @@ const from = (topic: string, partition: number, highWatermark = 0) => ({
   highWatermark,
 });
 
+const nobodyWaits = (): boolean => false;
+
 describe('PartitionQueues', () => {
   let resumed: string[];
-  let underWay: { message: InboundMessage; end: () => void }[];
+  let setAside: InboundMessage[];
+  let underWay: InboundMessage[];
   let queues: PartitionQueues;
+
+  const reassign = (assignment: Record<string, number[]>): void => {
+    const byTopic: Assignment = new Map(Object.entries(assignment));
+    queues.reassign(byTopic, nobodyWaits);
+  };
+
+  beforeAll(() => {
+    Logger.overrideLogger(false);
+    // the shortest back-off there is
+    jest.spyOn(Math, 'random').mockReturnValue(0);
+  });
+
+  afterAll(() => {
+    jest.restoreAllMocks();
+  });
 
   beforeEach(() => {
     resumed = [];
-    underWay = [];
+    setAside = [];
+    // A queue of the test before may still be handing over.
+    const ofThisTest: InboundMessage[] = [];
+    underWay = ofThisTest;
     queues = new PartitionQueues(
-      (message) =>
-        new Promise((resolve) => {
-          underWay.push({ message, end: resolve });
-        }),
+      (messages) => {
+        ofThisTest.push(...messages);
+        return Promise.resolve();
+      },
       (topic, partition) => resumed.push(`${topic}/${partition}`),
+      (message) => {
+        setAside.push(message);
+        return Promise.resolve();
+      },
     );
-    queues.reassign(
-      new Map([
-        ['a', [0, 1]],
-        ['b', [0, 3]],
-      ]),
-    );
+    reassign({ a: [0, 1], b: [0, 3] });
   });
 
-  async function endAll(): Promise<void> {
-    await nextTurn();
-    while (underWay.length > 0) {
-      for (const { end } of underWay.splice(0)) end();
-      await nextTurn();
-    }
+  const unfinished = (): number => queues.backlog().reduce((sum, it) => sum + it.messages, 0);
+
+  async function finishAll(): Promise<void> {
+    await until(() => {
+      for (const message of underWay.splice(0)) message.finish();
+      return unfinished() === 0;
+    });
   }
 
-  it('hands out an offset once, when it has moved', async () => {
-    queues.push(from('a', 0), messagesUpTo(2));
-    queues.push(from('b', 3), messagesUpTo(1, 10));
-    expect(queues.takeCommittable()).toEqual([]);
-    await endAll();
-    expect(queues.takeCommittable()).toEqual([
-      { topic: 'a', partition: 0, offset: '2' },
-      { topic: 'b', partition: 3, offset: '11' },
-    ]);
-    expect(queues.takeCommittable()).toEqual([]);
+  describe('hands out what may be committed', () => {
+    it('once, when it has moved', async () => {
+      queues.push(from('a', 0), recordsUpTo(2));
+      queues.push(from('b', 3), recordsUpTo(1, 10));
+      expect(queues.takeCommittable()).toEqual([]);
+      await finishAll();
+      expect(queues.takeCommittable()).toEqual([
+        { topic: 'a', partition: 0, offset: '2' },
+        { topic: 'b', partition: 3, offset: '11' },
+      ]);
+      expect(queues.takeCommittable()).toEqual([]);
+    });
+
+    it('again when the commit failed', async () => {
+      queues.push(from('a', 0), recordsUpTo(1));
+      await finishAll();
+      const offsets = queues.takeCommittable();
+      queues.settle(offsets, false);
+      expect(queues.takeCommittable()).toEqual(offsets);
+      queues.settle([{ topic: 'gone', partition: 0, offset: '1' }], false);
+      expect(queues.takeCommittable()).toEqual([]);
+    });
+
+    it('only of what it owns still', async () => {
+      queues.push(from('a', 0), recordsUpTo(1));
+      queues.push(from('a', 1), recordsUpTo(1));
+      queues.push(from('b', 0), recordsUpTo(1));
+      reassign({ a: [1, 2] });
+      expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([true, false, true]);
+      await finishAll();
+      expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 1, offset: '1' }]);
+    });
   });
 
-  it('hands it out again when the commit failed', async () => {
-    queues.push(from('a', 0), messagesUpTo(1));
-    await endAll();
-    const offsets = queues.takeCommittable();
-    queues.settle(offsets, false);
-    expect(queues.takeCommittable()).toEqual(offsets);
-    queues.settle([{ topic: 'gone', partition: 0, offset: '1' }], false);
-    expect(queues.takeCommittable()).toEqual([]);
+  describe('asks for a pause', () => {
+    it('of the partition that is full, and resumes that one alone', async () => {
+      expect(queues.push(from('a', 0), recordsUpTo(2499))).toBe(false);
+      expect(queues.push(from('a', 0), recordsUpTo(1, 2499))).toBe(true);
+      expect(queues.push(from('a', 1), recordsUpTo(1))).toBe(false);
+      await finishAll();
+      expect(resumed).toEqual(['a/0']);
+    });
+
+    it('of a partition of few messages that are large', () => {
+      expect(queues.push(from('a', 0), recordsUpTo(7, 0, MIB))).toBe(false);
+      expect(queues.push(from('a', 0), recordsUpTo(1, 7, MIB))).toBe(true);
+    });
+
+    it('of a partition in which one message keeps too many from being committed', async () => {
+      queues.push(from('a', 0), recordsUpTo(1));
+      const [first] = underWay.splice(0);
+      expect(queues.push(from('a', 0), recordsUpTo(1, 249_998))).toBe(false);
+      await until(() => underWay.length === 1);
+      underWay.splice(0)[0]?.finish();
+      queues.push(from('a', 0), recordsUpTo(1, 249_999));
+      await until(() => underWay.length === 1);
+      expect(queues.push(from('a', 0), recordsUpTo(1, 250_000))).toBe(true);
+      first?.finish();
+      expect(resumed).toEqual(['a/0']);
+    });
   });
 
-  it('asks for a pause of the partition that is full and resumes that one alone', async () => {
-    expect(queues.push(from('a', 0), messagesUpTo(3000))).toBe(true);
-    expect(queues.push(from('a', 1), messagesUpTo(1))).toBe(false);
-    await endAll();
-    expect(resumed).toEqual(['a/0']);
+  describe('after a rebalance', () => {
+    it('drops what it no longer owns, and lets no pause greet it when it returns', () => {
+      queues.push(from('a', 0), recordsUpTo(3000));
+      reassign({ a: [1], b: [0] });
+      expect(underWay.every(({ ownership }) => ownership.isLost)).toBe(true);
+      expect(resumed).toEqual(['a/0', 'b/3']);
+      expect(queues.backlog().map(({ topic, partition }) => `${topic}/${partition}`)).toEqual([
+        'a/1',
+        'b/0',
+      ]);
+    });
+
+    it('keeps what it owns still, with all that is under way', async () => {
+      queues.push(from('a', 0), recordsUpTo(2));
+      reassign({ a: [0] });
+      expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([false, false]);
+      queues.push(from('a', 0), recordsUpTo(2));
+      await finishAll();
+      expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 0, offset: '2' }]);
+    });
+
+    it('starts anew with a partition that comes back', async () => {
+      queues.push(from('a', 0), recordsUpTo(2));
+      reassign({});
+      reassign({ a: [0] });
+      queues.push(from('a', 0), recordsUpTo(2));
+      expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([true, true, false, false]);
+      await finishAll();
+      expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 0, offset: '2' }]);
+    });
+
+    it('takes nothing of a partition that is not its own: the fetch was under way when it was lost', async () => {
+      expect(queues.push(from('a', 7), recordsUpTo(1, 5500))).toBe(false);
+      await finishAll();
+      expect(queues.takeCommittable()).toEqual([]);
+    });
+
+    it('holds what is newly owned until what it must wait for has come', async () => {
+      const asked: string[] = [];
+      queues.reassign(new Map([['a', [0, 1, 2, 3]]]), (topic, partition) => {
+        asked.push(`${topic}/${partition}`);
+        return partition === 3;
+      });
+      expect(asked).toEqual(['a/2', 'a/3']);
+      expect(queues.held).toBe(1);
+      queues.push(from('a', 2), recordsUpTo(1, 20));
+      queues.push(from('a', 3), recordsUpTo(1, 30));
+      await nextTurn();
+      expect(underWay.map(({ offset }) => offset)).toEqual([20]);
+      queues.release('a', 2);
+      queues.release('gone', 3);
+      expect(underWay.map(({ offset }) => offset)).toEqual([20]);
+      queues.release('a', 3);
+      expect(underWay.map(({ offset }) => offset)).toEqual([20, 30]);
+      expect(queues.held).toBe(0);
+    });
+
+    it('counts nothing as held that it no longer owns', () => {
+      queues.reassign(new Map([['a', [5]]]), () => true);
+      expect(queues.held).toBe(1);
+      reassign({});
+      expect(queues.held).toBe(0);
+    });
   });
 
-  it('drops what is no longer owned before anything more is committed for it', async () => {
-    queues.push(from('a', 0), messagesUpTo(1));
-    queues.push(from('a', 1), messagesUpTo(1));
-    queues.push(from('b', 0), messagesUpTo(1));
-    queues.reassign(new Map([['a', [1, 2]]]));
-    expect(underWay.map(({ message }) => message.signal.aborted)).toEqual([true, false, true]);
-    expect(resumed).toEqual(['a/0', 'b/0', 'b/3']);
-    await endAll();
-    expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 1, offset: '1' }]);
+  describe('when offsets begin before what was committed: the topic is another one now', () => {
+    beforeEach(async () => {
+      queues.push(from('a', 0), recordsUpTo(100));
+      await finishAll();
+      queues.settle(queues.takeCommittable(), true);
+    });
+
+    it('starts over', async () => {
+      queues.push(from('a', 0), recordsUpTo(2));
+      expect(underWay).toHaveLength(2);
+      await finishAll();
+      expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 0, offset: '2' }]);
+    });
+
+    it('gives up what is under way of the old one', async () => {
+      queues.push(from('a', 0), recordsUpTo(1, 100));
+      await until(() => underWay.length === 1);
+      queues.push(from('a', 0), recordsUpTo(2));
+      expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([true, false, false]);
+      await finishAll();
+      expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 0, offset: '2' }]);
+    });
   });
 
-  it('starts anew with a partition that comes back', async () => {
-    queues.push(from('a', 0), messagesUpTo(2));
-    queues.reassign(new Map());
-    queues.reassign(new Map([['a', [0]]]));
-    queues.push(from('a', 0), messagesUpTo(2));
-    expect(underWay.map(({ message }) => message.signal.aborted)).toEqual([
-      true,
-      true,
-      false,
-      false,
-    ]);
-    await endAll();
-    expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 0, offset: '2' }]);
-  });
-
-  it('takes nothing of a partition that is not its own: the fetch was under way when it was lost', async () => {
-    expect(queues.push(from('a', 7), messagesUpTo(1, 5500))).toBe(false);
-    await endAll();
-    expect(queues.takeCommittable()).toEqual([]);
-  });
-
-  it('starts over when offsets begin before what was committed: the topic is another one now', async () => {
-    Logger.overrideLogger(false);
-    queues.push(from('a', 0), messagesUpTo(100));
-    while (queues.takeCommittable()[0]?.offset !== '100') await endAll();
-    queues.settle([{ topic: 'a', partition: 0, offset: '100' }], true);
-    queues.push(from('a', 0), messagesUpTo(2));
+  it('does not take for another topic what is delivered again from the committed offset on', () => {
+    queues.push(from('a', 1), recordsUpTo(2));
+    const [first, second] = underWay;
+    first?.finish();
+    queues.settle(queues.takeCommittable(), true);
+    queues.push(from('a', 1), recordsUpTo(1, 1));
+    expect(second?.ownership.isLost).toBe(false);
     expect(underWay).toHaveLength(2);
-    await endAll();
-    expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 0, offset: '2' }]);
   });
 
-  it('closes when the calls in flight have ended, and still commits what they finished', async () => {
-    queues.push(from('a', 0), messagesUpTo(1));
-    const closed = queues.closeAll();
-    expect(underWay[0]?.message.signal.aborted).toBe(true);
-    await endAll();
-    await closed;
+  it('sets aside what fails every time, and commits past it', async () => {
+    queues.push(from('a', 0), recordsUpTo(1));
+    await until(() => {
+      for (const message of underWay.splice(0)) message.fail(new TypeError('a bug'));
+      return setAside.length > 0;
+    });
+    expect(setAside).toMatchObject([{ topic: 'a', offset: 0 }]);
+    await nextTurn();
     expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 0, offset: '1' }]);
   });
 
-  it('tells how much is left: fetched and unfinished, and in Kafka behind the committed', async () => {
-    queues.push(from('a', 0, 10), messagesUpTo(3));
-    const backlog = () => queues.backlog().filter(({ messages }) => messages > 0);
-    expect(backlog()).toEqual([{ topic: 'a', partition: 0, messages: 3, lag: 3 }]);
-    underWay.shift()?.end();
+  it('closes when all that is under way has ended, and still commits what finished', async () => {
+    queues.push(from('a', 0), recordsUpTo(2));
+    queues.push(from('b', 0), recordsUpTo(1));
+    const log: string[] = [];
+    const closed = queues.closeAll().then(() => log.push('closed'));
+    expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([true, true, true]);
+    const [first, second, third] = underWay;
+    first?.finish();
+    second?.abandon();
     await nextTurn();
-    expect(backlog()).toEqual([{ topic: 'a', partition: 0, messages: 2, lag: 9 }]);
+    log.push('the last one ends');
+    third?.abandon();
+    await closed;
+    expect(log).toEqual(['the last one ends', 'closed']);
+    expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 0, offset: '1' }]);
+  });
+
+  it('tells how much is left: fetched and unfinished, and in Kafka from the lowest unfinished on', async () => {
+    const backlog = () => queues.backlog().filter(({ topic }) => topic === 'b');
+    const nothing = { topic: 'b', partition: 3, messages: 0, lag: 0 };
+    reassign({ b: [3] });
+    expect(backlog()).toEqual([nothing]);
+    queues.push(from('b', 3, 30), recordsUpTo(3, 20));
+    expect(backlog()).toEqual([{ ...nothing, messages: 3, lag: 10 }]);
+    underWay.shift()?.finish();
+    expect(backlog()).toEqual([{ ...nothing, messages: 2, lag: 9 }]);
+    await finishAll();
+    expect(backlog()).toEqual([{ ...nothing, lag: 7 }]);
+    queues.push(from('b', 3, 24), recordsUpTo(1, 23));
+    await finishAll();
+    expect(backlog()).toEqual([nothing]);
   });
 });

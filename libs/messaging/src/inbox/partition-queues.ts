@@ -1,11 +1,11 @@
 import { Logger } from '@nestjs/common';
 import { type TopicPartitionOffset } from 'kafkajs';
 import { type Assignment } from './consumer-callbacks.js';
-import { type MessageHandler } from './inbound-message.js';
-import { PartitionQueue, type QueuedMessage } from './partition-queue.js';
+import { type InboundMessage, type InboundRecord, type MessageHandler } from './inbound-message.js';
+import { PartitionQueue } from './partition-queue.js';
 
 const MIB = 1024 * 1024;
-const LIMITS = { window: 1000, windowBytes: 8 * MIB, pauseAt: 1000, pauseAtBytes: 8 * MIB };
+const LIMITS = { maxUnfinished: 2500, maxUnfinishedBytes: 8 * MIB, maxSpan: 250_000 };
 
 interface OwnedQueue {
   topic: string;
@@ -41,10 +41,14 @@ export class PartitionQueues {
   constructor(
     private readonly handle: MessageHandler,
     private readonly resume: (topic: string, partition: number) => void,
+    private readonly setAside: (message: InboundMessage) => Promise<void>,
   ) {}
 
-  /** After a rebalance: what is no longer owned is dropped before anything is committed for it. */
-  reassign(assignment: Assignment): void {
+  /**
+   * After a rebalance: what is no longer owned is dropped before anything is committed for it; what is
+   * newly owned is held where `mustWait` says so, until {@link release}.
+   */
+  reassign(assignment: Assignment, mustWait: (topic: string, partition: number) => boolean): void {
     for (const [key, { topic, partition, queue }] of this.owned) {
       if (assignment.get(topic)?.includes(partition)) continue;
       this.owned.delete(key);
@@ -55,7 +59,10 @@ export class PartitionQueues {
     for (const [topic, partitions] of assignment) {
       for (const partition of partitions) {
         const key = keyOf(topic, partition);
-        if (!this.owned.has(key)) this.owned.set(key, this.open(topic, partition));
+        if (this.owned.has(key)) continue;
+        const opened = this.open(topic, partition);
+        this.owned.set(key, opened);
+        if (mustWait(topic, partition)) opened.queue.hold();
       }
     }
   }
@@ -64,7 +71,7 @@ export class PartitionQueues {
    * Returns whether the partition must be paused until it is resumed. A fetch that was under way when
    * its partition was lost is ignored: committing for it would skip what the new owner has not done.
    */
-  push(from: FetchedFrom, messages: readonly QueuedMessage[]): boolean {
+  push(from: FetchedFrom, messages: readonly InboundRecord[]): boolean {
     const key = keyOf(from.topic, from.partition);
     let owned = this.owned.get(key);
     const [first] = messages;
@@ -75,6 +82,16 @@ export class PartitionQueues {
     }
     owned.highWatermark = from.highWatermark;
     return owned.queue.push(messages);
+  }
+
+  /** Whatever the partition's messages had to wait for has come. */
+  release(topic: string, partition: number): void {
+    this.owned.get(keyOf(topic, partition))?.queue.release();
+  }
+
+  /** Partitions whose messages wait for what they are judged by. */
+  get held(): number {
+    return [...this.owned.values()].filter(({ queue }) => queue.isWaiting).length;
   }
 
   async closeAll(): Promise<void> {
@@ -106,8 +123,8 @@ export class PartitionQueues {
 
   backlog(): PartitionBacklog[] {
     return [...this.owned.values()].map(({ topic, partition, queue, highWatermark }) => {
-      const done = queue.committable();
-      const lag = done === undefined ? queue.size : Math.max(0, highWatermark - done);
+      const { position } = queue;
+      const lag = position === undefined ? 0 : Math.max(0, highWatermark - position);
       return { topic, partition, messages: queue.size, lag };
     });
   }
@@ -116,7 +133,8 @@ export class PartitionQueues {
     const onResume = (): void => {
       this.resume(topic, partition);
     };
-    const queue = new PartitionQueue(this.handle, { ...LIMITS, onResume });
+    const { setAside } = this;
+    const queue = new PartitionQueue(this.handle, { ...LIMITS, onResume, setAside });
     return {
       topic,
       partition,

@@ -4,12 +4,16 @@ import { everyRealMs, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { withDeadline } from '../deadline.js';
 import { type ConsumerCallbacks, type ConsumerState } from './consumer-callbacks.js';
+import { RestBeforeJoin } from './rest-before-join.js';
 import { createConsumer, SESSION_TIMEOUT_MS } from './create-consumer.js';
 
 const RESTART_BACK_OFF = { baseMs: 500, capMs: 10_000 };
 const DISCONNECT_DEADLINE_MS = 3000;
 /** A member that lasted this long was healthy: the next crash is the first of a new row. */
 const HEALTHY_MS = 60_000;
+const SESSION_MARGIN_MS = 1000;
+/** A call in flight is waited for this long before its partition is given up; the session must outlast it. */
+const REST_DEADLINE_MS = 7000;
 /** Joining may wait for other members to finish what they have; longer is taken for a hang. */
 const JOIN_TIMEOUT_MS = 60_000;
 
@@ -26,15 +30,26 @@ export class SupervisedConsumer {
   private joined: Consumer | undefined;
   private lastSignMs = 0;
   private currentState: ConsumerState = 'starting';
+  private readonly rest: RestBeforeJoin;
 
   constructor(
     private readonly kafka: Kafka,
     private readonly options: { groupId: string; topics: readonly string[] },
     private readonly callbacks: ConsumerCallbacks,
-  ) {}
+  ) {
+    this.rest = new RestBeforeJoin((ms) => callbacks.onRevoking(ms), REST_DEADLINE_MS);
+  }
 
   get state(): ConsumerState {
     return this.currentState;
+  }
+
+  /**
+   * Whether no other process can have taken the partitions over yet. A process that was suspended finds
+   * out by this, before its timers and heartbeats tell.
+   */
+  get holdsSession(): boolean {
+    return realNowMs() - this.lastSignMs < SESSION_TIMEOUT_MS - SESSION_MARGIN_MS;
   }
 
   /** Resolves at once; joining goes on for as long as it takes. */
@@ -76,8 +91,11 @@ export class SupervisedConsumer {
       const end = await this.run().catch((error: unknown) => `cannot join: ${String(error)}`);
       if (this.isStopping()) return;
       this.currentState = 'broken';
-      this.callbacks.onAssigned(new Map());
       this.logger.error({ msg: 'consumer ended, starting anew', why: end });
+      // Leaving the group hands the partitions on: calls in flight come first, as long as the session lasts.
+      await this.rest.begin(this.holdsSession ? REST_DEADLINE_MS : 0).done;
+      this.rest.end();
+      this.callbacks.onAssigned(new Map());
       await this.dispose();
       if (realNowMs() - startedMs > HEALTHY_MS) failures = 1;
       const pauseMs = backOffMs(failures, RESTART_BACK_OFF);
@@ -87,7 +105,9 @@ export class SupervisedConsumer {
 
   /** Connects and consumes; resolves with why it ended. */
   private async run(): Promise<string> {
-    const consumer = createConsumer(this.kafka, this.options.groupId);
+    const consumer = createConsumer(this.kafka, this.options.groupId, () => {
+      this.rest.assertAtRest();
+    });
     this.consumer = consumer;
     this.lastSignMs = realNowMs();
     const { end, stopWatching } = this.watch(consumer);
@@ -109,7 +129,7 @@ export class SupervisedConsumer {
   }
 
   private watch(consumer: Consumer): { end: Promise<string>; stopWatching: () => void } {
-    const { CRASH, GROUP_JOIN, HEARTBEAT } = consumer.events;
+    const { CRASH, GROUP_JOIN, HEARTBEAT, REBALANCING } = consumer.events;
     let stopWatching = (): void => undefined;
     const end = new Promise<string>((resolve) => {
       consumer.on(CRASH, ({ payload }) => {
@@ -117,21 +137,31 @@ export class SupervisedConsumer {
         resolve(payload.error.message);
       });
       stopWatching = everyRealMs(1000, () => {
-        const limitMs = this.joined === undefined ? JOIN_TIMEOUT_MS : SESSION_TIMEOUT_MS;
+        const isJoining = this.joined === undefined || this.rest.isWanted;
+        const limitMs = isJoining ? JOIN_TIMEOUT_MS : SESSION_TIMEOUT_MS;
         if (realNowMs() - this.lastSignMs > limitMs) resolve('no sign of the group coordinator');
       });
     });
     consumer.on(HEARTBEAT, () => {
-      this.lastSignMs = realNowMs();
+      this.signed();
+    });
+    consumer.on(REBALANCING, () => {
+      this.rest.begin();
     });
     consumer.on(GROUP_JOIN, ({ payload }) => {
       if (consumer !== this.consumer || this.isStopping()) return;
-      this.lastSignMs = realNowMs();
+      this.signed();
       this.currentState = 'running';
+      this.rest.end();
       this.joined = consumer;
       this.callbacks.onAssigned(new Map(Object.entries(payload.memberAssignment)));
     });
     return { end, stopWatching };
+  }
+
+  private signed(): void {
+    this.lastSignMs = realNowMs();
+    this.callbacks.onSign();
   }
 
   /** disconnect() waits without a limit when the broker is gone. */

@@ -6,7 +6,11 @@ import { KeyedStatePartition } from './keyed-state-partition.js';
 /** A compacted topic as memory: what the bridge remembers, shared out by partition within the group. */
 export interface KeyedStateTopic {
   readonly name: string;
-  attach(consumer: SupervisedConsumer): void;
+  /** Input topics, without the prefix, whose messages are judged by the state of the same partition. */
+  readonly inputs: readonly string[];
+  attach(consumer: SupervisedConsumer, onRestored: (partition: number) => void): void;
+  /** Owned, and not restored yet. */
+  isRestoring(partition: number): boolean;
   accept(partition: number, messages: readonly KafkaMessage[]): void;
   reassign(partitions: readonly number[]): void;
   close(): Promise<void>;
@@ -15,10 +19,13 @@ export interface KeyedStateTopic {
 export class KeyedState<V> implements KeyedStateTopic {
   readonly name: string;
   private readonly partitions = new Map<number, KeyedStatePartition<V>>();
+  readonly inputs: readonly string[];
   private consumer: SupervisedConsumer | undefined;
+  private onRestored: (partition: number) => void = () => undefined;
 
   constructor(private readonly options: KeyedStateOptions<V>) {
     this.name = options.name;
+    this.inputs = options.inputs ?? [];
   }
 
   /** Partitions owned and restored: the only ones whose state may be used. */
@@ -31,8 +38,13 @@ export class KeyedState<V> implements KeyedStateTopic {
     return [...this.partitions.keys()];
   }
 
-  attach(consumer: SupervisedConsumer): void {
+  attach(consumer: SupervisedConsumer, onRestored: (partition: number) => void): void {
     this.consumer = consumer;
+    this.onRestored = onRestored;
+  }
+
+  isRestoring(partition: number): boolean {
+    return this.partitions.get(partition)?.isRestored === false;
   }
 
   accept(partition: number, messages: readonly KafkaMessage[]): void {
@@ -47,10 +59,20 @@ export class KeyedState<V> implements KeyedStateTopic {
     }
     for (const number of partitions) {
       if (this.partitions.has(number) || this.consumer === undefined) continue;
-      const state = new KeyedStatePartition(number, this.options, this.consumer);
+      const state = new KeyedStatePartition(number, this.withRelease(), this.consumer);
       this.partitions.set(number, state);
       state.start();
     }
+  }
+
+  private withRelease(): KeyedStateOptions<V> {
+    return {
+      ...this.options,
+      onOwned: (state) => {
+        this.options.onOwned(state);
+        this.onRestored(state.partition);
+      },
+    };
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { type InboundMessage } from '../inbox/inbound-message.js';
+import { PartitionOwnership } from '../inbox/partition-ownership.js';
 import { DeadLetters } from './dead-letters.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { type Outbox } from './outbox.js';
@@ -14,7 +15,11 @@ const message: InboundMessage = {
   key: Buffer.from([0xff, 0x00]),
   value: Buffer.from([0x7b, 0xfe]),
   headers: { trace: Buffer.from([0xfd]), twice: ['a', 'b'] },
-  signal: new AbortController().signal,
+  bytes: 17,
+  ownership: new PartitionOwnership(),
+  finish: () => undefined,
+  abandon: () => undefined,
+  fail: () => undefined,
 };
 
 describe('DeadLetters', () => {

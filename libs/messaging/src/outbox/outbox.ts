@@ -16,6 +16,7 @@ interface Pending {
 
 /** Below the broker's default of 1 MB for a record batch, since a batch too large is refused as a whole. */
 const MAX_BATCH_BYTES = 512 * 1024;
+const LINGER_MS = 5;
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
 /** Failing for longer than this is worth telling an operator. */
 const PROBLEM_AFTER_MS = 5000;
@@ -32,6 +33,7 @@ export class Outbox {
   private readonly pending: Pending[] = [];
   private readonly stopping = new AbortController();
   private flushing = false;
+  private readonly whenIdle: (() => void)[] = [];
   private failing: { sinceMs: number; why: string } | undefined;
 
   constructor(kafka: Kafka) {
@@ -47,10 +49,10 @@ export class Outbox {
     if (this.stopping.signal.aborted) return Promise.reject(this.stopping.signal.reason as Error);
     return new Promise((resolve, reject) => {
       this.pending.push({ record, bytes: byteLength(record), resolve, reject });
-      // Once a turn of the event loop, not once a record: what is sent in the same turn shares a request.
+      // What comes within a few milliseconds shares a request: one each would cost more than the calls they tell of.
       if (!this.flushing) {
         this.flushing = true;
-        setImmediate(() => void this.flush());
+        void realDelayMs(LINGER_MS).then(() => this.flush());
       }
     });
   }
@@ -62,6 +64,11 @@ export class Outbox {
     return lasts ? `outcomes and dead letters are not taken: ${failing.why}` : undefined;
   }
 
+  /** Resolves once nothing waits to be acknowledged; at once when nothing does. */
+  async idle(): Promise<void> {
+    while (this.flushing) await new Promise<void>((resolve) => this.whenIdle.push(resolve));
+  }
+
   async close(): Promise<void> {
     this.stopping.abort(new Error('the outbox is closed'));
     for (const { reject } of this.pending.splice(0)) reject(this.stopping.signal.reason as Error);
@@ -71,6 +78,7 @@ export class Outbox {
   private async flush(): Promise<void> {
     while (this.pending.length > 0) await this.sendAll(takeBatch(this.pending, MAX_BATCH_BYTES));
     this.flushing = false;
+    for (const resolve of this.whenIdle.splice(0)) resolve();
   }
 
   private async sendAll(batch: readonly Pending[]): Promise<void> {

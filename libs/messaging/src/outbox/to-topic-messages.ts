@@ -4,10 +4,12 @@ import { type OutboundRecord } from './outbound-record.js';
 /** The shape of kafkajs's sendBatch; the records of a topic keep their order. */
 export function toTopicMessages(records: readonly OutboundRecord[]): TopicMessages[] {
   const topics = new Map<string, TopicMessages>();
-  for (const { topic, ...message } of records) {
-    const entry = topics.get(topic) ?? { topic, messages: [] };
-    entry.messages.push(message);
-    topics.set(topic, entry);
+  for (const record of records) {
+    const { topic } = record;
+    let entry = topics.get(topic);
+    if (entry === undefined) topics.set(topic, (entry = { topic, messages: [] }));
+    // Taken as it is: kafkajs reads of a message what it knows.
+    entry.messages.push(record);
   }
   return [...topics.values()];
 }

@@ -7,10 +7,10 @@ import {
 } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
-import { ConcurrencyLimit } from '#libs/delivery';
+import { CallSlots, DueQueue } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { PollingMetrics } from './polling-metrics.js';
-import { DueQueue } from './due-queue.js';
+
 import { nextPollMs, phaseMs } from './poll-times.js';
 
 /** Something that is polled once an interval until its signal aborts. */
@@ -30,7 +30,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   private readonly logger = new Logger('PollLoop');
   private readonly stopping = new AbortController();
   private readonly queue = new DueQueue<Polled>();
-  private readonly limit: ConcurrencyLimit;
+  private readonly limit: CallSlots;
   private readonly intervalMs: number;
   private waking = new AbortController();
 
@@ -40,7 +40,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     private readonly metrics: PollingMetrics,
   ) {
     this.intervalMs = settings.polling.intervalSeconds * 1000;
-    this.limit = new ConcurrencyLimit(settings.machineCloud.maxConcurrency);
+    this.limit = new CallSlots(settings.machineCloud.maxConcurrency);
   }
 
   /** From its next turn on. */

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { activityWindows, LONGEST_WINDOW_SECONDS } from './activity-windows.js';
-import { DueQueue } from './due-queue.js';
 import { nextPollMs, phaseMs } from './poll-times.js';
 
 describe('the turns of machines', () => {
@@ -24,19 +23,6 @@ describe('the turns of machines', () => {
     }
     expect(perSecond.size).toBe(60);
     expect(Math.max(...perSecond.values())).toBeLessThan(200);
-  });
-
-  it('are taken in the order in which they are due', () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat(1000)), (times) => {
-        const queue = new DueQueue<number>();
-        for (const time of times) queue.add(time, time);
-        expect(queue.size).toBe(times.length);
-        const taken = times.map(() => queue.take()?.item);
-        expect(taken).toEqual([...times].sort((a, b) => a - b));
-        expect(queue.take()).toBeUndefined();
-      }),
-    );
   });
 });
 

@@ -1,0 +1,13 @@
+import { type Rejection } from '#libs/contracts';
+
+/** Whether a command may be sent to the service as it is now. */
+export type Admission =
+  | { kind: 'go' }
+  | { kind: 'rejected'; rejection: Rejection }
+  | { kind: 'superseded'; detail: string }
+  /** Its time has not come; `waitMs` is real time. */
+  | { kind: 'not-yet'; waitMs: number }
+  /** What it is judged by cannot be asked for just now, which passes. */
+  | { kind: 'unavailable' };
+
+export const GO: Admission = { kind: 'go' };

@@ -1,0 +1,230 @@
+import { Logger } from '@nestjs/common';
+import { afterRealMs, realNowMs } from '#libs/clock';
+import { judgeAnswer, type ServiceAnswer } from '#libs/delivery';
+import { type Admission, GO } from './admission.js';
+import { CommandCalls } from './command-calls.js';
+import { CommandLanes } from './command-lanes.js';
+import { type Command } from './command.js';
+import { type DispatcherOptions } from './dispatcher-options.js';
+import { FlowStatus } from './flow-status.js';
+import { OpenCommands } from './open-commands.js';
+
+/** Timers overflow far above this; who wakes too early looks at what is due and sleeps again. */
+const LONGEST_SLEEP_MS = 60_000;
+
+const CANNOT_ASK: ServiceAnswer = {
+  kind: 'retry',
+  afterMs: null,
+  error: new Error('the service cannot be asked which machines and reasons there are'),
+};
+
+/**
+ * Brings the commands of one flow to the service: of each machine one at a time and in order, of
+ * different machines side by side or many in a call, each until the service has taken or refused it.
+ * While nothing gets through it pauses, tries one call now and then, and goes on by itself. Owns the
+ * flow's lanes; whatever happens to a message ends in its `finish`, `abandon` or `fail`.
+ */
+export class CommandDispatcher<P> {
+  readonly name: string;
+  readonly status: FlowStatus;
+  readonly open: OpenCommands;
+  readonly calls: CommandCalls<P>;
+  private readonly logger = new Logger('CommandDispatcher');
+  private readonly lanes: CommandLanes<P>;
+  private isSlotAsked = false;
+  private isPumping = false;
+  private cancelWake: () => void = () => undefined;
+  private wakeAtMs = Infinity;
+
+  constructor(private readonly options: DispatcherOptions<P>) {
+    this.name = options.flow;
+    this.status = new FlowStatus(options.flow);
+    this.open = new OpenCommands(options.deferredAfterMs, options.onDeferred);
+    this.lanes = new CommandLanes(options.limits, this.open, options.precedence);
+    this.calls = new CommandCalls(this.lanes, this.status, options, (part) => {
+      options.slots.ask(() => void this.run(part, false));
+    });
+    this.status.whenResumed(() => {
+      this.lanes.queue.forgive();
+    });
+  }
+
+  /** Commands that wait for a call; those under way are not among them. */
+  get waiting(): number {
+    return this.lanes.queue.waiting;
+  }
+
+  /** Machines with a command waiting or under way. */
+  get busyMachines(): number {
+    return this.lanes.queue.busyMachines;
+  }
+
+  /** Why the flow is paused, in words; undefined while it moves, or has nothing to do. */
+  get pausedBecause(): string | undefined {
+    return this.open.size > 0 ? this.status.pausedBecause : undefined;
+  }
+
+  /** Takes a command; those who wait for it hear what became of it, each once. */
+  submit(command: Command<P>): void {
+    for (const { answers } of command.waiters) {
+      if (answers.message.ownership.isLost) answers.message.abandon();
+      else answers.message.ownership.whenLost(this.dropLost);
+    }
+    if (command.isLost) return;
+    this.lanes.submit(command);
+    const { lingerMs, limits } = this.options;
+    if (lingerMs === 0 || this.waiting >= limits.maxMachines) this.pump();
+    else this.wakeAt(realNowMs() + lingerMs);
+  }
+
+  /** One function for all partitions: they know their listeners by identity. */
+  private readonly dropLost = (): void => {
+    this.lanes.dropLost();
+  };
+
+  /** Asks for a slot; when it comes, whatever is ready by then shares the call. */
+  private pump(): void {
+    // A slot that is free is given at once: the loop asks for the next, rather than each slot's taker.
+    if (this.isPumping) return;
+    this.isPumping = true;
+    while (this.mayAsk()) {
+      this.isSlotAsked = true;
+      this.options.slots.ask(() => {
+        this.isSlotAsked = false;
+        this.begin();
+        this.pump();
+      });
+    }
+    this.isPumping = false;
+    this.wakeForNext();
+  }
+
+  private mayAsk(): boolean {
+    if (this.isSlotAsked || !this.status.admits()) return false;
+    return this.lanes.queue.readyMachines(realNowMs()) > 0;
+  }
+
+  private begin(): void {
+    // The flow may have been paused while this waited for its slot.
+    const batch = this.status.admits() ? this.lanes.queue.take(realNowMs()) : [];
+    if (batch.length === 0) {
+      this.options.slots.release();
+      return;
+    }
+    const isProbe = this.status.callBegins();
+    const lookUps: Promise<void>[] = [];
+    const admitted = batch.filter((command) => {
+      const admission = this.judge(command);
+      if (!(admission instanceof Promise)) return this.admit(command, admission, isProbe);
+      lookUps.push(this.lookUp(command, admission, isProbe));
+      return false;
+    });
+    if (admitted.length > 0) void this.run(admitted, isProbe);
+    else this.options.slots.release();
+    if (admitted.length > 0 && lookUps.length === 0) return;
+    void Promise.all(lookUps).then(() => {
+      if (admitted.length === 0 && isProbe) this.status.probeWasVoid();
+      this.pump();
+    });
+  }
+
+  private judge(command: Command<P>): Admission | Promise<Admission> {
+    if (command.isAdmitted) return GO;
+    try {
+      return this.options.admit(command);
+    } catch (error) {
+      return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  /** Makes the call in the slot that has been given, and gives that back. */
+  private async run(commands: readonly Command<P>[], isProbe: boolean): Promise<void> {
+    const wanted = commands.filter((command) => !command.isLost);
+    for (const command of commands) if (command.isLost) this.lanes.drop(command);
+    try {
+      if (wanted.length > 0) await this.calls.make(wanted, isProbe);
+      else if (isProbe) this.status.probeWasVoid();
+    } catch (error) {
+      this.giveBack(wanted, error);
+    } finally {
+      this.options.slots.release();
+      this.pump();
+    }
+  }
+
+  /** Looking something up takes no slot: the machine alone waits for it. */
+  private async lookUp(
+    command: Command<P>,
+    asked: Promise<Admission>,
+    isProbe: boolean,
+  ): Promise<void> {
+    try {
+      const admission = await asked;
+      if (!this.admit(command, admission, isProbe)) return;
+      command.isAdmitted = true;
+      this.lanes.postpone(command, 'untold', 0);
+    } catch (error) {
+      // It was looked up on behalf of one message, whose partition is lost; others may wait for it as well.
+      if (command.waiters.some(({ isLost }) => isLost)) this.lanes.postpone(command, 'untold', 0);
+      else this.giveBack([command], error);
+    }
+  }
+
+  /** Whether the command may be sent; where not, what follows has been done. */
+  private admit(command: Command<P>, admission: Admission, isProbe: boolean): boolean {
+    const { machineId } = command;
+    switch (admission.kind) {
+      case 'go':
+        return true;
+      case 'rejected':
+      case 'superseded':
+        this.lanes.end(command, 'untold', admission);
+        return false;
+      case 'not-yet':
+        this.lanes.postpone(command, 'untold', realNowMs() + Math.max(1, admission.waitMs));
+        return false;
+      case 'unavailable': {
+        command.attempts += 1;
+        const verdict = judgeAnswer(CANNOT_ASK, command.attempts);
+        if (verdict.kind !== 'try-again') return false;
+        this.status.failed({ ...verdict, machineId, inCompany: false, isProbe });
+        this.lanes.postpone(command, 'untold', realNowMs() + Math.max(1, verdict.waitMs));
+        return false;
+      }
+      default:
+        return admission satisfies never;
+    }
+  }
+
+  /** A bug of ours: the messages behind it are handled anew, and set aside when that does not help. */
+  private giveBack(commands: readonly Command<P>[], error: unknown): void {
+    this.logger.error({ msg: 'call not concluded', flow: this.name, err: error });
+    for (const { machineId, waiters } of commands) {
+      this.lanes.queue.free(machineId, 'untold');
+      for (const waiter of waiters) this.open.fail(waiter, error);
+    }
+  }
+
+  private wakeForNext(): void {
+    const nowMs = realNowMs();
+    const isReady = this.lanes.queue.readyMachines(nowMs) > 0;
+    const dueMs = isReady ? nowMs : this.lanes.queue.nextDueMs;
+    if (dueMs === undefined) return;
+    const { isPaused, nextProbeMs } = this.status;
+    // What is ready while the flow moves has its slot asked for; a probe under way wakes by its end.
+    if (!isPaused && !isReady) this.wakeAt(dueMs);
+    if (nextProbeMs !== undefined) this.wakeAt(Math.max(dueMs, nextProbeMs));
+  }
+
+  /** One timer serves all that wait: the earliest counts, and on its way it looks for the next. */
+  private wakeAt(atMs: number): void {
+    if (atMs >= this.wakeAtMs) return;
+    this.cancelWake();
+    this.wakeAtMs = atMs;
+    const sleepMs = Math.min(LONGEST_SLEEP_MS, Math.max(1, atMs - realNowMs()));
+    this.cancelWake = afterRealMs(sleepMs, () => {
+      this.wakeAtMs = Infinity;
+      this.pump();
+    });
+  }
+}

@@ -1,0 +1,193 @@
+import { type Conduct } from '#libs/delivery';
+import { type InboundMessage, PartitionOwnership } from '#libs/messaging';
+import { Command, CommandWaiter } from './command.js';
+import { CommandLanes } from './command-lanes.js';
+import { type CommandResult } from './command-result.js';
+import { type Precedence } from './dispatcher-options.js';
+import { MessageAnswers } from './message-answers.js';
+import { OpenCommands } from './open-commands.js';
+
+const NOW_MS = 1_000_000;
+const applied = { kind: 'applied', appliedAt: 100 } as const;
+const lost = new Error('the partition is lost');
+
+describe('CommandLanes', () => {
+  let open: OpenCommands;
+  let lanes: CommandLanes<string>;
+  let results: CommandResult[];
+  let ends: string[];
+  let ownership: PartitionOwnership;
+
+  beforeEach(() => {
+    open = new OpenCommands(60_000, () => undefined);
+    lanes = lanesWith(undefined);
+    [results, ends] = [[], []];
+    ownership = new PartitionOwnership();
+  });
+
+  const lanesWith = (precedence: Precedence | undefined): CommandLanes<string> => {
+    const limits = { maxMachines: 8, maxBytes: Infinity };
+    return new CommandLanes(limits, open, precedence && (() => precedence));
+  };
+
+  const waiterOf = (name: string, owner = ownership): CommandWaiter => {
+    const place = { topic: 'a-topic', partition: 0, offset: 0, timestamp: '0', bytes: 1 };
+    const message: InboundMessage = {
+      ...{ ...place, key: null, value: null, headers: {}, ownership: owner },
+      finish: () => undefined,
+      abandon: () => ends.push(`${name} abandoned`),
+      fail: () => ends.push(`${name} failed`),
+    };
+    const answers = new MessageAnswers({ message, messageId: null }, 1, [], (all) => {
+      results.push(...all);
+      for (const { kind } of all) ends.push(`${name} ${kind}`);
+      return Promise.resolve();
+    });
+    return new CommandWaiter('mill', answers, NOW_MS);
+  };
+
+  const commandOf = (name: string, ...waiters: CommandWaiter[]): Command<string> =>
+    new Command('mill', 1, name, waiters.length > 0 ? waiters : [waiterOf(name)]);
+
+  const submit = (name: string, ...waiters: CommandWaiter[]): Command<string> => {
+    const command = commandOf(name, ...waiters);
+    lanes.submit(command);
+    return command;
+  };
+
+  /** Takes the machine's next command out of its lane, as a call does. */
+  const take = (nowMs = NOW_MS): Command<string> | undefined => lanes.queue.take(nowMs)[0];
+
+  it('knows everyone who waits', () => {
+    submit('first');
+    submit('second');
+    expect(open.size).toBe(2);
+    expect(lanes.queue.waiting).toBe(2);
+  });
+
+  it('tells what became of a command, and lets the next of the machine go', () => {
+    submit('first');
+    submit('second');
+    const first = take();
+    expect(take()).toBeUndefined();
+    lanes.end(first!, 'fine', applied);
+    expect(ends).toEqual(['first applied']);
+    expect(take()?.payload).toBe('second');
+  });
+
+  it('keeps a command that has to be sent again before those that came later, until its time', () => {
+    submit('first');
+    submit('second');
+    lanes.postpone(take()!, 'suspect', NOW_MS + 500);
+    expect(take(NOW_MS + 499)).toBeUndefined();
+    expect(take(NOW_MS + 500)?.payload).toBe('first');
+  });
+
+  it.each<Conduct>(['fine', 'suspect', 'at-fault', 'untold'])(
+    'lets a machine go for which nobody waits any more, though it was %s',
+    (conduct) => {
+      submit('first');
+      const first = take()!;
+      ownership.lose(lost);
+      lanes.postpone(first, conduct, NOW_MS + 500);
+      expect(ends).toEqual(['first abandoned']);
+      expect(lanes.queue.busyMachines).toBe(0);
+      expect(open.size).toBe(0);
+    },
+  );
+
+  it('leaves alone what is under way when its partition is lost', () => {
+    submit('first');
+    submit('second');
+    const first = take()!;
+    ownership.lose(lost);
+    lanes.dropLost();
+    expect(ends).toEqual(['second abandoned']);
+    lanes.end(first, 'fine', applied);
+    expect(ends).toEqual(['second abandoned', 'first applied']);
+    expect(lanes.queue.busyMachines).toBe(0);
+  });
+
+  it('keeps, of what waits, that which came through other partitions, in its order', () => {
+    const elsewhere = new PartitionOwnership();
+    for (const name of ['first', 'third']) submit(name, waiterOf(name, elsewhere));
+    submit('second');
+    elsewhere.lose(lost);
+    lanes.dropLost();
+    expect(ends).toEqual(['first abandoned', 'third abandoned']);
+    expect(take()?.payload).toBe('second');
+    expect(lanes.queue.waiting).toBe(0);
+  });
+
+  it('keeps a command for those of its messages that are not lost', () => {
+    const elsewhere = new PartitionOwnership();
+    submit('merged', waiterOf('gone', elsewhere), waiterOf('kept'));
+    elsewhere.lose(lost);
+    lanes.dropLost();
+    expect(ends).toEqual(['gone abandoned']);
+    const merged = take()!;
+    expect(merged.waiters).toHaveLength(1);
+    lanes.end(merged, 'fine', applied);
+    expect(ends).toEqual(['gone abandoned', 'kept applied']);
+  });
+
+  describe('where one command stands for all that wait', () => {
+    it.each<[Precedence, string, string[], string[]]>([
+      ['younger', 'second', ['first superseded'], ['second applied']],
+      ['older', 'first', ['second superseded'], ['first applied']],
+      ['both', 'second', [], ['first applied', 'second applied']],
+    ])('keeps one of two: %s', (precedence, kept, atOnce, inTheEnd) => {
+      lanes = lanesWith(precedence);
+      submit('first').attempts = 3;
+      submit('second');
+      expect(ends).toEqual(atOnce);
+      const command = take()!;
+      expect(command.payload).toBe(kept);
+      // the service has been failing for as long as the older one tried
+      expect(command.attempts).toBe(3);
+      expect(lanes.queue.waiting).toBe(0);
+      lanes.end(command, 'fine', applied);
+      expect(ends).toEqual([...atOnce, ...inTheEnd]);
+    });
+
+    it.each<[Precedence, string, string[]]>([
+      ['younger', 'second', ['first superseded']],
+      ['older', 'first', ['second superseded']],
+      ['both', 'second', []],
+    ])(
+      'does so after a failed call, too: %s, no sooner than that lets it',
+      (precedence, kept, told) => {
+        lanes = lanesWith(precedence);
+        submit('first');
+        const first = take()!;
+        submit('second');
+        expect(ends).toEqual([]);
+        lanes.postpone(first, 'suspect', NOW_MS + 500);
+        expect(ends).toEqual(told);
+        expect(take(NOW_MS + 499)).toBeUndefined();
+        expect(take(NOW_MS + 500)?.payload).toBe(kept);
+      },
+    );
+
+    it('says after how many calls a command was superseded', () => {
+      lanes = lanesWith('younger');
+      const waiter = waiterOf('first');
+      waiter.calls = 2;
+      submit('first', waiter);
+      submit('second');
+      expect(results).toMatchObject([{ kind: 'superseded', machineId: 'mill', attempts: 2 }]);
+    });
+
+    it('supersedes nothing for a command that nobody waits for any more', () => {
+      lanes = lanesWith('older');
+      const elsewhere = new PartitionOwnership();
+      submit('first', waiterOf('first', elsewhere));
+      const first = take()!;
+      submit('second');
+      elsewhere.lose(lost);
+      lanes.postpone(first, 'suspect', 0);
+      expect(ends).toEqual(['first abandoned']);
+      expect(take()?.payload).toBe('second');
+    });
+  });
+});

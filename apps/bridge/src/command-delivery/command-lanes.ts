@@ -1,0 +1,91 @@
+import { type BatchLimits, type Conduct, LaneQueue } from '#libs/delivery';
+import { type Command, type CommandEnd } from './command.js';
+import { type Precedence } from './dispatcher-options.js';
+import { type OpenCommands } from './open-commands.js';
+
+const SUPERSEDED: CommandEnd = {
+  kind: 'superseded',
+  detail: 'a newer list of the machine came before this one was taken',
+};
+
+/** The commands of one flow that wait, machine by machine, and what becomes of those who wait for them. */
+export class CommandLanes<P> {
+  readonly queue: LaneQueue<Command<P>>;
+
+  constructor(
+    limits: BatchLimits,
+    private readonly open: OpenCommands,
+    private readonly precedence?: (older: P, younger: P) => Precedence,
+  ) {
+    this.queue = new LaneQueue(limits);
+  }
+
+  submit(command: Command<P>): void {
+    for (const waiter of command.waiters) this.open.add(waiter);
+    const waiting = this.precedence && this.queue.lastOf(command.machineId);
+    if (waiting === undefined) this.queue.add(command);
+    else this.queue.replaceLast(this.settleBetween(waiting, command));
+  }
+
+  /** The command is final. */
+  end(command: Command<P>, conduct: Conduct, end: CommandEnd): void {
+    this.queue.free(command.machineId, conduct);
+    this.settle(command, end);
+  }
+
+  /** Tells those who wait; the machine's lane has been freed already. */
+  settle(command: Command<P>, end: CommandEnd): void {
+    for (const waiter of command.waiters) this.open.settle(waiter, end);
+  }
+
+  /** The command has to be sent again, unless a younger one has come that stands for it. */
+  postpone(command: Command<P>, conduct: Conduct, notBeforeMs: number): void {
+    this.letGoOfLost(command);
+    if (command.waiters.length === 0) {
+      this.queue.free(command.machineId, 'untold');
+      return;
+    }
+    const younger = this.precedence && this.queue.lastOf(command.machineId);
+    if (younger === undefined) {
+      this.queue.putBack(command, conduct, notBeforeMs);
+      return;
+    }
+    this.queue.replaceLast(this.settleBetween(command, younger));
+    this.queue.free(command.machineId, conduct, notBeforeMs);
+  }
+
+  /** Nobody waits for the command, which was under way, any more. */
+  drop(command: Command<P>): void {
+    this.queue.free(command.machineId, 'untold');
+    this.abandon(command);
+  }
+
+  /** What came by partitions that are lost now is another process's; commands under way are left alone. */
+  dropLost(): void {
+    this.queue.remove((command) => {
+      this.letGoOfLost(command);
+      return command.waiters.length === 0;
+    });
+  }
+
+  private letGoOfLost(command: Command<P>): void {
+    if (!command.waiters.some(({ isLost }) => isLost)) return;
+    this.abandon(command);
+    command.waiters = command.waiters.filter(({ isLost }) => !isLost);
+  }
+
+  /** Those whose partitions are lost wait no more. */
+  abandon({ waiters }: Command<P>): void {
+    for (const waiter of waiters) if (waiter.isLost) this.open.abandon(waiter);
+  }
+
+  /** The one of two that stands for the machine from now on; those who wait for the other are told, or wait for it too. */
+  private settleBetween(older: Command<P>, younger: Command<P>): Command<P> {
+    const precedence = this.precedence?.(older.payload, younger.payload) ?? 'younger';
+    const [kept, other] = precedence === 'older' ? [older, younger] : [younger, older];
+    kept.attempts = Math.max(older.attempts, younger.attempts);
+    if (precedence === 'both') kept.waiters = [...older.waiters, ...younger.waiters];
+    else this.settle(other, SUPERSEDED);
+    return kept;
+  }
+}

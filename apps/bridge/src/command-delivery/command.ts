@@ -1,0 +1,48 @@
+import { type LaneEntry } from '#libs/delivery';
+import { type CommandResult } from './command-result.js';
+import { type Forbidden } from './forbidden.js';
+import { type MessageAnswers } from './message-answers.js';
+
+/** A message that waits to hear what became of a command. */
+export class CommandWaiter {
+  /** Calls made on its behalf. */
+  calls = 0;
+
+  constructor(
+    readonly machineId: string,
+    readonly answers: MessageAnswers,
+    /** Real milliseconds at which it came. */
+    readonly sinceMs: number,
+  ) {}
+
+  get isLost(): boolean {
+    return this.answers.message.ownership.isLost;
+  }
+}
+
+/** What is to be said to the service about one machine, and who waits for it. */
+export class Command<P> implements LaneEntry {
+  /** Calls it has been part of, for the back-off. */
+  attempts = 0;
+  /** It has been looked into and may be sent; true until the next call. */
+  isAdmitted = false;
+  forbidden: Forbidden | undefined;
+
+  constructor(
+    readonly machineId: string,
+    readonly bytes: number,
+    readonly payload: P,
+    public waiters: CommandWaiter[],
+  ) {}
+
+  /** Nobody waits for it any more: its partitions are lost. */
+  get isLost(): boolean {
+    return this.waiters.every((waiter) => waiter.isLost);
+  }
+}
+
+/** A result without what differs from one waiter to the next. */
+export type CommandEnd =
+  | { kind: 'applied'; appliedAt: number }
+  | { kind: 'superseded'; detail: string }
+  | Pick<Extract<CommandResult, { kind: 'rejected' }>, 'kind' | 'rejection' | 'httpStatus'>;

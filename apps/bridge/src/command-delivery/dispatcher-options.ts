@@ -1,0 +1,27 @@
+import { type Clock } from '#libs/clock';
+import { type BatchLimits, type CallSlots, type ServiceAnswer } from '#libs/delivery';
+import { type Admission } from './admission.js';
+import { type Command } from './command.js';
+
+/** What becomes of two lists of one machine when both wait: the younger or the older one stands for both, or they are one. */
+export type Precedence = 'younger' | 'older' | 'both';
+
+/** What distinguishes one flow of commands from another. */
+export interface DispatcherOptions<P> {
+  flow: string;
+  clock: Clock;
+  /** Shared with the other flows: the service bears so many calls at once, of whatever kind. */
+  slots: CallSlots;
+  limits: BatchLimits;
+  /** Real milliseconds a command may wait for others to share its call. */
+  lingerMs: number;
+  deferredAfterMs: number;
+  /** Asked before each call: what it is judged by changes while a command waits. */
+  admit: (command: Command<P>) => Admission | Promise<Admission>;
+  call: (commands: readonly Command<P>[], signal: AbortSignal) => Promise<ServiceAnswer>;
+  /** Resolves once what must be remembered of it is; the messages that wait are answered after that. */
+  onApplied?: (command: Command<P>) => Promise<void> | undefined;
+  /** Where a younger command makes an older one that waits superfluous; without it each is sent. */
+  precedence?: (older: P, younger: P) => Precedence;
+  onDeferred: (waiter: Command<P>['waiters'][number]) => void;
+}

@@ -1,0 +1,97 @@
+import { type InboundMessage, PartitionOwnership } from '#libs/messaging';
+import { type CommandResult, rejection } from './command-result.js';
+import { MessageAnswers } from './message-answers.js';
+
+const applied: CommandResult = { kind: 'applied', machineId: 'M-1', attempts: 1, appliedAt: 100 };
+const superseded: CommandResult = {
+  kind: 'superseded',
+  machineId: 'M-2',
+  attempts: 0,
+  detail: 'a newer one came',
+};
+const faulty = rejection({ code: 'missing-times', detail: 'no startTime' }, 'M-3');
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('MessageAnswers', () => {
+  let ownership: PartitionOwnership;
+  let ends: unknown[];
+  let published: (readonly CommandResult[])[];
+  let acknowledge: () => void;
+  let refuse: (error: Error) => void;
+
+  beforeEach(() => {
+    ownership = new PartitionOwnership();
+    ends = [];
+    published = [];
+  });
+
+  const answersTo = (open: number, known: readonly CommandResult[]): MessageAnswers => {
+    const place = { topic: 'a-topic', partition: 0, offset: 0, timestamp: '0', bytes: 1 };
+    const message: InboundMessage = {
+      ...{ ...place, key: null, value: null, headers: {}, ownership },
+      finish: () => ends.push('finished'),
+      abandon: () => ends.push('abandoned'),
+      fail: (error: unknown) => ends.push(error),
+    };
+    return new MessageAnswers({ message, messageId: null }, open, known, (results) => {
+      published.push([...results]);
+      return new Promise((resolve, reject) => {
+        [acknowledge, refuse] = [resolve, reject];
+      });
+    });
+  };
+
+  it('answers once all commands of the message are settled', () => {
+    const answers = answersTo(2, []);
+    answers.settle(applied);
+    expect(published).toEqual([]);
+    answers.settle(superseded);
+    expect(published).toEqual([[applied, superseded]]);
+  });
+
+  it('tells with them what was known before', () => {
+    answersTo(1, [faulty]).settle(applied);
+    expect(published).toEqual([[faulty, applied]]);
+  });
+
+  it('answers at once what needs no command', async () => {
+    answersTo(0, [faulty]);
+    expect(published).toEqual([[faulty]]);
+    acknowledge();
+    await nextTurn();
+    expect(ends).toEqual(['finished']);
+  });
+
+  it('ends a message that has nothing to say of any machine', async () => {
+    answersTo(0, []);
+    acknowledge();
+    await nextTurn();
+    expect(ends).toEqual(['finished']);
+  });
+
+  it('lets the offset move only when Kafka has acknowledged the answer', async () => {
+    answersTo(1, []).settle(applied);
+    await nextTurn();
+    expect(ends).toEqual([]);
+    acknowledge();
+    await nextTurn();
+    expect(ends).toEqual(['finished']);
+  });
+
+  it('has a message handled anew that cannot be answered', async () => {
+    answersTo(1, []).settle(applied);
+    const tooLarge = new Error('the record is too large');
+    refuse(tooLarge);
+    await nextTurn();
+    expect(ends).toEqual([tooLarge]);
+  });
+
+  it('leaves a message that cannot be answered to the new owner of its partition', async () => {
+    answersTo(1, []).settle(applied);
+    ownership.lose(new Error('stopping'));
+    refuse(new Error('the outbox is closed'));
+    await nextTurn();
+    expect(ends).toEqual(['abandoned']);
+  });
+});

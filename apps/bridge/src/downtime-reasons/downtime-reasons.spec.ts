@@ -1,0 +1,165 @@
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { jest } from '@jest/globals';
+import { type INestApplicationContext, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { Clock, realEpochMs } from '#libs/clock';
+import { loadBridgeSettings } from '#libs/config';
+import { type InboundMessage, PartitionOwnership } from '#libs/messaging';
+import { CommandOutcomes, type CommandResult } from '../command-delivery/index.js';
+import { MachineDirectory } from '../machine-directory/index.js';
+import { PlatformModule } from '../platform/index.js';
+import { DowntimeReasonsController } from './downtime-reasons.controller.js';
+import { DowntimeReasonsModule } from './downtime-reasons.module.js';
+
+/** A second of the plant is a millisecond here. */
+const CLOCK_SPEED = 1000;
+
+const MILL = {
+  machineDisplayName: 'Mill',
+  machineUniqueId: 'M-1',
+  factoryId: 'F-1',
+  factoryName: 'Plant',
+};
+
+describe('DowntimeReasons', () => {
+  let server: Server;
+  let bridge: INestApplicationContext;
+  let clock: Clock;
+  /** Reasons set, with the time of the plant at which they came to the service. */
+  let requests: { reasonId: string; atSeconds: number }[];
+  let status: number;
+  let results: CommandResult[];
+
+  beforeEach(async () => {
+    [requests, results, status] = [[], [], 200];
+    server = createServer((request, response) => {
+      void (async () => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of request) chunks.push(chunk as Buffer);
+        const path = request.url ?? '';
+        const isSetting = path.endsWith('machineClassification');
+        if (isSetting) {
+          const { reasonId } = JSON.parse(Buffer.concat(chunks).toString()) as { reasonId: string };
+          requests.push({ reasonId, atSeconds: clock.nowMs() / 1000 });
+        }
+        response.writeHead(isSetting ? status : 200, {
+          'content-type': 'application/json',
+        });
+        response.end(
+          JSON.stringify(
+            path.includes('lassification') ? { reasons: [{ name: 'Jam', code: '22' }] } : [MILL],
+          ),
+        );
+      })();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await startBridge(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  });
+
+  const startBridge = async (baseUrl: string): Promise<void> => {
+    const settings = loadBridgeSettings({
+      KAFKA_BROKERS: 'localhost:1',
+      MACHINE_CLOUD_BASE_URL: baseUrl,
+      MACHINE_CLOUD_TOKEN: 'a-token',
+      CLOCK_SPEED: String(CLOCK_SPEED),
+      CLOCK_ORIGIN: String(Math.floor(realEpochMs() / 1000)),
+    });
+    @Module({ imports: [PlatformModule.with(settings), DowntimeReasonsModule] })
+    class ReasonsAlone {}
+    bridge = await NestFactory.createApplicationContext(ReasonsAlone, { logger: false });
+    clock = bridge.get(Clock);
+    jest.spyOn(bridge.get(CommandOutcomes), 'publish').mockImplementation((_, __, all) => {
+      results.push(...all);
+      return Promise.resolve();
+    });
+    await bridge.get(MachineDirectory).firstLoad(new AbortController().signal);
+  };
+
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await bridge.close();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  /** Hands messages over; resolves when all of them have finished. */
+  const handle = async (...bodies: object[]): Promise<void> => {
+    const messages: InboundMessage[] = [];
+    const ends = bodies.map(
+      (body, offset) =>
+        new Promise<void>((finish, fail) => {
+          const value = Buffer.from(JSON.stringify(body));
+          const place = { topic: 'mes.downtime-reasons.v1', partition: 0, offset, timestamp: '0' };
+          const abandon = (): void => {
+            fail(new Error('abandoned'));
+          };
+          messages.push({
+            ...{ ...place, key: null, value, headers: {}, bytes: value.length },
+            ...{ ownership: new PartitionOwnership(), finish, abandon, fail },
+          });
+        }),
+    );
+    bridge.get(DowntimeReasonsController).handle(messages);
+    await Promise.all(ends);
+  };
+
+  const reason = (startTime: number, reasonId = '22') => ({
+    machineId: 'M-1',
+    reasonId,
+    startTime,
+  });
+
+  it('sets a reason and says when', async () => {
+    await handle(reason(clock.nowSeconds() - 60));
+    expect(requests).toMatchObject([{ reasonId: '22' }]);
+    expect(results).toMatchObject([{ kind: 'applied', machineId: 'M-1', attempts: 1 }]);
+  });
+
+  it('holds a start a little ahead of the clock until it has passed, and what follows behind it', async () => {
+    const startTime = clock.nowSeconds() + 110;
+    await handle(reason(startTime), reason(startTime - 300));
+    expect(requests).toHaveLength(2);
+    for (const { atSeconds } of requests) expect(atSeconds).toBeGreaterThanOrEqual(startTime);
+    expect(results).toMatchObject([{ kind: 'applied' }, { kind: 'applied' }]);
+  });
+
+  it('rejects a start far ahead of the clock without a call', async () => {
+    await handle(reason(clock.nowSeconds() + 100_000));
+    expect(requests).toEqual([]);
+    expect(results).toMatchObject([
+      { kind: 'rejected', attempts: 0, rejection: { code: 'start-in-future' } },
+    ]);
+  });
+
+  it('rejects a reason that the machine does not have without a call', async () => {
+    await handle(reason(clock.nowSeconds() - 60, '23'));
+    expect(requests).toEqual([]);
+    expect(results).toMatchObject([
+      {
+        kind: 'rejected',
+        machineId: 'M-1',
+        attempts: 0,
+        rejection: { code: 'unknown-reason', detail: 'M-1 has no reason 23' },
+      },
+    ]);
+  });
+
+  it('rejects what it cannot read, and takes the messages behind it', async () => {
+    await handle({ machineId: 'M-1', reasonId: '22' }, reason(clock.nowSeconds() - 60));
+    expect(results.map(({ kind }) => kind).toSorted()).toEqual(['applied', 'rejected']);
+    expect(requests).toHaveLength(1);
+  });
+
+  it('rejects what the service refuses', async () => {
+    status = 422;
+    await handle(reason(clock.nowSeconds() - 60));
+    expect(results).toMatchObject([
+      {
+        kind: 'rejected',
+        attempts: 1,
+        httpStatus: 422,
+        rejection: { code: 'rejected-by-service' },
+      },
+    ]);
+  });
+});

@@ -1,0 +1,88 @@
+import { Counter, Gauge, type Metric } from 'prom-client';
+import { realNowMs } from '#libs/clock';
+
+/** A flow of commands, as far as it is counted. */
+interface Flow {
+  name: string;
+  waiting: number;
+  busyMachines: number;
+  pausedBecause: string | undefined;
+  open: { oldestAgeMs(nowMs: number): number };
+  calls: { retries: Readonly<Record<string, number>>; splits: number };
+}
+
+/** What the command flows have to tell, asked for at each scrape. */
+export function flowMetrics(flows: readonly Flow[]): Metric[] {
+  return [
+    ofEach('waiting_commands', 'Commands that wait for a call', flows, ({ waiting }) => waiting),
+    ofEach(
+      'busy_machines',
+      'Machines with a command waiting or under way',
+      flows,
+      ({ busyMachines }) => busyMachines,
+    ),
+    ofEach(
+      'oldest_waiting_seconds',
+      'Real time for which the oldest message that is not final has waited',
+      flows,
+      ({ open }) => open.oldestAgeMs(realNowMs()) / 1000,
+    ),
+    ofEach(
+      'flow_paused',
+      '1 while nothing gets through and the flow probes',
+      flows,
+      ({ pausedBecause }) => (pausedBecause === undefined ? 0 : 1),
+    ),
+    total(
+      'call_retries_total',
+      'Calls to be made again, by cause',
+      ['flow', 'cause'],
+      (counter) => {
+        for (const { name: flow, calls } of flows) {
+          for (const [cause, count] of Object.entries(calls.retries)) {
+            counter.inc({ flow, cause }, count);
+          }
+        }
+      },
+    ),
+    total('split_calls_total', 'Calls refused as a whole and split', ['flow'], (counter) => {
+      for (const { name: flow, calls } of flows) counter.inc({ flow }, calls.splits);
+    }),
+  ];
+}
+
+function ofEach(
+  name: string,
+  help: string,
+  flows: readonly Flow[],
+  value: (flow: Flow) => number,
+): Metric {
+  return new Gauge({
+    name: `machine_bridge_${name}`,
+    help,
+    labelNames: ['flow'],
+    registers: [],
+    collect() {
+      for (const flow of flows) this.set({ flow: flow.name }, value(flow));
+    },
+  });
+}
+
+/** A counter whose totals are kept elsewhere, where counting by labels would cost too much. */
+function total(
+  name: string,
+  help: string,
+  labelNames: string[],
+  read: (counter: Counter) => void,
+): Metric {
+  return new Counter({
+    name: `machine_bridge_${name}`,
+    help,
+    labelNames,
+    registers: [],
+    collect() {
+      this.reset();
+      read(this);
+    },
+  });
+}

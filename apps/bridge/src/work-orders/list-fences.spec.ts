@@ -1,0 +1,45 @@
+import { type OwnedState, PartitionOwnership } from '#libs/messaging';
+import { ListFences } from './list-fences.js';
+
+/** State that Kafka takes every write of at once. */
+function ownedState(partition: number, fences: [string, number][]): OwnedState<number> {
+  const values = new Map(fences);
+  return {
+    partition,
+    signal: new AbortController().signal,
+    get: (key) => values.get(key),
+    entries: () => values.entries(),
+    commit: (changes) => {
+      for (const [key, value] of changes) if (value !== null) values.set(key, value);
+      return Promise.resolve();
+    },
+  };
+}
+
+describe('ListFences', () => {
+  it('keeps the fences of each partition apart', async () => {
+    const fences = new ListFences();
+    fences.own(ownedState(0, [['M-1', 10]]));
+    fences.own(ownedState(1, [['M-2', 20]]));
+    const ownership = new PartitionOwnership();
+    await fences.raise({ partition: 1, ownership }, 'M-1', 30);
+    expect(fences.issuedAt(0, 'M-1')).toBe(10);
+    expect(fences.issuedAt(0, 'M-2')).toBeUndefined();
+    expect(fences.issuedAt(1, 'M-1')).toBe(30);
+    expect(fences.issuedAt(1, 'M-2')).toBe(20);
+  });
+
+  it('knows no fence of a partition it has never had', () => {
+    expect(new ListFences().issuedAt(7, 'M-1')).toBeUndefined();
+  });
+
+  it('raises a fence before its partition is restored, and writes it then', async () => {
+    const fences = new ListFences();
+    const raised = fences.raise({ partition: 0, ownership: new PartitionOwnership() }, 'M-1', 10);
+    expect(fences.issuedAt(0, 'M-1')).toBe(10);
+    const state = ownedState(0, []);
+    fences.own(state);
+    await raised;
+    expect(state.get('M-1')).toBe(10);
+  });
+});

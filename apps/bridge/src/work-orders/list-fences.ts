@@ -1,0 +1,39 @@
+import { Injectable } from '@nestjs/common';
+import { type OwnedState, type PartitionOwnership } from '#libs/messaging';
+import { PartitionFences } from './partition-fences.js';
+
+/**
+ * When the list last applied to each machine was issued, so that no older list follows it, not after a
+ * restart either. Kept by the partition a list came through: whoever owns that has its fences.
+ */
+@Injectable()
+export class ListFences {
+  private readonly partitions = new Map<number, PartitionFences>();
+
+  /** Takes over a partition that has just been restored. */
+  own(state: OwnedState<number>): void {
+    this.of(state.partition).own(state);
+  }
+
+  /** Epoch seconds at which the list last applied was issued; undefined when none said so. */
+  issuedAt(partition: number, machineId: string): number | undefined {
+    return this.partitions.get(partition)?.issuedAt(machineId);
+  }
+
+  /** Resolves once Kafka has it; rejects when the partition is lost before. */
+  raise(
+    { partition, ownership }: { partition: number; ownership: PartitionOwnership },
+    machineId: string,
+    issuedAt: number,
+  ): Promise<void> {
+    return this.of(partition).raise(ownership, machineId, issuedAt);
+  }
+
+  private of(partition: number): PartitionFences {
+    const known = this.partitions.get(partition);
+    if (known !== undefined) return known;
+    const fences = new PartitionFences();
+    this.partitions.set(partition, fences);
+    return fences;
+  }
+}

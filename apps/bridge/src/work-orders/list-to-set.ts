@@ -1,0 +1,29 @@
+import { type Precedence } from '../command-delivery/index.js';
+
+/** A list to set, as it waits. */
+export interface ListToSet {
+  machineId: string;
+  /** Asked for when it is sent: what it was when the message came may be outdated by then. */
+  workingOrders: () => readonly string[];
+  /** Epoch seconds, where the sender says it; a list issued before the last one applied is superseded. */
+  issuedAt?: number | undefined;
+  /** Drawn from the ledger: a later one says all that an earlier one does, and applying it applies both. */
+  cumulative: boolean;
+}
+
+/** What becomes of a machine's list that waits when another one comes. */
+export function precedenceOf(older: ListToSet, younger: ListToSet): Precedence {
+  if (older.cumulative && younger.cumulative) return 'both';
+  return isOlder(younger, older.issuedAt) ? 'older' : 'younger';
+}
+
+/** Whether a list was issued before another one; without both times the later to come is the newer. */
+export function isOlder({ issuedAt }: ListToSet, than: number | undefined): boolean {
+  return issuedAt !== undefined && than !== undefined && issuedAt < than;
+}
+
+/** Bytes of the list in a request, near enough. */
+export function sizeOf({ machineId, workingOrders }: ListToSet): number {
+  const FRAME = 48;
+  return workingOrders().reduce((sum, order) => sum + order.length + 3, FRAME + machineId.length);
+}

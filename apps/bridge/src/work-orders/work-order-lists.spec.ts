@@ -1,0 +1,220 @@
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { jest } from '@jest/globals';
+import { type INestApplicationContext, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { loadBridgeSettings } from '#libs/config';
+import { type InboundMessage, type OwnedState, PartitionOwnership } from '#libs/messaging';
+import { CommandOutcomes, type CommandResult } from '../command-delivery/index.js';
+import { MachineDirectory } from '../machine-directory/index.js';
+import { PlatformModule } from '../platform/index.js';
+import { ListFences } from './list-fences.js';
+import { WorkOrderLists } from './work-order-lists.js';
+import { WorkOrderListsController } from './work-order-lists.controller.js';
+import { WorkOrdersModule } from './work-orders.module.js';
+
+const LINGER_MS = 5;
+const stopping = new Error('the bridge is stopping');
+
+function machine(machineUniqueId: string): object {
+  const name = { machineDisplayName: machineUniqueId, factoryId: 'F-1', factoryName: 'Plant' };
+  return { ...name, machineUniqueId };
+}
+
+/** A message, what it was answered, and a promise of its end. */
+interface Sent {
+  readonly ownership: PartitionOwnership;
+  readonly results: CommandResult[];
+  readonly end: Promise<string>;
+  hasEnded: boolean;
+}
+
+describe('WorkOrderLists', () => {
+  let server: Server;
+  let bridge: INestApplicationContext;
+  let lists: WorkOrderLists;
+  /** The machines' lists in each request, as the service was sent them. */
+  let requests: { machineId: string; workingOrders: string[] }[][];
+  let answer: () => Promise<void>;
+  let fences: Map<string, number>;
+  let committing: () => Promise<void>;
+  let answers: Map<InboundMessage, CommandResult[]>;
+
+  beforeEach(async () => {
+    requests = [];
+    [fences, answers] = [new Map<string, number>(), new Map<InboundMessage, CommandResult[]>()];
+    [answer, committing] = [() => Promise.resolve(), () => Promise.resolve()];
+    server = createServer((request, response) => {
+      void (async () => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of request) chunks.push(chunk as Buffer);
+        if (request.method === 'PUT') {
+          const body = JSON.parse(Buffer.concat(chunks).toString()) as { machines: never[] };
+          requests.push(body.machines);
+          await answer();
+        }
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(JSON.stringify([machine('M-1'), machine('M-2')]));
+      })();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await startBridge(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  });
+
+  const startBridge = async (baseUrl: string): Promise<void> => {
+    const settings = loadBridgeSettings({
+      KAFKA_BROKERS: 'localhost:1',
+      MACHINE_CLOUD_BASE_URL: baseUrl,
+      MACHINE_CLOUD_TOKEN: 'a-token',
+      WORK_ORDER_LIST_LINGER_MS: String(LINGER_MS),
+    });
+    @Module({ imports: [PlatformModule.with(settings), WorkOrdersModule] })
+    class WorkOrdersAlone {}
+    bridge = await NestFactory.createApplicationContext(WorkOrdersAlone, { logger: false });
+    lists = bridge.get(WorkOrderLists);
+    jest
+      .spyOn(bridge.get(CommandOutcomes), 'publish')
+      .mockImplementation((_, { message }, results) => {
+        answers.get(message)?.push(...results);
+        return Promise.resolve();
+      });
+    bridge.get(ListFences).own(ownedFences());
+    await bridge.get(MachineDirectory).firstLoad(new AbortController().signal);
+  };
+
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await bridge.close();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  const ownedFences = (): OwnedState<number> => ({
+    partition: 0,
+    signal: new AbortController().signal,
+    get: (key) => fences.get(key),
+    entries: () => fences.entries(),
+    commit: async (changes) => {
+      await committing();
+      for (const [key, value] of changes) if (value !== null) fences.set(key, value);
+    },
+  });
+
+  const send = (body: object): Sent => {
+    let ended: (how: string) => void = () => undefined;
+    const end = new Promise<string>((resolve) => {
+      ended = (how) => {
+        sent.hasEnded = true;
+        resolve(how);
+      };
+    });
+    const ownership = new PartitionOwnership();
+    const sent: Sent = { ownership, results: [], end, hasEnded: false };
+    const place = { topic: 'erp.work-order-lists.v1', partition: 0, offset: 7, timestamp: '0' };
+    const message: InboundMessage = {
+      ...{ ...place, key: null, value: Buffer.from(JSON.stringify(body)), headers: {}, bytes: 1 },
+      ownership,
+      finish: () => {
+        ended('finished');
+      },
+      abandon: () => {
+        ended('abandoned');
+      },
+      fail: (error: unknown) => {
+        ended(String(error));
+      },
+    };
+    answers.set(message, sent.results);
+    bridge.get(WorkOrderListsController).handle([message]);
+    return sent;
+  };
+
+  /** Stops whoever waits for `arrived` until `open` is called. */
+  const gate = () => {
+    let [open, arrive]: (() => void)[] = [];
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve;
+    });
+    const pass = (): Promise<void> => {
+      arrive?.();
+      return opened;
+    };
+    return { pass, arrived, open: () => open?.() };
+  };
+
+  it('sets the lists of a message as they are given, and answers with all of them', async () => {
+    const first = { machineId: 'M-1', workingOrders: ['4712', '4711'] };
+    const second = { machineId: 'M-2', workingOrders: [] };
+    const { end, results } = send({ machines: [first, second] });
+    expect(await end).toBe('finished');
+    expect(requests).toEqual([[first, second]]);
+    expect(results).toMatchObject([
+      { kind: 'applied', machineId: 'M-1', attempts: 1 },
+      { kind: 'applied', machineId: 'M-2', attempts: 1 },
+    ]);
+    expect(lists.lastApplied('M-1')).toMatchObject({ workingOrders: ['4712', '4711'] });
+    expect(lists.lastApplied('M-3')).toBeUndefined();
+  });
+
+  it('rejects of a message what is at fault, and sets the lists of the others', async () => {
+    const list = { machineId: 'M-1', workingOrders: ['4711'] };
+    const { end, results } = send({ machines: [list, { machineId: 'M-2', workingOrders: 'all' }] });
+    expect(await end).toBe('finished');
+    expect(requests).toEqual([[list]]);
+    expect(results).toMatchObject([
+      { kind: 'rejected', machineId: 'M-2', attempts: 0 },
+      { kind: 'applied', machineId: 'M-1' },
+    ]);
+  });
+
+  it('rejects a message that it cannot read', async () => {
+    const { end, results } = send({ workingOrders: ['4711'] });
+    expect(await end).toBe('finished');
+    expect(results).toMatchObject([{ kind: 'rejected', rejection: { code: 'invalid-message' } }]);
+    expect(requests).toEqual([]);
+  });
+
+  it('supersedes, without a call, a list issued before the one applied last', async () => {
+    fences.set('M-1', 20);
+    const { end, results } = send({ machineId: 'M-1', workingOrders: [], issuedAt: 10 });
+    expect(await end).toBe('finished');
+    const detail = 'issued at 10; the list applied last was issued at 20';
+    expect(results).toEqual([{ kind: 'superseded', machineId: 'M-1', attempts: 0, detail }]);
+    expect(requests).toEqual([]);
+  });
+
+  it.each([20, 21])('sends a list issued at the same time or later: %i', async (issuedAt) => {
+    fences.set('M-1', 20);
+    const { end } = send({ machineId: 'M-1', workingOrders: [], issuedAt });
+    expect(await end).toBe('finished');
+    expect(requests).toHaveLength(1);
+    expect(fences.get('M-1')).toBe(issuedAt);
+  });
+
+  it('answers once Kafka knows when the list was issued, and goes by that meanwhile', async () => {
+    const { pass, arrived, open } = gate();
+    committing = pass;
+    const newer = send({ machineId: 'M-1', workingOrders: [], issuedAt: 20 });
+    await arrived;
+    const older = send({ machineId: 'M-1', workingOrders: [], issuedAt: 10 });
+    expect(await older.end).toBe('finished');
+    expect(older.results).toMatchObject([{ kind: 'superseded' }]);
+    expect(newer.hasEnded).toBe(false);
+    open();
+    expect(await newer.end).toBe('finished');
+    expect(newer.results).toMatchObject([{ kind: 'applied' }]);
+  });
+
+  it('ends no list, applied while its partition was lost, whose time of issue nobody will know', async () => {
+    const { pass, arrived, open } = gate();
+    answer = pass;
+    const { ownership, end } = send({ machineId: 'M-1', workingOrders: [], issuedAt: 20 });
+    await arrived;
+    ownership.lose(stopping);
+    open();
+    // finished, its offset moves: the next owner would let an older list follow
+    expect((await end) === 'finished').toBe(fences.get('M-1') === 20);
+  });
+});

@@ -1,0 +1,111 @@
+import { backOffMs, type BackOffOptions } from './back-off.js';
+import { type RetryCause } from './judge-answer.js';
+
+/** Failures in a row, of several machines, after which it is the service rather than a machine. */
+const FAILURES_TO_OPEN = 5;
+/** With one machine's failures and nothing else for this long, the flow stands still just as well. */
+const STANDSTILL_MS = 5000;
+const PROBE_BACK_OFF: BackOffOptions = { baseMs: 500, capMs: 5000 };
+/** A probe's wait is never shorter than this: full jitter alone could come to nothing. */
+const LEAST_PROBE_WAIT_MS = 200;
+
+/** A call that has to be made again. */
+export interface Failure {
+  /** One of the machines the call was for. */
+  machineId: string;
+  /** Whether others were in the same call. */
+  inCompany: boolean;
+  cause: RetryCause;
+  why: string;
+  /** The call was the one that {@link Breaker.callBegins} called a probe; one from before the pause tells nothing new. */
+  isProbe: boolean;
+  /** What the service asked to wait, in milliseconds; 0 when it asked for nothing. */
+  retryAfterMs: number;
+}
+
+/**
+ * Stops a flow when nothing gets through any more, so that a service that is down is asked now and
+ * then rather than for every machine that waits: while it is open, one call at a time is let through to
+ * see, and the first that goes well closes it. One machine that fails while others get through never
+ * opens it. Pure: times are real milliseconds handed in.
+ */
+export class Breaker {
+  private failures = 0;
+  private firstFailureMs = 0;
+  private firstMachineId: string | undefined;
+  private ofSeveral = false;
+  private latestWhy = '';
+  private isOpen = false;
+  private isProbing = false;
+  private probes = 0;
+  private nextProbeAtMs = 0;
+
+  constructor(private readonly random: () => number = Math.random) {}
+
+  /** Why it is open, in words; undefined while it is closed. */
+  get openBecause(): string | undefined {
+    return this.isOpen ? this.latestWhy : undefined;
+  }
+
+  /** Real milliseconds at which the next call may be tried; undefined while closed or while one is tried. */
+  get nextProbeMs(): number | undefined {
+    return this.isOpen && !this.isProbing ? this.nextProbeAtMs : undefined;
+  }
+
+  /** Whether a call may begin. */
+  admits(nowMs: number): boolean {
+    return !this.isOpen || (!this.isProbing && nowMs >= this.nextProbeAtMs);
+  }
+
+  /** A call begins that {@link admits} allowed; returns whether it is a probe. */
+  callBegins(): boolean {
+    this.isProbing = this.isOpen;
+    return this.isProbing;
+  }
+
+  /** The probe came to nothing that tells: another one may be made at once. */
+  probeWasVoid(): void {
+    this.isProbing = false;
+  }
+
+  /** The service has taken or refused a call: it works. Returns whether that closed the breaker. */
+  succeeded(): boolean {
+    const wasOpen = this.isOpen;
+    this.failures = 0;
+    this.firstMachineId = undefined;
+    this.ofSeveral = false;
+    this.isOpen = false;
+    this.isProbing = false;
+    this.probes = 0;
+    return wasOpen;
+  }
+
+  /** Returns whether that opened the breaker. */
+  failed(failure: Failure, nowMs: number): boolean {
+    this.latestWhy = failure.why;
+    if (this.failures === 0) this.firstFailureMs = nowMs;
+    this.failures += 1;
+    this.firstMachineId ??= failure.machineId;
+    this.ofSeveral ||= failure.inCompany || failure.machineId !== this.firstMachineId;
+    if (this.isOpen && !failure.isProbe) return false;
+    const opens = this.isOpen || this.isStandstill(failure, nowMs);
+    if (!opens) return false;
+    const wasOpen = this.isOpen;
+    this.isOpen = true;
+    this.isProbing = false;
+    this.probes += 1;
+    const waitMs = Math.max(
+      LEAST_PROBE_WAIT_MS,
+      backOffMs(this.probes, PROBE_BACK_OFF, this.random),
+    );
+    // What one machine alone was asked to wait is no reason to keep the others from being tried.
+    this.nextProbeAtMs = nowMs + Math.max(waitMs, this.ofSeveral ? failure.retryAfterMs : 0);
+    return !wasOpen;
+  }
+
+  private isStandstill({ cause }: Failure, nowMs: number): boolean {
+    if (cause === 'token-refused') return true;
+    if (this.ofSeveral && this.failures >= FAILURES_TO_OPEN) return true;
+    return this.failures > 1 && nowMs - this.firstFailureMs >= STANDSTILL_MS;
+  }
+}

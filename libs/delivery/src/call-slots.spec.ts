@@ -1,0 +1,164 @@
+import fc from 'fast-check';
+import { CallSlots } from './call-slots.js';
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Asks for slots under names, and notes who has been given one. */
+function askers(slots: CallSlots): { given: string[]; ask: (...names: string[]) => void } {
+  const given: string[] = [];
+  return {
+    given,
+    ask: (...names) => {
+      for (const name of names) slots.ask(() => given.push(name));
+    },
+  };
+}
+
+describe('CallSlots', () => {
+  it('gives out as many slots as there are, at once, and the next when one comes back', () => {
+    const slots = new CallSlots(2);
+    const { given, ask } = askers(slots);
+    ask('a', 'b', 'c', 'd');
+    expect(given).toEqual(['a', 'b']);
+    expect(slots.underWay).toBe(2);
+    slots.release();
+    expect(given).toEqual(['a', 'b', 'c']);
+    slots.release();
+    slots.release();
+    slots.release();
+    expect(given).toEqual(['a', 'b', 'c', 'd']);
+    expect(slots.underWay).toBe(0);
+  });
+
+  it('is not confused by a slot that is given back while it is being given out', () => {
+    const slots = new CallSlots(1);
+    const given: string[] = [];
+    for (const name of ['a', 'b', 'c']) {
+      slots.ask(() => {
+        given.push(name);
+        slots.release();
+      });
+    }
+    expect(given).toEqual(['a', 'b', 'c']);
+    expect(slots.underWay).toBe(0);
+  });
+
+  it('runs every task, first come first served, with all slots taken but never more', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.scheduler(),
+        fc.integer({ min: 1, max: 5 }),
+        fc.array(fc.boolean(), { maxLength: 20 }),
+        async (scheduler, limit, tasksThatFail) => {
+          const slots = new CallSlots(limit);
+          const started: number[] = [];
+          let most = 0;
+          const results = tasksThatFail.map((fails, index) =>
+            slots.run(async () => {
+              started.push(index);
+              most = Math.max(most, slots.underWay);
+              await scheduler.schedule(Promise.resolve());
+              if (fails) throw new Error(`task ${index} failed`);
+              return index;
+            }),
+          );
+          const settled = await scheduler.waitFor(Promise.allSettled(results));
+
+          expect(most).toBe(Math.min(limit, tasksThatFail.length));
+          expect(started).toEqual(tasksThatFail.map((_, index) => index));
+          expect(settled).toEqual(
+            tasksThatFail.map((fails, index) =>
+              fails
+                ? { status: 'rejected', reason: new Error(`task ${index} failed`) }
+                : { status: 'fulfilled', value: index },
+            ),
+          );
+          expect(slots.underWay).toBe(0);
+        },
+      ),
+    );
+  });
+
+  it('gives back the slot of a task that throws before it returns a promise', async () => {
+    const slots = new CallSlots(1);
+    const thrown = slots.run(() => {
+      throw new Error('at once');
+    });
+    await expect(thrown).rejects.toThrow('at once');
+    await expect(slots.run(() => Promise.resolve('behind it'))).resolves.toBe('behind it');
+  });
+
+  it('gives out nothing while held, and everything that was asked for meanwhile once it is resumed', () => {
+    const slots = new CallSlots(2);
+    const { given, ask } = askers(slots);
+    ask('a');
+    slots.hold();
+    ask('b', 'c');
+    slots.release();
+    slots.wake();
+    expect(given).toEqual(['a']);
+    slots.resume();
+    expect(given).toEqual(['a', 'b', 'c']);
+  });
+
+  it('gives out nothing while the answer is no, and goes on when woken after it has turned', () => {
+    const slots = new CallSlots(2);
+    const { given, ask } = askers(slots);
+    let mayBegin = true;
+    slots.allowWhile(() => mayBegin);
+    ask('a');
+    mayBegin = false;
+    ask('b');
+    slots.release();
+    expect(given).toEqual(['a']);
+    mayBegin = true;
+    slots.wake();
+    expect(given).toEqual(['a', 'b']);
+  });
+
+  it('asks anew before each call, also among those that are served together', () => {
+    const slots = new CallSlots(5);
+    const { given, ask } = askers(slots);
+    slots.hold();
+    ask('a', 'b', 'c');
+    slots.allowWhile(() => given.length < 2);
+    slots.resume();
+    expect(given).toEqual(['a', 'b']);
+  });
+
+  it('tells when no call is under way any more, though others wait for their turn', async () => {
+    const slots = new CallSlots(2);
+    const { given, ask } = askers(slots);
+    await slots.idle();
+    ask('a', 'b', 'c');
+    slots.hold();
+    const log: string[] = [];
+    const idle = slots.idle().then(() => log.push('idle'));
+    slots.release();
+    await nextTurn();
+    log.push('one is left');
+    slots.release();
+    await idle;
+    expect(log).toEqual(['one is left', 'idle']);
+    expect(given).toEqual(['a', 'b']);
+  });
+
+  it('tells everyone who waits for that', async () => {
+    const slots = new CallSlots(1);
+    askers(slots).ask('a');
+    const waiting = [slots.idle(), slots.idle()];
+    slots.release();
+    await Promise.all(waiting);
+  });
+
+  it('cuts off the calls that have begun, and none that begin afterwards', () => {
+    const slots = new CallSlots(2);
+    const before = slots.signal;
+    expect(before.aborted).toBe(false);
+    slots.cutOff(new Error('the partition may go'));
+    expect(before.reason).toEqual(new Error('the partition may go'));
+    expect(slots.signal.aborted).toBe(false);
+    slots.cutOff(new Error('again'));
+    expect(before.reason).toEqual(new Error('the partition may go'));
+  });
+});

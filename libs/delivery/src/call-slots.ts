@@ -1,0 +1,87 @@
+/**
+ * The calls that may be under way at once, whatever flow they belong to. Whoever wants to call asks
+ * for a slot, first come, first served. While held, no call begins: partitions may be on their way to
+ * another process, and the machines in them must not be called by two.
+ */
+export class CallSlots {
+  private readonly asking: (() => void)[] = [];
+  private inUse = 0;
+  private isHeld = false;
+  private whenIdle: (() => void)[] = [];
+  private mayBegin: () => boolean = () => true;
+  private calls = new AbortController();
+
+  constructor(private readonly limit: number) {}
+
+  /** Calls back with the slot, at once when one is free; it must be given back by {@link release}. */
+  ask(onSlot: () => void): void {
+    this.asking.push(onSlot);
+    this.serve();
+  }
+
+  release(): void {
+    this.inUse -= 1;
+    if (this.inUse === 0) for (const resolve of this.whenIdle.splice(0)) resolve();
+    this.serve();
+  }
+
+  /** Does the task in a slot. */
+  async run<T>(task: () => Promise<T>): Promise<T> {
+    await new Promise<void>((resolve) => {
+      this.ask(resolve);
+    });
+    try {
+      return await task();
+    } finally {
+      this.release();
+    }
+  }
+
+  /** No call begins from now on. */
+  hold(): void {
+    this.isHeld = true;
+  }
+
+  resume(): void {
+    this.isHeld = false;
+    this.serve();
+  }
+
+  /** Asked before each call; where the answer has turned since, {@link wake} says so. */
+  allowWhile(mayBegin: () => boolean): void {
+    this.mayBegin = mayBegin;
+  }
+
+  wake(): void {
+    this.serve();
+  }
+
+  get underWay(): number {
+    return this.inUse;
+  }
+
+  /** Aborts when the calls that begin now are to be cut off. */
+  get signal(): AbortSignal {
+    return this.calls.signal;
+  }
+
+  cutOff(reason: Error): void {
+    this.calls.abort(reason);
+    this.calls = new AbortController();
+  }
+
+  /** Resolves once no call is under way; at once when none is. */
+  idle(): Promise<void> {
+    if (this.inUse === 0) return Promise.resolve();
+    return new Promise((resolve) => this.whenIdle.push(resolve));
+  }
+
+  private serve(): void {
+    while (!this.isHeld && this.inUse < this.limit && this.mayBegin()) {
+      const next = this.asking.shift();
+      if (next === undefined) return;
+      this.inUse += 1;
+      next();
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { DueQueue } from './due-queue.js';
+
+interface Item {
+  dueMs: number;
+  name: number;
+}
+
+const byTime = (one: Item, other: Item): number => one.dueMs - other.dueMs;
+
+describe('DueQueue', () => {
+  it('gives out what is due in the order of its times', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(1000)), (times) => {
+        const queue = new DueQueue<number>();
+        for (const time of times) queue.add(time, time);
+        expect(queue.size).toBe(times.length);
+        const taken = times.map(() => queue.take()?.item);
+        expect(taken).toEqual([...times].sort((a, b) => a - b));
+        expect(queue.take()).toBeUndefined();
+      }),
+    );
+  });
+
+  it('always gives out one of the earliest, once, while others come in between', () => {
+    const steps = fc.array(fc.option(fc.nat(20)), { maxLength: 60 });
+    fc.assert(
+      fc.property(steps, (all) => {
+        const queue = new DueQueue<Item>();
+        const waiting: Item[] = [];
+        for (const [name, dueMs] of all.entries()) {
+          if (dueMs === null) {
+            const taken = queue.take();
+            const earliest = [...waiting].sort(byTime)[0];
+            expect(taken?.dueMs).toBe(earliest?.dueMs);
+            if (taken === undefined) continue;
+            expect(taken.item.dueMs).toBe(taken.dueMs);
+            expect(waiting.splice(waiting.indexOf(taken.item), 1)).toEqual([taken.item]);
+          } else {
+            const item = { dueMs, name };
+            queue.add(dueMs, item);
+            waiting.push(item);
+          }
+          expect(queue.size).toBe(waiting.length);
+          expect(queue.earliestMs).toBe([...waiting].sort(byTime)[0]?.dueMs);
+        }
+      }),
+    );
+  });
+
+  it('has nothing due while it is empty', () => {
+    const queue = new DueQueue<string>();
+    expect(queue.take()).toBeUndefined();
+    expect(queue.earliestMs).toBeUndefined();
+    queue.add(5, 'only');
+    expect(queue.take()).toEqual({ dueMs: 5, item: 'only' });
+    expect(queue.earliestMs).toBeUndefined();
+  });
+});

@@ -1,0 +1,324 @@
+import fc from 'fast-check';
+import { type LaneEntry } from './lane-batch.js';
+import { LaneQueue } from './lane-queue.js';
+import { companyOf, type Conduct, suspicionAfter } from './suspicion.js';
+
+const MAX_BYTES = 10;
+
+interface Entry extends LaneEntry {
+  /** Grows from one entry to the next. */
+  readonly id: number;
+  readonly partition: number;
+  readonly issuedAt: number;
+}
+
+type Use = 'every entry counts' | 'the newest counts';
+
+type Step =
+  | { kind: 'add'; machine: number; bytes: number; partition: number; issuedAt: number }
+  | { kind: 'take'; afterMs: number }
+  | { kind: 'done'; pick: number; conduct: Conduct }
+  | { kind: 'again'; pick: number; conduct: Conduct; waitMs: number }
+  | { kind: 'lose'; partition: number }
+  | { kind: 'forgive' };
+
+function stepsWith(...conducts: Conduct[]): fc.Arbitrary<Step[]> {
+  const conduct = fc.constantFrom(...conducts);
+  const pick = fc.nat(9);
+  const partition = fc.nat(2);
+  const step: fc.Arbitrary<Step> = fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        kind: fc.constant('add' as const),
+        machine: fc.nat(4),
+        bytes: fc.nat(12),
+        partition,
+        issuedAt: fc.nat(3),
+      }),
+    },
+    {
+      weight: 5,
+      arbitrary: fc.record({ kind: fc.constant('take' as const), afterMs: fc.nat(4) }),
+    },
+    { weight: 4, arbitrary: fc.record({ kind: fc.constant('done' as const), pick, conduct }) },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        kind: fc.constant('again' as const),
+        pick,
+        conduct,
+        waitMs: fc.nat(30),
+      }),
+    },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('lose' as const), partition }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('forgive' as const) }) },
+  );
+  return fc.array(step, { maxLength: 120 });
+}
+
+/** Machines a batch may have: fewer than there are; and so many that a suspect may still keep one company. */
+const widths = fc.constantFrom(1, 3, 16);
+
+interface Machine {
+  readonly machineId: string;
+  waiting: Entry[];
+  underWay: Entry | undefined;
+  notBeforeMs: number;
+  suspicion: number;
+  /** How many others may still go before it; undefined while it may not be sent. */
+  patience: number | undefined;
+}
+
+/** Drives a queue, knows by the simplest means what must be true of it, and checks that it is. */
+class Traffic {
+  private readonly queue: LaneQueue<Entry>;
+  private readonly machines = new Map<string, Machine>();
+  private readonly ends: { entry: Entry; how: 'done' | 'superseded' | 'lost' }[] = [];
+  private readonly lost = new Set<Entry>();
+  private nowMs = 1;
+  private added = 0;
+
+  constructor(
+    private readonly use: Use,
+    /** No machine is ever suspected: turns are exact, then. */
+    private readonly isCalm: boolean,
+    private readonly maxMachines: number,
+  ) {
+    this.queue = new LaneQueue({ maxMachines, maxBytes: MAX_BYTES });
+  }
+
+  run(steps: readonly Step[]): void {
+    for (const step of steps) {
+      this.apply(step);
+      this.checkCounts();
+    }
+    for (let left = 2 * this.added; this.queue.busyMachines > 0; left -= 1) {
+      expect(left).toBeGreaterThan(0);
+      while (this.underWay.length > 0) this.done({ pick: 0, conduct: 'fine' });
+      this.take(1000);
+      this.checkCounts();
+    }
+    this.checkEnds();
+  }
+
+  private apply(step: Step): void {
+    switch (step.kind) {
+      case 'add':
+        this.add(step);
+        return;
+      case 'take':
+        this.take(step.afterMs);
+        return;
+      case 'done':
+        this.done(step);
+        return;
+      case 'again':
+        this.again(step);
+        return;
+      case 'lose':
+        this.lose(step.partition);
+        return;
+      case 'forgive':
+        this.queue.forgive();
+        for (const machine of this.machines.values()) machine.suspicion = 0;
+        return;
+      default:
+        step satisfies never;
+    }
+  }
+
+  private add({ machine, bytes, partition, issuedAt }: Extract<Step, { kind: 'add' }>): void {
+    this.added += 1;
+    const machineId = `m${machine}`;
+    const entry = { machineId, bytes, partition, issuedAt, id: this.added };
+    const { waiting } = this.machineOf(machineId);
+    const last = this.use === 'the newest counts' ? this.queue.lastOf(machineId) : undefined;
+    if (last === undefined) {
+      this.queue.add(entry);
+      waiting.push(entry);
+    } else {
+      const kept = this.keepOne(last, entry);
+      this.queue.replaceLast(kept);
+      waiting.splice(0, 1, kept);
+    }
+  }
+
+  private take(afterMs: number): void {
+    this.nowMs += afterMs;
+    const ready = [...this.machines.values()].filter((it) => this.isReady(it));
+    expect(this.queue.readyMachines(this.nowMs)).toBe(ready.length);
+    this.checkNextDue();
+    for (const machine of ready) machine.patience ??= ready.length - 1;
+    const batch = this.queue.take(this.nowMs);
+    expect(batch.length > 0).toBe(ready.length > 0);
+    this.checkLimits(batch);
+    for (const entry of batch) {
+      const machine = this.machineOf(entry.machineId);
+      expect(ready).toContain(machine);
+      expect(machine.underWay).toBeUndefined();
+      expect(machine.waiting.shift()).toBe(entry);
+      machine.underWay = entry;
+      machine.patience = undefined;
+    }
+    for (const machine of ready) {
+      if (machine.patience === undefined) continue;
+      // A suspect that may not join a batch is overtaken by others, but by no more batches than there were machines.
+      machine.patience -= this.isCalm ? batch.length : 1;
+      expect(machine.patience).toBeGreaterThanOrEqual(0);
+    }
+  }
+
+  private done({ pick, conduct }: { pick: number; conduct: Conduct }): void {
+    const machine = this.underWay[pick % this.underWay.length];
+    const entry = machine?.underWay;
+    if (entry === undefined) return;
+    const isLost = this.lost.has(entry);
+    this.ends.push({ entry, how: isLost ? 'lost' : 'done' });
+    this.free(machine!, isLost ? 'untold' : conduct, 0);
+  }
+
+  private again({ pick, conduct, waitMs }: Extract<Step, { kind: 'again' }>): void {
+    const machine = this.underWay[pick % this.underWay.length];
+    const entry = machine?.underWay;
+    if (entry === undefined) return;
+    if (this.lost.has(entry)) {
+      this.done({ pick, conduct });
+      return;
+    }
+    const { machineId, waiting } = machine!;
+    const younger = this.use === 'the newest counts' ? this.queue.lastOf(machineId) : undefined;
+    if (younger === undefined) {
+      this.queue.putBack(entry, conduct, this.nowMs + waitMs);
+      waiting.unshift(entry);
+      this.note(machine!, conduct, this.nowMs + waitMs);
+    } else {
+      const kept = this.keepOne(entry, younger);
+      this.queue.replaceLast(kept);
+      waiting.splice(0, 1, kept);
+      this.free(machine!, conduct, this.nowMs + waitMs);
+    }
+  }
+
+  private lose(partition: number): void {
+    const expected: Entry[] = [];
+    for (const machine of this.machines.values()) {
+      const { underWay, waiting } = machine;
+      if (underWay?.partition === partition) this.lost.add(underWay);
+      expected.push(...waiting.filter((it) => it.partition === partition));
+      machine.waiting = waiting.filter((it) => it.partition !== partition);
+      this.rest(machine);
+    }
+    const removed = this.queue.remove((it) => it.partition === partition);
+    expect(new Set(removed)).toEqual(new Set(expected));
+    expect(removed).toHaveLength(expected.length);
+    for (const entry of removed) this.ends.push({ entry, how: 'lost' });
+  }
+
+  private free(machine: Machine, conduct: Conduct, notBeforeMs: number): void {
+    this.queue.free(machine.machineId, conduct, notBeforeMs);
+    this.note(machine, conduct, notBeforeMs);
+  }
+
+  private note(machine: Machine, conduct: Conduct, notBeforeMs: number): void {
+    machine.underWay = undefined;
+    machine.notBeforeMs = notBeforeMs;
+    machine.suspicion = suspicionAfter(machine.suspicion, conduct);
+    this.rest(machine);
+  }
+
+  /** A machine with nothing left to send has no turn, and no time to wait for. */
+  private rest(machine: Machine): void {
+    if (machine.waiting.length > 0) return;
+    machine.patience = undefined;
+    if (machine.underWay === undefined) machine.notBeforeMs = 0;
+  }
+
+  private keepOne(older: Entry, younger: Entry): Entry {
+    const [kept, other] = older.issuedAt > younger.issuedAt ? [older, younger] : [younger, older];
+    this.ends.push({ entry: other, how: 'superseded' });
+    return kept;
+  }
+
+  private get underWay(): Machine[] {
+    return [...this.machines.values()].filter(({ underWay }) => underWay !== undefined);
+  }
+
+  private isReady({ waiting, underWay, notBeforeMs }: Machine): boolean {
+    return waiting.length > 0 && underWay === undefined && notBeforeMs <= this.nowMs;
+  }
+
+  private machineOf(machineId: string): Machine {
+    const known = this.machines.get(machineId);
+    if (known !== undefined) return known;
+    const none = { underWay: undefined, notBeforeMs: 0, suspicion: 0, patience: undefined };
+    const machine: Machine = { machineId, waiting: [], ...none };
+    this.machines.set(machineId, machine);
+    return machine;
+  }
+
+  private checkLimits(batch: readonly Entry[]): void {
+    const bytes = batch.reduce((sum, entry) => sum + entry.bytes, 0);
+    if (batch.length > 1) expect(bytes).toBeLessThanOrEqual(MAX_BYTES);
+    for (const { machineId } of batch) {
+      const company = companyOf(this.machineOf(machineId).suspicion, this.maxMachines);
+      expect(batch.length).toBeLessThanOrEqual(company);
+    }
+  }
+
+  private checkNextDue(): void {
+    const blocked = [...this.machines.values()]
+      .filter((it) => it.waiting.length > 0 && it.underWay === undefined && !this.isReady(it))
+      .map(({ notBeforeMs }) => notBeforeMs);
+    if (blocked.length === 0) return;
+    expect(this.queue.nextDueMs).toBeGreaterThan(this.nowMs);
+    expect(this.queue.nextDueMs).toBeLessThanOrEqual(Math.min(...blocked));
+  }
+
+  private checkCounts(): void {
+    const machines = [...this.machines.values()];
+    expect(this.queue.waiting).toBe(machines.reduce((sum, it) => sum + it.waiting.length, 0));
+    const isBusy = ({ waiting, underWay }: Machine): boolean =>
+      waiting.length > 0 || underWay !== undefined;
+    expect(this.queue.busyMachines).toBe(machines.filter(isBusy).length);
+    for (const { machineId, waiting } of machines) {
+      expect(this.queue.lastOf(machineId)).toBe(waiting.at(-1));
+      if (this.use === 'the newest counts') expect(waiting.length).toBeLessThanOrEqual(1);
+    }
+  }
+
+  private checkEnds(): void {
+    const ids = this.ends.map(({ entry }) => entry.id).sort((a, b) => a - b);
+    expect(ids).toEqual(Array.from({ length: this.added }, (_, index) => index + 1));
+    for (const machineId of this.machines.keys()) {
+      const done = this.ends.filter(({ entry, how }) => {
+        return how === 'done' && entry.machineId === machineId;
+      });
+      const order = done.map(({ entry }) => entry.id);
+      expect(order).toEqual([...order].sort((a, b) => a - b));
+    }
+    if (this.use === 'every entry counts') {
+      expect(this.ends.map(({ how }) => how)).not.toContain('superseded');
+    }
+  }
+}
+
+describe.each<Use>(['every entry counts', 'the newest counts'])('LaneQueue where %s', (use) => {
+  it('loses and doubles nothing, keeps order and limits, and lets nobody starve', () => {
+    fc.assert(
+      fc.property(stepsWith('fine', 'suspect', 'at-fault', 'untold'), widths, (steps, width) => {
+        new Traffic(use, false, width).run(steps);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('lets only those go before a machine that were ready before it, while none is suspected', () => {
+    fc.assert(
+      fc.property(stepsWith('fine', 'untold'), widths, (steps, width) => {
+        new Traffic(use, true, width).run(steps);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

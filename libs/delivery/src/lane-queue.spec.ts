@@ -1,0 +1,333 @@
+import { type LaneEntry } from './lane-batch.js';
+import { LaneQueue } from './lane-queue.js';
+import { type Conduct } from './suspicion.js';
+
+interface Entry extends LaneEntry {
+  readonly payload: number;
+}
+
+const entry = (machineId: string, payload = 0, bytes = 1): Entry => ({ machineId, payload, bytes });
+
+const idsOf = (batch: readonly Entry[]): string[] => batch.map(({ machineId }) => machineId);
+
+describe('LaneQueue', () => {
+  let queue: LaneQueue<Entry>;
+
+  beforeEach(() => {
+    queue = new LaneQueue({ maxMachines: 4, maxBytes: 100 });
+  });
+
+  const add = (...machineIds: string[]): void => {
+    for (const machineId of machineIds) queue.add(entry(machineId));
+  };
+
+  /** Sends the machine's entry alone, and says how that went. */
+  const sendAlone = (machineId: string, conduct: Conduct, notBeforeMs = 0): void => {
+    add(machineId);
+    expect(idsOf(queue.take(0))).toEqual([machineId]);
+    queue.free(machineId, conduct, notBeforeMs);
+  };
+
+  describe('puts together', () => {
+    it('entries of different machines, oldest first, up to its limit', () => {
+      add('a', 'b', 'c', 'd', 'e');
+      expect(idsOf(queue.take(0))).toEqual(['a', 'b', 'c', 'd']);
+      expect(idsOf(queue.take(0))).toEqual(['e']);
+      expect(queue.take(0)).toEqual([]);
+    });
+
+    it('no more bytes than a request may have', () => {
+      queue.add(entry('a', 0, 60));
+      queue.add(entry('b', 0, 40));
+      queue.add(entry('c', 0, 60));
+      queue.add(entry('d', 0, 41));
+      queue.add(entry('e', 0, 1));
+      const batches = [queue.take(0), queue.take(0), queue.take(0)];
+      expect(batches.map(idsOf)).toEqual([['a', 'b'], ['c'], ['d', 'e']]);
+    });
+
+    it('an entry that is larger than a request may be with nothing else', () => {
+      queue.add(entry('a', 0, 500));
+      queue.add(entry('b', 0, 0));
+      queue.add(entry('c', 0, 500));
+      queue.add(entry('d'));
+      const batches = [queue.take(0), queue.take(0), queue.take(0), queue.take(0)];
+      expect(batches.map(idsOf)).toEqual([['a'], ['b'], ['c'], ['d']]);
+    });
+  });
+
+  describe('of one machine', () => {
+    it('sends one entry at a time, in the order in which they came', () => {
+      for (const payload of [1, 2, 3]) queue.add(entry('a', payload));
+      for (const payload of [1, 2, 3]) {
+        expect(queue.take(0)).toEqual([entry('a', payload)]);
+        expect(queue.take(0)).toEqual([]);
+        queue.free('a', 'fine');
+      }
+      expect(queue.take(0)).toEqual([]);
+    });
+
+    it('sends what came while one was under way', () => {
+      add('a');
+      queue.take(0);
+      queue.add(entry('a', 2));
+      expect(queue.take(0)).toEqual([]);
+      queue.free('a', 'fine');
+      expect(queue.take(0)).toEqual([entry('a', 2)]);
+    });
+
+    it('sends an entry that has to be sent again before those behind it', () => {
+      for (const payload of [1, 2]) queue.add(entry('a', payload));
+      queue.putBack(queue.take(0)[0]!, 'fine', 500);
+      expect(queue.take(500)).toEqual([entry('a', 1)]);
+      queue.free('a', 'fine');
+      expect(queue.take(500)).toEqual([entry('a', 2)]);
+    });
+
+    it('has one turn, and goes behind all others that wait', () => {
+      queue = new LaneQueue({ maxMachines: 1, maxBytes: 100 });
+      add('a', 'a', 'a', 'b', 'c');
+      const order = [1, 2, 3, 4, 5].map(() => {
+        const [taken] = queue.take(0);
+        queue.free(taken!.machineId, 'fine');
+        return taken!.machineId;
+      });
+      expect(order).toEqual(['a', 'b', 'c', 'a', 'a']);
+    });
+  });
+
+  describe('sends nothing before its time', () => {
+    it('of an entry put back', () => {
+      add('a', 'b');
+      const [a] = queue.take(0);
+      queue.putBack(a!, 'fine', 500);
+      queue.free('b', 'fine');
+      expect(queue.nextDueMs).toBe(500);
+      expect(queue.readyMachines(499)).toBe(0);
+      expect(queue.take(499)).toEqual([]);
+      expect(queue.readyMachines(500)).toBe(1);
+      expect(idsOf(queue.take(500))).toEqual(['a']);
+      expect(queue.nextDueMs).toBeUndefined();
+    });
+
+    it('of a machine whose entry has failed for good while a younger one waits', () => {
+      add('a', 'a');
+      queue.take(0);
+      queue.free('a', 'fine', 500);
+      expect(queue.take(499)).toEqual([]);
+      expect(idsOf(queue.take(500))).toEqual(['a']);
+    });
+
+    it('and is not held up by what another machine waits for', () => {
+      add('a', 'b');
+      queue.take(0);
+      queue.putBack(entry('a'), 'fine', 900);
+      queue.putBack(entry('b'), 'fine', 500);
+      expect(queue.nextDueMs).toBe(500);
+      expect(idsOf(queue.take(500))).toEqual(['b']);
+      expect(queue.nextDueMs).toBe(900);
+    });
+
+    it('behind those that were ready while it had to wait', () => {
+      add('a');
+      queue.putBack(queue.take(0)[0]!, 'fine', 500);
+      add('b', 'c');
+      expect(idsOf(queue.take(500))).toEqual(['b', 'c', 'a']);
+    });
+  });
+
+  describe('keeps a machine away from others', () => {
+    beforeEach(() => {
+      queue = new LaneQueue({ maxMachines: 16, maxBytes: 100 });
+    });
+
+    it('and leaves an eighth of the company each time that its batch goes wrong', () => {
+      queue = new LaneQueue({ maxMachines: 128, maxBytes: 1000 });
+      const others = Array.from({ length: 200 }, (_, number) => `good-${number}`);
+      const sizes = [1, 2, 3, 4, 5].map(() => {
+        add('bad', ...others);
+        const batch = queue.take(0);
+        expect(idsOf(batch)).toContain('bad');
+        for (let rest = batch; rest.length > 0; rest = queue.take(0)) {
+          for (const { machineId } of rest) {
+            queue.free(machineId, machineId === 'bad' ? 'suspect' : 'fine');
+          }
+        }
+        return batch.length;
+      });
+      expect(sizes).toEqual([128, 16, 2, 1, 1]);
+    });
+
+    it('wherever it stands: who may join fewer than there are waits for the next batch', () => {
+      sendAlone('bad', 'suspect');
+      add('a', 'b', 'bad', 'c', 'd');
+      expect(idsOf(queue.take(0))).toEqual(['a', 'b', 'c', 'd']);
+      add('e', 'f');
+      expect(idsOf(queue.take(0))).toEqual(['bad', 'e']);
+    });
+
+    it('and lets nobody join it beyond the company it may keep', () => {
+      sendAlone('bad', 'suspect');
+      add('a', 'bad', 'c');
+      expect(idsOf(queue.take(0))).toEqual(['a', 'bad']);
+      expect(idsOf(queue.take(0))).toEqual(['c']);
+    });
+
+    it('altogether once it was at fault alone, until a call of its own goes well', () => {
+      sendAlone('a', 'at-fault');
+      add('a', 'b', 'c');
+      expect(idsOf(queue.take(0))).toEqual(['a']);
+      queue.free('a', 'suspect');
+      add('a');
+      expect(idsOf(queue.take(0))).toEqual(['b', 'c']);
+      expect(idsOf(queue.take(0))).toEqual(['a']);
+      queue.free('a', 'fine');
+      add('a', 'd');
+      expect(idsOf(queue.take(0))).toEqual(['a', 'd']);
+    });
+
+    it('no more and no less after a call that says nothing of it', () => {
+      sendAlone('good', 'untold');
+      sendAlone('bad', 'suspect');
+      sendAlone('bad', 'untold');
+      add('good', 'bad', 'c', 'd');
+      expect(idsOf(queue.take(0))).toEqual(['good', 'bad']);
+    });
+
+    it('until it is forgiven, whether it waits, is under way or has nothing to send', () => {
+      for (const machineId of ['waits', 'under way', 'idle']) sendAlone(machineId, 'at-fault');
+      add('under way');
+      queue.take(0);
+      add('waits');
+      queue.forgive();
+      queue.free('under way', 'untold');
+      add('under way', 'idle', 'another');
+      expect(idsOf(queue.take(0))).toEqual(['waits', 'under way', 'idle', 'another']);
+    });
+
+    it('as long as it is among the ten thousand idle ones last suspected', () => {
+      for (let number = 0; number < 10_001; number += 1) sendAlone(`wrong-${number}`, 'at-fault');
+      add('wrong-0', 'x');
+      expect(idsOf(queue.take(0))).toEqual(['wrong-0', 'x']);
+      add('wrong-1', 'y');
+      expect(idsOf(queue.take(0))).toEqual(['wrong-1']);
+      expect(queue.busyMachines).toBe(4);
+    });
+
+    it('longest where it was suspected last', () => {
+      sendAlone('again', 'at-fault');
+      for (let number = 0; number < 9_999; number += 1) sendAlone(`wrong-${number}`, 'at-fault');
+      sendAlone('again', 'at-fault');
+      sendAlone('one-more', 'at-fault');
+      add('again', 'x');
+      expect(idsOf(queue.take(0))).toEqual(['again']);
+      add('wrong-0', 'y');
+      expect(idsOf(queue.take(0))).toEqual(['x', 'wrong-0', 'y']);
+    });
+  });
+
+  describe('of the entries that wait', () => {
+    it('tells the youngest, and puts another in its place', () => {
+      expect(queue.lastOf('a')).toBeUndefined();
+      queue.replaceLast(entry('a', 1));
+      queue.add(entry('a', 2));
+      queue.replaceLast(entry('a', 3));
+      expect(queue.lastOf('a')).toEqual(entry('a', 3));
+      expect(queue.waiting).toBe(2);
+      expect(queue.take(0)).toEqual([entry('a', 1)]);
+      queue.free('a', 'fine');
+      expect(queue.take(0)).toEqual([entry('a', 3)]);
+      expect(queue.lastOf('a')).toBeUndefined();
+    });
+
+    it('does not take one under way for the youngest', () => {
+      queue.add(entry('a', 1));
+      queue.take(0);
+      expect(queue.lastOf('a')).toBeUndefined();
+      queue.replaceLast(entry('a', 2));
+      expect(queue.take(0)).toEqual([]);
+      queue.free('a', 'fine');
+      expect(queue.take(0)).toEqual([entry('a', 2)]);
+    });
+
+    it('keeps the turn of the one that is replaced', () => {
+      add('a', 'b');
+      queue.replaceLast(entry('a', 2));
+      expect(queue.take(0)).toEqual([entry('a', 2), entry('b')]);
+    });
+
+    it('removes those that are meant, and keeps the others in their order', () => {
+      for (const payload of [1, 2, 3, 4]) queue.add(entry('a', payload));
+      queue.add(entry('b', 2));
+      const removed = queue.remove(({ payload }) => payload % 2 === 0);
+      expect(removed).toEqual([entry('a', 2), entry('a', 4), entry('b', 2)]);
+      expect(queue.take(0)).toEqual([entry('a', 1)]);
+      queue.free('a', 'fine');
+      expect(queue.take(0)).toEqual([entry('a', 3)]);
+    });
+
+    it('removes none that is under way, and none of its machine follows while it is', () => {
+      for (const payload of [1, 2]) queue.add(entry('a', payload));
+      queue.take(0);
+      expect(queue.remove(() => true)).toEqual([entry('a', 2)]);
+      queue.add(entry('a', 3));
+      expect(queue.take(0)).toEqual([]);
+      queue.free('a', 'untold');
+      expect(queue.take(0)).toEqual([entry('a', 3)]);
+    });
+
+    it('sends none of a machine twice, nor early, for a time that one of those removed had to wait for', () => {
+      queue.add(entry('a', 1));
+      queue.putBack(queue.take(0)[0]!, 'suspect', 500);
+      queue.remove(() => true);
+      for (const payload of [2, 3]) queue.add(entry('a', payload));
+      const [second] = queue.take(100);
+      expect(queue.take(500)).toEqual([]);
+      queue.putBack(second!, 'fine', 900);
+      expect(queue.take(899)).toEqual([]);
+      expect(queue.take(900)).toEqual([entry('a', 2)]);
+    });
+
+    it('sends none early for a time that is no longer the one it has to wait for', () => {
+      queue.add(entry('a', 1));
+      queue.putBack(queue.take(0)[0]!, 'suspect', 500);
+      queue.remove(() => true);
+      queue.add(entry('a', 2));
+      queue.putBack(queue.take(100)[0]!, 'fine', 900);
+      expect(queue.take(500)).toEqual([]);
+      expect(queue.take(900)).toEqual([entry('a', 2)]);
+    });
+
+    it('removes those whose time has not come, and lets the others of the machine wait for it', () => {
+      for (const payload of [1, 2]) queue.add(entry('a', payload));
+      queue.putBack(queue.take(0)[0]!, 'fine', 500);
+      expect(queue.remove(({ payload }) => payload === 1)).toEqual([entry('a', 1)]);
+      expect(queue.take(499)).toEqual([]);
+      expect(queue.take(500)).toEqual([entry('a', 2)]);
+      expect(queue.remove(() => true)).toEqual([]);
+    });
+
+    it('remembers the suspicion of a machine of which none is left', () => {
+      sendAlone('bad', 'at-fault');
+      add('bad');
+      expect(queue.remove(() => true)).toHaveLength(1);
+      add('bad', 'x');
+      expect(idsOf(queue.take(0))).toEqual(['bad']);
+    });
+
+    it('counts them, and the machines they are of', () => {
+      const counts = (): number[] => [queue.waiting, queue.busyMachines, queue.readyMachines(0)];
+      expect(counts()).toEqual([0, 0, 0]);
+      add('a', 'a', 'b', 'c');
+      expect(counts()).toEqual([4, 3, 3]);
+      queue.take(0);
+      expect(counts()).toEqual([1, 3, 0]);
+      queue.free('a', 'fine');
+      queue.free('b', 'suspect');
+      queue.putBack(entry('c'), 'fine', 500);
+      expect(counts()).toEqual([2, 2, 1]);
+      expect(queue.remove(() => true)).toHaveLength(2);
+      expect(counts()).toEqual([0, 0, 0]);
+    });
+  });
+});

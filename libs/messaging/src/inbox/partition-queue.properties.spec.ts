@@ -1,0 +1,207 @@
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import fc from 'fast-check';
+import { realNowMs } from '#libs/clock';
+import { type InboundMessage, type InboundRecord } from './inbound-message.js';
+import { PartitionQueue } from './partition-queue.js';
+
+const LIMITS = { maxUnfinished: 12, maxUnfinishedBytes: 100, maxSpan: 60 };
+const LARGEST_FETCH = 10;
+const LAST_RESORT_MS = 20_000;
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+interface LogEntry {
+  /** From the offset before. */
+  gap: number;
+  bytes: number;
+}
+
+type Step =
+  | { kind: 'fetch'; count: number }
+  | { kind: 'finish' | 'fail'; pick: number }
+  | { kind: 'turn' | 'commit' | 'rejoin' | 'lose' };
+
+const log: fc.Arbitrary<LogEntry[]> = fc.array(
+  fc.record({ gap: fc.integer({ min: 1, max: 4 }), bytes: fc.nat(25) }),
+  { minLength: 1, maxLength: 60 },
+);
+
+const pick = fc.nat(50);
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        kind: fc.constant('fetch' as const),
+        count: fc.integer({ min: 1, max: LARGEST_FETCH }),
+      }),
+    },
+    { weight: 12, arbitrary: fc.record({ kind: fc.constant('finish' as const), pick }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('fail' as const), pick }) },
+    { weight: 5, arbitrary: fc.record({ kind: fc.constant('turn' as const) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ kind: fc.constantFrom('commit', 'rejoin', 'lose' as const) }),
+    },
+  ),
+  { maxLength: 100 },
+);
+
+/** A partition, its committed offset, and the queue of its present owner. */
+class Partition {
+  private readonly records: InboundRecord[];
+  /** Handed over and not ended, or handed over anew. */
+  private open: InboundMessage[] = [];
+  /** Finished by the present owner, or before what it began with. */
+  private done = new Set<number>();
+  private committed = 0;
+  private fetchAt = 0;
+  private isPaused = false;
+  private queue = this.newOwner();
+
+  constructor(entries: readonly LogEntry[]) {
+    let offset = 0;
+    const source = { topic: 'topic', partition: 0, timestamp: '0', headers: {} };
+    this.records = entries.map(({ gap, bytes }) => {
+      offset += gap;
+      return { ...source, offset, key: null, value: null, bytes };
+    });
+  }
+
+  async run(all: readonly Step[]): Promise<void> {
+    for (const step of all) {
+      await this.apply(step);
+      this.check();
+    }
+    await this.drain();
+  }
+
+  private async apply(step: Step): Promise<void> {
+    switch (step.kind) {
+      case 'fetch':
+        this.fetch(step.count);
+        return;
+      case 'finish':
+        this.finish(this.open[step.pick % this.open.length]);
+        return;
+      case 'fail':
+        this.fail(this.open[step.pick % this.open.length]);
+        return;
+      case 'turn':
+        await nextTurn();
+        return;
+      case 'commit':
+        this.committed = this.queue.committable() ?? this.committed;
+        return;
+      case 'rejoin':
+        this.fetchAt = this.committed;
+        return;
+      case 'lose':
+        await this.lose();
+        return;
+      default:
+        step satisfies never;
+    }
+  }
+
+  /** As the consumer does: nothing while paused; then what follows, or after a rejoin what was there already. */
+  private fetch(count: number): void {
+    if (this.isPaused) return;
+    const fetched = this.records.filter(({ offset }) => offset >= this.fetchAt).slice(0, count);
+    this.fetchAt = (fetched.at(-1)?.offset ?? this.fetchAt - 1) + 1;
+    this.isPaused = this.queue.push(fetched);
+  }
+
+  private finish(message: InboundMessage | undefined): void {
+    if (message === undefined) return;
+    this.open = this.open.filter((it) => it !== message);
+    this.done.add(message.offset);
+    message.finish();
+  }
+
+  private fail(message: InboundMessage | undefined): void {
+    if (message === undefined) return;
+    this.open = this.open.filter((it) => it !== message);
+    message.fail(new Error('a bug'));
+  }
+
+  /** Half of what is under way comes to its end here all the same. */
+  private async lose(): Promise<void> {
+    const closed = this.queue.close(new Error('revoked'));
+    for (const [index, message] of [...this.open].entries()) {
+      if (index % 2 === 0) this.finish(message);
+      else message.abandon();
+    }
+    this.open = [];
+    await closed;
+    this.isPaused = false;
+    this.fetchAt = this.committed;
+    this.done = new Set([...this.done].filter((offset) => offset < this.committed));
+    this.queue = this.newOwner();
+  }
+
+  private newOwner(): PartitionQueue {
+    return new PartitionQueue(
+      (messages) => {
+        this.open.push(...messages);
+        return Promise.resolve();
+      },
+      {
+        ...LIMITS,
+        onResume: () => {
+          this.isPaused = false;
+        },
+        setAside: ({ offset }) => {
+          this.done.add(offset);
+          return Promise.resolve();
+        },
+      },
+    );
+  }
+
+  private get lowestUnfinished(): number {
+    return this.records.find(({ offset }) => !this.done.has(offset))?.offset ?? Infinity;
+  }
+
+  private check(): void {
+    expect(this.queue.committable() ?? 0).toBeLessThanOrEqual(this.lowestUnfinished);
+    expect(this.queue.size).toBeLessThan(LIMITS.maxUnfinished + LARGEST_FETCH);
+    if (this.queue.size === 0) expect(this.isPaused).toBe(false);
+  }
+
+  /** However it stands: once the messages end, the partition comes to its end. */
+  private async drain(): Promise<void> {
+    const giveUpMs = realNowMs() + LAST_RESORT_MS;
+    const end = this.records.at(-1)!.offset + 1;
+    while ((this.queue.committable() ?? this.committed) !== end) {
+      if (realNowMs() > giveUpMs) throw new Error('the partition stands still');
+      this.fetch(LARGEST_FETCH);
+      for (const message of [...this.open]) this.finish(message);
+      await nextTurn();
+      this.check();
+    }
+    expect(this.queue.size).toBe(0);
+    expect(this.done.size).toBe(this.records.length);
+  }
+}
+
+describe('PartitionQueue', () => {
+  beforeAll(() => {
+    Logger.overrideLogger(false);
+    // the shortest back-off there is
+    jest.spyOn(Math, 'random').mockReturnValue(0);
+  });
+
+  afterAll(() => {
+    jest.restoreAllMocks();
+  });
+
+  it('commits past no unfinished message, holds few of them, and comes to the end, whatever happens', async () => {
+    await fc.assert(
+      fc.asyncProperty(log, steps, async (entries, all) => {
+        await new Partition(entries).run(all);
+      }),
+    );
+  });
+});

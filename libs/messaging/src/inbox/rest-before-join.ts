@@ -1,0 +1,44 @@
+/**
+ * Keeps this member from joining the group anew, and with that from handing its partitions on, while
+ * calls are in flight for them: the new owner must not call a machine that the old one is still calling.
+ */
+export class RestBeforeJoin {
+  private rest: { isDone: boolean; done: Promise<void> } | undefined;
+
+  /** @param comeToRest lets nothing new begin; resolves once nothing is under way, or after the deadline */
+  constructor(
+    private readonly comeToRest: (deadlineMs: number) => Promise<void>,
+    private readonly deadlineMs: number,
+  ) {}
+
+  /** From the first sign of a rebalance until it is over. */
+  get isWanted(): boolean {
+    return this.rest !== undefined;
+  }
+
+  begin(deadlineMs = this.deadlineMs): { isDone: boolean; done: Promise<void> } {
+    if (this.rest !== undefined) return this.rest;
+    const rest = { isDone: false, done: this.comeToRest(deadlineMs) };
+    void rest.done.finally(() => {
+      rest.isDone = true;
+    });
+    this.rest = rest;
+    return rest;
+  }
+
+  /** The rebalance is over: partitions are assigned, or the member is out of the group. */
+  end(): void {
+    this.rest = undefined;
+  }
+
+  /**
+   * For the moment before joining, in which kafkajs waits for nothing: but it joins again and again
+   * while it is told that the group is rebalancing.
+   *
+   * @throws an error of that kind until nothing is under way
+   */
+  assertAtRest(): void {
+    if (this.begin().isDone) return;
+    throw Object.assign(new Error('calls are still in flight'), { type: 'REBALANCE_IN_PROGRESS' });
+  }
+}

@@ -1,0 +1,119 @@
+import { Logger } from '@nestjs/common';
+import { ConfigResourceTypes } from 'kafkajs';
+import { loadKafkaSettings } from '#libs/config';
+import {
+  createKafka,
+  ensureTopics,
+  MissingTopicsError,
+  partitionCount,
+  type TopicSpecification,
+} from '#libs/messaging';
+import { testBrokers, uniqueTopicPrefix } from '../support/kafka.js';
+
+describe('the topics the bridge needs', () => {
+  const kafka = createKafka(loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }));
+  let prefix: string;
+
+  beforeAll(() => {
+    Logger.overrideLogger(false);
+  });
+
+  beforeEach(() => {
+    prefix = uniqueTopicPrefix();
+  });
+
+  const topic = (name: string, ...asWideAs: string[]): TopicSpecification => ({
+    name: `${prefix}${name}`,
+    cleanupPolicy: asWideAs.length > 0 ? 'compact' : 'delete',
+    ...(asWideAs.length > 0 && { asWideAs: asWideAs.map((other) => `${prefix}${other}`) }),
+  });
+
+  const ensure = (partitions: number, ...topics: TopicSpecification[]): Promise<void> =>
+    ensureTopics(kafka, topics, { create: true, partitions });
+
+  const widthOf = (name: string): Promise<number> => partitionCount(kafka, `${prefix}${name}`);
+
+  it('are created with what they are to be, and left alone once they are there', async () => {
+    await ensure(2, { ...topic('state', 'lists'), maxMessageBytes: 100_000 }, topic('lists'));
+    await ensure(5, topic('state', 'lists'), topic('lists'));
+    expect(await widthOf('lists')).toBe(2);
+    expect(await widthOf('state')).toBe(2);
+    expect(await configOf(kafka, `${prefix}state`)).toMatchObject({
+      'cleanup.policy': 'compact',
+      'max.message.bytes': '100000',
+    });
+  });
+
+  it('are told by name where they are missing and must not be created', async () => {
+    await ensure(1, topic('lists'));
+    const topics = [topic('lists'), topic('reasons'), topic('state', 'reasons')];
+    const refused = ensureTopics(kafka, topics, { create: false, partitions: 1 });
+    await expect(refused).rejects.toThrow(MissingTopicsError);
+    await expect(refused).rejects.toMatchObject({
+      topics: [`${prefix}reasons`, `${prefix}state`],
+    });
+  });
+
+  it('become as wide as those of others that they go with, and no narrower', async () => {
+    await ensure(3, topic('lists'));
+    await ensure(5, topic('reasons'));
+    await ensure(2, topic('of-lists', 'lists'), topic('of-both', 'lists', 'reasons'));
+    expect(await widthOf('of-lists')).toBe(3);
+    expect(await widthOf('of-both')).toBe(5);
+    await ensure(7, topic('wide'));
+    await ensure(2, topic('wide', 'lists'));
+    expect(await widthOf('wide')).toBe(7);
+  });
+
+  it('grow when those that they go with have grown since', async () => {
+    await ensure(2, topic('lists'), topic('state', 'lists'));
+    const admin = kafka.admin();
+    await admin.connect();
+    await admin.createPartitions({ topicPartitions: [{ topic: `${prefix}lists`, count: 4 }] });
+    await admin.disconnect();
+    await ensure(2, topic('lists'), topic('state', 'lists'));
+    expect(await widthOf('state')).toBe(4);
+  });
+
+  it('stay as they are where nothing may be created', async () => {
+    await ensure(1, topic('state'));
+    await ensure(3, topic('lists'));
+    const topics = [topic('lists'), topic('state', 'lists')];
+    await ensureTopics(kafka, topics, { create: false, partitions: 1 });
+    expect(await widthOf('state')).toBe(1);
+  });
+
+  it('are there for all, when several processes create them at the same time', async () => {
+    const start = (): Promise<void> => ensure(3, topic('lists'), topic('state', 'lists'));
+    await Promise.all([start(), start(), start()]);
+    expect(await widthOf('lists')).toBe(3);
+    expect(await widthOf('state')).toBe(3);
+  });
+
+  it('are wide enough for all, when several processes widen them at the same time', async () => {
+    await ensure(1, topic('state'));
+    const start = (): Promise<void> => ensure(3, topic('lists'), topic('state', 'lists'));
+    await Promise.all([start(), start(), start()]);
+    expect(await widthOf('state')).toBe(3);
+  });
+});
+
+async function configOf(
+  kafka: ReturnType<typeof createKafka>,
+  topic: string,
+): Promise<Record<string, string>> {
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
+    });
+    const entries = resources.flatMap(({ configEntries }) => configEntries);
+    return Object.fromEntries(
+      entries.map(({ configName, configValue }) => [configName, configValue]),
+    );
+  } finally {
+    await admin.disconnect();
+  }
+}
