@@ -1,11 +1,11 @@
 import axios, { isAxiosError, type AxiosInstance, type AxiosResponse } from 'axios';
 import { Pool } from 'undici';
 import { type CloudErrorCause } from './cloud-error.js';
-import { type Exchange, type ServiceReply, type ServiceRequest } from './exchange.js';
+import { type Exchange, type HttpRequest, type ServiceReply } from './exchange.js';
 import { undiciAdapter } from './undici-adapter.js';
 
 export interface HttpTransportOptions {
-  baseUrl: string;
+  origin: string;
   maxConnections: number;
   timeoutMs: number;
   /** A larger answer is not read to its end. */
@@ -16,12 +16,9 @@ export interface HttpTransportOptions {
 export class HttpTransport {
   private readonly pool: Pool;
   private readonly http: AxiosInstance;
-  private readonly basePath: string;
 
   constructor(options: HttpTransportOptions) {
-    const base = new URL(options.baseUrl);
-    this.basePath = `${base.pathname.replace(/\/+$/, '')}/api/v1`;
-    this.pool = new Pool(base.origin, {
+    this.pool = new Pool(options.origin, {
       connections: options.maxConnections,
       connect: { timeout: options.timeoutMs },
       // these two watch for inactivity; the caller's deadline covers the whole call
@@ -39,18 +36,17 @@ export class HttpTransport {
     });
   }
 
-  async send(request: ServiceRequest, token: string, signal: AbortSignal): Promise<Exchange> {
+  async send(request: HttpRequest, signal: AbortSignal): Promise<Exchange> {
+    const { path, method, headers, body } = request;
     try {
       const response = await this.http.request<string>({
-        url: pathOf(this.basePath, request),
-        method: request.method,
-        headers: headersOf(request, token),
-        ...(request.body ? { data: JSON.stringify(request.body) } : {}),
+        url: path,
+        method,
+        headers,
+        ...(body === undefined ? {} : { data: body }),
         signal,
       });
-      // an error body may echo the request, and ends up in logs and dead letters
-      const { status, data } = response;
-      return toReply(response, status < 300 ? data : data.replaceAll(token, '***'));
+      return toReply(response, withoutSecret(response, request.secret));
     } catch (error) {
       return toFailure(error);
     }
@@ -60,23 +56,16 @@ export class HttpTransport {
   async close(): Promise<void> {
     await this.pool.close();
   }
+
+  /** Closes every connection; requests in flight fail. */
+  async destroy(): Promise<void> {
+    await this.pool.destroy();
+  }
 }
 
-function pathOf(basePath: string, request: ServiceRequest): string {
-  const path = `${basePath}/${request.path}`;
-  if (request.machineId === undefined) return path;
-  // unlike encodeURIComponent this takes any string; a space as %20 is read alike by every server
-  const query = new URLSearchParams({ machineId: request.machineId }).toString();
-  return `${path}?${query.replaceAll('+', '%20')}`;
-}
-
-function headersOf(request: ServiceRequest, token: string): Record<string, string> {
-  return {
-    Authorization: `Bearer ${token}`,
-    Accept: 'application/json',
-    'Accept-Encoding': 'identity',
-    ...(request.body === undefined ? {} : { 'Content-Type': 'application/json' }),
-  };
+/** An error body may echo the request, and ends up in logs and dead letters. */
+function withoutSecret({ status, data }: AxiosResponse<string>, secret?: string): string {
+  return status < 300 || secret === undefined ? data : data.replaceAll(secret, '***');
 }
 
 function toReply({ status, headers }: AxiosResponse, body: string): ServiceReply {
