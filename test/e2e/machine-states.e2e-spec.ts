@@ -67,16 +67,6 @@ describe('machine states', () => {
       .filter((record) => header(record, 'ce_type') === STATE_EVENT_TYPES.changed)
       .map(json);
 
-  /** Lets the sandbox answer in another of the ways the interface leaves room for. */
-  async function answerWith(options: Record<string, boolean>): Promise<void> {
-    const response = await fetch(`${plant.sandbox.url}/sandbox/options`, {
-      method: 'PUT',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(options),
-    });
-    expect(response.ok).toBe(true);
-  }
-
   async function seeChanges(machineId: string, count: number): Promise<void> {
     await eventually(() => changesOf(machineId).length >= count, {
       what: `${count} changes of ${machineId}`,
@@ -101,7 +91,7 @@ describe('machine states', () => {
       sandboxEnv: { SANDBOX_TIMELINE_FILE: writeScript(folder) },
       env: { BRIDGE_FLOWS: 'machine-states' },
     });
-    await answerWith({ durationJitter: true });
+    await plant.sandbox.setOptions({ durationJitter: true });
     topics = await plant.kafka.read(TOPICS.stateChanges, TOPICS.states);
   });
 
@@ -197,7 +187,7 @@ describe('machine states', () => {
   });
 
   it('makes up for what it could not see while the service was away', async () => {
-    await answerWith({ clipActivityLog: false });
+    await plant.sandbox.setOptions({ clipActivityLog: false });
     const before = changesOf('flickering').length;
     await plant.sandbox.addFault({ operation: 'getMachineState', status: 503 });
     await plant.clock.sleepSeconds(4 * MINUTE);

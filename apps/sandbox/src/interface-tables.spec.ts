@@ -84,6 +84,22 @@ describe('the Machine Data Service, as its interface describes it', () => {
       );
     });
 
+    it('issues tokens that expire when it is told to', async () => {
+      const credentials = { userEmail: 'operator@example.com', password: 'sandbox-password' };
+      const statusOfNewToken = async (): Promise<number> => {
+        const login = { body: credentials };
+        const { json } = await sandbox.service('POST', 'security/getAPIToken', login);
+        const { token } = json as { token: string };
+        return (await sandbox.service('GET', 'mahcineInfo', { token })).status;
+      };
+      await sandbox.control('PUT', 'options', { tokenLifetimeSeconds: 0 });
+      expect(await statusOfNewToken()).toBe(401);
+      await sandbox.control('PUT', 'options', { tokenLifetimeSeconds: 3600 });
+      expect(await statusOfNewToken()).toBe(200);
+      await sandbox.control('PUT', 'options', { tokenLifetimeSeconds: null });
+      expect(await statusOfNewToken()).toBe(200);
+    });
+
     it('refuses a login with a wrong password with 401', async () => {
       const body = { userEmail: 'operator@example.com', password: 'wrong' };
       expect((await sandbox.service('POST', 'security/getAPIToken', { body })).status).toBe(401);

@@ -96,6 +96,7 @@ describe('states and classifications as time passes', () => {
     ]);
     expect((await sandbox.control('GET', 'options')).json).toEqual({
       durationJitter: false,
+      tokenLifetimeSeconds: null,
       clipActivityLog: false,
     });
   });

@@ -1,7 +1,7 @@
 import { hang, respond, StubService } from '../test/stub-service.js';
 import { type CloudCall } from './cloud-client-options.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
-import { fixedToken } from './token-source.js';
+import { fixedToken } from './token/token-way.js';
 
 describe("the caller's abort", () => {
   const reason = new Error('shutting down');
@@ -72,14 +72,13 @@ describe("the caller's abort", () => {
     expect(service.connections).toBe(0);
   });
 
-  it('does not wait for a token that never comes', async () => {
+  it('does not wait for a login that hangs', async () => {
     const abort = new AbortController();
-    const waiting = new MachineCloudClient({
-      baseUrl: service.baseUrl,
-      token: () => {
-        abort.abort(reason);
-        return new Promise<never>(() => undefined);
-      },
+    const credentials = { email: 'me@example.com', password: 'hunter2' };
+    const token = { kind: 'login', ...credentials } as const;
+    const waiting = new MachineCloudClient({ baseUrl: service.baseUrl, token });
+    service.answers(() => {
+      abort.abort(reason);
     });
     await expect(waiting.getMachineInfo(abort.signal)).rejects.toBe(reason);
     await waiting.close();

@@ -1,27 +1,28 @@
 import { type Operation } from './operations.js';
-import { type TokenSource } from './token-source.js';
+import { type TokenWay } from './token/token-way.js';
 
-/** One HTTP request as it is counted: its status or why it has none. */
+/** One HTTP request as it is counted: its status or why it has none. Logins are counted like calls. */
 export interface CloudCall {
   operation: Operation;
   status: number | 'timeout' | 'network' | 'aborted';
-  /** Real milliseconds, the time to get the token included. */
+  /** Real milliseconds; waiting for a token or for its turn comes before. */
   durationMs: number;
 }
 
 export interface CloudClientOptions {
   /** Without `/api/v1`. */
   baseUrl: string;
-  /** Called for every request. */
-  token: TokenSource;
+  token: TokenWay;
   /** How the service wants the reason named in setMachineClassification; default `reasonId`. */
   reasonField?: 'reasonId' | 'reason';
   /** Spelling of the machine list's path to begin with; default `mahcineInfo`. */
   machineInfoPath?: string;
-  /** Real milliseconds for a request from getting the token to the end of the body; default 10000. */
+  /** Real milliseconds for a request, a login too, from sending it to the end of the body; default 10000. */
   timeoutMs?: number;
-  /** Default 64. */
+  /** Default 64; a login has one of its own. */
   maxConnections?: number;
+  /** Of all requests to the service together; default no limit. */
+  maxRequestsPerSecond?: number;
   /** Told of every HTTP request; must not throw. */
   onCall?: (call: CloudCall) => void;
 }

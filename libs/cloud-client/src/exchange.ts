@@ -1,15 +1,26 @@
 import { type CloudErrorCause } from './cloud-error.js';
-import { type Operation } from './operations.js';
+import { type ServiceOperation } from './operations.js';
 
-/** One HTTP request to the service. */
+/** One operation of the service, called. */
 export interface ServiceRequest {
-  operation: Operation;
+  operation: ServiceOperation;
   method: 'GET' | 'POST' | 'PUT';
   /** Below `/api/v1/`. */
   path: string;
   machineId?: string;
   /** Sent as JSON; `null` is an empty body that still carries the JSON content type. */
   body?: object | null;
+}
+
+/** One HTTP request as it is sent. */
+export interface HttpRequest {
+  method: 'GET' | 'POST' | 'PUT';
+  /** From the root of the host, with its query. */
+  path: string;
+  headers: Record<string, string>;
+  body?: string;
+  /** Blackened where an error body repeats it. */
+  secret?: string;
 }
 
 export interface ServiceReply {

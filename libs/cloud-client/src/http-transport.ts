@@ -2,11 +2,11 @@ import { Axios, type AxiosResponse, isAxiosError } from 'axios';
 import { Pool } from 'undici';
 import { type CallEnd } from './deadline.js';
 import { type CloudErrorCause } from './cloud-error.js';
-import { type Exchange, type ServiceReply, type ServiceRequest } from './exchange.js';
+import { type Exchange, type HttpRequest, type ServiceReply } from './exchange.js';
 import { undiciAdapter } from './undici-adapter.js';
 
 export interface HttpTransportOptions {
-  baseUrl: string;
+  origin: string;
   maxConnections: number;
   timeoutMs: number;
   /** A larger answer is not read to its end. */
@@ -20,12 +20,9 @@ const SAME_FOR_ALL = { accept: 'application/json', 'accept-encoding': 'identity'
 export class HttpTransport {
   private readonly pool: Pool;
   private readonly http: Axios;
-  private readonly basePath: string;
 
   constructor(options: HttpTransportOptions) {
-    const base = new URL(options.baseUrl);
-    this.basePath = `${base.pathname.replace(/\/+$/, '')}/api/v1`;
-    this.pool = new Pool(base.origin, {
+    this.pool = new Pool(options.origin, {
       connections: options.maxConnections,
       connect: { timeout: options.timeoutMs },
       // these two watch for inactivity; the caller's deadline covers the whole call
@@ -37,18 +34,17 @@ export class HttpTransport {
     this.http = new Axios({ adapter: undiciAdapter(this.pool, SAME_FOR_ALL) });
   }
 
-  async send(request: ServiceRequest, token: string, end: CallEnd): Promise<Exchange> {
+  async send(request: HttpRequest, end: CallEnd): Promise<Exchange> {
+    const { path, method, headers, body } = request;
     try {
       const response = await this.http.request<string>({
-        url: pathOf(this.basePath, request),
-        method: request.method,
-        headers: headersOf(request, token),
-        ...(request.body ? { data: JSON.stringify(request.body) } : {}),
+        url: path,
+        method,
+        headers,
+        ...(body === undefined ? {} : { data: body }),
         signal: end,
       });
-      // an error body may echo the request, and ends up in logs and dead letters
-      const { status, data } = response;
-      return toReply(response, status < 300 ? data : data.replaceAll(token, '***'));
+      return toReply(response, withoutSecret(response, request.secret));
     } catch (error) {
       return toFailure(error);
     }
@@ -58,21 +54,16 @@ export class HttpTransport {
   async close(): Promise<void> {
     await this.pool.close();
   }
+
+  /** Closes every connection; requests in flight fail. */
+  async destroy(): Promise<void> {
+    await this.pool.destroy();
+  }
 }
 
-function pathOf(basePath: string, request: ServiceRequest): string {
-  const path = `${basePath}/${request.path}`;
-  if (request.machineId === undefined) return path;
-  // unlike encodeURIComponent this takes any string; a space as %20 is read alike by every server
-  const query = new URLSearchParams({ machineId: request.machineId }).toString();
-  return `${path}?${query.replaceAll('+', '%20')}`;
-}
-
-function headersOf(request: ServiceRequest, token: string): Record<string, string> {
-  return {
-    Authorization: `Bearer ${token}`,
-    ...(request.body === undefined ? {} : { 'Content-Type': 'application/json' }),
-  };
+/** An error body may echo the request, and ends up in logs and dead letters. */
+function withoutSecret({ status, data }: AxiosResponse<string>, secret?: string): string {
+  return status < 300 || secret === undefined ? data : data.replaceAll(secret, '***');
 }
 
 function toReply({ status, headers }: AxiosResponse, body: string): ServiceReply {

@@ -9,4 +9,4 @@ export {
   type MachineStateReading,
 } from './machine-data.js';
 export { type Operation } from './operations.js';
-export { fixedToken, tokenFile, type TokenSource } from './token-source.js';
+export { fixedToken, type TokenWay } from './token/token-way.js';

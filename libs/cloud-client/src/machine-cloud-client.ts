@@ -1,6 +1,5 @@
 import { type CloudAnswer } from './cloud-answer.js';
 import { type CloudClientOptions } from './cloud-client-options.js';
-import { HttpTransport } from './http-transport.js';
 import {
   type ActivityLogEntry,
   type ActivityLogQuery,
@@ -10,16 +9,15 @@ import {
   type MachineStateReading,
   type WorkOrderListAssignment,
 } from './machine-data.js';
+import { openServiceCalls } from './open-service-calls.js';
 import { parseActivityLog } from './parse-activity-log.js';
 import { parseClassificationReasons } from './parse-classification-reasons.js';
 import { parseMachineInfo } from './parse-machine-info.js';
 import { parseMachineState } from './parse-machine-state.js';
 import { RememberedForm } from './remembered-form.js';
-import { ServiceCalls } from './service-calls.js';
+import { type ServiceCalls } from './service-calls.js';
 import { applied, bodyRead } from './to-answer.js';
 
-/** 30 days of a machine that changes state every minute are 5 MB. */
-const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 /** As the operation table spells it, as its sample does, and as it was meant. */
 const MACHINE_INFO_PATHS = ['mahcineInfo', 'MahcineInfo', 'machineInfo'];
 
@@ -29,22 +27,19 @@ const activityLog = bodyRead(parseActivityLog);
 const classificationReasons = bodyRead(parseClassificationReasons);
 
 /**
- * The six operations of the Machine Data Service (interface: "Endpoints"). Each makes one attempt
- * and says what it came to; repeating is the caller's business. With a `signal` that aborts, a call
- * rejects with the signal's reason, and with nothing else.
+ * The six operations of the Machine Data Service (interface: "Endpoints"). Each makes one attempt,
+ * and a second one with another token where its own was refused, and says what it came to; repeating
+ * is the caller's business. With a `signal` that aborts, a call rejects with the signal's reason, and
+ * with nothing else.
  */
 export class MachineCloudClient {
-  private readonly transport: HttpTransport;
   private readonly calls: ServiceCalls;
   private readonly reasonField: 'reasonId' | 'reason';
   private readonly machineInfoPath: RememberedForm<string>;
   private readonly reasonListMethod: RememberedForm<'GET' | 'POST'>;
 
   constructor(options: CloudClientOptions) {
-    const { baseUrl, token, onCall, timeoutMs = 10_000, maxConnections = 64 } = options;
-    const maxAnswerBytes = MAX_ANSWER_BYTES;
-    this.transport = new HttpTransport({ baseUrl, maxConnections, timeoutMs, maxAnswerBytes });
-    this.calls = new ServiceCalls({ transport: this.transport, token, timeoutMs, onCall });
+    this.calls = openServiceCalls(options);
     this.reasonField = options.reasonField ?? 'reasonId';
     const configuredPath = options.machineInfoPath?.replace(/^\/+/, '') ?? 'mahcineInfo';
     this.machineInfoPath = new RememberedForm(
@@ -131,7 +126,7 @@ export class MachineCloudClient {
 
   /** Waits for calls in flight (each has its deadline), then closes every connection. */
   async close(): Promise<void> {
-    await this.transport.close();
+    await this.calls.close();
   }
 }
 

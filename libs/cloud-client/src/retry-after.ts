@@ -25,7 +25,8 @@ export function readRetryAfter(
   return boundWait(until - (parseHttpDate(headers.date ?? '') ?? nowMs));
 }
 
-function parseHttpDate(value: string): number | null {
+/** Epoch milliseconds of an HTTP date in any of its three forms, else null. */
+export function parseHttpDate(value: string): number | null {
   if (!HTTP_DATE.test(value)) return null;
   // the oldest of the three forms leaves the zone out and would be read as local time
   const time = Date.parse(value.endsWith('GMT') ? value : `${value} GMT`);

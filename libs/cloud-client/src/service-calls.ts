@@ -1,25 +1,31 @@
-import { realEpochMs, realNowMs } from '#libs/clock';
+import { realEpochMs } from '#libs/clock';
+import { authorisedRequest } from './authorised-request.js';
 import { type CloudAnswer } from './cloud-answer.js';
-import { type CloudCall } from './cloud-client-options.js';
-import { type CallEnd, TIMED_OUT, withDeadline } from './deadline.js';
-import { type Exchange, type ServiceRequest } from './exchange.js';
+import { TIMED_OUT, withDeadline } from './deadline.js';
+import { type ServiceRequest } from './exchange.js';
 import { type HttpTransport } from './http-transport.js';
-import { toAnswer, type SuccessMeaning } from './to-answer.js';
-import { type TokenSource } from './token-source.js';
+import { type RequestPace } from './request-pace.js';
+import { type TimedExchanges } from './timed-exchanges.js';
+import { toAnswer, type SuccessMeaning, withoutToken } from './to-answer.js';
+import { type NoToken, type TokenSource } from './token/token-source.js';
 
 export interface ServiceCallsOptions {
+  /** Of the service, with `/api/v1`. */
+  basePath: string;
   transport: HttpTransport;
-  token: TokenSource;
-  timeoutMs: number;
-  onCall?: ((call: CloudCall) => void) | undefined;
+  exchanges: TimedExchanges;
+  tokens: TokenSource;
+  pace: RequestPace | undefined;
 }
 
-/** What a header can carry; anything else would fail in the HTTP library, with the token in its message. */
-const SENDABLE_TOKEN = /^[\x21-\x7e]+$/;
-
-/** One authorised request with its deadline, its report and its answer. */
+/** One authorised request and its answer; made again, once, when its token was refused and there is another. */
 export class ServiceCalls {
-  constructor(private readonly options: ServiceCallsOptions) {}
+  /** A way to a token takes two requests at most, each with its own deadline. */
+  private readonly tokenDeadlineMs: number;
+
+  constructor(private readonly options: ServiceCallsOptions) {
+    this.tokenDeadlineMs = 2 * options.exchanges.timeoutMs;
+  }
 
   /** @throws the reason of `signal` when that aborts; nothing else */
   async call<T>(
@@ -27,46 +33,66 @@ export class ServiceCalls {
     meaning: SuccessMeaning<T>,
     signal: AbortSignal | undefined,
   ): Promise<CloudAnswer<T>> {
-    const exchange = await this.reported(request, signal);
+    const { tokens, pace } = this.options;
+    signal?.throwIfAborted();
+    let token = tokens.current() ?? (await this.obtain(signal));
+    if (typeof token !== 'string') return withoutToken(request.operation, token);
+    if (pace !== undefined) {
+      await pace.turn(signal);
+      // it may have been renewed meanwhile
+      token = tokens.current() ?? token;
+    }
+    const answer = await this.send(request, token, meaning, signal);
+    if (answer.kind !== 'unauthorised') return answer;
+    const other = await this.replace(token, answer.status, signal);
+    if (other === null) return answer;
+    if (typeof other !== 'string') return withoutToken(request.operation, other);
+    await pace?.turn(signal);
+    return this.send(request, other, meaning, signal);
+  }
+
+  /** Waits for requests in flight and gives up a login that is. */
+  async close(): Promise<void> {
+    const { transport, tokens } = this.options;
+    await Promise.all([transport.close(), tokens.close()]);
+  }
+
+  private async send<T>(
+    request: ServiceRequest,
+    token: string,
+    meaning: SuccessMeaning<T>,
+    caller: AbortSignal | undefined,
+  ): Promise<CloudAnswer<T>> {
+    const { basePath, transport, exchanges } = this.options;
+    const exchange = await exchanges.run(request.operation, caller, (signal) =>
+      transport.send(authorisedRequest(basePath, request, token), signal),
+    );
     return toAnswer(request.operation, exchange, meaning, realEpochMs());
   }
 
-  private async reported(request: ServiceRequest, signal?: AbortSignal): Promise<Exchange> {
-    const startedMs = realNowMs();
-    let status: CloudCall['status'] = 'aborted';
-    try {
-      const exchange = await this.exchange(request, signal);
-      status = exchange.kind === 'reply' ? exchange.status : exchange.code;
-      return exchange;
-    } finally {
-      const { operation } = request;
-      this.options.onCall?.({ operation, status, durationMs: realNowMs() - startedMs });
-    }
+  private async obtain(caller: AbortSignal | undefined): Promise<string | NoToken> {
+    const answer = await this.inTime(caller, () => this.options.tokens.obtain());
+    return answer.kind === 'token' ? answer.token : answer;
   }
 
-  private async exchange(request: ServiceRequest, signal?: AbortSignal): Promise<Exchange> {
-    const { timeoutMs } = this.options;
-    const exchange = await withDeadline(timeoutMs, signal, (end) => this.authorised(request, end));
-    if (exchange !== TIMED_OUT) return exchange;
-    return { kind: 'failed', code: 'timeout', cause: { message: `no answer in ${timeoutMs} ms` } };
+  private async replace(
+    refused: string,
+    status: 401 | 403,
+    caller: AbortSignal | undefined,
+  ): Promise<string | NoToken | null> {
+    const answer = await this.inTime(caller, () => this.options.tokens.replace(refused, status));
+    if (answer?.kind === 'token') return answer.token;
+    // a 403 says something of the request, even while no other token can be had
+    return status === 403 ? null : answer;
   }
 
-  private async authorised(request: ServiceRequest, end: CallEnd): Promise<Exchange> {
-    let token: string;
-    try {
-      token = await this.options.token();
-    } catch (error) {
-      return noToken(error instanceof Error ? error.message : 'its source failed');
-    }
-    if (!SENDABLE_TOKEN.test(token)) {
-      return noToken(token === '' ? 'it is empty' : 'it has characters no header can carry');
-    }
-    return this.options.transport.send(request, token, end);
+  /** A caller that gives up leaves the renewal to the others. */
+  private async inTime<A>(
+    caller: AbortSignal | undefined,
+    work: () => Promise<A>,
+  ): Promise<A | NoToken> {
+    const answer = await withDeadline(this.tokenDeadlineMs, caller, work);
+    if (answer !== TIMED_OUT) return answer;
+    return { kind: 'unavailable', why: `none in ${this.tokenDeadlineMs} ms`, afterMs: null };
   }
-}
-
-/** Counts as a network failure: nothing reached the service, and the token may be there next time. */
-function noToken(why: string): Exchange {
-  const message = `no access token: ${why}`;
-  return { kind: 'failed', code: 'network', cause: { code: 'NO_TOKEN', message } };
 }

@@ -6,6 +6,7 @@ import { FieldReader, MalformedField } from './field-reader.js';
 import { type Operation } from './operations.js';
 import { describeRejection } from './rejection-detail.js';
 import { readRetryAfter } from './retry-after.js';
+import { type NoToken } from './token/token-source.js';
 
 /** What a 2xx means to an operation: a body to be read, or that the command was applied. */
 export type SuccessMeaning<T> = (operation: Operation, reply: ServiceReply) => CloudAnswer<T>;
@@ -42,6 +43,14 @@ export function toAnswer<T>(
     default:
       return statusClass satisfies never;
   }
+}
+
+/** The answer of a call that was not made. Nothing reached the service, as after a network failure. */
+export function withoutToken(operation: Operation, reason: NoToken): CloudAnswer<never> {
+  if (reason.kind === 'refused') return { kind: 'unauthorised', status: 401 };
+  const message = `no access token: ${reason.why}`;
+  const cause = { code: 'NO_TOKEN', message };
+  return repeat(new CloudError('network', operation, message, { cause }), reason.afterMs);
 }
 
 /** A read: 204 is no data, any other success has a JSON body that `parse` understands. */

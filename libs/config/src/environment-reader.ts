@@ -91,6 +91,12 @@ export class EnvironmentReader {
     return direct ?? (file === undefined ? undefined : this.fileContent(`${name}_FILE`, file));
   }
 
+  requiredSecret(name: string, what: string): string {
+    const given = this.optional(name) ?? this.optional(`${name}_FILE`);
+    if (given === undefined) this.problem(name, `or ${name}_FILE is required: ${what}`);
+    return this.secret(name) ?? '';
+  }
+
   /** The content of a file that a setting names, white space trimmed. */
   fileContent(name: string, path: string): string | undefined {
     try {

@@ -3,7 +3,7 @@ export { type Environment } from './environment-reader.js';
 export { type HttpSettings } from './http-settings.js';
 export { type KafkaSettings, loadKafkaSettings } from './kafka-settings.js';
 export { type LogLevel } from './log-level.js';
-export { type MachineCloudSettings, type TokenSettings } from './machine-cloud-settings.js';
+export { type MachineCloudSettings } from './machine-cloud-settings.js';
 export { readEnvironment } from './read-environment.js';
 export { loadSandboxSettings, type SandboxSettings } from './sandbox-settings.js';
 export { EXIT_CODE_BAD_SETTINGS, SettingsError } from './settings-error.js';

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type Environment, EnvironmentReader } from './environment-reader.js';
 import { readMachineCloudSettings } from './machine-cloud-settings.js';
 
@@ -33,12 +30,14 @@ describe('readMachineCloudSettings', () => {
       MACHINE_CLOUD_MACHINE_INFO_PATH: 'machineInfo',
       MACHINE_CLOUD_TIMEOUT_MS: '2500',
       MACHINE_CLOUD_MAX_CONCURRENCY: '8',
+      MACHINE_CLOUD_MAX_REQUESTS_PER_SECOND: '2.5',
     });
     expect(settings).toMatchObject({
       reasonField: 'reason',
       machineInfoPath: 'machineInfo',
       timeoutMs: 2500,
       maxConcurrency: 8,
+      maxRequestsPerSecond: 2.5,
     });
     expect(problems).toEqual([]);
   });
@@ -47,6 +46,8 @@ describe('readMachineCloudSettings', () => {
     ['MACHINE_CLOUD_REASON_FIELD', 'code', 'must be one of reasonId, reason'],
     ['MACHINE_CLOUD_TIMEOUT_MS', '0', 'must be a whole number from 1 to 600000'],
     ['MACHINE_CLOUD_MAX_CONCURRENCY', '0', 'must be a whole number from 1 to 4096'],
+    ['MACHINE_CLOUD_MAX_REQUESTS_PER_SECOND', '0', 'must be a number above 0'],
+    ['MACHINE_CLOUD_MAX_REQUESTS_PER_SECOND', 'fast', 'must be a number above 0'],
   ])('refuses %s=%s', (name, value, why) => {
     expect(read({ [name]: value }).problems).toEqual([`${name} ${why}`]);
   });
@@ -83,40 +84,6 @@ describe('readMachineCloudSettings', () => {
       expect(problems).toHaveLength(1);
       expect(problems[0]).toContain(`${BASE_URL} ${why}`);
       expect(problems[0]).not.toContain('hunter2');
-    });
-  });
-
-  describe('the token', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'machine-cloud-settings-'));
-    const path = join(folder, 'token');
-    writeFileSync(path, 'a-token\n');
-    const fromFile = (file: string) =>
-      read({ MACHINE_CLOUD_TOKEN: '', MACHINE_CLOUD_TOKEN_FILE: file });
-
-    afterAll(() => {
-      rmSync(folder, { recursive: true });
-    });
-
-    it('may lie in a file, which is read again whenever it changes', () => {
-      expect(fromFile(path)).toMatchObject({
-        settings: { token: { kind: 'file', path } },
-        problems: [],
-      });
-    });
-
-    it('must be readable at the start', () => {
-      expect(fromFile(join(folder, 'missing')).problems).toEqual([
-        'MACHINE_CLOUD_TOKEN_FILE names a file that cannot be read (ENOENT)',
-      ]);
-    });
-
-    it('must come in exactly one way', () => {
-      expect(read({ MACHINE_CLOUD_TOKEN_FILE: path }).problems).toEqual([
-        'MACHINE_CLOUD_TOKEN and MACHINE_CLOUD_TOKEN_FILE are both set: keep one',
-      ]);
-      expect(read({ MACHINE_CLOUD_TOKEN: ' ' }).problems).toEqual([
-        'MACHINE_CLOUD_TOKEN or MACHINE_CLOUD_TOKEN_FILE is required',
-      ]);
     });
   });
 });

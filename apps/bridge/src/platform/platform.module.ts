@@ -1,6 +1,6 @@
 import { type DynamicModule, Global, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Clock } from '#libs/clock';
-import { fixedToken, MachineCloudClient, tokenFile } from '#libs/cloud-client';
+import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { createKafka, DeadLetters, Outbox } from '#libs/messaging';
 import { CloudCalls } from './cloud-calls.js';
@@ -42,14 +42,9 @@ export class PlatformModule implements OnApplicationShutdown {
 }
 
 function createCloudClient(settings: BridgeSettings, calls: CloudCalls): MachineCloudClient {
-  const { baseUrl, token, reasonField, machineInfoPath, timeoutMs, maxConcurrency } =
-    settings.machineCloud;
+  const { maxConcurrency, ...options } = settings.machineCloud;
   return new MachineCloudClient({
-    baseUrl,
-    token: token.kind === 'file' ? tokenFile(token.path) : fixedToken(token.token),
-    reasonField,
-    machineInfoPath,
-    timeoutMs,
+    ...options,
     // Commands and polls each have so many at once: polls that hang must not keep commands waiting.
     maxConnections: 2 * maxConcurrency,
     onCall: (call) => {

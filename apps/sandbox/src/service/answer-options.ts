@@ -4,4 +4,6 @@ export class AnswerOptions {
   durationJitter = false;
   /** Cuts the first and last entry of an activity log at the edges of the window asked for. */
   clipActivityLog = true;
+  /** How long a token lives that the login hands out from now on, in real time; null: for good. */
+  tokenLifetimeSeconds: number | null = null;
 }

@@ -2,6 +2,7 @@ import { Body, HttpCode, Inject, Post, UnauthorizedException } from '@nestjs/com
 import { ApiOkResponse } from '@nestjs/swagger';
 import type { SandboxSettings } from '#libs/config';
 import { TokenRegistry } from './access/token-registry.js';
+import { AnswerOptions } from './answer-options.js';
 import { LoginAnswer } from './answers.js';
 import { PATHS_OF } from './operations.js';
 import { LoginRequest } from './requests/login.request.js';
@@ -14,6 +15,7 @@ export const LOGIN = Symbol('login');
 export class LoginController {
   constructor(
     private readonly tokens: TokenRegistry,
+    private readonly options: AnswerOptions,
     @Inject(LOGIN) private readonly login: SandboxSettings['login'],
   ) {}
 
@@ -29,6 +31,6 @@ export class LoginController {
     if (userEmail !== this.login.email || password !== this.login.password) {
       throw new UnauthorizedException('wrong e-mail address or password');
     }
-    return { token: this.tokens.issue() };
+    return { token: this.tokens.issue(this.options.tokenLifetimeSeconds ?? Infinity) };
   }
 }

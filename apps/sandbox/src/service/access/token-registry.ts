@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { realNowMs } from '#libs/clock';
 import { ALL_SCOPES, type Scope } from './scopes.js';
 
 const ISSUED_TOKENS_REMEMBERED = 1000;
@@ -7,7 +8,8 @@ export type TokenScopes = ReadonlyMap<string, ReadonlySet<Scope>>;
 
 /** Which tokens there are and what each may do. */
 export class TokenRegistry {
-  private readonly issued = new Set<string>();
+  /** Until when each is good, in real milliseconds. */
+  private readonly issued = new Map<string, number>();
   private listed: TokenScopes = new Map();
 
   /** `ownToken` holds all scopes, unless the list of tokens says otherwise. */
@@ -19,10 +21,10 @@ export class TokenRegistry {
   }
 
   /** A new token with all scopes; the oldest is forgotten when there are too many. */
-  issue(): string {
+  issue(lifetimeSeconds = Infinity): string {
     const token = randomBytes(24).toString('base64url');
-    this.issued.add(token);
-    const [oldest] = this.issued;
+    this.issued.set(token, realNowMs() + lifetimeSeconds * 1000);
+    const [oldest] = this.issued.keys();
     if (oldest !== undefined && this.issued.size > ISSUED_TOKENS_REMEMBERED) {
       this.issued.delete(oldest);
     }
@@ -32,6 +34,7 @@ export class TokenRegistry {
   scopesOf(token: string): ReadonlySet<Scope> | undefined {
     const listed = this.listed.get(token);
     if (listed) return listed;
-    return token === this.ownToken || this.issued.has(token) ? ALL_SCOPES : undefined;
+    const isGood = token === this.ownToken || (this.issued.get(token) ?? 0) > realNowMs();
+    return isGood ? ALL_SCOPES : undefined;
   }
 }

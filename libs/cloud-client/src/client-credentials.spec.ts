@@ -1,0 +1,163 @@
+import { captureLogs, type CapturedLogs } from '../test/captured-logs.js';
+import { ServiceWithLogin } from '../test/service-with-login.js';
+import { type ReceivedRequest, respond, type StubAnswer } from '../test/stub-service.js';
+import { type CloudCall } from './cloud-client-options.js';
+import { MachineCloudClient } from './machine-cloud-client.js';
+
+const UNAUTHORISED = { kind: 'unauthorised', status: 401 };
+const NOTHING = { kind: 'data', data: [] };
+
+describe('client credentials', () => {
+  let service: ServiceWithLogin;
+  let client: MachineCloudClient;
+  let calls: CloudCall[];
+  let logs: CapturedLogs;
+
+  beforeEach(async () => {
+    logs = captureLogs();
+    service = await ServiceWithLogin.start();
+    service.login = granted({ token_type: 'Bearer' });
+    calls = [];
+    client = connect();
+  });
+
+  afterEach(async () => {
+    await client.close();
+    await service.stub.stop();
+    logs.release();
+  });
+
+  function connect(scope?: string): MachineCloudClient {
+    const { baseUrl } = service.stub;
+    return new MachineCloudClient({
+      baseUrl,
+      token: {
+        kind: 'oauth',
+        tokenUrl: `${baseUrl}/oauth/token?tenant=7`,
+        clientId: 'bridge:1',
+        clientSecret: 'p/ss wörd',
+        ...(scope !== undefined && { scope }),
+      },
+      onCall: (call) => calls.push(call),
+    });
+  }
+
+  function granted(fields: object): StubAnswer {
+    return service.grant((token) => ({ access_token: token, ...fields }));
+  }
+
+  /** A server that takes the credentials in one place alone. */
+  function takes(place: 'basic' | 'body', refusal: StubAnswer): void {
+    service.login = (request, response) => {
+      const isTaken = (request.headers.authorization !== undefined) === (place === 'basic');
+      (isTaken ? granted({}) : refusal)(request, response);
+    };
+  }
+
+  const placeOf = ({ headers }: ReceivedRequest): string =>
+    headers.authorization === undefined ? 'body' : 'basic';
+
+  it('are sent in a header, form-encoded, and the token is used as Bearer', async () => {
+    expect(await client.getMachineInfo()).toEqual(NOTHING);
+    const { method, url, headers, body } = service.logins[0]!;
+    expect([method, url, body]).toEqual([
+      'POST',
+      '/oauth/token?tenant=7',
+      'grant_type=client_credentials',
+    ]);
+    expect(headers).toMatchObject({
+      'content-type': 'application/x-www-form-urlencoded',
+      authorization: `Basic ${Buffer.from('bridge%3A1:p%2Fss+w%C3%B6rd').toString('base64')}`,
+    });
+    expect(service.called).toEqual(['token-1']);
+  });
+
+  it('ask for a scope when there is one', async () => {
+    const scoped = connect('machines.read machines.write');
+    await scoped.getMachineInfo();
+    await scoped.close();
+    expect(service.logins[0]?.body).toBe(
+      'grant_type=client_credentials&scope=machines.read+machines.write',
+    );
+  });
+
+  it.each([400, 401])(
+    'are sent in the body when the header is answered %i, then always',
+    async (status) => {
+      takes('body', respond(status, { error: 'invalid_client' }));
+      expect(await client.getMachineInfo()).toEqual(NOTHING);
+      expect(service.logins.map(placeOf)).toEqual(['basic', 'body']);
+      expect(Object.fromEntries(new URLSearchParams(service.logins[1]?.body))).toEqual({
+        grant_type: 'client_credentials',
+        client_id: 'bridge:1',
+        client_secret: 'p/ss wörd',
+      });
+      service.judge = (token) => (token === 'token-1' ? 401 : 200);
+      expect(await client.getMachineInfo()).toEqual(NOTHING);
+      expect(service.logins.map(placeOf)).toEqual(['basic', 'body', 'body']);
+    },
+  );
+
+  it('are not sent in the body when the server is merely overloaded', async () => {
+    takes('body', respond(503));
+    expect(await client.getMachineInfo()).toMatchObject({ kind: 'retry' });
+    expect(service.logins.map(placeOf)).toEqual(['basic']);
+  });
+
+  it('that are refused either way make calls unauthorised, and the log says why', async () => {
+    service.login = respond(400, { error: 'invalid_scope', error_description: 'p/ss wörd' });
+    expect(await client.getMachineInfo()).toEqual(UNAUTHORISED);
+    expect(service.logins).toHaveLength(2);
+    const why = 'getOAuthToken: the credentials are not accepted (HTTP 400: invalid_scope)';
+    expect(logs.lines()).toEqual([{ msg: 'access token not renewed', why }]);
+  });
+
+  it.each([{ token_type: 'bearer' }, { token_type: 'BEARER' }, {}, { token_type: null }])(
+    'may be answered with %j',
+    async (fields) => {
+      service.login = granted(fields);
+      expect(await client.getMachineInfo()).toEqual(NOTHING);
+    },
+  );
+
+  it('may not be answered with a token that is no Bearer', async () => {
+    service.login = granted({ token_type: 'mac' });
+    const outcome = await client.getMachineInfo();
+    expect(outcome.kind === 'retry' && outcome.error.message).toBe(
+      'getMachineInfo: no access token: getOAuthToken: malformed answer: ' +
+        'token_type is of type string, expected Bearer',
+    );
+  });
+
+  it.each([1, '1', 0.5])(
+    'give a token that is replaced before %j seconds are over',
+    async (life) => {
+      service.judge = () => 200;
+      service.login = granted({ expires_in: life });
+      await client.getMachineInfo();
+      service.login = granted({ expires_in: 3600 });
+      while (service.called.at(-1) !== 'token-2') await client.getMachineInfo();
+      expect(service.logins).toHaveLength(2);
+    },
+  );
+
+  it.each(['soon', -1, 0, null, true])(
+    'give a token that is used until it is refused when it lives %j seconds',
+    async (life) => {
+      service.login = granted({ expires_in: life });
+      await client.getMachineInfo();
+      await client.getMachineInfo();
+      expect(service.called).toEqual(['token-1', 'token-1']);
+    },
+  );
+
+  it('are counted beside the calls', async () => {
+    takes('body', respond(401));
+    await client.getMachineInfo();
+    expect(calls.map(({ operation, status }) => [operation, status])).toEqual([
+      ['getOAuthToken', 401],
+      ['getOAuthToken', 200],
+      ['getMachineInfo', 200],
+    ]);
+  });
+});

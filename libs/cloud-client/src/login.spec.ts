@@ -1,0 +1,195 @@
+import { setMaxListeners } from 'node:events';
+import { realDelayMs } from '#libs/clock';
+import { captureLogs, type CapturedLogs } from '../test/captured-logs.js';
+import { ServiceWithLogin } from '../test/service-with-login.js';
+import { hang, respond, type StubAnswer } from '../test/stub-service.js';
+import { type CloudCall, type CloudClientOptions } from './cloud-client-options.js';
+import { MachineCloudClient } from './machine-cloud-client.js';
+
+const CREDENTIALS = { email: 'me@example.com', password: 'hunter2' };
+
+let service: ServiceWithLogin;
+let client: MachineCloudClient;
+let calls: CloudCall[];
+let logs: CapturedLogs;
+
+beforeEach(async () => {
+  logs = captureLogs();
+  service = await ServiceWithLogin.start();
+  calls = [];
+  client = connect();
+});
+
+afterEach(async () => {
+  await client.close();
+  await service.stub.stop();
+  logs.release();
+});
+
+function connect(options: Partial<CloudClientOptions> = {}): MachineCloudClient {
+  return new MachineCloudClient({
+    baseUrl: service.stub.baseUrl,
+    token: { kind: 'login', ...CREDENTIALS },
+    onCall: (call) => calls.push(call),
+    ...options,
+  });
+}
+
+/** A service whose clock stands at another time than ours hands out a JWT. */
+function grantJwt(lifeSeconds: number): StubAnswer {
+  const date = 'Fri, 21 Nov 2025 12:00:00 GMT';
+  const exp = Date.parse(date) / 1000 + lifeSeconds;
+  const token = `e30.${Buffer.from(JSON.stringify({ exp })).toString('base64url')}.`;
+  return (request, response) => {
+    service.issued += 1;
+    respond(200, { token }, { date })(request, response);
+  };
+}
+
+describe('the login', () => {
+  it('asks for a token with e-mail address and password, once for calls at the same time', async () => {
+    await Promise.all([1, 2, 3].map(() => client.getMachineInfo()));
+    await client.getMachineInfo();
+    expect(service.logins).toHaveLength(1);
+    const [{ method, url, headers, body } = service.stub.lastRequest] = service.logins;
+    expect([method, url]).toEqual(['POST', '/api/v1/security/getAPIToken']);
+    expect(headers).toMatchObject({ 'content-type': 'application/json' });
+    expect(headers).not.toHaveProperty('authorization');
+    expect(JSON.parse(body)).toEqual({ userEmail: 'me@example.com', password: 'hunter2' });
+    expect(service.called).toEqual(Array(4).fill('token-1'));
+  });
+
+  it('lies below the path of the base URL', async () => {
+    const other = connect({ baseUrl: `${service.stub.baseUrl}/tenant/` });
+    service.judge = () => 401;
+    await other.getMachineInfo();
+    await other.close();
+    expect(service.stub.requests[0]?.url).toBe('/tenant/api/v1/security/getAPIToken');
+  });
+
+  it('is counted beside the calls', async () => {
+    await client.getMachineInfo();
+    expect(calls.map(({ operation, status }) => [operation, status])).toEqual([
+      ['getAPIToken', 200],
+      ['getMachineInfo', 200],
+    ]);
+  });
+
+  it('is made again before a token that tells its end has expired, while calls go on with it', async () => {
+    service.judge = () => 200;
+    service.login = grantJwt(1);
+    await client.getMachineInfo();
+    service.login = grantJwt(3600);
+    while (service.logins.length < 2) {
+      expect(await client.getMachineInfo()).toEqual({ kind: 'data', data: [] });
+    }
+    while (new Set(service.called).size < 2) await client.getMachineInfo();
+    expect(service.logins).toHaveLength(2);
+  });
+
+  it.each([400, 401, 403])('that is answered %i makes calls unauthorised', async (status) => {
+    service.login = respond(status, 'no');
+    expect(await client.getMachineInfo()).toEqual({ kind: 'unauthorised', status: 401 });
+    expect(await client.getMachineState('M-1')).toEqual({ kind: 'unauthorised', status: 401 });
+    expect(service.logins).toHaveLength(1);
+    expect(service.called).toEqual([]);
+  });
+
+  it.each<[string, StubAnswer, string]>([
+    ['503', respond(503), 'HTTP 503'],
+    ['404', respond(404), 'HTTP 404'],
+    ['302', respond(302, '', { location: '/' }), 'HTTP 302: redirects are not followed'],
+    [
+      'no token',
+      respond(200, {}),
+      'malformed answer: token is absent, expected a non-empty string',
+    ],
+    ['nothing', respond(204), 'an empty answer'],
+    ['a page', respond(200, '<html>'), 'malformed answer: body is not JSON'],
+    ['nothing in time', hang, 'no answer in 500 ms'],
+    [
+      'a token with a line end',
+      respond(200, { token: 'a\n' }),
+      'malformed answer: token is of type string, expected what a header can carry',
+    ],
+  ])('that is answered %s makes calls retry, and says why', async (_what, answer, why) => {
+    service.login = answer;
+    const hurried = connect({ timeoutMs: 500 });
+    const outcome = await hurried.getMachineInfo();
+    await hurried.close();
+    expect(outcome).toMatchObject({
+      kind: 'retry',
+      error: { code: 'network', cause: { code: 'NO_TOKEN' } },
+    });
+    expect(outcome.kind === 'retry' && outcome.error.message).toBe(
+      `getMachineInfo: no access token: getAPIToken: ${why}`,
+    );
+    expect(service.called).toEqual([]);
+  });
+
+  it('is not read beyond what a token can be', async () => {
+    service.login = respond(200, { token: 'a'.repeat(100_000) });
+    const outcome = await client.getMachineInfo();
+    expect(outcome).toMatchObject({ kind: 'retry', error: { cause: { code: 'NO_TOKEN' } } });
+    expect(service.called).toEqual([]);
+  });
+
+  it('says how long to wait when it is told so', async () => {
+    service.login = respond(429, '', { 'retry-after': '70' });
+    expect(await client.getMachineInfo()).toMatchObject({ kind: 'retry', afterMs: 70_000 });
+    const { afterMs } = (await client.getMachineInfo()) as { afterMs: number };
+    expect(afterMs).toBeGreaterThan(60_000);
+    expect(service.logins).toHaveLength(1);
+  });
+
+  it('goes on for the others when a caller gives up', async () => {
+    const abort = new AbortController();
+    let grant!: () => void;
+    const asked = new Promise<void>((resolve) => {
+      service.login = (request, response) => {
+        grant = () => {
+          service.grant((token) => ({ token }))(request, response);
+        };
+        resolve();
+      };
+    });
+    const impatient = client.getMachineInfo(abort.signal);
+    const patient = client.getMachineInfo();
+    await asked;
+    abort.abort(new Error('shutting down'));
+    await expect(impatient).rejects.toThrow('shutting down');
+    grant();
+    expect(await patient).toEqual({ kind: 'data', data: [] });
+    expect(service.called).toEqual(['token-1']);
+  });
+
+  it('does not wait for a connection that calls are hanging on', async () => {
+    const narrow = connect({ maxConnections: 1 });
+    service.login = grantJwt(1);
+    service.judge = () => 'hang';
+    const over = new AbortController();
+    setMaxListeners(0, over.signal);
+    const hanging = [narrow.getMachineInfo(over.signal)];
+    while (service.issued < 2) {
+      await realDelayMs(20);
+      hanging.push(narrow.getMachineInfo(over.signal));
+    }
+    over.abort(new Error('over'));
+    for (const call of hanging) await expect(call).rejects.toThrow('over');
+    await narrow.close();
+    expect(service.called).toHaveLength(1);
+  });
+
+  it('is given up when the client closes', async () => {
+    const asked = new Promise<void>((resolve) => {
+      service.login = () => {
+        resolve();
+      };
+    });
+    const call = client.getMachineInfo();
+    await asked;
+    await client.close();
+    client = connect();
+    expect(await call).toMatchObject({ kind: 'retry', error: { cause: { code: 'NO_TOKEN' } } });
+  });
+});

@@ -1,0 +1,111 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { captureLogs, type CapturedLogs } from '../test/captured-logs.js';
+import { ServiceWithLogin } from '../test/service-with-login.js';
+import { respond } from '../test/stub-service.js';
+import { MachineCloudClient } from './machine-cloud-client.js';
+import { fixedToken, type TokenWay } from './token/token-way.js';
+
+const LOGIN: TokenWay = { kind: 'login', email: 'me@example.com', password: 'hunter2' };
+const APPLIED = { kind: 'data', data: null };
+
+describe('a token that the service refuses', () => {
+  let service: ServiceWithLogin;
+  let client: MachineCloudClient;
+  let logs: CapturedLogs;
+
+  beforeEach(async () => {
+    logs = captureLogs();
+    service = await ServiceWithLogin.start();
+    client = connect(LOGIN);
+  });
+
+  afterEach(async () => {
+    await client.close();
+    await service.stub.stop();
+    logs.release();
+  });
+
+  function connect(token: TokenWay): MachineCloudClient {
+    return new MachineCloudClient({ baseUrl: service.stub.baseUrl, token });
+  }
+
+  /** The service knows the tokens handed out from now on alone. */
+  function withdraw(): void {
+    const known = service.issued;
+    service.judge = (token) => (Number(token.replace('token-', '')) > known ? 200 : 401);
+  }
+
+  it('is replaced by one login for all calls, and each is made once more', async () => {
+    await client.setWorkOrderList([]);
+    withdraw();
+    const calls = Array.from({ length: 20 }, () => client.setWorkOrderList([]));
+    expect(await Promise.all(calls)).toEqual(Array(20).fill(APPLIED));
+    expect(service.logins).toHaveLength(2);
+    expect(service.called.filter((token) => token === 'token-2')).toHaveLength(20);
+  });
+
+  it('is not what the next call is made with', async () => {
+    await client.setWorkOrderList([]);
+    withdraw();
+    await client.setWorkOrderList([]);
+    await client.setWorkOrderList([]);
+    expect(service.called).toEqual(['token-1', 'token-1', 'token-2', 'token-2']);
+  });
+
+  it('leaves a call unauthorised when the next token is refused too, and the login in peace', async () => {
+    service.judge = () => 401;
+    const answers = [];
+    while (answers.length < 3) answers.push(await client.setWorkOrderList([]));
+    expect(answers).toEqual(Array(3).fill({ kind: 'unauthorised', status: 401 }));
+    expect(service.called).toEqual(['token-1', 'token-2', 'token-2', 'token-2']);
+    expect(service.logins).toHaveLength(2);
+  });
+
+  it('is tried no second time when the login hands it out again', async () => {
+    service.judge = () => 401;
+    service.login = respond(200, { token: 'always-the-same' });
+    expect(await client.setWorkOrderList([])).toEqual({ kind: 'unauthorised', status: 401 });
+    expect(service.called).toEqual(['always-the-same']);
+  });
+
+  it('makes a call retry when no other can be had', async () => {
+    await client.setWorkOrderList([]);
+    withdraw();
+    service.login = respond(502);
+    const outcome = await client.setWorkOrderList([]);
+    expect(outcome.kind === 'retry' && outcome.error.message).toBe(
+      'setWorkOrderList: no access token: getAPIToken: HTTP 502',
+    );
+  });
+
+  it('with 403 is not replaced while it is new', async () => {
+    service.judge = () => 403;
+    expect(await client.setWorkOrderList([])).toEqual({ kind: 'unauthorised', status: 403 });
+    expect(service.logins).toHaveLength(1);
+    expect(service.called).toEqual(['token-1']);
+  });
+
+  it('is all there is when it is fixed', async () => {
+    const fixed = connect(fixedToken('the-only-one'));
+    service.judge = () => 401;
+    expect(await fixed.setWorkOrderList([])).toEqual({ kind: 'unauthorised', status: 401 });
+    await fixed.close();
+    expect(service.called).toEqual(['the-only-one']);
+  });
+
+  it.each([401, 403])('with %i is looked up in its file at once', async (status) => {
+    const directory = await mkdtemp(join(tmpdir(), 'refused-token-'));
+    const path = join(directory, 'token');
+    await writeFile(path, 'old');
+    const fromFile = connect({ kind: 'file', path });
+    service.judge = (token) => (token === 'new-one' ? 200 : status);
+    expect(await fromFile.setWorkOrderList([])).toEqual({ kind: 'unauthorised', status });
+    await writeFile(path, 'new-one');
+    expect(await fromFile.setWorkOrderList([])).toEqual(APPLIED);
+    await fromFile.close();
+    await rm(directory, { recursive: true });
+    expect(service.called).toEqual(['old', 'old', 'new-one']);
+  });
+});

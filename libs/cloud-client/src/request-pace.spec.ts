@@ -1,0 +1,120 @@
+import fc from 'fast-check';
+import { realNowMs } from '#libs/clock';
+import { captureLogs } from '../test/captured-logs.js';
+import { ServiceWithLogin } from '../test/service-with-login.js';
+import { type CloudCall } from './cloud-client-options.js';
+import { MachineCloudClient } from './machine-cloud-client.js';
+import { nextDueMs, RequestPace } from './request-pace.js';
+import { fixedToken } from './token/token-way.js';
+
+describe('the next turn', () => {
+  it('is due one spacing after the last was, though that was taken a little late', () => {
+    expect(nextDueMs(1000, 1000, 100)).toBe(1100);
+    expect(nextDueMs(1000, 1001.5, 100)).toBe(1100);
+  });
+
+  it('does not come earlier for turns that were missed', () => {
+    expect(nextDueMs(1000, 1500, 100)).toBe(1598);
+  });
+
+  it('leaves no second with more turns than allowed, however late turns are taken', () => {
+    const latenesses = fc.array(fc.double({ min: 0, max: 3000, noNaN: true }), { maxLength: 300 });
+    const limits = fc.integer({ min: 1, max: 100 });
+    fc.assert(
+      fc.property(limits, latenesses, (perSecond, lateMs) => {
+        const taken: number[] = [];
+        let dueMs = 0;
+        for (const late of lateMs) {
+          const nowMs = Math.max(dueMs + late, taken.at(-1) ?? 0);
+          taken.push(nowMs);
+          dueMs = nextDueMs(dueMs, nowMs, 1000 / perSecond);
+        }
+        // of the lateness of timers alone, two turns may come closer together
+        return taken.every((at, index) => (taken[index + perSecond] ?? Infinity) - at >= 997.9);
+      }),
+    );
+  });
+});
+
+describe('a pace', () => {
+  it('lets turns pass evenly, first come, first served', async () => {
+    const pace = new RequestPace(100);
+    const passed: [number, number][] = [];
+    const turns = Array.from({ length: 15 }, async (_, index) => {
+      await pace.turn();
+      passed.push([index, realNowMs()]);
+    });
+    await Promise.all(turns);
+    expect(passed.map(([index]) => index)).toEqual(turns.map((_, index) => index));
+    const times = passed.map(([, at]) => at);
+    expect(times.at(-1)! - times[0]!).toBeGreaterThanOrEqual(14 * 10 - 2);
+  });
+
+  it('keeps up with more turns than a timer has ticks', async () => {
+    const pace = new RequestPace(20_000);
+    const startedMs = realNowMs();
+    await Promise.all(Array.from({ length: 2000 }, () => pace.turn()));
+    const tookMs = realNowMs() - startedMs;
+    expect(tookMs).toBeGreaterThanOrEqual(95);
+    expect(tookMs).toBeLessThan(2000);
+  });
+
+  it('gives the turn of a caller that gives up to the next', async () => {
+    const pace = new RequestPace(2);
+    await pace.turn();
+    const abort = new AbortController();
+    const startedMs = realNowMs();
+    const given = pace.turn(abort.signal);
+    const next = pace.turn();
+    abort.abort(new Error('shutting down'));
+    await expect(given).rejects.toThrow('shutting down');
+    await next;
+    expect(realNowMs() - startedMs).toBeLessThan(950);
+    await expect(pace.turn(AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
+  });
+});
+
+describe('a client with a limit', () => {
+  it('makes calls wait before their time counts, and the login before the calls', async () => {
+    const logs = captureLogs();
+    const service = await ServiceWithLogin.start();
+    const calls: CloudCall[] = [];
+    const client = new MachineCloudClient({
+      baseUrl: service.stub.baseUrl,
+      token: { kind: 'login', email: 'me@example.com', password: 'hunter2' },
+      timeoutMs: 300,
+      maxRequestsPerSecond: 20,
+      onCall: (call) => calls.push(call),
+    });
+    await client.getMachineInfo();
+    service.judge = (token) => (token === 'token-1' ? 401 : 200);
+    const startedMs = realNowMs();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => client.getMachineInfo()));
+    expect(answers).toEqual(Array(10).fill({ kind: 'data', data: [] }));
+    // a refused call, the login, and the ten that go well
+    expect(realNowMs() - startedMs).toBeGreaterThanOrEqual(11 * 50 - 2);
+    expect(calls.every(({ durationMs }) => durationMs < 300)).toBe(true);
+    expect(service.stub.requests.slice(2, 5).map(({ url }) => url)).toContain(
+      '/api/v1/security/getAPIToken',
+    );
+    await client.close();
+    await service.stub.stop();
+    logs.release();
+  });
+
+  it('does not count the calls of another', async () => {
+    const service = await ServiceWithLogin.start();
+    service.judge = () => 200;
+    const connect = (): MachineCloudClient =>
+      new MachineCloudClient({
+        baseUrl: service.stub.baseUrl,
+        token: fixedToken('t0k3n'),
+        maxRequestsPerSecond: 0.01,
+      });
+    const clients = [connect(), connect(), connect()];
+    await Promise.all(clients.map((client) => client.getMachineInfo()));
+    await Promise.all(clients.map((client) => client.close()));
+    expect(service.called).toHaveLength(3);
+    await service.stub.stop();
+  });
+});

@@ -1,0 +1,77 @@
+import { afterRealMs, realNowMs } from '#libs/clock';
+
+/** What a timer may be late by: turns that fell due meanwhile follow at once, older ones are lost. */
+const TIMER_LATENESS_MS = 2;
+/** A day: a longer wait would overflow the timer. */
+const LONGEST_SPACING_MS = 86_400_000;
+
+/** When the next turn is due, after one that was due at `dueMs` and is taken at `nowMs`. */
+export function nextDueMs(dueMs: number, nowMs: number, spacingMs: number): number {
+  return Math.max(dueMs, nowMs - TIMER_LATENESS_MS) + spacingMs;
+}
+
+/** Spreads requests evenly: first come, first served; turns that nobody took are not saved up. */
+export class RequestPace {
+  private readonly spacingMs: number;
+  private readonly waiting = new Set<() => void>();
+  private dueMs = -Infinity;
+  private isTimerSet = false;
+
+  constructor(requestsPerSecond: number) {
+    this.spacingMs = Math.min(1000 / requestsPerSecond, LONGEST_SPACING_MS);
+  }
+
+  /**
+   * Waits for the caller's turn.
+   *
+   * @throws the reason of `signal` as soon as that aborts; the turn is then left to others
+   */
+  async turn(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.waiting.size === 0 && realNowMs() >= this.dueMs) {
+      this.dueMs = realNowMs() + this.spacingMs;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const go = (): void => {
+        signal?.removeEventListener('abort', leave);
+        resolve();
+      };
+      const leave = (): void => {
+        this.waiting.delete(go);
+        reject(signal?.reason as Error);
+      };
+      this.waiting.add(go);
+      signal?.addEventListener('abort', leave, { once: true });
+      this.setTimer();
+    });
+  }
+
+  /** Takes the next turn before all who wait: a login, without which none of them gets anywhere. */
+  async turnAhead(): Promise<void> {
+    const nowMs = realNowMs();
+    const dueMs = Math.max(this.dueMs, nowMs);
+    this.dueMs = dueMs + this.spacingMs;
+    if (dueMs > nowMs) await new Promise<void>((go) => afterRealMs(Math.ceil(dueMs - nowMs), go));
+  }
+
+  private setTimer(): void {
+    if (this.isTimerSet || this.waiting.size === 0) return;
+    this.isTimerSet = true;
+    afterRealMs(Math.ceil(this.dueMs - realNowMs()), () => {
+      this.isTimerSet = false;
+      this.release();
+    });
+  }
+
+  private release(): void {
+    for (const go of this.waiting) {
+      const nowMs = realNowMs();
+      if (nowMs < this.dueMs) break;
+      this.dueMs = nextDueMs(this.dueMs, nowMs, this.spacingMs);
+      this.waiting.delete(go);
+      go();
+    }
+    this.setTimer();
+  }
+}

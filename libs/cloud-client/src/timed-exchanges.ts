@@ -1,0 +1,36 @@
+import { realNowMs } from '#libs/clock';
+import { type CloudCall } from './cloud-client-options.js';
+import { type CallEnd, TIMED_OUT, withDeadline } from './deadline.js';
+import { type Exchange } from './exchange.js';
+import { type Operation } from './operations.js';
+
+/** Gives each HTTP request its deadline and reports what became of it. */
+export class TimedExchanges {
+  constructor(
+    readonly timeoutMs: number,
+    private readonly onCall?: (call: CloudCall) => void,
+  ) {}
+
+  /** @throws the reason of `caller` when that aborts; nothing else */
+  async run(
+    operation: Operation,
+    caller: AbortSignal | undefined,
+    send: (end: CallEnd) => Promise<Exchange>,
+  ): Promise<Exchange> {
+    const startedMs = realNowMs();
+    let status: CloudCall['status'] = 'aborted';
+    try {
+      const sent = await withDeadline(this.timeoutMs, caller, send);
+      const exchange = sent === TIMED_OUT ? this.tooLate() : sent;
+      status = exchange.kind === 'reply' ? exchange.status : exchange.code;
+      return exchange;
+    } finally {
+      this.onCall?.({ operation, status, durationMs: realNowMs() - startedMs });
+    }
+  }
+
+  private tooLate(): Exchange {
+    const message = `no answer in ${this.timeoutMs} ms`;
+    return { kind: 'failed', code: 'timeout', cause: { message } };
+  }
+}

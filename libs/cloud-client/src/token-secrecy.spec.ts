@@ -1,0 +1,127 @@
+import { inspect } from 'node:util';
+import { captureLogs, type CapturedLogs } from '../test/captured-logs.js';
+import { hang, respond, type StubAnswer, StubService } from '../test/stub-service.js';
+import { type CloudAnswer } from './cloud-answer.js';
+import { type CloudCall } from './cloud-client-options.js';
+import { MachineCloudClient } from './machine-cloud-client.js';
+import { fixedToken, type TokenWay } from './token/token-way.js';
+
+const dropped: StubAnswer = (_request, response) => response.destroy();
+
+let service: StubService;
+let calls: CloudCall[];
+let logs: CapturedLogs;
+let client: MachineCloudClient | undefined;
+
+beforeEach(async () => {
+  service = await StubService.start();
+  calls = [];
+  logs = captureLogs();
+});
+
+afterEach(async () => {
+  await client?.close();
+  await service.stop();
+  logs.release();
+});
+
+function connect(token: TokenWay, baseUrl = service.baseUrl): MachineCloudClient {
+  const onCall = (call: CloudCall): number => calls.push(call);
+  return (client = new MachineCloudClient({ baseUrl, token, timeoutMs: 100, onCall }));
+}
+
+/** All that anybody gets to see of a call: its answer, what was logged and what was counted. */
+function traces(answer: CloudAnswer<unknown>): string {
+  const error = answer.kind === 'retry' ? answer.error : undefined;
+  const inspected = inspect([answer, calls], { depth: 20, showHidden: true, getters: true });
+  return [JSON.stringify(answer), inspected, error?.message, error?.stack, logs.text()].join('\n');
+}
+
+describe('the token of a call', () => {
+  const secret = 'eyJhbGciOi-secret';
+
+  it.each([
+    ['a rejection that echoes it', respond(422, `bad header: Bearer ${secret}`)],
+    ['a server error that echoes it', respond(500, { authorization: `Bearer ${secret}` })],
+    ['a malformed answer that echoes it', respond(200, `Bearer ${secret}`)],
+    ['a refusal that echoes it', respond(401, `Bearer ${secret}`)],
+    ['a time-out', hang],
+    ['a dropped connection', dropped],
+  ])('does not appear after %s', async (_case, answer) => {
+    service.answers(answer);
+    const outcome = await connect(fixedToken(secret)).getMachineState('M-1');
+    expect(service.lastRequest.headers.authorization).toBe(`Bearer ${secret}`);
+    expect(outcome.kind).toMatch(/retry|rejected|unauthorised/);
+    expect(traces(outcome)).not.toContain(secret);
+  });
+
+  it('does not appear when nobody listens', async () => {
+    const gone = await StubService.start();
+    await gone.stop();
+    const outcome = await connect(fixedToken(secret), gone.baseUrl).getMachineInfo();
+    expect(outcome.kind).toBe('retry');
+    expect(traces(outcome)).not.toContain(secret);
+  });
+
+  it.each(['two words', 'line\nbreak', 'tökén', ''])(
+    'is not sent, nor shown, when no header can carry it: %j',
+    async (token) => {
+      const outcome = await connect(fixedToken(token)).getMachineInfo();
+      expect(outcome).toMatchObject({ kind: 'retry', error: { cause: { code: 'NO_TOKEN' } } });
+      if (token !== '') expect(traces(outcome)).not.toContain(token);
+      expect(service.requests).toHaveLength(0);
+    },
+  );
+});
+
+describe('the credentials of a login', () => {
+  const password = 'hunter2: "päss/wörd"';
+  const encodings = (secret: string): string[] => [
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    encodeURIComponent(secret),
+    new URLSearchParams({ '': secret }).toString().slice(1),
+    Buffer.from(secret).toString('base64').replace(/=*$/, ''),
+    Buffer.from(`me:${secret}`).toString('base64'),
+  ];
+  const echo =
+    (status: number): StubAnswer =>
+    ({ headers, body }, response) => {
+      const authorization = headers.authorization ?? '';
+      const decoded = decodeURIComponent(body.replaceAll('+', ' '));
+      const echoed = { error: password, error_description: [authorization, body, decoded] };
+      respond(status, { token: 7, token_type: password, ...echoed })({} as never, response);
+    };
+  const ways: [string, () => TokenWay][] = [
+    ['login', () => ({ kind: 'login', email: 'me', password })],
+    [
+      'OAuth client',
+      () => ({
+        kind: 'oauth',
+        tokenUrl: `${service.baseUrl}/oauth/token`,
+        clientId: 'me',
+        clientSecret: password,
+      }),
+    ],
+  ];
+  const answers: [string, StubAnswer][] = [
+    ...[200, 400, 401, 404, 422, 500].map((status): [string, StubAnswer] => [
+      `${status} with an echo`,
+      echo(status),
+    ]),
+    ['a time-out', hang],
+    ['a dropped connection', dropped],
+  ];
+  const cases = ways.flatMap(([name, way]) =>
+    answers.map(([what, answer]) => [name, what, way, answer] as const),
+  );
+
+  it.each(cases)('of a %s do not appear after %s', async (_name, _what, way, answer) => {
+    service.answers(answer);
+    const outcome = await connect(way()).getMachineState('M-1');
+    expect(outcome.kind).toMatch(/retry|unauthorised/);
+    expect(logs.text()).toContain('access token not renewed');
+    const seen = traces(outcome);
+    for (const secret of encodings(password)) expect(seen).not.toContain(secret);
+  });
+});

@@ -1,0 +1,210 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { captureLogs, type CapturedLogs } from '../../test/captured-logs.js';
+import { type CloudAnswer } from '../cloud-answer.js';
+import { CloudError } from '../cloud-error.js';
+import { RenewedTokenSource } from './renewed-token-source.js';
+import { type TokenGrant } from './token-grant.js';
+
+type Issued = CloudAnswer<TokenGrant>;
+
+const REFUSED: Issued = { kind: 'unauthorised', status: 401 };
+const FAILED: Extract<Issued, { kind: 'retry' }> = {
+  kind: 'retry',
+  afterMs: null,
+  error: new CloudError('http-status', 'getAPIToken', 'HTTP 503'),
+};
+
+let nowMs: number;
+let requests: ((answer: Issued) => void)[];
+let source: RenewedTokenSource;
+let logs: CapturedLogs;
+
+beforeEach(() => {
+  nowMs = 1_000_000;
+  requests = [];
+  logs = captureLogs();
+  const issue = (): Promise<Issued> => new Promise((answer) => requests.push(answer));
+  source = new RenewedTokenSource(
+    { operation: 'getAPIToken', issue, close: () => Promise.resolve() },
+    () => nowMs,
+  );
+});
+
+afterEach(() => {
+  logs.release();
+});
+
+/** Answers the request that is under way and lets everyone hear of it. */
+async function answer(issued: Issued): Promise<void> {
+  requests.at(-1)!(issued);
+  await turn();
+}
+
+function grant(token: string, lifeMs: number | null = null): Issued {
+  return { kind: 'data', data: { token, lifeMs } };
+}
+
+async function hold(token: string, lifeMs: number | null = null): Promise<void> {
+  const obtained = source.obtain();
+  await answer(grant(token, lifeMs));
+  expect(await obtained).toEqual({ kind: 'token', token });
+}
+
+describe('a token that is handed out', () => {
+  it('is asked for once by all who wait for it', async () => {
+    const waiting = [source.obtain(), source.obtain(), source.obtain()];
+    expect(source.current()).toBeUndefined();
+    await answer(grant('first'));
+    expect(await Promise.all(waiting)).toEqual(Array(3).fill({ kind: 'token', token: 'first' }));
+    expect(requests).toHaveLength(1);
+    expect(source.current()).toBe('first');
+  });
+
+  it('is used for ever when nothing tells how long it lives', async () => {
+    await hold('first');
+    nowMs += 1e12;
+    expect(source.current()).toBe('first');
+    expect(requests).toHaveLength(1);
+  });
+
+  it('is renewed in the background before it expires', async () => {
+    await hold('first', 100_000);
+    nowMs += 79_999;
+    expect(source.current()).toBe('first');
+    expect(requests).toHaveLength(1);
+    nowMs += 1;
+    expect([source.current(), source.current()]).toEqual(['first', 'first']);
+    expect(requests).toHaveLength(2);
+    await answer(grant('second', 100_000));
+    expect(source.current()).toBe('second');
+  });
+
+  it('is waited for once the old one has expired', async () => {
+    await hold('first', 100_000);
+    nowMs += 100_000;
+    expect(source.current()).toBeUndefined();
+    await hold('second', 100_000);
+    expect(source.current()).toBe('second');
+  });
+
+  it('is used to its end while its renewal fails', async () => {
+    await hold('first', 100_000);
+    nowMs += 90_000;
+    source.current();
+    await answer(FAILED);
+    expect(source.current()).toBe('first');
+    nowMs += 10_000;
+    expect(source.current()).toBeUndefined();
+  });
+});
+
+describe('a token that is refused', () => {
+  it('is replaced once for all who met with the refusal', async () => {
+    await hold('first');
+    const replaced = [source.replace('first', 401), source.replace('first', 401)];
+    await answer(grant('second'));
+    expect(await Promise.all(replaced)).toEqual(Array(2).fill({ kind: 'token', token: 'second' }));
+    expect(await source.replace('first', 401)).toEqual({ kind: 'token', token: 'second' });
+    expect(requests).toHaveLength(2);
+  });
+
+  it('is not tried again when the login hands out the same', async () => {
+    await hold('first');
+    const replaced = source.replace('first', 401);
+    await answer(grant('first'));
+    expect(await replaced).toBeNull();
+  });
+
+  it('is not replaced again within five seconds: the service refuses them all', async () => {
+    await hold('first');
+    void source.replace('first', 401);
+    await answer(grant('second'));
+    nowMs += 4999;
+    expect(await source.replace('second', 401)).toBeNull();
+    nowMs += 1;
+    void source.replace('second', 401);
+    expect(requests).toHaveLength(3);
+  });
+
+  it('is replaced for a 403 only when it is a minute old: a machine may be forbidden', async () => {
+    await hold('first');
+    nowMs += 59_999;
+    expect(await source.replace('first', 403)).toBeNull();
+    nowMs += 1;
+    const replaced = source.replace('first', 403);
+    await answer(grant('second'));
+    expect(await replaced).toEqual({ kind: 'token', token: 'second' });
+  });
+});
+
+describe('a login that fails', () => {
+  it('is left alone for a while, in which everyone is told at once', async () => {
+    const first = source.obtain();
+    await answer(FAILED);
+    const why = 'getAPIToken: HTTP 503';
+    expect(await first).toEqual({ kind: 'unavailable', why, afterMs: null });
+    const told = await source.obtain();
+    expect(told).toMatchObject({ kind: 'unavailable', why });
+    expect(requests).toHaveLength(1);
+    nowMs += (told as { afterMs: number }).afterMs;
+    await hold('first');
+  });
+
+  it('is left alone as long as Retry-After says', async () => {
+    void source.obtain();
+    await answer({ ...FAILED, afterMs: 90_000 });
+    expect(await source.obtain()).toMatchObject({ afterMs: 90_000 });
+  });
+
+  it('is not asked for those whose token is refused either', async () => {
+    await hold('first');
+    const replaced = source.replace('first', 401);
+    await answer(FAILED);
+    expect(await replaced).toMatchObject({ kind: 'unavailable' });
+    expect(await source.replace('first', 401)).toMatchObject({ kind: 'unavailable' });
+    expect(requests).toHaveLength(2);
+  });
+
+  it.each<[string, Issued]>([
+    ['401', REFUSED],
+    ['403', { kind: 'unauthorised', status: 403 }],
+    ['400', { kind: 'rejected', status: 400, detail: 'HTTP 400' }],
+  ])('with %s refuses the credentials', async (status, issued) => {
+    const obtained = source.obtain();
+    await answer(issued);
+    const why = `getAPIToken: the credentials are not accepted (HTTP ${status})`;
+    expect(await obtained).toEqual({ kind: 'refused', why });
+    expect(await source.obtain()).toEqual({ kind: 'refused', why });
+    expect(requests).toHaveLength(1);
+  });
+
+  it.each<[string, Issued]>([
+    ['another status', { kind: 'rejected', status: 404, detail: 'HTTP 404' }],
+    ['no content', { kind: 'noData' }],
+  ])('with %s is to be asked again', async (_what, issued) => {
+    const obtained = source.obtain();
+    await answer(issued);
+    expect(await obtained).toMatchObject({ kind: 'unavailable' });
+  });
+
+  it('is logged when it begins to fail and when it works again', async () => {
+    while (requests.length < 2) {
+      void source.obtain();
+      await answer(FAILED);
+      nowMs += 60_000;
+    }
+    await hold('secret-token', 300_000);
+    expect(logs.lines()).toEqual([
+      { msg: 'access token not renewed', why: 'getAPIToken: HTTP 503' },
+      { msg: 'access token renewed again' },
+      { msg: 'access token obtained', operation: 'getAPIToken', lifeMs: 300_000 },
+    ]);
+  });
+
+  it('is not logged once nobody needs a token any more', async () => {
+    void source.obtain();
+    await source.close();
+    await answer(FAILED);
+    expect(logs.lines()).toEqual([]);
+  });
+});

@@ -1,0 +1,8 @@
+/** Anything else would fail in the HTTP library, with the token in its message. */
+const SENDABLE = /^[\x21-\x7e]+$/;
+
+/** Why no header can carry this token, without repeating it; undefined when one can. */
+export function whyUnsendable(token: string): string | undefined {
+  if (token === '') return 'it is empty';
+  return SENDABLE.test(token) ? undefined : 'it has characters no header can carry';
+}

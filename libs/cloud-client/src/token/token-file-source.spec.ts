@@ -1,0 +1,97 @@
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { captureLogs, type CapturedLogs } from '../../test/captured-logs.js';
+import { TokenFileSource } from './token-file-source.js';
+
+describe('a token file', () => {
+  let directory: string;
+  let path: string;
+  let nowMs: number;
+  let source: TokenFileSource;
+  let logs: CapturedLogs;
+
+  beforeEach(async () => {
+    logs = captureLogs();
+    directory = await mkdtemp(join(tmpdir(), 'token-file-'));
+    path = join(directory, 'token');
+    nowMs = 0;
+    source = new TokenFileSource(path, () => nowMs);
+  });
+
+  afterEach(async () => {
+    logs.release();
+    await rm(directory, { recursive: true });
+  });
+
+  async function token(): Promise<string | undefined> {
+    const answer = await source.obtain();
+    return answer.kind === 'token' ? answer.token : undefined;
+  }
+
+  it('gives its content without white space around it', async () => {
+    await writeFile(path, '\n first \r\n');
+    expect(await token()).toBe('first');
+  });
+
+  it('is looked at again after a second, not at every call', async () => {
+    await writeFile(path, 'first');
+    await token();
+    await writeFile(path, 'a longer second'.replaceAll(' ', '-'));
+    nowMs = 999;
+    expect(source.current()).toBe('first');
+    nowMs = 1000;
+    expect(source.current()).toBeUndefined();
+    expect(await token()).toBe('a-longer-second');
+    expect(source.current()).toBe('a-longer-second');
+  });
+
+  it('gives the new token when it is replaced by another of the same length', async () => {
+    await writeFile(path, 'aaaa');
+    await token();
+    await writeFile(join(directory, 'next'), 'bbbb');
+    await rename(join(directory, 'next'), path);
+    expect(await token()).toBe('bbbb');
+  });
+
+  it('is looked at when its token is refused, and then gives another or none', async () => {
+    await writeFile(path, 'first');
+    await token();
+    expect(await source.replace('first')).toBeNull();
+    await writeFile(path, 'the-second');
+    expect(await source.replace('first')).toEqual({ kind: 'token', token: 'the-second' });
+    expect(source.current()).toBe('the-second');
+  });
+
+  it('says what is wrong with it as long as it never was a token', async () => {
+    const why = async (): Promise<unknown> => {
+      const answer = await source.obtain();
+      return answer.kind === 'unavailable' && answer.why;
+    };
+    expect(await why()).toBe(`token file ${path} cannot be read (ENOENT)`);
+    await writeFile(path, ' \n');
+    expect(await why()).toBe(`token file ${path}: it is empty`);
+    await writeFile(path, 'two words');
+    expect(await why()).toBe(`token file ${path}: it has characters no header can carry`);
+    await writeFile(path, 'there');
+    expect(await token()).toBe('there');
+    expect(logs.text()).not.toContain('two words');
+  });
+
+  it('keeps the last token while it is gone, and logs that once', async () => {
+    await writeFile(path, 'first');
+    await token();
+    await rm(path);
+    expect([await token(), await token()]).toEqual(['first', 'first']);
+    expect(logs.lines()).toEqual([
+      {
+        msg: 'token file not read',
+        why: `token file ${path} cannot be read (ENOENT)`,
+        keptLast: true,
+      },
+    ]);
+    await writeFile(path, 'second');
+    expect(await token()).toBe('second');
+    expect(logs.lines().at(-1)).toEqual({ msg: 'token file read again', path });
+  });
+});

@@ -1,0 +1,87 @@
+import { readFile, stat } from 'node:fs/promises';
+import { Logger } from '@nestjs/common';
+import { realNowMs } from '#libs/clock';
+import { whyUnsendable } from './sendable-token.js';
+import { type TokenAnswer, type TokenSource } from './token-source.js';
+
+/** Thousands of calls a second need not look at the file each; a token refused meanwhile is looked up at once. */
+const LOOK_EVERY_MS = 1000;
+
+/**
+ * The content of a file without surrounding white space, read again whenever the file has changed.
+ * While it is missing, unreadable or holds no token, the last good one is kept.
+ */
+export class TokenFileSource implements TokenSource {
+  private readonly logger = new Logger('AccessToken');
+  private known: { version: string; token: string } | undefined;
+  private lookAgainMs = -Infinity;
+  private looking: Promise<TokenAnswer> | undefined;
+  private isLost = false;
+
+  constructor(
+    private readonly path: string,
+    private readonly nowMs: () => number = realNowMs,
+  ) {}
+
+  current(): string | undefined {
+    return this.nowMs() < this.lookAgainMs ? this.known?.token : undefined;
+  }
+
+  obtain(): Promise<TokenAnswer> {
+    this.looking ??= this.look().finally(() => {
+      this.looking = undefined;
+    });
+    return this.looking;
+  }
+
+  async replace(refused: string): Promise<TokenAnswer | null> {
+    const answer = await this.obtain();
+    return answer.kind === 'token' && answer.token !== refused ? answer : null;
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  private async look(): Promise<TokenAnswer> {
+    const answer = await this.read();
+    this.lookAgainMs = this.nowMs() + LOOK_EVERY_MS;
+    this.tell(answer);
+    return this.known === undefined ? answer : { kind: 'token', token: this.known.token };
+  }
+
+  private async read(): Promise<TokenAnswer> {
+    try {
+      // looked at before reading: a change in between is then seen the next time
+      const version = await versionOf(this.path);
+      if (this.known?.version === version) return { kind: 'token', token: this.known.token };
+      const token = (await readFile(this.path, 'utf8')).trim();
+      const fault = whyUnsendable(token);
+      if (fault !== undefined) return this.unreadable(`: ${fault}`);
+      this.known = { version, token };
+      return { kind: 'token', token };
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      return this.unreadable(` cannot be read (${code ?? 'unknown error'})`);
+    }
+  }
+
+  private unreadable(why: string): TokenAnswer {
+    return { kind: 'unavailable', why: `token file ${this.path}${why}`, afterMs: null };
+  }
+
+  private tell(answer: TokenAnswer): void {
+    const isLost = answer.kind !== 'token';
+    if (isLost === this.isLost) return;
+    this.isLost = isLost;
+    const { path, known } = this;
+    if (!isLost) this.logger.log({ msg: 'token file read again', path });
+    else this.logger.warn({ msg: 'token file not read', why: answer.why, keptLast: !!known });
+  }
+}
+
+/** Besides time and size the inode: a mounted secret is replaced by switching a link. */
+async function versionOf(path: string): Promise<string> {
+  const { mtimeNs, size, ino } = await stat(path, { bigint: true });
+  return [mtimeNs, size, ino].join(':');
+}

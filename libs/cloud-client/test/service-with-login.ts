@@ -1,0 +1,61 @@
+import {
+  hang,
+  respond,
+  type ReceivedRequest,
+  type StubAnswer,
+  StubService,
+} from './stub-service.js';
+
+/** A stub that hands out token-1, token-2, … at the login and answers calls by the token they carry. */
+export class ServiceWithLogin {
+  /** What a call with this token is answered; default: 200 to the newest token, 401 to any other. */
+  judge = (token: string): number | 'hang' => (token === this.newest ? 200 : 401);
+  /** How the login answers; default: the next token. */
+  login: StubAnswer = this.grant((token) => ({ token }));
+  issued = 0;
+
+  private constructor(readonly stub: StubService) {
+    stub.answers((request, response) => {
+      if (isLogin(request)) this.login(request, response);
+      else this.call(request, response);
+    });
+  }
+
+  static async start(): Promise<ServiceWithLogin> {
+    return new ServiceWithLogin(await StubService.start());
+  }
+
+  get newest(): string {
+    return `token-${this.issued}`;
+  }
+
+  get logins(): ReceivedRequest[] {
+    return this.stub.requests.filter(isLogin);
+  }
+
+  /** The tokens of the calls so far, in order. */
+  get called(): string[] {
+    return this.stub.requests.filter((request) => !isLogin(request)).map(tokenOf);
+  }
+
+  private readonly call: StubAnswer = (request, response) => {
+    const status = this.judge(tokenOf(request));
+    (status === 'hang' ? hang : respond(status, []))(request, response);
+  };
+
+  /** Answers with the next token, wrapped as the server in question does. */
+  grant(wrap: (token: string) => object): StubAnswer {
+    return (request, response) => {
+      this.issued += 1;
+      respond(200, wrap(this.newest))(request, response);
+    };
+  }
+}
+
+function isLogin({ url }: ReceivedRequest): boolean {
+  return url === '/api/v1/security/getAPIToken' || url?.startsWith('/oauth') === true;
+}
+
+function tokenOf({ headers }: ReceivedRequest): string {
+  return headers.authorization?.replace('Bearer ', '') ?? '';
+}
