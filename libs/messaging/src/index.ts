@@ -17,3 +17,6 @@ export { DeadLetters, type DeadLetterReason } from './outbox/dead-letters.js';
 export { type OutboundRecord } from './outbox/outbound-record.js';
 export { Outbox } from './outbox/outbox.js';
 export { partitionOf } from './partition-of.js';
+export { readSpans } from './reading/read-spans.js';
+export { type StoredRecord } from './reading/stored-record.js';
+export { topicNames, type TopicSpan, topicSpans } from './reading/topic-span.js';
