@@ -19,3 +19,6 @@ await CommandFactory.run(CommandsModule, {
   serviceErrorHandler: reportFailure,
   helpConfiguration: { commandUsage: howToCall },
 });
+
+// A Kafka that has fallen silent leaves connections and retries behind, which would keep the process.
+process.stdout.write('', () => process.exit());

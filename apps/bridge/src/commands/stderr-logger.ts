@@ -11,6 +11,8 @@ export class StderrLogger extends ConsoleLogger {
     context?: string,
     logLevel?: LogLevel,
   ): void {
+    // What the client retries by itself; what it gives up ends the command, with an error of its own.
+    if (context === 'kafkajs') return;
     for (const message of messages) {
       const text = typeof message === 'string' ? message : JSON.stringify(message);
       process.stderr.write(`${logLevel ?? ''} ${context ?? ''}: ${text}\n`);

@@ -2,12 +2,18 @@ import { rfc3339 } from '#libs/contracts';
 import { machineIdsOf, placeOf, type StoredLetter } from './stored-letter.js';
 import { visible, visibleJson } from './visible-text.js';
 
-const WIDTHS = { place: 12, failedAt: 22, code: 21, machine: 14 };
+const WIDTHS = { place: 17, failedAt: 21, code: 20, machine: 14 };
 const MAX_MACHINES_SHOWN = 3;
 /** The last second a Date can hold. */
 const LAST_SECOND = 8_640_000_000_000;
 
-export const LETTER_LINE_HEADING = columns('at', 'failed', 'code', 'machine', 'detail');
+export const LETTER_LINE_HEADING = columns(
+  'partition/offset',
+  'failed',
+  'code',
+  'machine',
+  'detail',
+);
 
 /** One letter on one line, for a terminal. */
 export function letterLine(letter: StoredLetter): string {

@@ -40,19 +40,14 @@ export async function rehearseReplay(task: ReplayTask): Promise<void> {
  * @throws also when it was interrupted and Kafka acknowledged nothing any more
  */
 export async function replayLetters(task: ReplayTask, settings: KafkaSettings): Promise<void> {
-  const { log, signal } = task;
+  const { log } = task;
   const marks = { name: log.marksTopic, cleanupPolicy: 'compact' as const };
   // One partition: every command reads all of it, and there is little in it.
   await ensureTopics(log.kafka, [marks], { create: settings.createTopics, partitions: 1 });
   const outbox = new Outbox(log.kafka);
-  const onAbort = (): void => void afterRealMs(FINISH_DEADLINE_MS, () => void outbox.close());
-  signal.addEventListener('abort', onAbort);
   try {
     await replayThrough(task, outbox);
-  } catch (error) {
-    throw signal.aborted ? new Error(UNKNOWN_END, { cause: error }) : error;
   } finally {
-    signal.removeEventListener('abort', onAbort);
     await outbox.close();
   }
 }
@@ -61,6 +56,7 @@ async function replayThrough(task: ReplayTask, outbox: Outbox): Promise<void> {
   const { log, spans, order, signal, printer } = task;
   const nowSeconds = (): number => Math.floor(realEpochMs() / 1000);
   const replayer = new Replayer(outbox, log.marksTopic, nowSeconds);
+  const givenUp = afterInterruption(signal);
   let outlived: readonly string[] | undefined;
   await log.read(spansOfSelection(spans, order.selection), {
     signal,
@@ -68,7 +64,7 @@ async function replayThrough(task: ReplayTask, outbox: Outbox): Promise<void> {
     onLetters: async (letters, marks) => {
       outlived ??= marks.outlived(spans);
       const { replays, replayedBefore, impossible } = planReplay(letters, order);
-      const refused = await replayer.replay(replays);
+      const refused = await Promise.race([replayer.replay(replays), givenUp]);
       printer.count({
         replayed: replays.length - refused.length,
         replayedBefore,
@@ -77,4 +73,16 @@ async function replayThrough(task: ReplayTask, outbox: Outbox): Promise<void> {
     },
   });
   if (!signal.aborted) await replayer.forget(outlived ?? []);
+}
+
+/** Rejects when what is under way at an interruption has had its time: an outbox waits for Kafka for ever. */
+function afterInterruption(signal: AbortSignal): Promise<never> {
+  const givenUp = new Promise<never>((_, reject) => {
+    const giveUp = (): void => {
+      reject(new Error(UNKNOWN_END));
+    };
+    signal.addEventListener('abort', () => afterRealMs(FINISH_DEADLINE_MS, giveUp));
+  });
+  givenUp.catch(() => undefined);
+  return givenUp;
 }
