@@ -1,4 +1,4 @@
-// npm run start:bridge, start:sandbox, send: a program of dist/apps/ in this very process, so that its signals,
+// npm run start:bridge, start:sandbox, send, dlq: a program of dist/apps/ in this very process, so that its signals,
 // output and exit code are its own.
 import './setup/require-node.mjs';
 import { join } from 'node:path';

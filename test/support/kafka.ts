@@ -134,6 +134,17 @@ export class TestKafka {
     }
   }
 
+  /** The names of all consumer groups. */
+  async groups(): Promise<string[]> {
+    const admin = this.kafka.admin();
+    await admin.connect();
+    try {
+      return (await admin.listGroups()).groups.map(({ groupId }) => groupId);
+    } finally {
+      await admin.disconnect();
+    }
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.closers.map((close) => close()));
   }

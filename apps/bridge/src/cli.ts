@@ -1,23 +1,24 @@
-import { Logger } from '@nestjs/common';
-import { EXIT_CODE_BAD_SETTINGS, SettingsError } from '#libs/config';
-import { send, SEND_HELP } from './commands/send.js';
+import { CommandFactory } from 'nest-commander';
+import { CommandsModule } from './commands/commands.module.js';
+import { howToCall } from './commands/how-to-call.js';
+import { reportFailure } from './commands/report-failure.js';
+import { StderrLogger } from './commands/stderr-logger.js';
 
-const COMMANDS: Record<string, (args: string[], print: (line: string) => void) => Promise<void>> = {
-  send,
-};
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // Whoever read the output, such as head, has seen enough.
+  process.exit(error.code === 'EPIPE' ? 0 : 1);
+});
 
 /** The bridge's commands beside the running bridge; their output is for a person at a terminal. */
-async function main([name, ...args]: string[]): Promise<void> {
-  Logger.overrideLogger(['warn', 'error', 'fatal']);
-  const command = COMMANDS[name ?? ''];
-  const print = (line: string): void => {
-    process.stdout.write(`${line}\n`);
-  };
-  if (command === undefined || args.includes('--help')) print(SEND_HELP);
-  else await command(args, print);
-}
-
-main(process.argv.slice(2)).catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = error instanceof SettingsError ? EXIT_CODE_BAD_SETTINGS : 1;
+await CommandFactory.run(CommandsModule, {
+  logger: new StderrLogger(),
+  abortOnError: false,
+  errorHandler: (error) => {
+    throw error;
+  },
+  serviceErrorHandler: reportFailure,
+  helpConfiguration: { commandUsage: howToCall },
 });
+
+// A Kafka that has fallen silent leaves connections and retries behind, which would keep the process.
+process.stdout.write('', () => process.exit());

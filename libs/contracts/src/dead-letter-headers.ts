@@ -11,6 +11,8 @@ export const DEAD_LETTER_HEADERS = {
   attempts: 'dlq-attempts',
   httpStatus: 'dlq-http-status',
   machineIds: 'dlq-machine-ids',
+  /** How many bytes were left out, where a value was too large for the dead-letter topic. */
+  valueOmitted: 'dlq-value-omitted',
 } as const;
 
 export interface DeadLetter {

@@ -1,6 +1,7 @@
 export * from './cloud-event-headers.js';
 export * from './command-outcomes.js';
 export * from './dead-letter-headers.js';
+export { deadLetterFields, originalHeaders, type DeadLetterFields } from './dead-letter-fields.js';
 export { parseDowntimeReason, startInFuture, type DowntimeReason } from './downtime-reason.js';
 export type { Envelope } from './envelope.js';
 export { readEpochSeconds, rfc3339, type TimeReading } from './epoch-seconds.js';
@@ -20,6 +21,7 @@ export {
   parsed,
   printable,
   rejected,
+  REJECTION_CODES,
   type Parsed,
   type Refused,
   type Rejection,

@@ -1,15 +1,18 @@
 /** Why an input message was refused: the closed list of contract codes (`dlq-code`, outcome `code`). */
-export type RejectionCode =
-  | 'invalid-json'
-  | 'invalid-message'
-  | 'unknown-machine'
-  | 'unknown-reason'
-  | 'missing-times'
-  | 'start-after-end'
-  | 'start-in-future'
-  | 'too-large'
-  | 'unmapped-work-centre'
-  | 'rejected-by-service';
+export const REJECTION_CODES = [
+  'invalid-json',
+  'invalid-message',
+  'unknown-machine',
+  'unknown-reason',
+  'missing-times',
+  'start-after-end',
+  'start-in-future',
+  'too-large',
+  'unmapped-work-centre',
+  'rejected-by-service',
+] as const;
+
+export type RejectionCode = (typeof REJECTION_CODES)[number];
 
 /**
  * A refusal as a value. `detail` is one short sentence for the person on call: at most 300 characters,

@@ -17,4 +17,8 @@ export { type OwnedState, type StateChange } from './keyed-state/owned-state.js'
 export { DeadLetters, type DeadLetterReason } from './outbox/dead-letters.js';
 export { type OutboundRecord } from './outbox/outbound-record.js';
 export { Outbox } from './outbox/outbox.js';
+export { RecordRefusedError } from './outbox/record-refused.js';
 export { partitionOf } from './partition-of.js';
+export { readSpans } from './reading/read-spans.js';
+export { type StoredRecord } from './reading/stored-record.js';
+export { topicNames, type TopicSpan, topicSpans } from './reading/topic-span.js';

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type Admin, type ITopicConfig, type Kafka } from 'kafkajs';
+import { withAdmin } from './with-admin.js';
 
 /** A topic the bridge needs, by its full name (prefix included). */
 export interface TopicSpecification {
@@ -34,9 +35,7 @@ export async function ensureTopics(
   topics: readonly TopicSpecification[],
   options: { create: boolean; partitions: number },
 ): Promise<void> {
-  const admin = kafka.admin();
-  await admin.connect();
-  try {
+  await withAdmin(kafka, async (admin) => {
     const existing = new Set(await admin.listTopics());
     const missing = topics.filter((topic) => !existing.has(topic.name));
     if (missing.length > 0 && !options.create) {
@@ -44,9 +43,7 @@ export async function ensureTopics(
     }
     if (missing.length > 0) await createTopics(admin, missing, options.partitions);
     if (options.create) await widen(admin, topics);
-  } finally {
-    await admin.disconnect();
-  }
+  });
 }
 
 async function createTopics(

@@ -1,4 +1,5 @@
 import { type Kafka } from 'kafkajs';
+import { withAdmin } from './with-admin.js';
 
 /**
  * Partitions a topic has: it may have been created by somebody else, with a number of its own.
@@ -6,14 +7,10 @@ import { type Kafka } from 'kafkajs';
  * @throws when Kafka does not answer or the topic does not exist
  */
 export async function partitionCount(kafka: Kafka, topic: string): Promise<number> {
-  const admin = kafka.admin();
-  await admin.connect();
-  try {
-    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
-    const partitions = topics.find(({ name }) => name === topic)?.partitions.length ?? 0;
-    if (partitions === 0) throw new Error(`topic ${topic} has no partitions`);
-    return partitions;
-  } finally {
-    await admin.disconnect();
-  }
+  const { topics } = await withAdmin(kafka, (admin) =>
+    admin.fetchTopicMetadata({ topics: [topic] }),
+  );
+  const partitions = topics.find(({ name }) => name === topic)?.partitions.length ?? 0;
+  if (partitions === 0) throw new Error(`topic ${topic} has no partitions`);
+  return partitions;
 }

@@ -1,6 +1,11 @@
 import { Logger } from '@nestjs/common';
 import { type Clock } from '#libs/clock';
-import { deadLetterHeaders, deadLetterTopic, type Rejection } from '#libs/contracts';
+import {
+  DEAD_LETTER_HEADERS,
+  deadLetterHeaders,
+  deadLetterTopic,
+  type Rejection,
+} from '#libs/contracts';
 import { type InboundMessage } from '../inbox/inbound-message.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { type Outbox } from './outbox.js';
@@ -14,9 +19,6 @@ export interface DeadLetterReason extends Rejection {
   /** The machines at fault, of a message that names several. */
   machineIds?: readonly string[];
 }
-
-/** Carries how many bytes were left out, where a value was too large for the dead-letter topic. */
-const VALUE_OMITTED_HEADER = 'dlq-value-omitted';
 
 /** Sets messages aside on `<input topic>.dlq`, byte for byte, with the reason in headers. */
 export class DeadLetters {
@@ -60,7 +62,7 @@ export class DeadLetters {
       bytes,
       error: error.message,
     });
-    const headers = { ...letter.headers, [VALUE_OMITTED_HEADER]: String(bytes) };
+    const headers = { ...letter.headers, [DEAD_LETTER_HEADERS.valueOmitted]: String(bytes) };
     await this.outbox.send({ ...letter, value: null, headers });
   }
 

@@ -1,0 +1,39 @@
+import { deadLetterHeaders } from '#libs/contracts';
+import { type StoredRecord } from '#libs/messaging';
+import { type StoredLetter, toStoredLetter } from '../stored-letter.js';
+
+export const TOPIC = 'p1.mes.downtime-reasons.v1.dlq';
+export const FAILED_AT = 1_763_680_060;
+
+/** What differs from letter to letter. */
+interface LetterParts extends Partial<Omit<StoredRecord, 'headers' | 'value'>> {
+  value?: Buffer | string | null;
+  /** Beside those of a dead letter; undefined takes one of these away. */
+  headers?: Record<string, Buffer | string | (Buffer | string)[] | undefined>;
+  replayedAt?: number;
+}
+
+/** A reason for M-1 that was refused. */
+export function letter({ value, headers, replayedAt, ...parts }: LetterParts = {}): StoredLetter {
+  const why = deadLetterHeaders({
+    code: 'unknown-reason',
+    detail: 'M-1 has no reason coffee',
+    sourceTopic: 'p1.mes.downtime-reasons.v1',
+    partition: 2,
+    offset: '41',
+    timestamp: '1763680000123',
+    failedAt: FAILED_AT,
+    attempts: 0,
+  });
+  const record: StoredRecord = {
+    topic: TOPIC,
+    partition: 0,
+    offset: 0,
+    timestamp: '1763680061000',
+    key: Buffer.from('M-1'),
+    ...parts,
+    value: value === null ? null : Buffer.from(value ?? '{"machineId":"M-1"}'),
+    headers: { ...why, ...headers },
+  };
+  return toStoredLetter(record, replayedAt);
+}

@@ -1,0 +1,85 @@
+import { readFile } from 'node:fs/promises';
+import { Command, Help, Option } from 'nest-commander';
+import { createKafka, Outbox } from '#libs/messaging';
+import { BridgeCommand } from './bridge-command.js';
+import { commandKafkaSettings, KAFKA_HELP } from './command-kafka.js';
+import { identifyDocument } from './identify-document.js';
+import { print } from './terminal.js';
+
+interface SendOptions {
+  /** Without KAFKA_TOPIC_PREFIX. */
+  topic?: string;
+  key?: string;
+  contentType?: string;
+  timeZone: string;
+}
+
+/** `send <file>…`: a document from a file to its topic. Done once Kafka has acknowledged it. */
+@Command({
+  name: 'send',
+  arguments: '[files...]',
+  description: `Puts documents on the topics they belong to.
+
+A file is recognised by what is in it: a work order list, a downtime reason, or an order in a format
+the bridge reads. --topic, --key and --content-type override what was found.`,
+})
+export class SendCommand extends BridgeCommand {
+  async run(files: string[], options: SendOptions): Promise<void> {
+    if (files.length === 0) {
+      throw new Error(`name a file to send\n\n${this.command.helpInformation()}`);
+    }
+    const settings = commandKafkaSettings();
+    const outbox = new Outbox(createKafka(settings));
+    try {
+      for (const file of files) await this.send(file, settings.topicPrefix, options, outbox);
+    } finally {
+      await outbox.close();
+    }
+  }
+
+  private async send(
+    file: string,
+    topicPrefix: string,
+    options: SendOptions,
+    outbox: Outbox,
+  ): Promise<void> {
+    const value = await readFile(file);
+    const found =
+      options.topic === undefined ? identifyDocument(value, options.timeZone) : undefined;
+    const topic = `${topicPrefix}${options.topic ?? found?.topic ?? ''}`;
+    const key = options.key ?? found?.key ?? null;
+    const contentType = options.contentType ?? found?.contentType;
+    const headers = contentType === undefined ? {} : { 'content-type': contentType };
+    await outbox.send({ topic, key, value, headers });
+    print(`${file} → ${topic}, key ${key ?? '(none)'}, ${value.length} bytes`);
+  }
+
+  @Option({ flags: '--topic <name>', description: 'the topic, without KAFKA_TOPIC_PREFIX' })
+  topic(name: string): string {
+    return name;
+  }
+
+  @Option({ flags: '--key <key>', description: "the record's key" })
+  key(key: string): string {
+    return key;
+  }
+
+  @Option({ flags: '--content-type <type>', description: 'goes into the header of that name' })
+  contentType(type: string): string {
+    return type;
+  }
+
+  @Option({
+    flags: '--time-zone <zone>',
+    description: 'of local times in the documents',
+    defaultValue: 'UTC',
+  })
+  timeZone(zone: string): string {
+    return zone;
+  }
+
+  @Help('after')
+  whereKafkaIs(): string {
+    return KAFKA_HELP;
+  }
+}

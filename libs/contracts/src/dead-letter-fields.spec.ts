@@ -1,0 +1,67 @@
+import fc from 'fast-check';
+import { deadLetterFields, originalHeaders } from './dead-letter-fields.js';
+import { deadLetterHeaders, type DeadLetter } from './dead-letter-headers.js';
+
+const letter: DeadLetter = {
+  code: 'unknown-machine',
+  detail: 'the service lists no machine M-9',
+  sourceTopic: 'p1.erp.work-order-lists.v1',
+  partition: 2,
+  offset: '41',
+  timestamp: '1763680000123',
+  failedAt: 1_763_680_060,
+  attempts: 0,
+};
+
+const asBytes = (headers: Record<string, string>): Record<string, Buffer> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Buffer.from(value)]));
+
+describe('deadLetterFields', () => {
+  it('reads back what was written', () => {
+    expect(deadLetterFields(asBytes(deadLetterHeaders(letter)))).toEqual({
+      code: 'unknown-machine',
+      detail: 'the service lists no machine M-9',
+      sourceTopic: 'p1.erp.work-order-lists.v1',
+      sourcePartition: 2,
+      sourceOffset: 41,
+      sourceTimestamp: 1_763_680_000_123,
+      failedAt: 1_763_680_060,
+      attempts: 0,
+      httpStatus: undefined,
+      machineIds: undefined,
+      valueOmittedBytes: undefined,
+    });
+  });
+
+  it('gives the machines back exactly, whatever their ids hold', () => {
+    const ids = fc.array(fc.string({ minLength: 1 }), { minLength: 1 });
+    fc.assert(
+      fc.property(ids, (machineIds) => {
+        const headers = asBytes(deadLetterHeaders({ ...letter, machineIds }));
+        expect(deadLetterFields(headers).machineIds).toEqual(machineIds);
+      }),
+    );
+  });
+
+  it('takes what cannot be read for absent, and an id that is not encoded as it is', () => {
+    const headers = {
+      'dlq-failed-at': 'soon',
+      'dlq-attempts': '-1',
+      'dlq-machine-ids': '100%,M-1',
+    };
+    expect(deadLetterFields(headers)).toMatchObject({
+      failedAt: undefined,
+      attempts: undefined,
+      machineIds: ['100%', 'M-1'],
+    });
+  });
+});
+
+describe('originalHeaders', () => {
+  it('takes off what the bridge adds and nothing else', () => {
+    const original = { trace: 'a', 'dlq-of-the-sender': 'b', 'DLQ-Code': 'c', __proto__x: 'd' };
+    const added = deadLetterHeaders({ ...letter, httpStatus: 422, machineIds: ['M-1'] });
+    const headers = { ...original, ...added, 'dlq-value-omitted': '7' };
+    expect(originalHeaders(headers)).toEqual(original);
+  });
+});

@@ -1,0 +1,259 @@
+import { loadKafkaSettings } from '#libs/config';
+import { TOPICS } from '#libs/contracts';
+import { createKafka, ensureTopics } from '#libs/messaging';
+import {
+  type ReadRecord,
+  testBrokers,
+  TestKafka,
+  type TopicReader,
+  uniqueTopicPrefix,
+} from '../support/kafka.js';
+import { type Plant, startPlant } from '../support/plant.js';
+import { type CommandResult, runCommand, RunningCommand } from '../support/run-command.js';
+
+const LISTS = TOPICS.workOrderLists;
+const REASONS = TOPICS.downtimeReasons;
+
+/** No JSON, no UTF-8, and what would clear a terminal. */
+const BINARY = Buffer.concat([Buffer.from([0xff, 0x00]), Buffer.from('\u001b[2J')]);
+const BINARY_HEADERS = {
+  empty: '',
+  several: ['one', 'two'],
+  bytes: Buffer.from([0xfe, 0x01]),
+};
+
+interface ListedLetter {
+  partition: number;
+  offset: number;
+  code: string;
+  machineIds: string[];
+  replayedAt: number | null;
+}
+
+describe('npm run dlq', () => {
+  let plant: Plant;
+  let inputs: TopicReader;
+  let letters: TopicReader;
+
+  beforeAll(async () => {
+    plant = await startPlant();
+    inputs = await plant.kafka.read(LISTS, REASONS);
+    letters = await plant.kafka.read(`${LISTS}.dlq`, `${REASONS}.dlq`);
+    await plant.sandbox.addFault({
+      operation: 'setWorkOrderList',
+      machineId: 'M-003',
+      status: 409,
+    });
+    await plant.kafka.sendJson(LISTS, 'M-003', { machineId: 'M-003', workingOrders: ['later'] });
+    await plant.kafka.sendJson(LISTS, 'M-404', { machineId: 'M-404', workingOrders: ['4711'] });
+    const binary = { key: Buffer.from([0xfd]), value: BINARY, headers: BINARY_HEADERS };
+    await plant.kafka.send(LISTS, binary);
+    await plant.kafka.sendJson(REASONS, 'M-001', { machineId: 'M-001', reasonId: '11' });
+    await letters.take(4, () => true, 'dead letter');
+    await plant.sandbox.clearFaults();
+  }, 60_000);
+
+  afterAll(() => plant.close());
+
+  const dlq = (...args: string[]): Promise<CommandResult> =>
+    runCommand(['dlq', ...args], { topicPrefix: plant.kafka.topicPrefix });
+
+  const listed = async (...args: string[]): Promise<ListedLetter[]> => {
+    const { stdout } = await dlq('list', LISTS, '--json', ...args);
+    const lines = stdout.split('\n').filter((line) => line !== '');
+    return lines.map((line) => JSON.parse(line) as ListedLetter);
+  };
+
+  const placeOf = async (code: string): Promise<string[]> => {
+    const [letter] = await listed('--code', code);
+    return ['--partition', String(letter?.partition), '--offset', String(letter?.offset)];
+  };
+
+  const binaryInputs = (): ReadRecord[] =>
+    inputs.records.filter(({ value }) => value?.equals(BINARY) === true);
+
+  it('gives an overview of all topics', async () => {
+    const { exitCode, stdout } = await dlq('list');
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(`${plant.kafka.topicPrefix}${LISTS}.dlq: 3 dead letters, 0 replayed`);
+    expect(stdout).toMatch(/1 {2}unknown-machine/);
+    expect(stdout).toContain(`${REASONS}.dlq: 1 dead letter, 0 replayed`);
+    expect(stdout).toContain(`${TOPICS.workOrders}.dlq: no dead letters`);
+  });
+
+  it("lists the letters of a topic by whichever of its names, the input's or its own", async () => {
+    const { stdout } = await dlq('list', LISTS);
+    expect(stdout).toMatch(/unknown-machine +M-404 +\S.*M-404/);
+    expect(stdout).toMatch(/rejected-by-service +M-003/);
+    expect(stdout).toContain('3 dead letters');
+    expect((await dlq('list', `${plant.kafka.topicPrefix}${LISTS}.dlq`)).stdout).toBe(stdout);
+  });
+
+  it('lists those of a code and a machine alone, and the newest up to a limit', async () => {
+    expect(await listed('--code', 'unknown-machine', '--machine', 'M-404')).toMatchObject([
+      { code: 'unknown-machine', machineIds: ['M-404'], replayedAt: null },
+    ]);
+    expect(await listed('--limit', '2')).toHaveLength(2);
+    expect(await listed('--all')).toHaveLength(3);
+  });
+
+  it('shows a letter in full, its value indented', async () => {
+    const { stdout } = await dlq('show', LISTS, '--code', 'unknown-machine');
+    expect(stdout).toContain('why       unknown-machine: ');
+    expect(stdout).toMatch(new RegExp(`source +\\S*${LISTS} \\d+/\\d+, written 2`));
+    expect(stdout).toContain('value, JSON, 46 bytes\n    {\n      "machineId": "M-404",\n');
+  });
+
+  it('shows bytes as bytes, lets none of them steer the terminal, and writes them exactly when told to', async () => {
+    const place = await placeOf('invalid-json');
+    const { stdout } = await dlq('show', LISTS, ...place);
+    expect(stdout).toContain('00000000  ff 00 1b 5b 32 4a');
+    expect(stdout).toContain('header    several: one\n  header    several: two\n');
+    expect(stdout).toContain('header    empty: \n');
+    expect(stdout).toContain('header    bytes: 0xfe01\n');
+    expect(stdout).not.toContain('\u001b');
+    const raw = await dlq('show', LISTS, ...place, '--raw');
+    expect(raw.stdoutBytes.equals(BINARY)).toBe(true);
+    expect(await dlq('show', LISTS, '--raw')).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr: expect.stringContaining('name one with --partition and --offset') as string,
+    });
+  });
+
+  it('only says what a replay would do, unless it is told to do it', async () => {
+    const { exitCode, stdout } = await dlq('replay', LISTS, '--code', 'invalid-json');
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('would replay 1 dead letter\nNothing has been sent: add --yes');
+    expect(await listed('--code', 'invalid-json')).toMatchObject([{ replayedAt: null }]);
+    expect(binaryInputs()).toHaveLength(1);
+  });
+
+  it('puts the message back byte for byte, once, and again only when told to', async () => {
+    const replay = ['replay', LISTS, ...(await placeOf('invalid-json')), '--yes'];
+    expect(await dlq(...replay)).toMatchObject({
+      exitCode: 0,
+      stdout: 'replayed 1 dead letter\n',
+      stderr: '',
+    });
+    const [first, second] = await inputs.take(
+      2,
+      ({ value }) => value?.equals(BINARY) === true,
+      'the binary message',
+    );
+    expect(second).toMatchObject({ topic: LISTS, key: first?.key, value: first?.value });
+    expect(second?.headers).toEqual(first?.headers);
+    expect(second?.headers).toEqual({
+      empty: Buffer.alloc(0),
+      several: [Buffer.from('one'), Buffer.from('two')],
+      bytes: Buffer.from([0xfe, 0x01]),
+    });
+
+    expect((await dlq(...replay)).stdout).toBe(
+      'replayed 0 dead letters; 1 replayed before (--again takes them too)\n',
+    );
+    expect((await dlq(...replay, '--again')).stdout).toBe('replayed 1 dead letter\n');
+    await inputs.take(3, ({ value }) => value?.equals(BINARY) === true, 'the binary message');
+    expect((await dlq('list', LISTS)).stdout).toMatch(/\[replayed 2\d{3}-.*Z\]/);
+  });
+
+  it('has the bridge apply what it can apply by now', async () => {
+    await dlq('replay', LISTS, '--code', 'rejected-by-service', '--yes');
+    await plant.sandbox.listBecomes('M-003', ['later']);
+    expect(await listed('--machine', 'M-003')).toMatchObject([
+      { replayedAt: expect.any(Number) as number },
+    ]);
+  });
+
+  it('replays by time, up to the end of a topic that grows by what fails again', async () => {
+    const inTheirDay = ['--since', '2020-01-01T00:00:00Z', '--until', '2200-01-01T00:00:00Z'];
+    expect((await dlq('replay', REASONS, '--until', '1600000000')).stdout).toContain(
+      'would replay 0 dead letters',
+    );
+    expect((await dlq('replay', REASONS, ...inTheirDay, '--yes')).stdout).toBe(
+      'replayed 1 dead letter\n',
+    );
+    await letters.take(2, ({ topic }) => topic === `${REASONS}.dlq`, 'the same letter again');
+  });
+
+  it('says what cannot be replayed, and fails for it', async () => {
+    const headers = {
+      'dlq-code': 'too-large',
+      'dlq-source-topic': `${plant.kafka.topicPrefix}${TOPICS.workOrders}`,
+      'dlq-source-partition': '2',
+      'dlq-source-offset': '17',
+      'dlq-value-omitted': '2000000',
+    };
+    await plant.kafka.send(`${TOPICS.workOrders}.dlq`, { key: '4711', value: null, headers });
+    const replay = await dlq('replay', TOPICS.workOrders, '--all', '--yes');
+    expect(replay.exitCode).toBe(1);
+    expect(replay.stdout).toMatch(/cannot be replayed: .*2000000 bytes.* offset 17 of partition 2/);
+    expect(replay.stdout).toContain('replayed 0 dead letters; 1 cannot be replayed\n');
+  });
+
+  it.each([
+    ['a topic that is none', ['list', 'nonsense'], 1, /there are: .*work-order-lists\.v1\.dlq/],
+    ['a replay of nobody says what', ['replay', LISTS, '--yes'], 64, /--all/],
+    ['an unknown code', ['list', LISTS, '--code', 'typo'], 64, /unknown-machine, unknown-reason/],
+    ['an unknown command', ['lst'], 64, /list, show or replay/],
+    ['no such letter', ['show', LISTS, '--offset', '999999'], 1, /no such dead letter/],
+  ])('explains %s', async (_, args, exitCode, explanation) => {
+    expect(await dlq(...args)).toMatchObject({
+      exitCode,
+      stdout: '',
+      stderr: expect.stringMatching(explanation) as string,
+    });
+  });
+
+  it('explains that there is no Kafka, and what is wrong with the settings', async () => {
+    const nowhere = await runCommand(['dlq', 'list'], { topicPrefix: '', brokers: '127.0.0.1:1' });
+    expect(nowhere).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(nowhere.stderr).toContain('Kafka cannot be reached at 127.0.0.1:1');
+    const wrong = await runCommand(['dlq', 'list'], { topicPrefix: 'a b', brokers: 'nowhere' });
+    expect(wrong).toMatchObject({ exitCode: 78, stdout: '' });
+    expect(wrong.stderr).toMatch(/KAFKA_BROKERS[^]*KAFKA_TOPIC_PREFIX/);
+  });
+});
+
+describe('npm run dlq -- replay, of many', () => {
+  const COUNT = 20_000;
+  const kafka = new TestKafka(testBrokers(), uniqueTopicPrefix());
+  const { topicPrefix } = kafka;
+  let inputs: TopicReader;
+
+  beforeAll(async () => {
+    const headers = { 'dlq-code': 'unknown-machine', 'dlq-source-topic': `${topicPrefix}${LISTS}` };
+    const names = [LISTS, `${LISTS}.dlq`].map((name) => `${topicPrefix}${name}`);
+    const topics = names.map((name) => ({ name, cleanupPolicy: 'delete' as const }));
+    const settings = loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') });
+    await ensureTopics(createKafka(settings), topics, { create: true, partitions: 2 });
+    const letters = Array.from({ length: COUNT }, (_, index) => String(index));
+    await kafka.send(`${LISTS}.dlq`, ...letters.map((value) => ({ key: value, value, headers })));
+    inputs = await kafka.read(LISTS);
+  }, 60_000);
+
+  afterAll(() => kafka.close());
+
+  it('stops where it does no harm, says how far it got, and goes on from there', async () => {
+    const replay = ['dlq', 'replay', LISTS, '--code', 'unknown-machine', '--yes'];
+    const interrupted = new RunningCommand(replay, { topicPrefix });
+    await inputs.find(() => true, 'the first message');
+    interrupted.kill('SIGINT');
+    const { exitCode, stdout, stderr } = await interrupted.result();
+    expect({ exitCode, stderr }).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('the same command goes on from here') as string,
+    });
+    const replayed = Number(/^replayed (\d+) dead letters\n$/.exec(stdout)?.[1]);
+    expect(replayed).toBeGreaterThan(0);
+    expect(replayed).toBeLessThan(COUNT);
+
+    expect((await runCommand(replay, { topicPrefix })).stdout).toBe(
+      `replayed ${COUNT - replayed} dead letters; ` +
+        `${replayed} replayed before (--again takes them too)\n`,
+    );
+    await inputs.take(COUNT, () => true, 'message');
+    expect(new Set(inputs.records.map(({ value }) => String(value))).size).toBe(COUNT);
+    expect(inputs.records).toHaveLength(COUNT);
+  });
+});

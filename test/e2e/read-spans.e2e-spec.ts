@@ -1,0 +1,134 @@
+import { Logger } from '@nestjs/common';
+import { loadKafkaSettings } from '#libs/config';
+import {
+  createKafka,
+  ensureTopics,
+  type KafkaClient,
+  readSpans,
+  type StoredRecord,
+  topicSpans,
+} from '#libs/messaging';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+
+const never = new AbortController().signal;
+const text = ({ value }: StoredRecord): string => value?.toString() ?? '';
+const numbers = (count: number, from = 0): string[] =>
+  Array.from({ length: count }, (_, index) => String(from + index));
+
+describe('reading what a topic holds', () => {
+  const prefix = uniqueTopicPrefix();
+  const settings = loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') });
+  const kafka: KafkaClient = createKafka(settings);
+  const plant = new TestKafka(testBrokers(), prefix);
+
+  beforeAll(() => {
+    Logger.overrideLogger(false);
+  });
+
+  afterAll(() => plant.close());
+
+  const createTopic = async (name: string, partitions = 1): Promise<string> => {
+    const topic = { name: `${prefix}${name}`, cleanupPolicy: 'delete' as const };
+    await ensureTopics(kafka, [topic], { create: true, partitions });
+    return topic.name;
+  };
+
+  const readAll = async (topic: string, signal = never): Promise<StoredRecord[]> => {
+    const read: StoredRecord[] = [];
+    const onRecords = (records: readonly StoredRecord[]): void => {
+      read.push(...records);
+    };
+    await readSpans(kafka, await topicSpans(kafka, topic), {
+      groupIdPrefix: prefix,
+      signal,
+      onRecords,
+    });
+    return read;
+  };
+
+  it('reads every record of every partition, in order, and not what comes afterwards', async () => {
+    const topic = await createTopic('all', 3);
+    const sent = numbers(2500);
+    await plant.send('all', ...sent.map((value) => ({ key: value, value })));
+    const spans = await topicSpans(kafka, topic);
+    await plant.send('all', { key: 'late', value: 'late' });
+    const read: StoredRecord[] = [];
+    await readSpans(kafka, spans, {
+      groupIdPrefix: prefix,
+      signal: never,
+      onRecords: (records) => {
+        expect(records.length).toBeLessThanOrEqual(100);
+        read.push(...records);
+      },
+    });
+    expect(read.map(text).sort()).toEqual([...sent].sort());
+    const places = read.map(({ partition, offset }) => partition * 10_000 + offset);
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+  });
+
+  it('reads from the middle to before the end, and passes over what is empty', async () => {
+    const topic = await createTopic('part', 2);
+    await plant.send('part', ...numbers(10).map((value) => ({ partition: 1, value })));
+    const spans = [
+      { topic, partition: 0, from: 0, until: 0 },
+      { topic, partition: 1, from: 3, until: 6 },
+    ];
+    const read: string[] = [];
+    const onRecords = (records: readonly StoredRecord[]): void => {
+      read.push(...records.map(text));
+    };
+    await readSpans(kafka, spans, { groupIdPrefix: prefix, signal: never, onRecords });
+    expect(read).toEqual(['3', '4', '5']);
+  });
+
+  it('comes to an end where the log ends with transaction markers and aborted records', async () => {
+    const topic = await createTopic('transactions');
+    await plant.transact('transactions', 'commit', { value: 'kept' });
+    await plant.transact('transactions', 'abort', ...numbers(300).map((value) => ({ value })));
+    await plant.transact('transactions', 'abort', { value: 'not kept' });
+    expect((await readAll(topic)).map(text)).toEqual(['kept']);
+  });
+
+  it('comes to an end where there is nothing', async () => {
+    expect(await readAll(await createTopic('nothing', 3))).toEqual([]);
+  });
+
+  it('ends between two handfuls when it is told to', async () => {
+    const topic = await createTopic('stopped');
+    await plant.send('stopped', ...numbers(1000).map((value) => ({ value })));
+    const stop = new AbortController();
+    const sizes: number[] = [];
+    await readSpans(kafka, await topicSpans(kafka, topic), {
+      groupIdPrefix: prefix,
+      signal: stop.signal,
+      onRecords: (records) => {
+        sizes.push(records.length);
+        if (sizes.length === 2) stop.abort();
+      },
+    });
+    expect(sizes).toEqual([100, 100]);
+  });
+
+  it('hands on what the reader of the records throws, at once', async () => {
+    const topic = await createTopic('failing');
+    await plant.send('failing', ...numbers(300).map((value) => ({ value })));
+    let calls = 0;
+    const read = readSpans(kafka, await topicSpans(kafka, topic), {
+      groupIdPrefix: prefix,
+      signal: never,
+      onRecords: () => {
+        calls += 1;
+        throw new Error('no more');
+      },
+    });
+    await expect(read).rejects.toThrow('no more');
+    expect(calls).toBe(1);
+  });
+
+  it('leaves no consumer group behind', async () => {
+    const topic = await createTopic('groups');
+    await plant.send('groups', { value: 'x' });
+    await readAll(topic);
+    expect(await plant.groups()).not.toContainEqual(expect.stringMatching(`^${prefix}`));
+  });
+});

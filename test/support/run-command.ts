@@ -1,0 +1,62 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { testBrokers } from './kafka.js';
+
+export interface CommandResult {
+  /** Null when a signal ended it. */
+  exitCode: number | null;
+  stdout: string;
+  stdoutBytes: Buffer;
+  stderr: string;
+}
+
+interface CommandOptions {
+  topicPrefix: string;
+  brokers?: string;
+}
+
+/** One of the bridge's commands, as it is built, in a process of its own. */
+export class RunningCommand {
+  private readonly child: ChildProcess;
+  private readonly stdout: Buffer[] = [];
+  private readonly stderr: Buffer[] = [];
+  private readonly closed: Promise<unknown>;
+
+  constructor(args: readonly string[], { topicPrefix, brokers }: CommandOptions) {
+    this.child = spawn(process.execPath, ['dist/apps/bridge/src/cli.js', ...args], {
+      // PATH alone is inherited: settings of whoever runs the tests must not leak in.
+      env: {
+        PATH: process.env['PATH'],
+        KAFKA_BROKERS: brokers ?? testBrokers().join(','),
+        KAFKA_TOPIC_PREFIX: topicPrefix,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.closed = once(this.child, 'close');
+    this.child.stdout?.on('data', (bytes: Buffer) => this.stdout.push(bytes));
+    this.child.stderr?.on('data', (bytes: Buffer) => this.stderr.push(bytes));
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
+  async result(): Promise<CommandResult> {
+    await this.closed;
+    const stdoutBytes = Buffer.concat(this.stdout);
+    return {
+      exitCode: this.child.exitCode,
+      stdout: stdoutBytes.toString(),
+      stdoutBytes,
+      stderr: Buffer.concat(this.stderr).toString(),
+    };
+  }
+}
+
+/** Runs a command to its end. */
+export function runCommand(
+  args: readonly string[],
+  options: CommandOptions,
+): Promise<CommandResult> {
+  return new RunningCommand(args, options).result();
+}
