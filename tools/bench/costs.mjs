@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 
+/** The figure of what all other programs took. */
+export const OTHERS = 'others: % of a core';
+
 // Linux counts a process's time in hundredths of a second for whoever reads /proc
 const TICKS_PER_SECOND = 100;
 

@@ -1,10 +1,11 @@
 import { MACHINES, MESSAGES_PER_SECOND, runWithBadMachine } from '../bad-machine.mjs';
+import { OTHERS } from '../costs.mjs';
 import { LISTS, REASONS } from '../load.mjs';
 
 const PACED = 3000;
 const FLOWS = [
-  { name: 'reasons', flow: REASONS, waiting: 20_000 },
-  { name: 'lists', flow: LISTS, waiting: 120_000 },
+  { name: 'reasons', flow: REASONS, waiting: 15_000 },
+  { name: 'lists', flow: LISTS, waiting: 100_000 },
 ];
 const FAULTS = [
   { fault: null, name: 'all well' },
@@ -39,7 +40,7 @@ function addFound(figures, of, { rate, p50, p99, others }, well) {
   if (well) {
     figures.add(of, 'loss, %', (1 - rate / well.rate) * 100, { atMost: 5, digits: 1 });
   }
-  figures.add(of, 'others: % of a core', others);
+  figures.add(of, OTHERS, others);
   for (const [name, value, before] of [
     ['p50', p50, well?.p50],
     ['p99', p99, well?.p99],
