@@ -1,19 +1,51 @@
-// npm run bench: how fast the command flows are against a service that takes 20 ms a call, and what they cost.
+// npm run bench: how fast the way of a command is, what it costs, and what disturbs it, beside its targets.
 import './setup/require-node.mjs';
-import { commandFlows } from './bench/command-flows.mjs';
+import { Kafka, logLevel } from 'kafkajs';
+import { helpText, readOptions } from './bench/options.mjs';
+import { circumstances, resultText, writeJson } from './bench/report.mjs';
+import { runScenarios } from './bench/run-scenarios.mjs';
+import { isolation } from './bench/scenarios/isolation.mjs';
+import { lists } from './bench/scenarios/lists.mjs';
+import { memory } from './bench/scenarios/memory.mjs';
+import { reasons } from './bench/scenarios/reasons.mjs';
 import { findKafka } from './kafka/find-kafka.mjs';
 import { createShutdown } from './process/shutdown.mjs';
 import { runCommand, setUp } from './setup.mjs';
-import { say } from './setup/steps.mjs';
+import { say, secondsSince } from './setup/steps.mjs';
 
+const SCENARIOS = [reasons, lists, isolation, memory];
+
+const startMs = performance.now();
 const shutdown = createShutdown({ interruptedCode: 130, say });
 
 await runCommand(bench, () => shutdown.end(1));
 
 async function bench() {
+  const options = readOptions(process.argv.slice(2), SCENARIOS);
+  if (options.help) {
+    console.log(helpText(SCENARIOS));
+    return shutdown.end(0);
+  }
   await setUp();
-  const kafka = await findKafka('test');
-  shutdown.add('Kafka', kafka.stop, kafka.kill);
-  console.table(await commandFlows(kafka.brokers, shutdown));
-  await shutdown.end(0);
+  const found = await findKafka('test');
+  shutdown.add('Kafka', found.stop, found.kill);
+  const results = await measure(found, options);
+  const context = circumstances(found, options);
+  console.log(`\n${resultText(context, results)}`);
+  if (options.json) await writeJson(options.json, context, results);
+  say(`\nmeasured in ${secondsSince(startMs)}`);
+  await shutdown.end(results.some(({ problem }) => problem !== null) ? 1 : 0);
+}
+
+async function measure(found, options) {
+  const { brokers } = found;
+  const kafka = new Kafka({ brokers: brokers.split(','), logLevel: logLevel.NOTHING });
+  const admin = kafka.admin();
+  await admin.connect();
+  const results = await runScenarios(
+    { brokers, kafka, admin, brokerPid: found.pid?.(), shutdown },
+    options,
+  );
+  await admin.disconnect();
+  return results;
 }

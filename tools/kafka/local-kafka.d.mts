@@ -2,6 +2,8 @@
 export interface LocalKafka {
   /** `host:port`, the same after a restart. */
   readonly brokers: string;
+  /** The broker's present process. */
+  pid(): number | undefined;
   /** Ends the broker cleanly (SIGTERM). */
   stop(): Promise<void>;
   /** Ends the broker with SIGKILL. */

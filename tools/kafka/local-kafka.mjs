@@ -37,6 +37,8 @@ export async function startLocalKafka({ dir, port, preferredPort, removeWhenStop
   let broker = await startOnOldOrNewData(node);
   return {
     brokers: `127.0.0.1:${node.port}`,
+    /** The process of now. */
+    pid: () => broker.pid,
     stop: async () => void (await broker.stop()),
     kill: async () => void (await broker.kill()),
     freeze: () => void process.kill(broker.pid, 'SIGSTOP'),

@@ -11,13 +11,17 @@ import { SetupError } from '../setup/steps.mjs';
 const GRACE_MS = 12_000;
 const HEALTHY_TIMEOUT_MS = 60_000;
 
-/** Starts an app of `dist/` with its output in `.local/logs/<name>.log`. `ended` yields what to tell the user about its end. */
+/** Starts an app of `dist/`. */
 export function startApp(name, env) {
+  return startProgram(name, [join(ROOT, `dist/apps/${name}/src/main.js`)], env);
+}
+
+/** Starts Node with its output in `.local/logs/<name>.log`. `ended` yields what to tell the user about its end. */
+export function startProgram(name, args, env) {
   const log = join(LOCAL, 'logs', `${name}.log`);
   mkdirSync(join(LOCAL, 'logs'), { recursive: true });
   const output = openSync(log, 'w');
-  const main = join(ROOT, `dist/apps/${name}/src/main.js`);
-  const node = spawnGuarded(process.execPath, ['--enable-source-maps', main], {
+  const node = spawnGuarded(process.execPath, ['--enable-source-maps', ...args], {
     cwd: ROOT,
     env,
     output,

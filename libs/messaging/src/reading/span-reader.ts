@@ -1,7 +1,7 @@
 import { type Consumer, type EachBatchPayload } from 'kafkajs';
 import { everyRealMs, realNowMs } from '#libs/clock';
 import { withDeadline } from '../deadline.js';
-import { toInboundMessage } from '../inbox/to-inbound-message.js';
+import { toInboundRecord } from '../inbox/to-inbound-record.js';
 import { Ending } from './ending.js';
 import { type ReadOptions } from './read-options.js';
 import { type SpanCursor } from './span-cursor.js';
@@ -87,7 +87,7 @@ export class SpanReader {
     const { topic, partition } = batch;
     if (this.ending.isOver || !this.cursor.isAt(topic, partition)) return;
     const records = batch.messages
-      .map((message) => toInboundMessage(topic, partition, message))
+      .map((message) => toInboundRecord(topic, partition, message))
       .filter(({ offset }) => this.cursor.wants(offset));
     for (let start = 0; start < records.length; start += MAX_RECORDS) {
       const some = records.slice(start, start + MAX_RECORDS);

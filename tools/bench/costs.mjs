@@ -1,0 +1,63 @@
+import { readFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
+
+/** The figure of what all other programs took. */
+export const OTHERS = 'others: % of a core';
+
+// Linux counts a process's time in hundredths of a second for whoever reads /proc
+const TICKS_PER_SECOND = 100;
+
+/**
+ * What every process has used so far, and how many messages `count` says are done.
+ * The broker's CPU is NaN where it is no process of ours, or this is not Linux.
+ */
+export async function readCosts({ service, brokerPid }, app, count) {
+  const [metrics, report, broker] = await Promise.all([
+    readMetrics(app.url),
+    service.report(),
+    processCpuSeconds(brokerPid),
+  ]);
+  const cpu = {
+    process: metrics.cpuSeconds,
+    service: report.cpuSeconds,
+    broker,
+    machine: busySeconds(),
+  };
+  return { atMs: performance.now(), done: await count(), cpu };
+}
+
+/** Between two readings: messages done, CPU seconds of each process, and these as percent of one core. */
+export function costsBetween(start, end) {
+  const seconds = (end.atMs - start.atMs) / 1000;
+  const used = (name) => end.cpu[name] - start.cpu[name];
+  const cpuSeconds = { process: used('process'), service: used('service'), broker: used('broker') };
+  const ours = Object.values(cpuSeconds).filter(Number.isFinite);
+  const others = used('machine') - ours.reduce((sum, value) => sum + value, 0);
+  const shares = Object.entries({ ...cpuSeconds, others }).map(([name, value]) => {
+    return [name, (value / seconds) * 100];
+  });
+  return { messages: end.done - start.done, cpuSeconds, corePercent: Object.fromEntries(shares) };
+}
+
+/** @returns `{cpuSeconds, rssMb}` of a process with Prometheus's usual metrics; megabytes of 2^20 bytes */
+export async function readMetrics(url) {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const metric = (name) => Number(new RegExp(`^${name} (\\S+)`, 'm').exec(text)?.[1]);
+  return {
+    cpuSeconds: metric('process_cpu_seconds_total'),
+    rssMb: metric('process_resident_memory_bytes') / 1_048_576,
+  };
+}
+
+/** Of all cores together, whoever used them. */
+function busySeconds() {
+  const busyMs = cpus().map(({ times: { user, nice, sys, irq } }) => user + nice + sys + irq);
+  return busyMs.reduce((sum, ms) => sum + ms, 0) / 1000;
+}
+
+async function processCpuSeconds(pid) {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  // the name, in parentheses, may hold blanks; user and system time are the 12th and 13th field after it
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}

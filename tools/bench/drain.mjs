@@ -1,0 +1,35 @@
+import { costsBetween, readCosts } from './costs.mjs';
+import { lastOrdinals } from './load.mjs';
+import { startBridge } from './programs.mjs';
+import { outcomeCount, untilCount } from './progress.mjs';
+import { fill, inputEnds, readOutcomes } from './trial.mjs';
+import { requireCorrect } from './verdict.mjs';
+
+/**
+ * Messages wait in Kafka, the bridge is let at them, what came of them is checked.
+ * Yields the outcomes, the service's report and the costs from the first outcome to the last.
+ */
+export async function drain(trial, { flow, count, machineOf, settings }) {
+  await fill(trial, flow, count, machineOf);
+  const app = await trial.start(startBridge(trial, { settings }));
+  const costs = await costsOf(trial, app, outcomeCount(trial), count);
+  const report = await trial.service.report();
+  const [outcomes, ends] = [await readOutcomes(trial), await inputEnds(trial)];
+  await requireCorrect(trial, { outcomes, ends, lasts: lastOrdinals(flow, count, machineOf) });
+  return { outcomes, report, ...costs };
+}
+
+/** CPU is counted from the first message done, so that no start-up is in it, until all `expected` are. */
+export async function costsOf(trial, app, count, expected) {
+  await untilCount(app, count, 1);
+  const start = await readCosts(trial, app, count);
+  await untilCount(app, count, expected);
+  return costsBetween(start, await readCosts(trial, app, count));
+}
+
+/** Adds how busy every process was, and how late the service really answered: whether to trust the rest. */
+export function addLoad(figures, of, { corePercent, report }) {
+  for (const [name, percent] of Object.entries(corePercent))
+    figures.add(of, `${name}: % of a core`, percent);
+  figures.add(of, 'service: its own median latency, ms', report.medianLatencyMs, { digits: 1 });
+}

@@ -1,0 +1,43 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Partitioners } from 'kafkajs';
+
+const AT_ONCE = 5000;
+const TICK_MS = 10;
+
+/** Writes `count` records as fast as Kafka takes them, each made from its number. */
+export async function produce(kafka, topic, count, record) {
+  const producer = await connect(kafka);
+  for (let first = 0; first < count; first += AT_ONCE) {
+    await producer.send({
+      topic,
+      messages: batch(first, Math.min(AT_ONCE, count - first), record),
+    });
+  }
+  await producer.disconnect();
+}
+
+/** Writes the records numbered from `first` at an even pace, a few at a time every ten milliseconds. */
+export async function producePaced(kafka, topic, { first, count, perSecond }, record) {
+  const producer = await connect(kafka);
+  const sends = [];
+  const startMs = performance.now();
+  for (let sent = 0; sent < count; await delay(TICK_MS)) {
+    const due = Math.min(count, Math.ceil(((performance.now() - startMs) / 1000) * perSecond));
+    if (due === sent) continue;
+    // not awaited: one slow answer of the broker must not bunch up the records after it
+    sends.push(producer.send({ topic, messages: batch(first + sent, due - sent, record) }));
+    sent = due;
+  }
+  await Promise.all(sends);
+  await producer.disconnect();
+}
+
+function batch(first, count, record) {
+  return Array.from({ length: count }, (_, index) => record(first + index));
+}
+
+async function connect(kafka) {
+  const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
+  await producer.connect();
+  return producer;
+}

@@ -1,0 +1,33 @@
+const PARTITIONS = 6;
+// the broker's clock stamps input and outcome alike, so that their difference is the time a message took
+const CONFIG = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
+
+export async function createTopics(admin, topics) {
+  const numPartitions = PARTITIONS;
+  await admin.createTopics({
+    topics: topics.map((topic) => ({ topic, numPartitions, configEntries: CONFIG })),
+    waitForLeaders: true,
+  });
+}
+
+/** Where the next record of each partition goes. */
+export async function endOffsets(admin, topic) {
+  const ends = [];
+  for (const { partition, high } of await admin.fetchTopicOffsets(topic))
+    ends[partition] = Number(high);
+  return ends;
+}
+
+export async function countRecords(admin, topic) {
+  const ends = await endOffsets(admin, topic);
+  return ends.reduce((sum, end) => sum + end, 0);
+}
+
+/** Removes every topic and every group whose name begins with the prefix. */
+export async function removeAll(admin, prefix) {
+  const topics = (await admin.listTopics()).filter((name) => name.startsWith(prefix));
+  if (topics.length > 0) await admin.deleteTopics({ topics });
+  const { groups } = await admin.listGroups();
+  const ids = groups.map(({ groupId }) => groupId).filter((id) => id.startsWith(prefix));
+  if (ids.length > 0) await admin.deleteGroups(ids);
+}

@@ -1,0 +1,40 @@
+// What the bench sends. Each message carries its number where the service can see it, as `ordinal`: a machine's
+// ordinals rise, so the service can tell whether they come in order and which one it was told last.
+
+const ORDINAL_OF_FIRST_REASON = 1_760_000_000;
+
+export function machineIdsOf(machines) {
+  return Array.from({ length: machines }, (_, index) => `M-${String(index + 1).padStart(5, '0')}`);
+}
+
+export const REASONS = {
+  topic: 'mes.downtime-reasons.v1',
+  family: 'downtime-reason',
+  ordinal: (number) => ORDINAL_OF_FIRST_REASON + number,
+  message: (machineId, number) => {
+    const startTime = ORDINAL_OF_FIRST_REASON + number;
+    return { machineId, reasonId: '11', startTime, endTime: startTime + 600 };
+  },
+};
+
+export const LISTS = {
+  topic: 'erp.work-order-lists.v1',
+  family: 'work-order-list',
+  ordinal: (number) => number,
+  message: (machineId, number) => ({ machineId, workingOrders: [`${number}`, `${number}-0010`] }),
+};
+
+/** The Kafka message of a number, for the machine that `machineOf` gives it. */
+export function recordsOf(flow, machineOf) {
+  return (number) => {
+    const machineId = machineOf(number);
+    return { key: machineId, value: JSON.stringify(flow.message(machineId, number)) };
+  };
+}
+
+/** The ordinal of each machine's last message among the first `count`. */
+export function lastOrdinals(flow, count, machineOf) {
+  const lasts = {};
+  for (let number = 0; number < count; number += 1) lasts[machineOf(number)] = flow.ordinal(number);
+  return lasts;
+}

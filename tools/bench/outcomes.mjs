@@ -1,0 +1,61 @@
+const NONE = new Set();
+
+/** What the bench needs of a record of `machine.command-outcomes.v1`; `atMs` is the broker's time. */
+export function readOutcome({ message }) {
+  const { machineId, source, code } = JSON.parse(message.value);
+  const { partition, offset } = source;
+  const [, , kind] = /^([a-z-]+)\.(\w+)\.v1$/.exec(message.headers.ce_type.toString());
+  return { machineId, partition, offset, kind, code, atMs: Number(message.timestamp) };
+}
+
+function isFinal({ kind }) {
+  return kind !== 'deferred';
+}
+
+/**
+ * What is wrong with the outcomes of an input topic whose messages name one machine each: every message must
+ * have exactly one final outcome, and only some machines' may be rejected. Empty when all is well.
+ *
+ * @param ends the end offset of each partition of the input, which begins at 0
+ */
+export function faultsOf(outcomes, { ends, mayBeRejected = NONE }) {
+  const seen = ends.map((end) => new Uint8Array(end));
+  const faults = [];
+  for (const { machineId, partition, offset, kind, code } of outcomes.filter(isFinal)) {
+    const counts = seen[partition];
+    if (counts?.[offset] === undefined)
+      faults.push(`an outcome of ${partition}:${offset}, which nobody sent`);
+    else counts[offset] = Math.min(2, counts[offset] + 1);
+    if (kind === 'rejected' && !mayBeRejected.has(machineId))
+      faults.push(`${machineId} rejected: ${code}`);
+  }
+  const all = seen.flatMap((counts) => [...counts]);
+  const none = all.filter((count) => count === 0).length;
+  const several = all.filter((count) => count > 1).length;
+  if (none > 0) faults.push(`${none} messages without a final outcome`);
+  if (several > 0) faults.push(`${several} messages with more than one final outcome`);
+  return faults;
+}
+
+export function countByKind(outcomes) {
+  const counts = { applied: 0, superseded: 0, rejected: 0, deferred: 0 };
+  for (const { kind } of outcomes) counts[kind] += 1;
+  return counts;
+}
+
+/** Outcomes a second from the first to the last of them, by the broker's clock. */
+export function ratePerSecond(outcomes) {
+  let [first, last] = [Infinity, -Infinity];
+  for (const { atMs } of outcomes) {
+    first = Math.min(first, atMs);
+    last = Math.max(last, atMs);
+  }
+  return outcomes.length / ((last - first) / 1000);
+}
+
+/** From the input's time to the outcome's; `sentAt` is a function of partition and offset. */
+export function latenciesMs(outcomes, sentAt) {
+  return outcomes
+    .filter(isFinal)
+    .map(({ partition, offset, atMs }) => atMs - sentAt(partition, offset));
+}

@@ -1,0 +1,54 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { anyFreePort } from '../process/ports.mjs';
+import { ROOT } from '../setup/root.mjs';
+import { startProgram, untilHealthy } from '../start/app-process.mjs';
+
+const BRIDGE = join(ROOT, 'dist/apps/bridge/src/main.js');
+const STUB = fileURLToPath(new URL('./service-stub/main.mjs', import.meta.url));
+const BASELINE = fileURLToPath(new URL('./baseline/main.mjs', import.meta.url));
+// what the user has set for a bridge of his own would change what is measured
+const SETTINGS_OF_A_BRIDGE = /^(KAFKA|MACHINE_CLOUD|BRIDGE|CLOCK)_/;
+
+/** The bridge on a trial's topics, as its user would run it; `settings` go over the bench's own. */
+export async function startBridge(trial, { group = 'bridge', service = trial.service, settings }) {
+  const port = String(await anyFreePort());
+  const app = start(trial, `bench-${group}`, [BRIDGE], {
+    KAFKA_BROKERS: trial.brokers,
+    KAFKA_TOPIC_PREFIX: trial.prefix,
+    KAFKA_GROUP_ID: `${trial.prefix}${group}`,
+    MACHINE_CLOUD_BASE_URL: service.url,
+    MACHINE_CLOUD_TOKEN: 'bench-token',
+    BRIDGE_FLOWS: 'work-orders,downtime-reasons',
+    BRIDGE_HTTP_PORT: port,
+    LOG_LEVEL: 'warn',
+    // done is what has an outcome: on a slow machine, those that only say "not yet" would be counted too
+    OUTCOME_DEFERRED_AFTER_SECONDS: '3600',
+    ...settings,
+  });
+  return { ...app, url: `http://127.0.0.1:${port}` };
+}
+
+export async function startStub(bench, { machines, latencyMs }) {
+  const port = await anyFreePort();
+  const app = start(bench, 'bench-service', [STUB, port, machines, latencyMs].map(String), {});
+  const url = `http://127.0.0.1:${port}`;
+  await untilHealthy(app, `${url}/stub/report`);
+  return { ...app, url };
+}
+
+/** Nest's own Kafka transport on a trial's input, see baseline/main.mjs. */
+export async function startBaseline({ input, prefix, service, ...bench }) {
+  const port = await anyFreePort();
+  const args = [BASELINE, bench.brokers, input, `${prefix}baseline`, service.url, String(port)];
+  return { ...start(bench, 'bench-baseline', args, {}), url: `http://127.0.0.1:${port}` };
+}
+
+function start({ shutdown }, name, args, settings) {
+  // what is started after the end has begun would be ended by nobody
+  shutdown.signal.throwIfAborted();
+  const kept = Object.entries(process.env).filter(([key]) => !SETTINGS_OF_A_BRIDGE.test(key));
+  const app = startProgram(name, args, { ...Object.fromEntries(kept), ...settings });
+  shutdown.add(name, app.stop, app.kill);
+  return app;
+}

@@ -1,0 +1,58 @@
+import { spawnSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { cpus, totalmem } from 'node:os';
+import { ROOT } from '../setup/root.mjs';
+import { OTHERS } from './costs.mjs';
+import { table } from './table.mjs';
+
+const OTHERS_MATTER_PERCENT = 25;
+
+/** What the figures were measured with; without it they say nothing. */
+export function circumstances({ how }, { quick, rounds }) {
+  const [core] = cpus();
+  return {
+    commit: git('rev-parse', '--short', 'HEAD') || null,
+    measuredAt: new Date().toISOString(),
+    cores: cpus().length,
+    processor: core?.model.trim() || process.arch,
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    node: process.versions.node,
+    kafka: how,
+    quick,
+    rounds,
+  };
+}
+
+/** A table for each scenario, under a line on what it was measured with. */
+export function resultText(context, results) {
+  const { commit, cores, processor, memoryGb, node, quick, rounds } = context;
+  const how = `${rounds} ${rounds === 1 ? 'round' : 'rounds'}${quick ? ', a tenth of the load' : ''}`;
+  const head = `${commit ?? 'no commit'}, ${how}, ${cores} cores (${processor}), ${memoryGb} GB, Node ${node}`;
+  return [head, ...results.map(scenarioText), ...disturbance(results)].join('\n\n');
+}
+
+export async function writeJson(file, context, results) {
+  const scenarios = results.map(({ rows, ...result }) => ({ ...result, figures: rows }));
+  await writeFile(file, `${JSON.stringify({ ...context, scenarios }, null, 2)}\n`);
+}
+
+function scenarioText({ name, title, seconds, rows, problem }) {
+  const failed =
+    problem === null ? [] : [`  WENT WRONG, the figures count for nothing:\n${problem}`];
+  return [`${name}: ${title} (${seconds} s)`, ...failed, table(rows)].join('\n');
+}
+
+/** A target missed on a busy machine is no news of the bridge. */
+function disturbance(results) {
+  const others = results.flatMap(({ rows }) => rows.filter(({ figure }) => figure === OTHERS));
+  const most = Math.round(Math.max(0, ...others.flatMap(({ values }) => values)));
+  if (most <= OTHERS_MATTER_PERCENT) return [];
+  const whose = 'Others (a broker that has no line of its own among them)';
+  return [
+    `${whose} took up to ${most} % of a core meanwhile: better repeat it on a quiet machine.`,
+  ];
+}
+
+function git(...args) {
+  return spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' }).stdout?.trim();
+}

@@ -1,0 +1,25 @@
+// A Machine Data Service that does next to nothing, in a process of its own: it answers after a fixed time,
+// counts, and misbehaves on demand. Usage: node main.mjs <port> <machines> <latencyMs>
+import { createServer } from 'node:http';
+import { machineIdsOf } from '../load.mjs';
+import { answerControl } from './control.mjs';
+import { StubService } from './stub-service.mjs';
+
+const [port, machines, latencyMs] = process.argv.slice(2).map(Number);
+const service = new StubService({ machineIds: machineIdsOf(machines), latencyMs });
+
+const server = createServer((request, response) => {
+  const arrivedMs = performance.now();
+  const chunks = [];
+  request.on('data', (chunk) => chunks.push(chunk));
+  request.on('end', () => {
+    const body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
+    if (request.url.startsWith('/stub/')) answerControl(service, request, body, response);
+    else service.answer({ request, body, response, arrivedMs });
+  });
+});
+// a connection that rests between two rounds must not be closed under a call that just sets out
+server.keepAliveTimeout = 300_000;
+server.requestTimeout = 0;
+server.listen(port, '127.0.0.1');
+process.on('SIGTERM', () => process.exit(0));

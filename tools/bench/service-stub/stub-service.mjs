@@ -1,0 +1,86 @@
+import { CallClock } from './call-clock.mjs';
+import { LatencyHistogram } from './latency-histogram.mjs';
+import { operationsOf } from './operations.mjs';
+import { WriteAudit } from './write-audit.mjs';
+
+const SLOW_MS = 3000;
+const JSON_TYPE = { 'content-type': 'application/json' };
+const NO_BODY = { 'content-length': 0 };
+
+/** Answers every call `latencyMs` after it came, and keeps account of what it was told. */
+export class StubService {
+  /**
+   * `service`: `up`, `refusing` (503 to everything, at once) or `hanging` (no answer, connections stay open);
+   * `badMachine` and `fault`: writes that name this machine are answered late (`slow`, 3 s) or with 422 (`refused`).
+   */
+  conduct = { service: 'up', badMachine: null, fault: null };
+  #operations;
+  #clock;
+  #latency = new LatencyHistogram();
+  #audit = new WriteAudit();
+  #misbehaved = 0;
+
+  constructor({ machineIds, latencyMs }) {
+    this.#operations = operationsOf(machineIds);
+    this.#clock = new CallClock(latencyMs);
+  }
+
+  answer({ request, body, response, arrivedMs }) {
+    const [path, query = ''] = request.url.split('?');
+    const operation = this.#operations.get(`${request.method} ${path}`);
+    if (this.conduct.service !== 'up') return this.#fail(response);
+    if (!request.headers.authorization?.startsWith('Bearer ')) return respond(response, 403);
+    if (operation === undefined) return respond(response, 404);
+    const parsed = body.length > 0 ? JSON.parse(body) : undefined;
+    const { writes, ...result } = operation({ query, body: parsed });
+    if (writes !== undefined) return this.#write(writes, response, arrivedMs);
+    this.#clock.later(() => this.#respond(response, arrivedMs, result.status, result.body));
+  }
+
+  report() {
+    const { user, system } = process.cpuUsage();
+    return {
+      ...this.#audit.report(),
+      misbehaved: this.#misbehaved,
+      medianLatencyMs: this.#latency.median(),
+      cpuSeconds: (user + system) / 1_000_000,
+    };
+  }
+
+  lasts() {
+    return this.#audit.lasts();
+  }
+
+  #write(writes, response, arrivedMs) {
+    const { badMachine, fault } = this.conduct;
+    const isBad = fault !== null && writes.some(({ machineId }) => machineId === badMachine);
+    const accepted = !(isBad && fault === 'refused');
+    if (isBad) this.#misbehaved += 1;
+    this.#audit.begin(writes);
+    const finish = () => {
+      this.#audit.end(writes, accepted);
+      if (isBad) respond(response, accepted ? 200 : 422);
+      else this.#respond(response, arrivedMs, 200);
+    };
+    if (isBad && fault === 'slow') setTimeout(finish, SLOW_MS);
+    else this.#clock.later(finish);
+  }
+
+  #respond(response, arrivedMs, status, body) {
+    this.#latency.add(performance.now() - arrivedMs);
+    respond(response, status, body);
+  }
+
+  #fail(response) {
+    this.#misbehaved += 1;
+    if (this.conduct.service === 'refusing') respond(response, 503);
+  }
+}
+
+function respond(response, status, body) {
+  if (body === undefined) response.writeHead(status, NO_BODY).end();
+  else
+    response
+      .writeHead(status, { ...JSON_TYPE, 'content-length': Buffer.byteLength(body) })
+      .end(body);
+}

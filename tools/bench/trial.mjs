@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import { createTopics, endOffsets, removeAll } from './kafka/topics.mjs';
+import { produce } from './kafka/produce.mjs';
+import { readRecords } from './kafka/read-records.mjs';
+import { recordsOf } from './load.mjs';
+import { readOutcome } from './outcomes.mjs';
+import { startService } from './service.mjs';
+
+export const SERVICE_LATENCY_MS = 20;
+const OUTCOMES = 'machine.command-outcomes.v1';
+
+/**
+ * Runs `body` with a service and topics of its own, and leaves nothing of them.
+ *
+ * `trial.start(program)` keeps a started program in mind to be stopped at the end.
+ */
+export async function withTrial(bench, { flow, machines }, body) {
+  const prefix = `bench-${randomUUID().slice(0, 8)}.`;
+  const service = await startService(bench, { machines, latencyMs: SERVICE_LATENCY_MS });
+  const running = [service];
+  const trial = {
+    ...bench,
+    prefix,
+    service,
+    input: `${prefix}${flow.topic}`,
+    outcomes: `${prefix}${OUTCOMES}`,
+    start: async (program) => {
+      const app = await program;
+      running.unshift(app);
+      return app;
+    },
+  };
+  try {
+    await createTopics(bench.admin, [trial.input, trial.outcomes]);
+    return await body(trial);
+  } finally {
+    for (const app of running) await app.stop();
+    await removeAll(bench.admin, prefix);
+  }
+}
+
+/** Writes messages that wait for a bridge. */
+export function fill(trial, flow, count, machineOf) {
+  return produce(trial.kafka, trial.input, count, recordsOf(flow, machineOf));
+}
+
+/** The outcomes there are. */
+export function readOutcomes(trial) {
+  return readRecords(trial, trial.outcomes, readOutcome);
+}
+
+/** When Kafka took each input message from these offsets on: a function of partition and offset, in ms. */
+export async function readInputTimes(trial, from) {
+  const times = from.map(() => new Map());
+  const note = ({ partition, message }) =>
+    times[partition].set(Number(message.offset), Number(message.timestamp));
+  await readRecords(trial, trial.input, note, from);
+  return (partition, offset) => times[partition].get(offset);
+}
+
+export function inputEnds(trial) {
+  return endOffsets(trial.admin, trial.input);
+}

@@ -1,0 +1,37 @@
+import { countByKind, faultsOf } from './outcomes.mjs';
+
+/** The bridge did something it must not: the figures of such a run are worth nothing. */
+export class WrongResult extends Error {}
+
+/**
+ * Holds what a run has led to against what it must have led to.
+ *
+ * `lasts`: the ordinal each machine must have been told last.
+ *
+ * @throws WrongResult
+ */
+export async function requireCorrect({ service }, { outcomes, ends, lasts, mayBeRejected }) {
+  const [{ machines, overlaps, disorders }, told] = await Promise.all([
+    service.report(),
+    service.lasts(),
+  ]);
+  const stale = Object.entries(lasts).filter(([machineId, ordinal]) => told[machineId] !== ordinal);
+  const { applied } = countByKind(outcomes);
+  const faults = faultsOf(outcomes, { ends, mayBeRejected });
+  if (applied !== machines) faults.push(`${applied} applied, but the service was told ${machines}`);
+  if (overlaps > 0) faults.push(`${overlaps} calls for a machine that had one under way`);
+  if (disorders > 0) faults.push(`${disorders} calls out of order`);
+  if (stale.length > 0)
+    faults.push(`${stale.length} machines, such as ${stale[0][0]}, not told their last message`);
+  if (faults.length > 0) throw new WrongResult(describe(faults));
+}
+
+function describe(faults) {
+  const more = faults.length > 5 ? `\n  and ${faults.length - 5} more` : '';
+  return (
+    faults
+      .slice(0, 5)
+      .map((fault) => `  ${fault}`)
+      .join('\n') + more
+  );
+}
