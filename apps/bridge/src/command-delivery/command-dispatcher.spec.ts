@@ -343,6 +343,21 @@ describe('CommandDispatcher', () => {
           expect({ asked, calls: flow.calls }).toEqual({ asked: 4, calls: [['mill1']] });
         });
 
+        it('waits longer from time to time while it cannot be told', async () => {
+          jest.spyOn(Math, 'random').mockReturnValue(1);
+          const askedMs: number[] = [];
+          flow.admit = () => {
+            askedMs.push(realNowMs());
+            return answer({ kind: 'unavailable' });
+          };
+          await submitted('mill1');
+          await pass(2000);
+          const [first = 0, second = 0, third = 0, fourth = 0] = askedMs;
+          expect(second - first).toBeGreaterThanOrEqual(200);
+          expect(third - second).toBeGreaterThanOrEqual(400);
+          expect(fourth - third).toBeGreaterThanOrEqual(800);
+        });
+
         it('asks before each call: what was right may have become wrong', async () => {
           flow.service = () => away;
           flow.admit = () =>

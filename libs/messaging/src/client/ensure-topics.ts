@@ -1,6 +1,10 @@
 import { Logger } from '@nestjs/common';
-import { type Admin, type ITopicConfig, type Kafka } from 'kafkajs';
+import { type Admin, type ITopicConfig, type Kafka, KafkaJSProtocolError } from 'kafkajs';
+import { realDelayMs, realNowMs } from '#libs/clock';
 import { withAdmin } from './with-admin.js';
+
+const VISIBLE_DEADLINE_MS = 10_000;
+const VISIBLE_POLL_MS = 50;
 
 /** A topic the bridge needs, by its full name (prefix included). */
 export interface TopicSpecification {
@@ -54,9 +58,10 @@ async function createTopics(
   const names = missing.map((topic) => topic.name);
   // Another process may create them at the same time: kafkajs answers false for "already exists".
   await admin.createTopics({
-    waitForLeaders: true,
+    waitForLeaders: false,
     topics: missing.map((topic) => topicConfig(topic, partitions)),
   });
+  for (const name of names) await untilAsWide(admin, name, 1);
   new Logger('Topics').log({ msg: 'topics created', topics: names, partitions });
 }
 
@@ -71,16 +76,34 @@ async function widen(admin: Admin, topics: readonly TopicSpecification[]): Promi
     try {
       await admin.createPartitions({ topicPartitions: [{ topic: name, count }] });
     } catch (error) {
-      // Another process may have widened it meanwhile.
-      if ((await partitionsOf(admin, name)) < count) throw error;
+      // Another process has widened it meanwhile, which may not show yet.
+      if (!(error instanceof KafkaJSProtocolError && error.type === 'INVALID_PARTITIONS'))
+        throw error;
     }
+    await untilAsWide(admin, name, count);
     new Logger('Topics').log({ msg: 'partitions added', topic: name, partitions: count });
   }
 }
 
-async function partitionsOf(admin: Admin, topic: string): Promise<number> {
-  const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
-  return topics[0]?.partitions.length ?? 0;
+/** Brokers learn of a change one after the other; whoever subscribes before the last has would miss it. */
+async function untilAsWide(admin: Admin, topic: string, count: number): Promise<void> {
+  const deadlineMs = realNowMs() + VISIBLE_DEADLINE_MS;
+  while (!(await isAsWide(admin, topic, count))) {
+    if (realNowMs() > deadlineMs) throw new Error(`${topic} does not show its ${count} partitions`);
+    await realDelayMs(VISIBLE_POLL_MS);
+  }
+}
+
+async function isAsWide(admin: Admin, topic: string, count: number): Promise<boolean> {
+  try {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+    const partitions = topics[0]?.partitions ?? [];
+    return partitions.length >= count && partitions.every(({ leader }) => leader >= 0);
+  } catch (error) {
+    // A topic that is just being made is not known yet, or has no leader.
+    if (error instanceof KafkaJSProtocolError && error.retriable) return false;
+    throw error;
+  }
 }
 
 function topicConfig(topic: TopicSpecification, partitions: number): ITopicConfig {
