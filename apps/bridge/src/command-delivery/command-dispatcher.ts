@@ -1,22 +1,13 @@
 import { Logger } from '@nestjs/common';
-import { afterRealMs, realNowMs } from '#libs/clock';
-import { judgeAnswer, type ServiceAnswer } from '#libs/delivery';
-import { type Admission, GO } from './admission.js';
+import { realNowMs } from '#libs/clock';
+import { CommandAdmission } from './command-admission.js';
 import { CommandCalls } from './command-calls.js';
 import { CommandLanes } from './command-lanes.js';
 import { type Command } from './command.js';
 import { type DispatcherOptions } from './dispatcher-options.js';
 import { FlowStatus } from './flow-status.js';
 import { OpenCommands } from './open-commands.js';
-
-/** Timers overflow far above this; who wakes too early looks at what is due and sleeps again. */
-const LONGEST_SLEEP_MS = 60_000;
-
-const CANNOT_ASK: ServiceAnswer = {
-  kind: 'retry',
-  afterMs: null,
-  error: new Error('the service cannot be asked which machines and reasons there are'),
-};
+import { WakeTimer } from './wake-timer.js';
 
 /**
  * Brings the commands of one flow to the service: of each machine one at a time and in order, of
@@ -33,8 +24,10 @@ export class CommandDispatcher<P> {
   private readonly lanes: CommandLanes<P>;
   private isSlotAsked = false;
   private isPumping = false;
-  private cancelWake: () => void = () => undefined;
-  private wakeAtMs = Infinity;
+  private readonly admission: CommandAdmission<P>;
+  private readonly timer = new WakeTimer(() => {
+    this.pump();
+  });
 
   constructor(private readonly options: DispatcherOptions<P>) {
     this.name = options.flow;
@@ -44,6 +37,14 @@ export class CommandDispatcher<P> {
     this.calls = new CommandCalls(this.lanes, this.status, options, (part) => {
       options.slots.ask(() => void this.run(part, false));
     });
+    this.admission = new CommandAdmission(
+      this.lanes,
+      this.status,
+      options.admit,
+      (command, error) => {
+        this.giveBack([command], error);
+      },
+    );
     this.status.whenResumed(() => {
       this.lanes.queue.forgive();
     });
@@ -74,7 +75,7 @@ export class CommandDispatcher<P> {
     this.lanes.submit(command);
     const { lingerMs, limits } = this.options;
     if (lingerMs === 0 || this.waiting >= limits.maxMachines) this.pump();
-    else this.wakeAt(realNowMs() + lingerMs);
+    else this.timer.wakeAt(realNowMs() + lingerMs);
   }
 
   /** One function for all partitions: they know their listeners by identity. */
@@ -112,13 +113,7 @@ export class CommandDispatcher<P> {
       return;
     }
     const isProbe = this.status.callBegins();
-    const lookUps: Promise<void>[] = [];
-    const admitted = batch.filter((command) => {
-      const admission = this.judge(command);
-      if (!(admission instanceof Promise)) return this.admit(command, admission, isProbe);
-      lookUps.push(this.lookUp(command, admission, isProbe));
-      return false;
-    });
+    const { admitted, lookUps } = this.admission.sort(batch, isProbe);
     if (admitted.length > 0) void this.run(admitted, isProbe);
     else this.options.slots.release();
     if (admitted.length > 0 && lookUps.length === 0) return;
@@ -126,15 +121,6 @@ export class CommandDispatcher<P> {
       if (admitted.length === 0 && isProbe) this.status.probeWasVoid();
       this.pump();
     });
-  }
-
-  private judge(command: Command<P>): Admission | Promise<Admission> {
-    if (command.isAdmitted) return GO;
-    try {
-      return this.options.admit(command);
-    } catch (error) {
-      return Promise.reject(error instanceof Error ? error : new Error(String(error)));
-    }
   }
 
   /** Makes the call in the slot that has been given, and gives that back. */
@@ -149,50 +135,6 @@ export class CommandDispatcher<P> {
     } finally {
       this.options.slots.release();
       this.pump();
-    }
-  }
-
-  /** Looking something up takes no slot: the machine alone waits for it. */
-  private async lookUp(
-    command: Command<P>,
-    asked: Promise<Admission>,
-    isProbe: boolean,
-  ): Promise<void> {
-    try {
-      const admission = await asked;
-      if (!this.admit(command, admission, isProbe)) return;
-      command.isAdmitted = true;
-      this.lanes.postpone(command, 'untold', 0);
-    } catch (error) {
-      // It was looked up on behalf of one message, whose partition is lost; others may wait for it as well.
-      if (command.waiters.some(({ isLost }) => isLost)) this.lanes.postpone(command, 'untold', 0);
-      else this.giveBack([command], error);
-    }
-  }
-
-  /** Whether the command may be sent; where not, what follows has been done. */
-  private admit(command: Command<P>, admission: Admission, isProbe: boolean): boolean {
-    const { machineId } = command;
-    switch (admission.kind) {
-      case 'go':
-        return true;
-      case 'rejected':
-      case 'superseded':
-        this.lanes.end(command, 'untold', admission);
-        return false;
-      case 'not-yet':
-        this.lanes.postpone(command, 'untold', realNowMs() + Math.max(1, admission.waitMs));
-        return false;
-      case 'unavailable': {
-        command.attempts += 1;
-        const verdict = judgeAnswer(CANNOT_ASK, command.attempts);
-        if (verdict.kind !== 'try-again') return false;
-        this.status.failed({ ...verdict, machineId, inCompany: false, isProbe });
-        this.lanes.postpone(command, 'untold', realNowMs() + Math.max(1, verdict.waitMs));
-        return false;
-      }
-      default:
-        return admission satisfies never;
     }
   }
 
@@ -212,19 +154,7 @@ export class CommandDispatcher<P> {
     if (dueMs === undefined) return;
     const { isPaused, nextProbeMs } = this.status;
     // What is ready while the flow moves has its slot asked for; a probe under way wakes by its end.
-    if (!isPaused && !isReady) this.wakeAt(dueMs);
-    if (nextProbeMs !== undefined) this.wakeAt(Math.max(dueMs, nextProbeMs));
-  }
-
-  /** One timer serves all that wait: the earliest counts, and on its way it looks for the next. */
-  private wakeAt(atMs: number): void {
-    if (atMs >= this.wakeAtMs) return;
-    this.cancelWake();
-    this.wakeAtMs = atMs;
-    const sleepMs = Math.min(LONGEST_SLEEP_MS, Math.max(1, atMs - realNowMs()));
-    this.cancelWake = afterRealMs(sleepMs, () => {
-      this.wakeAtMs = Infinity;
-      this.pump();
-    });
+    if (!isPaused && !isReady) this.timer.wakeAt(dueMs);
+    if (nextProbeMs !== undefined) this.timer.wakeAt(Math.max(dueMs, nextProbeMs));
   }
 }
