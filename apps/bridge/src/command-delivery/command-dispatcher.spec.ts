@@ -1152,6 +1152,18 @@ describe('CommandDispatcher', () => {
       expect(flow.calls).toHaveLength(1);
     });
 
+    it('makes no second call to see because one from before the pause fails as well', async () => {
+      for (const name of [...MACHINES, 'old1', 'elder1']) flow.submit(name);
+      for (const name of MACHINES) await flow.reply(name, awayFor(PROBE_WAIT_MS / 2));
+      await pass(PROBE_WAIT_MS);
+      expect(flow.underWay).toHaveLength(3);
+      await flow.reply('old1', away);
+      await pass(AN_HOUR_MS);
+      expect(flow.underWay).toHaveLength(2);
+      await flow.reply('elder1', applied);
+      expect(flow.dispatcher.status.isPaused).toBe(false);
+    });
+
     it('begins no call in a slot that comes when it is paused already', async () => {
       flow = new Flow({ slots: new CallSlots(1) });
       flow.service = hang;

@@ -4,18 +4,18 @@ import { type EachBatchPayload } from 'kafkajs';
 import { lastValueFrom } from 'rxjs';
 import { withDeadline } from '../deadline.js';
 import { type DeadLetterReason } from '../outbox/dead-letters.js';
+import { CallsAtRest } from './calls-at-rest.js';
 import { type Assignment, type ConsumerState } from './consumer-callbacks.js';
 import { type InboundMessage } from './inbound-message.js';
 import { type KafkaInboxOptions } from './kafka-inbox-options.js';
 import { OffsetCommits } from './offset-commits.js';
 import { type PartitionBacklog, PartitionQueues } from './partition-queues.js';
+import { StateTopics } from './state-topics.js';
 import { SupervisedConsumer } from './supervised-consumer.js';
 import { toInboundRecord } from './to-inbound-record.js';
 
 /** How long a stop waits for calls in flight. */
 const DRAIN_DEADLINE_MS = 10_000;
-const CUT_OFF_DEADLINE_MS = 500;
-const ANSWERS_DEADLINE_MS = 1000;
 
 const UNHANDLED: DeadLetterReason = {
   code: 'invalid-message',
@@ -34,6 +34,8 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
   private readonly stopping = new AbortController();
   private readonly queues: PartitionQueues;
   private readonly commits: OffsetCommits;
+  private readonly rest: CallsAtRest;
+  private readonly memory: StateTopics;
   /** Why it has not come to joining yet, in words. */
   startProblem: string | undefined;
   private consumer: SupervisedConsumer | undefined;
@@ -49,6 +51,8 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
     this.commits = new OffsetCommits(this.queues, async (offsets) =>
       this.consumer?.commit(offsets),
     );
+    this.rest = new CallsAtRest(options.calls, options.outbox, this.commits);
+    this.memory = new StateTopics(options.stateTopics, options.topicPrefix);
   }
 
   /** Returns once the consumer is under supervision; joining the group goes on behind it. */
@@ -89,9 +93,12 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
 
   private async drainAndLeave(): Promise<void> {
     this.stopping.abort(new Error('the bridge is stopping'));
-    await withDeadline(this.queues.closeAll(), DRAIN_DEADLINE_MS);
+    const drained = this.queues.closeAll();
+    // A stop in the middle of a rebalance: what waits to be called again is let go of now.
+    this.rest.end();
+    await withDeadline(drained, DRAIN_DEADLINE_MS);
     await this.commits.finish();
-    await Promise.all(this.options.stateTopics.map((topic) => topic.close()));
+    await this.memory.close();
     await this.consumer?.stop();
   }
 
@@ -106,9 +113,9 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
   private start(): void {
     if (this.stopping.signal.aborted) return;
     const { options } = this;
-    const { kafka, groupId, topicPrefix, stateTopics } = options;
+    const { kafka, groupId, topicPrefix } = options;
     const inputTopics = [...this.messageHandlers.keys()].map((name) => `${topicPrefix}${name}`);
-    const topics = [...inputTopics, ...stateTopics.map(({ name }) => name)];
+    const topics = [...inputTopics, ...this.memory.names];
     const consumer = new SupervisedConsumer(
       kafka,
       { groupId, topics },
@@ -119,18 +126,15 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
         onAssigned: (assignment) => {
           this.reassign(assignment);
         },
-        onRevoking: (deadlineMs) => this.comeToRest(deadlineMs),
+        onRevoking: (deadlineMs) => this.rest.begin(deadlineMs),
         onSign: () => {
           options.calls.wake();
         },
       },
     );
-    for (const stateTopic of stateTopics) {
-      stateTopic.attach(consumer, (partition) => {
-        for (const name of stateTopic.inputs)
-          this.queues.release(`${topicPrefix}${name}`, partition);
-      });
-    }
+    this.memory.attach(consumer, (topic, partition) => {
+      this.queues.release(topic, partition);
+    });
     options.calls.allowWhile(() => consumer.holdsSession);
     this.consumer = consumer;
     this.commits.start();
@@ -139,12 +143,8 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
 
   private accept({ batch }: EachBatchPayload): void {
     if (this.stopping.signal.aborted) return;
+    if (this.memory.accept(batch)) return;
     const { topic, partition, messages } = batch;
-    const stateTopic = this.options.stateTopics.find(({ name }) => name === topic);
-    if (stateTopic !== undefined) {
-      stateTopic.accept(partition, messages);
-      return;
-    }
     const name = topic.slice(this.options.topicPrefix.length);
     const inbound = messages.map((message) => toInboundRecord(name, partition, message));
     const from = { topic, partition, highWatermark: Number(batch.highWatermark) };
@@ -153,40 +153,9 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
 
   private reassign(assignment: Assignment): void {
     if (this.stopping.signal.aborted) return;
-    const { stateTopics, calls } = this.options;
-    for (const stateTopic of stateTopics) {
-      stateTopic.reassign(assignment.get(stateTopic.name) ?? []);
-    }
-    this.queues.reassign(this.inputsOf(assignment), (topic, partition) =>
-      this.mustWaitForState(topic, partition),
-    );
-    calls.resume();
-  }
-
-  /** Messages that are judged by state wait until that is restored. */
-  private mustWaitForState(topic: string, partition: number): boolean {
-    const name = topic.slice(this.options.topicPrefix.length);
-    return this.options.stateTopics.some(
-      (state) => state.inputs.includes(name) && state.isRestoring(partition),
-    );
-  }
-
-  /** What is still under way at the deadline is cut off, rather than made a second time by the new owner meanwhile. */
-  private async comeToRest(deadlineMs: number): Promise<void> {
-    const { calls } = this.options;
-    calls.hold();
-    if (!(await withDeadline(calls.idle(), deadlineMs))) {
-      this.logger.warn({ msg: 'calls cut off: partitions may be lost', calls: calls.underWay });
-      calls.cutOff(new Error('the partition may go to another process'));
-      await withDeadline(calls.idle(), CUT_OFF_DEADLINE_MS);
-    }
-    await withDeadline(this.commitAnswered(), ANSWERS_DEADLINE_MS);
-  }
-
-  /** Spares the next owner what has been done here. */
-  private async commitAnswered(): Promise<void> {
-    await this.options.outbox.idle();
-    await this.commits.commitNow();
+    const inputs = this.memory.reassign(assignment);
+    this.queues.reassign(inputs, (topic, partition) => this.memory.areAwaited(topic, partition));
+    this.rest.end();
   }
 
   private async dispatch(messages: readonly InboundMessage[]): Promise<void> {
@@ -195,10 +164,5 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
     if (handler === undefined) throw new Error(`no controller handles ${first?.topic}`);
     const result = this.transformToObservable(await handler(messages));
     await lastValueFrom(result, { defaultValue: undefined });
-  }
-
-  private inputsOf(assignment: Assignment): Assignment {
-    const stateTopics = new Set(this.options.stateTopics.map(({ name }) => name));
-    return new Map([...assignment].filter(([topic]) => !stateTopics.has(topic)));
   }
 }

@@ -6,7 +6,7 @@ import { type PartitionOwnership } from './partition-ownership.js';
 export interface MessageEnds {
   readonly ownership: PartitionOwnership;
   ended(message: PartitionMessage, how: 'finished' | 'abandoned'): void;
-  failed(message: PartitionMessage, error: unknown): Promise<void>;
+  failed(message: PartitionMessage, error: unknown): void;
 }
 
 /** A message on its way through the bridge. A class: there are tens of thousands a second. */
@@ -55,7 +55,7 @@ export class PartitionMessage implements InboundMessage {
     if (this.hasEnded || this.hasFailed) return;
     this.hasFailed = true;
     this.failures += 1;
-    void this.ends.failed(this, error);
+    this.ends.failed(this, error);
   }
 
   handledAnew(): void {

@@ -1,6 +1,5 @@
-import { Logger } from '@nestjs/common';
-import { realDelayMs } from '#libs/clock';
-import { backOffMs, ContiguousOffsets } from '#libs/delivery';
+import { ContiguousOffsets } from '#libs/delivery';
+import { handleAgain } from './handle-again.js';
 import { type InboundMessage, type InboundRecord, type MessageHandler } from './inbound-message.js';
 import { PartitionMessage } from './partition-message.js';
 import { PartitionOwnership } from './partition-ownership.js';
@@ -22,8 +21,6 @@ const CHUNK_BYTES = 256 * 1024;
 /** Records handed over are dropped by the thousand: one by one each would move all that wait. */
 const FORGET_AT = 1000;
 const RESUME_AT = 0.5;
-const ATTEMPTS = 3;
-const BACK_OFF = { baseMs: 100, capMs: 2000 };
 
 /**
  * The messages of one owned partition between fetch and commit. Owned by the inbox for as long as
@@ -32,7 +29,6 @@ const BACK_OFF = { baseMs: 100, capMs: 2000 };
  */
 export class PartitionQueue {
   readonly ownership = new PartitionOwnership();
-  private readonly logger = new Logger('Inbox');
   private readonly offsets = new ContiguousOffsets();
   private readonly waiting: InboundRecord[] = [];
   private taken = 0;
@@ -112,28 +108,8 @@ export class PartitionQueue {
     this.resumeWhenShort();
   }
 
-  /** Handles a message anew, by itself; sets it aside when that has failed too often. */
-  async failed(message: PartitionMessage, error: unknown): Promise<void> {
-    const { topic, partition, offset, failures } = message;
-    if (!this.ownership.isLost) {
-      this.logger.error({ msg: 'handler failed', topic, partition, offset, failures, err: error });
-    }
-    try {
-      await realDelayMs(backOffMs(failures, BACK_OFF), this.ownership.signal);
-      if (failures < ATTEMPTS) {
-        message.handledAnew();
-        await this.handle([message]);
-        return;
-      }
-      await this.options.setAside(message);
-      message.finish();
-    } catch (failure) {
-      if (this.ownership.isLost) message.abandon();
-      else {
-        message.handledAnew();
-        message.fail(failure);
-      }
-    }
+  failed(message: PartitionMessage, error: unknown): void {
+    void handleAgain(message, error, this.handle, this.options.setAside);
   }
 
   /** One chunk after the other, so that messages are taken in their order. */

@@ -1,0 +1,42 @@
+import { Logger } from '@nestjs/common';
+import { realDelayMs } from '#libs/clock';
+import { backOffMs } from '#libs/delivery';
+import { type InboundMessage, type MessageHandler } from './inbound-message.js';
+import { type PartitionMessage } from './partition-message.js';
+
+const ATTEMPTS = 3;
+const BACK_OFF = { baseMs: 100, capMs: 2000 };
+const logger = new Logger('Inbox');
+
+/**
+ * Handles a message anew, by itself, after something failed that no message can cause; sets it aside
+ * when that has happened too often, because one message must neither stop those behind it nor end the
+ * process. Never rejects.
+ */
+export async function handleAgain(
+  message: PartitionMessage,
+  error: unknown,
+  handle: MessageHandler,
+  setAside: (message: InboundMessage) => Promise<void>,
+): Promise<void> {
+  const { topic, partition, offset, failures, ownership } = message;
+  if (!ownership.isLost) {
+    logger.error({ msg: 'handler failed', topic, partition, offset, failures, err: error });
+  }
+  try {
+    await realDelayMs(backOffMs(failures, BACK_OFF), ownership.signal);
+    if (failures < ATTEMPTS) {
+      message.handledAnew();
+      await handle([message]);
+      return;
+    }
+    await setAside(message);
+    message.finish();
+  } catch (failure) {
+    if (ownership.isLost) message.abandon();
+    else {
+      message.handledAnew();
+      message.fail(failure);
+    }
+  }
+}

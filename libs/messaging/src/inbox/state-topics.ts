@@ -1,0 +1,52 @@
+import { type Batch } from 'kafkajs';
+import { type KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
+import { type Assignment } from './consumer-callbacks.js';
+import { type SupervisedConsumer } from './supervised-consumer.js';
+
+/** The topics of the bridge's own state among those that its consumer is given. */
+export class StateTopics {
+  constructor(
+    private readonly topics: readonly KeyedStateTopic[],
+    private readonly topicPrefix: string,
+  ) {}
+
+  get names(): string[] {
+    return this.topics.map(({ name }) => name);
+  }
+
+  /** @param onRestored told of input partitions, by full name, whose messages need wait no longer */
+  attach(
+    consumer: SupervisedConsumer,
+    onRestored: (topic: string, partition: number) => void,
+  ): void {
+    for (const state of this.topics) {
+      state.attach(consumer, (partition) => {
+        for (const input of state.inputs) onRestored(`${this.topicPrefix}${input}`, partition);
+      });
+    }
+  }
+
+  /** Returns whether the batch was one of state. */
+  accept({ topic, partition, messages }: Batch): boolean {
+    const state = this.topics.find(({ name }) => name === topic);
+    state?.accept(partition, messages);
+    return state !== undefined;
+  }
+
+  /** Returns what of the assignment is input. */
+  reassign(assignment: Assignment): Assignment {
+    for (const state of this.topics) state.reassign(assignment.get(state.name) ?? []);
+    const names = new Set(this.names);
+    return new Map([...assignment].filter(([topic]) => !names.has(topic)));
+  }
+
+  /** Whether the messages of an input partition are judged by state that is not restored yet. */
+  areAwaited(topic: string, partition: number): boolean {
+    const name = topic.slice(this.topicPrefix.length);
+    return this.topics.some((state) => state.inputs.includes(name) && state.isRestoring(partition));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.topics.map((topic) => topic.close()));
+  }
+}
