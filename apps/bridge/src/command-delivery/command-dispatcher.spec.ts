@@ -107,14 +107,16 @@ class Flow {
     return new Promise((resolve, reject) => {
       const reply: Reply = (result) => {
         this.hanging.splice(this.hanging.indexOf(call), 1);
+        signal.removeEventListener('abort', breakOff);
         if (result instanceof Error) reject(result);
         else resolve(result);
       };
+      const breakOff = (): void => {
+        reply(signal.reason as Error);
+      };
       const call = { names, reply };
       this.hanging.push(call);
-      signal.addEventListener('abort', () => {
-        reply(signal.reason as Error);
-      });
+      signal.addEventListener('abort', breakOff);
     });
   }
 }

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type Admin, type ITopicConfig, type Kafka, KafkaJSProtocolError } from 'kafkajs';
+import { type Admin, type ITopicConfig, type Kafka, type KafkaJSProtocolError } from 'kafkajs';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { withAdmin } from './with-admin.js';
 
@@ -77,8 +77,7 @@ async function widen(admin: Admin, topics: readonly TopicSpecification[]): Promi
       await admin.createPartitions({ topicPartitions: [{ topic: name, count }] });
     } catch (error) {
       // Another process has widened it meanwhile, which may not show yet.
-      if (!(error instanceof KafkaJSProtocolError && error.type === 'INVALID_PARTITIONS'))
-        throw error;
+      if (!isProtocolError(error) || error.type !== 'INVALID_PARTITIONS') throw error;
     }
     await untilAsWide(admin, name, count);
     new Logger('Topics').log({ msg: 'partitions added', topic: name, partitions: count });
@@ -101,9 +100,14 @@ async function isAsWide(admin: Admin, topic: string, count: number): Promise<boo
     return partitions.length >= count && partitions.every(({ leader }) => leader >= 0);
   } catch (error) {
     // A topic that is just being made is not known yet, or has no leader.
-    if (error instanceof KafkaJSProtocolError && error.retriable) return false;
+    if (isProtocolError(error) && error.retriable) return false;
     throw error;
   }
+}
+
+/** By name: kafkajs gives out its error classes only as a whole. */
+function isProtocolError(error: unknown): error is KafkaJSProtocolError {
+  return error instanceof Error && error.name === 'KafkaJSProtocolError';
 }
 
 function topicConfig(topic: TopicSpecification, partitions: number): ITopicConfig {
