@@ -3,9 +3,9 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsNotEmpty, IsString, Max, MaxLength, Min } from 'class-validator';
 import { LATEST_EPOCH_SECONDS } from '../../plant/index.js';
 
-const LONGEST_IDENTIFIER = 200;
+const LONGEST_IDENTIFIER = 256;
 
-/** A machine ID, reason ID or work order: a string of 1 to 200 characters. */
+/** A machine ID, reason ID or work order: a string of 1 to 256 characters. */
 export function Identifier(options: { example: string; each?: boolean }): PropertyDecorator {
   const each = options.each ?? false;
   const checks = { each };
