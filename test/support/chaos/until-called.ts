@@ -1,0 +1,33 @@
+import { eventually } from '../eventually.js';
+import { type ChaosPlant } from './chaos-plant.js';
+import { type CommandKind, OPERATION_OF } from './commands.js';
+
+/** Waits until the service has been called so often for commands of a kind, after a call of the log. */
+export async function untilCalled(
+  { sandbox }: ChaosPlant,
+  kind: CommandKind,
+  { times, since = 0 }: { times: number; since?: number },
+): Promise<void> {
+  const operation = OPERATION_OF[kind];
+  await eventually(async () => (await sandbox.countCalls(operation, since, times)) === times, {
+    what: `${times} calls of ${operation}`,
+    timeoutMs: 60_000,
+  });
+}
+
+/** Waits until from now on something has been carried out for each machine: all of them move. */
+export async function untilAllMove({ sandbox, load }: ChaosPlant): Promise<void> {
+  const standing = new Set(load.machineIds);
+  let last = await sandbox.newestCall();
+  await eventually(
+    async () => {
+      for (const { machineIds, sequence, carriedOutAtMs } of await sandbox.allCalls(last)) {
+        last = sequence;
+        if (carriedOutAtMs === null) continue;
+        for (const machineId of machineIds) standing.delete(machineId);
+      }
+      return standing.size === 0;
+    },
+    { what: 'something is carried out for every machine', timeoutMs: 60_000 },
+  );
+}
