@@ -1,0 +1,110 @@
+import { TOPICS } from '#libs/contracts';
+import { Answers } from '../support/chaos/answers.js';
+import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { deliveriesOf } from '../support/chaos/deliveries.js';
+import { disorder, lostReasons, staleLists } from '../support/chaos/delivery-faults.js';
+import { type Health, untilReady, untilUnready } from '../support/chaos/health.js';
+import { type LoggedCall } from '../support/sandbox-control.js';
+
+const FLOWS = ['work-orders', 'downtime-reasons'];
+const MACHINES = 50;
+/** A bridge that probes needs a few dozen calls to notice the end of an outage; one that hammers makes thousands. */
+const MOST_CALLS_IN_VAIN = 200;
+
+interface Outage {
+  name: string;
+  fault: Record<string, unknown>;
+  durationSeconds: number;
+  /** Messages of each kind for each machine that wait meanwhile. */
+  perMachine: number;
+  /** What an operator has to be told. */
+  words: RegExp;
+}
+
+const OUTAGES: Outage[] = [
+  {
+    name: 'answers 503 for half a minute',
+    fault: { status: 503 },
+    durationSeconds: 30,
+    perMachine: 50,
+    words: /\b503\b/,
+  },
+  {
+    name: 'leaves every call hanging for ten seconds',
+    fault: { hang: true },
+    durationSeconds: 10,
+    perMachine: 10,
+    words: /no answer|time/i,
+  },
+];
+
+interface Aftermath {
+  plant: ChaosPlant;
+  health: Health;
+  calls: LoggedCall[];
+  answers: Answers;
+}
+
+async function outlive({ fault, durationSeconds, perMachine }: Outage): Promise<Aftermath> {
+  const env = { MACHINE_CLOUD_TIMEOUT_MS: '1000', OUTCOME_DEFERRED_AFTER_SECONDS: '5' };
+  const plant = await ChaosPlant.open({ machines: MACHINES, env });
+  const { load, sandbox, kafka } = plant;
+  const url = await plant.startBridge().ready();
+  const answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
+  await load.send();
+  await answers.untilAll(load.messageIds, 20_000);
+  await sandbox.addFault({ operation: '*', ...fault, durationSeconds });
+  for (let round = 0; round < perMachine; round += 1) await load.send();
+  const health = await untilUnready(url, ...FLOWS);
+  await answers.untilAll(load.messageIds, 90_000);
+  await untilReady(url);
+  return { plant, health, answers, calls: await sandbox.allCalls() };
+}
+
+describe('a service that is down', () => {
+  let aftermaths: Map<string, Aftermath>;
+
+  beforeAll(async () => {
+    const outlived = OUTAGES.map(async (outage): Promise<[string, Aftermath]> => {
+      return [outage.name, await outlive(outage)];
+    });
+    aftermaths = new Map(await Promise.all(outlived));
+  }, 180_000);
+
+  afterAll(() => Promise.all([...aftermaths.values()].map(({ plant }) => plant.close())));
+
+  describe.each(OUTAGES)('and $name', ({ name, words }) => {
+    const aftermath = (): Aftermath => aftermaths.get(name)!;
+
+    it('is probed and not hammered', () => {
+      const inVain = aftermath().calls.filter(({ faultId }) => faultId !== null);
+      expect(inVain.length).toBeGreaterThan(0);
+      expect(inVain.length).toBeLessThan(MOST_CALLS_IN_VAIN);
+    });
+
+    it('is reported on /health/ready, in words, for both flows', () => {
+      const { status, problems } = aftermath().health;
+      expect(status).toBe(503);
+      for (const flow of FLOWS) expect(problems[flow]).toMatch(words);
+    });
+
+    it('gets everything in order when it is back, by itself', () => {
+      const { plant, calls } = aftermath();
+      const reasons = deliveriesOf('reason', calls);
+      expect(lostReasons(plant.load.sent('reason'), reasons)).toEqual([]);
+      expect(disorder('reason', reasons)).toEqual([]);
+      const lists = deliveriesOf('list', calls);
+      expect(staleLists(plant.load.sent('list'), lists)).toEqual([]);
+      expect(disorder('list', lists)).toEqual([]);
+    });
+
+    it('has each message answered once, deferred at most once, and none set aside', async () => {
+      const { plant, answers } = aftermath();
+      expect(answers.contradictions()).toEqual([]);
+      const deferrals = plant.load.messageIds.map((id) => answers.deferralsOf(id));
+      expect(Math.max(...deferrals)).toBe(1);
+      const letters = [`${TOPICS.workOrderLists}.dlq`, `${TOPICS.downtimeReasons}.dlq`];
+      expect((await plant.kafka.read(...letters)).records).toEqual([]);
+    });
+  });
+});
