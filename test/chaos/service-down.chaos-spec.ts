@@ -100,7 +100,7 @@ describe('a service that is down', () => {
 
     it('has each message answered once, deferred at most once, and none set aside', async () => {
       const { plant, answers } = aftermath();
-      expect(answers.contradictions()).toEqual([]);
+      expect(answers.repetitions()).toEqual([]);
       const deferrals = plant.load.messageIds.map((id) => answers.deferralsOf(id));
       expect(Math.max(...deferrals)).toBe(1);
       const letters = [`${TOPICS.workOrderLists}.dlq`, `${TOPICS.downtimeReasons}.dlq`];

@@ -104,14 +104,14 @@ export class TestKafka {
     await this.withAdmin((admin) => admin.createTopics({ topics, waitForLeaders: true }));
   }
 
-  /** Gives its messages to Kafka in their order and each once, however long Kafka is away. */
+  /** Gives its messages to Kafka in their order and each once, also when they are sent again after an error. */
   async steadyProducer(): Promise<Producer> {
     const producer = this.kafka.producer({
       idempotent: true,
       maxInFlightRequests: 1,
       createPartitioner: Partitioners.DefaultPartitioner,
       allowAutoTopicCreation: false,
-      retry: { retries: Number.MAX_SAFE_INTEGER, maxRetryTime: 500 },
+      retry: { retries: Number.MAX_SAFE_INTEGER },
     });
     this.closers.push(() => producer.disconnect());
     await producer.connect();

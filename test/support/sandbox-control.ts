@@ -4,6 +4,8 @@ import { eventually } from './eventually.js';
 export interface LoggedCall {
   /** In order of receipt, from 1, without gaps. */
   sequence: number;
+  /** Epoch seconds of the sandbox's clock. */
+  receivedAt: number;
   operation: string;
   machineIds: string[];
   status: number | null;

@@ -1,24 +1,27 @@
+import { type CommandOutcome } from '#libs/contracts';
 import { eventually } from '../eventually.js';
-import { header, json, type TopicReader } from '../kafka.js';
+import { header, type TopicReader } from '../kafka.js';
 import { inBrief } from './in-brief.js';
 
-interface Source {
-  source: { messageId: string | null };
+/** A final outcome as the bridge said it. */
+export interface FinalAnswer {
+  type: string;
+  machineId: string | null;
 }
 
 /** What the bridge has said became of each message, by `message-id`. */
 export class Answers {
-  private readonly final = new Map<string, Set<string>>();
+  private readonly final = new Map<string, FinalAnswer[]>();
   private readonly deferrals = new Map<string, number>();
   private read = 0;
 
   /** @param outcomes reads `machine.command-outcomes.v1`, and nothing else */
   constructor(private readonly outcomes: TopicReader) {}
 
-  /** The types of the final outcomes of a message; more than one: they contradict each other. */
-  finalOf(messageId: string): string[] {
+  /** The final outcomes of a message, as often as they were said. */
+  finalOf(messageId: string): readonly FinalAnswer[] {
     this.catchUp();
-    return [...(this.final.get(messageId) ?? [])];
+    return this.final.get(messageId) ?? [];
   }
 
   /** How often a message was said to be deferred. */
@@ -32,12 +35,26 @@ export class Answers {
     return messageIds.filter((id) => !this.final.has(id));
   }
 
-  /** In words, the messages that were first said to be one thing and then another. */
+  /** In words, the messages of which first one thing was said and then another. */
   contradictions(): string[] {
     this.catchUp();
-    const faults = [...this.final]
-      .filter(([, types]) => types.size > 1)
-      .map(([id, types]) => `${id}: ${[...types].join(', then ')}`);
+    const faults = [...this.final].flatMap(([id, answers]) =>
+      answers
+        .filter(({ machineId, type }) =>
+          answers.some((other) => other.machineId === machineId && other.type !== type),
+        )
+        .map(({ type }) => `${id}: ${type}`),
+    );
+    return inBrief(faults);
+  }
+
+  /** In words, the messages that were answered more than once for a machine, as only a crash excuses. */
+  repetitions(): string[] {
+    this.catchUp();
+    const faults = [...this.final].flatMap(([id, answers]) => {
+      const machines = new Set(answers.map(({ machineId }) => machineId));
+      return machines.size === answers.length ? [] : [`${id}: ${answers.length} final outcomes`];
+    });
     return inBrief(faults);
   }
 
@@ -58,14 +75,19 @@ export class Answers {
     for (; this.read < records.length; this.read += 1) {
       const record = records[this.read];
       const type = record && header(record, 'ce_type');
-      if (record === undefined || type === undefined) continue;
-      const { messageId } = (json(record) as unknown as Source).source;
-      if (messageId === null) continue;
-      if (type.includes('.deferred.')) {
-        this.deferrals.set(messageId, (this.deferrals.get(messageId) ?? 0) + 1);
-      } else {
-        this.final.set(messageId, (this.final.get(messageId) ?? new Set()).add(type));
-      }
+      if (record?.value == null || type === undefined) continue;
+      const { machineId, source } = JSON.parse(record.value.toString()) as CommandOutcome;
+      if (source.messageId !== null) this.note(source.messageId, { type, machineId });
     }
+  }
+
+  private note(messageId: string, answer: FinalAnswer): void {
+    if (answer.type.includes('.deferred.')) {
+      this.deferrals.set(messageId, (this.deferrals.get(messageId) ?? 0) + 1);
+      return;
+    }
+    const answers = this.final.get(messageId) ?? [];
+    answers.push(answer);
+    this.final.set(messageId, answers);
   }
 }

@@ -65,7 +65,7 @@ export class CommandLoad {
     const perRound = Math.max(1, Math.round((perSecond * ROUND_MS) / 1000));
     this.stream = (async () => {
       while (!stopping.signal.aborted) {
-        await this.send(this.turn(perRound));
+        await this.sendUntilTaken(this.turn(perRound), stopping.signal);
         await realDelayMs(ROUND_MS);
       }
     })();
@@ -77,6 +77,22 @@ export class CommandLoad {
   async stop(): Promise<void> {
     this.stopping?.abort();
     await this.stream;
+  }
+
+  /**
+   * The producer gives up while no broker can be reached. What is sent again has the sequence numbers
+   * it had before, so that Kafka drops it if it was taken the first time.
+   */
+  private async sendUntilTaken(machineIds: readonly string[], signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        await this.send(machineIds);
+        return;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        await realDelayMs(ROUND_MS);
+      }
+    }
   }
 
   private turn(length: number): string[] {
