@@ -79,6 +79,11 @@ export class SandboxControl {
     await this.send('POST', `/sandbox/machines/${machineId}/state`, { state });
   }
 
+  /** Puts a scripted plant in place of all machines, see docs/sandbox.md. */
+  async playTimeline(script: Record<string, unknown>): Promise<void> {
+    await this.send('POST', '/sandbox/timeline', script);
+  }
+
   /** Waits until the machine's list is this one. */
   async listBecomes(machineId: string, list: readonly string[]): Promise<void> {
     const wanted = JSON.stringify(list);

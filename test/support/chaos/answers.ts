@@ -59,9 +59,10 @@ export class Answers {
   }
 
   async untilAll(messageIds: readonly string[], timeoutMs: number): Promise<void> {
+    let waiting = messageIds;
     await eventually(
       () => {
-        const waiting = this.unanswered(messageIds);
+        waiting = this.unanswered(waiting);
         if (waiting.length > 0) throw new Error(`${waiting.length} wait, like ${waiting[0] ?? ''}`);
         return true;
       },

@@ -42,16 +42,22 @@ export class CommandLoad {
     );
   }
 
-  /** Sends the next command of each kind asked for, to each of the machines, in one request. */
+  /**
+   * Sends the next commands of each kind asked for, `rounds` of them to each of the machines, in one
+   * request.
+   */
   async send(
     machineIds: readonly string[] = this.machineIds,
     kinds: readonly CommandKind[] = COMMAND_KINDS,
+    rounds = 1,
   ): Promise<void> {
-    const commands = kinds.flatMap((kind) =>
-      machineIds.map((machineId) => {
-        return { kind, machineId, number: this.counts[kind].get(machineId) ?? 0 };
-      }),
-    );
+    const commands = Array.from({ length: rounds }, (_, round) =>
+      kinds.flatMap((kind) =>
+        machineIds.map((machineId) => {
+          return { kind, machineId, number: round + (this.counts[kind].get(machineId) ?? 0) };
+        }),
+      ),
+    ).flat();
     await this.deliver(commands);
     for (const { kind, machineId, number } of commands) {
       this.counts[kind].set(machineId, number + 1);
