@@ -156,6 +156,14 @@ export class TestKafka {
     );
   }
 
+  /** How many records a topic holds. */
+  async count(topic: string): Promise<number> {
+    const partitions = await this.withAdmin((admin) =>
+      admin.fetchTopicOffsets(`${this.topicPrefix}${topic}`),
+    );
+    return partitions.reduce((sum, { low, high }) => sum + Number(high) - Number(low), 0);
+  }
+
   /** Waits until the members of a group have shared out the partitions among so many. */
   async untilGroupHas(members: number, groupId: string): Promise<void> {
     await this.withAdmin((admin) =>

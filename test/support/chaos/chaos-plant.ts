@@ -5,6 +5,7 @@ import { testBrokers, TestKafka, uniqueTopicPrefix } from '../kafka.js';
 import { startSandbox } from '../running-sandbox.js';
 import { type SandboxControl } from '../sandbox-control.js';
 import { CommandLoad } from './command-load.js';
+import { COMMAND_KINDS, TOPIC_OF } from './commands.js';
 
 /** The simulated plant's last three machines are awkward on purpose, see docs/sandbox.md. */
 const AWKWARD_MACHINES = 3;
@@ -63,6 +64,12 @@ export class ChaosPlant {
   /** Waits until the group is at rest with so many processes, each with its partitions. */
   async untilShared(processes: number): Promise<void> {
     await this.kafka.untilGroupHas(processes, this.groupId);
+  }
+
+  /** How many commands have been set aside. */
+  async countDeadLetters(): Promise<number> {
+    const counts = COMMAND_KINDS.map((kind) => this.kafka.count(`${TOPIC_OF[kind]}.dlq`));
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
   }
 
   /** One more process of the same group. */

@@ -53,6 +53,9 @@ export function disorder(
   return inBrief(faults);
 }
 
+/** Allows a command to come again right after itself: its answer was lost or came too late. */
+export const sameAgain: MayRepeat = (_machineId, before, after) => after.number === before.number;
+
 /** Allows each machine so many steps back, wherever they come; of one's own for each check. */
 export function atMostRepeats(times: number): MayRepeat {
   const used = new Map<string, number>();

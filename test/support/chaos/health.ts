@@ -13,8 +13,9 @@ export interface Health {
 export async function healthOf(bridgeUrl: string): Promise<Health> {
   const response = await fetch(`${bridgeUrl}/health/ready`);
   const { error } = (await response.json()) as HealthBody;
-  const problems = Object.entries(error).map(([name, { message = '' }]) => [name, message]);
-  return { status: response.status, problems: Object.fromEntries(problems) };
+  const problems: Record<string, string> = {};
+  for (const [name, { message = '' }] of Object.entries(error)) problems[name] = message;
+  return { status: response.status, problems };
 }
 
 /** Waits until the bridge is not ready because of each of these conditions; returns what it says of them. */
