@@ -23,13 +23,19 @@ describe('several bridges in one group, under load with slow calls', () => {
   let plant: ChaosPlant;
   let answers: Answers;
   let calls: LoggedCall[];
-  /** Sequence numbers of the last call before a process was killed or stopped without a word. */
+  /** Sequence numbers of the last call before others took over from a process that ended without a word. */
   const takeovers: number[] = [];
 
   /** Waits until the group is at rest and whoever now owns a machine works for it. */
   const settled = async (processes: number): Promise<void> => {
     await plant.untilShared(processes);
     await untilAllMove(plant);
+  };
+
+  /** By the time the others have been busy for a while, all that the silent one had sent has arrived. */
+  const noteTakeover = async (): Promise<void> => {
+    await untilCalled(plant, 'reason', { times: 30, since: await plant.sandbox.newestCall() });
+    takeovers.push(await plant.sandbox.newestCall());
   };
 
   beforeAll(async () => {
@@ -44,8 +50,8 @@ describe('several bridges in one group, under load with slow calls', () => {
     const third = plant.startBridge();
     await settled(3);
 
-    takeovers.push(await plant.sandbox.newestCall());
     second.kill('SIGKILL');
+    await noteTakeover();
     await settled(2);
     third.kill('SIGTERM');
     expect(await third.exitCode()).toBe(0);
@@ -53,8 +59,8 @@ describe('several bridges in one group, under load with slow calls', () => {
 
     const sleeper = plant.startBridge();
     await settled(2);
-    takeovers.push(await plant.sandbox.newestCall());
     sleeper.kill('SIGSTOP');
+    await noteTakeover();
     await settled(1);
     await settled(1);
     sleeper.kill('SIGCONT');

@@ -21,7 +21,7 @@ import { type ReadRecord } from '../support/kafka.js';
 import { type LoggedCall } from '../support/sandbox-control.js';
 
 /** How many reasons the n-th process of a group may call for before it is killed. */
-const CALLS_BEFORE_KILL = [1, 250, 60, 420, 10, 120, 450];
+const CALLS_BEFORE_KILL = [1, 200, 60, 320, 10, 120, 280];
 /** The coordinator takes 10 s to miss a killed process: with three groups at once it is a third of the time. */
 const GROUPS = 3;
 const LATENCY_MS = 60;
@@ -40,18 +40,21 @@ interface Aftermath {
 async function killUnderLoad(plant: ChaosPlant): Promise<Aftermath> {
   const { sandbox, load, kafka } = plant;
   await sandbox.addFault({ operation: '*', latencyMs: LATENCY_MS });
-  load.start({ perSecond: 40 });
+  load.start({ perSecond: 30 });
   const takeovers: number[] = [];
   const committed: CommittedOffsets[] = [];
+  let bridge = plant.startBridge();
   for (const times of CALLS_BEFORE_KILL) {
-    const bridge = plant.startBridge();
     await untilCalled(plant, 'reason', { times, since: takeovers.at(-1) ?? 0 });
     bridge.kill('SIGKILL');
     await bridge.exitCode();
     committed.push(await committedBy(plant));
+    bridge = plant.startBridge();
+    // What the last one had sent by then has arrived, and the next one has to wait for its place still.
+    await bridge.url();
     takeovers.push(await sandbox.newestCall());
   }
-  await plant.startBridge().ready();
+  await bridge.ready();
   await load.stop();
   const answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
   await answers.untilAll(load.messageIds, 60_000);

@@ -4,6 +4,8 @@ import { type CommandKind, commandsOf } from './commands.js';
 /** A command that the service carried out. */
 export interface Delivery {
   number: number;
+  /** Sequence number of the call. */
+  call: number;
   /** Of which process it came: how many takeovers had begun by then. */
   life: number;
 }
@@ -26,7 +28,7 @@ export function deliveriesOf(
     for (const command of commandsOf(call)) {
       if (command.kind !== kind) continue;
       const ofMachine = deliveries.get(command.machineId) ?? [];
-      ofMachine.push({ number: command.number, life });
+      ofMachine.push({ number: command.number, call: call.sequence, life });
       deliveries.set(command.machineId, ofMachine);
     }
   }

@@ -2,6 +2,8 @@ import { type CommandKind } from './commands.js';
 import { type Deliveries, type Delivery } from './deliveries.js';
 import { inBrief } from './in-brief.js';
 
+const NOTHING_YET: Delivery = { number: -1, call: 0, life: 0 };
+
 /** How many commands each machine was sent. */
 export type Sent = ReadonlyMap<string, number>;
 
@@ -41,16 +43,19 @@ export function disorder(
 ): string[] {
   const faults = [...deliveries].flatMap(([machineId, ofMachine]) => {
     return ofMachine.flatMap((after, index) => {
-      const before = ofMachine[index - 1] ?? { number: -1, life: 0 };
-      const where = `${machineId}: ${kind} ${after.number} after ${before.number}`;
-      if (after.number <= before.number) {
-        return mayRepeat(machineId, before, after) ? [] : [`${where}, life ${after.life}`];
-      }
-      const isGap = kind === 'reason' && after.number !== before.number + 1;
-      return isGap ? [`${where}: left out what lies between`] : [];
+      const before = ofMachine[index - 1] ?? NOTHING_YET;
+      const isRepeated = after.number <= before.number;
+      if (isRepeated && mayRepeat(machineId, before, after)) return [];
+      const isGap = kind === 'reason' && after.number > before.number + 1;
+      if (!isRepeated && !isGap) return [];
+      return [`${machineId}: ${kind} ${describe(after)} after ${describe(before)}`];
     });
   });
   return inBrief(faults);
+}
+
+function describe({ number, call, life }: Delivery): string {
+  return `${number} (call ${call}, life ${life})`;
 }
 
 /** Allows a command to come again right after itself: its answer was lost or came too late. */

@@ -50,7 +50,9 @@ describe('what took effect', () => {
   });
 
   it.each(['list', 'reason'] as const)('is at fault when a %s comes twice unasked', (kind) => {
-    expect(faultsOf(kind, [0, 1, 1, 2], 3)).toEqual([`A: ${kind} 1 after 1, life 0`]);
+    expect(faultsOf(kind, [0, 1, 1, 2], 3)).toEqual([
+      `A: ${kind} 1 (call 3, life 0) after 1 (call 2, life 0)`,
+    ]);
   });
 
   it('may leave out lists that newer ones supersede, but never the last', () => {
@@ -106,15 +108,15 @@ describe('a repetition', () => {
   });
 
   it('is not allowed below what was committed, nor in the middle of a life', () => {
-    expect(faults([3], 2)).toEqual(['A: reason 1 after 2, life 1']);
-    expect(faults([4], 1)).toEqual(['A: reason 1 after 2, life 0']);
+    expect(faults([3], 2)).toEqual(['A: reason 1 (call 4, life 1) after 2 (call 3, life 0)']);
+    expect(faults([4], 1)).toEqual(['A: reason 1 (call 4, life 0) after 2 (call 3, life 0)']);
   });
 
   it('must go on in order', () => {
     const skipping = callsOf('reason', [0, 1, 2, 1, 3]);
     const mayRepeat = () => atMostRepeats(1);
     expect(deliveryFaults({ sent }, skipping, { mayRepeat })).toEqual([
-      'A: reason 3 after 1: left out what lies between',
+      'A: reason 3 (call 5, life 0) after 1 (call 4, life 0)',
     ]);
   });
 
@@ -123,7 +125,7 @@ describe('a repetition', () => {
     const again = callsOf('reason', [0, 1, 1, 2, 3]);
     expect(deliveryFaults({ sent }, again, { mayRepeat })).toEqual([]);
     expect(deliveryFaults({ sent }, repeated, { mayRepeat })).toEqual([
-      'A: reason 1 after 2, life 0',
+      'A: reason 1 (call 4, life 0) after 2 (call 3, life 0)',
     ]);
   });
 
@@ -132,6 +134,6 @@ describe('a repetition', () => {
     const faultsWhen = (times: number) =>
       deliveryFaults({ sent }, twice, { mayRepeat: () => atMostRepeats(times) });
     expect(faultsWhen(2)).toEqual([]);
-    expect(faultsWhen(1)).toEqual(['A: reason 0 after 0, life 0']);
+    expect(faultsWhen(1)).toEqual(['A: reason 0 (call 3, life 0) after 0 (call 2, life 0)']);
   });
 });
