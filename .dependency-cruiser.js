@@ -1,7 +1,7 @@
 // The walls of the house; test/walls/ shows that each of them holds.
 const CLIENT = (names) => `(^|/)node_modules/(${names})/|^(${names})$`;
 const PURE = '^libs/(contracts|delivery|erp-formats)/';
-const SPEC = '\\.(e2e-)?spec\\.ts$';
+const SPEC = '\\.(e2e-|chaos-)?spec\\.ts$';
 
 /** @type {import('dependency-cruiser').IForbiddenRuleType[]} */
 const forbidden = [

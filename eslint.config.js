@@ -30,7 +30,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['**/*.spec.ts', '**/*.e2e-spec.ts'],
+    files: ['**/*.spec.ts', '**/*.e2e-spec.ts', '**/*.chaos-spec.ts'],
     rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
   },
   ...eslintWalls,

@@ -103,17 +103,4 @@ describe('downtime reasons', () => {
     );
     expect(header(letter, 'dlq-attempts')).toBe('0');
   });
-
-  it('sets a reason aside that the service refuses, with the status it gave', async () => {
-    await plant.sandbox.addFault({
-      operation: 'setMachineClassification',
-      machineId: 'M-009',
-      status: 409,
-    });
-    await send('M-009', { reasonId, startTime: 1_700_000_000 });
-    const letter = await deadLetterOf('M-009');
-    expect(header(letter, 'dlq-code')).toBe('rejected-by-service');
-    expect(header(letter, 'dlq-http-status')).toBe('409');
-    expect(header(letter, 'dlq-attempts')).toBe('1');
-  });
 });

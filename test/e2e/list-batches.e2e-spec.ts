@@ -4,8 +4,6 @@ import { header, type TopicReader } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { type LoggedCall } from '../support/sandbox-control.js';
 
-const DEAD_LETTERS = `${TOPICS.workOrderLists}.dlq`;
-
 describe('lists that wait', () => {
   let plant: Plant;
   let answers: TopicReader;
@@ -15,7 +13,7 @@ describe('lists that wait', () => {
       sandboxEnv: { SANDBOX_MACHINES: '40' },
       env: { WORK_ORDER_LIST_MAX_MACHINES: '20', WORK_ORDER_LIST_LINGER_MS: '200' },
     });
-    answers = await plant.kafka.read(TOPICS.commandOutcomes, DEAD_LETTERS);
+    answers = await plant.kafka.read(TOPICS.commandOutcomes);
   });
 
   afterEach(() => plant.sandbox.clearFaults());
@@ -62,23 +60,6 @@ describe('lists that wait', () => {
     );
     expect(superseded).toHaveLength(19);
     expect(await callsWith('newer-18')).toEqual([]);
-  });
-
-  it('are all applied but the one that the service refuses', async () => {
-    await plant.sandbox.addFault({
-      operation: 'setWorkOrderList',
-      machineId: machine(7),
-      status: 422,
-    });
-    const machines = Array.from({ length: 16 }, (_, index) => machine(index + 1));
-    await sendLists(...machines.map((machineId): [string, string] => [machineId, 'split']));
-    for (const machineId of machines) {
-      if (machineId !== machine(7)) await plant.sandbox.listBecomes(machineId, ['split']);
-    }
-    const letter = await answers.find(({ topic }) => topic === DEAD_LETTERS, 'the dead letter');
-    expect(letter.key?.toString()).toBe(machine(7));
-    expect(header(letter, 'dlq-code')).toBe('rejected-by-service');
-    expect(header(letter, 'dlq-http-status')).toBe('422');
   });
 
   it('are not held up by one that the service keeps failing', async () => {

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import {
+  type Admin,
   CompressionTypes,
   type IHeaders,
   Kafka,
   logLevel,
   type Message,
   Partitioners,
+  type Producer,
 } from 'kafkajs';
 import { registerCompressionCodecs } from '#libs/messaging';
 import { eventually } from './eventually.js';
@@ -96,6 +98,26 @@ export class TestKafka {
     }
   }
 
+  /** Creates topics, named without their prefix, before a bridge does. */
+  async createTopics(numPartitions: number, ...names: string[]): Promise<void> {
+    const topics = names.map((name) => ({ topic: `${this.topicPrefix}${name}`, numPartitions }));
+    await this.withAdmin((admin) => admin.createTopics({ topics, waitForLeaders: true }));
+  }
+
+  /** Gives its messages to Kafka in their order and each once, also when they are sent again after an error. */
+  async steadyProducer(): Promise<Producer> {
+    const producer = this.kafka.producer({
+      idempotent: true,
+      maxInFlightRequests: 1,
+      createPartitioner: Partitioners.DefaultPartitioner,
+      allowAutoTopicCreation: false,
+      retry: { retries: Number.MAX_SAFE_INTEGER },
+    });
+    this.closers.push(() => producer.disconnect());
+    await producer.connect();
+    return producer;
+  }
+
   /** Reads topics from their beginning, committed records alone. */
   async read(...topics: string[]): Promise<TopicReader> {
     const reader = new TopicReader();
@@ -120,18 +142,39 @@ export class TestKafka {
 
   /** The committed offsets of a group, summed over a topic's partitions; uncommitted ones count 0. */
   async committed(groupId: string, topic: string): Promise<number> {
-    const admin = this.kafka.admin();
-    await admin.connect();
-    try {
-      const name = `${this.topicPrefix}${topic}`;
-      const [offsets] = await admin.fetchOffsets({ groupId, topics: [name] });
-      return (offsets?.partitions ?? []).reduce(
-        (sum, { offset }) => sum + Math.max(0, Number(offset)),
-        0,
-      );
-    } finally {
-      await admin.disconnect();
-    }
+    const offsets = await this.committedOffsets(groupId, topic);
+    return [...offsets.values()].reduce((sum, offset) => sum + offset, 0);
+  }
+
+  /** The committed offset of each partition of a topic; 0 where nothing is committed. */
+  async committedOffsets(groupId: string, topic: string): Promise<Map<number, number>> {
+    const topics = [`${this.topicPrefix}${topic}`];
+    const [offsets] = await this.withAdmin((admin) => admin.fetchOffsets({ groupId, topics }));
+    const partitions = offsets?.partitions ?? [];
+    return new Map(
+      partitions.map(({ partition, offset }) => [partition, Math.max(0, Number(offset))]),
+    );
+  }
+
+  /** How many records a topic holds. */
+  async count(topic: string): Promise<number> {
+    const partitions = await this.withAdmin((admin) =>
+      admin.fetchTopicOffsets(`${this.topicPrefix}${topic}`),
+    );
+    return partitions.reduce((sum, { low, high }) => sum + Number(high) - Number(low), 0);
+  }
+
+  /** Waits until the members of a group have shared out the partitions among so many. */
+  async untilGroupHas(members: number, groupId: string): Promise<void> {
+    await this.withAdmin((admin) =>
+      eventually(
+        async () => {
+          const [group] = (await admin.describeGroups([groupId])).groups;
+          return group?.state === 'Stable' && group.members.length === members;
+        },
+        { what: `a stable group of ${members}`, timeoutMs: 60_000 },
+      ),
+    );
   }
 
   /** The names of all consumer groups. */
@@ -147,6 +190,16 @@ export class TestKafka {
 
   async close(): Promise<void> {
     await Promise.all(this.closers.map((close) => close()));
+  }
+
+  private async withAdmin<T>(work: (admin: Admin) => Promise<T>): Promise<T> {
+    const admin = this.kafka.admin();
+    await admin.connect();
+    try {
+      return await work(admin);
+    } finally {
+      await admin.disconnect();
+    }
   }
 }
 

@@ -2,14 +2,23 @@ import { eventually } from './eventually.js';
 
 /** A call as the sandbox's log has it; only what tests look at. */
 export interface LoggedCall {
+  /** In order of receipt, from 1, without gaps. */
+  sequence: number;
+  /** Epoch seconds of the sandbox's clock. */
+  receivedAt: number;
   operation: string;
   machineIds: string[];
-  status: number;
+  status: number | null;
   body: unknown;
   /** Real, monotonic milliseconds of the sandbox. */
   startedAtMs: number;
   endedAtMs: number | null;
+  /** Null for a call that changed nothing. */
+  carriedOutAtMs: number | null;
+  faultId: string | null;
 }
+
+const CALLS_PER_PAGE = 2000;
 
 /** What the sandbox knows of one machine: only what tests look at. */
 export interface SandboxMachine {
@@ -29,6 +38,34 @@ export class SandboxControl {
     return this.get(`/sandbox/calls?operation=${operation}`);
   }
 
+  /** Sequence number of the latest call. */
+  async newestCall(): Promise<number> {
+    return (await this.get<{ newest: number }>('/sandbox/calls/extent')).newest;
+  }
+
+  /** How many calls of an operation there were after a sequence number; stops counting at `most`. */
+  async countCalls(operation: string, since: number, most: number): Promise<number> {
+    const path = `/sandbox/calls?operation=${operation}&since=${since}&limit=${most}`;
+    return (await this.get<LoggedCall[]>(path)).length;
+  }
+
+  /** Every call after a sequence number, and the certainty that it is every one. */
+  async allCalls(since = 0): Promise<LoggedCall[]> {
+    const calls: LoggedCall[] = [];
+    for (let last = since; ; last = calls.at(-1)?.sequence ?? last) {
+      const path = `/sandbox/calls?since=${last}&limit=${CALLS_PER_PAGE}`;
+      const page = await this.get<LoggedCall[]>(path);
+      const [first] = page;
+      if (first === undefined) return calls;
+      if (first.sequence !== last + 1) throw new Error('the sandbox has forgotten calls');
+      calls.push(...page);
+    }
+  }
+
+  async machines(): Promise<(Omit<SandboxMachine, 'classifications'> & { machineId: string })[]> {
+    return this.get('/sandbox/machines');
+  }
+
   async addFault(fault: Record<string, unknown>): Promise<void> {
     await this.send('POST', '/sandbox/faults', fault);
   }
@@ -45,6 +82,11 @@ export class SandboxControl {
   /** Forces a state until it is released with null. */
   async forceState(machineId: string, state: string | null): Promise<void> {
     await this.send('POST', `/sandbox/machines/${machineId}/state`, { state });
+  }
+
+  /** Puts a scripted plant in place of all machines, see docs/sandbox.md. */
+  async playTimeline(script: Record<string, unknown>): Promise<void> {
+    await this.send('POST', '/sandbox/timeline', script);
   }
 
   /** Waits until the machine's list is this one. */

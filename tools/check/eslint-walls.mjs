@@ -28,7 +28,7 @@ const time = {
   syntax: [{ selector: 'NewExpression[callee.name="Date"][arguments.length=0]', message: TIME }],
 };
 
-const SPECS = ['**/*.spec.ts', '**/*.e2e-spec.ts', 'libs/*/test/**'];
+const SPECS = ['**/*.spec.ts', '**/*.e2e-spec.ts', '**/*.chaos-spec.ts', 'libs/*/test/**'];
 
 /** Blocks of an ESLint configuration; a later block replaces the rules of an earlier one. */
 export const eslintWalls = [

@@ -20,6 +20,8 @@ export interface Bridge {
   close: () => Promise<void>;
 }
 
+/** Fastify's own limit of 100 characters would hide machines with longer ids; they have up to 256. */
+const LONGEST_PATH_PARAMETER = 1024;
 const logger = new Logger('Bridge');
 
 /** Puts a bridge together from its settings; nothing runs before {@link Bridge.start}. */
@@ -27,7 +29,10 @@ export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
   const app = await NestFactory.create<NestFastifyApplication>(
     BridgeModule.with(settings),
     // A client that never finishes its request must not hold up a stop.
-    new FastifyAdapter({ forceCloseConnections: true }),
+    new FastifyAdapter({
+      forceCloseConnections: true,
+      routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
+    }),
     { bufferLogs: true, abortOnError: false },
   );
   app.useLogger(app.get(PinoLogger));

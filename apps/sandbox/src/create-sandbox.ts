@@ -14,6 +14,9 @@ import { serveOpenApi } from './openapi.js';
 import { SandboxModule, type SandboxWorld } from './sandbox.module.js';
 import { followTokensFile, TokenRegistry } from './service/index.js';
 
+/** Fastify's own limit of 100 characters would hide machines with longer ids from the control API. */
+const LONGEST_PATH_PARAMETER = 1024;
+
 /**
  * Makes a sandbox that is ready to listen.
  *
@@ -50,7 +53,11 @@ function createApplication(
   world: SandboxWorld,
 ): Promise<NestFastifyApplication> {
   // a call that hangs on purpose must not keep the sandbox from closing
-  const adapter = new FastifyAdapter({ bodyLimit: BODY_LIMIT, forceCloseConnections: true });
+  const adapter = new FastifyAdapter({
+    bodyLimit: BODY_LIMIT,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
+  });
   const logger = new ConsoleLogger({ logLevels: nestLogLevels(settings.logLevel) });
   return NestFactory.create<NestFastifyApplication>(SandboxModule.of(world), adapter, {
     bodyParser: false,

@@ -158,6 +158,7 @@ describe('the control API', () => {
           receivedAt: NOW,
           startedAtMs: expect.any(Number) as number,
           endedAtMs: expect.any(Number) as number,
+          carriedOutAtMs: null,
           operation: 'setMachineClassification',
           method: 'POST',
           path: '/api/v1/machineClassification',
@@ -177,9 +178,33 @@ describe('the control API', () => {
       expect(await sequences('?operation=getMachineState')).toEqual([2, 3]);
       expect(await sequences('?machineId=M-002')).toEqual([3]);
       expect(await sequences('?since=1')).toEqual([2, 3]);
+      expect(await sequences('?limit=2')).toEqual([1, 2]);
+      expect((await sandbox.control('GET', 'calls/extent')).json).toEqual({ oldest: 1, newest: 3 });
       await sandbox.control('DELETE', 'calls');
       await sandbox.service(...INFO);
       expect(await sequences('')).toEqual([4]);
+    });
+
+    it('tells when a call was carried out, whatever its caller came to hear', async () => {
+      const put = (signal?: AbortSignal) =>
+        sandbox.service('PUT', 'workOrderList', {
+          body: { machines: [{ machineId: 'M-001', workingOrders: ['late'] }] },
+          ...(signal && { signal }),
+        });
+      await place({ operation: '*', status: 200, count: 1 });
+      await put();
+      await place({ operation: '*', drop: true, afterApplying: true, count: 1 });
+      await expect(put()).rejects.toThrow();
+      await place({ operation: '*', latencyMs: 150, count: 1 });
+      await expect(put(AbortSignal.timeout(50))).rejects.toThrow();
+      let log: Call[] = [];
+      while (log[2]?.carriedOutAtMs == null) log = await calls();
+      const [replaced, dropped, abandoned] = log;
+      expect(replaced).toMatchObject({ status: 200, carriedOutAtMs: null });
+      expect(dropped!.status).toBeNull();
+      expect(dropped!.carriedOutAtMs).toBeLessThanOrEqual(dropped!.endedAtMs!);
+      expect(abandoned!.status).toBeNull();
+      expect(abandoned!.carriedOutAtMs).toBeGreaterThan(abandoned!.endedAtMs!);
     });
 
     it('never shows the password of a login', async () => {

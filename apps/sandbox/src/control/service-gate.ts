@@ -5,7 +5,7 @@ import { errorBody } from '../http/error-body.js';
 import { authorise, type Operation, operationOf, TokenRegistry } from '../service/index.js';
 import { type Call, CallLog } from './calls/call-log.js';
 import { machineIdsOf } from './calls/machine-ids-of.js';
-import { bringAbout, replaceAnswer } from './faults/bring-about.js';
+import { bringAbout, endOf, replaceAnswer } from './faults/bring-about.js';
 import { type Fault, FaultBoard } from './faults/fault-board.js';
 
 /** What a call weighs in the log besides its body. */
@@ -13,6 +13,8 @@ const BYTES_OF_A_CALL = 500;
 
 interface Passage {
   call: Call;
+  /** Befalls the call before it is carried out: an answer that leaves is the fault's own. */
+  earlyFault?: Fault;
   /** Befalls the call after it has been carried out. */
   lateFault?: Fault;
 }
@@ -46,10 +48,12 @@ export class ServiceGate {
       const passage = this.passages.get(request);
       if (!passage) return payload;
       const { call, lateFault } = passage;
+      if (isCarriedOut(passage, reply)) call.carriedOutAtMs = realNowMs();
       const answer = lateFault ? await replaceAnswer(lateFault, reply, payload) : payload;
       // noted before it leaves: a caller that has its answer never sees its call as unfinished
       if (!reply.raw.destroyed) call.status = reply.statusCode;
-      call.endedAtMs = realNowMs();
+      // a caller that has gone ended its call when it went
+      call.endedAtMs ??= realNowMs();
       return answer;
     });
   }
@@ -74,6 +78,7 @@ export class ServiceGate {
         receivedAt: this.clock.nowSeconds(),
         startedAtMs: realNowMs(),
         endedAtMs: null,
+        carriedOutAtMs: null,
         operation,
         method: request.method,
         path: request.url,
@@ -97,7 +102,17 @@ export class ServiceGate {
     const fault = this.faults.take(call.operation, call.machineIds);
     if (!fault) return;
     call.faultId = fault.id;
-    if (fault.afterApplying === true) passage.lateFault = fault;
-    else await bringAbout(fault, reply);
+    if (fault.afterApplying === true) {
+      passage.lateFault = fault;
+      return;
+    }
+    passage.earlyFault = fault;
+    await bringAbout(fault, reply);
   }
+}
+
+/** Asked when the service has its answer ready, before a late fault can spoil it. */
+function isCarriedOut({ earlyFault }: Passage, { statusCode }: FastifyReply): boolean {
+  const isOwnAnswer = earlyFault === undefined || endOf(earlyFault) === 'none';
+  return isOwnAnswer && statusCode >= 200 && statusCode < 300;
 }

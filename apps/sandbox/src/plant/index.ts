@@ -4,6 +4,7 @@ export {
   type ReceivedClassification,
 } from './classification-periods.js';
 export { LATEST_EPOCH_SECONDS } from './epoch-seconds.js';
+export { LONGEST_IDENTIFIER } from './identifier.js';
 export { MACHINE_STATES, type MachineState } from './machine-state.js';
 export type { PlantMachine } from './plant-machine.js';
 export { Plant } from './plant.js';

@@ -15,6 +15,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { LATEST_EPOCH_SECONDS } from './epoch-seconds.js';
+import { LONGEST_IDENTIFIER } from './identifier.js';
 import { MACHINE_STATES, type MachineState } from './machine-state.js';
 
 /** A state from `startTime` to `endTime` or, without one, to the next period's start or for good. */
@@ -30,7 +31,7 @@ export class ScriptReason {
 }
 
 export class ScriptMachine {
-  @IsString() @IsNotEmpty() @MaxLength(200) machineId!: string;
+  @IsString() @IsNotEmpty() @MaxLength(LONGEST_IDENTIFIER) machineId!: string;
   @IsOptional() @IsString() displayName?: string;
   @IsOptional() @IsString() @IsNotEmpty() factoryId?: string;
   @IsOptional() @IsString() @IsNotEmpty() factoryName?: string;

@@ -9,8 +9,10 @@ export interface Call {
   receivedAt: number;
   /** Real, monotonic milliseconds: two calls overlap when each starts before the other has ended. */
   startedAtMs: number;
-  /** When the answer left or the connection broke; null while the call is in progress. */
+  /** When the answer left or the connection broke, the first of both; null while in progress. */
   endedAtMs: number | null;
+  /** When the operation was carried out, whatever its caller came to hear; null when it was not. */
+  carriedOutAtMs: number | null;
   operation: Operation;
   method: string;
   path: string;
@@ -26,6 +28,16 @@ export interface CallFilter {
   machineId?: string;
   /** Only calls with a higher sequence number. */
   since?: number;
+  /** So many calls at most, the earliest. */
+  limit?: number;
+}
+
+/** What the log reaches from and to. */
+export interface CallExtent {
+  /** Sequence number of the oldest call it has not forgotten. */
+  oldest: number;
+  /** Sequence number of the latest call, 0 before the first. */
+  newest: number;
 }
 
 const MOST_CALLS = 100_000;
@@ -48,10 +60,16 @@ export class CallLog {
     return entry;
   }
 
+  get extent(): CallExtent {
+    return { oldest: this.oldest, newest: this.newest };
+  }
+
   /** In order of receipt. */
   list(filter: CallFilter = {}): Call[] {
     const calls: Call[] = [];
-    for (let at = Math.max(this.oldest, (filter.since ?? 0) + 1); at <= this.newest; at += 1) {
+    const { since = 0, limit = Infinity } = filter;
+    for (let at = Math.max(this.oldest, since + 1); at <= this.newest; at += 1) {
+      if (calls.length >= limit) break;
       const call = this.entries.get(at)?.call;
       if (call && matches(call, filter)) calls.push(call);
     }

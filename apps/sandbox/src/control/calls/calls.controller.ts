@@ -3,13 +3,15 @@ import { Type } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsString, Min } from 'class-validator';
 import { OPERATIONS } from '../../service/index.js';
 import { ControlController } from '../control-controller.decorator.js';
-import { type Call, CallLog } from './call-log.js';
+import { type Call, type CallExtent, CallLog } from './call-log.js';
 
 class CallQuery {
   @IsOptional() @IsIn(OPERATIONS) operation?: string;
   @IsOptional() @IsString() machineId?: string;
   /** A sequence number: only the calls after it. */
   @IsOptional() @Type(() => Number) @IsInt() @Min(0) since?: number;
+  /** The first so many of them: a long log is read in pages. */
+  @IsOptional() @Type(() => Number) @IsInt() @Min(1) limit?: number;
 }
 
 @ControlController('calls')
@@ -19,6 +21,11 @@ export class CallsController {
   @Get()
   list(@Query() query: CallQuery): Call[] {
     return this.calls.list(query);
+  }
+
+  @Get('extent')
+  extent(): CallExtent {
+    return this.calls.extent;
   }
 
   @Delete()

@@ -8,7 +8,7 @@ const STATUSES_WITHOUT_BODY = [204, 205, 304];
 /** How a call ends that a fault befalls; `none`: as it would have, only later. */
 type FaultEnd = 'answer' | 'drop' | 'hang' | 'none';
 
-function endOf(fault: Fault): FaultEnd {
+export function endOf(fault: Fault): FaultEnd {
   if (fault.drop === true) return 'drop';
   if (fault.hang === true) return 'hang';
   return fault.status === undefined && fault.body === undefined ? 'none' : 'answer';

@@ -1,11 +1,9 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsNotEmpty, IsString, Max, MaxLength, Min } from 'class-validator';
-import { LATEST_EPOCH_SECONDS } from '../../plant/index.js';
+import { LATEST_EPOCH_SECONDS, LONGEST_IDENTIFIER } from '../../plant/index.js';
 
-const LONGEST_IDENTIFIER = 200;
-
-/** A machine ID, reason ID or work order: a string of 1 to 200 characters. */
+/** A machine ID, reason ID or work order: a string of 1 to 256 characters. */
 export function Identifier(options: { example: string; each?: boolean }): PropertyDecorator {
   const each = options.each ?? false;
   const checks = { each };

@@ -1,0 +1,213 @@
+import { realEpochMs } from '#libs/clock';
+import { TOPICS } from '#libs/contracts';
+import { Answers } from '../support/chaos/answers.js';
+import { healthOf, untilReady, untilUnready } from '../support/chaos/health.js';
+import { eventually } from '../support/eventually.js';
+import { header, json, type ReadRecord, type TopicReader } from '../support/kafka.js';
+import { type Plant, startPlant } from '../support/plant.js';
+import { type LoggedCall } from '../support/sandbox-control.js';
+
+/** The two operations that commands call, and what a command of each looks like. */
+const FLOWS = [
+  {
+    what: 'list',
+    flow: 'work-orders',
+    operation: 'setWorkOrderList',
+    topic: TOPICS.workOrderLists,
+    command: { workingOrders: ['4711', '4712'] },
+    applied: 'work-order-list.applied.v1',
+    rejected: 'work-order-list.rejected.v1',
+  },
+  {
+    what: 'reason',
+    flow: 'downtime-reasons',
+    operation: 'setMachineClassification',
+    topic: TOPICS.downtimeReasons,
+    command: { reasonId: '11', startTime: 1_760_000_000, endTime: 1_760_000_600 },
+    applied: 'downtime-reason.applied.v1',
+    rejected: 'downtime-reason.rejected.v1',
+  },
+] as const;
+
+const TIMES_IN_VAIN = 2;
+/** Long for what is not made to wait, short beside the back-off of what is. */
+const AT_ONCE_MS = 5000;
+/** A timer may be a little early. */
+const TIMER_TOLERANCE_MS = 5;
+
+interface Passing {
+  name: string;
+  fault: Record<string, unknown>;
+  /** How often the service carries the command out; an answer that is lost makes it once more. */
+  carriedOut?: number;
+}
+
+const PASSING: Passing[] = [
+  ...[408, 425, 429, 500, 502, 503, 504].map((status) => ({
+    name: `${status}`,
+    fault: { status },
+  })),
+  { name: 'a connection that is dropped', fault: { drop: true } },
+  { name: 'no answer in time', fault: { hang: true } },
+  {
+    name: 'an answer that is lost after the command was carried out',
+    fault: { drop: true, afterApplying: true },
+    carriedOut: 1 + TIMES_IN_VAIN,
+  },
+];
+
+describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
+  const { what, operation, topic, command } = flow;
+  let plant: Plant;
+  let answers: Answers;
+  let letters: TopicReader;
+  /** A machine of its own for each test: what went wrong with one may be remembered for a while. */
+  let machine = 0;
+
+  beforeAll(async () => {
+    plant = await startPlant({
+      sandboxEnv: { SANDBOX_MACHINES: '300' },
+      env: {
+        KAFKA_TOPIC_PARTITIONS: '1',
+        BRIDGE_FLOWS: flow.flow,
+        MACHINE_CLOUD_TIMEOUT_MS: '400',
+        WORK_ORDER_LIST_LINGER_MS: '200',
+      },
+    });
+    answers = new Answers(await plant.kafka.read(TOPICS.commandOutcomes));
+    letters = await plant.kafka.read(`${topic}.dlq`);
+  });
+
+  afterEach(() => plant.sandbox.clearFaults());
+  afterAll(() => plant.close());
+
+  const nextMachine = (): string => {
+    machine += 1;
+    return `M-${String(machine).padStart(3, '0')}`;
+  };
+
+  const send = (...machineIds: string[]): Promise<void> =>
+    plant.kafka.send(
+      topic,
+      ...machineIds.map((machineId) => ({
+        key: machineId,
+        value: JSON.stringify({ machineId, ...command }),
+        headers: { 'message-id': machineId },
+      })),
+    );
+
+  const untilFinal = async (
+    machineIds: readonly string[],
+    type: string,
+    timeoutMs = 30_000,
+  ): Promise<void> => {
+    await answers.untilAll(machineIds, timeoutMs);
+    for (const machineId of machineIds) {
+      expect(answers.finalOf(machineId)).toEqual([{ type, machineId }]);
+    }
+  };
+
+  const lettersOf = (machineId: string): ReadRecord[] =>
+    letters.records.filter(({ key }) => key?.toString() === machineId);
+
+  const callsFor = async (machineId: string): Promise<LoggedCall[]> =>
+    (await plant.sandbox.calls(operation)).filter(({ machineIds }) =>
+      machineIds.includes(machineId),
+    );
+
+  describe.each([400, 404, 409, 413, 415, 422])('%i', (status) => {
+    it(`sets the ${what} aside that is at fault, and no other`, async () => {
+      const [bad, ...good] = Array.from({ length: 4 }, nextMachine);
+      await plant.sandbox.addFault({ operation, machineId: bad, status });
+      await send(bad!, ...good);
+      await untilFinal(good, flow.applied, AT_ONCE_MS);
+      await untilFinal([bad!], flow.rejected);
+      const [letter, ...others] = await eventually(() => {
+        const found = lettersOf(bad!);
+        return found.length > 0 && found;
+      });
+      expect(others).toEqual([]);
+      expect(header(letter!, 'dlq-code')).toBe('rejected-by-service');
+      expect(header(letter!, 'dlq-http-status')).toBe(String(status));
+      expect(good.flatMap(lettersOf)).toEqual([]);
+      const calls = await callsFor(bad!);
+      expect(header(letter!, 'dlq-attempts')).toBe(String(calls.length));
+      expect(Math.max(...calls.map(({ machineIds }) => machineIds.length))).toBe(
+        what === 'list' ? 4 : 1,
+      );
+    });
+  });
+
+  it.each(PASSING)(
+    `lets $name pass, and then applies the ${what}`,
+    async ({ fault, carriedOut = 1 }) => {
+      const machineId = nextMachine();
+      await plant.sandbox.addFault({ operation, machineId, ...fault, count: TIMES_IN_VAIN });
+      await send(machineId);
+      await untilFinal([machineId], flow.applied);
+      const calls = await callsFor(machineId);
+      expect(calls).toHaveLength(TIMES_IN_VAIN + 1);
+      expect(calls.filter(({ carriedOutAtMs }) => carriedOutAtMs !== null)).toHaveLength(
+        carriedOut,
+      );
+      expect(lettersOf(machineId)).toEqual([]);
+    },
+  );
+
+  it.each([429, 503])('%i is given the seconds that Retry-After asks for', async (status) => {
+    const machineId = nextMachine();
+    await plant.sandbox.addFault({ operation, machineId, status, retryAfter: 2, count: 1 });
+    await send(machineId);
+    await untilFinal([machineId], flow.applied);
+    const [first, second] = await callsFor(machineId);
+    expect(second!.startedAtMs - first!.endedAtMs!).toBeGreaterThan(2000 - TIMER_TOLERANCE_MS);
+  });
+
+  it.each([429, 503])('%i is left alone until the date that Retry-After names', async (status) => {
+    const machineId = nextMachine();
+    const untilSeconds = Math.floor(realEpochMs() / 1000) + 3;
+    const retryAfter = new Date(untilSeconds * 1000).toUTCString();
+    await plant.sandbox.addFault({ operation, machineId, status, retryAfter, count: 1 });
+    await send(machineId);
+    await untilFinal([machineId], flow.applied);
+    const [, second] = await callsFor(machineId);
+    expect(second!.receivedAt).toBeGreaterThanOrEqual(untilSeconds);
+  });
+
+  it.each([401, 403])(
+    '%i for every machine pauses the flow until it has passed',
+    async (status) => {
+      const machineIds = [nextMachine(), nextMachine()];
+      await plant.sandbox.addFault({ operation, status });
+      await send(...machineIds);
+      const { problems } = await untilUnready(plant.bridgeUrl, flow.flow);
+      expect(problems[flow.flow]).toContain(String(status));
+      expect((await healthOf(plant.bridgeUrl)).status).toBe(503);
+      expect(answers.unanswered(machineIds)).toEqual(machineIds);
+      await plant.sandbox.clearFaults();
+      await untilFinal(machineIds, flow.applied);
+      await untilReady(plant.bridgeUrl);
+      expect(machineIds.flatMap(lettersOf)).toEqual([]);
+    },
+  );
+
+  it(`403 sets a ${what} aside that alone is forbidden, while the others get through`, async () => {
+    const [forbidden, ...others] = Array.from({ length: 4 }, nextMachine);
+    await plant.sandbox.addFault({ operation, machineId: forbidden, status: 403 });
+    await send(forbidden!, ...others);
+    await untilFinal(others, flow.applied, AT_ONCE_MS);
+    const letter = await eventually(
+      async () => {
+        const other = nextMachine();
+        await send(other);
+        await untilFinal([other], flow.applied);
+        return lettersOf(forbidden!)[0];
+      },
+      { what: 'the dead letter' },
+    );
+    expect(header(letter, 'dlq-code')).toBe('rejected-by-service');
+    expect(header(letter, 'dlq-http-status')).toBe('403');
+    await untilFinal([forbidden!], flow.rejected);
+    expect(json(letter)).toMatchObject({ machineId: forbidden });
+  });
+});

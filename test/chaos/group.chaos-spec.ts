@@ -1,0 +1,106 @@
+import { TOPICS } from '#libs/contracts';
+import { Answers } from '../support/chaos/answers.js';
+import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { numberOfList } from '../support/chaos/commands.js';
+import { deliveriesOf } from '../support/chaos/deliveries.js';
+import {
+  atMostRepeats,
+  disorder,
+  lostReasons,
+  type MayRepeat,
+  sameAgain,
+  staleLists,
+} from '../support/chaos/delivery-faults.js';
+import { overlaps } from '../support/chaos/overlaps.js';
+import { untilAllMove, untilCalled } from '../support/chaos/until-called.js';
+import { type LoggedCall } from '../support/sandbox-control.js';
+
+const SLOW = { operation: '*', rate: 0.1, latencyMs: 1500 };
+/** How often the partitions are shared out anew below. */
+const REBALANCES = 7;
+
+describe('several bridges in one group, under load with slow calls', () => {
+  let plant: ChaosPlant;
+  let answers: Answers;
+  let calls: LoggedCall[];
+  /** Sequence numbers of the last call before others took over from a process that ended without a word. */
+  const takeovers: number[] = [];
+
+  /** Waits until the group is at rest and whoever now owns a machine works for it. */
+  const settled = async (processes: number): Promise<void> => {
+    await plant.untilShared(processes);
+    await untilAllMove(plant);
+  };
+
+  /** By the time the others have been busy for a while, all that the silent one had sent has arrived. */
+  const noteTakeover = async (): Promise<void> => {
+    await untilCalled(plant, 'reason', { times: 30, since: await plant.sandbox.newestCall() });
+    takeovers.push(await plant.sandbox.newestCall());
+  };
+
+  beforeAll(async () => {
+    plant = await ChaosPlant.open();
+    await plant.sandbox.addFault(SLOW);
+    plant.load.start({ perSecond: 90 });
+    plant.startBridge();
+    await untilCalled(plant, 'reason', { times: 100 });
+
+    const second = plant.startBridge();
+    await settled(2);
+    const third = plant.startBridge();
+    await settled(3);
+
+    second.kill('SIGKILL');
+    await noteTakeover();
+    await settled(2);
+    third.kill('SIGTERM');
+    expect(await third.exitCode()).toBe(0);
+    await settled(1);
+
+    const sleeper = plant.startBridge();
+    await settled(2);
+    sleeper.kill('SIGSTOP');
+    await noteTakeover();
+    await settled(1);
+    await settled(1);
+    sleeper.kill('SIGCONT');
+    await settled(2);
+
+    await plant.load.stop();
+    answers = new Answers(await plant.kafka.read(TOPICS.commandOutcomes));
+    await answers.untilAll(plant.load.messageIds, 60_000);
+    calls = await plant.sandbox.allCalls();
+  }, 240_000);
+
+  afterAll(() => plant.close());
+
+  it('never have two calls under way for one machine and operation', () => {
+    expect(overlaps(calls)).toEqual([]);
+  });
+
+  it('lose no reason, and keep the order of each machine’s', () => {
+    const reasons = deliveriesOf('reason', calls, takeovers);
+    expect(lostReasons(plant.load.sent('reason'), reasons)).toEqual([]);
+    expect(disorder('reason', reasons, atMostRepeats(REBALANCES))).toEqual([]);
+  });
+
+  it('never set an older list over a newer one, but for what a killed process had not committed', () => {
+    const harmless: MayRepeat = (machineId, before, after) =>
+      sameAgain(machineId, before, after) || after.life > before.life;
+    const lists = deliveriesOf('list', calls, takeovers);
+    expect(disorder('list', lists, harmless)).toEqual([]);
+  });
+
+  it('leave every machine with the list that was sent last', async () => {
+    const sent = plant.load.sent('list');
+    expect(staleLists(sent, deliveriesOf('list', calls, takeovers))).toEqual([]);
+    for (const { machineId, workingOrders } of await plant.sandbox.machines()) {
+      expect(numberOfList(workingOrders)).toBe((sent.get(machineId) ?? 0) - 1);
+    }
+  });
+
+  it('give each message a final outcome and set nothing aside', async () => {
+    expect(answers.unanswered(plant.load.messageIds)).toEqual([]);
+    expect(await plant.countDeadLetters()).toBe(0);
+  });
+});

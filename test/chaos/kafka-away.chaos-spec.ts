@@ -1,0 +1,67 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TOPICS } from '#libs/contracts';
+import { findJavaWay, type LocalKafka, startLocalKafka } from '../../tools/kafka/local-kafka.mjs';
+import { Answers } from '../support/chaos/answers.js';
+import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { deliveryFaults } from '../support/chaos/delivery.js';
+import { atMostRepeats, type MayRepeat } from '../support/chaos/delivery-faults.js';
+import { untilReady, untilUnready } from '../support/chaos/health.js';
+import { overlaps } from '../support/chaos/overlaps.js';
+import { untilAllMove } from '../support/chaos/until-called.js';
+import { type LoggedCall } from '../support/sandbox-control.js';
+
+const ENDS = ['stop', 'kill'] as const;
+const describeWithJava = (await findJavaWay()) === undefined ? describe.skip : describe;
+
+describeWithJava('a Kafka that is stopped and killed while commands stream through', () => {
+  let folder: string;
+  let broker: LocalKafka;
+  let plant: ChaosPlant;
+  let answers: Answers;
+  let calls: LoggedCall[];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'kafka-away-'));
+    broker = await startLocalKafka({ dir: folder });
+    plant = await ChaosPlant.open({ brokers: [broker.brokers] });
+    const { load, sandbox, kafka } = plant;
+    await sandbox.addFault({ operation: '*', latencyMs: 100 });
+    const url = await plant.startBridge().ready();
+    load.start({ perSecond: 60 });
+    await untilAllMove(plant);
+    for (const end of ENDS) {
+      await broker[end]();
+      await untilUnready(url, 'kafka');
+      expect((await fetch(`${url}/health/live`)).status).toBe(200);
+      await broker.restart();
+      await untilReady(url);
+      await untilAllMove(plant);
+    }
+    await load.stop();
+    answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
+    await answers.untilAll(load.messageIds, 60_000);
+    calls = await sandbox.allCalls();
+  }, 300_000);
+
+  afterAll(async () => {
+    await plant.close();
+    await broker.kill();
+    await rm(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  it('costs no command and no order', () => {
+    const mayRepeat = (): MayRepeat => atMostRepeats(ENDS.length);
+    expect(deliveryFaults(plant.load, calls, { mayRepeat })).toEqual([]);
+  });
+
+  it('never makes the bridge have two calls under way for one machine and operation', () => {
+    expect(overlaps(calls)).toEqual([]);
+  });
+
+  it('leaves no message without a final outcome, and sets none aside', async () => {
+    expect(answers.unanswered(plant.load.messageIds)).toEqual([]);
+    expect(await plant.countDeadLetters()).toBe(0);
+  });
+});

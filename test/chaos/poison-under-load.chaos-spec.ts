@@ -1,0 +1,120 @@
+import { TOPICS } from '#libs/contracts';
+import { Answers } from '../support/chaos/answers.js';
+import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { deliveryFaults } from '../support/chaos/delivery.js';
+import { healthOf } from '../support/chaos/health.js';
+import { eventually } from '../support/eventually.js';
+import { type ReadRecord, type TopicReader } from '../support/kafka.js';
+import { POISON_CORPUS, type PoisonMessage } from '../support/poison-corpus.js';
+
+const TOPIC_OF: Record<PoisonMessage['topic'], string> = {
+  lists: TOPICS.workOrderLists,
+  reasons: TOPICS.downtimeReasons,
+  orders: TOPICS.workOrders,
+};
+
+/** Each step sends 19 sound messages and a hostile one: 2,000 messages, of which 5 % are hostile. */
+const STEPS = 100;
+const LISTS_A_STEP = 10;
+const REASONS_A_STEP = 9;
+
+/** A hostile message as it was sent. */
+interface Sent {
+  messageId: string;
+  key: string;
+  poison: PoisonMessage;
+}
+
+describe('hostile messages among sound ones', () => {
+  const hostile: Sent[] = [];
+  let plant: ChaosPlant;
+  let bridgeUrl: string;
+  let answers: Answers;
+  let letters: TopicReader;
+
+  beforeAll(async () => {
+    plant = await ChaosPlant.open();
+    const { load, kafka } = plant;
+    bridgeUrl = await plant.startBridge().ready();
+    answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
+    letters = await kafka.read(...Object.values(TOPIC_OF).map((topic) => `${topic}.dlq`));
+    for (let step = 0; step < STEPS; step += 1) {
+      await load.send(machinesOf(step * LISTS_A_STEP, LISTS_A_STEP), ['list']);
+      await load.send(machinesOf(step * REASONS_A_STEP, REASONS_A_STEP), ['reason']);
+      await sendHostile(step);
+    }
+    const ids = [...load.messageIds, ...hostile.map(({ messageId }) => messageId)];
+    await answers.untilAll(ids, 60_000);
+    await eventually(() => letters.records.length >= hostile.length, { what: 'all dead letters' });
+  }, 120_000);
+
+  afterAll(() => plant.close());
+
+  const machinesOf = (first: number, count: number): string[] => {
+    const { machineIds } = plant.load;
+    return Array.from({ length: count }, (_, index) => {
+      return machineIds[(first + index) % machineIds.length]!;
+    });
+  };
+
+  const sendHostile = async (step: number): Promise<void> => {
+    const poison = POISON_CORPUS[step % POISON_CORPUS.length]!;
+    const [key] = machinesOf(step, 1);
+    const sent = { messageId: `poison-${step}`, key: key!, poison };
+    const headers = { ...poison.headers, 'message-id': sent.messageId };
+    await plant.kafka.send(TOPIC_OF[poison.topic], { key: sent.key, value: poison.value, headers });
+    hostile.push(sent);
+  };
+
+  const lettersOf = (messageId: string): ReadRecord[] =>
+    letters.records.filter(({ headers }) => headers['message-id']?.toString() === messageId);
+
+  it('applies every sound one, in order', async () => {
+    expect(deliveryFaults(plant.load, await plant.sandbox.allCalls())).toEqual([]);
+  });
+
+  it('sets every hostile one aside, once and byte for byte', () => {
+    for (const { messageId, key, poison } of hostile) {
+      const [letter, ...others] = lettersOf(messageId);
+      expect([poison.name, letter?.topic, others]).toEqual([
+        poison.name,
+        `${TOPIC_OF[poison.topic]}.dlq`,
+        [],
+      ]);
+      expect(letter!.key?.toString()).toBe(key);
+      // Not toEqual: to show the difference of a megabyte takes a test half a minute.
+      expect([poison.name, isSame(letter!.value, poison.value)]).toEqual([poison.name, true]);
+      expect(letter!.headers).toMatchObject(buffers(poison.headers ?? {}));
+      expect(letter!.headers['dlq-code']?.toString()).toBe(poison.expectedCode);
+    }
+  });
+
+  it('sets nothing else aside', async () => {
+    const counts = Object.values(TOPIC_OF).map((topic) => plant.kafka.count(`${topic}.dlq`));
+    const sum = (await Promise.all(counts)).reduce((total, count) => total + count, 0);
+    expect(sum).toBe(hostile.length);
+  });
+
+  it('answers each message once', () => {
+    expect(answers.repetitions()).toEqual([]);
+    for (const { messageId, poison } of hostile) {
+      const types = new Set(answers.finalOf(messageId).map(({ type }) => type));
+      const family = poison.topic === 'reasons' ? 'downtime-reason' : 'work-order-list';
+      expect([poison.name, ...types]).toEqual([poison.name, `${family}.rejected.v1`]);
+    }
+  });
+
+  it('is well afterwards', async () => {
+    expect((await healthOf(bridgeUrl)).status).toBe(200);
+  });
+});
+
+function isSame(value: Buffer | null, other: Buffer | null): boolean {
+  return value === null || other === null ? value === other : value.equals(other);
+}
+
+function buffers(headers: Record<string, string>): Record<string, Buffer> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Buffer.from(value)]),
+  );
+}

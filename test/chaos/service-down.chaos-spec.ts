@@ -1,0 +1,111 @@
+import { TOPICS } from '#libs/contracts';
+import { Answers } from '../support/chaos/answers.js';
+import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { deliveryFaults } from '../support/chaos/delivery.js';
+import { sameAgain } from '../support/chaos/delivery-faults.js';
+import { type Health, untilReady, untilUnready } from '../support/chaos/health.js';
+import { type LoggedCall } from '../support/sandbox-control.js';
+
+const FLOWS = ['work-orders', 'downtime-reasons'];
+/** A call that is given up may still take effect, after later ones: only what hangs on purpose may take that long. */
+const ENV = { MACHINE_CLOUD_TIMEOUT_MS: '3000', OUTCOME_DEFERRED_AFTER_SECONDS: '5' };
+const MACHINES = 50;
+interface Outage {
+  name: string;
+  fault: Record<string, unknown>;
+  durationSeconds: number;
+  /** Messages of each kind for each machine that wait meanwhile. */
+  perMachine: number;
+  /** A bridge that probes needs some for those under way at first and a few dozen to notice the end. */
+  mostCallsInVain: number;
+  /** What an operator has to be told. */
+  words: RegExp;
+}
+
+const OUTAGES: Outage[] = [
+  {
+    name: 'answers 503 for half a minute',
+    fault: { status: 503 },
+    durationSeconds: 30,
+    perMachine: 50,
+    mostCallsInVain: 200,
+    words: /\b503\b/,
+  },
+  {
+    name: 'leaves every call hanging for twelve seconds',
+    fault: { hang: true },
+    durationSeconds: 12,
+    perMachine: 10,
+    mostCallsInVain: 150,
+    words: /no answer|time/i,
+  },
+];
+
+interface Aftermath {
+  plant: ChaosPlant;
+  health: Health;
+  calls: LoggedCall[];
+  answers: Answers;
+}
+
+async function outlive(
+  plant: ChaosPlant,
+  { fault, durationSeconds, perMachine }: Outage,
+): Promise<Aftermath> {
+  const { load, sandbox, kafka } = plant;
+  const url = await plant.startBridge().ready();
+  const answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
+  await load.send();
+  await answers.untilAll(load.messageIds, 20_000);
+  await sandbox.addFault({ operation: '*', ...fault, durationSeconds });
+  for (let round = 0; round < perMachine; round += 1) await load.send();
+  const health = await untilUnready(url, ...FLOWS);
+  await answers.untilAll(load.messageIds, 90_000);
+  await untilReady(url);
+  return { plant, health, answers, calls: await sandbox.allCalls() };
+}
+
+describe('a service that is down', () => {
+  const plants: ChaosPlant[] = [];
+  let aftermaths: Map<string, Aftermath>;
+
+  beforeAll(async () => {
+    const outlived = OUTAGES.map(async (outage): Promise<[string, Aftermath]> => {
+      const plant = await ChaosPlant.open({ machines: MACHINES, env: ENV });
+      plants.push(plant);
+      return [outage.name, await outlive(plant, outage)];
+    });
+    aftermaths = new Map(await Promise.all(outlived));
+  }, 180_000);
+
+  afterAll(() => Promise.all(plants.map((plant) => plant.close())));
+
+  describe.each(OUTAGES)('and $name', ({ name, words, mostCallsInVain }) => {
+    const aftermath = (): Aftermath => aftermaths.get(name)!;
+
+    it('is probed and not hammered', () => {
+      const inVain = aftermath().calls.filter(({ faultId }) => faultId !== null);
+      expect(inVain.length).toBeGreaterThan(0);
+      expect(inVain.length).toBeLessThan(mostCallsInVain);
+    });
+
+    it('is reported on /health/ready, in words, for both flows', () => {
+      const { status, problems } = aftermath().health;
+      expect(status).toBe(503);
+      for (const flow of FLOWS) expect(problems[flow]).toMatch(words);
+    });
+
+    it('gets everything in order when it is back, by itself', () => {
+      const { plant, calls } = aftermath();
+      expect(deliveryFaults(plant.load, calls, { mayRepeat: () => sameAgain })).toEqual([]);
+    });
+
+    it('has each message answered once, deferred at most once, and none set aside', async () => {
+      const { plant, answers } = aftermath();
+      expect(answers.repetitions()).toEqual([]);
+      const deferrals = plant.load.messageIds.map((id) => answers.deferralsOf(id));
+      expect(Math.max(...deferrals)).toBe(1);
+      expect(await plant.countDeadLetters()).toBe(0);
+    });
+  });
+});

@@ -1,0 +1,94 @@
+import { type CommandOutcome } from '#libs/contracts';
+import { eventually } from '../eventually.js';
+import { header, type TopicReader } from '../kafka.js';
+import { inBrief } from './in-brief.js';
+
+/** A final outcome as the bridge said it. */
+export interface FinalAnswer {
+  type: string;
+  machineId: string | null;
+}
+
+/** What the bridge has said became of each message, by `message-id`. */
+export class Answers {
+  private readonly final = new Map<string, FinalAnswer[]>();
+  private readonly deferrals = new Map<string, number>();
+  private read = 0;
+
+  /** @param outcomes reads `machine.command-outcomes.v1`, and nothing else */
+  constructor(private readonly outcomes: TopicReader) {}
+
+  /** The final outcomes of a message, as often as they were said. */
+  finalOf(messageId: string): readonly FinalAnswer[] {
+    this.catchUp();
+    return this.final.get(messageId) ?? [];
+  }
+
+  /** How often a message was said to be deferred. */
+  deferralsOf(messageId: string): number {
+    this.catchUp();
+    return this.deferrals.get(messageId) ?? 0;
+  }
+
+  unanswered(messageIds: readonly string[]): string[] {
+    this.catchUp();
+    return messageIds.filter((id) => !this.final.has(id));
+  }
+
+  /** In words, the messages of which first one thing was said and then another. */
+  contradictions(): string[] {
+    this.catchUp();
+    const faults = [...this.final].flatMap(([id, answers]) =>
+      answers
+        .filter(({ machineId, type }) =>
+          answers.some((other) => other.machineId === machineId && other.type !== type),
+        )
+        .map(({ type }) => `${id}: ${type}`),
+    );
+    return inBrief(faults);
+  }
+
+  /** In words, the messages that were answered more than once for a machine, as only a crash excuses. */
+  repetitions(): string[] {
+    this.catchUp();
+    const faults = [...this.final].flatMap(([id, answers]) => {
+      const machines = new Set(answers.map(({ machineId }) => machineId));
+      return machines.size === answers.length ? [] : [`${id}: ${answers.length} final outcomes`];
+    });
+    return inBrief(faults);
+  }
+
+  async untilAll(messageIds: readonly string[], timeoutMs: number): Promise<void> {
+    let waiting = messageIds;
+    await eventually(
+      () => {
+        waiting = this.unanswered(waiting);
+        if (waiting.length > 0) throw new Error(`${waiting.length} wait, like ${waiting[0] ?? ''}`);
+        return true;
+      },
+      { what: `a final outcome of each of ${messageIds.length} messages`, timeoutMs },
+    );
+  }
+
+  /** Each record once, however often it is asked: there are tens of thousands. */
+  private catchUp(): void {
+    const { records } = this.outcomes;
+    for (; this.read < records.length; this.read += 1) {
+      const record = records[this.read];
+      const type = record && header(record, 'ce_type');
+      if (record?.value == null || type === undefined) continue;
+      const { machineId, source } = JSON.parse(record.value.toString()) as CommandOutcome;
+      if (source.messageId !== null) this.note(source.messageId, { type, machineId });
+    }
+  }
+
+  private note(messageId: string, answer: FinalAnswer): void {
+    if (answer.type.includes('.deferred.')) {
+      this.deferrals.set(messageId, (this.deferrals.get(messageId) ?? 0) + 1);
+      return;
+    }
+    const answers = this.final.get(messageId) ?? [];
+    answers.push(answer);
+    this.final.set(messageId, answers);
+  }
+}

@@ -1,0 +1,88 @@
+import { type Environment } from '#libs/config';
+import { TOPICS } from '#libs/contracts';
+import { BridgeProcess } from '../bridge-process.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../kafka.js';
+import { startSandbox } from '../running-sandbox.js';
+import { type SandboxControl } from '../sandbox-control.js';
+import { CommandLoad } from './command-load.js';
+import { COMMAND_KINDS, TOPIC_OF } from './commands.js';
+
+/** The simulated plant's last three machines are awkward on purpose, see docs/sandbox.md. */
+const AWKWARD_MACHINES = 3;
+
+export interface ChaosPlantOptions {
+  machines?: number;
+  partitions?: number;
+  brokers?: string[];
+  /** Bridge settings beyond those every test needs. */
+  env?: Environment;
+}
+
+/** Those that tests write and read before a bridge has had the time to create them. */
+const TOPICS_OF_TESTS = [TOPICS.workOrderLists, TOPICS.downtimeReasons, TOPICS.commandOutcomes];
+
+/** A sandbox and topics of one's own, and bridges as processes that may be killed. */
+export class ChaosPlant {
+  private readonly bridges: BridgeProcess[] = [];
+
+  private constructor(
+    readonly kafka: TestKafka,
+    readonly sandbox: SandboxControl,
+    readonly load: CommandLoad,
+    private readonly bridgeEnv: Environment,
+    private readonly closeSandbox: () => Promise<void>,
+  ) {}
+
+  static async open(options: ChaosPlantOptions = {}): Promise<ChaosPlant> {
+    const { machines = 60, partitions = 6, brokers = testBrokers(), env = {} } = options;
+    const topicPrefix = uniqueTopicPrefix();
+    const sandboxEnv = { SANDBOX_MACHINES: String(machines + AWKWARD_MACHINES) };
+    const { control: sandbox, close } = await startSandbox(sandboxEnv);
+    const kafka = new TestKafka(brokers, topicPrefix);
+    const machineIds = (await sandbox.machines()).map(({ machineId }) => machineId);
+    const usable = machineIds.slice(0, machines);
+    const load = new CommandLoad(await kafka.steadyProducer(), topicPrefix, usable);
+    const bridgeEnv = {
+      KAFKA_BROKERS: brokers.join(','),
+      KAFKA_TOPIC_PREFIX: topicPrefix,
+      KAFKA_GROUP_ID: `${topicPrefix}bridge`,
+      KAFKA_TOPIC_PARTITIONS: String(partitions),
+      MACHINE_CLOUD_BASE_URL: sandbox.url,
+      MACHINE_CLOUD_TOKEN: 'sandbox-token',
+      BRIDGE_HTTP_PORT: '0',
+      BRIDGE_FLOWS: 'work-orders,downtime-reasons',
+      ...env,
+    };
+    await kafka.createTopics(partitions, ...TOPICS_OF_TESTS);
+    return new ChaosPlant(kafka, sandbox, load, bridgeEnv, close);
+  }
+
+  get groupId(): string {
+    return this.bridgeEnv['KAFKA_GROUP_ID'] ?? '';
+  }
+
+  /** Waits until the group is at rest with so many processes, each with its partitions. */
+  async untilShared(processes: number): Promise<void> {
+    await this.kafka.untilGroupHas(processes, this.groupId);
+  }
+
+  /** How many commands have been set aside. */
+  async countDeadLetters(): Promise<number> {
+    const counts = COMMAND_KINDS.map((kind) => this.kafka.count(`${TOPIC_OF[kind]}.dlq`));
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+  }
+
+  /** One more process of the same group. */
+  startBridge(): BridgeProcess {
+    const bridge = new BridgeProcess(this.bridgeEnv);
+    this.bridges.push(bridge);
+    return bridge;
+  }
+
+  async close(): Promise<void> {
+    await this.load.stop().catch(() => undefined);
+    await Promise.all(this.bridges.map((bridge) => bridge.close()));
+    await this.kafka.close();
+    await this.closeSandbox();
+  }
+}

@@ -1,0 +1,120 @@
+import { type Producer } from 'kafkajs';
+import { realDelayMs } from '#libs/clock';
+import {
+  type Command,
+  COMMAND_KINDS,
+  commandId,
+  type CommandKind,
+  commandMessage,
+  TOPIC_OF,
+} from './commands.js';
+import { type Sent } from './delivery-faults.js';
+
+const ROUND_MS = 50;
+
+/** Commands for many machines, numbered per machine and kind, once or in a steady stream. */
+export class CommandLoad {
+  private readonly counts: Record<CommandKind, Map<string, number>>;
+  private stopping: AbortController | undefined;
+  private stream: Promise<void> = Promise.resolve();
+  private next = 0;
+
+  constructor(
+    private readonly producer: Producer,
+    private readonly topicPrefix: string,
+    readonly machineIds: readonly string[],
+  ) {
+    const none = (): Map<string, number> => new Map(machineIds.map((id) => [id, 0]));
+    this.counts = { list: none(), reason: none() };
+  }
+
+  /** How many of a kind Kafka has taken, by machine. */
+  sent(kind: CommandKind): Sent {
+    return this.counts[kind];
+  }
+
+  /** The `message-id` of everything sent. */
+  get messageIds(): string[] {
+    return COMMAND_KINDS.flatMap((kind) =>
+      [...this.counts[kind]].flatMap(([machineId, count]) =>
+        Array.from({ length: count }, (_, number) => commandId({ kind, machineId, number })),
+      ),
+    );
+  }
+
+  /**
+   * Sends the next commands of each kind asked for, `rounds` of them to each of the machines, in one
+   * request.
+   */
+  async send(
+    machineIds: readonly string[] = this.machineIds,
+    kinds: readonly CommandKind[] = COMMAND_KINDS,
+    rounds = 1,
+  ): Promise<void> {
+    const commands = Array.from({ length: rounds }, (_, round) =>
+      kinds.flatMap((kind) =>
+        machineIds.map((machineId) => {
+          return { kind, machineId, number: round + (this.counts[kind].get(machineId) ?? 0) };
+        }),
+      ),
+    ).flat();
+    await this.deliver(commands);
+    for (const { kind, machineId, number } of commands) {
+      this.counts[kind].set(machineId, number + 1);
+    }
+  }
+
+  /** Sends to a few machines a round, all of them in turn, until {@link stop}; waits for Kafka when it is away. */
+  start({ perSecond }: { perSecond: number }): void {
+    const stopping = new AbortController();
+    this.stopping = stopping;
+    const perRound = Math.max(1, Math.round((perSecond * ROUND_MS) / 1000));
+    this.stream = (async () => {
+      while (!stopping.signal.aborted) {
+        await this.sendUntilTaken(this.turn(perRound), stopping.signal);
+        await realDelayMs(ROUND_MS);
+      }
+    })();
+    // Whoever stops the stream hears of it; until then nobody waits.
+    this.stream.catch(() => undefined);
+  }
+
+  /** @throws what ended the stream before */
+  async stop(): Promise<void> {
+    this.stopping?.abort();
+    await this.stream;
+  }
+
+  /**
+   * The producer gives up while no broker can be reached. What is sent again has the sequence numbers
+   * it had before, so that Kafka drops it if it was taken the first time.
+   */
+  private async sendUntilTaken(machineIds: readonly string[], signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        await this.send(machineIds);
+        return;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        await realDelayMs(ROUND_MS);
+      }
+    }
+  }
+
+  private turn(length: number): string[] {
+    const { machineIds } = this;
+    const turn = Array.from({ length: Math.min(length, machineIds.length) }, (_, index) => {
+      return machineIds[(this.next + index) % machineIds.length] ?? '';
+    });
+    this.next = (this.next + length) % machineIds.length;
+    return turn;
+  }
+
+  private async deliver(commands: readonly Command[]): Promise<void> {
+    const topicMessages = COMMAND_KINDS.map((kind) => ({
+      topic: `${this.topicPrefix}${TOPIC_OF[kind]}`,
+      messages: commands.filter((command) => command.kind === kind).map(commandMessage),
+    })).filter(({ messages }) => messages.length > 0);
+    await this.producer.sendBatch({ topicMessages });
+  }
+}

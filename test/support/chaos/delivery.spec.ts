@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import { type LoggedCall } from '../sandbox-control.js';
+import { type CommandKind, OPERATION_OF } from './commands.js';
+import { deliveryFaults } from './delivery.js';
+import { atMostRepeats, fromCommitted, sameAgain } from './delivery-faults.js';
+import { callOf } from './logged-calls.js';
+
+const COUNT = 8;
+const IN_ORDER = Array.from({ length: COUNT }, (_, number) => number);
+
+/** Calls of one machine, one after the other, each carried out. */
+function callsOf(kind: CommandKind, numbers: readonly number[]): LoggedCall[] {
+  return numbers.map((number, index) => callOf({ kind, machineId: 'A', number }, index + 1));
+}
+
+function faultsOf(kind: CommandKind, numbers: readonly number[], count = COUNT): string[] {
+  const other = kind === 'list' ? 'reason' : 'list';
+  const sent = { [kind]: new Map([['A', count]]), [other]: new Map() } as Record<
+    CommandKind,
+    Map<string, number>
+  >;
+  return deliveryFaults({ sent: (asked) => sent[asked] }, callsOf(kind, numbers));
+}
+
+describe('what took effect', () => {
+  it.each(['list', 'reason'] as const)('is in order when every %s came as it was sent', (kind) => {
+    expect(faultsOf(kind, IN_ORDER)).toEqual([]);
+  });
+
+  it('is at fault whichever reason is missing', () => {
+    fc.assert(
+      fc.property(fc.nat(COUNT - 1), (lost) => {
+        const faults = faultsOf(
+          'reason',
+          IN_ORDER.filter((number) => number !== lost),
+        );
+        expect(faults[0]).toBe(`A: reason ${lost} of ${COUNT} is lost`);
+      }),
+    );
+  });
+
+  it.each(['list', 'reason'] as const)('is at fault wherever one %s overtakes another', (kind) => {
+    fc.assert(
+      fc.property(fc.nat(COUNT - 2), (at) => {
+        const swapped = [...IN_ORDER];
+        swapped.splice(at, 2, at + 1, at);
+        expect(faultsOf(kind, swapped)).not.toEqual([]);
+      }),
+    );
+  });
+
+  it.each(['list', 'reason'] as const)('is at fault when a %s comes twice unasked', (kind) => {
+    expect(faultsOf(kind, [0, 1, 1, 2], 3)).toEqual([
+      `A: ${kind} 1 (call 3, life 0) after 1 (call 2, life 0)`,
+    ]);
+  });
+
+  it('may leave out lists that newer ones supersede, but never the last', () => {
+    expect(faultsOf('list', [0, 3, 7])).toEqual([]);
+    expect(faultsOf('list', [0, 3, 6])).toEqual(['A: list 6 instead of 7']);
+    expect(faultsOf('list', [])).toEqual(['A: list undefined instead of 7']);
+  });
+
+  it('counts in the order in which it did, not in that of the calls', () => {
+    const [first, second] = callsOf('reason', [0, 1]);
+    const overtaken = { ...first!, carriedOutAtMs: second!.carriedOutAtMs! + 1 };
+    const sent = (kind: CommandKind) => new Map(kind === 'reason' ? [['A', 2]] : []);
+    expect(deliveryFaults({ sent }, [overtaken, second!])).not.toEqual([]);
+  });
+
+  it('is not what was only asked for', () => {
+    const [call] = callsOf('reason', [0]);
+    const sent = (kind: CommandKind) => new Map(kind === 'reason' ? [['A', 1]] : []);
+    expect(deliveryFaults({ sent }, [{ ...call!, carriedOutAtMs: null }])).toEqual([
+      'A: reason 0 of 1 is lost',
+    ]);
+  });
+
+  it('reads every machine of a call that sets several lists', () => {
+    const [call] = callsOf('list', [0]);
+    const body = { machines: ['A', 'B'].map((machineId) => ({ machineId, workingOrders: ['0'] })) };
+    const several = { ...call!, operation: OPERATION_OF.list, body };
+    const sent = (kind: CommandKind) =>
+      new Map(
+        kind === 'list'
+          ? [
+              ['A', 1],
+              ['B', 2],
+            ]
+          : [],
+      );
+    expect(deliveryFaults({ sent }, [several])).toEqual(['B: list 0 instead of 1']);
+  });
+});
+
+describe('a repetition', () => {
+  const repeated = callsOf('reason', [0, 1, 2, 1, 2, 3]);
+  const sent = (kind: CommandKind) => new Map(kind === 'reason' ? [['A', 4]] : []);
+  const faults = (takeovers: number[], committed: number): string[] =>
+    deliveryFaults({ sent }, repeated, {
+      takeovers,
+      mayRepeat: () => fromCommitted([new Map([['A', committed]])]),
+    });
+
+  it('is allowed after a takeover, from what was committed', () => {
+    expect(faults([3], 1)).toEqual([]);
+    expect(faults([3], 0)).toEqual([]);
+  });
+
+  it('is not allowed below what was committed, nor in the middle of a life', () => {
+    expect(faults([3], 2)).toEqual(['A: reason 1 (call 4, life 1) after 2 (call 3, life 0)']);
+    expect(faults([4], 1)).toEqual(['A: reason 1 (call 4, life 0) after 2 (call 3, life 0)']);
+  });
+
+  it('must go on in order', () => {
+    const skipping = callsOf('reason', [0, 1, 2, 1, 3]);
+    const mayRepeat = () => atMostRepeats(1);
+    expect(deliveryFaults({ sent }, skipping, { mayRepeat })).toEqual([
+      'A: reason 3 (call 5, life 0) after 1 (call 4, life 0)',
+    ]);
+  });
+
+  it('is allowed right after itself, where answers may be lost, and no further back', () => {
+    const mayRepeat = () => sameAgain;
+    const again = callsOf('reason', [0, 1, 1, 2, 3]);
+    expect(deliveryFaults({ sent }, again, { mayRepeat })).toEqual([]);
+    expect(deliveryFaults({ sent }, repeated, { mayRepeat })).toEqual([
+      'A: reason 1 (call 4, life 0) after 2 (call 3, life 0)',
+    ]);
+  });
+
+  it('is allowed so many times and no more', () => {
+    const twice = callsOf('reason', [0, 0, 0, 1, 2, 3]);
+    const faultsWhen = (times: number) =>
+      deliveryFaults({ sent }, twice, { mayRepeat: () => atMostRepeats(times) });
+    expect(faultsWhen(2)).toEqual([]);
+    expect(faultsWhen(1)).toEqual(['A: reason 0 (call 3, life 0) after 0 (call 2, life 0)']);
+  });
+});

@@ -1,0 +1,37 @@
+import { eventually } from '../eventually.js';
+
+interface HealthBody {
+  error: Record<string, { message?: string }>;
+}
+
+export interface Health {
+  status: number;
+  /** What is wrong in words, by condition. */
+  problems: Record<string, string>;
+}
+
+export async function healthOf(bridgeUrl: string): Promise<Health> {
+  const response = await fetch(`${bridgeUrl}/health/ready`);
+  const { error } = (await response.json()) as HealthBody;
+  const problems: Record<string, string> = {};
+  for (const [name, { message = '' }] of Object.entries(error)) problems[name] = message;
+  return { status: response.status, problems };
+}
+
+/** Waits until the bridge is not ready because of each of these conditions; returns what it says of them. */
+export function untilUnready(bridgeUrl: string, ...conditions: string[]): Promise<Health> {
+  return eventually(
+    async () => {
+      const health = await healthOf(bridgeUrl);
+      return conditions.every((name) => name in health.problems) && health;
+    },
+    { what: `the bridge is not ready because of ${conditions.join(' and ')}`, timeoutMs: 30_000 },
+  );
+}
+
+export async function untilReady(bridgeUrl: string): Promise<void> {
+  await eventually(async () => (await healthOf(bridgeUrl)).status === 200, {
+    what: 'the bridge is ready',
+    timeoutMs: 60_000,
+  });
+}

@@ -1,0 +1,26 @@
+import { type LoggedCall } from '../sandbox-control.js';
+import { inBrief } from './in-brief.js';
+
+/**
+ * In words, every pair of calls that were under way at once for one machine and operation. A call
+ * ends when its answer leaves or its caller goes; one that never ended overlaps with all after it.
+ */
+export function overlaps(calls: readonly LoggedCall[]): string[] {
+  const latest = new Map<string, LoggedCall>();
+  const faults: string[] = [];
+  for (const call of [...calls].sort((a, b) => a.startedAtMs - b.startedAtMs)) {
+    for (const machineId of call.machineIds) {
+      const key = `${call.operation} of ${machineId}`;
+      const before = latest.get(key);
+      if (before !== undefined && call.startedAtMs < endOf(before)) {
+        faults.push(`${key}: call ${call.sequence} began before ${before.sequence} had ended`);
+      }
+      if (before === undefined || endOf(call) > endOf(before)) latest.set(key, call);
+    }
+  }
+  return inBrief(faults);
+}
+
+function endOf({ endedAtMs }: LoggedCall): number {
+  return endedAtMs ?? Infinity;
+}

@@ -1,0 +1,32 @@
+import { eventually } from '../eventually.js';
+import { type ChaosPlant } from './chaos-plant.js';
+import { type CommandKind, OPERATION_OF } from './commands.js';
+
+/** Waits until the service has been called so often for commands of a kind, after a call of the log. */
+export async function untilCalled(
+  { sandbox }: ChaosPlant,
+  kind: CommandKind,
+  { times, since = 0 }: { times: number; since?: number },
+): Promise<void> {
+  const operation = OPERATION_OF[kind];
+  await eventually(async () => (await sandbox.countCalls(operation, since, times)) === times, {
+    what: `${times} calls of ${operation}`,
+    timeoutMs: 60_000,
+  });
+}
+
+/** Waits until from now on a call has been made for each machine: all of them move. */
+export async function untilAllMove({ sandbox, load }: ChaosPlant): Promise<void> {
+  const standing = new Set(load.machineIds);
+  let last = await sandbox.newestCall();
+  await eventually(
+    async () => {
+      for (const { machineIds, sequence } of await sandbox.allCalls(last)) {
+        last = sequence;
+        for (const machineId of machineIds) standing.delete(machineId);
+      }
+      return standing.size === 0;
+    },
+    { what: 'a call is made for every machine', timeoutMs: 60_000 },
+  );
+}
