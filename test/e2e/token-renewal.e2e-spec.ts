@@ -41,7 +41,7 @@ describe('a bridge that logs in', () => {
   const sendList = (machineId: string, order: string): Promise<void> =>
     kafka.sendJson(TOPICS.workOrderLists, machineId, { machineId, workingOrders: [order] });
 
-  const statuses = async (operation: string): Promise<number[]> =>
+  const statuses = async (operation: string): Promise<(number | null)[]> =>
     (await sandbox.control.calls(operation)).map(({ status }) => status);
 
   it('logs in again whenever its token has expired, and loses nothing', async () => {

@@ -1,18 +1,19 @@
 export type StatusClass = 'success' | 'noContent' | 'unauthorised' | 'rejected' | 'retry';
 
-/** Client errors that tell of a moment, not of the request: time-out, too early, too many requests. */
-const PASSING_CLIENT_ERRORS = new Set([408, 425, 429]);
+/**
+ * The request's own fault. Any other client error, and a redirect, tells of what stands in between (a
+ * gateway, a proxy, a maintenance page) and may pass; a message must not be given up for it.
+ */
+const FAULTS_OF_THE_REQUEST = new Set([400, 404, 405, 409, 410, 413, 414, 415, 422, 431]);
 const NO_CONTENT = new Set([204, 205]);
 
 /**
- * Sorts an HTTP status by what has to follow.
- *
- * A redirect counts as `rejected`: it is never followed, since the token would travel to another host.
+ * Sorts an HTTP status by what has to follow. A redirect is never followed, since the token would travel
+ * to another host.
  */
 export function classifyStatus(status: number): StatusClass {
   if (NO_CONTENT.has(status)) return 'noContent';
   if (status >= 200 && status < 300) return 'success';
   if (status === 401 || status === 403) return 'unauthorised';
-  if (PASSING_CLIENT_ERRORS.has(status)) return 'retry';
-  return status >= 300 && status < 500 ? 'rejected' : 'retry';
+  return FAULTS_OF_THE_REQUEST.has(status) ? 'rejected' : 'retry';
 }

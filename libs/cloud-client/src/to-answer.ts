@@ -37,7 +37,9 @@ export function toAnswer<T>(
     case 'rejected':
       return { kind: 'rejected', status, detail: describeRejection(status, exchange.body) };
     case 'retry': {
-      const error = new CloudError('http-status', operation, `HTTP ${status}`, { status });
+      const error = new CloudError('http-status', operation, describeRejection(status, ''), {
+        status,
+      });
       return repeat(error, readRetryAfter(exchange.headers, nowMs));
     }
     default:

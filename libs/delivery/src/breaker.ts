@@ -87,7 +87,10 @@ export class Breaker {
     this.failures += 1;
     this.firstMachineId ??= failure.machineId;
     this.ofSeveral ||= failure.inCompany || failure.machineId !== this.firstMachineId;
-    if (this.isOpen && !failure.isProbe) return false;
+    if (this.isOpen && !failure.isProbe) {
+      this.keepAway(failure, nowMs);
+      return false;
+    }
     const opens = this.isOpen || this.isStandstill(failure, nowMs);
     if (!opens) return false;
     const wasOpen = this.isOpen;
@@ -101,6 +104,11 @@ export class Breaker {
     // What one machine alone was asked to wait is no reason to keep the others from being tried.
     this.nextProbeAtMs = nowMs + Math.max(waitMs, this.ofSeveral ? failure.retryAfterMs : 0);
     return !wasOpen;
+  }
+
+  /** Calls from before the pause say nothing new, but for how long the service asks to be left alone. */
+  private keepAway({ retryAfterMs }: Failure, nowMs: number): void {
+    if (this.ofSeveral) this.nextProbeAtMs = Math.max(this.nextProbeAtMs, nowMs + retryAfterMs);
   }
 
   private isStandstill({ cause }: Failure, nowMs: number): boolean {

@@ -73,7 +73,7 @@ export class CommandCalls<P> {
     verdict: Exclude<Verdict, TryAgain>,
     durationMs: number,
   ): void {
-    this.status.succeeded();
+    this.status.succeeded(verdict.kind === 'applied');
     if (verdict.kind === 'rejected') this.rejected(commands, verdict);
     else this.applied(commands, this.pace.judge(durationMs) === 'slow' ? 'suspect' : 'fine');
   }

@@ -74,7 +74,10 @@ export class CommandDispatcher<P> {
     if (command.isLost) return;
     this.lanes.submit(command);
     const { lingerMs, limits } = this.options;
-    if (lingerMs === 0 || this.waiting >= limits.maxMachines) this.pump();
+    const { queue } = this.lanes;
+    // Only those that may be sent now count: machines in back-off would make all others go alone.
+    const isFull = lingerMs === 0 || queue.readyMachines(realNowMs()) >= limits.maxMachines;
+    if (isFull) this.pump();
     else this.timer.wakeAt(realNowMs() + lingerMs);
   }
 
@@ -88,15 +91,18 @@ export class CommandDispatcher<P> {
     // A slot that is free is given at once: the loop asks for the next, rather than each slot's taker.
     if (this.isPumping) return;
     this.isPumping = true;
-    while (this.mayAsk()) {
-      this.isSlotAsked = true;
-      this.options.slots.ask(() => {
-        this.isSlotAsked = false;
-        this.begin();
-        this.pump();
-      });
+    try {
+      while (this.mayAsk()) {
+        this.isSlotAsked = true;
+        this.options.slots.ask(() => {
+          this.isSlotAsked = false;
+          this.begin();
+          this.pump();
+        });
+      }
+    } finally {
+      this.isPumping = false;
     }
-    this.isPumping = false;
     this.wakeForNext();
   }
 
@@ -126,12 +132,13 @@ export class CommandDispatcher<P> {
   /** Makes the call in the slot that has been given, and gives that back. */
   private async run(commands: readonly Command<P>[], isProbe: boolean): Promise<void> {
     const wanted = commands.filter((command) => !command.isLost);
-    for (const command of commands) if (command.isLost) this.lanes.drop(command);
     try {
+      for (const command of commands) if (command.isLost) this.lanes.drop(command);
       if (wanted.length > 0) await this.calls.make(wanted, isProbe);
       else if (isProbe) this.status.probeWasVoid();
     } catch (error) {
       this.giveBack(wanted, error);
+      if (isProbe) this.status.probeWasVoid();
     } finally {
       this.options.slots.release();
       this.pump();

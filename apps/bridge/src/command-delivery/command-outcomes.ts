@@ -26,6 +26,13 @@ import { MessageAnswers } from './message-answers.js';
 import { outcomePerMachine } from './outcome-per-machine.js';
 import { OutcomeHistory } from './outcome-history.js';
 
+/** A key is there to find the outcome by: one of a megabyte would keep it from being sent at all. */
+const LONGEST_KEY_BYTES = 4096;
+
+function keyOf({ key }: InboundMessage): Buffer | null {
+  return key !== null && key.length <= LONGEST_KEY_BYTES ? key : null;
+}
+
 /** Tells what became of input messages: an outcome per machine, a dead letter per message at fault. */
 @Injectable()
 export class CommandOutcomes {
@@ -113,7 +120,7 @@ export class CommandOutcomes {
     if (machineId !== null) this.history.add(machineId, data);
     await this.outbox.send({
       topic: `${this.topicPrefix}${TOPICS.commandOutcomes}`,
-      key: machineId ?? message.key,
+      key: machineId ?? keyOf(message),
       value: JSON.stringify(data),
       headers: cloudEventHeaders({
         id: outcomeId(source, machineId, type),

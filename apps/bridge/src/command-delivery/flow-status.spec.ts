@@ -38,7 +38,7 @@ describe('FlowStatus', () => {
 
   it('moves until several machines have met with nothing but failures', () => {
     expect(status).toMatchObject({ isPaused: false, pausedBecause: undefined });
-    status.succeeded();
+    status.succeeded(true);
     status.failed(timeOut);
     expect(status).toMatchObject({ isPaused: false, pausedBecause: undefined });
     failOften();
@@ -62,7 +62,7 @@ describe('FlowStatus', () => {
 
   it('moves again once a call goes well', () => {
     status.failed(noToken);
-    status.succeeded();
+    status.succeeded(true);
     expect(status.pausedBecause).toBeUndefined();
     status.failed(timeOut);
     expect(status.pausedBecause).toBeUndefined();
@@ -92,18 +92,18 @@ describe('FlowStatus', () => {
     status.whenResumed(() => {
       resumed += 1;
     });
-    status.succeeded();
+    status.succeeded(true);
     expect(resumed).toBe(0);
     status.failed(noToken);
-    status.succeeded();
-    status.succeeded();
+    status.succeeded(true);
+    status.succeeded(true);
     expect(resumed).toBe(1);
   });
 
   it('counts the calls that went well', () => {
-    status.succeeded();
+    status.succeeded(true);
     status.failed(timeOut);
-    status.succeeded();
+    status.succeeded(true);
     expect(status.progress).toBe(2);
   });
 
@@ -125,7 +125,7 @@ describe('FlowStatus', () => {
       nowMs += 200;
       status.callBegins();
       status.failed(timeOut);
-      for (let call = 0; call < 3; call += 1) status.succeeded();
+      for (let call = 0; call < 3; call += 1) status.succeeded(true);
       const flow = 'work-orders';
       expect(lines).toEqual([
         { msg: 'flow paused, probing', flow, why: 'time-out', cause: 'service', machineId: 'M-5' },
@@ -136,7 +136,7 @@ describe('FlowStatus', () => {
     it('is paused anew when it is paused again', () => {
       for (let time = 0; time < 2; time += 1) {
         status.failed(noToken);
-        status.succeeded();
+        status.succeeded(true);
       }
       expect(lines).toHaveLength(4);
     });
@@ -147,7 +147,7 @@ describe('FlowStatus', () => {
         for (let retry = 0; retry < 10; retry += 1) {
           status.failed(failure);
           nowMs += 4000;
-          status.succeeded();
+          status.succeeded(true);
           nowMs += 4000;
         }
         expect(lines).toEqual([]);

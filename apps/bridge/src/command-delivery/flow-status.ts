@@ -18,7 +18,7 @@ export class FlowStatus {
     return this.breaker.openBecause;
   }
 
-  /** Grows with each call that the service has answered without refusing the token. */
+  /** Grows with each call that was applied. */
   get progress(): number {
     return this.callsThatWentWell;
   }
@@ -51,8 +51,9 @@ export class FlowStatus {
     this.onResumed = listener;
   }
 
-  succeeded(): void {
-    this.callsThatWentWell += 1;
+  /** The service has taken a call, or refused it. */
+  succeeded(isApplied: boolean): void {
+    if (isApplied) this.callsThatWentWell += 1;
     if (!this.breaker.succeeded()) return;
     this.logger.log({ msg: 'flow moves again', flow: this.flow });
     this.onResumed();

@@ -7,6 +7,7 @@ import {
   MachineCloudClient,
 } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
+import { CallSlots } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { abortable } from './abortable.js';
 import { type DirectoryAnswer } from './directory-status.js';
@@ -25,11 +26,14 @@ interface ReasonList {
 /** Messages may name machines that do not exist: what is remembered of them must not grow for ever. */
 const MAX_MACHINES = 10_000;
 const MAX_MISSES_PER_MACHINE = 100;
+/** After a start every machine's list is asked for: commands must still get through meanwhile. */
+const LOOK_UPS_AT_ONCE = 16;
 
 /** The reasons that may be set for each machine (interface: MachineClassification), read when first needed. */
 @Injectable()
 export class ReasonLists implements OnApplicationShutdown {
   private readonly stopping = new AbortController();
+  private readonly lookUps = new CallSlots(LOOK_UPS_AT_ONCE);
   private readonly lists = new Map<string, ReasonList>();
 
   constructor(
@@ -92,7 +96,9 @@ export class ReasonLists implements OnApplicationShutdown {
       codes: new Set(),
       loadedAt: null,
       lookUp: new SharedLookUp(async () => {
-        const answer = await this.client.getClassificationReasons(machineId, signal);
+        const answer = await this.lookUps.run(() =>
+          this.client.getClassificationReasons(machineId, signal),
+        );
         if (answer.kind === 'data' || answer.kind === 'noData') {
           const reasons = answer.kind === 'data' ? answer.data : [];
           list.codes = new Set(reasons.map(({ code }) => code));

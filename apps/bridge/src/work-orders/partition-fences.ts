@@ -10,30 +10,33 @@ interface Write {
 
 /**
  * The fences of one partition. Writes that come while one is under way share the next. A write that
- * fails waits for the partition to be restored and is made again; it ends without having been made only
- * when its message's partition is lost. An earlier owner that wakes up late is fenced by its transactions.
+ * fails waits for the partition to be restored and is made again; what was known stays known meanwhile,
+ * for no list may pass because a fence cannot be written. It ends without having been made only when its
+ * message's partition is lost. A fence is never lowered.
  */
 export class PartitionFences {
   private readonly pending: Write[] = [];
   /** What has been raised here and may not be written yet. */
   private readonly raised = new Map<string, number>();
+  /** Read also after it can no longer be written, until the partition is restored. */
   private state: OwnedState<number> | undefined;
+  private isWritable = false;
   private isWriting = false;
 
   own(state: OwnedState<number>): void {
     this.state = state;
-    // Another process may have raised them meanwhile: what is restored is all there is, but for what waits.
-    this.raised.clear();
-    for (const { machineId, issuedAt } of this.pending) this.raised.set(machineId, issuedAt);
+    this.isWritable = true;
     void this.write();
   }
 
   issuedAt(machineId: string): number | undefined {
-    return this.raised.get(machineId) ?? this.state?.get(machineId);
+    const stored = this.state?.get(machineId);
+    const raised = this.raised.get(machineId);
+    return stored === undefined || (raised !== undefined && raised > stored) ? raised : stored;
   }
 
   raise(ownership: PartitionOwnership, machineId: string, issuedAt: number): Promise<void> {
-    this.raised.set(machineId, issuedAt);
+    this.raised.set(machineId, Math.max(issuedAt, this.issuedAt(machineId) ?? issuedAt));
     ownership.whenLost(this.rejectLost);
     return new Promise((resolve, reject) => {
       this.pending.push({ ownership, machineId, issuedAt, resolve, reject });
@@ -45,35 +48,58 @@ export class PartitionFences {
   private async write(): Promise<void> {
     if (this.isWriting) return;
     this.isWriting = true;
-    while (this.pending.length > 0 && this.state !== undefined) {
+    while (this.pending.length > 0 && this.state !== undefined && this.isWritable) {
       await this.commit(this.state, this.pending.splice(0));
     }
     this.isWriting = false;
   }
 
   private async commit(state: OwnedState<number>, writes: readonly Write[]): Promise<void> {
-    const newest = new Map(writes.map(({ machineId, issuedAt }) => [machineId, issuedAt]));
     try {
-      await state.commit([...newest], []);
-      for (const { machineId, issuedAt } of writes) {
-        if (this.raised.get(machineId) === issuedAt) this.raised.delete(machineId);
-      }
+      await state.commit(higherThan(state, writes), []);
+      for (const { machineId } of writes) this.forgetRaised(state, machineId);
       for (const { resolve } of writes) resolve();
     } catch {
       // Kafka alone knows what became of it; the partition is restored anew, and then it is written again.
-      if (this.state === state) this.state = undefined;
+      if (this.state === state) this.isWritable = false;
       this.pending.unshift(...writes);
       this.rejectLost();
     }
   }
 
+  private forgetRaised(state: OwnedState<number>, machineId: string): void {
+    const raised = this.raised.get(machineId);
+    if (raised !== undefined && raised <= (state.get(machineId) ?? -Infinity)) {
+      this.raised.delete(machineId);
+    }
+  }
+
   /** At a stop the partition can still be written; once it cannot, nobody will own it here again for these messages. */
   private readonly rejectLost = (): void => {
-    if (this.state !== undefined) return;
+    if (this.isWritable) return;
     const { pending } = this;
     for (const write of pending.splice(0)) {
-      if (write.ownership.isLost) write.reject(write.ownership.signal.reason as Error);
-      else pending.push(write);
+      if (write.ownership.isLost) {
+        this.raised.delete(write.machineId);
+        write.reject(write.ownership.signal.reason as Error);
+      } else pending.push(write);
+    }
+    for (const { machineId, issuedAt } of pending) {
+      this.raised.set(machineId, Math.max(issuedAt, this.raised.get(machineId) ?? issuedAt));
     }
   };
+}
+
+/** The highest write of each machine, where it is above what is stored. */
+function higherThan(
+  state: OwnedState<number>,
+  writes: readonly Write[],
+): (readonly [string, number])[] {
+  const highest = new Map<string, number>();
+  for (const { machineId, issuedAt } of writes) {
+    highest.set(machineId, Math.max(issuedAt, highest.get(machineId) ?? issuedAt));
+  }
+  return [...highest].filter(([machineId, issuedAt]) => {
+    return issuedAt > (state.get(machineId) ?? -Infinity);
+  });
 }

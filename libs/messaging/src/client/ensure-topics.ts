@@ -22,7 +22,7 @@ export class MissingTopicsError extends Error {
 
   constructor(readonly topics: readonly string[]) {
     super(
-      `Kafka lacks these topics and KAFKA_CREATE_TOPICS is false: ${topics.join(', ')}. ` +
+      `Kafka lacks these topics, or partitions of them, and KAFKA_CREATE_TOPICS is false: ${topics.join(', ')}. ` +
         'Create them, or set KAFKA_CREATE_TOPICS=true.',
     );
     this.name = 'MissingTopicsError';
@@ -46,7 +46,13 @@ export async function ensureTopics(
       throw new MissingTopicsError(missing.map((topic) => topic.name));
     }
     if (missing.length > 0) await createTopics(admin, missing, options.partitions);
-    if (options.create) await widen(admin, topics);
+    const narrow = await narrowTopics(admin, topics);
+    if (narrow.length > 0 && !options.create) {
+      throw new MissingTopicsError(
+        narrow.map(({ name, count }) => `${name} (${count} partitions)`),
+      );
+    }
+    for (const topic of narrow) await widen(admin, topic);
   });
 }
 
@@ -66,22 +72,36 @@ async function createTopics(
 }
 
 /** Only topics that no key's hash shares out may grow: the others would change hands. */
-async function widen(admin: Admin, topics: readonly TopicSpecification[]): Promise<void> {
-  for (const { name, asWideAs } of topics) {
-    if (asWideAs === undefined || asWideAs.length === 0) continue;
+async function widen(admin: Admin, { name, count }: NarrowTopic): Promise<void> {
+  try {
+    await admin.createPartitions({ topicPartitions: [{ topic: name, count }] });
+  } catch (error) {
+    // Another process has widened it meanwhile, which may not show yet.
+    if (!isProtocolError(error) || error.type !== 'INVALID_PARTITIONS') throw error;
+  }
+  await untilAsWide(admin, name, count);
+  new Logger('Topics').log({ msg: 'partitions added', topic: name, partitions: count });
+}
+
+interface NarrowTopic {
+  name: string;
+  /** Partitions it needs. */
+  count: number;
+}
+
+async function narrowTopics(
+  admin: Admin,
+  topics: readonly TopicSpecification[],
+): Promise<NarrowTopic[]> {
+  const narrow: NarrowTopic[] = [];
+  for (const { name, asWideAs = [] } of topics) {
+    if (asWideAs.length === 0) continue;
     const { topics: found } = await admin.fetchTopicMetadata({ topics: [name, ...asWideAs] });
     const own = found.find((topic) => topic.name === name)?.partitions.length ?? 0;
     const count = Math.max(...found.map((topic) => topic.partitions.length));
-    if (count <= own) continue;
-    try {
-      await admin.createPartitions({ topicPartitions: [{ topic: name, count }] });
-    } catch (error) {
-      // Another process has widened it meanwhile, which may not show yet.
-      if (!isProtocolError(error) || error.type !== 'INVALID_PARTITIONS') throw error;
-    }
-    await untilAsWide(admin, name, count);
-    new Logger('Topics').log({ msg: 'partitions added', topic: name, partitions: count });
+    if (count > own) narrow.push({ name, count });
   }
+  return narrow;
 }
 
 /** Brokers learn of a change one after the other; whoever subscribes before the last has would miss it. */

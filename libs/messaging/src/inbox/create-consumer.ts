@@ -1,14 +1,29 @@
 import { type Consumer, type Kafka } from 'kafkajs';
 import { coPartitionedAssigner } from './co-partitioned-assigner.js';
+import { leaveAtRest } from './leave-at-rest.js';
 
 /** A member that is silent for this long is taken for dead, by the coordinator and by us. */
 export const SESSION_TIMEOUT_MS = 10_000;
 
+/** The moments before a member gives up its partitions, of which kafkajs tells nobody. */
+export interface MembershipHooks {
+  /** Before it joins, at first and in each rebalance; what it throws keeps it from joining. */
+  beforeJoin: () => void;
+  /** Before it leaves, by itself or because it has crashed. */
+  beforeLeave: () => Promise<void>;
+}
+
 /** A member of the group that never restarts by itself: {@link SupervisedConsumer} does that. */
-export function createConsumer(kafka: Kafka, groupId: string, beforeJoin: () => void): Consumer {
+export function createConsumer(kafka: Kafka, groupId: string, hooks: MembershipHooks): Consumer {
   return kafka.consumer({
     groupId,
-    partitionAssigners: [coPartitionedAssigner(beforeJoin)],
+    partitionAssigners: [
+      (given) => {
+        // The only place at which kafkajs hands out what it knows the group's coordinator by.
+        leaveAtRest(given.cluster, hooks.beforeLeave);
+        return coPartitionedAssigner(hooks.beforeJoin)(given);
+      },
+    ],
     sessionTimeout: SESSION_TIMEOUT_MS,
     rebalanceTimeout: 15_000,
     heartbeatInterval: 2000,

@@ -153,9 +153,20 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
 
   private reassign(assignment: Assignment): void {
     if (this.stopping.signal.aborted) return;
+    if (this.memory.lackPartitions(assignment)) this.widenState();
     const inputs = this.memory.reassign(assignment);
     this.queues.reassign(inputs, (topic, partition) => this.memory.areAwaited(topic, partition));
     this.rest.end();
+  }
+
+  /** An input has grown while the bridge runs: its state must as well, upon which kafkajs joins anew. */
+  private widenState(): void {
+    this.logger.warn({ msg: 'messages wait: state has fewer partitions than its input' });
+    this.options
+      .prepare(this.stopping.signal, () => undefined)
+      .catch((error: unknown) => {
+        this.logger.error({ msg: 'state not widened', error: String(error) });
+      });
   }
 
   private async dispatch(messages: readonly InboundMessage[]): Promise<void> {

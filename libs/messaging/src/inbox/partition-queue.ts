@@ -35,7 +35,7 @@ export class PartitionQueue {
   private unfinishedBytes = 0;
   private nextOffset = 0;
   private isPaused = false;
-  private isHeld = false;
+  private held = false;
   private isHandingOver = false;
   private underWay = 0;
   private readonly whenEmpty: (() => void)[] = [];
@@ -76,17 +76,17 @@ export class PartitionQueue {
     return this.waiting.length - this.taken + this.offsets.open;
   }
 
-  get isWaiting(): boolean {
-    return this.isHeld;
+  get isHeld(): boolean {
+    return this.held;
   }
 
   /** Nothing is handed over until {@link release}: what its messages are judged by is not there yet. */
   hold(): void {
-    this.isHeld = true;
+    this.held = true;
   }
 
   release(): void {
-    this.isHeld = false;
+    this.held = false;
     this.handOver();
   }
 
@@ -114,7 +114,7 @@ export class PartitionQueue {
 
   /** One chunk after the other, so that messages are taken in their order. */
   private handOver(): void {
-    if (this.isHandingOver || this.isHeld || this.ownership.isLost) return;
+    if (this.isHandingOver || this.held || this.ownership.isLost) return;
     const chunk = this.nextChunk();
     if (chunk.length === 0) return;
     this.isHandingOver = true;

@@ -91,7 +91,7 @@ export class PartitionQueues {
 
   /** Partitions whose messages wait for what they are judged by. */
   get held(): number {
-    return [...this.owned.values()].filter(({ queue }) => queue.isWaiting).length;
+    return [...this.owned.values()].filter(({ queue }) => queue.isHeld).length;
   }
 
   async closeAll(): Promise<void> {

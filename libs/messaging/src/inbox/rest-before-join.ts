@@ -1,9 +1,19 @@
+import { realEpochMs, realNowMs } from '#libs/clock';
+
+interface Rest {
+  /** Nothing is under way any more, or the deadline has passed. */
+  isDone: boolean;
+  done: Promise<void>;
+  sinceMs: number;
+  sinceEpochMs: number;
+}
+
 /**
  * Keeps this member from joining the group anew, and with that from handing its partitions on, while
  * calls are in flight for them: the new owner must not call a machine that the old one is still calling.
  */
 export class RestBeforeJoin {
-  private rest: { isDone: boolean; done: Promise<void> } | undefined;
+  private rest: Rest | undefined;
 
   /** @param comeToRest lets nothing new begin; resolves once nothing is under way, or after the deadline */
   constructor(
@@ -16,9 +26,24 @@ export class RestBeforeJoin {
     return this.rest !== undefined;
   }
 
-  begin(deadlineMs = this.deadlineMs): { isDone: boolean; done: Promise<void> } {
+  /** Real epoch milliseconds of that first sign; infinitely late while there was none. */
+  get sinceEpochMs(): number {
+    return this.rest?.sinceEpochMs ?? Infinity;
+  }
+
+  /** Real milliseconds since that first sign; 0 while there was none. */
+  get lastsMs(): number {
+    return this.rest === undefined ? 0 : realNowMs() - this.rest.sinceMs;
+  }
+
+  begin(deadlineMs = this.deadlineMs): Rest {
     if (this.rest !== undefined) return this.rest;
-    const rest = { isDone: false, done: this.comeToRest(deadlineMs) };
+    const rest: Rest = {
+      isDone: false,
+      done: this.comeToRest(deadlineMs),
+      sinceMs: realNowMs(),
+      sinceEpochMs: realEpochMs(),
+    };
     void rest.done.finally(() => {
       rest.isDone = true;
     });

@@ -33,6 +33,17 @@ export class StateTopics {
     return state !== undefined;
   }
 
+  /** Whether input is assigned whose state is not: a topic of state that is narrower than its input, or not known to all. */
+  lackPartitions(assignment: Assignment): boolean {
+    return this.topics.some((state) => {
+      const own = new Set(assignment.get(state.name));
+      const inputs = state.inputs.map(
+        (input) => assignment.get(`${this.topicPrefix}${input}`) ?? [],
+      );
+      return inputs.flat().some((partition) => !own.has(partition));
+    });
+  }
+
   /** Returns what of the assignment is input. */
   reassign(assignment: Assignment): Assignment {
     for (const state of this.topics) state.reassign(assignment.get(state.name) ?? []);
@@ -40,10 +51,10 @@ export class StateTopics {
     return new Map([...assignment].filter(([topic]) => !names.has(topic)));
   }
 
-  /** Whether the messages of an input partition are judged by state that is not restored yet. */
+  /** Whether the messages of an input partition are judged by state that is not restored. */
   areAwaited(topic: string, partition: number): boolean {
     const name = topic.slice(this.topicPrefix.length);
-    return this.topics.some((state) => state.inputs.includes(name) && state.isRestoring(partition));
+    return this.topics.some((state) => state.inputs.includes(name) && !state.isRestored(partition));
   }
 
   async close(): Promise<void> {

@@ -1,11 +1,13 @@
 import { Logger } from '@nestjs/common';
 import { type Consumer, type Kafka, type TopicPartitionOffset } from 'kafkajs';
-import { everyRealMs, realDelayMs, realNowMs } from '#libs/clock';
+import { realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { withDeadline } from '../deadline.js';
 import { type ConsumerCallbacks, type ConsumerState } from './consumer-callbacks.js';
-import { RestBeforeJoin } from './rest-before-join.js';
+import { watchConsumer } from './consumer-watch.js';
 import { createConsumer, SESSION_TIMEOUT_MS } from './create-consumer.js';
+import { RestBeforeJoin } from './rest-before-join.js';
+import { SessionLease } from './session-lease.js';
 
 const RESTART_BACK_OFF = { baseMs: 500, capMs: 10_000 };
 const DISCONNECT_DEADLINE_MS = 3000;
@@ -14,8 +16,6 @@ const HEALTHY_MS = 60_000;
 const SESSION_MARGIN_MS = 1000;
 /** A call in flight is waited for this long before its partition is given up; the session must outlast it. */
 const REST_DEADLINE_MS = 7000;
-/** Joining may wait for other members to finish what they have; longer is taken for a hang. */
-const JOIN_TIMEOUT_MS = 60_000;
 
 /**
  * A kafkajs consumer that is made anew whenever it crashes or falls silent. kafkajs restarts itself
@@ -25,12 +25,12 @@ const JOIN_TIMEOUT_MS = 60_000;
 export class SupervisedConsumer {
   private readonly logger = new Logger('Consumer');
   private readonly stopping = new AbortController();
+  private readonly lease = new SessionLease();
+  private readonly rest: RestBeforeJoin;
   private consumer: Consumer | undefined;
   /** The consumer while it is a member of the group: before and after, kafkajs refuses to pause, seek or commit. */
   private joined: Consumer | undefined;
-  private lastSignMs = 0;
   private currentState: ConsumerState = 'starting';
-  private readonly rest: RestBeforeJoin;
 
   constructor(
     private readonly kafka: Kafka,
@@ -49,7 +49,7 @@ export class SupervisedConsumer {
    * out by this, before its timers and heartbeats tell.
    */
   get holdsSession(): boolean {
-    return realNowMs() - this.lastSignMs < SESSION_TIMEOUT_MS - SESSION_MARGIN_MS;
+    return this.lease.ageMs < SESSION_TIMEOUT_MS - SESSION_MARGIN_MS;
   }
 
   /** Resolves at once; joining goes on for as long as it takes. */
@@ -58,15 +58,21 @@ export class SupervisedConsumer {
   }
 
   pause(topic: string, partition: number): void {
-    this.joined?.pause([{ topic, partitions: [partition] }]);
+    this.whileJoined((consumer) => {
+      consumer.pause([{ topic, partitions: [partition] }]);
+    });
   }
 
   resume(topic: string, partition: number): void {
-    this.joined?.resume([{ topic, partitions: [partition] }]);
+    this.whileJoined((consumer) => {
+      consumer.resume([{ topic, partitions: [partition] }]);
+    });
   }
 
   seek(topic: string, partition: number, offset: number): void {
-    this.joined?.seek({ topic, partition, offset: String(offset) });
+    this.whileJoined((consumer) => {
+      consumer.seek({ topic, partition, offset: String(offset) });
+    });
   }
 
   /** @throws when this process is no member, or what kafkajs throws; the next commit covers it */
@@ -81,6 +87,15 @@ export class SupervisedConsumer {
     await this.dispose();
   }
 
+  /** A consumer that is ending refuses, and whatever was asked of it ends with it. */
+  private whileJoined(ask: (consumer: Consumer) => void): void {
+    try {
+      if (this.joined !== undefined) ask(this.joined);
+    } catch (error) {
+      this.logger.debug({ msg: 'refused by a consumer that is ending', error: String(error) });
+    }
+  }
+
   private isStopping(): boolean {
     return this.stopping.signal.aborted;
   }
@@ -89,11 +104,11 @@ export class SupervisedConsumer {
     for (let failures = 1; !this.isStopping(); failures += 1) {
       const startedMs = realNowMs();
       const end = await this.run().catch((error: unknown) => `cannot join: ${String(error)}`);
+      this.joined = undefined;
       if (this.isStopping()) return;
       this.currentState = 'broken';
       this.logger.error({ msg: 'consumer ended, starting anew', why: end });
-      // Leaving the group hands the partitions on: calls in flight come first, as long as the session lasts.
-      await this.rest.begin(this.holdsSession ? REST_DEADLINE_MS : 0).done;
+      await this.comeToRest();
       this.rest.end();
       this.callbacks.onAssigned(new Map());
       await this.dispose();
@@ -103,65 +118,54 @@ export class SupervisedConsumer {
     }
   }
 
+  /** Leaving the group hands the partitions on: calls in flight come first, as long as the session lasts. */
+  private async comeToRest(): Promise<void> {
+    // A stop has come to rest before.
+    if (this.isStopping()) return;
+    await this.rest.begin(this.holdsSession ? REST_DEADLINE_MS : 0).done;
+  }
+
   /** Connects and consumes; resolves with why it ended. */
   private async run(): Promise<string> {
-    const consumer = createConsumer(this.kafka, this.options.groupId, () => {
-      this.rest.assertAtRest();
+    const consumer = createConsumer(this.kafka, this.options.groupId, {
+      beforeJoin: () => {
+        this.rest.assertAtRest();
+      },
+      beforeLeave: () => this.comeToRest(),
     });
     this.consumer = consumer;
-    this.lastSignMs = realNowMs();
-    const { end, stopWatching } = this.watch(consumer);
+    this.lease.renew();
+    const { end, stop } = watchConsumer(consumer, {
+      lease: this.lease,
+      rest: this.rest,
+      isCurrent: () => consumer === this.consumer && !this.isStopping(),
+      isJoined: () => this.joined === consumer,
+      onSign: this.callbacks.onSign,
+      onJoined: (assignment) => {
+        this.currentState = 'running';
+        this.rest.end();
+        this.joined = consumer;
+        this.callbacks.onAssigned(assignment);
+      },
+    });
     try {
-      await consumer.connect();
-      await consumer.subscribe({ topics: [...this.options.topics], fromBeginning: true });
-      await consumer.run({
-        autoCommit: false,
-        partitionsConsumedConcurrently: 8,
-        eachBatch: (payload) => {
-          this.callbacks.onBatch(payload);
-          return Promise.resolve();
-        },
-      });
-      return await end;
+      return await Promise.race([end, this.consume(consumer).then(() => end)]);
     } finally {
-      stopWatching();
+      stop();
     }
   }
 
-  private watch(consumer: Consumer): { end: Promise<string>; stopWatching: () => void } {
-    const { CRASH, GROUP_JOIN, HEARTBEAT, REBALANCING } = consumer.events;
-    let stopWatching = (): void => undefined;
-    const end = new Promise<string>((resolve) => {
-      consumer.on(CRASH, ({ payload }) => {
-        this.joined = undefined;
-        resolve(payload.error.message);
-      });
-      stopWatching = everyRealMs(1000, () => {
-        const isJoining = this.joined === undefined || this.rest.isWanted;
-        const limitMs = isJoining ? JOIN_TIMEOUT_MS : SESSION_TIMEOUT_MS;
-        if (realNowMs() - this.lastSignMs > limitMs) resolve('no sign of the group coordinator');
-      });
+  private async consume(consumer: Consumer): Promise<void> {
+    await consumer.connect();
+    await consumer.subscribe({ topics: [...this.options.topics], fromBeginning: true });
+    await consumer.run({
+      autoCommit: false,
+      partitionsConsumedConcurrently: 8,
+      eachBatch: (payload) => {
+        if (consumer === this.consumer) this.callbacks.onBatch(payload);
+        return Promise.resolve();
+      },
     });
-    consumer.on(HEARTBEAT, () => {
-      this.signed();
-    });
-    consumer.on(REBALANCING, () => {
-      this.rest.begin();
-    });
-    consumer.on(GROUP_JOIN, ({ payload }) => {
-      if (consumer !== this.consumer || this.isStopping()) return;
-      this.signed();
-      this.currentState = 'running';
-      this.rest.end();
-      this.joined = consumer;
-      this.callbacks.onAssigned(new Map(Object.entries(payload.memberAssignment)));
-    });
-    return { end, stopWatching };
-  }
-
-  private signed(): void {
-    this.lastSignMs = realNowMs();
-    this.callbacks.onSign();
   }
 
   /** disconnect() waits without a limit when the broker is gone. */

@@ -48,7 +48,6 @@ export class KeyedStatePartition<V> {
   async close(): Promise<void> {
     this.closing.abort(new Error(`${this.options.name}/${this.partition} is no longer owned`));
     await this.lifecycle;
-    this.consumer.resume(this.options.name, this.partition);
   }
 
   private isClosing(): boolean {
@@ -83,9 +82,10 @@ export class KeyedStatePartition<V> {
     try {
       await writer.open();
       const restore = new Restore(name, partition);
-      this.restore = restore;
       await writer.write([restore.mark]);
       this.consumer.seek(name, partition, 0);
+      // Not before: what is fetched from somewhere in the middle must not be taken for the beginning.
+      this.restore = restore;
       this.consumer.resume(name, partition);
       const values = await restore.finished(this.closing.signal);
       await this.own(this.parse(values), writer);
@@ -115,7 +115,13 @@ export class KeyedStatePartition<V> {
     ): Promise<void> => {
       signal.throwIfAborted();
       try {
-        await writer.write([...changes.map((change) => this.toRecord(change)), ...records]);
+        // A broker that falls silent while the partition is lost would keep a write waiting for ever.
+        await Promise.race([
+          writer.write([...changes.map((change) => this.toRecord(change)), ...records]),
+          aborted(signal).then(() => {
+            signal.throwIfAborted();
+          }),
+        ]);
       } catch (error) {
         broken.abort(error);
         throw error;

@@ -9,8 +9,8 @@ export interface KeyedStateTopic {
   /** Input topics, without the prefix, whose messages are judged by the state of the same partition. */
   readonly inputs: readonly string[];
   attach(consumer: SupervisedConsumer, onRestored: (partition: number) => void): void;
-  /** Owned, and not restored yet. */
-  isRestoring(partition: number): boolean;
+  /** Owned, and restored. */
+  isRestored(partition: number): boolean;
   accept(partition: number, messages: readonly KafkaMessage[]): void;
   reassign(partitions: readonly number[]): void;
   close(): Promise<void>;
@@ -43,8 +43,8 @@ export class KeyedState<V> implements KeyedStateTopic {
     this.onRestored = onRestored;
   }
 
-  isRestoring(partition: number): boolean {
-    return this.partitions.get(partition)?.isRestored === false;
+  isRestored(partition: number): boolean {
+    return this.partitions.get(partition)?.isRestored === true;
   }
 
   accept(partition: number, messages: readonly KafkaMessage[]): void {
@@ -55,7 +55,10 @@ export class KeyedState<V> implements KeyedStateTopic {
     for (const [number, state] of this.partitions) {
       if (partitions.includes(number)) continue;
       this.partitions.delete(number);
-      void state.close();
+      void state.close().then(() => {
+        // kafkajs remembers a pause across assignments; a successor's is its own.
+        if (!this.partitions.has(number)) this.consumer?.resume(this.name, number);
+      });
     }
     for (const number of partitions) {
       if (this.partitions.has(number) || this.consumer === undefined) continue;

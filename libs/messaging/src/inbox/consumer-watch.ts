@@ -1,0 +1,71 @@
+import { type Consumer } from 'kafkajs';
+import { everyRealMs } from '#libs/clock';
+import { type Assignment } from './consumer-callbacks.js';
+import { SESSION_TIMEOUT_MS } from './create-consumer.js';
+import { type RestBeforeJoin } from './rest-before-join.js';
+import { type SessionLease } from './session-lease.js';
+
+/** Joining may wait for other members to finish what they have; longer is taken for a hang. */
+const JOIN_TIMEOUT_MS = 60_000;
+/** A rebalance takes the rest before it and the wait for all members, and not longer. */
+const REBALANCE_TIMEOUT_MS = 30_000;
+/** Heartbeats sent before the rebalance became known may still be answered. */
+const LATE_HEARTBEAT_MS = 1000;
+
+export interface WatchOptions {
+  lease: SessionLease;
+  rest: RestBeforeJoin;
+  /** False once another consumer has taken this one's place: what it says then is of no interest. */
+  isCurrent: () => boolean;
+  isJoined: () => boolean;
+  onSign: () => void;
+  onJoined: (assignment: Assignment) => void;
+}
+
+/** Listens to what kafkajs tells of a consumer; `end` resolves with why it is of no use any more. */
+export function watchConsumer(
+  consumer: Consumer,
+  options: WatchOptions,
+): { end: Promise<string>; stop: () => void } {
+  const { lease, rest, isCurrent, isJoined, onSign, onJoined } = options;
+  const { CRASH, GROUP_JOIN, HEARTBEAT, REBALANCING, REQUEST } = consumer.events;
+  let heartbeatSentAtMs = 0;
+  let stop = (): void => undefined;
+  const end = new Promise<string>((resolve) => {
+    consumer.on(CRASH, ({ payload }) => {
+      resolve(payload.error.message);
+    });
+    consumer.on(REQUEST, ({ payload: { apiName, sentAt } }) => {
+      if (apiName === 'Heartbeat') heartbeatSentAtMs = sentAt;
+    });
+    consumer.on(HEARTBEAT, () => {
+      if (!isCurrent()) return;
+      lease.renew(heartbeatSentAtMs === 0 ? undefined : heartbeatSentAtMs);
+      onSign();
+      // kafkajs has given the join up and goes on as before, where calls stay held: it will not come to it.
+      if (rest.isWanted && heartbeatSentAtMs > rest.sinceEpochMs + LATE_HEARTBEAT_MS) {
+        resolve('a rebalance was not gone through with');
+      }
+    });
+    stop = everyRealMs(1000, () => {
+      const silenceMs = !isJoined() || rest.isWanted ? JOIN_TIMEOUT_MS : SESSION_TIMEOUT_MS;
+      if (lease.ageMs > silenceMs) resolve('no sign of the group coordinator');
+      if (isJoined() && rest.lastsMs > REBALANCE_TIMEOUT_MS) resolve('a rebalance does not end');
+    });
+  });
+  consumer.on(REBALANCING, () => {
+    if (isCurrent()) rest.begin();
+  });
+  consumer.on(GROUP_JOIN, ({ payload }) => {
+    if (!isCurrent()) return;
+    lease.renew();
+    onSign();
+    onJoined(new Map(Object.entries(payload.memberAssignment)));
+  });
+  return {
+    end,
+    stop: () => {
+      stop();
+    },
+  };
+}
