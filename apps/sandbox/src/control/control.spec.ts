@@ -203,8 +203,8 @@ describe('the control API', () => {
       expect(replaced).toMatchObject({ status: 200, carriedOutAtMs: null });
       expect(dropped!.status).toBeNull();
       expect(dropped!.carriedOutAtMs).toBeLessThanOrEqual(dropped!.endedAtMs!);
-      expect(abandoned!.status).toBeNull();
-      expect(abandoned!.carriedOutAtMs).toBeGreaterThan(abandoned!.endedAtMs!);
+      expect(abandoned.status).toBeNull();
+      expect(abandoned.carriedOutAtMs).toBeGreaterThan(abandoned.endedAtMs!);
     });
 
     it('never shows the password of a login', async () => {
