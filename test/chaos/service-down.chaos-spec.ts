@@ -10,6 +10,7 @@ const FLOWS = ['work-orders', 'downtime-reasons'];
 /** A call that is given up may still take effect, after later ones: only what hangs on purpose may take that long. */
 const ENV = { MACHINE_CLOUD_TIMEOUT_MS: '3000', OUTCOME_DEFERRED_AFTER_SECONDS: '5' };
 const MACHINES = 50;
+
 interface Outage {
   name: string;
   fault: Record<string, unknown>;

@@ -62,6 +62,18 @@ describe('lists that wait', () => {
     expect(await callsWith('newer-18')).toEqual([]);
   });
 
+  it('part when their request is too large, and are all applied', async () => {
+    await plant.sandbox.addFault({ operation: 'setWorkOrderList', status: 413, count: 1 });
+    const machines = Array.from({ length: 16 }, (_, index) => machine(index + 1));
+    await sendLists(...machines.map((machineId): [string, string] => [machineId, 'too-large']));
+    for (const machineId of machines) await plant.sandbox.listBecomes(machineId, ['too-large']);
+    const [refused, ...halves] = await callsWith('too-large');
+    expect(refused!.machineIds.length).toBeGreaterThan(1);
+    for (const { machineIds } of halves) {
+      expect(machineIds.length).toBeLessThan(refused!.machineIds.length);
+    }
+  });
+
   it('are not held up by one that the service keeps failing', async () => {
     const bad = machine(8);
     await plant.sandbox.addFault({ operation: 'setWorkOrderList', machineId: bad, status: 503 });

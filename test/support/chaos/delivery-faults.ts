@@ -48,13 +48,13 @@ export function disorder(
       if (isRepeated && mayRepeat(machineId, before, after)) return [];
       const isGap = kind === 'reason' && after.number > before.number + 1;
       if (!isRepeated && !isGap) return [];
-      return [`${machineId}: ${kind} ${describe(after)} after ${describe(before)}`];
+      return [`${machineId}: ${kind} ${inWords(after)} after ${inWords(before)}`];
     });
   });
   return inBrief(faults);
 }
 
-function describe({ number, call, life }: Delivery): string {
+function inWords({ number, call, life }: Delivery): string {
   return `${number} (call ${call}, life ${life})`;
 }
 
@@ -77,7 +77,9 @@ export function atMostRepeats(times: number): MayRepeat {
  */
 export function fromCommitted(committed: readonly Sent[]): MayRepeat {
   return (machineId, before, after) => {
-    const floor = committed[after.life - 1]?.get(machineId) ?? 0;
-    return after.life > before.life && after.number >= floor;
+    const floors = committed[after.life - 1];
+    if (floors === undefined || after.life === before.life) return false;
+    // Of a machine that is not named everything was committed.
+    return after.number >= (floors.get(machineId) ?? Infinity);
   };
 }

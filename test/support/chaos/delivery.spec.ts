@@ -112,6 +112,11 @@ describe('a repetition', () => {
     expect(faults([4], 1)).toEqual(['A: reason 1 (call 4, life 0) after 2 (call 3, life 0)']);
   });
 
+  it('is not allowed of a machine of which everything was committed', () => {
+    const mayRepeat = () => fromCommitted([new Map()]);
+    expect(deliveryFaults({ sent }, repeated, { takeovers: [3], mayRepeat })).toHaveLength(1);
+  });
+
   it('must go on in order', () => {
     const skipping = callsOf('reason', [0, 1, 2, 1, 3]);
     const mayRepeat = () => atMostRepeats(1);
