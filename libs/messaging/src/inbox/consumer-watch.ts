@@ -19,7 +19,8 @@ export interface WatchOptions {
   isCurrent: () => boolean;
   isJoined: () => boolean;
   onSign: () => void;
-  onJoined: (assignment: Assignment) => void;
+  /** `memberId` is another one when the coordinator had given this process up meanwhile. */
+  onJoined: (memberId: string, assignment: Assignment) => void;
 }
 
 /** Listens to what kafkajs tells of a consumer; `end` resolves with why it is of no use any more. */
@@ -60,7 +61,7 @@ export function watchConsumer(
     if (!isCurrent()) return;
     lease.renew();
     onSign();
-    onJoined(new Map(Object.entries(payload.memberAssignment)));
+    onJoined(payload.memberId, new Map(Object.entries(payload.memberAssignment)));
   });
   return {
     end,

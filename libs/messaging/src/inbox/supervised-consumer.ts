@@ -30,6 +30,7 @@ export class SupervisedConsumer {
   private consumer: Consumer | undefined;
   /** The consumer while it is a member of the group: before and after, kafkajs refuses to pause, seek or commit. */
   private joined: Consumer | undefined;
+  private memberId: string | undefined;
   private currentState: ConsumerState = 'starting';
 
   constructor(
@@ -141,10 +142,13 @@ export class SupervisedConsumer {
       isCurrent: () => consumer === this.consumer && !this.isStopping(),
       isJoined: () => this.joined === consumer,
       onSign: this.callbacks.onSign,
-      onJoined: (assignment) => {
+      onJoined: (memberId, assignment) => {
         this.currentState = 'running';
         this.rest.end();
         this.joined = consumer;
+        // Others have gone on with whatever this process held: not even what it is given again is as it was.
+        if (memberId !== this.memberId) this.callbacks.onAssigned(new Map());
+        this.memberId = memberId;
         this.callbacks.onAssigned(assignment);
       },
     });
