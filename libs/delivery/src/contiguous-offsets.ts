@@ -1,3 +1,5 @@
+import { FinishedAhead } from './finished-ahead.js';
+
 /**
  * Knows, of the messages of one partition that finish in any order, up to where all of them have
  * finished: the only offset that may be committed. Offsets may have gaps (compaction, transaction
@@ -30,6 +32,11 @@ export class ContiguousOffsets {
     const { highest } = this;
     const lowest = this.lowestUnfinished;
     return highest === undefined || lowest === undefined ? 0 : highest - lowest + 1;
+  }
+
+  /** What has finished beyond the lowest unfinished offset, as metadata for its commit; empty when nothing has. */
+  get finishedAhead(): string {
+    return this.highest === undefined ? '' : FinishedAhead.write(this.unfinished, this.highest);
   }
 
   /** The lowest unfinished offset, as far as anything has finished before it; else undefined. */

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
-import { type EachBatchPayload } from 'kafkajs';
+import { type EachBatchPayload, type TopicPartition } from 'kafkajs';
 import { lastValueFrom } from 'rxjs';
 import { withDeadline } from '../deadline.js';
 import { type DeadLetterReason } from '../outbox/dead-letters.js';
@@ -10,6 +10,7 @@ import { type InboundMessage } from './inbound-message.js';
 import { type KafkaInboxOptions } from './kafka-inbox-options.js';
 import { OffsetCommits } from './offset-commits.js';
 import { type PartitionBacklog, PartitionQueues } from './partition-queues.js';
+import { recallFinished } from './recall-finished.js';
 import { StateTopics } from './state-topics.js';
 import { SupervisedConsumer } from './supervised-consumer.js';
 import { toInboundRecord } from './to-inbound-record.js';
@@ -155,7 +156,10 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
     if (this.stopping.signal.aborted) return;
     if (this.memory.lackPartitions(assignment)) this.widenState();
     const inputs = this.memory.reassign(assignment);
-    this.queues.reassign(inputs, (topic, partition) => this.memory.areAwaited(topic, partition));
+    const fresh = this.queues.reassign(inputs, (topic, partition) =>
+      this.memory.areAwaited(topic, partition),
+    );
+    if (fresh.length > 0) void this.recall(fresh);
     this.rest.end();
   }
 
@@ -167,6 +171,14 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
       .catch((error: unknown) => {
         this.logger.error({ msg: 'state not widened', error: String(error) });
       });
+  }
+
+  private async recall(partitions: readonly TopicPartition[]): Promise<void> {
+    const { kafka, groupId } = this.options;
+    const finished = await recallFinished(kafka, groupId, partitions);
+    for (const { topic, partition } of partitions) {
+      this.queues.recall(topic, partition, finished(topic, partition));
+    }
   }
 
   private async dispatch(messages: readonly InboundMessage[]): Promise<void> {

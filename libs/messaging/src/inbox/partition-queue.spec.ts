@@ -144,13 +144,13 @@ describe('PartitionQueue', () => {
 
     it('nothing while held, and what came meanwhile once released', async () => {
       const handling = new Handling({ maxUnfinished: 4 });
-      handling.queue.hold();
+      handling.queue.hold('state');
       expect(handling.queue.push(recordsAt(1, 2))).toBe(false);
       expect(handling.queue.push(recordsAt(3, 4))).toBe(true);
       await nextTurn();
       expect(handling.handed).toEqual([]);
       expect(handling.queue.size).toBe(4);
-      handling.queue.release();
+      handling.queue.release('state');
       expect(handling.handed).toEqual([1, 2, 3, 4]);
       handling.finish(1, 2, 3);
       expect(handling.resumed).toBe(1);
@@ -159,11 +159,11 @@ describe('PartitionQueue', () => {
     it('nothing more once held between two chunks', async () => {
       const handling = new Handling();
       handling.queue.push(recordsUpTo(65));
-      handling.queue.hold();
+      handling.queue.hold('state');
       await nextTurn();
       await nextTurn();
       expect(handling.handed).toHaveLength(64);
-      handling.queue.release();
+      handling.queue.release('state');
       await until(() => handling.handed.length === 65);
     });
 
@@ -227,10 +227,10 @@ describe('PartitionQueue', () => {
     it('as the lowest offset that is not finished, handed over or not', async () => {
       const handling = new Handling();
       expect(handling.queue.position).toBeUndefined();
-      handling.queue.hold();
+      handling.queue.hold('state');
       handling.queue.push(recordsAt(5, 6));
       expect(handling.queue.position).toBe(5);
-      handling.queue.release();
+      handling.queue.release('state');
       handling.finish(6);
       expect(handling.queue.position).toBe(5);
       handling.finish(5);
@@ -260,11 +260,11 @@ describe('PartitionQueue', () => {
 
     it('when too many bytes are unfinished, whether they wait or are under way', async () => {
       const handling = new Handling({ maxUnfinishedBytes: 400 });
-      handling.queue.hold();
+      handling.queue.hold('state');
       expect(handling.queue.push([recordAt(0, 300)])).toBe(false);
       expect(handling.queue.push([recordAt(1, 99)])).toBe(false);
       expect(handling.queue.push([recordAt(2, 101)])).toBe(true);
-      handling.queue.release();
+      handling.queue.release('state');
       await until(() => handling.handed.length === 3);
       handling.finish(1);
       expect(handling.resumed).toBe(0);
@@ -437,7 +437,7 @@ describe('PartitionQueue', () => {
       handling.finish(1);
       await closed;
       expect(handling.queue.push(recordsAt(99))).toBe(false);
-      handling.queue.release();
+      handling.queue.release('state');
       await nextTurn();
       expect(log).toEqual(['lost', 'the last one ends', 'closed']);
       expect(handling.handed).toHaveLength(64);
@@ -455,7 +455,7 @@ describe('PartitionQueue', () => {
 
     it('does not wait for what was held', async () => {
       const handling = new Handling();
-      handling.queue.hold();
+      handling.queue.hold('state');
       handling.queue.push(recordsAt(1));
       await handling.queue.close(new Error('revoked'));
       expect(handling.queue.size).toBe(0);

@@ -1,4 +1,4 @@
-import { ContiguousOffsets } from '#libs/delivery';
+import { ContiguousOffsets, type FinishedAhead } from '#libs/delivery';
 import { handleAgain } from './handle-again.js';
 import { type InboundMessage, type InboundRecord, type MessageHandler } from './inbound-message.js';
 import { PartitionMessage } from './partition-message.js';
@@ -14,6 +14,9 @@ export interface PartitionQueueOptions {
   /** Sets a message aside that could not be handled. */
   setAside: (message: InboundMessage) => Promise<void>;
 }
+
+/** Why messages wait though they have been fetched: for what they are judged by, or for what is finished already. */
+export type HoldReason = 'state' | 'recall';
 
 /** Handed over in one turn of the event loop, so that parsing a whole fetch does not stop heartbeats and answers. */
 const CHUNK_MESSAGES = 64;
@@ -35,7 +38,8 @@ export class PartitionQueue {
   private unfinishedBytes = 0;
   private nextOffset = 0;
   private isPaused = false;
-  private held = false;
+  private readonly holds = new Set<HoldReason>();
+  private finishedBefore: FinishedAhead | undefined;
   private isHandingOver = false;
   private underWay = 0;
   private readonly whenEmpty: (() => void)[] = [];
@@ -77,17 +81,27 @@ export class PartitionQueue {
   }
 
   get isHeld(): boolean {
-    return this.held;
+    return this.holds.size > 0;
   }
 
   /** Nothing is handed over until {@link release}: what its messages are judged by is not there yet. */
-  hold(): void {
-    this.held = true;
+  hold(reason: HoldReason): void {
+    this.holds.add(reason);
   }
 
-  release(): void {
-    this.held = false;
+  release(reason: HoldReason): void {
+    this.holds.delete(reason);
     this.handOver();
+  }
+
+  /** What an earlier owner has finished ahead of what it committed is finished here as well. */
+  recall(finished: FinishedAhead | undefined): void {
+    this.finishedBefore = finished;
+  }
+
+  /** What has finished ahead of {@link committable}, as its commit's metadata. */
+  get finishedAhead(): string {
+    return this.offsets.finishedAhead;
   }
 
   /** Hands nothing more over; resolves when every message handed over has ended one way or another. */
@@ -114,9 +128,12 @@ export class PartitionQueue {
 
   /** One chunk after the other, so that messages are taken in their order. */
   private handOver(): void {
-    if (this.isHandingOver || this.held || this.ownership.isLost) return;
+    if (this.isHandingOver || this.isHeld || this.ownership.isLost) return;
     const chunk = this.nextChunk();
-    if (chunk.length === 0) return;
+    if (chunk.length === 0) {
+      this.resumeWhenShort();
+      return;
+    }
     this.isHandingOver = true;
     void this.handle(chunk)
       .catch((error: unknown) => {
@@ -136,8 +153,13 @@ export class PartitionQueue {
       const next = this.waiting[this.taken];
       if (next === undefined) break;
       this.taken += 1;
-      bytes += next.bytes;
       this.offsets.start(next.offset);
+      if (this.finishedBefore?.includes(next.offset) === true) {
+        this.offsets.finish(next.offset);
+        this.unfinishedBytes -= next.bytes;
+        continue;
+      }
+      bytes += next.bytes;
       this.underWay += 1;
       chunk.push(new PartitionMessage(next, this));
     }

@@ -1,6 +1,7 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
+import { FinishedAhead } from '#libs/delivery';
 import { type Assignment } from './consumer-callbacks.js';
 import { type InboundMessage, type InboundRecord } from './inbound-message.js';
 import { PartitionQueues } from './partition-queues.js';
@@ -37,9 +38,14 @@ describe('PartitionQueues', () => {
   let underWay: InboundMessage[];
   let queues: PartitionQueues;
 
-  const reassign = (assignment: Record<string, number[]>): void => {
+  const reassign = (
+    assignment: Record<string, number[]>,
+    mustWait: (topic: string, partition: number) => boolean = nobodyWaits,
+  ): void => {
     const byTopic: Assignment = new Map(Object.entries(assignment));
-    queues.reassign(byTopic, nobodyWaits);
+    for (const { topic, partition } of queues.reassign(byTopic, mustWait)) {
+      queues.recall(topic, partition, undefined);
+    }
   };
 
   beforeAll(() => {
@@ -81,13 +87,41 @@ describe('PartitionQueues', () => {
     });
   }
 
+  it('hands nothing of a fresh partition over before it is known what is finished already', async () => {
+    queues.reassign(new Map([['c', [0]]]), nobodyWaits);
+    queues.push(from('c', 0), recordsUpTo(4));
+    await nextTurn();
+    expect(underWay).toEqual([]);
+    // The second and third had been done, the first and fourth not.
+    queues.recall('c', 0, FinishedAhead.read(0, FinishedAhead.write([0, 3], 3)));
+    await until(() => underWay.length === 2);
+    expect(underWay.map(({ offset }) => offset)).toEqual([0, 3]);
+    underWay[0]?.finish();
+    expect(queues.takeCommittable()).toMatchObject([{ offset: '3', metadata: '' }]);
+    underWay[1]?.finish();
+    expect(queues.takeCommittable()).toMatchObject([{ offset: '4' }]);
+  });
+
+  it('tells beside a commit what is finished beyond it, and again when that has grown', async () => {
+    queues.push(from('a', 0), recordsUpTo(4));
+    await until(() => underWay.length === 4);
+    underWay[2]?.finish();
+    const [first] = queues.takeCommittable();
+    expect(first).toMatchObject({ offset: '0' });
+    expect(FinishedAhead.read(0, first?.metadata ?? '')?.includes(2)).toBe(true);
+    expect(queues.takeCommittable()).toEqual([]);
+    underWay[1]?.finish();
+    const [second] = queues.takeCommittable();
+    expect(FinishedAhead.read(0, second?.metadata ?? '')?.includes(1)).toBe(true);
+  });
+
   describe('hands out what may be committed', () => {
     it('once, when it has moved', async () => {
       queues.push(from('a', 0), recordsUpTo(2));
       queues.push(from('b', 3), recordsUpTo(1, 10));
       expect(queues.takeCommittable()).toEqual([]);
       await finishAll();
-      expect(queues.takeCommittable()).toEqual([
+      expect(queues.takeCommittable()).toMatchObject([
         { topic: 'a', partition: 0, offset: '2' },
         { topic: 'b', partition: 3, offset: '11' },
       ]);
@@ -111,7 +145,7 @@ describe('PartitionQueues', () => {
       reassign({ a: [1, 2] });
       expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([true, false, true]);
       await finishAll();
-      expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 1, offset: '1' }]);
+      expect(queues.takeCommittable()).toMatchObject([{ topic: 'a', partition: 1, offset: '1' }]);
     });
   });
 
@@ -161,7 +195,7 @@ describe('PartitionQueues', () => {
       expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([false, false]);
       queues.push(from('a', 0), recordsUpTo(2));
       await finishAll();
-      expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 0, offset: '2' }]);
+      expect(queues.takeCommittable()).toMatchObject([{ topic: 'a', partition: 0, offset: '2' }]);
     });
 
     it('starts anew with a partition that comes back', async () => {
@@ -171,7 +205,7 @@ describe('PartitionQueues', () => {
       queues.push(from('a', 0), recordsUpTo(2));
       expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([true, true, false, false]);
       await finishAll();
-      expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 0, offset: '2' }]);
+      expect(queues.takeCommittable()).toMatchObject([{ topic: 'a', partition: 0, offset: '2' }]);
     });
 
     it('takes nothing of a partition that is not its own: the fetch was under way when it was lost', async () => {
@@ -182,7 +216,7 @@ describe('PartitionQueues', () => {
 
     it('holds what is newly owned until what it must wait for has come', async () => {
       const asked: string[] = [];
-      queues.reassign(new Map([['a', [0, 1, 2, 3]]]), (topic, partition) => {
+      reassign({ a: [0, 1, 2, 3] }, (topic, partition) => {
         asked.push(`${topic}/${partition}`);
         return partition === 3;
       });
@@ -201,7 +235,7 @@ describe('PartitionQueues', () => {
     });
 
     it('counts nothing as held that it no longer owns', () => {
-      queues.reassign(new Map([['a', [5]]]), () => true);
+      reassign({ a: [5] }, () => true);
       expect(queues.held).toBe(1);
       reassign({});
       expect(queues.held).toBe(0);
@@ -219,7 +253,7 @@ describe('PartitionQueues', () => {
       queues.push(from('a', 0), recordsUpTo(2));
       expect(underWay).toHaveLength(2);
       await finishAll();
-      expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 0, offset: '2' }]);
+      expect(queues.takeCommittable()).toMatchObject([{ topic: 'a', partition: 0, offset: '2' }]);
     });
 
     it('gives up what is under way of the old one', async () => {
@@ -228,7 +262,7 @@ describe('PartitionQueues', () => {
       queues.push(from('a', 0), recordsUpTo(2));
       expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([true, false, false]);
       await finishAll();
-      expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 0, offset: '2' }]);
+      expect(queues.takeCommittable()).toMatchObject([{ topic: 'a', partition: 0, offset: '2' }]);
     });
   });
 
@@ -250,7 +284,7 @@ describe('PartitionQueues', () => {
     });
     expect(setAside).toMatchObject([{ topic: 'a', offset: 0 }]);
     await nextTurn();
-    expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 0, offset: '1' }]);
+    expect(queues.takeCommittable()).toMatchObject([{ topic: 'a', partition: 0, offset: '1' }]);
   });
 
   it('closes when all that is under way has ended, and still commits what finished', async () => {
@@ -267,7 +301,7 @@ describe('PartitionQueues', () => {
     third?.abandon();
     await closed;
     expect(log).toEqual(['the last one ends', 'closed']);
-    expect(queues.takeCommittable()).toEqual([{ topic: 'a', partition: 0, offset: '1' }]);
+    expect(queues.takeCommittable()).toMatchObject([{ topic: 'a', partition: 0, offset: '1' }]);
   });
 
   it('tells how much is left: fetched and unfinished, and in Kafka from the lowest unfinished on', async () => {

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { type TopicPartitionOffset } from 'kafkajs';
+import { type TopicPartition, type TopicPartitionOffset } from 'kafkajs';
+import { type FinishedAhead } from '#libs/delivery';
 import { type Assignment } from './consumer-callbacks.js';
 import { type InboundMessage, type InboundRecord, type MessageHandler } from './inbound-message.js';
 import { PartitionQueue } from './partition-queue.js';
@@ -12,7 +13,7 @@ interface OwnedQueue {
   partition: number;
   queue: PartitionQueue;
   /** The offset last handed out for a commit, and the one Kafka last acknowledged. */
-  committing: number | undefined;
+  committing: string | undefined;
   acknowledged: number;
   /** The end of the partition when it was last read. */
   highWatermark: number;
@@ -26,6 +27,9 @@ export interface PartitionBacklog {
   /** In Kafka and not yet committed, as of the last fetch. */
   lag: number;
 }
+
+/** A commit; `metadata` tells what has finished beyond the offset. */
+export type OffsetCommit = TopicPartitionOffset & { metadata: string };
 
 interface FetchedFrom {
   topic: string;
@@ -46,9 +50,12 @@ export class PartitionQueues {
 
   /**
    * After a rebalance: what is no longer owned is dropped before anything is committed for it; what is
-   * newly owned is held where `mustWait` says so, until {@link release}.
+   * newly owned is returned, and held until {@link recall} and, where `mustWait` says so, {@link release}.
    */
-  reassign(assignment: Assignment, mustWait: (topic: string, partition: number) => boolean): void {
+  reassign(
+    assignment: Assignment,
+    mustWait: (topic: string, partition: number) => boolean,
+  ): TopicPartition[] {
     for (const [key, { topic, partition, queue }] of this.owned) {
       if (assignment.get(topic)?.includes(partition)) continue;
       this.owned.delete(key);
@@ -56,15 +63,26 @@ export class PartitionQueues {
       this.resume(topic, partition);
       void queue.close(new Error(`${topic}/${partition} went to another process`));
     }
+    const fresh: TopicPartition[] = [];
     for (const [topic, partitions] of assignment) {
       for (const partition of partitions) {
         const key = keyOf(topic, partition);
         if (this.owned.has(key)) continue;
         const opened = this.open(topic, partition);
         this.owned.set(key, opened);
-        if (mustWait(topic, partition)) opened.queue.hold();
+        opened.queue.hold('recall');
+        if (mustWait(topic, partition)) opened.queue.hold('state');
+        fresh.push({ topic, partition });
       }
     }
+    return fresh;
+  }
+
+  /** Says what an earlier owner has finished ahead of its commit, for which a fresh partition waits. */
+  recall(topic: string, partition: number, finished: FinishedAhead | undefined): void {
+    const queue = this.owned.get(keyOf(topic, partition))?.queue;
+    queue?.recall(finished);
+    queue?.release('recall');
   }
 
   /**
@@ -86,7 +104,7 @@ export class PartitionQueues {
 
   /** Whatever the partition's messages had to wait for has come. */
   release(topic: string, partition: number): void {
-    this.owned.get(keyOf(topic, partition))?.queue.release();
+    this.owned.get(keyOf(topic, partition))?.queue.release('state');
   }
 
   /** Partitions whose messages wait for what they are judged by. */
@@ -100,13 +118,17 @@ export class PartitionQueues {
   }
 
   /** Offsets that moved since they were last taken. */
-  takeCommittable(): TopicPartitionOffset[] {
-    const offsets: TopicPartitionOffset[] = [];
+  takeCommittable(): OffsetCommit[] {
+    const offsets: OffsetCommit[] = [];
     for (const owned of this.owned.values()) {
-      const offset = owned.queue.committable();
-      if (offset === undefined || offset === owned.committing) continue;
-      owned.committing = offset;
-      offsets.push({ topic: owned.topic, partition: owned.partition, offset: String(offset) });
+      const metadata = owned.queue.finishedAhead;
+      // With nothing before it finished, the lowest is committed for what is told beside it.
+      const offset =
+        owned.queue.committable() ?? (metadata === '' ? undefined : owned.queue.position);
+      if (offset === undefined || `${offset} ${metadata}` === owned.committing) continue;
+      owned.committing = `${offset} ${metadata}`;
+      const { topic, partition } = owned;
+      offsets.push({ topic, partition, offset: String(offset), metadata });
     }
     return offsets;
   }
