@@ -3,14 +3,14 @@ import { eventually } from '../eventually.js';
 import { header, type TopicReader } from '../kafka.js';
 import { inBrief } from './in-brief.js';
 
-/** A final outcome as the bridge said it. */
-export /** A list that was applied shortly before a kill is delivered again, and may find a newer one waiting by then. */
+/** A list that was applied shortly before a kill is delivered again, and may find a newer one waiting by then. */
 const OVERTAKEN_SINCE = new Set(['work-order-list.applied.v1', 'work-order-list.superseded.v1']);
 
 export function overtakenSince(one: string, other: string): boolean {
   return OVERTAKEN_SINCE.has(one) && OVERTAKEN_SINCE.has(other);
 }
 
+/** A final outcome as the bridge said it. */
 interface FinalAnswer {
   type: string;
   machineId: string | null;

@@ -1,0 +1,180 @@
+import { createRequire } from 'node:module';
+import { randomUUID } from 'node:crypto';
+import { Logger } from '@nestjs/common';
+import kafkajs, { type Kafka } from 'kafkajs';
+import { realDelayMs, realNowMs } from '#libs/clock';
+import { readEnvironment } from '#libs/config';
+import { SupervisedConsumer } from './supervised-consumer.js';
+
+/** Inside kafkajs: where a broker's answers can be replaced by those of a coordinator that moves. */
+interface BrokerClass {
+  prototype: {
+    heartbeat: (request: { groupId: string }) => Promise<unknown>;
+    joinGroup: (request: { groupId: string }) => Promise<unknown>;
+  };
+}
+const require = createRequire(import.meta.url);
+const Broker = require('kafkajs/src/broker/index.js') as BrokerClass;
+const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
+  createErrorFromCode: (code: number) => Error;
+};
+/** A broker that `npm test` has started. */
+function testBrokers(): string[] {
+  return (readEnvironment()['KAFKA_BROKERS'] ?? '').split(',');
+}
+
+async function eventually(
+  isSo: () => boolean,
+  { what, timeoutMs = 40_000 }: { what: string; timeoutMs?: number },
+): Promise<void> {
+  const giveUpMs = realNowMs() + timeoutMs;
+  while (!isSo()) {
+    if (realNowMs() > giveUpMs) throw new Error(`it did not come about that ${what}`);
+    await realDelayMs(20);
+  }
+}
+
+const NOT_COORDINATOR = 16;
+const COORDINATOR_LOADING = 14;
+
+/** A process of a group, with the events it is told of. */
+class Member {
+  readonly log: string[] = [];
+  readonly consumer: SupervisedConsumer;
+
+  constructor(
+    kafka: Kafka,
+    topic: string,
+    group: { log: string[]; name: string; rest?: () => Promise<void>; onBatch?: () => void },
+  ) {
+    const note = (event: string): void => {
+      this.log.push(event);
+      group.log.push(`${group.name} ${event}`);
+    };
+    this.consumer = new SupervisedConsumer(
+      kafka,
+      { groupId: topic, topics: [topic] },
+      {
+        onBatch: () => group.onBatch?.(),
+        onAssigned: (assignment) => {
+          note(`owns ${[...assignment.values()].flat().sort().join(',')}`);
+        },
+        onRevoking: async () => {
+          note('comes to rest');
+          await group.rest?.();
+          note('is at rest');
+        },
+        onSign: () => undefined,
+      },
+    );
+    this.consumer.start();
+  }
+
+  async untilOwns(partitions: string): Promise<void> {
+    await eventually(() => this.log.at(-1) === `owns ${partitions}`, {
+      what: `it owns ${partitions}, of ${this.log.join('; ')}`,
+      timeoutMs: 40_000,
+    });
+  }
+}
+
+describe('SupervisedConsumer', () => {
+  const { Kafka: KafkaClient, logLevel } = kafkajs;
+  const kafka = new KafkaClient({ brokers: testBrokers(), logLevel: logLevel.NOTHING });
+  const { heartbeat, joinGroup } = Broker.prototype;
+  const members: Member[] = [];
+  let topic: string;
+  let log: string[];
+
+  const join = (name: string, more: { rest?: () => Promise<void>; onBatch?: () => void } = {}) => {
+    const member = new Member(kafka, topic, { log, name, ...more });
+    members.push(member);
+    return member;
+  };
+
+  beforeAll(() => {
+    Logger.overrideLogger(false);
+  });
+
+  beforeEach(async () => {
+    topic = `test-${randomUUID().slice(0, 8)}.members`;
+    log = [];
+    const admin = kafka.admin();
+    await admin.connect();
+    await admin.createTopics({ topics: [{ topic, numPartitions: 2 }], waitForLeaders: true });
+    await admin.disconnect();
+  });
+
+  afterEach(async () => {
+    Object.assign(Broker.prototype, { heartbeat, joinGroup });
+    await Promise.all(members.splice(0).map(({ consumer }) => consumer.stop()));
+  });
+
+  const membersOfGroup = async (): Promise<number> => {
+    const admin = kafka.admin();
+    await admin.connect();
+    const { groups } = await admin.describeGroups([topic]);
+    await admin.disconnect();
+    return groups[0]?.members.length ?? 0;
+  };
+
+  it('begins anew when kafkajs has given a join up and goes on as before, for calls would stay held', async () => {
+    const member = join('A');
+    await member.untilOwns('0,1');
+    let hasMoved = true;
+    let isLoading = false;
+    Broker.prototype.heartbeat = function (request) {
+      if (!hasMoved || request.groupId !== topic) return heartbeat.call(this, request);
+      hasMoved = false;
+      isLoading = true;
+      return Promise.reject(createErrorFromCode(NOT_COORDINATOR));
+    };
+    Broker.prototype.joinGroup = function (request) {
+      if (!isLoading || request.groupId !== topic) return joinGroup.call(this, request);
+      isLoading = false;
+      return Promise.reject(createErrorFromCode(COORDINATOR_LOADING));
+    };
+    await eventually(() => member.log.includes('owns '), {
+      what: 'it lets go of what it had',
+      timeoutMs: 40_000,
+    });
+    await member.untilOwns('0,1');
+    expect(member.consumer.state).toBe('running');
+  }, 90_000);
+
+  it('comes to rest before it leaves the group because it has crashed', async () => {
+    let isPoisoned = false;
+    let rest: () => void = () => undefined;
+    const first = join('A', {
+      onBatch: () => {
+        if (isPoisoned) throw new TypeError('as an unknown codec would');
+      },
+      rest: () =>
+        isPoisoned ? new Promise<void>((resolve) => (rest = resolve)) : Promise.resolve(),
+    });
+    await first.untilOwns('0,1');
+    const second = join('B');
+    await eventually(() => /^owns [01]$/.test(second.log.at(-1) ?? ''), {
+      what: 'they share the partitions',
+      timeoutMs: 40_000,
+    });
+    isPoisoned = true;
+    const producer = kafka.producer();
+    await producer.connect();
+    await Promise.all(
+      [0, 1].map((partition) => producer.send({ topic, messages: [{ partition, value: 'x' }] })),
+    );
+    await producer.disconnect();
+    await eventually(() => first.log.at(-1) === 'comes to rest', { what: 'the first has crashed' });
+    expect(await membersOfGroup()).toBe(2);
+    isPoisoned = false;
+    rest();
+    await eventually(() => first.log.includes('owns '), {
+      what: 'the first is out',
+      timeoutMs: 40_000,
+    });
+    const atRest = log.lastIndexOf('A is at rest', log.lastIndexOf('A owns '));
+    const taken = log.indexOf('B owns 0,1');
+    expect(taken === -1 || taken > atRest).toBe(true);
+  }, 120_000);
+});
