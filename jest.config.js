@@ -3,7 +3,7 @@ export default {
   testEnvironment: 'node',
   testEnvironmentOptions: { customExportConditions: ['bridge-src', 'node', 'node-addons'] },
   maxWorkers: 2,
-  testTimeout: 60_000,
+  testTimeout: 120_000,
   roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test'],
   testMatch: ['**/*.spec.ts', '**/*.e2e-spec.ts', '**/*.chaos-spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],

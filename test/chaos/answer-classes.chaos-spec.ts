@@ -99,7 +99,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
   const untilFinal = async (
     machineIds: readonly string[],
     type: string,
-    timeoutMs = 30_000,
+    timeoutMs = 60_000,
   ): Promise<void> => {
     await answers.untilAll(machineIds, timeoutMs);
     for (const machineId of machineIds) {

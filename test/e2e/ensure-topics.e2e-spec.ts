@@ -75,11 +75,13 @@ describe('the topics the bridge needs', () => {
     expect(await widthOf('state')).toBe(4);
   });
 
-  it('stay as they are where nothing may be created', async () => {
+  it('stay as they are where nothing may be created, and are named where they are too narrow', async () => {
     await ensure(1, topic('state'));
     await ensure(3, topic('lists'));
     const topics = [topic('lists'), topic('state', 'lists')];
-    await ensureTopics(kafka, topics, { create: false, partitions: 1 });
+    await expect(ensureTopics(kafka, topics, { create: false, partitions: 1 })).rejects.toThrow(
+      /state \(3 partitions\)/,
+    );
     expect(await widthOf('state')).toBe(1);
   });
 
