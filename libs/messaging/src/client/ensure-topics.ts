@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
-import { type Admin, type ITopicConfig, type Kafka, type KafkaJSProtocolError } from 'kafkajs';
+import { type Admin, type ITopicConfig, type Kafka } from 'kafkajs';
 import { realDelayMs, realNowMs } from '#libs/clock';
+import { isProtocolError } from './protocol-error.js';
 import { withAdmin } from './with-admin.js';
 
 const VISIBLE_DEADLINE_MS = 10_000;
@@ -123,11 +124,6 @@ async function isAsWide(admin: Admin, topic: string, count: number): Promise<boo
     if (isProtocolError(error) && error.retriable) return false;
     throw error;
   }
-}
-
-/** By name: kafkajs gives out its error classes only as a whole. */
-function isProtocolError(error: unknown): error is KafkaJSProtocolError {
-  return error instanceof Error && error.name === 'KafkaJSProtocolError';
 }
 
 function topicConfig(topic: TopicSpecification, partitions: number): ITopicConfig {

@@ -1,4 +1,6 @@
-import { type Kafka } from 'kafkajs';
+import { type Admin, type Kafka, type SeekEntry } from 'kafkajs';
+import { realDelayMs, realNowMs } from '#libs/clock';
+import { isProtocolError } from '../client/protocol-error.js';
 import { withAdmin } from '../client/with-admin.js';
 
 /** A stretch of one partition's log: offsets from `from` up to, but not with, `until`. */
@@ -22,7 +24,7 @@ export function topicNames(kafka: Kafka): Promise<string[]> {
  * @throws when the topic does not exist or Kafka does not answer
  */
 export async function topicSpans(kafka: Kafka, topic: string): Promise<TopicSpan[]> {
-  const partitions = await withAdmin(kafka, (admin) => admin.fetchTopicOffsets(topic));
+  const partitions = await withAdmin(kafka, (admin) => offsetsOf(admin, topic));
   return partitions
     .map(({ partition, low, high }) => ({
       topic,
@@ -31,4 +33,25 @@ export async function topicSpans(kafka: Kafka, topic: string): Promise<TopicSpan
       until: Number(high),
     }))
     .sort((a, b) => a.partition - b.partition);
+}
+
+/** A partition that has just been made, or whose leader is changing, has none to answer for a moment. */
+const WITHOUT_LEADER = new Set(['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE']);
+const LEADER_DEADLINE_MS = 10_000;
+const LEADER_POLL_MS = 100;
+
+async function offsetsOf(
+  admin: Admin,
+  topic: string,
+): Promise<(SeekEntry & { high: string; low: string })[]> {
+  const deadlineMs = realNowMs() + LEADER_DEADLINE_MS;
+  for (;;) {
+    try {
+      return await admin.fetchTopicOffsets(topic);
+    } catch (error) {
+      const passes = isProtocolError(error) && WITHOUT_LEADER.has(error.type);
+      if (!passes || realNowMs() > deadlineMs) throw error;
+      await realDelayMs(LEADER_POLL_MS);
+    }
+  }
 }
