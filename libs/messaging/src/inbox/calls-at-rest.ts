@@ -40,6 +40,8 @@ export class CallsAtRest {
   /** Spares the next owner what has been done here. */
   private async commitAnswered(): Promise<void> {
     await this.outbox.idle();
+    // Those who wait for the last acknowledgment hear of it in this turn, and finish their messages.
+    await new Promise(setImmediate);
     await this.commits.commitNow();
   }
 }

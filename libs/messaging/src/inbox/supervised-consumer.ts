@@ -132,7 +132,8 @@ export class SupervisedConsumer {
       beforeJoin: () => {
         this.rest.assertAtRest();
       },
-      beforeLeave: () => this.comeToRest(),
+      // One that is put away has come to rest before; its successor must not be held by it.
+      beforeLeave: () => (consumer === this.consumer ? this.comeToRest() : Promise.resolve()),
     });
     this.consumer = consumer;
     this.lease.renew();
