@@ -37,6 +37,8 @@ async function test() {
   let [passed, failed] = [0, 0];
   for (const args of RUNS) {
     const code = await runJest(kafka.brokers, args);
+    // Ctrl-C has ended Jest, and the rest is not begun.
+    if (shutdown.signal.aborted) return;
     const run = countTests(await readFile(RESULT, 'utf8').catch(() => ''), code);
     await rm(RESULT, { force: true });
     passed += run.passed;

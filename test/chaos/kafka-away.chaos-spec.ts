@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TOPICS } from '#libs/contracts';
-import { findJavaWay, type LocalKafka, startLocalKafka } from '../../tools/kafka/local-kafka.mjs';
+import { type LocalKafka, startLocalKafka } from '../../tools/kafka/local-kafka.mjs';
 import { Answers } from '../support/chaos/answers.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { deliveryFaults } from '../support/chaos/delivery.js';
@@ -13,9 +13,8 @@ import { untilAllMove } from '../support/chaos/until-called.js';
 import { type LoggedCall } from '../support/sandbox-control.js';
 
 const ENDS = ['stop', 'kill'] as const;
-const describeWithJava = (await findJavaWay()) === undefined ? describe.skip : describe;
 
-describeWithJava('a Kafka that is stopped and killed while commands stream through', () => {
+describe('a Kafka that is stopped and killed while commands stream through', () => {
   let folder: string;
   let broker: LocalKafka;
   let plant: ChaosPlant;

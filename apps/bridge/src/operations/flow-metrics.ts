@@ -1,5 +1,6 @@
-import { Counter, Gauge, type Metric } from 'prom-client';
+import { type Metric } from 'prom-client';
 import { realNowMs } from '#libs/clock';
+import { scrapedCounter, scrapedGauge } from './scraped-metrics.js';
 
 /** A flow of commands, as far as it is counted. */
 interface Flow {
@@ -33,7 +34,7 @@ export function flowMetrics(flows: readonly Flow[]): Metric[] {
       flows,
       ({ pausedBecause }) => (pausedBecause === undefined ? 0 : 1),
     ),
-    total(
+    scrapedCounter(
       'call_retries_total',
       'Calls to be made again, by cause',
       ['flow', 'cause'],
@@ -45,9 +46,14 @@ export function flowMetrics(flows: readonly Flow[]): Metric[] {
         }
       },
     ),
-    total('split_calls_total', 'Calls refused as a whole and split', ['flow'], (counter) => {
-      for (const { name: flow, calls } of flows) counter.inc({ flow }, calls.splits);
-    }),
+    scrapedCounter(
+      'split_calls_total',
+      'Calls refused as a whole and split',
+      ['flow'],
+      (counter) => {
+        for (const { name: flow, calls } of flows) counter.inc({ flow }, calls.splits);
+      },
+    ),
   ];
 }
 
@@ -57,32 +63,7 @@ function ofEach(
   flows: readonly Flow[],
   value: (flow: Flow) => number,
 ): Metric {
-  return new Gauge({
-    name: `machine_bridge_${name}`,
-    help,
-    labelNames: ['flow'],
-    registers: [],
-    collect() {
-      for (const flow of flows) this.set({ flow: flow.name }, value(flow));
-    },
-  });
-}
-
-/** A counter whose totals are kept elsewhere, where counting by labels would cost too much. */
-function total(
-  name: string,
-  help: string,
-  labelNames: string[],
-  read: (counter: Counter) => void,
-): Metric {
-  return new Counter({
-    name: `machine_bridge_${name}`,
-    help,
-    labelNames,
-    registers: [],
-    collect() {
-      this.reset();
-      read(this);
-    },
+  return scrapedGauge(name, help, ['flow'], (gauge) => {
+    for (const flow of flows) gauge.set({ flow: flow.name }, value(flow));
   });
 }

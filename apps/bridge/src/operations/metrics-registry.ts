@@ -1,5 +1,5 @@
 import { Injectable, Optional } from '@nestjs/common';
-import { collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
+import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import { KafkaInboxStrategy } from '#libs/messaging';
 import { CommandOutcomes } from '../command-delivery/index.js';
 import { DowntimeReasons } from '../downtime-reasons/index.js';
@@ -9,6 +9,7 @@ import { CloudCalls } from '../platform/index.js';
 import { WorkOrderLists } from '../work-orders/index.js';
 import { flowMetrics } from './flow-metrics.js';
 import { Readiness } from './readiness.js';
+import { scrapedGauge } from './scraped-metrics.js';
 
 /** Everything the rooms count, in one registry of this bridge's own. */
 @Injectable()
@@ -42,10 +43,15 @@ export class MetricsRegistry {
   private gauges(): Metric[] {
     const { inbox, readiness } = this;
     return [
-      gauge('input_lag_messages', 'Messages not yet committed', ['topic', 'partition'], (it) => {
-        for (const { topic, partition, lag } of inbox.backlog) it.set({ topic, partition }, lag);
-      }),
-      gauge(
+      scrapedGauge(
+        'input_lag_messages',
+        'Messages from the lowest not final to the end as of the last fetch',
+        ['topic', 'partition'],
+        (it) => {
+          for (const { topic, partition, lag } of inbox.backlog) it.set({ topic, partition }, lag);
+        },
+      ),
+      scrapedGauge(
         'input_in_progress_messages',
         'Messages fetched, not yet final',
         ['topic', 'partition'],
@@ -54,30 +60,11 @@ export class MetricsRegistry {
             it.set({ topic, partition }, messages);
         },
       ),
-      gauge('ready', '1 while the condition holds', ['condition'], (it) => {
+      scrapedGauge('ready', '1 while the condition holds', ['condition'], (it) => {
         for (const { name, problem } of readiness.conditions()) {
           it.set({ condition: name }, problem === undefined ? 1 : 0);
         }
       }),
     ];
   }
-}
-
-/** A gauge whose values are asked for at each scrape; labels of what is gone do not linger. */
-function gauge(
-  name: string,
-  help: string,
-  labelNames: string[],
-  collect: (gauge: Gauge) => void,
-): Gauge {
-  return new Gauge({
-    name: `machine_bridge_${name}`,
-    help,
-    labelNames,
-    registers: [],
-    collect() {
-      this.reset();
-      collect(this);
-    },
-  });
 }

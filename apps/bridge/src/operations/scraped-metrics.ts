@@ -1,0 +1,39 @@
+import { Counter, Gauge, type Metric } from 'prom-client';
+
+/** A gauge whose values are asked for at each scrape; labels of what is gone do not linger. */
+export function scrapedGauge(
+  name: string,
+  help: string,
+  labelNames: string[],
+  read: (gauge: Gauge) => void,
+): Metric {
+  return new Gauge({
+    name: `machine_bridge_${name}`,
+    help,
+    labelNames,
+    registers: [],
+    collect() {
+      this.reset();
+      read(this);
+    },
+  });
+}
+
+/** A counter whose totals are kept elsewhere, where counting by labels would cost too much. */
+export function scrapedCounter(
+  name: string,
+  help: string,
+  labelNames: string[],
+  read: (counter: Counter) => void,
+): Metric {
+  return new Counter({
+    name: `machine_bridge_${name}`,
+    help,
+    labelNames,
+    registers: [],
+    collect() {
+      this.reset();
+      read(this);
+    },
+  });
+}
