@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Clock } from '#libs/clock';
+import { abortable, Clock } from '#libs/clock';
 import {
   type ClassificationReason,
   type CloudAnswer,
@@ -9,7 +9,6 @@ import {
 import { type BridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
-import { abortable } from './abortable.js';
 import { type DirectoryAnswer } from './directory-status.js';
 import { lookUpFailure } from './look-up-failure.js';
 import { RecentMisses } from './recent-misses.js';

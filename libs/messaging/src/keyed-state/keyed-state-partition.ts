@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type KafkaMessage } from 'kafkajs';
-import { realDelayMs } from '#libs/clock';
+import { abortable, realDelayMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { aborted } from '../aborted.js';
 import { type SupervisedConsumer } from '../inbox/supervised-consumer.js';
@@ -116,12 +116,8 @@ export class KeyedStatePartition<V> {
       signal.throwIfAborted();
       try {
         // A broker that falls silent while the partition is lost would keep a write waiting for ever.
-        await Promise.race([
-          writer.write([...changes.map((change) => this.toRecord(change)), ...records]),
-          aborted(signal).then(() => {
-            signal.throwIfAborted();
-          }),
-        ]);
+        const written = [...changes.map((change) => this.toRecord(change)), ...records];
+        await abortable(writer.write(written), signal);
       } catch (error) {
         broken.abort(error);
         throw error;

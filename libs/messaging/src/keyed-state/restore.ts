@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type KafkaMessage } from 'kafkajs';
+import { abortable } from '#libs/clock';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
 
 /** No machine or order is called this: ids hold no control characters. */
@@ -42,17 +43,7 @@ export class Restore {
 
   /** The parsed JSON values by key; rejects with the signal's reason when it aborts first. */
   async finished(signal: AbortSignal): Promise<ReadonlyMap<string, unknown>> {
-    signal.throwIfAborted();
-    await new Promise<void>((resolve, reject) => {
-      const onAbort = (): void => {
-        reject(signal.reason as Error);
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-      void this.done.then(() => {
-        signal.removeEventListener('abort', onAbort);
-        resolve();
-      });
-    });
+    await abortable(this.done, signal);
     return this.values;
   }
 
