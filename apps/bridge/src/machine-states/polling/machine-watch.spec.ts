@@ -159,7 +159,7 @@ describe('MachineWatch', () => {
     watch.leave();
     await watch.poll();
     expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, 'removed']);
-    expect(watch.signal.aborted).toBe(true);
+    expect(watch.hasEnded).toBe(true);
   });
 
   it('goes on with a machine that is listed again in time', async () => {

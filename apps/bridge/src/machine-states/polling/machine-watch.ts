@@ -1,5 +1,5 @@
 import { type CloudAnswer, type MachineInfo, type MachineStateReading } from '#libs/cloud-client';
-import { describeFailure, type Failure } from '../../machine-directory/index.js';
+import { type Failure } from '../../machine-directory/index.js';
 import { activityLogNeed, knownAfter } from '../derivation/activity-log-need.js';
 import { type Sighting } from '../derivation/derive-state-changes.js';
 import { type ActivityLog } from '../derivation/new-periods.js';
@@ -31,8 +31,12 @@ export class MachineWatch implements Polled {
     return this.info.machineId;
   }
 
-  get signal(): AbortSignal {
-    return this.ending.signal;
+  get hasEnded(): boolean {
+    return this.ending.signal.aborted;
+  }
+
+  get updatedAt(): number | null {
+    return this.tracked?.lastUpdateTime ?? null;
   }
 
   /** Undefined until the first answer. */
@@ -62,13 +66,18 @@ export class MachineWatch implements Polled {
       if (this.tracked !== undefined) await this.settle({ kind: 'lost', reason: 'removed' });
       this.end();
     } catch (error) {
-      if (!this.signal.aborted) throw error;
+      if (!this.hasEnded) throw error;
     }
     return 0;
   }
 
+  async passOver(): Promise<void> {
+    const { latestFailure } = this.context.health;
+    if (latestFailure !== undefined) await this.lostWhenSilent(latestFailure);
+  }
+
   private async ask(): Promise<number> {
-    const answer = await this.context.client.getMachineState(this.machineId, this.signal);
+    const answer = await this.context.client.getMachineState(this.machineId, this.ending.signal);
     switch (answer.kind) {
       case 'data':
         this.context.metrics.polled('data');
@@ -89,10 +98,10 @@ export class MachineWatch implements Polled {
     let log: ActivityLog | null = null;
     if (from !== null) {
       const to = Math.max(clock.nowSeconds(), reading.lastUpdateTime);
-      const answer = await this.context.activityLog.read(this.machineId, from, to, this.signal);
+      const answer = await this.context.activityLog.read(this.machineId, from, to, this.ending.signal);
       if (answer.kind === 'data') log = { from, entries: answer.data };
       else if (this.isWorthWaitingFor(answer)) {
-        health.failed(this.machineId, describeFailure(answer));
+        health.failed(this.machineId, answer);
         return answer.kind === 'retry' ? (answer.afterMs ?? 0) : 0;
       }
     }
@@ -118,14 +127,16 @@ export class MachineWatch implements Polled {
   }
 
   private async unanswered(answer: Failure): Promise<number> {
-    const { clock, health, metrics } = this.context;
-    const reason = answer.kind === 'unauthorised' ? 'forbidden' : 'unreachable';
-    metrics.polled(answer.kind === 'rejected' ? 'rejected' : reason);
-    health.failed(this.machineId, describeFailure(answer));
-    if (clock.nowSeconds() - this.answeredAt > this.staleAfterSeconds) {
-      await this.settle({ kind: 'lost', reason });
-    }
+    const { health, metrics } = this.context;
+    metrics.polled(answer.kind === 'rejected' ? 'rejected' : lossReason(answer));
+    health.failed(this.machineId, answer);
+    await this.lostWhenSilent(answer);
     return answer.kind === 'retry' ? (answer.afterMs ?? 0) : 0;
+  }
+
+  private async lostWhenSilent(latest: Failure): Promise<void> {
+    if (this.context.clock.nowSeconds() - this.answeredAt <= this.staleAfterSeconds) return;
+    await this.settle({ kind: 'lost', reason: lossReason(latest) });
   }
 
   private settle(sighting: Sighting): Promise<void> {
@@ -135,4 +146,8 @@ export class MachineWatch implements Polled {
   private get staleAfterSeconds(): number {
     return this.context.settings.polling.staleAfterSeconds;
   }
+}
+
+function lossReason(failure: Failure): 'forbidden' | 'unreachable' {
+  return failure.kind === 'unauthorised' ? 'forbidden' : 'unreachable';
 }

@@ -27,9 +27,8 @@ export class PartitionWatch {
   ) {
     this.publisher = new StatePublisher(state, context.settings.kafka.topicPrefix);
     // Remembered machines are polled even while the directory cannot be read.
-    for (const [, tracked] of state.entries()) {
-      if (tracked.observation !== 'removed') this.watch(namesOf(tracked));
-    }
+    const remembered = [...state.entries()].filter(([, it]) => it.observation !== 'removed');
+    this.loop.addAll(remembered.map(([, tracked]) => this.watch(namesOf(tracked)).watch));
   }
 
   find(machineId: string): MachineWatch | undefined {
@@ -43,15 +42,20 @@ export class PartitionWatch {
   /** Brings the watches into line with a list of all machines. */
   follow(listed: ReadonlyMap<string, MachineInfo>): void {
     for (const [machineId, watched] of this.machines) {
-      if (watched.watch.signal.aborted) this.machines.delete(machineId);
+      if (watched.watch.hasEnded) this.machines.delete(machineId);
       else if (!listed.has(machineId)) this.miss(watched);
     }
+    const fresh: MachineWatch[] = [];
     for (const info of listed.values()) {
       if (partitionOf(info.machineId, this.partitions) !== this.state.partition) continue;
-      const watched = this.machines.get(info.machineId) ?? this.watch(info);
-      watched.watch.describe(info);
-      watched.absences = 0;
+      const watched = this.machines.get(info.machineId);
+      if (watched === undefined) fresh.push(this.watch(info).watch);
+      else {
+        watched.watch.describe(info);
+        watched.absences = 0;
+      }
     }
+    this.loop.addAll(fresh);
   }
 
   end(): void {
@@ -68,7 +72,6 @@ export class PartitionWatch {
     );
     const watched = { watch, absences: 0 };
     this.machines.set(info.machineId, watched);
-    this.loop.add(watch);
     return watched;
   }
 
