@@ -98,7 +98,12 @@ export class MachineWatch implements Polled {
     let log: ActivityLog | null = null;
     if (from !== null) {
       const to = Math.max(clock.nowSeconds(), reading.lastUpdateTime);
-      const answer = await this.context.activityLog.read(this.machineId, from, to, this.ending.signal);
+      const answer = await this.context.activityLog.read(
+        this.machineId,
+        from,
+        to,
+        this.ending.signal,
+      );
       if (answer.kind === 'data') log = { from, entries: answer.data };
       else if (this.isWorthWaitingFor(answer)) {
         health.failed(this.machineId, answer);
