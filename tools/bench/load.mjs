@@ -7,6 +7,11 @@ export function machineIdsOf(machines) {
   return Array.from({ length: machines }, (_, index) => `M-${String(index + 1).padStart(5, '0')}`);
 }
 
+/** The place of a machine among those of machineIdsOf. */
+export function machineIndexOf(machineId) {
+  return Number(machineId.slice(2)) - 1;
+}
+
 export const REASONS = {
   topic: 'mes.downtime-reasons.v1',
   family: 'downtime-reason',

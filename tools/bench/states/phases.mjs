@@ -1,0 +1,78 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { costsBetween, readCosts, readMetrics } from '../costs.mjs';
+import { percentile } from '../statistics.mjs';
+import { isCorrection, publicationSeconds } from './change-events.mjs';
+import { bucketQuantile, readLateness } from './lateness.mjs';
+import { changeSome, startPolling, untilAllPolled, untilPublished } from './plant-trial.mjs';
+import { firstPollMs, fullRateMs, pollTurns } from './poll-turns.mjs';
+import { pollsAcross } from './polls-across.mjs';
+
+const INTERVALS = 2;
+const SAMPLE_SECONDS = 10;
+const FULL_RATE_FOR_MS = 5000;
+
+/** Starts the first bridge there is; resolves when it has seen every machine and said so. */
+export async function startFirst(plant, name) {
+  const app = await startPolling(plant, name);
+  await untilAllPolled(plant, app);
+  await untilPublished(plant, app);
+  return app;
+}
+
+/** Two intervals in which nothing happens, after one to settle: `pollTurns`, the costs, and the highest RSS in MB. */
+export async function watchSteady(plant, app) {
+  const { service, machines } = plant;
+  const intervalMs = plant.intervalSeconds * 1000;
+  await delay(intervalMs);
+  const polls = async () => (await service.report()).polls;
+  const logs = async () => (await service.report()).activityLogs;
+  const before = { logs: await logs(), lateness: await readLateness(app.url) };
+  const [start, fromMs] = [await readCosts(plant, app, polls), Date.now()];
+  const toMs = fromMs + INTERVALS * intervalMs;
+  const rssMb = await highestRssMb(app, toMs, plant.scaled(SAMPLE_SECONDS) * 1000);
+  const costs = costsBetween(start, await readCosts(plant, app, polls));
+  const latenessSeconds = bucketQuantile(before.lateness, await readLateness(app.url), 0.99);
+  const turns = pollTurns(await service.polls(), { machines, intervalMs, fromMs, toMs });
+  const logsRead = (await logs()) - before.logs;
+  return { ...costs, turns, rssMb, latenessSeconds, logsRead, report: await service.report() };
+}
+
+/** Some machines change: how long it takes until that is published, see {@link publicationSeconds}. */
+export async function watchChanges(plant, app) {
+  const fromMs = Date.now();
+  await changeSome(plant);
+  await untilPublished(plant, app);
+  const options = { fromMs, updateSeconds: plant.intervalSeconds };
+  const seconds = publicationSeconds(plant.events, await plant.service.polls(), options);
+  return { ...seconds, corrections: plant.events.filter(isCorrection).length };
+}
+
+/** The bridge ends and another begins, while machines change: seconds from its start. */
+export async function watchRestart(plant, app) {
+  const stoppedMs = Date.now();
+  await changeSome(plant);
+  await app.stop();
+  const startedMs = Date.now();
+  const next = await startPolling(plant, 'restarted');
+  await untilAllPolled(plant, next);
+  await untilPublished(plant, next);
+  const polls = await plant.service.polls();
+  const caller = (await plant.service.report()).callers.indexOf('restarted');
+  const perSecond = plant.machines / plant.intervalSeconds;
+  const forMs = Math.min(FULL_RATE_FOR_MS, plant.intervalSeconds * 500);
+  const { moved } = pollsAcross(polls, { machines: plant.machines, fromMs: stoppedMs });
+  return {
+    firstPollAfter: (firstPollMs(polls, caller) - startedMs) / 1000,
+    fullRateAfter: (fullRateMs(polls, caller, { perSecond, forMs }) - startedMs) / 1000,
+    longestWithout: percentile(moved, 1) / 1000,
+  };
+}
+
+async function highestRssMb(app, untilMs, everyMs) {
+  let highest = 0;
+  while (Date.now() < untilMs) {
+    await delay(Math.min(everyMs, untilMs - Date.now()));
+    highest = Math.max(highest, (await readMetrics(app.url)).rssMb);
+  }
+  return highest;
+}
