@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { followRecords } from '../kafka/follow-records.mjs';
 import { startBridge } from '../programs.mjs';
 import { untilCount } from '../progress.mjs';
@@ -9,6 +10,8 @@ import { changesOf, changingOf } from './plant.mjs';
 const STATE_CHANGES = 'machine.state-changes.v1';
 const INTERVAL_SECONDS = 60;
 const QUICK_INTERVAL_SECONDS = 4;
+// what is published twice comes right after
+const QUIET_MS = 1000;
 
 /**
  * Runs `body` with a service of many machines, updated once in `plant.intervalSeconds` and to be polled as often, and
@@ -31,6 +34,7 @@ export function withPlant(bench, options, body) {
     });
     try {
       await body(plant);
+      await delay(QUIET_MS);
       await requireAsTold(plant);
     } finally {
       await following.stop();
