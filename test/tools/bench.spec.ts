@@ -296,14 +296,14 @@ describe('the check of what the bridge published', () => {
   });
 
   it.each<[string, Event[], string]>([
-    ['a change that is missing', [], 'machines with too few changes, such as M-1'],
-    ['one published twice', [change, [0, 3, 'IDLE']], 'too many changes, such as M-1'],
-    ['a number left out', [[0, 3, 'IDLE']], '1 events out of sequence, such as M-1'],
-    ['a state never told', [[0, 2, 'OFF']], '1 events of the wrong state, such as M-1'],
+    ['a change that is missing', [], 'machines with too few changes, such as M-00001'],
+    ['one published twice', [change, [0, 3, 'IDLE']], 'too many changes, such as M-00001'],
+    ['a number left out', [[0, 3, 'IDLE']], '1 events out of sequence, such as M-00001'],
+    ['a state never told', [[0, 2, 'OFF']], '1 events of the wrong state, such as M-00001'],
     [
       'a machine lost from sight',
       [change, [1, 2, 'OPERATING', 'machine.observation.lost.v1']],
-      '1 events of type machine.observation.lost.v1, such as M-2',
+      '1 events of type machine.observation.lost.v1, such as M-00002',
     ],
   ])('finds %s', (_, rows, fault) => {
     expect(faults(first, other, ...rows)).toContainEqual(expect.stringContaining(fault));

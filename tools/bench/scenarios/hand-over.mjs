@@ -32,7 +32,7 @@ export const handOver = {
     }),
 };
 
-/** Resolves when it has polled its first machine. */
+/** Yields the new process once it has polled its first machine. */
 async function join(plant, name) {
   const callers = async () => (await plant.service.report()).callers.length;
   const before = await callers();

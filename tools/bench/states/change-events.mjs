@@ -1,4 +1,4 @@
-import { machineIndexOf } from '../load.mjs';
+import { machineIdOf, machineIndexOf } from '../load.mjs';
 import { latestUpdateSeconds, stateAfter } from './plant.mjs';
 
 const CHANGED = 'machine.state.changed.v1';
@@ -31,7 +31,10 @@ export function isCorrection({ type }) {
  */
 export function faultsOfEvents(events, { machines, changes }) {
   const found = new Map();
-  const fault = (what, machine) => found.set(what, [...(found.get(what) ?? []), machine + 1]);
+  const fault = (what, machine) => {
+    const { count = 0, first = machine } = found.get(what) ?? {};
+    found.set(what, { count: count + 1, first });
+  };
   const sequences = new Uint32Array(machines);
   const published = new Uint16Array(machines);
   for (const event of events) {
@@ -48,7 +51,9 @@ export function faultsOfEvents(events, { machines, changes }) {
     if (count < expected) fault('machines with too few changes', machine);
     if (count > expected) fault('machines with too many changes', machine);
   });
-  return [...found].map(([what, numbers]) => `${numbers.length} ${what}, such as M-${numbers[0]}`);
+  return [...found].map(([what, { count, first }]) => {
+    return `${count} ${what}, such as ${machineIdOf(first)}`;
+  });
 }
 
 /**

@@ -23,18 +23,18 @@ export async function startFirst(plant, name) {
 export async function watchSteady(plant, app) {
   const { service, machines } = plant;
   const intervalMs = plant.intervalSeconds * 1000;
+  const polled = async () => (await service.report()).polls;
   await delay(intervalMs);
-  const polls = async () => (await service.report()).polls;
-  const logs = async () => (await service.report()).activityLogs;
-  const before = { logs: await logs(), lateness: await readLateness(app.url) };
-  const [start, fromMs] = [await readCosts(plant, app, polls), Date.now()];
+  const [before, lateBefore] = [await service.report(), await readLateness(app.url)];
+  const [start, fromMs] = [await readCosts(plant, app, polled), Date.now()];
   const toMs = fromMs + INTERVALS * intervalMs;
   const rssMb = await highestRssMb(app, toMs, plant.scaled(SAMPLE_SECONDS) * 1000);
-  const costs = costsBetween(start, await readCosts(plant, app, polls));
-  const latenessSeconds = bucketQuantile(before.lateness, await readLateness(app.url), 0.99);
+  const costs = costsBetween(start, await readCosts(plant, app, polled));
+  const latenessSeconds = bucketQuantile(lateBefore, await readLateness(app.url), 0.99);
+  const report = await service.report();
+  const logsRead = report.activityLogs - before.activityLogs;
   const turns = pollTurns(await service.polls(), { machines, intervalMs, fromMs, toMs });
-  const logsRead = (await logs()) - before.logs;
-  return { ...costs, turns, rssMb, latenessSeconds, logsRead, report: await service.report() };
+  return { ...costs, turns, rssMb, latenessSeconds, logsRead, report };
 }
 
 /** Some machines change: how long it takes until that is published, see {@link publicationSeconds}. */
