@@ -32,7 +32,7 @@ function statesOf(name, machines, targets) {
   };
 }
 
-function addTurns(figures, { intervalSeconds }, { turns, latenessSeconds, logsRead }) {
+function addTurns(figures, { intervalSeconds }, { turns, due, latenessSeconds, logsRead }) {
   const of = `every ${intervalSeconds} s`;
   const addSpread = (what, values) => {
     for (const [name, q] of Object.entries({ p50: 0.5, p99: 0.99, longest: 1 }))
@@ -40,6 +40,7 @@ function addTurns(figures, { intervalSeconds }, { turns, latenessSeconds, logsRe
   };
   const late = turns.gaps.map((gap) => Math.max(0, gap - intervalSeconds));
   figures.add(of, 'polls', turns.count);
+  figures.add(of, 'polls, % of those due', (turns.count / due) * 100, { atLeast: 99, ...TENTHS });
   figures.add(of, 'missed polls', turns.missed, { atMost: 0 });
   addSpread('between polls, s', turns.gaps);
   figures.add(of, 'p99 beyond the interval, s', percentile(late, 0.99), { atMost: 2, ...SECONDS });

@@ -10,6 +10,8 @@ import { pollsAcross } from './polls-across.mjs';
 const INTERVALS = 2;
 const SAMPLE_SECONDS = 10;
 const FULL_RATE_FOR_MS = 5000;
+const FULL_RATE_WITHIN_MS = 60_000;
+const ASK_AGAIN_MS = 1000;
 
 /** Starts the first bridge there is; resolves when it has seen every machine and said so. */
 export async function startFirst(plant, name) {
@@ -34,7 +36,8 @@ export async function watchSteady(plant, app) {
   const report = await service.report();
   const logsRead = report.activityLogs - before.activityLogs;
   const turns = pollTurns(await service.polls(), { machines, intervalMs, fromMs, toMs });
-  return { ...costs, turns, rssMb, latenessSeconds, logsRead, report };
+  const due = machines * INTERVALS;
+  return { ...costs, turns, due, rssMb, latenessSeconds, logsRead, report };
 }
 
 /** Some machines change: how long it takes until that is published, see {@link publicationSeconds}. */
@@ -56,16 +59,27 @@ export async function watchRestart(plant, app) {
   const next = await startPolling(plant, 'restarted');
   await untilAllPolled(plant, next);
   await untilPublished(plant, next);
-  const polls = await plant.service.polls();
   const caller = (await plant.service.report()).callers.indexOf('restarted');
-  const perSecond = plant.machines / plant.intervalSeconds;
-  const forMs = Math.min(FULL_RATE_FOR_MS, plant.intervalSeconds * 500);
+  const atFullRateMs = await untilFullRate(plant, caller, startedMs);
+  const polls = await plant.service.polls();
   const { moved } = pollsAcross(polls, { machines: plant.machines, fromMs: stoppedMs });
   return {
     firstPollAfter: (firstPollMs(polls, caller) - startedMs) / 1000,
-    fullRateAfter: (fullRateMs(polls, caller, { perSecond, forMs }) - startedMs) / 1000,
+    fullRateAfter: (atFullRateMs - startedMs) / 1000,
     longestWithout: percentile(moved, 1) / 1000,
   };
+}
+
+/** When polls came at the full rate; if they still do not after a minute, what has passed is what there is to say. */
+async function untilFullRate({ service, machines, intervalSeconds }, caller, startedMs) {
+  const perSecond = machines / intervalSeconds;
+  const forMs = Math.min(FULL_RATE_FOR_MS, intervalSeconds * 500);
+  for (;;) {
+    const atMs = fullRateMs(await service.polls(), caller, { perSecond, forMs });
+    if (!Number.isNaN(atMs)) return atMs;
+    if (Date.now() - startedMs > FULL_RATE_WITHIN_MS) return Date.now();
+    await delay(ASK_AGAIN_MS);
+  }
 }
 
 async function highestRssMb(app, untilMs, everyMs) {
