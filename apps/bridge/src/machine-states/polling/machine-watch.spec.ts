@@ -87,7 +87,7 @@ describe('MachineWatch', () => {
   it('publishes what the first poll shows', async () => {
     await watch.poll();
     expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
-    expect(watch.tracked?.current).toMatchObject({ state: 'OPERATING', startTime: T0 - 600 });
+    expect(watch.tracked?.periods.at(-1)).toMatchObject({ state: 'OPERATING', startTime: T0 - 600 });
   });
 
   it('reports data that is missing at once', async () => {

@@ -1,18 +1,28 @@
 import { type CloudAnswer, type MachineInfo, type MachineStateReading } from '#libs/cloud-client';
 import { describeFailure, type Failure } from '../../machine-directory/index.js';
-import { activityLogNeed, knownAfter } from '../derivation/activity-log-need.js';
+import {
+  activityLogNeed,
+  type LogRequest,
+  type Seen,
+  seenAfter,
+} from '../derivation/activity-log-need.js';
 import { type Sighting } from '../derivation/derive-state-changes.js';
-import { type ActivityLog } from '../derivation/new-periods.js';
+import { type ActivityLog } from '../derivation/logged-periods.js';
 import { type TrackedMachine } from '../derivation/tracked-machine.js';
 import { MachineMemory, type Publish } from './machine-memory.js';
 import { type Polled } from './poll-loop.js';
 import { type WatchContext } from './watch-context.js';
 
+type LogAnswer =
+  Extract<CloudAnswer<never>, { kind: 'retry' }> | { kind: 'data'; log: ActivityLog };
+
 /** One machine of an owned partition: polls it and publishes what has changed. */
 export class MachineWatch implements Polled {
   private readonly ending = new AbortController();
   private readonly memory: MachineMemory;
-  private knownUntil: number | null = null;
+  private seen: Seen | null = null;
+  /** Of the latest update, and when it came; to tell a service that stands from one whose clock is off. */
+  private update = { time: 0, seenAt: 0 };
   private answeredAt: number;
   private logMissingSince: number | null = null;
   private hasLeft = false;
@@ -84,52 +94,67 @@ export class MachineWatch implements Polled {
   }
 
   private async read(reading: MachineStateReading): Promise<number> {
-    const { health, clock } = this.context;
-    const from = activityLogNeed(this.tracked, reading, this.knownUntil);
-    let log: ActivityLog | null = null;
-    if (from !== null) {
-      const to = Math.max(clock.nowSeconds(), reading.lastUpdateTime);
-      const answer = await this.context.activityLog.read(this.machineId, from, to, this.signal);
-      if (answer.kind === 'data') log = { from, entries: answer.data };
-      else if (this.isWorthWaitingFor(answer)) {
-        health.failed(this.machineId, describeFailure(answer));
-        return answer.kind === 'retry' ? (answer.afterMs ?? 0) : 0;
-      }
+    const { polling } = this.context.settings;
+    const context = { ...polling, now: this.now, updateSeenAt: this.updateSeenAt(reading) };
+    const request = activityLogNeed(this.tracked, reading, this.seen, context);
+    const answer = request === null ? null : await this.readLog(request);
+    if (answer?.kind === 'retry' && request?.isForNews === true && this.isWorthWaitingForLog()) {
+      this.context.health.failed(this.machineId, describeFailure(answer));
+      return answer.afterMs ?? 0;
     }
-    this.logMissingSince = null;
+    const log = answer?.kind === 'data' ? answer.log : null;
     this.answered();
-    await this.settle({ kind: 'reading', reading, log });
-    this.knownUntil = Math.max(this.knownUntil ?? 0, knownAfter(reading, log));
-    return 0;
+    await this.settle({ kind: 'reading', reading, log }, context.updateSeenAt);
+    // What could not be read is asked for again, however little the next reading gives cause to.
+    const isUnread = request?.isForNews === true && log === null;
+    this.seen = isUnread ? null : seenAfter(reading, log, this.seen);
+    return answer?.kind === 'retry' ? (answer.afterMs ?? 0) : 0;
+  }
+
+  /** A log that is refused, as by a token that may not read it, is as good as one that says nothing. */
+  private async readLog(request: LogRequest): Promise<LogAnswer> {
+    const { from, to } = request;
+    const answer = await this.context.activityLog.read(this.machineId, from, to, this.signal);
+    if (answer.kind === 'retry') return answer;
+    this.logMissingSince = null;
+    const entries = answer.kind === 'data' ? answer.data : [];
+    return { kind: 'data', log: { ...request, entries } };
   }
 
   /** Exact starts and missed changes are worth a delay, but not an endless one. */
-  private isWorthWaitingFor(answer: CloudAnswer<unknown>): boolean {
-    if (answer.kind !== 'retry') return false;
-    const now = this.context.clock.nowSeconds();
-    this.logMissingSince ??= now;
-    this.answeredAt = now;
-    return now - this.logMissingSince <= this.staleAfterSeconds;
+  private isWorthWaitingForLog(): boolean {
+    this.logMissingSince ??= this.now;
+    this.answeredAt = this.now;
+    return this.now - this.logMissingSince <= this.staleAfterSeconds;
+  }
+
+  private updateSeenAt({ lastUpdateTime }: MachineStateReading): number {
+    if (lastUpdateTime > this.update.time) this.update = { time: lastUpdateTime, seenAt: this.now };
+    return this.update.seenAt;
   }
 
   private answered(): void {
-    this.answeredAt = this.context.clock.nowSeconds();
+    this.answeredAt = this.now;
     this.context.health.answered(this.machineId);
   }
 
   private async unanswered(answer: Failure): Promise<number> {
-    const { clock, health, metrics } = this.context;
+    const { health, metrics } = this.context;
     const reason = answer.kind === 'unauthorised' ? 'forbidden' : 'unreachable';
     metrics.polled(answer.kind === 'rejected' ? 'rejected' : reason);
     health.failed(this.machineId, describeFailure(answer));
-    if (clock.nowSeconds() - this.answeredAt > this.staleAfterSeconds) {
+    if (this.now - this.answeredAt > this.staleAfterSeconds) {
       await this.settle({ kind: 'lost', reason });
     }
     return answer.kind === 'retry' ? (answer.afterMs ?? 0) : 0;
   }
 
-  private settle(sighting: Sighting): Promise<void> {
-    return this.memory.settle(this.info, sighting);
+  private settle(sighting: Sighting, updateSeenAt?: number): Promise<void> {
+    return this.memory.settle(this.info, sighting, updateSeenAt);
+  }
+
+  private get now(): number {
+    return this.context.clock.nowSeconds();
   }
 
   private get staleAfterSeconds(): number {

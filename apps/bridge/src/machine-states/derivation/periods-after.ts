@@ -1,0 +1,49 @@
+import { type MachineStateReading } from '#libs/cloud-client';
+import { type ActivitySegment } from './activity-segments.js';
+import { alignPeriods, type Pair } from './align-periods.js';
+import { loggedAfter, loggedFrom } from './logged-periods.js';
+import { type Link, periodChain } from './period-chain.js';
+import { presentPeriod } from './present-period.js';
+import { type PublishedPeriod } from './published-period.js';
+import { settledUntil, type TrackedMachine } from './tracked-machine.js';
+
+/** What is to be told from now on, and the published period before it that stays as it is, if any. */
+export interface PeriodsToTell {
+  before: PublishedPeriod | null;
+  chain: readonly Link[];
+}
+
+/**
+ * The periods of a machine that was observed before, with those that the log has in addition, and the
+ * present one. The log decides about the past, the reading about the present.
+ *
+ * @param segments the log up to the reading; empty if there is none
+ * @param settledTime epoch seconds up to which the log will not change any more
+ */
+export function periodsAfter(
+  tracked: TrackedMachine,
+  reading: MachineStateReading,
+  segments: readonly ActivitySegment[],
+  settledTime: number,
+): PeriodsToTell {
+  const [oldest, ...later] = tracked.periods;
+  const isSettled = oldest !== undefined && oldest.startTime <= settledUntil(tracked);
+  const before = isSettled ? oldest : null;
+  const open = isSettled ? later : tracked.periods;
+  const chain = periodChain(pairsWith(segments, open, before), before, settledTime);
+  const latest = chain.at(-1)?.period ?? before;
+  const present = latest === null ? undefined : presentPeriod(reading, latest, segments.at(-1));
+  if (present !== undefined) chain.push({ published: null, period: present });
+  return { before, chain };
+}
+
+function pairsWith(
+  segments: readonly ActivitySegment[],
+  open: readonly PublishedPeriod[],
+  before: PublishedPeriod | null,
+): Pair[] {
+  const [first] = open;
+  if (segments.length === 0) return open.map((published) => ({ published, logged: null }));
+  if (before !== null) return alignPeriods(open, loggedAfter(before, segments), before);
+  return first === undefined ? [] : alignPeriods(open, loggedFrom(first, segments), null);
+}
