@@ -3,7 +3,7 @@ import { CALCULATION_INTERVAL_SECONDS } from './activity-segments.js';
 import { durationStart, START_TOLERANCE_SECONDS } from './duration-start.js';
 import { type ActivityLog, segmentsUpTo } from './logged-periods.js';
 import { type Freshness, isStale } from './observation.js';
-import { CATCH_UP_SECONDS, finalUntil } from './settled-log.js';
+import { finalUntil, isBehindForGood } from './settled-log.js';
 import { currentPeriod, settledUntil, type TrackedMachine } from './tracked-machine.js';
 
 /** Asked for before the start in question, so that a start at the window's edge is known to be clipped. */
@@ -112,7 +112,7 @@ export function seenAfter(
   const { lastUpdateTime, state } = reading;
   const known = { knownUntil: lastUpdateTime, durationStart: durationStart(reading) };
   const last = log === null ? undefined : segmentsUpTo(reading, log).at(-1);
-  if (last === undefined || lastUpdateTime - last.endTime > CATCH_UP_SECONDS) return known;
+  if (last === undefined || isBehindForGood(reading, last.endTime)) return known;
   const reachesReading =
     last.state === state && lastUpdateTime - last.endTime <= CALCULATION_INTERVAL_SECONDS;
   if (reachesReading) return known;

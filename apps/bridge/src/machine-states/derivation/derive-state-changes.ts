@@ -92,10 +92,7 @@ function afterReading(
   if (!isOlderThanKnown(tracked, reading)) {
     const { before, chain } = periodsToTell(next, { reading, log }, settleSeconds);
     for (const event of publishChain(next, before, chain, nextDetection)) add(event);
-    if (log !== null) {
-      const presentSince = currentPeriod(next)?.startTime ?? -Infinity;
-      next = settled(next, readUntil(reading, log, { presentSince, settleSeconds }));
-    }
+    if (log !== null) next = settled(next, readUntil(reading, log, settleSeconds));
   }
   if (!isFresh && isNewLoss(next.observation, 'stale')) add(observationLost(next, 'stale', now));
   return { events, next };

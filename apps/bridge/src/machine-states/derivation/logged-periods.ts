@@ -62,17 +62,23 @@ export function loggedAfter(base: PublishedPeriod, segments: readonly ActivitySe
 
 /**
  * What the log has from the first published period on, which may have to be corrected itself: from where
- * the log has it a little later, else from what the log has in its place.
+ * the log has it a little later, or earlier before minutes without data; else what it has in its place.
  */
 export function loggedFrom(first: PublishedPeriod, segments: readonly ActivitySegment[]): Period[] {
   const { state, startTime } = first;
-  const from = segments.findIndex(({ endTime }) => endTime > startTime);
-  if (from < 0) return [];
-  const inPlace = segments.slice(from);
-  const found = inPlace.findIndex(
-    (it) => it.state === state && it.startTime <= startTime + START_TOLERANCE_SECONDS,
+  const inPlace = segments.findIndex(({ endTime }) => endTime > startTime);
+  if (inPlace < 0) return [];
+  const later = segments.findIndex(
+    (it, at) =>
+      at >= inPlace && it.state === state && it.startTime <= startTime + START_TOLERANCE_SECONDS,
   );
-  return loggedPeriods(inPlace.slice(Math.max(0, found)));
+  const [before, next] = [segments[inPlace - 1], segments[inPlace]];
+  const isEarlier =
+    before?.state === state &&
+    before.startTime >= startTime - START_TOLERANCE_SECONDS &&
+    (next?.startTime ?? 0) > startTime;
+  if (later >= 0) return loggedPeriods(segments.slice(later));
+  return loggedPeriods(segments.slice(isEarlier ? inPlace - 1 : inPlace));
 }
 
 /** The published period in the log; a start reckoned from a duration may be off by a minute or two. */

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
-import { MACHINE_STATES, type MachineState, STATE_EVENT_TYPES } from '#libs/contracts';
-import { foldedTimeline, latestVersions, minuteOf } from './testing/folded-stream.js';
+import { MACHINE_STATES, type MachineState } from '#libs/contracts';
+import {
+  bookedTimeline,
+  lastingTimeline,
+  latestVersions,
+  minuteOf,
+} from './testing/folded-stream.js';
 import {
   type Mistake,
   SETTLE_SECONDS,
@@ -11,7 +16,6 @@ import {
 import { type Poll, WatchedMachine, type WatchOptions } from './testing/watched-machine.js';
 
 const RUNS = Number(process.env['RUNS'] ?? 300);
-const VERBOSE = process.env['V'] !== undefined;
 const SETTLE_MINUTES = SETTLE_SECONDS / MINUTE;
 
 const anyState = fc.constantFrom(...MACHINE_STATES, null);
@@ -52,6 +56,7 @@ const steps = fc.array(
       { weight: 8, arbitrary: fc.constant('answers' as const) },
       fc.constantFrom('isWaitedFor' as const, 'isDoneWithout' as const),
     ),
+    diesAfter: fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, fc.nat(3)),
   }),
   { maxLength: 60 },
 );
@@ -70,6 +75,12 @@ const updates = fc.record({
   phaseSeconds: fc.integer({ min: 0, max: 59 }),
 });
 
+const options: fc.Arbitrary<WatchOptions> = fc.record({
+  backfillOnFirstStartSeconds: fc.constantFrom(0, 0, 1800, 7200),
+  clockAheadSeconds: fc.constantFrom(60, 600, -600),
+  staleAfterSeconds: fc.constantFrom(Infinity, 300),
+});
+
 const LAST_POLL = {
   jitter: 0,
   logLead: 0,
@@ -77,6 +88,7 @@ const LAST_POLL = {
   isShuffled: false,
   isAfterRestart: true,
   log: 'answers',
+  diesAfter: null,
 } as const;
 
 function pollsWithin(timeline: Timeline, taken: readonly Step[]): Poll[] {
@@ -94,11 +106,13 @@ interface Story {
   mistakes: Mistake[];
   update: { isMinuteEnd: boolean; phaseSeconds: number };
   polls: Poll[];
+  options: WatchOptions;
 }
 
 const stories: fc.Arbitrary<Story> = fc
-  .tuple(timelines, steps, mistakes, updates)
-  .map(([timeline, taken, wrong, update]) => ({
+  .tuple(timelines, steps, mistakes, updates, options)
+  .map(([timeline, taken, wrong, update, watchOptions]) => ({
+    options: watchOptions,
     timeline,
     mistakes: wrong.filter(({ minute }) => minute < timeline.length - SETTLE_MINUTES - 2),
     update,
@@ -118,31 +132,13 @@ describe('the published stream', () => {
       fc.property(stories, (story) => {
         const { timeline, polls } = story;
         const machine = watched(story);
-        for (const poll of polls) {
-          const { published } = machine.poll(poll);
-          if (VERBOSE)
-            console.log(
-              JSON.stringify(poll),
-              JSON.stringify(
-                published.map(({ event, id }) => ({
-                  ...event.data,
-                  id: id.slice(0, 4),
-                  m: 'startTime' in event.data ? minuteOf(event.data.startTime) : '',
-                  p:
-                    'previousStartTime' in event.data
-                      ? minuteOf(event.data.previousStartTime ?? 0)
-                      : '',
-                })),
-                null,
-                1,
-              ),
-            );
-        }
-        const folded = foldedTimeline(machine.events, timeline.length);
-        const first = Math.min(
-          ...latestVersions(machine.events).map((it) => minuteOf(it.startTime)),
-        );
-        expect(folded.slice(first)).toEqual(timeline.slice(first));
+        for (const poll of polls) machine.poll(poll);
+        const versions = latestVersions(machine.events);
+        const first = Math.min(...versions.map((it) => minuteOf(it.startTime)));
+        const truth = timeline.slice(first);
+        expect(bookedTimeline(versions, timeline.length).slice(first)).toEqual(truth);
+        const lasting = lastingTimeline(versions, timeline.length).slice(first);
+        expect(lasting.map((it, minute) => truth[minute] && it)).toEqual(truth);
       }),
       { numRuns: RUNS },
     );
@@ -152,13 +148,40 @@ describe('the published stream', () => {
     fc.assert(
       fc.property(stories, (story) => {
         const machine = watched(story);
-        for (const poll of story.polls)
+        for (const poll of story.polls) {
           expect(machine.poll(poll).again.map(({ event }) => event.data)).toEqual([]);
+        }
         const { events } = machine;
         expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1));
         expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
       }),
       { numRuns: RUNS },
     );
+  });
+
+  it('names no start later than what the service has seen', () => {
+    fc.assert(
+      fc.property(stories, (story) => {
+        const machine = watched(story);
+        for (const poll of story.polls) {
+          for (const { event } of machine.poll(poll).published) {
+            if (!('startTime' in event.data)) continue;
+            expect(event.data.startTime).toBeLessThanOrEqual(machine.latestUpdateTime);
+          }
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('costs no log while a state lasts, but one to confirm its start', () => {
+    const timeline: Timeline = Array<MachineState>(120).fill('OPERATING');
+    const service = new SimulatedService(timeline, [], { isMinuteEnd: true, phaseSeconds: 17 });
+    const machine = new WatchedMachine(service);
+    for (const minute of timeline.keys()) {
+      const jitter = (minute % 3) - 1;
+      machine.poll({ ...LAST_POLL, isAfterRestart: false, minute, jitter });
+    }
+    expect(machine.logReads).toBe(2);
   });
 });

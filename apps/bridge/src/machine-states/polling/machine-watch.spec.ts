@@ -1,5 +1,6 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
@@ -21,6 +22,10 @@ interface Answer {
   headers?: Record<string, string>;
 }
 
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  return JSON.parse(await text(request));
+}
+
 describe('MachineWatch', () => {
   let server: Server;
   let client: MachineCloudClient;
@@ -30,7 +35,9 @@ describe('MachineWatch', () => {
   let state: Answer;
   let activity: Answer;
   let published: SequencedEvent[];
+  let windows: { startTime: number; endTime: number }[];
   let commit: () => Promise<void>;
+  let watchWith: (environment?: Record<string, string>) => MachineWatch;
 
   const kinds = (): string[] =>
     published.map(({ event }) =>
@@ -44,6 +51,16 @@ describe('MachineWatch', () => {
     };
   }
 
+  function logged(...periods: [state: string, startTime: number, endTime: number][]): Answer {
+    const body = periods.map(([machineState, startTime, endTime]) => ({
+      machineState,
+      startTime,
+      endTime,
+      durationInMinutes: Math.floor((endTime - startTime) / 60),
+    }));
+    return { status: 200, body };
+  }
+
   beforeAll(() => {
     Logger.overrideLogger(false);
   });
@@ -52,30 +69,38 @@ describe('MachineWatch', () => {
     state = operating(T0, 10);
     activity = { status: 204 };
     published = [];
+    windows = [];
     commit = () => Promise.resolve();
     server = createServer((request, response) => {
       const { status, body, headers } = request.method === 'POST' ? activity : state;
+      if (request.method === 'POST') {
+        void bodyOf(request).then((json) => windows.push(json as (typeof windows)[number]));
+      }
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
       response.end(body === undefined ? undefined : JSON.stringify(body));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const settings = loadBridgeSettings({
-      KAFKA_BROKERS: 'localhost:9092',
-      MACHINE_CLOUD_BASE_URL: baseUrl,
-      MACHINE_CLOUD_TOKEN: 'a-token',
-    });
     clock = new ManualClock((T0 + 60) * 1000);
     client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
     health = new PollHealth();
-    const reader = new ActivityLogReader(client);
-    const metrics = new PollingMetrics();
-    const context = new WatchContext(settings, clock, client, reader, health, metrics);
-    const publish = async ({ events }: { events: SequencedEvent[] }): Promise<void> => {
-      await commit();
-      published.push(...events);
+    watchWith = (environment = {}) => {
+      const settings = loadBridgeSettings({
+        KAFKA_BROKERS: 'localhost:9092',
+        MACHINE_CLOUD_BASE_URL: baseUrl,
+        MACHINE_CLOUD_TOKEN: 'a-token',
+        ...environment,
+      });
+      const reader = new ActivityLogReader(client);
+      const metrics = new PollingMetrics();
+      const context = new WatchContext(settings, clock, client, reader, health, metrics);
+      const publish = async ({ events }: { events: SequencedEvent[] }): Promise<void> => {
+        await commit();
+        published.push(...events);
+      };
+      return new MachineWatch(MACHINE, undefined, publish, context);
     };
-    watch = new MachineWatch(MACHINE, undefined, publish, context);
+    watch = watchWith();
   });
 
   afterEach(async () => {
@@ -87,7 +112,10 @@ describe('MachineWatch', () => {
   it('publishes what the first poll shows', async () => {
     await watch.poll();
     expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
-    expect(watch.tracked?.periods.at(-1)).toMatchObject({ state: 'OPERATING', startTime: T0 - 600 });
+    expect(watch.tracked?.periods.at(-1)).toMatchObject({
+      state: 'OPERATING',
+      startTime: T0 - 600,
+    });
   });
 
   it('reports data that is missing at once', async () => {
@@ -113,6 +141,9 @@ describe('MachineWatch', () => {
       await watch.poll();
       expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, reason]);
       expect(health.failingMachines).toBe(1);
+      state = { status: status === 403 ? 503 : 401 };
+      await watch.poll();
+      expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, reason]);
       state = operating(T0 + 300, 15);
       await watch.poll();
       expect(kinds()).toEqual([
@@ -137,6 +168,113 @@ describe('MachineWatch', () => {
     state = operating(T0 + 300, 15);
     await watch.poll();
     expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
+  });
+
+  it('asks for a log that it did without at every turn, until it is there', async () => {
+    activity = { status: 503 };
+    await watch.poll();
+    clock.advance(301);
+    state = operating(T0 + 300, 15);
+    await watch.poll();
+    activity = logged(['IDLE', T0 - 1200, T0 - 660], ['OPERATING', T0 - 660, T0 + 360]);
+    clock.advance(60);
+    state = operating(T0 + 360, 16);
+    await watch.poll();
+    expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, STATE_EVENT_TYPES.corrected]);
+    expect(watch.tracked?.periods.at(-1)).toMatchObject({ startTime: T0 - 660, revision: 1 });
+  });
+
+  it('reads the log once more when a start is settled, and corrects it', async () => {
+    state = operating(T0, 1);
+    activity = logged(['IDLE', T0 - 1200, T0 - 60], ['OPERATING', T0 - 60, T0]);
+    await watch.poll();
+    for (let minute = 1; minute <= 10; minute += 1) {
+      clock.advance(60);
+      const update = T0 + minute * 60;
+      state = operating(update, minute + 1);
+      activity = logged(['IDLE', T0 - 1200, T0 - 180], ['OPERATING', T0 - 180, update]);
+      await watch.poll();
+    }
+    expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, STATE_EVENT_TYPES.corrected]);
+    expect(published[1]?.event.data).toMatchObject({
+      startTime: T0 - 180,
+      revision: 1,
+      corrects: published[0]?.id,
+    });
+    expect(windows).toHaveLength(2);
+  });
+
+  it('goes on without a log that was only to confirm a start, and asks for it again', async () => {
+    state = operating(T0, 3);
+    activity = logged(['OPERATING', T0 - 180, T0]);
+    await watch.poll();
+    activity = { status: 503, headers: { 'retry-after': '3' } };
+    clock.advance(300);
+    state = operating(T0 + 300, 8);
+    expect(await watch.poll()).toBe(3000);
+    expect(watch.tracked?.lastUpdateTime).toBe(T0 + 300);
+    expect(health.failingMachines).toBe(0);
+    activity = logged(['OPERATING', T0 - 180, T0 + 360]);
+    clock.advance(60);
+    state = operating(T0 + 360, 9);
+    await watch.poll();
+    await watch.poll();
+    expect(windows).toHaveLength(3);
+  });
+
+  it('publishes the history that is wanted of a machine it sees for the first time', async () => {
+    const day = 24 * 3600;
+    watch = watchWith({ BACKFILL_ON_FIRST_START_SECONDS: String(40 * day) });
+    const [idle, off] = [T0 - 50 * day, T0 - 20 * day];
+    activity = logged(['IDLE', idle, off], ['OFF', off, T0 - 600], ['OPERATING', T0 - 600, T0]);
+    await watch.poll();
+    expect(published.map(({ event }) => event.data)).toMatchObject([
+      { state: 'IDLE', startTime: idle, previousState: null },
+      { state: 'OFF', startTime: off, previousState: 'IDLE' },
+      { state: 'OPERATING', startTime: T0 - 600, previousState: 'OFF' },
+    ]);
+    expect(windows.map(({ startTime, endTime }) => endTime - startTime <= 30 * day)).toEqual([
+      true,
+      true,
+    ]);
+    expect(windows[0]?.startTime).toBeLessThanOrEqual(clock.nowSeconds() - 40 * day);
+    expect(windows[1]).toMatchObject({
+      startTime: windows[0]?.endTime,
+      endTime: clock.nowSeconds(),
+    });
+  });
+
+  it('says from when on it knows the history if a period goes further back', async () => {
+    watch = watchWith({ BACKFILL_ON_FIRST_START_SECONDS: '7200' });
+    const edge = clock.nowSeconds() - 7200 - 600;
+    activity = logged(['OFF', edge, T0 - 600], ['OPERATING', T0 - 600, T0]);
+    await watch.poll();
+    expect(published.map(({ event }) => event.data)).toMatchObject([
+      { state: 'OFF', startTime: edge, historyTruncatedBefore: edge },
+      { state: 'OPERATING', startTime: T0 - 600 },
+    ]);
+    expect(published[1]?.event.data).not.toHaveProperty('historyTruncatedBefore');
+  });
+
+  it('says what it could not make up for after more than 30 days', async () => {
+    await watch.poll();
+    state = { status: 204 };
+    await watch.poll();
+    const later = T0 + 40 * 24 * 3600;
+    clock.set(later);
+    const edge = later - 30 * 24 * 3600;
+    state = operating(later, 5);
+    activity = logged(['OFF', edge, later - 300], ['OPERATING', later - 300, later]);
+    await watch.poll();
+    expect(kinds()).toEqual([
+      STATE_EVENT_TYPES.changed,
+      'noData',
+      STATE_EVENT_TYPES.observationRestored,
+      STATE_EVENT_TYPES.changed,
+      STATE_EVENT_TYPES.changed,
+    ]);
+    expect(published[2]?.event.data).toMatchObject({ historyTruncatedBefore: edge });
+    expect(windows.at(-1)).toMatchObject({ startTime: edge, endTime: later });
   });
 
   it('does without a log that the token may not read', async () => {

@@ -16,9 +16,8 @@ export function latestVersions(events: readonly SequencedEvent[]): StateChanged[
   return [...versions.values()];
 }
 
-/** The timeline that the events tell: each books the period before it, and the latest one is open. */
-export function foldedTimeline(events: readonly SequencedEvent[], minutes: number): Timeline {
-  const versions = latestVersions(events);
+/** The timeline as booked by each event for the period before it; the latest one is open. */
+export function bookedTimeline(versions: readonly StateChanged[], minutes: number): Timeline {
   const timeline: Timeline = Array.from({ length: minutes }, () => null);
   const book = (state: Timeline[number], startTime: number, endTime: number): void => {
     for (let minute = minuteOf(startTime); minute < minuteOf(endTime); minute += 1) {
@@ -30,12 +29,22 @@ export function foldedTimeline(events: readonly SequencedEvent[], minutes: numbe
     if (previousStartTime === null) continue;
     book(previousState, previousStartTime, previousEndTime ?? startTime);
   }
-  const latest = versions.reduce<StateChanged | undefined>(
-    (found, it) => (found === undefined || it.startTime >= found.startTime ? it : found),
-    undefined,
-  );
+  const latest = inOrder(versions).at(-1);
   if (latest !== undefined) book(latest.state, latest.startTime, timeOf(minutes));
   return timeline;
+}
+
+/** The timeline if each period lasts until the next begins, which knows nothing of minutes without data. */
+export function lastingTimeline(versions: readonly StateChanged[], minutes: number): Timeline {
+  const timeline: Timeline = Array.from({ length: minutes }, () => null);
+  for (const { state, startTime } of inOrder(versions)) {
+    timeline.fill(state, Math.max(0, minuteOf(startTime)));
+  }
+  return timeline;
+}
+
+function inOrder(versions: readonly StateChanged[]): StateChanged[] {
+  return [...versions].sort((a, b) => a.startTime - b.startTime);
 }
 
 export function minuteOf(time: number): number {

@@ -12,6 +12,8 @@ export interface Poll extends Conditions {
   isAfterRestart: boolean;
   /** A log that fails is waited for, or in the end done without. */
   log: 'answers' | 'isWaitedFor' | 'isDoneWithout';
+  /** The process dies once so many of the events are committed. */
+  diesAfter: number | null;
 }
 
 export interface WatchOptions {
@@ -25,7 +27,8 @@ export interface WatchOptions {
 export class WatchedMachine {
   readonly events: SequencedEvent[] = [];
   logReads = 0;
-  tracked: TrackedMachine | undefined;
+  latestUpdateTime = 0;
+  private tracked: TrackedMachine | undefined;
   private stored: TrackedMachine | undefined;
   private seen: Seen | null = null;
 
@@ -46,7 +49,15 @@ export class WatchedMachine {
     };
     const sighting = this.look(poll, context);
     if (sighting === null) return { published: [], again: [] };
-    const { events, next } = deriveStateChanges(MACHINE, this.tracked, sighting, context);
+    const derivation = deriveStateChanges(MACHINE, this.tracked, sighting, context);
+    const { events, next } = derivation;
+    if (poll.diesAfter !== null && poll.diesAfter < events.length) {
+      const published = events.slice(0, poll.diesAfter);
+      this.events.push(...published);
+      this.stored = published.at(-1)?.after ?? this.stored;
+      this.restart();
+      return { published, again: [] };
+    }
     this.events.push(...events);
     if (events.length > 0 || isWorthStoring(this.stored, next)) this.stored = next;
     this.tracked = next;
@@ -57,6 +68,7 @@ export class WatchedMachine {
   private look(poll: Poll, context: Parameters<typeof activityLogNeed>[3]): Sighting | null {
     const reading = this.service.reading(poll);
     if (reading === null) return { kind: 'lost', reason: 'noData' };
+    this.latestUpdateTime = Math.max(this.latestUpdateTime, reading.lastUpdateTime);
     const request = activityLogNeed(this.tracked, reading, this.seen, context);
     let log: ActivityLog | null = null;
     if (request !== null) {
