@@ -163,6 +163,28 @@ describe('a period that was missed', () => {
   });
 });
 
+it('corrects no more than differs', () => {
+  const before = published(['OPERATING', 0], ['IDLE', 5], ['OPERATING', 6]);
+  const log: Stretch[] = [
+    ['OPERATING', 0, 3],
+    ['OFF', 3, 4],
+    ['OPERATING', 4, 5],
+    ['IDLE', 5, 8],
+    ['OPERATING', 8, 14],
+  ];
+  const derivation = poll(before, 14, ...log);
+  expect(told(derivation)).toEqual([
+    ['changed', 'OFF', 3, 'OPERATING 0', 0],
+    ['changed', 'OPERATING', 4, 'OFF 3', 0],
+    ['corrected', 'IDLE', 5, 'OPERATING 4', 1],
+    ['corrected', 'OPERATING', 8, 'IDLE 5', 1],
+  ]);
+  expect(derivation.events.slice(2).map(({ event }) => event.data)).toMatchObject([
+    { corrects: id('IDLE', 5) },
+    { corrects: id('OPERATING', 6) },
+  ]);
+});
+
 describe('a log that may still change', () => {
   it('corrects nothing', () => {
     const before = published(['OFF', 0], ['IDLE', 8]);
