@@ -149,7 +149,6 @@ describe('machine states', () => {
     await seeChanges('reconsidered', 2);
     const idle = changesOf('reconsidered')[1]!;
     const startTime = Number(idle['startTime']);
-    await plant.sandbox.forceState('reconsidered', null, startTime);
     await plant.sandbox.forceState('reconsidered', 'IDLE', startTime - 2 * MINUTE);
     const corrected = await topics.find(
       (record) =>

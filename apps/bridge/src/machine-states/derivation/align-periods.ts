@@ -18,11 +18,19 @@ const COST = {
   otherState: 8,
   /** Rather this than one surplus and one missed, but not rather than one surplus and news. */
   otherPeriod: 19.5,
+  /** The log may just not be there yet. */
+  notLogged: 2,
   /** A surplus period becomes the same as the one before it, so there should be one. */
   nothingBefore: 100,
 };
 
 const SAME_PERIOD_MINUTES = 9;
+
+interface Log {
+  periods: readonly Period[];
+  /** Its end, in epoch seconds. */
+  until: number;
+}
 
 /**
  * Pairs what was published with what the log has, both in order, so that least must be corrected. Pairs
@@ -32,10 +40,12 @@ const SAME_PERIOD_MINUTES = 9;
  */
 export function alignPeriods(
   published: readonly PublishedPeriod[],
-  logged: readonly Period[],
+  log: Log,
   before: Period | null,
 ): Pair[] {
-  const costs = restCosts(published, logged, before);
+  const logged = log.periods;
+  const surplusCost = surplusCosts(log, before);
+  const costs = restCosts(published, logged, surplusCost);
   const pairs: Pair[] = [];
   let [i, j] = [0, 0];
   while (i < published.length || j < logged.length) {
@@ -45,7 +55,7 @@ export function alignPeriods(
     if (mine && theirs && rest === pairCost(mine, theirs) + costOf(i + 1, j + 1)) {
       pairs.push({ published: mine, logged: theirs });
       [i, j] = [i + 1, j + 1];
-    } else if (mine && rest === surplusCost(mine, logged[j - 1] ?? before) + costOf(i + 1, j)) {
+    } else if (mine && rest === surplusCost(mine, j) + costOf(i + 1, j)) {
       pairs.push({ published: mine, logged: null });
       i += 1;
     } else if (theirs) {
@@ -60,7 +70,7 @@ export function alignPeriods(
 function restCosts(
   published: readonly PublishedPeriod[],
   logged: readonly Period[],
-  before: Period | null,
+  surplusCost: SurplusCost,
 ): number[][] {
   const costs = published.map((): number[] => []);
   costs.push(Array.from({ length: logged.length + 1 }, (_, j) => (logged.length - j) * COST.news));
@@ -69,7 +79,7 @@ function restCosts(
     for (let j = logged.length; j >= 0; j -= 1) {
       const [mine, theirs] = [published[i], logged[j]];
       if (mine === undefined) continue;
-      const surplus = surplusCost(mine, logged[j - 1] ?? before) + (below[j] ?? Infinity);
+      const surplus = surplusCost(mine, j) + (below[j] ?? Infinity);
       const paired = theirs ? pairCost(mine, theirs) + (below[j + 1] ?? Infinity) : Infinity;
       const missed = theirs ? COST.missed + (row[j + 1] ?? Infinity) : Infinity;
       row[j] = Math.min(surplus, paired, missed);
@@ -86,8 +96,15 @@ function pairCost(published: PublishedPeriod, logged: Period): number {
   return apart === 0 ? COST.otherState : COST.otherPeriod;
 }
 
-/** Once it is corrected it says the same as the one before it, and costs nothing any more. */
-function surplusCost(published: PublishedPeriod, before: Period | null): number {
-  if (before === null) return COST.nothingBefore;
-  return isSamePeriod(published, before) ? 0 : COST.surplus;
+/** Of a published period that comes after so many of the logged ones and is none of them. */
+type SurplusCost = (published: PublishedPeriod, after: number) => number;
+
+function surplusCosts({ periods, until }: Log, before: Period | null): SurplusCost {
+  return (published, after) => {
+    const previous = periods[after - 1] ?? before;
+    if (previous === null) return COST.nothingBefore;
+    // It has been corrected already.
+    if (isSamePeriod(published, previous)) return 0;
+    return published.startTime >= until ? COST.notLogged : COST.surplus;
+  };
 }

@@ -12,13 +12,7 @@ import {
   type SequencedEvent,
 } from './sequenced-event.js';
 import { finalUntil, readUntil, settledPart } from './settled-log.js';
-import {
-  currentPeriod,
-  newlyTracked,
-  renamed,
-  settled,
-  type TrackedMachine,
-} from './tracked-machine.js';
+import { newlyTracked, renamed, settled, type TrackedMachine } from './tracked-machine.js';
 
 /** What a poll brought to light. */
 export type Sighting =

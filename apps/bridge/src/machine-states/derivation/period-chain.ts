@@ -63,26 +63,39 @@ function latestLogged(pairs: readonly Pair[], before: number): number {
 
 /** A published start is asked about once it is settled itself, wherever the log has it now. */
 function startOf({ published, logged }: Pair): number {
-  return (published ?? logged)?.startTime ?? Infinity;
+  return published === null ? logged.startTime : published.startTime;
 }
 
 /** A surplus period becomes the same as the one before it, and lasts no time between that and the next. */
 function asLogged(pairs: readonly Pair[], before: Period | null): Link[] {
   const links: Link[] = [];
+  const nextStarts = startsAfter(pairs);
   let latest = before;
   for (const [at, { published, logged }] of pairs.entries()) {
-    const next = pairs.slice(at + 1).find((pair) => pair.logged !== null)?.logged ?? null;
     const target = logged ?? (latest && { ...latest, previousEndTime: null }) ?? published;
     if (target === null) continue;
     const isInOrder =
       published !== null &&
       published.startTime >= (latest?.startTime ?? -Infinity) &&
-      published.startTime < (next?.startTime ?? Infinity);
+      published.startTime < (nextStarts[at] ?? Infinity);
     const period = isInOrder ? unlessTheSame(published, target) : target;
     links.push({ published, period });
     latest = period;
   }
   return links;
+}
+
+/** For each pair, when the next period in the log begins; Infinity after the last. */
+function startsAfter(pairs: readonly Pair[]): number[] {
+  let start = Infinity;
+  return pairs
+    .toReversed()
+    .map(({ logged }) => {
+      const next = start;
+      if (logged !== null) start = logged.startTime;
+      return next;
+    })
+    .toReversed();
 }
 
 /** Seconds within a minute are nothing to correct, as long as they keep the order. */

@@ -43,7 +43,11 @@ function pairsWith(
   before: PublishedPeriod | null,
 ): Pair[] {
   const [first] = open;
-  if (segments.length === 0) return open.map((published) => ({ published, logged: null }));
-  if (before !== null) return alignPeriods(open, loggedAfter(before, segments), before);
-  return first === undefined ? [] : alignPeriods(open, loggedFrom(first, segments), null);
+  const until = segments.at(-1)?.endTime;
+  if (until === undefined) return open.map((published) => ({ published, logged: null }));
+  if (before !== null) {
+    return alignPeriods(open, { periods: loggedAfter(before, segments), until }, before);
+  }
+  if (first === undefined) return [];
+  return alignPeriods(open, { periods: loggedFrom(first, segments), until }, null);
 }
