@@ -136,6 +136,14 @@ describe('a published period that the settled log', () => {
   });
 });
 
+it('corrects nothing that began before the log was read', () => {
+  const before = published(['OFF', -30], ['IDLE', -20], ['OPERATING', -15]);
+  expect(told(poll(before, 12, ['OFF', -10, 5], ['OPERATING', 5, 12]))).toEqual([
+    ['changed', 'OFF', -10, 'OPERATING -15', 0],
+    ['changed', 'OPERATING', 5, 'OFF -10', 0],
+  ]);
+});
+
 describe('a period that was missed', () => {
   it('between two published ones is published late', () => {
     const before = published(['OFF', 0], ['IDLE', 6]);

@@ -3,7 +3,7 @@ import { type ObservationLossReason } from '#libs/contracts';
 import { firstPeriods, historyEdge } from './first-periods.js';
 import { type ActivityLog, segmentsUpTo } from './logged-periods.js';
 import { type Freshness, isNewLoss, isStale } from './observation.js';
-import { periodsAfter, type PeriodsToTell } from './periods-after.js';
+import { NO_LOG, periodsAfter, type PeriodsToTell } from './periods-after.js';
 import { publishChain } from './publish-chain.js';
 import {
   type Detection,
@@ -101,9 +101,10 @@ function periodsToTell(
     const chain = firstPeriods(reading, log).map((period) => ({ published: null, period }));
     return { before: null, chain };
   }
-  const segments = log === null ? [] : segmentsUpTo(reading, log);
+  if (log === null) return periodsAfter(tracked, reading, NO_LOG);
+  const segments = segmentsUpTo(reading, log);
   const settledTime = settledPart(finalUntil(reading, settleSeconds), segments);
-  return periodsAfter(tracked, reading, segments, settledTime);
+  return periodsAfter(tracked, reading, { segments, from: log.from, settledTime });
 }
 
 /** The first event after a gap that was too long says so; the others follow from it. */

@@ -13,23 +13,30 @@ export interface PeriodsToTell {
   chain: readonly Link[];
 }
 
+/** The log up to the reading, in epoch seconds: where it was read from, and where it is final up to. */
+export interface LogUpToReading {
+  segments: readonly ActivitySegment[];
+  from: number;
+  settledTime: number;
+}
+
+/** Of a poll that read no log. */
+export const NO_LOG: LogUpToReading = { segments: [], from: -Infinity, settledTime: -Infinity };
+
 /**
  * The periods of a machine that was observed before, with those that the log has in addition, and the
  * present one. The log decides about the past, the reading about the present.
- *
- * @param segments the log up to the reading; empty if there is none
- * @param settledTime epoch seconds up to which the log will not change any more
  */
 export function periodsAfter(
   tracked: TrackedMachine,
   reading: MachineStateReading,
-  segments: readonly ActivitySegment[],
-  settledTime: number,
+  { segments, from, settledTime }: LogUpToReading,
 ): PeriodsToTell {
-  const [oldest, ...later] = tracked.periods;
-  const isSettled = oldest !== undefined && oldest.startTime <= settledUntil(tracked);
-  const before = isSettled ? oldest : null;
-  const open = isSettled ? later : tracked.periods;
+  const { periods } = tracked;
+  const isBeyondQuestion = ({ startTime }: PublishedPeriod): boolean =>
+    startTime <= settledUntil(tracked) || startTime < from;
+  const last = periods.findLastIndex(isBeyondQuestion);
+  const [before, open] = [periods[last] ?? null, periods.slice(last + 1)];
   const chain = periodChain(pairsWith(segments, open, before), before, settledTime);
   const latest = chain.at(-1)?.period ?? before;
   const present = latest === null ? undefined : presentPeriod(reading, latest, segments.at(-1));

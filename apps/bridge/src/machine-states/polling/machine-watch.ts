@@ -1,30 +1,22 @@
-import { type CloudAnswer, type MachineInfo, type MachineStateReading } from '#libs/cloud-client';
+import { type MachineInfo, type MachineStateReading } from '#libs/cloud-client';
 import { describeFailure, type Failure } from '../../machine-directory/index.js';
-import {
-  activityLogNeed,
-  type LogRequest,
-  type Seen,
-  seenAfter,
-} from '../derivation/activity-log-need.js';
+import { activityLogNeed, type Seen, seenAfter } from '../derivation/activity-log-need.js';
 import { type Sighting } from '../derivation/derive-state-changes.js';
-import { type ActivityLog } from '../derivation/logged-periods.js';
 import { type TrackedMachine } from '../derivation/tracked-machine.js';
+import { MachineLog } from './machine-log.js';
 import { MachineMemory, type Publish } from './machine-memory.js';
 import { type Polled } from './poll-loop.js';
 import { type WatchContext } from './watch-context.js';
-
-type LogAnswer =
-  Extract<CloudAnswer<never>, { kind: 'retry' }> | { kind: 'data'; log: ActivityLog };
 
 /** One machine of an owned partition: polls it and publishes what has changed. */
 export class MachineWatch implements Polled {
   private readonly ending = new AbortController();
   private readonly memory: MachineMemory;
+  private readonly log: MachineLog;
   private seen: Seen | null = null;
   /** Of the latest update, and when it came; to tell a service that stands from one whose clock is off. */
   private update = { time: 0, seenAt: 0 };
   private answeredAt: number;
-  private logMissingSince: number | null = null;
   private hasLeft = false;
 
   constructor(
@@ -34,6 +26,7 @@ export class MachineWatch implements Polled {
     private readonly context: WatchContext,
   ) {
     this.memory = new MachineMemory(remembered, publish, context);
+    this.log = new MachineLog(info.machineId, context);
     this.answeredAt = context.clock.nowSeconds();
   }
 
@@ -97,8 +90,9 @@ export class MachineWatch implements Polled {
     const { polling } = this.context.settings;
     const context = { ...polling, now: this.now, updateSeenAt: this.updateSeenAt(reading) };
     const request = activityLogNeed(this.tracked, reading, this.seen, context);
-    const answer = request === null ? null : await this.readLog(request);
-    if (answer?.kind === 'retry' && request?.isForNews === true && this.isWorthWaitingForLog()) {
+    const answer = request === null ? null : await this.log.read(request, this.signal);
+    if (answer?.kind === 'retry' && request?.isForNews === true && this.log.isWorthWaitingFor()) {
+      this.answeredAt = this.now;
       this.context.health.failed(this.machineId, describeFailure(answer));
       return answer.afterMs ?? 0;
     }
@@ -109,23 +103,6 @@ export class MachineWatch implements Polled {
     const isUnread = request?.isForNews === true && log === null;
     this.seen = isUnread ? null : seenAfter(reading, log, this.seen);
     return answer?.kind === 'retry' ? (answer.afterMs ?? 0) : 0;
-  }
-
-  /** A log that is refused, as by a token that may not read it, is as good as one that says nothing. */
-  private async readLog(request: LogRequest): Promise<LogAnswer> {
-    const { from, to } = request;
-    const answer = await this.context.activityLog.read(this.machineId, from, to, this.signal);
-    if (answer.kind === 'retry') return answer;
-    this.logMissingSince = null;
-    const entries = answer.kind === 'data' ? answer.data : [];
-    return { kind: 'data', log: { ...request, entries } };
-  }
-
-  /** Exact starts and missed changes are worth a delay, but not an endless one. */
-  private isWorthWaitingForLog(): boolean {
-    this.logMissingSince ??= this.now;
-    this.answeredAt = this.now;
-    return this.now - this.logMissingSince <= this.staleAfterSeconds;
   }
 
   private updateSeenAt({ lastUpdateTime }: MachineStateReading): number {
