@@ -42,9 +42,9 @@ describe('MachineWatch', () => {
 
   /** Returns the real milliseconds the service asked to be left alone for. */
   const turn = async (): Promise<number> => {
-    const { restMs, conclude } = await watch.poll();
-    await conclude();
-    return restMs;
+    const poll = await watch.poll();
+    await poll.conclude();
+    return poll.restMs;
   };
 
   const kinds = (): string[] =>
