@@ -31,6 +31,9 @@ export class SupervisedConsumer {
   /** The consumer while it is a member of the group: before and after, kafkajs refuses to pause, seek or commit. */
   private joined: Consumer | undefined;
   private memberId: string | undefined;
+  /** Counts what was assigned: kafkajs repeats a commit that has failed, under another assignment too. */
+  private assignments = 0;
+  private committingUnder = 0;
   private currentState: ConsumerState = 'starting';
 
   constructor(
@@ -76,9 +79,15 @@ export class SupervisedConsumer {
     });
   }
 
-  /** @throws when this process is no member, or what kafkajs throws; the next commit covers it */
+  /**
+   * One at a time.
+   *
+   * @throws when this process is no member or partitions have been assigned anew meanwhile, or what
+   *   kafkajs throws; the next commit covers it
+   */
   async commit(offsets: TopicPartitionOffset[]): Promise<void> {
     if (this.joined === undefined) throw new Error('not a member of the consumer group');
+    this.committingUnder = this.assignments;
     await this.joined.commitOffsets(offsets);
   }
 
@@ -126,27 +135,42 @@ export class SupervisedConsumer {
     await this.rest.begin(this.holdsSession ? REST_DEADLINE_MS : 0).done;
   }
 
+  /** The partition may have gone to a process that has done more by now, which this would set back. */
+  private assertSameAssignment(): void {
+    if (this.committingUnder === this.assignments) return;
+    const error = new Error('the partitions were assigned anew before they could be committed');
+    throw Object.assign(error, { retriable: false });
+  }
+
   /** Connects and consumes; resolves with why it ended. */
   private async run(): Promise<string> {
+    let isOver = false;
+    const isCurrent = (): boolean => !isOver && consumer === this.consumer && !this.isStopping();
     const consumer = createConsumer(this.kafka, this.options.groupId, {
       beforeJoin: () => {
+        // kafkajs goes on by itself until it has stopped: it must neither take partitions nor hold up calls.
+        if (!isCurrent()) throw new Error('this consumer is given up');
         this.rest.assertAtRest();
       },
       // One that is put away has come to rest before; its successor must not be held by it.
       beforeLeave: () => (consumer === this.consumer ? this.comeToRest() : Promise.resolve()),
+      beforeCommit: () => {
+        this.assertSameAssignment();
+      },
     });
     this.consumer = consumer;
     this.lease.renew();
     const { end, stop } = watchConsumer(consumer, {
       lease: this.lease,
       rest: this.rest,
-      isCurrent: () => consumer === this.consumer && !this.isStopping(),
+      isCurrent,
       isJoined: () => this.joined === consumer,
       onSign: this.callbacks.onSign,
       onJoined: (memberId, assignment) => {
         this.currentState = 'running';
         this.rest.end();
         this.joined = consumer;
+        this.assignments += 1;
         // Others have gone on with whatever this process held: not even what it is given again is as it was.
         if (memberId !== this.memberId) this.callbacks.onAssigned(new Map());
         this.memberId = memberId;
@@ -156,6 +180,7 @@ export class SupervisedConsumer {
     try {
       return await Promise.race([end, this.consume(consumer).then(() => end)]);
     } finally {
+      isOver = true;
       stop();
     }
   }
