@@ -3,6 +3,7 @@ import { type Consumer, type Kafka, type TopicPartitionOffset } from 'kafkajs';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { withDeadline } from '../deadline.js';
+import { CommitOfAssignment } from './commit-of-assignment.js';
 import { type ConsumerCallbacks, type ConsumerState } from './consumer-callbacks.js';
 import { watchConsumer } from './consumer-watch.js';
 import { createConsumer, SESSION_TIMEOUT_MS } from './create-consumer.js';
@@ -31,9 +32,7 @@ export class SupervisedConsumer {
   /** The consumer while it is a member of the group: before and after, kafkajs refuses to pause, seek or commit. */
   private joined: Consumer | undefined;
   private memberId: string | undefined;
-  /** Counts what was assigned: kafkajs repeats a commit that has failed, under another assignment too. */
-  private assignments = 0;
-  private committingUnder = 0;
+  private readonly commitOfAssignment = new CommitOfAssignment();
   private currentState: ConsumerState = 'starting';
 
   constructor(
@@ -86,9 +85,9 @@ export class SupervisedConsumer {
    *   kafkajs throws; the next commit covers it
    */
   async commit(offsets: TopicPartitionOffset[]): Promise<void> {
-    if (this.joined === undefined) throw new Error('not a member of the consumer group');
-    this.committingUnder = this.assignments;
-    await this.joined.commitOffsets(offsets);
+    const { joined } = this;
+    if (joined === undefined) throw new Error('not a member of the consumer group');
+    await this.commitOfAssignment.make(() => joined.commitOffsets(offsets));
   }
 
   async stop(): Promise<void> {
@@ -135,13 +134,6 @@ export class SupervisedConsumer {
     await this.rest.begin(this.holdsSession ? REST_DEADLINE_MS : 0).done;
   }
 
-  /** The partition may have gone to a process that has done more by now, which this would set back. */
-  private assertSameAssignment(): void {
-    if (this.committingUnder === this.assignments) return;
-    const error = new Error('the partitions were assigned anew before they could be committed');
-    throw Object.assign(error, { retriable: false });
-  }
-
   /** Connects and consumes; resolves with why it ended. */
   private async run(): Promise<string> {
     let isOver = false;
@@ -155,7 +147,7 @@ export class SupervisedConsumer {
       // One that is put away has come to rest before; its successor must not be held by it.
       beforeLeave: () => (consumer === this.consumer ? this.comeToRest() : Promise.resolve()),
       beforeCommit: () => {
-        this.assertSameAssignment();
+        this.commitOfAssignment.assertUpToDate();
       },
     });
     this.consumer = consumer;
@@ -170,7 +162,7 @@ export class SupervisedConsumer {
         this.currentState = 'running';
         this.rest.end();
         this.joined = consumer;
-        this.assignments += 1;
+        this.commitOfAssignment.assignedAnew();
         // Others have gone on with whatever this process held: not even what it is given again is as it was.
         if (memberId !== this.memberId) this.callbacks.onAssigned(new Map());
         this.memberId = memberId;
