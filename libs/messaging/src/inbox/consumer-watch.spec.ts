@@ -56,10 +56,10 @@ describe('watchConsumer', () => {
   ] as const)(
     'holds the session as of when the %s was asked for: its answer may have lain there since',
     (_, apiName, event, payload) => {
-      consumer.says('REQUEST', { apiName, sentAt: realEpochMs() - SUSPENDED_MS });
+      consumer.says('REQUEST', { apiName, createdAt: realEpochMs() - SUSPENDED_MS });
       consumer.says(event, payload);
       expect(lease.ageMs).toBeGreaterThanOrEqual(SUSPENDED_MS);
-      consumer.says('REQUEST', { apiName, sentAt: realEpochMs() });
+      consumer.says('REQUEST', { apiName, createdAt: realEpochMs() });
       consumer.says(event, payload);
       expect(lease.ageMs).toBeLessThan(SUSPENDED_MS);
     },

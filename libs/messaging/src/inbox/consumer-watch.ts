@@ -37,9 +37,10 @@ export function watchConsumer(
     consumer.on(CRASH, ({ payload }) => {
       resolve(payload.error.message);
     });
-    consumer.on(REQUEST, ({ payload: { apiName, sentAt } }) => {
-      if (apiName === 'Heartbeat') heartbeatSentAtMs = sentAt;
-      if (apiName === 'SyncGroup') syncSentAtMs = sentAt;
+    consumer.on(REQUEST, ({ payload: { apiName, createdAt } }) => {
+      // Not `sentAt`, which is read after the request has left: the process may be suspended in between.
+      if (apiName === 'Heartbeat') heartbeatSentAtMs = createdAt;
+      if (apiName === 'SyncGroup') syncSentAtMs = createdAt;
     });
     consumer.on(HEARTBEAT, () => {
       if (!isCurrent()) return;
