@@ -10,16 +10,18 @@ import {
   type Producer,
 } from 'kafkajs';
 import { registerCompressionCodecs } from '#libs/messaging';
+import {
+  type InvalidEventError,
+  invalidity,
+  isPublishedTopic,
+} from './events/expect-valid-event.js';
+import { type PublishedRecord } from './events/published-record.js';
 import { eventually } from './eventually.js';
 
 /** A record as a subscriber of the bridge's topics sees it. */
-export interface ReadRecord {
-  topic: string;
+export interface ReadRecord extends PublishedRecord {
   partition: number;
   offset: number;
-  key: Buffer | null;
-  value: Buffer | null;
-  headers: IHeaders;
 }
 
 const PATIENCE_MS = 3000;
@@ -42,6 +44,7 @@ export function uniqueTopicPrefix(): string {
 export class TestKafka {
   private readonly kafka: Kafka;
   private readonly closers: (() => Promise<void>)[] = [];
+  private readonly readers: TopicReader[] = [];
 
   constructor(
     brokers: string[],
@@ -128,9 +131,13 @@ export class TestKafka {
     return producer;
   }
 
-  /** Reads topics from their beginning, committed records alone. */
+  /**
+   * Reads topics from their beginning, committed records alone. What the bridge has published is held
+   * against docs/asyncapi.yaml on its way.
+   */
   async read(...topics: string[]): Promise<TopicReader> {
     const reader = new TopicReader();
+    this.readers.push(reader);
     const consumer = this.kafka.consumer({
       groupId: `${this.topicPrefix}reader-${randomUUID()}`,
       maxWaitTimeInMs: 100,
@@ -206,8 +213,10 @@ export class TestKafka {
     }
   }
 
+  /** @throws InvalidEventError when something was read that the bridge should not have published */
   async close(): Promise<void> {
     await Promise.all(this.closers.map((close) => close()));
+    for (const reader of this.readers) reader.expectValid();
   }
 
   private async withAdmin<T>(work: (admin: Admin) => Promise<T>): Promise<T> {
@@ -223,10 +232,24 @@ export class TestKafka {
 
 /** Everything read so far, and a way to wait for more. */
 export class TopicReader {
-  readonly records: ReadRecord[] = [];
+  private readonly read: ReadRecord[] = [];
+  private invalid: InvalidEventError | undefined;
 
+  /** @throws InvalidEventError when one of them should not have been published as it is */
+  get records(): readonly ReadRecord[] {
+    this.expectValid();
+    return this.read;
+  }
+
+  /** An invalid record is kept for whoever asks next: thrown here, it would only have the client read it again. */
   add(record: ReadRecord): void {
-    this.records.push(record);
+    this.read.push(record);
+    if (isPublishedTopic(record.topic)) this.invalid ??= invalidity(record);
+  }
+
+  /** @throws InvalidEventError */
+  expectValid(): void {
+    if (this.invalid !== undefined) throw this.invalid;
   }
 
   /** The first record that matches, waiting for it if need be. */
