@@ -88,6 +88,19 @@ describe('activityLogNeed', () => {
     expect(need(tracked(0, null), 4, 4, seen(3, 0), { ahead: 60 })).toBeNull();
   });
 
+  it('counts what has passed since the latest update came, for a service that updates seldom', () => {
+    const reading = { state: 'OPERATING', durationInMinutes: 4, lastUpdateTime: at(4) } as const;
+    const context = { staleAfterSeconds: 300, settleSeconds: 300, backfillOnFirstStartSeconds: 0 };
+    const after = (minutes: number): LogRequest | null =>
+      activityLogNeed(tracked(0, null), reading, seen(4, 0), {
+        ...context,
+        now: at(90 + minutes),
+        updateSeenAt: at(90),
+      });
+    expect(after(0)).toBeNull();
+    expect(after(1)?.isForNews).toBe(false);
+  });
+
   it('reaches 30 days back and says so when that is too little', () => {
     const [long, today] = [settled(-40 * 24 * 60), at(0)];
     const other = { state: 'IDLE' } as const;

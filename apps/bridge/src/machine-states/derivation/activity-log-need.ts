@@ -2,8 +2,8 @@ import { type MachineStateReading } from '#libs/cloud-client';
 import { CALCULATION_INTERVAL_SECONDS } from './activity-segments.js';
 import { durationStart, START_TOLERANCE_SECONDS } from './duration-start.js';
 import { type ActivityLog, segmentsUpTo } from './logged-periods.js';
-import { type Freshness, isStale } from './observation.js';
-import { finalUntil, isBehindForGood } from './settled-log.js';
+import { isStale } from './observation.js';
+import { finalUntil, isBehindForGood, type SettleContext } from './settled-log.js';
 import { currentPeriod, settledUntil, type TrackedMachine } from './tracked-machine.js';
 
 /** Asked for before the start in question, so that a start at the window's edge is known to be clipped. */
@@ -27,8 +27,7 @@ export interface LogRequest extends Omit<ActivityLog, 'entries'> {
   isForNews: boolean;
 }
 
-export interface LogNeedContext extends Freshness {
-  settleSeconds: number;
+export interface LogNeedContext extends SettleContext {
   backfillOnFirstStartSeconds: number;
 }
 
@@ -95,9 +94,9 @@ function mayHaveMissedPeriods(reading: MachineStateReading, seen: Seen): boolean
 function isToBeConfirmed(
   tracked: TrackedMachine,
   reading: MachineStateReading,
-  { settleSeconds }: LogNeedContext,
+  context: LogNeedContext,
 ): boolean {
-  const final = finalUntil(reading, settleSeconds);
+  const final = finalUntil(reading, context);
   return tracked.periods.some(
     ({ startTime }) => startTime > settledUntil(tracked) && startTime <= final,
   );

@@ -2,7 +2,7 @@ import { type MachineInfo, type MachineStateReading } from '#libs/cloud-client';
 import { type ObservationLossReason } from '#libs/contracts';
 import { firstPeriods, historyEdge } from './first-periods.js';
 import { type ActivityLog, segmentsUpTo } from './logged-periods.js';
-import { type Freshness, isNewLoss, isStale } from './observation.js';
+import { isNewLoss, isStale } from './observation.js';
 import { NO_LOG, periodsAfter, type PeriodsToTell } from './periods-after.js';
 import { publishChain } from './publish-chain.js';
 import {
@@ -11,7 +11,7 @@ import {
   observationRestored,
   type SequencedEvent,
 } from './sequenced-event.js';
-import { finalUntil, readUntil, settledPart } from './settled-log.js';
+import { finalUntil, readUntil, settledPart, type SettleContext } from './settled-log.js';
 import { newlyTracked, renamed, settled, type TrackedMachine } from './tracked-machine.js';
 
 /** What a poll brought to light. */
@@ -29,10 +29,6 @@ export interface Derivation {
   next: TrackedMachine;
 }
 
-export interface DerivationContext extends Freshness {
-  settleSeconds: number;
-}
-
 /**
  * The events a sighting gives rise to, given what was published of the machine before. Asked again with
  * the same answers and the result of the first time, it gives none.
@@ -41,7 +37,7 @@ export function deriveStateChanges(
   machine: MachineInfo,
   before: TrackedMachine | undefined,
   sighting: Sighting,
-  context: DerivationContext,
+  context: SettleContext,
 ): Derivation {
   const tracked = before === undefined ? newlyTracked(machine) : renamed(before, machine);
   switch (sighting.kind) {
@@ -73,9 +69,9 @@ type Answers = Omit<Extract<Sighting, { kind: 'reading' }>, 'kind'>;
 function afterReading(
   tracked: TrackedMachine,
   { reading, log }: Answers,
-  context: DerivationContext,
+  context: SettleContext,
 ): Derivation {
-  const { now, settleSeconds } = context;
+  const { now } = context;
   const nextDetection = detections(now, log);
   const isFresh = !isStale(reading, context);
   const events: SequencedEvent[] = [];
@@ -88,9 +84,9 @@ function afterReading(
     add(observationRestored(next, reading.lastUpdateTime, nextDetection()));
   }
   if (!isOlderThanKnown(tracked, reading)) {
-    const { before, chain } = periodsToTell(next, { reading, log }, settleSeconds);
+    const { before, chain } = periodsToTell(next, { reading, log }, context);
     for (const event of publishChain(next, before, chain, nextDetection)) add(event);
-    if (log !== null) next = settled(next, readUntil(reading, log, settleSeconds));
+    if (log !== null) next = settled(next, readUntil(reading, log, context));
   }
   if (!isFresh && isNewLoss(next.observation, 'stale')) add(observationLost(next, 'stale', now));
   return { events, next };
@@ -99,7 +95,7 @@ function afterReading(
 function periodsToTell(
   tracked: TrackedMachine,
   { reading, log }: Answers,
-  settleSeconds: number,
+  context: SettleContext,
 ): PeriodsToTell {
   if (tracked.periods.length === 0) {
     const chain = firstPeriods(reading, log).map((period) => ({ published: null, period }));
@@ -107,7 +103,7 @@ function periodsToTell(
   }
   if (log === null) return periodsAfter(tracked, reading, NO_LOG);
   const segments = segmentsUpTo(reading, log);
-  const settledTime = settledPart(finalUntil(reading, settleSeconds), segments);
+  const settledTime = settledPart(finalUntil(reading, context), segments);
   return periodsAfter(tracked, reading, { segments, from: log.from, settledTime });
 }
 

@@ -4,7 +4,7 @@ import { durationStart } from './duration-start.js';
 import { type Period } from './published-period.js';
 
 /** The log may lag behind the current state, or disagree with it, for this long. */
-export const LOG_LAG_SECONDS = 120;
+const LOG_LAG_SECONDS = 120;
 
 /**
  * The present state, if it is not the latest known one yet: from the log, else its start is reckoned

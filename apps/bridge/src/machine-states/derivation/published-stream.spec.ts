@@ -15,7 +15,7 @@ import {
 } from './testing/simulated-service.js';
 import { type Poll, WatchedMachine, type WatchOptions } from './testing/watched-machine.js';
 
-const RUNS = Number(process.env['RUNS'] ?? 300);
+const RUNS = 300;
 const SETTLE_MINUTES = SETTLE_SECONDS / MINUTE;
 
 const anyState = fc.constantFrom(...MACHINE_STATES, null);
@@ -26,7 +26,10 @@ const timelines = fc
     fc.array(
       fc.record({
         state: anyState,
-        minutes: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 90 })),
+        minutes: fc.oneof(
+          { weight: 4, arbitrary: fc.integer({ min: 1, max: 4 }) },
+          fc.integer({ min: 1, max: 90 }),
+        ),
       }),
       { maxLength: 30 },
     ),
@@ -63,11 +66,11 @@ const steps = fc.array(
 
 const mistakes = fc.array(
   fc.record({
-    minute: fc.nat(200),
+    minute: fc.oneof(fc.nat(20), fc.nat(200)),
     state: anyState,
     minutes: fc.integer({ min: 1, max: SETTLE_MINUTES - 1 }),
   }),
-  { maxLength: 12 },
+  { maxLength: 16 },
 );
 
 const updates = fc.record({
@@ -139,6 +142,25 @@ describe('the published stream', () => {
         expect(bookedTimeline(versions, timeline.length).slice(first)).toEqual(truth);
         const lasting = lastingTimeline(versions, timeline.length).slice(first);
         expect(lasting.map((it, minute) => truth[minute] && it)).toEqual(truth);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('does so by itself for a machine that is polled every minute, and whose log only lags', () => {
+    fc.assert(
+      fc.property(stories, steps, (story, conditions) => {
+        const { timeline } = story;
+        const machine = watched({ ...story, mistakes: [] });
+        for (const minute of timeline.keys()) {
+          const step = conditions[minute % conditions.length] ?? LAST_POLL;
+          machine.poll({ ...step, isAfterRestart: false, log: 'answers', diesAfter: null, minute });
+        }
+        const versions = latestVersions(machine.events);
+        const first = Math.min(...versions.map((it) => minuteOf(it.startTime)));
+        expect(bookedTimeline(versions, timeline.length).slice(first)).toEqual(
+          timeline.slice(first),
+        );
       }),
       { numRuns: RUNS },
     );

@@ -2,17 +2,25 @@ import { type MachineStateReading } from '#libs/cloud-client';
 import { type ActivitySegment } from './activity-segments.js';
 import { durationStart } from './duration-start.js';
 import { type ActivityLog, segmentsUpTo } from './logged-periods.js';
-import { LOG_LAG_SECONDS } from './present-period.js';
+import { type Freshness } from './observation.js';
 
 /** A log that is behind by more is not going to catch up with the current state. */
 const CATCH_UP_SECONDS = 300;
 
+/** A poll's time, and for how long what the log says may still change. */
+export interface SettleContext extends Freshness {
+  settleSeconds: number;
+}
+
 /**
- * Up to when the log will not change any more, in epoch seconds. The service's own updates tell how late
- * it is there, whatever our clock says.
+ * Up to when the log will not change any more, in epoch seconds of the service. How late it is there its
+ * own updates tell, and the time since the latest of them came; our clock alone may be off.
  */
-export function finalUntil({ lastUpdateTime }: MachineStateReading, settleSeconds: number): number {
-  return lastUpdateTime - Math.max(settleSeconds, LOG_LAG_SECONDS);
+export function finalUntil(
+  { lastUpdateTime }: MachineStateReading,
+  { now, updateSeenAt = now, settleSeconds }: SettleContext,
+): number {
+  return lastUpdateTime + Math.max(0, now - updateSeenAt) - settleSeconds;
 }
 
 /** As far as the log goes, that is: where it says nothing it corrects nothing. */
@@ -24,10 +32,10 @@ export function settledPart(final: number, segments: readonly ActivitySegment[])
 export function readUntil(
   reading: MachineStateReading,
   log: ActivityLog,
-  settleSeconds: number,
+  context: SettleContext,
 ): number {
   const last = lastMomentOf(segmentsUpTo(reading, log));
-  const final = finalUntil(reading, settleSeconds);
+  const final = finalUntil(reading, context);
   return isBehindForGood(reading, last) ? final : Math.min(final, last);
 }
 

@@ -4,7 +4,7 @@ import { type ActivityLog } from '../derivation/logged-periods.js';
 import { type WatchContext } from './watch-context.js';
 
 export type LogAnswer = { kind: 'data'; log: ActivityLog } | LogFailure;
-export type LogFailure = Extract<CloudAnswer<never>, { kind: 'retry' }>;
+type LogFailure = Extract<CloudAnswer<never>, { kind: 'retry' }>;
 
 /** The activity log of one machine, and since when it cannot be had. */
 export class MachineLog {

@@ -2,7 +2,7 @@ import { type ActivityLogEntry, type MachineStateReading } from '#libs/cloud-cli
 import { type MachineState } from '#libs/contracts';
 
 export const MINUTE = 60;
-export const T0 = 1_763_680_020;
+const T0 = 1_763_680_020;
 export const SETTLE_SECONDS = 300;
 
 /** What was true in each minute; null is no data. */
@@ -86,7 +86,7 @@ export class SimulatedService {
   }
 }
 
-export function runsOf(timeline: Timeline): Run[] {
+function runsOf(timeline: Timeline): Run[] {
   const runs: Run[] = [];
   for (const [minute, state] of timeline.entries()) {
     const last = runs.at(-1);
