@@ -27,7 +27,7 @@ export function identifyDocument(body: Buffer, timeZone: string): IdentifiedDocu
   }
   const orders = readOrderDocument({ contentType, body }, { timeZone });
   if (!orders.ok) throw new Error(orders.rejection.detail);
-  return { topic: TOPICS.workOrders, key: orders.value[0]?.orderId ?? '', contentType };
+  return { topic: TOPICS.workOrders, key: orders.value[0]?.order.orderId ?? '', contentType };
 }
 
 function readFields(body: Buffer): Fields | undefined {

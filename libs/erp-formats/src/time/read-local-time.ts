@@ -7,7 +7,7 @@ const MIDNIGHT = '000000';
  * SAP's DATS (`YYYYMMDD`) and TIMS (`HHMMSS`, 24:00:00 being the end of the day), with or without
  * separators. `absent` for an initial or missing date, `invalid` for what no calendar knows.
  */
-export function readSapTime(
+export function readLocalTime(
   date: string | undefined,
   time: string | undefined,
 ): LocalTime | 'absent' | 'invalid' {

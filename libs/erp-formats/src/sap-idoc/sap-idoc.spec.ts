@@ -2,22 +2,18 @@ import { readFileSync } from 'node:fs';
 
 import type { OrderSnapshot } from '#libs/contracts';
 
-import { readOrderDocument } from './read-order-document.js';
+import { readSnapshots } from '../../test/read-messages.js';
 
 const SAMPLE = readFileSync('demo/sap-loipro05-order-1895938.xml');
 const CONTROL = '<EDI_DC40><SERIAL>20231128083400705437</SERIAL></EDI_DC40>';
 const WHERE = '<ARBPL>FR01</ARBPL>';
 const OPERATION = `<E1AFVOL><VORNR>0010</VORNR>${WHERE}</E1AFVOL>`;
 
-function read(
+const read = (
   body: Buffer | string,
   contentType: string | null = null,
   timeZone = 'Europe/Berlin',
-): OrderSnapshot[] {
-  const orders = readOrderDocument({ contentType, body: Buffer.from(body) }, { timeZone });
-  if (!orders.ok) throw new Error(`${orders.rejection.code}: ${orders.rejection.detail}`);
-  return orders.value;
-}
+): OrderSnapshot[] => readSnapshots(body, { contentType, timeZone });
 const idoc = (sequences: string, header = '', control = CONTROL): string =>
   `<LOIPRO01><IDOC>${control}<E1AFKOL><AUFNR>000000004711</AUFNR><WERKS>1000</WERKS>` +
   `<E1JSTKL><STAT>I0002</STAT></E1JSTKL>${header}${sequences}</E1AFKOL></IDOC></LOIPRO01>`;
@@ -41,6 +37,7 @@ describe('an order of a real S/4 system', () => {
         {
           orderId: '1895938',
           changedAt: Date.parse('2023-11-28T08:34:00Z') / 1000,
+          fence: { counter: 'SERIAL of S4HCLNT100', value: '20231128083400705437' },
           status: 'released',
           operations: [
             operation('0060', '2023-12-04T16:46:53+01:00'),
@@ -158,21 +155,26 @@ describe('an order IDoc', () => {
   });
 
   it.each([
-    ['AUFNR', idoc('').replace('000000004711', '000'), 'E1AFKOL has no AUFNR'],
-    ['VORNR', idoc(sequence(`<E1AFVOL>${WHERE}</E1AFVOL>`)), 'E1AFVOL of order 4711 has no VORNR'],
+    ['AUFNR', idoc('').replace('000000004711', '000'), '/LOIPRO01/IDOC/E1AFKOL/AUFNR is missing'],
+    [
+      'VORNR',
+      idoc(sequence(`<E1AFVOL>${WHERE}</E1AFVOL>`)),
+      '/E1AFKOL/E1AFFLL/E1AFVOL/VORNR is missing',
+    ],
     [
       'ARBPL',
       idoc(sequence('<E1AFVOL><VORNR>0010</VORNR></E1AFVOL>')),
-      'operation 0010 has no ARBPL',
+      '/E1AFVOL/ARBPL is missing',
     ],
     [
       'UVORN',
       idoc(sequence(OPERATION.replace(WHERE, `${WHERE}<E1AFUVL><ARBPL>X</ARBPL></E1AFUVL>`))),
-      'E1AFUVL of operation 0010 has no UVORN',
+      '/E1AFVOL/E1AFUVL/UVORN is missing',
     ],
-    ['a time of its own', idoc('', '', '<EDI_DC40/>'), 'neither a usable SERIAL nor CREDAT'],
-    ['an order', '<LOIPRO05><IDOC/></LOIPRO05>', 'no order'],
-    ['an IDoc', '<LOIPRO05/>', 'no order'],
+    ['a time of its own', idoc('', '', '<EDI_DC40/>'), '/IDOC/EDI_DC40/SERIAL is no time'],
+    ['a control record', idoc('', '', ''), '/LOIPRO01/IDOC/EDI_DC40 is missing'],
+    ['an order', `<LOIPRO05><IDOC>${CONTROL}</IDOC></LOIPRO05>`, '/IDOC/E1AFKOL is missing'],
+    ['an IDoc', '<LOIPRO05/>', '/IDOC/E1AFKOL is missing'],
     ['unique operations', idoc(sequence(OPERATION + OPERATION + OPERATION)), 'repeats operationId'],
     [
       'a start that exists',
@@ -181,34 +183,5 @@ describe('an order IDoc', () => {
     ],
   ])('is refused without %s', (_name, body, complaint) => {
     expect(() => read(body)).toThrow(new RegExp(`^invalid-message: .*${complaint}`));
-  });
-});
-
-describe('an order document', () => {
-  const order = { orderId: '1', changedAt: 1, status: 'released', operations: [] };
-
-  it.each([[null], ['application/json; charset=utf-8'], ['application/octet-stream']])(
-    'is the canonical JSON with content type %s',
-    (contentType) => {
-      expect(read(JSON.stringify(order), contentType)).toEqual([order]);
-    },
-  );
-
-  it('in UTF-16 is recognised as XML by its mark', () => {
-    expect(read(Buffer.from(`\ufeff${idoc('')}`, 'utf16le'))[0]?.orderId).toBe('4711');
-  });
-
-  it.each([
-    ['<LOIWCS03/>', null, 'XML root LOIWCS03 is not read; order JSON and SAP LOIPRO01'],
-    ['{}', 'application/avro', 'content type application/avro is not read; order JSON'],
-  ])(
-    'of another kind is refused with what was found and what is read: %s',
-    (body, type, complaint) => {
-      expect(() => read(body, type)).toThrow(complaint);
-    },
-  );
-
-  it('that says it is JSON is not taken for anything else', () => {
-    expect(() => read(SAMPLE, 'application/json')).toThrow('invalid-json');
   });
 });

@@ -1,6 +1,7 @@
 import { parsed, type OrderOperation, type Parsed } from '#libs/contracts';
 
-import { elements, textOf, type XmlElement } from './read-xml.js';
+import { DistinctOperations } from '../sap/distinct-operations.js';
+import { elements, textOf, type DocumentElement } from '../xml/document-element.js';
 import { readWithSubOperations, type OrderFrame } from './sap-operation.js';
 
 /**
@@ -8,27 +9,20 @@ import { readWithSubOperations, type OrderFrame } from './sap-operation.js';
  * sub-operations (E1AFUVL) that are done at another work centre; the rest are part of their operation.
  */
 export function readSapOperations(
-  sequences: readonly XmlElement[],
+  sequences: readonly DocumentElement[],
   frame: OrderFrame,
 ): Parsed<OrderOperation[]> {
   const operations: OrderOperation[] = [];
-  const taken = new Set<string>();
+  const ids = new DistinctOperations();
   for (const sequence of sequences) {
     for (const segment of elements(sequence, 'E1AFVOL')) {
       const found = readWithSubOperations(segment, frame);
       if (!found.ok) return found;
       for (const operation of found.value) {
-        const operationId = idWithin(sequence, operation.operationId, taken);
-        taken.add(operationId);
+        const operationId = ids.idOf(operation.operationId, textOf(sequence, 'PLNFL'));
         operations.push({ ...operation, operationId });
       }
     }
   }
   return parsed(operations);
-}
-
-/** A parallel sequence may number its operations like the standard one: then the sequence tells them apart. */
-function idWithin(sequence: XmlElement, operationId: string, taken: ReadonlySet<string>): string {
-  if (!taken.has(operationId)) return operationId;
-  return `${operationId}/${textOf(sequence, 'PLNFL') ?? ''}`;
 }

@@ -1,4 +1,4 @@
-import { readSapTime } from './sap-time.js';
+import { readLocalTime } from './read-local-time.js';
 
 const DAY = { year: 2023, month: 12, day: 4 };
 
@@ -9,7 +9,7 @@ describe('a date and time of SAP', () => {
     ['20231204', undefined, { ...DAY, hour: 0, minute: 0, second: 0 }],
     ['20231204', '240000', { ...DAY, hour: 24, minute: 0, second: 0 }],
   ])('%s %s is read', (date, time, expected) => {
-    expect(readSapTime(date, time)).toEqual(expected);
+    expect(readLocalTime(date, time)).toEqual(expected);
   });
 
   it.each([
@@ -18,7 +18,7 @@ describe('a date and time of SAP', () => {
     [undefined, '120000'],
     ['', undefined],
   ])('%s %s is absent', (date, time) => {
-    expect(readSapTime(date, time)).toBe('absent');
+    expect(readLocalTime(date, time)).toBe('absent');
   });
 
   it.each([
@@ -29,6 +29,6 @@ describe('a date and time of SAP', () => {
     ['20231204', '12'],
     ['tomorrow', '120000'],
   ])('%s %s is invalid', (date, time) => {
-    expect(readSapTime(date, time)).toBe('invalid');
+    expect(readLocalTime(date, time)).toBe('invalid');
   });
 });

@@ -6,23 +6,20 @@ import {
   type Parsed,
 } from '#libs/contracts';
 
-import { epochSecondsOf } from './local-time.js';
-import { elements, textOf, type XmlElement } from './read-xml.js';
-import { statusOf, statusWithin } from './sap-status.js';
-import { readSapTime } from './sap-time.js';
+import { statusOf, statusWithin } from '../sap/sap-status.js';
+import { readLocalTime } from '../time/read-local-time.js';
+import { epochSecondsOf } from '../time/local-time.js';
+import { elements, pathOf, textOf, type DocumentElement } from '../xml/document-element.js';
+import { DELETED } from './message-function.js';
 
 /** What the order's header says for all of its operations. */
 export interface OrderFrame {
-  orderId: string;
   status: OrderStatus;
   plant: string | undefined;
   timeZone: string;
 }
 
 type OperationIdentity = Pick<OrderOperation, 'operationId' | 'status'> & { workCentre: string };
-
-/** Segment message function: the object was deleted in the ERP. */
-const DELETED = '003';
 
 /** Scheduled starts by preference: earliest, then latest. */
 const STARTS = [
@@ -32,13 +29,13 @@ const STARTS = [
 
 /** An E1AFVOL and those of its sub-operations that are work for another work centre. */
 export function readWithSubOperations(
-  segment: XmlElement,
+  segment: DocumentElement,
   frame: OrderFrame,
 ): Parsed<OrderOperation[]> {
   const operationId = textOf(segment, 'VORNR');
-  if (operationId === undefined) return missing('E1AFVOL', 'VORNR', `order ${frame.orderId}`);
+  if (operationId === undefined) return missing(segment, 'VORNR');
   const workCentre = textOf(segment, 'ARBPL');
-  if (workCentre === undefined) return missing('E1AFVOL', 'ARBPL', `operation ${operationId}`);
+  if (workCentre === undefined) return missing(segment, 'ARBPL');
   const status = statusOfSegment(segment, 'E1JSTVL', frame.status, frame.status);
   const main = readSegment(segment, { operationId, workCentre, status }, frame);
   if (!main.ok) return main;
@@ -54,12 +51,12 @@ export function readWithSubOperations(
 }
 
 function readSubOperation(
-  segment: XmlElement,
+  segment: DocumentElement,
   parent: OperationIdentity,
   frame: OrderFrame,
 ): Parsed<OrderOperation> {
   const number = textOf(segment, 'UVORN');
-  if (number === undefined) return missing('E1AFUVL', 'UVORN', `operation ${parent.operationId}`);
+  if (number === undefined) return missing(segment, 'UVORN');
   const identity = {
     operationId: `${parent.operationId}-${number}`,
     workCentre: parent.workCentre,
@@ -69,11 +66,11 @@ function readSubOperation(
 }
 
 function readSegment(
-  segment: XmlElement,
+  segment: DocumentElement,
   identity: OperationIdentity,
   frame: OrderFrame,
 ): Parsed<OrderOperation> {
-  const plannedStart = readPlannedStart(segment, identity.operationId, frame.timeZone);
+  const plannedStart = readPlannedStart(segment, frame.timeZone);
   if (!plannedStart.ok) return plannedStart;
   const operation: OrderOperation = { ...identity };
   const plant = textOf(segment, 'WERKS') ?? frame.plant;
@@ -85,18 +82,12 @@ function readSegment(
   return parsed(operation);
 }
 
-function readPlannedStart(
-  segment: XmlElement,
-  operationId: string,
-  timeZone: string,
-): Parsed<number | undefined> {
+function readPlannedStart(segment: DocumentElement, timeZone: string): Parsed<number | undefined> {
   for (const [dateField, timeField] of STARTS) {
-    const start = readSapTime(textOf(segment, dateField), textOf(segment, timeField));
+    const start = readLocalTime(textOf(segment, dateField), textOf(segment, timeField));
     if (start === 'invalid') {
-      return rejected(
-        'invalid-message',
-        `operation ${operationId}: ${dateField} and ${timeField} are no date and time`,
-      );
+      const path = pathOf(segment, dateField);
+      return rejected('invalid-message', `${path} and ${timeField} are no date and time`);
     }
     if (start !== 'absent') return parsed(epochSecondsOf(start, timeZone));
   }
@@ -104,7 +95,7 @@ function readPlannedStart(
 }
 
 function statusOfSegment(
-  segment: XmlElement,
+  segment: DocumentElement,
   statusSegment: string,
   otherwise: OrderStatus,
   order: OrderStatus,
@@ -114,6 +105,6 @@ function statusOfSegment(
   return statusWithin(order, statusOf(codes) ?? otherwise);
 }
 
-function missing(segment: string, field: string, where: string): Parsed<never> {
-  return rejected('invalid-message', `${segment} of ${where} has no ${field}`);
+function missing(segment: DocumentElement, field: string): Parsed<never> {
+  return rejected('invalid-message', `${pathOf(segment, field)} is missing`);
 }

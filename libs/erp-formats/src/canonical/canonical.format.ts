@@ -1,0 +1,14 @@
+import { parseOrderMessage, parsed } from '#libs/contracts';
+
+import type { OrderFormat } from '../order-format.js';
+
+/** The bridge's own form: one JSON object that is one order as it now is. */
+export const canonical: OrderFormat = {
+  name: 'order JSON',
+  mediaTypes: ['application/vnd.machine-bridge.order+json'],
+  recognises: ({ syntax }) => syntax === 'json',
+  read: (content) => {
+    const order = parseOrderMessage(content.syntax === 'json' ? content.value : undefined);
+    return order.ok ? parsed([{ kind: 'snapshot', order: order.value }]) : order;
+  },
+};

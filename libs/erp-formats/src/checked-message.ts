@@ -1,0 +1,33 @@
+import {
+  parseOrderChange,
+  parseOrderMessage,
+  parsed,
+  rejected,
+  type OrderChange,
+  type OrderMessage,
+  type OrderSnapshot,
+  type Parsed,
+  type Refused,
+} from '#libs/contracts';
+
+/**
+ * The rules of the canonical form (lengths, characters, one operation an id) hold for every source alike;
+ * what they refuse is placed in the foreign document by `path`.
+ */
+export function snapshotMessage(path: string, order: OrderSnapshot): Parsed<OrderMessage> {
+  const { fence } = order;
+  const checked = parseOrderMessage(order);
+  if (!checked.ok) return placed(path, checked);
+  return parsed({ kind: 'snapshot', order: { ...checked.value, ...(fence && { fence }) } });
+}
+
+export function changeMessage(path: string, change: OrderChange): Parsed<OrderMessage> {
+  const { fence } = change;
+  const checked = parseOrderChange(change);
+  if (!checked.ok) return placed(path, checked);
+  return parsed({ kind: 'change', order: { ...checked.value, ...(fence && { fence }) } });
+}
+
+function placed(path: string, { rejection: { code, detail } }: Refused): Refused {
+  return rejected(code, path === '' ? detail : `${path}: ${detail}`);
+}
