@@ -30,6 +30,7 @@ describe('readErpSettings', () => {
   it.each([
     ['map.json', '[{"plant": "0001", "workCentre": "FR01", "machineId": "M-7"}]'],
     ['map.yaml', '- plant: 0001\n  workCentre: FR01\n  machineId: M-7\n'],
+    ['map.csv', 'plant;workCentre;machineId\n0001;FR01;M-7\n'],
     ['map.YML', '- { plant: 0001, workCentre: FR01, machineId: M-7 }\n'],
   ])('reads a list of entries: %s', (name, content) => {
     const { equipmentMap, problems } = read(fileOf(name, content));

@@ -1,4 +1,4 @@
-import { EquipmentMap, parseEquipmentMap } from '#libs/erp-formats';
+import { EquipmentMap, parseEquipmentMap, type EquipmentMapFormat } from '#libs/erp-formats';
 import { type EnvironmentReader } from './environment-reader.js';
 import { isTimeZone } from './time-zone.js';
 
@@ -23,10 +23,14 @@ function readEquipmentMap(env: EnvironmentReader): EquipmentMap {
   const content = path === undefined ? undefined : env.fileContent(name, path);
   if (path === undefined || content === undefined) return EquipmentMap.empty();
   try {
-    const format = /\.ya?ml$/i.test(path) ? 'yaml' : 'json';
-    return EquipmentMap.of(parseEquipmentMap(content, format));
+    return EquipmentMap.of(parseEquipmentMap(content, formatOf(path)));
   } catch (error) {
     env.problem(name, `is no equipment map: ${(error as Error).message}`);
     return EquipmentMap.empty();
   }
+}
+
+function formatOf(path: string): EquipmentMapFormat {
+  if (/\.ya?ml$/i.test(path)) return 'yaml';
+  return /\.csv$/i.test(path) ? 'csv' : 'json';
 }

@@ -87,7 +87,10 @@ function hasPlace({ machineId, workCentre }: OperationChange): boolean {
 
 /** A new work centre must not stand beside the machine of the old one. */
 function withoutPlace(operation: OrderOperation | undefined): Partial<OrderOperation> {
-  const { machineId: _machine, workCentre: _workCentre, plant: _plant, ...rest } = operation ?? {};
+  const rest: Partial<OrderOperation> = { ...operation };
+  delete rest.machineId;
+  delete rest.workCentre;
+  delete rest.plant;
   return rest;
 }
 

@@ -3,6 +3,7 @@ export {
   EquipmentMapError,
   parseEquipmentMap,
   type EquipmentMapEntry,
+  type EquipmentMapFormat,
 } from './equipment/parse-equipment-map.js';
 export type { OrderDocument, OrderDocumentOptions } from './order-format.js';
 export { readOrderDocument } from './read-order-document.js';

@@ -45,6 +45,18 @@ describe('an equipment map file', () => {
     expect(parseEquipmentMap(yaml, 'yaml')).toEqual([entry]);
   });
 
+  it.each([
+    ['comma', 'plant,workCentre,machineId,note\r\n0001,FR01,M-1,"hall 3, north"\r\n'],
+    ['semicolon', '\ufeffPlant;Work Centre;Machine ID;note\n\n0001; FR01 ;M-1;a, b\n'],
+    ['tab', 'machine_id\tplant\twork_centre\nM-1\t0001\t"FR01"'],
+  ])('is read from CSV with a %s, where a plant keeps its zeros', (_name, csv) => {
+    expect(parseEquipmentMap(csv, 'csv')).toEqual([entry]);
+  });
+
+  it('of CSV without entries is empty', () => {
+    expect(parseEquipmentMap('plant,workCentre,machineId\n', 'csv')).toEqual([]);
+  });
+
   it('of the demo maps the work centre of the demo order', () => {
     const entries = parseEquipmentMap(readFileSync('demo/equipment-map.json', 'utf8'), 'json');
 
@@ -73,6 +85,9 @@ describe('an equipment map file', () => {
   it.each([
     ['JSON that is none', '[{', 'json'],
     ['YAML that is none', '- plant: "1', 'yaml'],
+    ['CSV with a hole', 'plant,workCentre,machineId\n1000,FR01\n', 'csv'],
+    ['CSV without the column', 'plant,machineId\n1000,FR01\n', 'csv'],
+    ['CSV with an open quote', 'plant,workCentre,machineId\n1000,"FR01,M-1\n', 'csv'],
     ['aliases', '- &a {plant: p, workCentre: w, machineId: m}\n- *a\n', 'yaml'],
     ['a key given twice', '- plant: a\n  plant: b\n', 'yaml'],
     ['nesting without end', '['.repeat(100_000), 'yaml'],

@@ -69,6 +69,31 @@ describe('an order IDoc', () => {
     expect(readOrder('', '', control).changedAt).toBe(Date.parse('2023-11-28T08:34:05Z') / 1000);
   });
 
+  it.each([
+    ['SERIAL', '<SERIAL>20231128083400000001</SERIAL>', '20231128083400000001'],
+    ['DOCNUM', '<CREDAT>20231128</CREDAT><SERIAL>17</SERIAL>', '0000000000430094'],
+  ])('is told apart from others of the same second by %s', (field, fields, value) => {
+    const control = `<EDI_DC40><DOCNUM>0000000000430094</DOCNUM><SNDPRN>S4</SNDPRN>${fields}</EDI_DC40>`;
+
+    expect(readOrder('', '', control).fence).toEqual({ counter: `${field} of S4`, value });
+  });
+
+  it('that has nothing but DOCNUM is dated by when it was written', () => {
+    const body = idoc('', '', '<EDI_DC40><DOCNUM>0000000000430094</DOCNUM></EDI_DC40>');
+
+    expect(readSnapshots(body, { recordedAt: 17 })[0]).toMatchObject({
+      changedAt: 17,
+      fence: { counter: 'DOCNUM of ', value: '0000000000430094' },
+    });
+    expect(() => read(body)).toThrow('/LOIPRO01/IDOC/EDI_DC40/SERIAL is no time');
+  });
+
+  it.each(['SERIAL', 'DOCNUM'])('is not counted by zeros in %s', (field) => {
+    const control = `<EDI_DC40><${field}>0000000000000000</${field}><CREDAT>20231128</CREDAT></EDI_DC40>`;
+
+    expect(readOrder('', '', control).fence).toBeUndefined();
+  });
+
   it('prefers the plant of an operation, and its earliest start', () => {
     const operation =
       `<E1AFVOL><VORNR>0010</VORNR>${WHERE}<WERKS>2000</WERKS><CY_SEQNRV>00000000000020</CY_SEQNRV>` +
@@ -146,6 +171,29 @@ describe('an order IDoc', () => {
 
     expect(read(body).map(({ orderId }) => orderId)).toEqual(['1895938', '2']);
   });
+
+  it('at fault is placed within its package', () => {
+    const body = SAMPLE.toString().replace(
+      /<IDOC[^]*<\/IDOC>/,
+      (text) => text + text.replace('<VORNR>0070</VORNR>', ''),
+    );
+
+    expect(() => read(body)).toThrow(
+      '/LOIPRO05/IDOC[2]/E1AFKOL/E1AFFLL/E1AFVOL[2]/VORNR is missing',
+    );
+  });
+
+  it.each(['LOIPRO01', 'LOIPRO02', 'LOIPRO03', 'LOIPRO04', 'LOIPRO05'])(
+    'is read in the release %s, with several operations on one work centre',
+    (release) => {
+      const body = idoc(sequence(OPERATION + OPERATION.replace('0010', '0020')));
+
+      expect(read(body.replaceAll('LOIPRO01', release))[0]?.operations).toMatchObject([
+        { operationId: '0010', workCentre: 'FR01', plant: '1000' },
+        { operationId: '0020', workCentre: 'FR01', plant: '1000' },
+      ]);
+    },
+  );
 
   it('is known by its message type under the name of an extension', () => {
     const control = CONTROL.replace('<SERIAL>', '<MESTYP>LOIPRO</MESTYP><SERIAL>');

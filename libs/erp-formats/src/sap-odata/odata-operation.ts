@@ -8,6 +8,8 @@ import { readODataTime } from './odata-time.js';
 
 const OPERATION_NAMES = ['ManufacturingOrderOperation', 'ManufacturingOrderOperation_2'] as const;
 
+const SUB_OPERATION = 'ManufacturingOrderSubOperation';
+
 /** Scheduled starts by preference: earliest, then latest. */
 const STARTS = [
   ['OpErlstSchedldExecStrtDte', 'OpErlstSchedldExecStrtTme'],
@@ -17,6 +19,17 @@ const STARTS = [
 /** An entity of operations rather than of orders. */
 export function isOperation(entity: ODataEntity): boolean {
   return OPERATION_NAMES.some((name) => Object.hasOwn(entity.fields, name));
+}
+
+/** All but the sub-operations done at the work centre of their operation, which are steps of it. */
+export function withoutSteps(entities: readonly ODataEntity[]): ODataEntity[] {
+  const placeOf = (entity: ODataEntity): string =>
+    [...OPERATION_NAMES, 'ManufacturingOrderSequence', 'WorkCenter']
+      .map((name) => textField(entity, name) ?? '')
+      .join('/');
+  const isStep = (entity: ODataEntity) => textField(entity, SUB_OPERATION) !== undefined;
+  const places = new Set(entities.filter((entity) => !isStep(entity)).map(placeOf));
+  return entities.filter((entity) => !isStep(entity) || !places.has(placeOf(entity)));
 }
 
 /** An operation as its entity tells of it; without a status where none of its indicators is set. */
@@ -31,7 +44,7 @@ export function readODataOperation(
   if (workCentre === undefined) return missing(entity, 'WorkCenter');
   const start = readPlannedStart(entity, timeZone);
   if (!start.ok) return start;
-  const subOperation = textField(entity, 'ManufacturingOrderSubOperation');
+  const subOperation = textField(entity, SUB_OPERATION);
   const whole = subOperation === undefined ? number : `${number}-${subOperation}`;
   const operationId = ids.idOf(whole, textField(entity, 'ManufacturingOrderSequence'));
   const operation: OperationChange = { operationId, workCentre };

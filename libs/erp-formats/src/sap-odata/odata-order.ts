@@ -12,7 +12,7 @@ import { DistinctOperations } from '../sap/distinct-operations.js';
 import { orderNumber } from '../sap/order-number.js';
 import { statusWithin } from '../sap/sap-status.js';
 import { expanded, pathTo, textField, type ODataEntity } from './odata-entity.js';
-import { readODataOperation } from './odata-operation.js';
+import { readODataOperation, withoutSteps } from './odata-operation.js';
 import { ORDER_FLAGS, readStatus } from './odata-status.js';
 import { readTimestamp } from './odata-time.js';
 
@@ -62,7 +62,7 @@ export function readOperations(
 ): Parsed<OperationChange[]> {
   const ids = new DistinctOperations();
   const operations: OperationChange[] = [];
-  for (const entity of entities) {
+  for (const entity of withoutSteps(entities)) {
     const operation = readODataOperation(entity, ids, timeZone);
     if (!operation.ok) return operation;
     operations.push(operation.value);

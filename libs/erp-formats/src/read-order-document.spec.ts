@@ -1,0 +1,190 @@
+import fc from 'fast-check';
+
+import { fixture, readMessages, readSnapshots } from '../test/read-messages.js';
+import { readOrderDocument } from './read-order-document.js';
+
+const ORDER = { orderId: '1', changedAt: 1, status: 'released', operations: [] };
+const IDOC =
+  '<LOIPRO05><IDOC><EDI_DC40><CREDAT>20240318</CREDAT></EDI_DC40>' +
+  '<E1AFKOL><AUFNR>4711</AUFNR></E1AFKOL></IDOC></LOIPRO05>';
+
+describe('an order document', () => {
+  it.each([
+    null,
+    'application/json; charset=utf-8',
+    'application/octet-stream',
+    'application/vnd.machine-bridge.order+json',
+  ])('is the canonical JSON with content type %s', (contentType) => {
+    expect(readSnapshots(JSON.stringify(ORDER), { contentType })).toEqual([ORDER]);
+  });
+
+  it('in UTF-16 is recognised as XML by its first bytes', () => {
+    for (const text of [IDOC, `\ufeff${IDOC}`]) {
+      expect(readSnapshots(Buffer.from(text, 'utf16le'))[0]?.orderId).toBe('4711');
+    }
+  });
+
+  it('is read as what its content type names, whatever its syntax is called', () => {
+    const contentType = 'Application/x-SAP.IDoc';
+
+    expect(readSnapshots(IDOC, { contentType })[0]?.orderId).toBe('4711');
+  });
+
+  it('is one of JSON by its shape', () => {
+    const operations = fixture('sap-odata-operations.json');
+
+    expect(readMessages(operations, { contentType: 'application/json' })).toHaveLength(1);
+  });
+
+  it.each([
+    ['<LOIWCS03/>', null, 'XML root LOIWCS03 is not read; formats: SAP LOIPRO01'],
+    ['<Envelope><Body/></Envelope>', null, 'XML root Envelope is not read'],
+    ['{}', 'application/avro', 'content type application/avro is not read'],
+    ['{}', 'application/idoc+xml', 'not well-formed'],
+    ['{}', 'application/x-sap.idoc', 'the content type says SAP LOIPRO01 to LOIPRO05 IDoc XML'],
+    [
+      IDOC,
+      'application/b2mml+xml',
+      'says B2MML schedules and job orders, the XML root LOIPRO05 is',
+    ],
+    [IDOC, 'application/json', 'invalid-json'],
+  ])('of another kind is refused with what was found: %.30s as %s', (body, contentType, why) => {
+    expect(() => readMessages(body, { contentType })).toThrow(why);
+  });
+});
+
+describe('hostile JSON', () => {
+  const withOperation = (operation: string): string =>
+    `{"orderId":"1","changedAt":1,"status":"released","operations":[${operation}]}`;
+
+  it.each([
+    ['depth', '{"ManufacturingOrder":'.repeat(70) + '1' + '}'.repeat(70), 'nested deeper than 64'],
+    ['depth without an end', '{"d":'.repeat(200_000), 'invalid-json'],
+    ['a prototype for an order', '{"__proto__":{"orderId":"1"}}', 'orderId is missing'],
+    [
+      'a prototype for an operation',
+      withOperation('{"__proto__":{"operationId":"1","machineId":"M"}}'),
+      'operations[0].operationId is missing',
+    ],
+    ['a prototype for an entity', '{"d":{"__proto__":{"ManufacturingOrder":"1"}}}', 'orderId is'],
+    ['a huge number', '{"orderId":"1","changedAt":1e400,"status":"released"}', 'changedAt must be'],
+    [
+      'a sequence beyond exact numbers',
+      withOperation('{"operationId":"1","machineId":"M","sequence":99999999999999999999}'),
+      'operations[0].sequence must be',
+    ],
+    ['half a pair', '{"orderId":"\\ud800","changedAt":1,"status":"held"}', 'broken text'],
+    [
+      'half a pair for a B2MML ID',
+      '{"JobOrder":{"ID":"\\udfff","Command":"Start"}}',
+      'broken text',
+    ],
+    ['a NUL', '{"external_work_order_id":"\\u0000","end_time_unix_ms":1000}', 'control characters'],
+    [
+      'an entity that is a list of lists',
+      '{"value":[[[{"ManufacturingOrder":"1"}]]]}',
+      'orderId is',
+    ],
+    [
+      'an order number without end',
+      `{"ManufacturingOrder":"${'9'.repeat(900_000)}"}`,
+      'longer than',
+    ],
+    [
+      'a date without end',
+      `{"JobOrder":{"ID":"1","StartTime":"${'9'.repeat(900_000)}"}}`,
+      'xs:dateT',
+    ],
+  ])('is refused: %s', (_name, body, complaint) => {
+    expect(() => readMessages(body, { recordedAt: 1 })).toThrow(complaint);
+  });
+
+  it('that gives a key twice is taken at its last word, like everywhere', () => {
+    const body = JSON.stringify(ORDER).replace('{', '{"orderId":"2",');
+
+    expect(readSnapshots(body)[0]?.orderId).toBe('1');
+  });
+
+  it('never throws, whatever its values', () => {
+    const key = fc.constantFrom(
+      ...[
+        'd',
+        'results',
+        'value',
+        'ManufacturingOrder',
+        'StatusCode',
+        'WorkCenter',
+        'JobOrder',
+        'ID',
+      ],
+      ...['ManufacturingOrderOperation', 'LastChangeDateTime', 'external_work_order_id', 'status'],
+      ...['WorkSchedule', 'EquipmentRequirement', 'EquipmentID', 'StartTime', 'start_time_unix_ms'],
+      ...['__proto__', 'constructor', 'to_ProductionOrderOperation', 'OpErlstSchedldExecStrtDte'],
+    );
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { depthSize: 'medium' },
+        fc.constantFrom('1', '0010', '', '/Date(1)/', '20240318', '2024-03-18T00:00:00Z', null, 7),
+        fc.string({ unit: 'binary' }),
+        fc.array(tie('value'), { maxLength: 3 }),
+        fc.dictionary(key, tie('value'), { maxKeys: 6 }),
+      ),
+    }));
+    fc.assert(
+      fc.property(value, (json) => {
+        const body = Buffer.from(JSON.stringify(json) ?? '');
+        for (const recordedAt of [undefined, 1]) {
+          const document = { contentType: null, body, ...(recordedAt && { recordedAt }) };
+          expect(() => readOrderDocument(document, { timeZone: 'UTC' })).not.toThrow();
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('never throws when it is XML of a known format', () => {
+    const name = fc.constantFrom(
+      ...[
+        'IDOC',
+        'EDI_DC40',
+        'SERIAL',
+        'CREDAT',
+        'DOCNUM',
+        'E1AFKOL',
+        'AUFNR',
+        'E1AFFLL',
+        'E1AFVOL',
+      ],
+      ...['VORNR', 'ARBPL', 'FSAVD', 'E1JSTKL', 'STAT', 'JobOrder', 'ID', 'EquipmentRequirement'],
+      ...['EquipmentID', 'StartTime', 'ProductionRequest', 'SegmentRequirement', 'PublishedDate'],
+    );
+    const { element } = fc.letrec<{ element: string }>((tie) => ({
+      element: fc
+        .tuple(
+          name,
+          fc.oneof(
+            { depthSize: 'medium' },
+            fc.constantFrom(
+              '1',
+              '0',
+              '20240318',
+              '20240318091502',
+              'I0002',
+              '2024-03-18T00:00:00Z',
+            ),
+            fc.array(tie('element'), { maxLength: 4 }).map((all) => all.join('')),
+          ),
+        )
+        .map(([tag, content]) => `<${tag}>${content}</${tag}>`),
+    }));
+    fc.assert(
+      fc.property(fc.constantFrom('LOIPRO05', 'WorkSchedule'), element, (root, content) => {
+        const body = Buffer.from(`<${root}>${content}</${root}>`);
+        expect(() =>
+          readOrderDocument({ contentType: null, body }, { timeZone: 'Europe/Berlin' }),
+        ).not.toThrow();
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
