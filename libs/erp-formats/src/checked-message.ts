@@ -28,6 +28,7 @@ export function changeMessage(path: string, change: OrderChange): Parsed<OrderMe
   return parsed({ kind: 'change', order: { ...checked.value, ...(fence && { fence }) } });
 }
 
-function placed(path: string, { rejection: { code, detail } }: Refused): Refused {
+/** A refusal of the canonical rules, with the place in the foreign document. */
+export function placed(path: string, { rejection: { code, detail } }: Refused): Refused {
   return rejected(code, path === '' ? detail : `${path}: ${detail}`);
 }

@@ -5,6 +5,8 @@ export {
   type EquipmentMapEntry,
   type EquipmentMapFormat,
 } from './equipment/parse-equipment-map.js';
+export { OrderMapping, type MappedFormat } from './mapping/order-mapping.js';
+export { OrderMappingError, parseOrderMapping } from './mapping/parse-order-mapping.js';
 export type { OrderDocument, OrderDocumentOptions } from './order-format.js';
 export { readOrderDocument } from './read-order-document.js';
 export { sourceTopicOf } from './umh/umh-topic.js';

@@ -3,12 +3,16 @@ import { headerText, type MessageHeaders } from '#libs/contracts';
 const ROOT = 'umh.v1.';
 const WORK_ORDER = /\._analytics\.work-order(?:\.|$)/;
 
-/** Where a UMH message was published: the header that its bridge writes, else the record's key. */
+/**
+ * The topic under which a message was first published: as UMH's bridge or another writes it into a header,
+ * else as UMH writes it into the record's key. Null where none says.
+ */
 export function sourceTopicOf(message: {
   headers: MessageHeaders;
   key: Buffer | null;
 }): string | null {
-  const header = headerText(message.headers, 'umh_topic');
+  const header =
+    headerText(message.headers, 'umh_topic') ?? headerText(message.headers, 'source-topic');
   if (header !== null) return header;
   const key = message.key?.toString('utf8') ?? '';
   return key.startsWith(ROOT) ? key : null;
