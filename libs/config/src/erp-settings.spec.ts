@@ -59,4 +59,25 @@ describe('readErpSettings', () => {
     readErpSettings(env);
     expect(env.problems).toEqual([expect.stringContaining('ERP_TIME_ZONE')]);
   });
+
+  it.each([
+    ['mapping.json', '[{"topic": "acme/*", "expression": "job"}]'],
+    ['mapping.yml', '- topic: acme/*\n  expression: job\n'],
+  ])('reads expressions for formats without an adapter: %s', (name, content) => {
+    const env = new EnvironmentReader({ ERP_MAPPING_FILE: fileOf(name, content) });
+    const { mapping } = readErpSettings(env);
+    const document = { contentType: null, body: Buffer.alloc(0) };
+    expect(env.problems).toEqual([]);
+    expect(mapping.find({ ...document, sourceTopic: 'acme/jobs' })).toBeDefined();
+    expect(mapping.find(document)).toBeUndefined();
+  });
+
+  it('names the entry and the character of an expression that is none', () => {
+    const path = fileOf('wrong.json', '[{"topic": "acme", "expression": "{"}]');
+    const env = new EnvironmentReader({ ERP_MAPPING_FILE: path });
+    readErpSettings(env);
+    expect(env.problems).toEqual([
+      expect.stringMatching(/ERP_MAPPING_FILE is no mapping: entry 1 .* at character 1/),
+    ]);
+  });
 });
