@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-
 import type { OrderMessage, OrderSnapshot } from '#libs/contracts';
 
 import type { OrderDocument } from '../src/order-format.js';
@@ -24,10 +22,6 @@ export function readSnapshots(body: Buffer | string, options: Options = {}): Ord
     if (kind === 'change') throw new Error(`order ${order.orderId} is no whole order`);
     return order;
   });
-}
-
-export function fixture(name: string): Buffer {
-  return readFileSync(new URL(`fixtures/${name}`, import.meta.url));
 }
 
 export function epochSeconds(rfc3339: string): number {

@@ -1,19 +1,8 @@
 import { mediaType, type OrderMessage, type Parsed } from '#libs/contracts';
 
 import type { OrderDocument, OrderDocumentOptions } from '../order-format.js';
-import type { CompiledExpression } from './compile-expression.js';
+import type { MappingEntry } from './mapping-entry.js';
 import { readMapped } from './read-mapped.js';
-
-/** An expression and the documents it is for; what a criterion leaves out does not matter. */
-export interface MappingEntry {
-  /** As a rejection names it. */
-  name: string;
-  /** Lower case, without parameters. */
-  contentType?: string;
-  /** The source topic; a `*` stands for any text. */
-  topic?: string;
-  expression: CompiledExpression;
-}
 
 /** A format that the operator has written down instead of us. */
 export interface MappedFormat {

@@ -3,7 +3,8 @@ import { parse as parseYaml } from 'yaml';
 import { isIdentifier, isJsonObject, mediaType, printable, type JsonObject } from '#libs/contracts';
 
 import { compileExpression, ExpressionError } from './compile-expression.js';
-import { OrderMapping, type MappingEntry } from './order-mapping.js';
+import type { MappingEntry } from './mapping-entry.js';
+import { OrderMapping } from './order-mapping.js';
 
 /** A mapping file that cannot be used; the message names the entry and, in an expression, the character. */
 export class OrderMappingError extends Error {

@@ -12,7 +12,7 @@ import { placed } from '../checked-message.js';
 import type { OrderDocument, OrderDocumentOptions } from '../order-format.js';
 import { readContent } from '../read-content.js';
 import { ExpressionError } from './compile-expression.js';
-import type { MappingEntry } from './order-mapping.js';
+import type { MappingEntry } from './mapping-entry.js';
 import { plainValue } from './plain-value.js';
 
 /** What an expression makes of a document: one canonical order or a list of them, held to the same rules. */

@@ -1,4 +1,8 @@
-import { epochSeconds, fixture, readMessages, readSnapshots } from '../../test/read-messages.js';
+import { readFileSync } from 'node:fs';
+
+import { epochSeconds, readMessages, readSnapshots } from '../../test/read-messages.js';
+
+const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
 
 const OPERATION = {
   ManufacturingOrderOperation: '0010',

@@ -1,7 +1,11 @@
+import { readFileSync } from 'node:fs';
+
 import type { OrderMessage } from '#libs/contracts';
 
-import { epochSeconds, fixture, readMessages } from '../../test/read-messages.js';
+import { epochSeconds, readMessages } from '../../test/read-messages.js';
 import { sourceTopicOf } from './umh-topic.js';
+
+const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
 
 interface Example {
   topic: string;
@@ -98,7 +102,7 @@ describe('a work order of UMH', () => {
       payload,
     ]),
   )('is nothing else of the contract: %s', (_name, payload) => {
-    expect(() => read(payload as object)).toThrow('orderId is missing');
+    expect(() => read(payload)).toThrow('orderId is missing');
   });
 });
 
