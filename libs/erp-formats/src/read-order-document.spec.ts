@@ -22,6 +22,12 @@ describe('an order document', () => {
     expect(readSnapshots(JSON.stringify(ORDER), { contentType })).toEqual([ORDER]);
   });
 
+  it('is the canonical JSON, whatever its further fields are called', () => {
+    const further = { ManufacturingOrder: '2', JobOrder: { ID: '3' }, external_work_order_id: '4' };
+
+    expect(readSnapshots(JSON.stringify({ ...further, ...ORDER }))).toEqual([ORDER]);
+  });
+
   it('in UTF-16 is recognised as XML by its first bytes', () => {
     for (const text of [IDOC, `\ufeff${IDOC}`]) {
       expect(readSnapshots(Buffer.from(text, 'utf16le'))[0]?.orderId).toBe('4711');
@@ -41,16 +47,15 @@ describe('an order document', () => {
   });
 
   it.each([
-    ['<LOIWCS03/>', null, 'XML root LOIWCS03 is not read; formats: SAP LOIPRO01'],
+    ['<LOIWCS03/>', null, 'XML root LOIWCS03 is not read; formats: order JSON, SAP LOIPRO01'],
     ['<Envelope><Body/></Envelope>', null, 'XML root Envelope is not read'],
     ['{}', 'application/avro', 'content type application/avro is not read'],
     ['{}', 'application/idoc+xml', 'not well-formed'],
-    ['{}', 'application/x-sap.idoc', 'the content type says SAP LOIPRO01 to LOIPRO05 IDoc XML'],
-    [
-      IDOC,
-      'application/b2mml+xml',
-      'says B2MML schedules and job orders, the XML root LOIPRO05 is',
-    ],
+    ['{}', 'application/x-sap.idoc', 'an IDoc is XML'],
+    ['{}', 'application/vnd.machine-bridge.order+json', 'invalid-message: orderId is missing'],
+    [IDOC, 'application/b2mml+xml', 'the root is none of B2MML'],
+    ['{}', null, 'orderId is missing; formats: order JSON, SAP LOIPRO01'],
+    ['[]', null, 'the message must be an object, not an array; formats: order JSON'],
     [IDOC, 'application/json', 'invalid-json'],
   ])('of another kind is refused with what was found: %.30s as %s', (body, contentType, why) => {
     expect(() => readMessages(body, { contentType })).toThrow(why);

@@ -1,12 +1,14 @@
-import { mediaType, rejected, type OrderMessage, type Parsed, type Refused } from '#libs/contracts';
+import {
+  mediaType,
+  parseOrderMessage,
+  rejected,
+  type OrderMessage,
+  type Parsed,
+  type Refused,
+} from '#libs/contracts';
 
 import { FORMATS } from './formats.js';
-import type {
-  DocumentContent,
-  OrderDocument,
-  OrderDocumentOptions,
-  OrderFormat,
-} from './order-format.js';
+import type { DocumentContent, OrderDocument, OrderDocumentOptions } from './order-format.js';
 import { readContent } from './read-content.js';
 import { unwrapSoap } from './xml/unwrap-soap.js';
 
@@ -27,11 +29,10 @@ export function readOrderDocument(
   const content = readContent(document, NAMED_TYPES);
   if (!content.ok) return content;
   const unwrapped = unwrap(content.value);
-  const named = BY_MEDIA_TYPE.get(mediaType(document.contentType) ?? '');
-  const format = (named === undefined ? FORMATS : [named]).find((each) =>
-    each.recognises(unwrapped),
-  );
-  if (format === undefined) return unknownFormat(unwrapped, named);
+  const format =
+    BY_MEDIA_TYPE.get(mediaType(document.contentType) ?? '') ??
+    FORMATS.find((each) => each.recognises(unwrapped));
+  if (format === undefined) return unknownFormat(unwrapped);
   const { sourceTopic = null, recordedAt } = document;
   return format.read(unwrapped, { timeZone, sourceTopic, recordedAt });
 }
@@ -40,11 +41,14 @@ function unwrap(content: DocumentContent): DocumentContent {
   return content.syntax === 'xml' ? { syntax: 'xml', root: unwrapSoap(content.root) } : content;
 }
 
-function unknownFormat(content: DocumentContent, named: OrderFormat | undefined): Refused {
-  const found = content.syntax === 'xml' ? `XML root ${content.root.name.slice(0, 100)}` : 'JSON';
-  if (named !== undefined) {
-    return rejected('invalid-message', `the content type says ${named.name}, the ${found} is not`);
+/** JSON of no known shape is most likely the bridge's own with a mistake in it. */
+function unknownFormat(content: DocumentContent): Refused {
+  const known = `formats: ${FORMATS.map(({ name }) => name).join(', ')}`;
+  if (content.syntax === 'xml') {
+    const root = content.root.name.slice(0, 100);
+    return rejected('invalid-message', `the XML root ${root} is not read; ${known}`);
   }
-  const known = FORMATS.map(({ name }) => name).join(', ');
-  return rejected('invalid-message', `the ${found} is not read; formats: ${known}`);
+  const order = parseOrderMessage(content.value);
+  const fault = order.ok ? 'the JSON is not read' : order.rejection.detail;
+  return rejected('invalid-message', `${fault}; ${known}`);
 }

@@ -1,4 +1,4 @@
-import { parseOrderMessage, parsed } from '#libs/contracts';
+import { isJsonObject, parseOrderMessage, parsed } from '#libs/contracts';
 
 import type { OrderFormat } from '../order-format.js';
 
@@ -6,7 +6,11 @@ import type { OrderFormat } from '../order-format.js';
 export const canonical: OrderFormat = {
   name: 'order JSON',
   mediaTypes: ['application/vnd.machine-bridge.order+json'],
-  recognises: ({ syntax }) => syntax === 'json',
+  // further fields are tolerated, and may be called as those of any other format
+  recognises: (content) =>
+    content.syntax === 'json' &&
+    isJsonObject(content.value) &&
+    Object.hasOwn(content.value, 'orderId'),
   read: (content) => {
     const order = parseOrderMessage(content.syntax === 'json' ? content.value : undefined);
     return order.ok ? parsed([{ kind: 'snapshot', order: order.value }]) : order;
