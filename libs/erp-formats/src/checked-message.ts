@@ -10,21 +10,23 @@ import {
   type Refused,
 } from '#libs/contracts';
 
+type PathOf = () => string;
+
 /**
  * The rules of the canonical form (lengths, characters, one operation an id) hold for every source alike;
- * what they refuse is placed in the foreign document by `path`.
+ * what they refuse is placed in the foreign document by `pathOf`, which is asked only then.
  */
-export function snapshotMessage(path: string, order: OrderSnapshot): Parsed<OrderMessage> {
+export function snapshotMessage(pathOf: PathOf, order: OrderSnapshot): Parsed<OrderMessage> {
   const { fence } = order;
   const checked = parseOrderMessage(order);
-  if (!checked.ok) return placed(path, checked);
+  if (!checked.ok) return placed(pathOf(), checked);
   return parsed({ kind: 'snapshot', order: { ...checked.value, ...(fence && { fence }) } });
 }
 
-export function changeMessage(path: string, change: OrderChange): Parsed<OrderMessage> {
+export function changeMessage(pathOf: PathOf, change: OrderChange): Parsed<OrderMessage> {
   const { fence } = change;
   const checked = parseOrderChange(change);
-  if (!checked.ok) return placed(path, checked);
+  if (!checked.ok) return placed(pathOf(), checked);
   return parsed({ kind: 'change', order: { ...checked.value, ...(fence && { fence }) } });
 }
 

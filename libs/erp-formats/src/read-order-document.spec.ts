@@ -62,6 +62,48 @@ describe('an order document', () => {
   });
 });
 
+describe('a document of a megabyte', () => {
+  const fill = (part: (index: number) => string, start: string, end: string): string => {
+    let text = start;
+    for (let index = 0; text.length < 1_000_000; index += 1) text += part(index);
+    return text + end;
+  };
+  const control = '<EDI_DC40><CREDAT>20240318</CREDAT></EDI_DC40>';
+
+  it.each([
+    [
+      'job orders',
+      fill(
+        (id) => `<JobOrder><ID>${id}</ID><Command>Start</Command></JobOrder>`,
+        '<WorkSchedule>',
+        '</WorkSchedule>',
+      ),
+    ],
+    [
+      'orders of one IDoc',
+      fill(
+        (id) => `<E1AFKOL><AUFNR>${id + 1}</AUFNR></E1AFKOL>`,
+        `<LOIPRO05><IDOC>${control}`,
+        '</IDOC></LOIPRO05>',
+      ),
+    ],
+    [
+      'entities',
+      fill(
+        (id) => `{"ManufacturingOrder":"${id + 1}"},`,
+        '{"value":[',
+        '{"ManufacturingOrder":"1"}]}',
+      ),
+    ],
+  ])('costs as much as its size, not its square: %s', (_name, body) => {
+    const before = process.cpuUsage();
+
+    expect(() => readMessages(body, { recordedAt: 1 })).toThrow('too-large: the document holds');
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).toBeLessThan(5_000);
+  });
+});
+
 describe('hostile JSON', () => {
   const withOperation = (operation: string): string =>
     `{"orderId":"1","changedAt":1,"status":"released","operations":[${operation}]}`;

@@ -1,5 +1,7 @@
 import {
+  MAX_LIST_LENGTH,
   mediaType,
+  parsed,
   parseOrderMessage,
   rejected,
   type OrderMessage,
@@ -34,7 +36,14 @@ export function readOrderDocument(
     FORMATS.find((each) => each.recognises(unwrapped));
   if (format === undefined) return unknownFormat(unwrapped);
   const { sourceTopic = null, recordedAt } = document;
-  return format.read(unwrapped, { timeZone, sourceTopic, recordedAt });
+  const messages = format.read(unwrapped, { timeZone, sourceTopic, recordedAt });
+  return messages.ok ? withinLimit(messages.value) : messages;
+}
+
+function withinLimit(messages: OrderMessage[]): Parsed<OrderMessage[]> {
+  if (messages.length <= MAX_LIST_LENGTH) return parsed(messages);
+  const found = `${messages.length} orders, more than ${MAX_LIST_LENGTH}`;
+  return rejected('too-large', `the document holds ${found}`);
 }
 
 function unwrap(content: DocumentContent): DocumentContent {

@@ -23,11 +23,11 @@ export function readB2mmlOrder(
   order: DocumentElement,
   { changedAt, timeZone, intent }: B2mmlOrderContext,
 ): Parsed<OrderMessage> {
-  const path = pathOf(order);
+  const where = () => pathOf(order);
   const orderId = textOf(order, 'ID');
   if (orderId === undefined)
     return rejected('invalid-message', `${pathOf(order, 'ID')} is missing`);
-  if (intent === 'cancel') return changeMessage(path, { orderId, changedAt, status: 'cancelled' });
+  if (intent === 'cancel') return changeMessage(where, { orderId, changedAt, status: 'cancelled' });
   const status = statusOfOrder(order);
   const found = readB2mmlOperations(order, timeZone);
   if (!found.ok) return found;
@@ -37,11 +37,11 @@ export function readB2mmlOrder(
     return rejected('invalid-message', `${field} is missing, and so is a status`);
   }
   if (operations.length === 0 || intent === 'change') {
-    return changeMessage(path, changeOf({ orderId, changedAt }, status, operations));
+    return changeMessage(where, changeOf({ orderId, changedAt }, status, operations));
   }
   // an order that does not say it is released is not
   const ofOrder = status ?? 'planned';
-  return snapshotMessage(path, {
+  return snapshotMessage(where, {
     orderId,
     changedAt,
     status: ofOrder,

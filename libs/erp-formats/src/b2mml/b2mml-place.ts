@@ -28,7 +28,7 @@ function placeOfRequirement(requirement: DocumentElement): Place[] {
 }
 
 function placeOfScope(work: DocumentElement): Place[] {
-  const lowest = SCOPES.flatMap((name) => elements(work, name).flatMap(levelsOf)).at(-1);
+  const lowest = levelsAt(work).at(-1);
   if (lowest === undefined || ABOVE_WORK_CENTRES.has(lowest.level)) return [];
   return [place(lowest.equipmentId, work)];
 }
@@ -40,14 +40,21 @@ function place(workCentre: string, element: DocumentElement): Place {
 
 function siteOf(element: DocumentElement | null): string | undefined {
   if (element === null) return undefined;
-  const levels = SCOPES.flatMap((name) => elements(element, name).flatMap(levelsOf));
-  return levels.find(({ level }) => level === 'Site')?.equipmentId ?? siteOf(element.parent);
+  const site = levelsAt(element).find(({ level }) => level === 'Site');
+  return site?.equipmentId ?? siteOf(element.parent);
 }
 
-/** A scope and the ones nested in it, from the top down. */
-function levelsOf(scope: DocumentElement): { equipmentId: string; level: string }[] {
+interface Level {
+  equipmentId: string;
+  level: string;
+}
+
+/** Levels of an element's own scope, each nested in the one before, from the top down. */
+function levelsAt(element: DocumentElement): Level[] {
+  const scope = SCOPES.map((name) => onlyElement(element, name)).find(Boolean);
+  if (scope === undefined) return [];
   const equipmentId = textOf(scope, 'EquipmentID');
   const level = textOf(scope, 'EquipmentElementLevel') ?? textOf(scope, 'EquipmentLevel') ?? '';
-  const below = SCOPES.flatMap((name) => elements(scope, name).flatMap(levelsOf));
+  const below = levelsAt(scope);
   return equipmentId === undefined ? below : [{ equipmentId, level }, ...below];
 }

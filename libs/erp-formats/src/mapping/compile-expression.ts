@@ -51,7 +51,7 @@ function refuseLongText(_node: unknown, _input: unknown, _scope: unknown, result
   throw new ExpressionError(`a text grows longer than ${MAX_TEXT_LENGTH} characters`);
 }
 
-/** Matches nothing in a text that no field of an order is as long as. */
+/** Refuses a text that no field of an order is as long as. */
 class ShortTextRegExp extends RegExp {
   override exec(text: string): RegExpExecArray | null {
     if (text.length <= MAX_MATCHED_LENGTH) return super.exec(text);

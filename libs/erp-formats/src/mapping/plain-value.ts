@@ -1,3 +1,4 @@
+import { groupBy } from '../group-by.js';
 import type { DocumentContent } from '../order-format.js';
 import type { DocumentElement } from '../xml/document-element.js';
 
@@ -14,13 +15,10 @@ export function plainValue(content: DocumentContent): unknown {
 function plainElement({ children, attributes, text }: DocumentElement): unknown {
   const fields = Object.entries(attributes).map(([name, value]) => [`@${name}`, value] as const);
   if (children.length === 0 && fields.length === 0) return text;
-  const byName = new Map<string, unknown[]>();
-  for (const child of children) {
-    const alike = byName.get(child.name) ?? [];
-    alike.push(plainElement(child));
-    byName.set(child.name, alike);
-  }
-  const nested = [...byName].map(([name, all]) => [name, all.length === 1 ? all[0] : all] as const);
+  const nested = [...groupBy(children, ({ name }) => name)].map(([name, alike]) => {
+    const values = alike.map(plainElement);
+    return [name, values.length === 1 ? values[0] : values] as const;
+  });
   // fromEntries defines fields, whatever they are called
   return Object.fromEntries([
     ...fields,

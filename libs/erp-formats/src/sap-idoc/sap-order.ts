@@ -28,7 +28,7 @@ export function readSapOrder(
   const operations = readSapOperations(elements(header, 'E1AFFLL'), frame);
   if (!operations.ok) return operations;
   const order = { orderId, ...version, status, operations: operations.value };
-  return snapshotMessage(pathOf(header), order);
+  return snapshotMessage(() => pathOf(header), order);
 }
 
 function statusOfHeader(header: DocumentElement): OrderStatus {

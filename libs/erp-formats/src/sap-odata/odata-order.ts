@@ -31,13 +31,13 @@ export function readODataOrder(header: ODataEntity, context: ReadingContext): Pa
   const entities = expanded(header, OPERATIONS);
   if (entities === undefined) {
     const change = { orderId: orderId.value, changedAt };
-    return changeMessage(header.path, status === undefined ? change : { ...change, status });
+    return changeMessage(() => header.path, status === undefined ? change : { ...change, status });
   }
   const operations = readOperations(entities, context.timeZone);
   if (!operations.ok) return operations;
   // an order that does not say it is released is not
   const ofOrder = status ?? 'planned';
-  return snapshotMessage(header.path, {
+  return snapshotMessage(() => header.path, {
     orderId: orderId.value,
     changedAt,
     status: ofOrder,

@@ -53,7 +53,7 @@ function readChange(
   const change: OrderChange = { orderId, changedAt };
   if (status !== undefined) change.status = status;
   if (operations.value.length > 0) change.operations = operations.value;
-  return changeMessage(path, change);
+  return changeMessage(() => path, change);
 }
 
 function lastChange(parts: readonly ODataEntity[]): number | undefined {

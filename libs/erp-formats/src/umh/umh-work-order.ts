@@ -19,6 +19,9 @@ const OPERATION_ID = '1';
 /** By the number in `status`. */
 const STATUSES: readonly OrderStatus[] = ['planned', 'started', 'completed'];
 
+/** The message is the order: its fields are where they say. */
+const nowhere = () => '';
+
 interface UmhTimes {
   start: number | undefined;
   end: number | undefined;
@@ -46,12 +49,12 @@ export function readUmhWorkOrder(
   const frame = { orderId, changedAt, status: status.value };
   const operations = operationsAt(sourceTopic, status.value);
   if (action !== 'create') {
-    return changeMessage('', operations.length === 0 ? frame : { ...frame, operations });
+    return changeMessage(nowhere, operations.length === 0 ? frame : { ...frame, operations });
   }
   if (operations.length === 0) {
     return rejected('invalid-message', 'the topic in header umh_topic names no place below a site');
   }
-  return snapshotMessage('', { ...frame, operations: startingAt(operations, times.value) });
+  return snapshotMessage(nowhere, { ...frame, operations: startingAt(operations, times.value) });
 }
 
 function readTimes(message: JsonObject): Parsed<UmhTimes> {

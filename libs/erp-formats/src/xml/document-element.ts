@@ -1,3 +1,5 @@
+import { groupBy } from '../group-by.js';
+
 /**
  * An element of a document, its name without a namespace prefix. XML and, where a format is written in both,
  * JSON are read into it, so that a format has one adapter and a rejection one way to say where.
@@ -11,9 +13,23 @@ export interface DocumentElement {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
+/** Above it children are looked up by name: a schedule of ten thousand orders is asked for its date by each. */
+const MANY_CHILDREN = 200;
+
+const childrenByName = new WeakMap<DocumentElement, Map<string, DocumentElement[]>>();
+
 /** Child elements of a name, in document order. */
-export function elements(parent: DocumentElement, name: string): DocumentElement[] {
+export function elements(parent: DocumentElement, name: string): readonly DocumentElement[] {
+  if (parent.children.length > MANY_CHILDREN) return indexOf(parent).get(name) ?? [];
   return parent.children.filter((child) => child.name === name);
+}
+
+function indexOf(parent: DocumentElement): Map<string, DocumentElement[]> {
+  const known = childrenByName.get(parent);
+  if (known !== undefined) return known;
+  const index = groupBy(parent.children, ({ name }) => name);
+  childrenByName.set(parent, index);
+  return index;
 }
 
 /** The child of a name that occurs once; of two there is no telling which one is meant. */
