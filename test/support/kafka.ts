@@ -22,6 +22,8 @@ export interface ReadRecord {
   headers: IHeaders;
 }
 
+const PATIENCE_MS = 3000;
+
 /** The broker that `npm test` has started, or the one of KAFKA_BROKERS. */
 export function testBrokers(): string[] {
   const brokers = process.env['KAFKA_BROKERS'];
@@ -104,6 +106,14 @@ export class TestKafka {
     await this.withAdmin((admin) => admin.createTopics({ topics, waitForLeaders: true }));
   }
 
+  /** Creates one topic of one partition that is cleaned up as `config` says. */
+  async createCompacted(name: string, config: Record<string, string>): Promise<void> {
+    const entries = { 'cleanup.policy': 'compact', ...config };
+    const configEntries = Object.entries(entries).map(([key, value]) => ({ name: key, value }));
+    const topics = [{ topic: `${this.topicPrefix}${name}`, numPartitions: 1, configEntries }];
+    await this.withAdmin((admin) => admin.createTopics({ topics, waitForLeaders: true }));
+  }
+
   /** Gives its messages to Kafka in their order and each once, also when they are sent again after an error. */
   async steadyProducer(): Promise<Producer> {
     const producer = this.kafka.producer({
@@ -138,6 +148,14 @@ export class TestKafka {
       },
     });
     return reader;
+  }
+
+  /** Whether a consumer gets anything of a topic's first partition, however patient it is: see the empty-batch guard. */
+  async canBeRead(topic: string): Promise<boolean> {
+    const reader = await this.read(topic);
+    return eventually(() => reader.records.length > 0, { timeoutMs: PATIENCE_MS }).catch(
+      () => false,
+    );
   }
 
   /** The committed offsets of a group, summed over a topic's partitions; uncommitted ones count 0. */

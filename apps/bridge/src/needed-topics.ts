@@ -14,9 +14,13 @@ function topicsOf(flow: Flow): string[] {
         TOPICS.commandOutcomes,
       ];
     case 'downtime-reasons':
-      return [...withDeadLetters(TOPICS.downtimeReasons), TOPICS.commandOutcomes];
+      return [
+        ...withDeadLetters(TOPICS.downtimeReasons),
+        TOPICS.commandOutcomes,
+        TOPICS.classificationReasons,
+      ];
     case 'machine-states':
-      return [TOPICS.stateChanges, TOPICS.states];
+      return [TOPICS.stateChanges, TOPICS.states, TOPICS.registry, TOPICS.classificationReasons];
     default:
       return flow satisfies never;
   }

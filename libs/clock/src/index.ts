@@ -1,3 +1,4 @@
+export { abortable } from './abortable.js';
 export { Clock, type ClockOptions } from './clock.js';
 export { ManualClock } from './manual-clock.js';
 export { afterRealMs, everyRealMs, realDelayMs, realEpochMs, realNowMs } from './real-time.js';

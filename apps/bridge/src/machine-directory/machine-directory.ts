@@ -6,12 +6,11 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { Gauge, type Metric } from 'prom-client';
-import { Clock, realDelayMs } from '#libs/clock';
+import { abortable, Clock, realDelayMs } from '#libs/clock';
 import { type MachineInfo } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { backOffMs } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
-import { abortable } from './abortable.js';
 import { describeFailure } from './describe-failure.js';
 import { type DirectoryAnswer, type DirectoryStatus } from './directory-status.js';
 import { MachineList, type MachineListener } from './machine-list.js';

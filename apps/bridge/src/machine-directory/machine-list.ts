@@ -1,7 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { Clock } from '#libs/clock';
+import { abortable, Clock } from '#libs/clock';
 import { type CloudAnswer, MachineCloudClient, type MachineInfo } from '#libs/cloud-client';
-import { abortable } from './abortable.js';
 import { describeFailure } from './describe-failure.js';
 import { type DirectoryAnswer, type DirectoryStatus } from './directory-status.js';
 import { lookUpFailure } from './look-up-failure.js';

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Clock } from '#libs/clock';
+import { abortable, Clock } from '#libs/clock';
 import {
   type ClassificationReason,
   type CloudAnswer,
@@ -9,11 +9,16 @@ import {
 import { type BridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
-import { abortable } from './abortable.js';
 import { type DirectoryAnswer } from './directory-status.js';
 import { lookUpFailure } from './look-up-failure.js';
 import { RecentMisses } from './recent-misses.js';
 import { SharedLookUp } from './shared-look-up.js';
+
+/** Called each time a machine's reasons have been read; null when the service does not know the machine. */
+export type ReasonListener = (
+  machineId: string,
+  reasons: readonly ClassificationReason[] | null,
+) => void;
 
 interface ReasonList {
   readonly lookUp: SharedLookUp<CloudAnswer<ClassificationReason[]>>;
@@ -35,6 +40,7 @@ export class ReasonLists implements OnApplicationShutdown {
   private readonly stopping = new AbortController();
   private readonly lookUps = new CallSlots(LOOK_UPS_AT_ONCE);
   private readonly lists = new Map<string, ReasonList>();
+  private listener: ReasonListener = () => undefined;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
@@ -47,6 +53,10 @@ export class ReasonLists implements OnApplicationShutdown {
 
   get size(): number {
     return this.lists.size;
+  }
+
+  onRead(listener: ReasonListener): void {
+    this.listener = listener;
   }
 
   has(machineId: string, reasonId: string): boolean {
@@ -66,6 +76,15 @@ export class ReasonLists implements OnApplicationShutdown {
     if (failure !== undefined) return failure;
     list.misses.missed(reasonId);
     return 'unknown';
+  }
+
+  /** Reads the machine's reasons anew, whether anybody has asked for one of them or not. */
+  async refresh(
+    machineId: string,
+    signal: AbortSignal,
+  ): Promise<CloudAnswer<ClassificationReason[]>> {
+    const list = this.lists.get(machineId);
+    return list === undefined ? this.read(machineId, signal) : abortable(list.lookUp.ask(), signal);
   }
 
   onApplicationShutdown(): void {
@@ -96,9 +115,7 @@ export class ReasonLists implements OnApplicationShutdown {
       codes: new Set(),
       loadedAt: null,
       lookUp: new SharedLookUp(async () => {
-        const answer = await this.lookUps.run(() =>
-          this.client.getClassificationReasons(machineId, signal),
-        );
+        const answer = await this.lookUps.run(() => this.read(machineId, signal));
         if (answer.kind === 'data' || answer.kind === 'noData') {
           const reasons = answer.kind === 'data' ? answer.data : [];
           list.codes = new Set(reasons.map(({ code }) => code));
@@ -109,5 +126,16 @@ export class ReasonLists implements OnApplicationShutdown {
       }, signal),
     };
     return list;
+  }
+
+  private async read(
+    machineId: string,
+    signal: AbortSignal,
+  ): Promise<CloudAnswer<ClassificationReason[]>> {
+    const answer = await this.client.getClassificationReasons(machineId, signal);
+    if (answer.kind === 'data') this.listener(machineId, answer.data);
+    else if (answer.kind === 'noData') this.listener(machineId, []);
+    else if (answer.kind === 'rejected') this.listener(machineId, null);
+    return answer;
   }
 }

@@ -1,9 +1,10 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
+import { type MachineInfo } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { backOffMs } from '#libs/delivery';
 import { type KafkaClient, type OwnedState, partitionCount } from '#libs/messaging';
-import { MachineDirectory } from '../../machine-directory/index.js';
+import { MachineDirectory, ReasonRefresh } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { type TrackedMachine } from '../derivation/tracked-machine.js';
 import { trackingTopic } from '../tracking-topic.js';
@@ -26,6 +27,7 @@ export class OwnedMachines {
     private readonly directory: MachineDirectory,
     private readonly loop: PollLoop,
     private readonly context: WatchContext,
+    private readonly reasons: ReasonRefresh,
   ) {}
 
   get watches(): MachineWatch[] {
@@ -53,10 +55,12 @@ export class OwnedMachines {
     state.signal.throwIfAborted();
     const partition = new PartitionWatch(state, count, this.loop, this.context);
     this.partitions.add(partition);
-    if (this.directory.status.loadedAt !== null) partition.follow(this.directory.machines());
-    const unsubscribe = this.directory.onRefresh((machines) => {
+    const follow = (machines: ReadonlyMap<string, MachineInfo>): void => {
       partition.follow(machines);
-    });
+      for (const { machineId } of partition.watches) this.reasons.remind(machineId);
+    };
+    if (this.directory.status.loadedAt !== null) follow(this.directory.machines());
+    const unsubscribe = this.directory.onRefresh(follow);
     const { partition: number } = state;
     const machines = partition.watches.length;
     this.logger.log({ msg: 'watching machines', partition: number, machines });

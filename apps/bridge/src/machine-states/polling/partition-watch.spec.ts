@@ -43,7 +43,9 @@ describe('PartitionWatch', () => {
       token: fixedToken('a-token'),
     });
     const reader = new ActivityLogReader(client);
-    const context = new WatchContext(settings, clock, client, reader, new PollHealth(), metrics);
+    const health = new PollHealth();
+    const context = new WatchContext(settings, clock, client, reader, health, metrics);
+    const loop = new PollLoop(settings, clock, health, metrics);
     const state: OwnedState<TrackedMachine> = {
       partition: PARTITION,
       signal: new AbortController().signal,
@@ -51,11 +53,11 @@ describe('PartitionWatch', () => {
       entries: () => remembered.entries(),
       commit: () => Promise.resolve(),
     };
-    return new PartitionWatch(state, PARTITIONS, new PollLoop(settings, clock, metrics), context);
+    return new PartitionWatch(state, PARTITIONS, loop, context);
   }
 
   const watched = (partition: PartitionWatch): string[] =>
-    partition.watches.filter(({ signal }) => !signal.aborted).map(({ machineId }) => machineId);
+    partition.watches.filter(({ hasEnded }) => !hasEnded).map(({ machineId }) => machineId);
 
   beforeEach(() => {
     remembered = new Map();
@@ -82,7 +84,7 @@ describe('PartitionWatch', () => {
     partition.follow(listOf(OURS.slice(1)));
     expect(watched(partition)).toContain(OURS[0]);
     partition.follow(listOf(OURS.slice(1)));
-    await gone.poll();
+    await (await gone.poll()).conclude();
     expect(watched(partition)).toEqual(OURS.slice(1));
   });
 
@@ -92,7 +94,7 @@ describe('PartitionWatch', () => {
     const gone = partition.find(OURS[0]!)!;
     partition.follow(listOf([]));
     partition.follow(listOf([]));
-    await gone.poll();
+    await (await gone.poll()).conclude();
     partition.follow(listOf(OURS));
     expect(watched(partition)).toContain(OURS[0]);
   });
@@ -102,7 +104,7 @@ describe('PartitionWatch', () => {
     partition.follow(listOf(PLANT));
     const { watches } = partition;
     partition.end();
-    expect(watches.every(({ signal }) => signal.aborted)).toBe(true);
+    expect(watches.every(({ hasEnded }) => hasEnded)).toBe(true);
     expect(partition.watches).toEqual([]);
   });
 });

@@ -2,6 +2,7 @@ import { type MachineInfo } from '#libs/cloud-client';
 import { type OwnedState, partitionOf } from '#libs/messaging';
 import { namesOf, type TrackedMachine } from '../derivation/tracked-machine.js';
 import { StatePublisher } from '../publication/state-publisher.js';
+import { type Publish } from './machine-memory.js';
 import { MachineWatch } from './machine-watch.js';
 import { type PollLoop } from './poll-loop.js';
 import { type WatchContext } from './watch-context.js';
@@ -17,7 +18,7 @@ interface Watched {
 /** The machines of one owned partition, from the moment it is restored until it is lost. */
 export class PartitionWatch {
   private readonly machines = new Map<string, Watched>();
-  private readonly publisher: StatePublisher;
+  private readonly publish: Publish;
 
   constructor(
     private readonly state: OwnedState<TrackedMachine>,
@@ -25,11 +26,11 @@ export class PartitionWatch {
     private readonly loop: PollLoop,
     private readonly context: WatchContext,
   ) {
-    this.publisher = new StatePublisher(state, context.settings.kafka.topicPrefix);
+    const publisher = new StatePublisher(state, context.settings.kafka.topicPrefix);
+    this.publish = (derivation) => publisher.publish(derivation);
     // Remembered machines are polled even while the directory cannot be read.
-    for (const [, tracked] of state.entries()) {
-      if (tracked.observation !== 'removed') this.watch(namesOf(tracked));
-    }
+    const remembered = [...state.entries()].filter(([, it]) => it.observation !== 'removed');
+    this.loop.addAll(remembered.map(([, tracked]) => this.watch(namesOf(tracked)).watch));
   }
 
   find(machineId: string): MachineWatch | undefined {
@@ -43,15 +44,20 @@ export class PartitionWatch {
   /** Brings the watches into line with a list of all machines. */
   follow(listed: ReadonlyMap<string, MachineInfo>): void {
     for (const [machineId, watched] of this.machines) {
-      if (watched.watch.signal.aborted) this.machines.delete(machineId);
+      if (watched.watch.hasEnded) this.machines.delete(machineId);
       else if (!listed.has(machineId)) this.miss(watched);
     }
+    const fresh: MachineWatch[] = [];
     for (const info of listed.values()) {
       if (partitionOf(info.machineId, this.partitions) !== this.state.partition) continue;
-      const watched = this.machines.get(info.machineId) ?? this.watch(info);
-      watched.watch.describe(info);
-      watched.absences = 0;
+      const watched = this.machines.get(info.machineId);
+      if (watched === undefined) fresh.push(this.watch(info).watch);
+      else {
+        watched.watch.describe(info);
+        watched.absences = 0;
+      }
     }
+    this.loop.addAll(fresh);
   }
 
   end(): void {
@@ -63,12 +69,12 @@ export class PartitionWatch {
     const watch = new MachineWatch(
       info,
       this.state.get(info.machineId),
-      (derivation) => this.publisher.publish(derivation),
+      this.publish,
       this.context,
+      this.state.signal,
     );
     const watched = { watch, absences: 0 };
     this.machines.set(info.machineId, watched);
-    this.loop.add(watch);
     return watched;
   }
 

@@ -1,28 +1,59 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { realNowMs } from '#libs/clock';
+import { Breaker } from '#libs/delivery';
+import { describeFailure, type Failure } from '../../machine-directory/index.js';
 
-/** Which machines' latest polls failed: an outage is one log entry at its begin and one at its end. */
+/**
+ * Which machines' latest polls failed, and whether it is the service: while that answers nobody, it is
+ * asked now and then. An outage is one log entry at its begin and one at its end.
+ */
 @Injectable()
 export class PollHealth {
   private readonly logger = new Logger('MachineStates');
+  private readonly breaker = new Breaker();
   private readonly failing = new Set<string>();
-  private latestProblem = '';
+  private probing: string | undefined;
+  private latest: Failure | undefined;
 
   get failingMachines(): number {
     return this.failing.size;
   }
 
-  /** Why the latest failed poll failed, in words. */
-  get problem(): string {
-    return this.latestProblem;
+  /** The latest poll that failed; undefined before the first. */
+  get latestFailure(): Failure | undefined {
+    return this.latest;
   }
 
-  failed(machineId: string, problem: string): void {
+  /** Why the latest failed poll failed, in words. */
+  get problem(): string {
+    return this.latest === undefined ? '' : describeFailure(this.latest);
+  }
+
+  /** Returns whether the machine may be asked for now; each call is followed by one of {@link pollEnds}. */
+  pollBegins(machineId: string): boolean {
+    if (!this.breaker.admits(realNowMs())) return false;
+    if (this.breaker.callBegins()) this.probing = machineId;
+    return true;
+  }
+
+  pollEnds(machineId: string): void {
+    if (this.probing !== machineId) return;
+    this.probing = undefined;
+    this.breaker.probeWasVoid();
+  }
+
+  failed(machineId: string, failure: Failure): void {
+    this.latest = failure;
+    const { problem } = this;
     if (this.failing.size === 0) this.logger.warn({ msg: 'polls fail', machineId, problem });
     this.failing.add(machineId);
-    this.latestProblem = problem;
+    // The service works: it is this machine that it has nothing to say of.
+    if (failure.kind === 'rejected') this.breaker.succeeded();
+    else this.reportFailure(machineId, failure);
   }
 
   answered(machineId: string): void {
+    this.breaker.succeeded();
     const wasFailing = this.failing.delete(machineId);
     if (wasFailing && this.failing.size === 0) this.logger.log({ msg: 'polls are answered again' });
   }
@@ -30,5 +61,16 @@ export class PollHealth {
   /** The machine is no longer polled, whatever its latest poll came to. */
   forget(machineId: string): void {
     this.failing.delete(machineId);
+  }
+
+  private reportFailure(machineId: string, failure: Exclude<Failure, { kind: 'rejected' }>): void {
+    const isProbe = this.probing === machineId;
+    if (isProbe) this.probing = undefined;
+    const retryAfterMs = failure.kind === 'retry' ? (failure.afterMs ?? 0) : 0;
+    const cause = failure.kind === 'retry' ? 'service' : 'forbidden';
+    const why = this.problem;
+    const inCompany = false;
+    const said = { machineId, inCompany, cause, why, isProbe, retryAfterMs } as const;
+    if (this.breaker.failed(said, realNowMs())) this.logger.warn({ msg: 'polls pause', why });
   }
 }

@@ -3,6 +3,7 @@ import { type Derivation } from '../derivation/derive-state-changes.js';
 import { type SequencedEvent } from '../derivation/sequenced-event.js';
 import { type TrackedMachine } from '../derivation/tracked-machine.js';
 import { MAX_TRANSACTION_BYTES, recordBytes, trackedBytes } from './publication-bytes.js';
+import { directoryRecords } from './directory-records.js';
 import { latestStateRecord, stateEventRecord } from './state-event-records.js';
 
 /** What must be committed together. */
@@ -19,15 +20,22 @@ const MAX_EVENTS_PER_STEP = 200;
 /**
  * Cuts a derivation into steps small enough for a transaction each. Every step carries what is
  * remembered after it, so that a crash between two of them repeats nothing.
+ *
+ * @param before what is remembered of the machine now
  */
 export function publicationSteps(
   { events, next }: Derivation,
+  before: TrackedMachine | undefined,
   topicPrefix: string,
 ): PublicationStep[] {
   const changes = events.map((event) => ({ event, record: stateEventRecord(event, topicPrefix) }));
   const closing = (tracked: TrackedMachine): PublicationStep => {
-    const latest = latestStateRecord(tracked, topicPrefix);
-    return { tracked, records: [latest], bytes: recordBytes(latest) + trackedBytes(tracked) };
+    const records = [
+      latestStateRecord(tracked, topicPrefix),
+      ...(tracked === next ? directoryRecords(before, next, topicPrefix) : []),
+    ];
+    const bytes = records.reduce((sum, record) => sum + recordBytes(record), trackedBytes(tracked));
+    return { tracked, records, bytes };
   };
   const room = MAX_TRANSACTION_BYTES - closing(next).bytes;
   const parts = cut(changes, room);

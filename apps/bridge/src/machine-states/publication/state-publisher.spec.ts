@@ -1,3 +1,4 @@
+import { realDelayMs } from '#libs/clock';
 import { TOPICS } from '#libs/contracts';
 import { type OutboundRecord, type OwnedState, type StateChange } from '#libs/messaging';
 import { type Derivation, deriveStateChanges } from '../derivation/derive-state-changes.js';
@@ -5,7 +6,7 @@ import { type TrackedMachine } from '../derivation/tracked-machine.js';
 import { StatePublisher } from './state-publisher.js';
 
 const T0 = 1_763_680_020;
-const CONTEXT = { now: T0, staleAfterSeconds: Infinity };
+const CONTEXT = { now: T0, staleAfterSeconds: Infinity, settleSeconds: 300 };
 
 function derivation(machineId: string, alternations = 0, factoryId = 'F 1'): Derivation {
   const machine = { machineId, displayName: machineId, factoryId, factoryName: 'Plant' };
@@ -56,13 +57,14 @@ function bytesOf({ changes, records }: Commit): number {
 /** Holds each commit until it is released. */
 class HeldState {
   readonly commits: Commit[] = [];
+  readonly remembered = new Map<string, TrackedMachine>();
   private readonly releases: ((error?: Error) => void)[] = [];
 
   readonly state: OwnedState<TrackedMachine> = {
     partition: 0,
     signal: new AbortController().signal,
-    get: () => undefined,
-    entries: () => new Map<string, TrackedMachine>().entries(),
+    get: (machineId) => this.remembered.get(machineId),
+    entries: () => this.remembered.entries(),
     commit: (changes, records) => {
       this.commits.push({ changes, records });
       return new Promise((resolve, reject) => {
@@ -74,8 +76,21 @@ class HeldState {
     },
   };
 
-  release(error?: Error): void {
+  /** Waits for the next commit and lets it go, or fail. */
+  async release(error?: Error): Promise<void> {
+    await this.untilWaiting();
     this.releases.shift()?.(error);
+  }
+
+  async untilWaiting(): Promise<void> {
+    while (this.releases.length === 0) await realDelayMs(5);
+  }
+
+  async releaseUntil(published: Promise<unknown>): Promise<void> {
+    const done = published.then(() => 'published');
+    do {
+      for (const release of this.releases.splice(0)) release();
+    } while ((await Promise.race([done, realDelayMs(5)])) !== 'published');
   }
 }
 
@@ -84,7 +99,7 @@ describe('StatePublisher', () => {
     const held = new HeldState();
     const { events, next } = derivation('M-1');
     const published = new StatePublisher(held.state, 'test.').publish({ events, next });
-    held.release();
+    await held.release();
     await published;
     expect(held.commits[0]?.changes).toEqual([['M-1', next]]);
     const [event, latest] = held.commits[0]?.records ?? [];
@@ -103,17 +118,18 @@ describe('StatePublisher', () => {
     expect(latest).toMatchObject({ topic: `test.${TOPICS.states}`, key: 'M-1' });
   });
 
-  it('shares a transaction among what becomes ready during the one before', async () => {
+  it('shares a transaction among what becomes ready at about the same time, or during the one before', async () => {
     const held = new HeldState();
     const publisher = new StatePublisher(held.state, '');
-    const published = ['M-1', 'M-2', 'M-3'].map((id) => publisher.publish(derivation(id)));
-    held.release();
-    await published[0];
-    held.release();
+    const published = ['M-1', 'M-2'].map((id) => publisher.publish(derivation(id)));
+    await held.untilWaiting();
+    published.push(publisher.publish(derivation('M-3')), publisher.publish(derivation('M-4')));
+    await held.release();
+    await held.release();
     await Promise.all(published);
     expect(held.commits.map(({ changes }) => changes.map(([key]) => key))).toEqual([
-      ['M-1'],
-      ['M-2', 'M-3'],
+      ['M-1', 'M-2'],
+      ['M-3', 'M-4'],
     ]);
   });
 
@@ -121,9 +137,7 @@ describe('StatePublisher', () => {
     const held = new HeldState();
     const { events, next } = derivation('M-1', 1500);
     const published = new StatePublisher(held.state, '').publish({ events, next });
-    held.release();
-    const rest = published.then(() => 'published');
-    while ((await Promise.race([rest, Promise.resolve('pending')])) === 'pending') held.release();
+    await held.releaseUntil(published);
     const sequences = held.commits.flatMap(({ records }) =>
       records.flatMap(({ headers }) => headers['ce_sequence'] ?? []),
     );
@@ -150,8 +164,7 @@ describe('StatePublisher', () => {
       const held = new HeldState();
       const publisher = new StatePublisher(held.state, '');
       const published = Promise.all(all.map((each) => publisher.publish(each)));
-      const rest = published.then(() => 'published');
-      while ((await Promise.race([rest, Promise.resolve('pending')])) === 'pending') held.release();
+      await held.releaseUntil(published);
       expect(Math.max(...held.commits.map(bytesOf))).toBeLessThanOrEqual(512 * 1024);
       const count = held.commits.flatMap(({ records }) =>
         records.filter(({ headers }) => 'ce_sequence' in headers),
@@ -162,12 +175,41 @@ describe('StatePublisher', () => {
     },
   );
 
+  const recordsOn = ({ records }: Commit, topic: string): (string | null)[] =>
+    records.filter((record) => record.topic === topic).map(({ value }) => value as string | null);
+
+  const publish = async (held: HeldState, next: TrackedMachine): Promise<Commit> => {
+    const published = new StatePublisher(held.state, '').publish({ events: [], next });
+    await held.releaseUntil(published);
+    held.remembered.set(next.machineId, next);
+    return held.commits.at(-1)!;
+  };
+
+  it('tells of a machine in the registry when it is new, is called otherwise, or comes back', async () => {
+    const held = new HeldState();
+    const { next } = derivation('M-1');
+    const names = { machineId: 'M-1', displayName: 'M-1', factoryId: 'F 1', factoryName: 'Plant' };
+    const first = await publish(held, next);
+    expect(recordsOn(first, TOPICS.registry)).toEqual([JSON.stringify(names)]);
+    expect(recordsOn(await publish(held, next), TOPICS.registry)).toEqual([]);
+    const moved = await publish(held, { ...next, factoryId: 'F 2' });
+    expect(recordsOn(moved, TOPICS.registry)).toEqual([
+      JSON.stringify({ ...names, factoryId: 'F 2' }),
+    ]);
+    const gone = await publish(held, { ...next, observation: 'removed' });
+    expect(recordsOn(gone, TOPICS.registry)).toEqual([null]);
+    expect(recordsOn(gone, TOPICS.classificationReasons)).toEqual([null]);
+    const still = await publish(held, { ...next, observation: 'removed' });
+    expect(recordsOn(still, TOPICS.registry)).toEqual([]);
+    expect(recordsOn(await publish(held, next), TOPICS.registry)).toEqual([JSON.stringify(names)]);
+  });
+
   it('fails everything that waits when a commit fails', async () => {
     const held = new HeldState();
     const publisher = new StatePublisher(held.state, '');
     const published = ['M-1', 'M-2'].map((id) => publisher.publish(derivation(id)));
     const results = Promise.allSettled(published);
-    held.release(new Error('fenced'));
+    await held.release(new Error('fenced'));
     expect((await results).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(held.commits).toHaveLength(1);
   });

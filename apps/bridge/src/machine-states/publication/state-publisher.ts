@@ -1,3 +1,4 @@
+import { realDelayMs } from '#libs/clock';
 import { type OwnedState, type StateChange } from '#libs/messaging';
 import { type Derivation } from '../derivation/derive-state-changes.js';
 import { type TrackedMachine } from '../derivation/tracked-machine.js';
@@ -11,11 +12,10 @@ interface Submission extends PublicationStep {
 
 /** Bounds how long a transaction lasts, however small its records. */
 const MAX_RECORDS = 1000;
+/** A transaction costs as much as a hundred records: what becomes ready within this time shares one. */
+const LINGER_MS = 100;
 
-/**
- * Publishes what was derived for the machines of one partition. What becomes ready while a transaction
- * is under way shares the next one.
- */
+/** Publishes what was derived for the machines of one partition, one transaction after the other. */
 export class StatePublisher {
   private readonly waiting: Submission[] = [];
   private isCommitting = false;
@@ -31,7 +31,8 @@ export class StatePublisher {
    * @throws when that is not certain; the partition is lost then, and derived anew by its next owner
    */
   async publish(derivation: Derivation): Promise<void> {
-    const steps = publicationSteps(derivation, this.topicPrefix);
+    const before = this.state.get(derivation.next.machineId);
+    const steps = publicationSteps(derivation, before, this.topicPrefix);
     await Promise.all(steps.map((step) => this.submit(step)));
   }
 
@@ -44,8 +45,11 @@ export class StatePublisher {
 
   private async commitAll(): Promise<void> {
     this.isCommitting = true;
+    let wasFull = false;
     while (this.waiting.length > 0) {
+      if (!wasFull) await realDelayMs(LINGER_MS);
       const batch = this.takeBatch();
+      wasFull = this.waiting.length > 0;
       try {
         await this.state.commit(
           batch.map(({ tracked }): StateChange<TrackedMachine> => [tracked.machineId, tracked]),

@@ -6,8 +6,10 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
       reject(signal.reason as Error);
     };
     signal.addEventListener('abort', onAbort, { once: true });
-    void work.then(resolve, reject).finally(() => {
+    const leave = (): void => {
       signal.removeEventListener('abort', onAbort);
-    });
+    };
+    work.then(leave, leave);
+    work.then(resolve, reject);
   });
 }

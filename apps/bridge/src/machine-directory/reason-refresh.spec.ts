@@ -1,0 +1,90 @@
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { Logger } from '@nestjs/common';
+import { ManualClock, realDelayMs } from '#libs/clock';
+import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
+import { loadBridgeSettings } from '#libs/config';
+import { createKafka, Outbox } from '#libs/messaging';
+import { ReasonLists } from './reason-lists.js';
+import { ReasonRecords } from './reason-records.js';
+import { ReasonRefresh } from './reason-refresh.js';
+
+/** Long enough for forty look-ups, if nothing held them back. */
+const A_SECOND_MS = 1000;
+
+describe('ReasonRefresh', () => {
+  let server: Server;
+  let client: MachineCloudClient;
+  let clock: ManualClock;
+  let lists: ReasonLists;
+  let outbox: Outbox;
+  let refresh: ReasonRefresh;
+  let status: number;
+  let asked: string[];
+  let underWay: number;
+  let mostUnderWay: number;
+
+  const untilAsked = async (count: number): Promise<void> => {
+    while (asked.length < count) await realDelayMs(5);
+  };
+
+  beforeAll(() => {
+    Logger.overrideLogger(false);
+  });
+
+  beforeEach(async () => {
+    status = 404;
+    asked = [];
+    underWay = mostUnderWay = 0;
+    server = createServer((request, response) => {
+      asked.push(new URL(request.url ?? '', 'http://any').searchParams.get('machineId') ?? '');
+      mostUnderWay = Math.max(mostUnderWay, (underWay += 1));
+      setTimeout(() => {
+        underWay -= 1;
+        response.writeHead(status).end();
+      }, 5);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const settings = loadBridgeSettings({
+      KAFKA_BROKERS: 'localhost:1',
+      MACHINE_CLOUD_BASE_URL: baseUrl,
+      MACHINE_CLOUD_TOKEN: 'a-token',
+    });
+    clock = new ManualClock(1_763_680_000_000);
+    client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
+    lists = new ReasonLists(settings, client, clock);
+    outbox = new Outbox(createKafka(settings.kafka));
+    const records = new ReasonRecords(settings, clock, outbox, lists);
+    refresh = new ReasonRefresh(settings, clock, lists, records);
+  });
+
+  afterEach(async () => {
+    refresh.beforeApplicationShutdown();
+    lists.onApplicationShutdown();
+    await Promise.all([outbox.close(), client.close()]);
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('reads each machine’s reasons once, a few at a time, and again when they have become old', async () => {
+    const machines = Array.from({ length: 10 }, (_, index) => `M-${index}`);
+    const remindAll = (): void => {
+      for (const machineId of [...machines, ...machines]) refresh.remind(machineId);
+    };
+    remindAll();
+    await untilAsked(10);
+    remindAll();
+    clock.advance(3600);
+    remindAll();
+    await untilAsked(20);
+    expect(asked.toSorted()).toEqual([...machines, ...machines].toSorted());
+    expect(mostUnderWay).toBeLessThanOrEqual(4);
+  });
+
+  it('leaves a service alone that refuses', async () => {
+    status = 403;
+    for (let index = 0; index < 50; index += 1) refresh.remind(`M-${index}`);
+    await realDelayMs(A_SECOND_MS);
+    expect(asked.length).toBeLessThan(20);
+  });
+});

@@ -1,0 +1,81 @@
+import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common';
+import { Clock, realDelayMs } from '#libs/clock';
+import { type BridgeSettings } from '#libs/config';
+import { backOffMs } from '#libs/delivery';
+import { BRIDGE_SETTINGS } from '../platform/index.js';
+import { describeFailure } from './describe-failure.js';
+import { ReasonLists } from './reason-lists.js';
+import { ReasonRecords } from './reason-records.js';
+
+const AT_ONCE = 4;
+/** Each of them rests for so long: forty look-ups a second at most, whatever the number of machines. */
+const REST_MS = 100;
+const BACK_OFF = { baseMs: 5000, capMs: 300_000 };
+
+/**
+ * Keeps what is published of machines' reasons no older than `REASONS_REFRESH_SECONDS`, a few machines at
+ * a time: nobody waits for it. Machines are brought to mind whenever the directory has been read.
+ */
+@Injectable()
+export class ReasonRefresh implements BeforeApplicationShutdown {
+  private readonly logger = new Logger('ReasonRefresh');
+  private readonly stopping = new AbortController();
+  private readonly waiting = new Set<string>();
+  private workers = 0;
+  private failures = 0;
+
+  constructor(
+    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
+    private readonly clock: Clock,
+    private readonly lists: ReasonLists,
+    private readonly records: ReasonRecords,
+  ) {}
+
+  /** Has the machine's reasons read when that was long ago. */
+  remind(machineId: string): void {
+    if (this.stopping.signal.aborted || this.waiting.has(machineId)) return;
+    const readAt = this.records.readAt(machineId) ?? -Infinity;
+    if (this.clock.nowSeconds() - readAt < this.settings.reasonsRefreshSeconds) return;
+    this.waiting.add(machineId);
+    if (this.workers < AT_ONCE) void this.work();
+  }
+
+  beforeApplicationShutdown(): void {
+    this.stopping.abort(new Error('the machine directory is stopping'));
+    this.waiting.clear();
+  }
+
+  private async work(): Promise<void> {
+    this.workers += 1;
+    try {
+      for (const machineId of this.waiting) {
+        this.waiting.delete(machineId);
+        await this.refresh(machineId);
+      }
+    } catch (error) {
+      if (!this.stopping.signal.aborted) this.logger.error({ msg: 'not refreshed', err: error });
+    } finally {
+      this.workers -= 1;
+    }
+  }
+
+  private async refresh(machineId: string): Promise<void> {
+    const answer = await this.lists.refresh(machineId, this.stopping.signal);
+    if (answer.kind === 'retry' || answer.kind === 'unauthorised') {
+      this.failures += 1;
+      if (this.failures === 1) {
+        this.logger.warn({ msg: 'reasons not read', machineId, why: describeFailure(answer) });
+      }
+      const askedMs = answer.kind === 'retry' ? (answer.afterMs ?? 0) : 0;
+      await this.rest(Math.max(askedMs, backOffMs(this.failures, BACK_OFF)));
+      return;
+    }
+    if (this.failures > 0) this.logger.log({ msg: 'reasons are read again' });
+    this.failures = 0;
+    await this.rest(REST_MS);
+  }
+
+  private rest(ms: number): Promise<void> {
+    return realDelayMs(ms, this.stopping.signal);
+  }
+}
