@@ -35,7 +35,7 @@ describe('ReasonRefresh', () => {
   });
 
   beforeEach(async () => {
-    status = 404;
+    status = 422;
     asked = [];
     underWay = mostUnderWay = 0;
     server = createServer((request, response) => {
