@@ -1,9 +1,50 @@
 import fc from 'fast-check';
 import { ORDER_STATUSES, type OrderOperation, type OrderSnapshot } from '#libs/contracts';
-import { type LedgerChange, OrderLedger } from './order-ledger.js';
+import { type CommandResult } from '../../command-delivery/index.js';
+import { AssignmentTable } from '../assignments/assignment-table.js';
+import { deriveOrders } from './derive-orders.js';
+import { type KnownOrder } from './known-order.js';
 
 const MACHINES = ['M-1', 'M-2', 'M-3'];
 const machineOf = ({ machineId }: OrderOperation): string | undefined => machineId;
+const NO_SUCH_MACHINE = {
+  code: 'unknown-machine',
+  detail: 'the service lists no such machine',
+} as const;
+
+/** Orders, and the lists that what follows from them makes; a message an order unless told otherwise. */
+class Ledger {
+  readonly orders = new Map<string, KnownOrder>();
+  readonly table = new AssignmentTable();
+  private offset = 0;
+
+  constructor(private readonly unknown: readonly string[] = []) {}
+
+  take(orders: readonly OrderSnapshot[], offset = this.offset + 1): Taken {
+    this.offset = Math.max(this.offset, offset);
+    const view = {
+      get: (orderId: string) => this.orders.get(orderId),
+      set: (orderId: string, known: KnownOrder) => this.orders.set(orderId, known),
+    };
+    const unknownMachines = new Map(this.unknown.map((id) => [id, NO_SUCH_MACHINE]));
+    const told = { offset, orders, unknownMachines };
+    const { assignments, results } = deriveOrders(told, view, machineOf);
+    for (const [machineId, changes] of assignments) {
+      for (const change of changes) this.table.assign(machineId, change);
+    }
+    return { touched: [...assignments.keys()], results };
+  }
+
+  listOf(machineId: string): readonly string[] {
+    return this.table.listOf(machineId);
+  }
+}
+
+interface Taken {
+  /** Machines whose lists are set. */
+  touched: string[];
+  results: readonly CommandResult[];
+}
 
 function operation(operationId: string, more: Partial<OrderOperation> = {}): OrderOperation {
   return { operationId, machineId: 'M-1', status: 'released', ...more };
@@ -17,19 +58,19 @@ function order(
   return { orderId, changedAt: 100, status: 'released', operations, ...more };
 }
 
-function ledgerOf(...snapshots: OrderSnapshot[]): OrderLedger {
-  const ledger = new OrderLedger();
-  for (const snapshot of snapshots) ledger.record(snapshot, machineOf);
+function ledgerOf(...snapshots: OrderSnapshot[]): Ledger {
+  const ledger = new Ledger();
+  for (const snapshot of snapshots) ledger.take([snapshot]);
   return ledger;
 }
 
-function listsOf(ledger: OrderLedger): string[][] {
+function listsOf(ledger: Ledger): (readonly string[])[] {
   return MACHINES.map((machineId) => ledger.listOf(machineId));
 }
 
-describe("OrderLedger: a machine's list", () => {
+describe("what orders make of a machine's list", () => {
   it('is empty while no order is known', () => {
-    expect(new OrderLedger().listOf('M-1')).toEqual([]);
+    expect(new Ledger().listOf('M-1')).toEqual([]);
   });
 
   it.each(ORDER_STATUSES)('holds an operation by its status: %s', (status) => {
@@ -76,60 +117,96 @@ describe("OrderLedger: a machine's list", () => {
   });
 });
 
-describe('OrderLedger: a snapshot', () => {
+describe('a snapshot of an order', () => {
+  const onFirst = order('4711', [operation('0010')]);
+  const onSecond = order('4711', [operation('0010', { machineId: 'M-2' })]);
+
   it('moves an order: it leaves the old machine, and both lists are touched', () => {
-    const ledger = ledgerOf(order('4711', [operation('0010')]), order('4712', [operation('0010')]));
-    const moved = order('4711', [operation('0010', { machineId: 'M-2' })], { changedAt: 101 });
-    expect(ledger.record(moved, machineOf)).toEqual<LedgerChange>({
-      kind: 'recorded',
-      machineIds: ['M-1', 'M-2'],
-      unmapped: [],
-    });
+    const ledger = ledgerOf(onFirst, order('4712', [operation('0010')]));
+    const moved = { ...onSecond, changedAt: 101 };
+    expect(ledger.take([moved])).toEqual({ touched: ['M-1', 'M-2'], results: [] });
     expect(listsOf(ledger)).toEqual([['4712'], ['4711'], []]);
   });
 
   it('is superseded when it is older than what is known, and changes nothing', () => {
-    const ledger = ledgerOf(order('4711', [operation('0010')]));
-    const older = order('4711', [operation('0010', { machineId: 'M-2' })], { changedAt: 99 });
-    expect(ledger.record(older, machineOf)).toEqual<LedgerChange>({
-      kind: 'superseded',
-      machineIds: ['M-2'],
-      knownChangedAt: 100,
+    const ledger = ledgerOf(onFirst);
+    const detail = 'order 4711 changed at 99; known is the change of 100';
+    expect(ledger.take([{ ...onSecond, changedAt: 99 }])).toEqual({
+      touched: [],
+      results: [{ kind: 'superseded', machineId: 'M-2', attempts: 0, detail }],
     });
     expect(listsOf(ledger)).toEqual([['4711'], [], []]);
   });
 
-  it('is applied again when it is as old as what is known: a message is delivered at least once', () => {
-    const ledger = ledgerOf(order('4711', [operation('0010')]));
-    const again = order('4711', [operation('0010')]);
-    const change = { kind: 'recorded', machineIds: ['M-1'], unmapped: [] };
-    expect(ledger.record(again, machineOf)).toEqual(change);
-    expect(listsOf(ledger)).toEqual([['4711'], [], []]);
+  it('counts when it is as old as what is known and came later', () => {
+    const ledger = ledgerOf(onFirst, onSecond);
+    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
+  });
+
+  it('that is delivered again brings nothing back, and sets what is known by now', () => {
+    const ledger = new Ledger();
+    ledger.take([onFirst], 1);
+    ledger.take([onSecond], 2);
+    expect(ledger.take([onFirst], 1)).toEqual({ touched: ['M-2', 'M-1'], results: [] });
+    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
+    expect(ledger.take([onSecond], 2)).toEqual({ touched: ['M-2'], results: [] });
+    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
   });
 
   it('names the operations that have no machine and lists the others', () => {
     const astray = operation('0020', { workCentre: 'FR01' });
     delete astray.machineId;
-    const ledger = new OrderLedger();
-    expect(ledger.record(order('4711', [operation('0010'), astray]), machineOf)).toEqual({
-      kind: 'recorded',
-      machineIds: ['M-1'],
-      unmapped: [astray],
+    const ledger = new Ledger();
+    expect(ledger.take([order('4711', [operation('0010'), astray])])).toMatchObject({
+      touched: ['M-1'],
+      results: [{ kind: 'rejected', machineId: null, rejection: { code: 'unmapped-work-centre' } }],
     });
     expect(ledger.listOf('M-1')).toEqual(['4711']);
   });
 
   it('needs no machine for an operation that stands on no list', () => {
     const planned: OrderOperation = { operationId: '0010', workCentre: 'FR01', status: 'planned' };
-    expect(new OrderLedger().record(order('4711', [planned]), machineOf)).toEqual({
-      kind: 'recorded',
-      machineIds: [],
-      unmapped: [],
+    expect(new Ledger().take([order('4711', [planned])])).toEqual({ touched: [], results: [] });
+  });
+
+  it('is put on the machines that exist, and refused for the others', () => {
+    const ledger = new Ledger(['M-2']);
+    const both = order('4711', [operation('0010'), operation('0020', { machineId: 'M-2' })]);
+    expect(ledger.take([both])).toEqual({
+      touched: ['M-1'],
+      results: [{ kind: 'rejected', machineId: 'M-2', attempts: 0, rejection: NO_SUCH_MACHINE }],
     });
+    expect(ledger.orders.get('4711')?.machineIds).toEqual(['M-1']);
+  });
+
+  it('is taken off a machine that does not exist any more', () => {
+    const ledger = ledgerOf(onFirst);
+    const later = new Ledger(['M-1']);
+    for (const [orderId, known] of ledger.orders) later.orders.set(orderId, known);
+    expect(later.take([{ ...onSecond, changedAt: 101 }], 9).touched).toEqual(['M-1', 'M-2']);
   });
 });
 
-describe('OrderLedger: a finished order', () => {
+describe('a document of several orders', () => {
+  it('changes a machine once, and answers for it once', () => {
+    const ledger = ledgerOf(order('4711', [operation('0010')]));
+    const older = order('4711', [operation('0010')], { changedAt: 99 });
+    const other = order('4712', [operation('0010')]);
+    expect(ledger.take([older, other])).toEqual({ touched: ['M-1'], results: [] });
+    expect(ledger.listOf('M-1')).toEqual(['4711', '4712']);
+  });
+
+  it('may tell of an order twice: the later one counts', () => {
+    const ledger = new Ledger();
+    ledger.take([
+      order('4711', [operation('0010')]),
+      order('4711', [operation('0010', { machineId: 'M-2' })]),
+    ]);
+    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
+  });
+});
+
+describe('a finished order', () => {
   const finished = (orderId: string): OrderSnapshot =>
     order(orderId, [operation('0010')], { status: 'completed' });
   const outdated = order('4711', [operation('0010')], { changedAt: 99 });
@@ -137,30 +214,21 @@ describe('OrderLedger: a finished order', () => {
   it.each([
     ['completed', finished('4711')],
     ['without an operation left', order('4711', [operation('0010', { status: 'cancelled' })])],
-  ])('takes no room once it is %s, and its machine none without it', (_, last) => {
+  ])('keeps nothing but its time once it is %s, and its machine none without it', (_, last) => {
     const ledger = ledgerOf(order('4711', [operation('0010')]));
-    expect(ledger.size).toEqual({ orders: 1, machines: 1 });
-    ledger.record(last, machineOf);
-    expect(ledger.size).toEqual({ orders: 0, machines: 0 });
+    expect(ledger.table.size).toBe(1);
+    expect(ledger.take([last])).toEqual({ touched: ['M-1'], results: [] });
+    expect(ledger.orders.get('4711')).toMatchObject({ operations: [], machineIds: [] });
+    expect(ledger.table.size).toBe(0);
   });
 
   it('is not brought back by an older message, only by a newer one', () => {
     const ledger = ledgerOf(finished('4711'));
-    expect(ledger.record(outdated, machineOf)).toMatchObject({
-      kind: 'superseded',
-      knownChangedAt: 100,
-    });
-    ledger.record(order('4711', [operation('0010')], { changedAt: 101 }), machineOf);
+    expect(ledger.take([outdated]).results).toMatchObject([{ kind: 'superseded' }]);
+    expect(ledger.listOf('M-1')).toEqual([]);
+    ledger.take([order('4711', [operation('0010')], { changedAt: 101 })]);
     expect(ledger.listOf('M-1')).toEqual(['4711']);
-    expect(ledger.record(outdated, machineOf)).toMatchObject({ knownChangedAt: 101 });
-  });
-
-  it('is remembered until 50,000 others have been finished since', () => {
-    const ledger = ledgerOf(finished('4711'), finished('4712'), finished('4711'));
-    for (let more = 0; more < 49_999; more += 1) ledger.record(finished(`X-${more}`), machineOf);
-    expect(ledger.record(outdated, machineOf).kind).toBe('superseded');
-    ledger.record(finished('X'), machineOf);
-    expect(ledger.record(outdated, machineOf).kind).toBe('recorded');
+    expect(ledger.take([outdated]).results).toMatchObject([{ kind: 'superseded' }]);
   });
 });
 
@@ -193,7 +261,7 @@ const twoInterleavings = fc.array(anySnapshot, { maxLength: 12 }).chain((one) =>
   }),
 );
 
-describe('OrderLedger: any history', () => {
+describe('any history of orders', () => {
   it('ends in the same lists, however the snapshots of different orders are interleaved', () => {
     fc.assert(
       fc.property(twoInterleavings, ({ one, other }) => {
@@ -218,15 +286,15 @@ describe('OrderLedger: any history', () => {
   it('names every machine whose list has changed', () => {
     fc.assert(
       fc.property(fc.array(anySnapshot, { maxLength: 12 }), (history) => {
-        const ledger = new OrderLedger();
+        const ledger = new Ledger();
         for (const snapshot of history) {
           const before = listsOf(ledger);
-          const { kind, machineIds } = ledger.record(snapshot, machineOf);
+          const { touched } = ledger.take([snapshot]);
           const after = listsOf(ledger);
           const changed = MACHINES.filter(
             (_, index) => before[index]?.join() !== after[index]?.join(),
           );
-          expect(kind === 'recorded' ? machineIds : []).toEqual(expect.arrayContaining(changed));
+          expect(touched).toEqual(expect.arrayContaining(changed));
         }
       }),
     );
