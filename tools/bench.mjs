@@ -7,13 +7,14 @@ import { runScenarios } from './bench/run-scenarios.mjs';
 import { isolation } from './bench/scenarios/isolation.mjs';
 import { lists } from './bench/scenarios/lists.mjs';
 import { memory } from './bench/scenarios/memory.mjs';
+import { orders } from './bench/scenarios/orders.mjs';
 import { reasons } from './bench/scenarios/reasons.mjs';
 import { findKafka } from './kafka/find-kafka.mjs';
 import { createShutdown } from './process/shutdown.mjs';
 import { runCommand, setUp } from './setup.mjs';
 import { say, secondsSince } from './setup/steps.mjs';
 
-const SCENARIOS = [reasons, lists, isolation, memory];
+const SCENARIOS = [reasons, lists, orders, isolation, memory];
 
 const startMs = performance.now();
 const shutdown = createShutdown({ interruptedCode: 130, say });
@@ -26,7 +27,7 @@ async function bench() {
     console.log(helpText(SCENARIOS));
     return shutdown.end(0);
   }
-  await setUp();
+  //await setUp();
   const found = await findKafka('test');
   shutdown.add('Kafka', found.stop, found.kill);
   const results = await measure(found, options);
