@@ -27,7 +27,7 @@ async function bench() {
     console.log(helpText(SCENARIOS));
     return shutdown.end(0);
   }
-  //await setUp();
+  await setUp();
   const found = await findKafka('test');
   shutdown.add('Kafka', found.stop, found.kill);
   const results = await measure(found, options);

@@ -1,4 +1,5 @@
 import { TOPICS } from '#libs/contracts';
+import { eventually } from '../support/eventually.js';
 import { header, json, type ReadRecord, type TopicReader } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
 
@@ -148,5 +149,25 @@ describe('the order ledger', () => {
     const { partition, offset } = json(outcome)['source'] as Record<string, number>;
     expect(header(letter, 'dlq-source-partition')).toBe(String(partition));
     expect(header(letter, 'dlq-source-offset')).toBe(String(offset));
+  });
+
+  it('sets aside what is known of an order that its topic has lost by the time it is refused', async () => {
+    const fault = { operation: 'setWorkOrderList', machineId: 'M-010' };
+    await plant.sandbox.addFault({ ...fault, status: 503 });
+    const calls = await callsFor('M-010');
+    const order = orderOf('J', 100, [{ machineId: 'M-010' }], 'released');
+    await plant.kafka.sendJson(TOPICS.workOrders, 'J', order, { 'message-id': 'J/100' });
+    await eventually(async () => (await callsFor('M-010')) > calls, { what: 'a call' });
+    await plant.kafka.empty(TOPICS.workOrders);
+    await plant.sandbox.clearFaults();
+    await plant.sandbox.addFault({ ...fault, status: 422 });
+    const letter = await answers.find(
+      (record) => record.topic === DEAD_LETTERS && record.key?.toString() === 'J',
+      'a dead letter',
+    );
+    await plant.sandbox.clearFaults();
+    expect(letter.value).toBeNull();
+    expect(header(letter, 'message-id')).toBe('J/100');
+    expect(header(letter, 'dlq-detail')).toMatch(/; the message itself is no longer in its topic$/);
   });
 });

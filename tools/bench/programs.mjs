@@ -13,7 +13,7 @@ const SETTINGS_OF_A_BRIDGE = /^(KAFKA|MACHINE_CLOUD|BRIDGE|CLOCK)_/;
 /** The bridge on a trial's topics, as its user would run it; `settings` go over the bench's own. */
 export async function startBridge(trial, { group = 'bridge', service = trial.service, settings }) {
   const port = String(await anyFreePort());
-  const app = start(trial, `bench-${group}`, ['--cpu-prof', '--cpu-prof-dir=/tmp/prof', BRIDGE], {
+  const app = start(trial, `bench-${group}`, [BRIDGE], {
     KAFKA_BROKERS: trial.brokers,
     KAFKA_TOPIC_PREFIX: trial.prefix,
     KAFKA_GROUP_ID: `${trial.prefix}${group}`,

@@ -61,7 +61,7 @@ describe('PartitionWriter', () => {
   beforeEach(() => {
     [ownership, state, told] = [new PartitionOwnership(), new HeldState(), []];
     writer = new PartitionWriter<number, Counted>({
-      restored: ({ get }) => told.push(`restored ${get.call(state, 'sum')}`),
+      restored: (restored) => told.push(`restored ${restored.get('sum')}`),
       derive: (owned, entries) => {
         if (entries.some(({ number }) => number === 13)) throw new Error('13');
         const sum = entries.reduce((total, { number }) => total + number, owned.get('sum') ?? 0);

@@ -69,6 +69,10 @@ export class OrderLedger {
 
   /** What is left to say is said by whoever owns the machines. */
   private answer({ entry: { answered }, results, assigned }: OrderAnswer): void {
+    if (results.length === 0) {
+      answered.message.finish();
+      return;
+    }
     this.outcomes.answersTo(
       'work-order-list',
       assigned === 0 ? answered : { ...answered, namesOthers: true },

@@ -14,10 +14,10 @@ export class UnknownMachines {
 
   /** Why each of them that does not exist is refused. Never rejects. */
   async among(
-    machineIds: Iterable<string>,
+    machineIds: ReadonlySet<string>,
     ownership: PartitionOwnership,
   ): Promise<ReadonlyMap<string, Rejection>> {
-    const unlisted = [...new Set(machineIds)].filter((id) => !this.directory.hasMachine(id));
+    const unlisted = [...machineIds].filter((id) => !this.directory.hasMachine(id));
     const refusals = new Map<string, Rejection>();
     if (unlisted.length === 0) return refusals;
     const patience = new AbortController();

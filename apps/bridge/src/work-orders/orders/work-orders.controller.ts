@@ -42,7 +42,7 @@ export class WorkOrdersController {
     const [first] = documents;
     if (first === undefined) return;
     const { partition, ownership } = first.answered.message;
-    const named = documents.flatMap(({ orders }) => this.machinesOf(orders));
+    const named = this.machinesOf(documents);
     const unknownMachines = await this.unknownMachines.among(named, ownership);
     const entries = documents.map(({ answered, orders }) => {
       const { message } = answered;
@@ -61,9 +61,16 @@ export class WorkOrdersController {
     return undefined;
   }
 
-  private machinesOf(orders: readonly OrderSnapshot[]): string[] {
-    return orders.flatMap(({ operations }) =>
-      operations.flatMap((operation) => this.equipment.machineOf(operation) ?? []),
-    );
+  private machinesOf(documents: readonly OrderDocument[]): ReadonlySet<string> {
+    const machineIds = new Set<string>();
+    for (const { orders } of documents) {
+      for (const { operations } of orders) {
+        for (const operation of operations) {
+          const machineId = this.equipment.machineOf(operation);
+          if (machineId !== undefined) machineIds.add(machineId);
+        }
+      }
+    }
+    return machineIds;
   }
 }
