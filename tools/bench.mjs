@@ -9,6 +9,7 @@ import { handOver } from './bench/scenarios/hand-over.mjs';
 import { isolation } from './bench/scenarios/isolation.mjs';
 import { lists } from './bench/scenarios/lists.mjs';
 import { memory } from './bench/scenarios/memory.mjs';
+import { orders } from './bench/scenarios/orders.mjs';
 import { reasons } from './bench/scenarios/reasons.mjs';
 import { manyStates, states } from './bench/scenarios/states.mjs';
 import { findKafka } from './kafka/find-kafka.mjs';
@@ -16,7 +17,7 @@ import { createShutdown } from './process/shutdown.mjs';
 import { runCommand, setUp } from './setup.mjs';
 import { say, secondsSince } from './setup/steps.mjs';
 
-const SCENARIOS = [reasons, lists, isolation, memory, states, manyStates, handOver];
+const SCENARIOS = [reasons, lists, orders, isolation, memory, states, manyStates, handOver];
 
 const startMs = performance.now();
 const shutdown = createShutdown({ interruptedCode: 130, say });

@@ -189,6 +189,18 @@ export class TestKafka {
     return partitions.reduce((sum, { low, high }) => sum + Number(high) - Number(low), 0);
   }
 
+  /** Removes what a topic holds, as its retention would in time. */
+  async empty(topic: string): Promise<void> {
+    const name = `${this.topicPrefix}${topic}`;
+    await this.withAdmin(async (admin) => {
+      const partitions = (await admin.fetchTopicOffsets(name)).filter(({ high }) => high !== '0');
+      await admin.deleteTopicRecords({
+        topic: name,
+        partitions: partitions.map(({ partition, high }) => ({ partition, offset: high })),
+      });
+    });
+  }
+
   /** Waits until the members of a group have shared out the partitions among so many. */
   async untilGroupHas(members: number, groupId: string): Promise<void> {
     await this.withAdmin((admin) =>

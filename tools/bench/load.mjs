@@ -33,6 +33,23 @@ export const LISTS = {
   message: (machineId, number) => ({ machineId, workingOrders: [`${number}`, `${number}-0010`] }),
 };
 
+const MOST_ORDERS = 1_000_000;
+
+/** Order `number` is one of its own; the newest of a machine comes first on its list, as the ordinal. */
+export const ORDERS = {
+  topic: 'erp.work-orders.v1',
+  family: 'work-order-list',
+  ordinal: (number) => number,
+  message: (machineId, number) => ({
+    orderId: `${number}`,
+    changedAt: 1_760_000_000,
+    status: 'released',
+    operations: [
+      { operationId: '0010', machineId, status: 'released', sequence: MOST_ORDERS - number },
+    ],
+  }),
+};
+
 /** The Kafka message of a number, for the machine that `machineOf` gives it. */
 export function recordsOf(flow, machineOf) {
   return (number) => {

@@ -17,10 +17,10 @@ import { CommandDeliveryModule } from './command-delivery/index.js';
 import { MachineTracking } from './machine-states/index.js';
 import { neededTopics } from './needed-topics.js';
 import { BRIDGE_SETTINGS, KAFKA } from './platform/index.js';
-import { ListFencesState } from './work-orders/index.js';
+import { WorkOrderTopics } from './work-orders/index.js';
 
-/** A dead letter is its input plus headers: it must fit where the input, at a broker's default of 1 MB, did. */
-const DEAD_LETTER_MAX_BYTES = 16 * 1024 * 1024;
+/** What is made of an input, a dead letter or state, may be larger than that, which fitted into a broker's default of 1 MB. */
+const LARGEST_RECORD_BYTES = 16 * 1024 * 1024;
 const logger = new Logger('Inbox');
 type StateTopic = Pick<KafkaInboxOptions['stateTopics'][number], 'name' | 'inputs'>;
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
@@ -39,7 +39,7 @@ const BACK_OFF = { baseMs: 200, capMs: 5000 };
         Outbox,
         CallSlots,
         { token: MachineTracking, optional: true },
-        { token: ListFencesState, optional: true },
+        { token: WorkOrderTopics, optional: true },
       ],
       useFactory: createInbox,
     },
@@ -55,10 +55,14 @@ function createInbox(
   outbox: Outbox,
   calls: CallSlots,
   tracking?: MachineTracking,
-  fences?: ListFencesState,
+  workOrders?: WorkOrderTopics,
 ): KafkaInboxStrategy {
   const { groupId, topicPrefix } = settings.kafka;
-  const stateTopics = [tracking, fences].filter((topic) => topic !== undefined);
+  const stateTopics = [
+    ...(tracking === undefined ? [] : [tracking]),
+    ...(workOrders?.states ?? []),
+  ];
+  const topics = topicsToPrepare(settings, stateTopics, workOrders?.queues ?? []);
   return new KafkaInboxStrategy({
     kafka,
     groupId,
@@ -67,7 +71,7 @@ function createInbox(
     outbox,
     stateTopics,
     calls,
-    prepare: (signal, report) => prepareTopics(kafka, settings, stateTopics, signal, report),
+    prepare: (signal, report) => prepareTopics(kafka, settings, topics, signal, report),
   });
 }
 
@@ -75,12 +79,11 @@ function createInbox(
 async function prepareTopics(
   kafka: KafkaClient,
   settings: BridgeSettings,
-  stateTopics: readonly StateTopic[],
+  topics: readonly TopicSpecification[],
   signal: AbortSignal,
   report: (problem: string) => void,
 ): Promise<void> {
   const { createTopics: create, topicPartitions: partitions } = settings.kafka;
-  const topics = topicsToPrepare(settings, stateTopics);
   for (let attempt = 1; ; attempt += 1) {
     try {
       await ensureTopics(kafka, topics, { create, partitions });
@@ -99,6 +102,7 @@ async function prepareTopics(
 function topicsToPrepare(
   { kafka, flows }: BridgeSettings,
   stateTopics: readonly StateTopic[],
+  queues: readonly TopicSpecification[],
 ): TopicSpecification[] {
   const needed = neededTopics(flows);
   const wanted = TOPIC_DEFINITIONS.filter(({ name }) => kafka.createTopics || needed.has(name));
@@ -106,11 +110,13 @@ function topicsToPrepare(
     ...wanted.map(({ name, cleanupPolicy }) => ({
       name: `${kafka.topicPrefix}${name}`,
       cleanupPolicy,
-      ...(name.endsWith('.dlq') && { maxMessageBytes: DEAD_LETTER_MAX_BYTES }),
+      ...(name.endsWith('.dlq') && { maxMessageBytes: LARGEST_RECORD_BYTES }),
     })),
+    ...queues.map((queue) => ({ ...queue, maxMessageBytes: LARGEST_RECORD_BYTES })),
     ...stateTopics.map(({ name, inputs }) => ({
       name,
       cleanupPolicy: 'compact' as const,
+      maxMessageBytes: LARGEST_RECORD_BYTES,
       asWideAs: inputs.map((input) => `${kafka.topicPrefix}${input}`),
     })),
   ];

@@ -1,9 +1,9 @@
 import {
   EquipmentMap,
+  equipmentMapFormat,
   OrderMapping,
   parseEquipmentMap,
   parseOrderMapping,
-  type EquipmentMapFormat,
 } from '#libs/erp-formats';
 import { type EnvironmentReader } from './environment-reader.js';
 import { isTimeZone } from './time-zone.js';
@@ -11,6 +11,8 @@ import { isTimeZone } from './time-zone.js';
 export interface ErpSettings {
   /** Which work centre is which machine; without a file a work centre is taken as the machineId. */
   equipmentMap: EquipmentMap;
+  /** Where the map was read from and what was there, to see when it changes; undefined without a file. */
+  equipmentMapFile: { path: string; content: string } | undefined;
   /** Expressions for formats without an adapter; none without a file. */
   mapping: OrderMapping;
   /** IANA zone of the ERP's local times. */
@@ -22,19 +24,23 @@ export function readErpSettings(env: EnvironmentReader): ErpSettings {
   if (!isTimeZone(timeZone)) {
     env.problem('ERP_TIME_ZONE', 'must be an IANA time zone such as Europe/Berlin');
   }
-  return { timeZone, equipmentMap: readEquipmentMap(env), mapping: readMapping(env) };
+  return { timeZone, ...readEquipmentMap(env), mapping: readMapping(env) };
 }
 
-function readEquipmentMap(env: EnvironmentReader): EquipmentMap {
+function readEquipmentMap(
+  env: EnvironmentReader,
+): Pick<ErpSettings, 'equipmentMap' | 'equipmentMapFile'> {
+  const none = { equipmentMap: EquipmentMap.empty(), equipmentMapFile: undefined };
   const name = 'EQUIPMENT_MAP_FILE';
   const path = env.optional(name);
   const content = path === undefined ? undefined : env.fileContent(name, path);
-  if (path === undefined || content === undefined) return EquipmentMap.empty();
+  if (path === undefined || content === undefined) return none;
   try {
-    return EquipmentMap.of(parseEquipmentMap(content, formatOf(path)));
+    const entries = parseEquipmentMap(content, equipmentMapFormat(path));
+    return { equipmentMap: EquipmentMap.of(entries), equipmentMapFile: { path, content } };
   } catch (error) {
     env.problem(name, `is no equipment map: ${(error as Error).message}`);
-    return EquipmentMap.empty();
+    return none;
   }
 }
 
@@ -44,14 +50,9 @@ function readMapping(env: EnvironmentReader): OrderMapping {
   const content = path === undefined ? undefined : env.fileContent(name, path);
   if (path === undefined || content === undefined) return OrderMapping.none();
   try {
-    return parseOrderMapping(content, formatOf(path) === 'yaml' ? 'yaml' : 'json');
+    return parseOrderMapping(content, /\.ya?ml$/i.test(path) ? 'yaml' : 'json');
   } catch (error) {
     env.problem(name, `is no mapping: ${(error as Error).message}`);
     return OrderMapping.none();
   }
-}
-
-function formatOf(path: string): EquipmentMapFormat {
-  if (/\.ya?ml$/i.test(path)) return 'yaml';
-  return /\.csv$/i.test(path) ? 'csv' : 'json';
 }

@@ -16,7 +16,7 @@ export * from './message-headers.js';
 export { messageIdOf, openEnvelope } from './open-envelope.js';
 export { applyOrderMessage, type OrderApplication } from './apply-order-message.js';
 export { parseOrderChange, type OrderChange } from './order-change.js';
-export type { OrderFence, OrderVersion } from './order-fence.js';
+export { isOlderVersion, type OrderFence, type OrderVersion } from './order-fence.js';
 export type { OrderMessage } from './order-message.js';
 export type { OperationChange, OrderOperation } from './order-operation.js';
 export { parseOrderMessage, type OrderSnapshot } from './order-snapshot.js';

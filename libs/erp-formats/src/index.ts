@@ -1,9 +1,9 @@
 export { EquipmentMap } from './equipment/equipment-map.js';
 export {
   EquipmentMapError,
+  equipmentMapFormat,
   parseEquipmentMap,
   type EquipmentMapEntry,
-  type EquipmentMapFormat,
 } from './equipment/parse-equipment-map.js';
 export { OrderMapping, type MappedFormat } from './mapping/order-mapping.js';
 export { OrderMappingError, parseOrderMapping } from './mapping/parse-order-mapping.js';

@@ -19,7 +19,12 @@ export interface ChaosPlantOptions {
 }
 
 /** Those that tests write and read before a bridge has had the time to create them. */
-const TOPICS_OF_TESTS = [TOPICS.workOrderLists, TOPICS.downtimeReasons, TOPICS.commandOutcomes];
+const TOPICS_OF_TESTS = [
+  TOPICS.workOrderLists,
+  TOPICS.workOrders,
+  TOPICS.downtimeReasons,
+  TOPICS.commandOutcomes,
+];
 
 /** A sandbox and topics of one's own, and bridges as processes that may be killed. */
 export class ChaosPlant {

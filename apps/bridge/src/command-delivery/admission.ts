@@ -5,6 +5,8 @@ export type Admission =
   | { kind: 'go' }
   | { kind: 'rejected'; rejection: Rejection }
   | { kind: 'superseded'; detail: string }
+  /** The service has taken exactly this before, at `appliedAt`, and nothing else since. */
+  | { kind: 'applied'; appliedAt: number }
   /** Its time has not come; `waitMs` is real time. */
   | { kind: 'not-yet'; waitMs: number }
   /** What it is judged by cannot be asked for just now, which passes. */

@@ -1,11 +1,34 @@
-import { type Envelope, messageIdOf, openEnvelope, type Parsed } from '#libs/contracts';
-import { type InboundMessage } from '#libs/messaging';
+import {
+  type Envelope,
+  messageIdOf,
+  openEnvelope,
+  type OutcomeSource,
+  type Parsed,
+} from '#libs/contracts';
+import { type InboundMessage, type InboundRecord } from '#libs/messaging';
 
 /** The message an outcome answers. */
 export interface AnsweredMessage {
+  /** Ends when all there is to say has been said. */
   message: InboundMessage;
   /** `ce_id` or `message-id` of the input. */
   messageId: string | null;
+  /** The message that is answered, where `message` is one of the bridge's own that it led to. */
+  origin?: MessageOrigin;
+  /** Machines of the same message are answered elsewhere: a dead letter must name those at fault. */
+  namesOthers?: boolean;
+}
+
+export interface MessageOrigin {
+  source: OutcomeSource;
+  /** What is set aside; asked for only then. */
+  read: (signal: AbortSignal) => Promise<OriginalMessage>;
+}
+
+export interface OriginalMessage {
+  record: InboundRecord;
+  /** Said beside the reason when `record` is not all of the message. */
+  remark?: string;
 }
 
 /** Takes a message out of its wrapping and reads it; who has to be answered is known either way. */

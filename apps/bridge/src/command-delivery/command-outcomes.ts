@@ -7,6 +7,7 @@ import {
   cloudEventHeaders,
   type CommandOutcome,
   outcomeId,
+  type OutcomeSource,
   TOPICS,
 } from '#libs/contracts';
 import { DeadLetters, type InboundMessage, Outbox } from '#libs/messaging';
@@ -90,7 +91,7 @@ export class CommandOutcomes {
     const faults = results.filter((result) => result.kind === 'rejected');
     await Promise.all([
       ...results.map((result) => this.send(family, answered, result.kind, toData(result))),
-      this.setAside(answered.message, faults, results.length > 1),
+      this.setAside(answered, faults, results.length > 1 || answered.namesOthers === true),
     ]);
   }
 
@@ -105,22 +106,20 @@ export class CommandOutcomes {
 
   private async send(
     family: CommandFamily,
-    { message, messageId }: AnsweredMessage,
+    answered: AnsweredMessage,
     outcome: Outcome,
     answer: OutcomeData,
   ): Promise<void> {
     const type = outcomeType(family, outcome);
     // Written out: this runs for every message, and spreading objects would cost as much as all the rest.
     const { machineId, code, detail, attempts, appliedAt } = answer;
-    const { partition, offset } = message;
-    const topic = `${this.topicPrefix}${message.topic}`;
-    const source = { topic, partition, offset, messageId };
+    const source = this.sourceOf(answered);
     const data: CommandOutcome = { machineId, source, code, detail, attempts, appliedAt };
     this.counter.inc({ flow: FLOW_OF[family], outcome, code: code ?? '' });
     if (machineId !== null) this.history.add(machineId, data);
     await this.outbox.send({
       topic: `${this.topicPrefix}${TOPICS.commandOutcomes}`,
-      key: machineId ?? keyOf(message),
+      key: machineId ?? keyOf(answered.message),
       value: JSON.stringify(data),
       headers: cloudEventHeaders({
         id: outcomeId(source, machineId, type),
@@ -132,8 +131,15 @@ export class CommandOutcomes {
     });
   }
 
+  /** Where the message that is answered stands, under its topic's full name. */
+  sourceOf({ message, messageId, origin }: AnsweredMessage): OutcomeSource {
+    if (origin !== undefined) return origin.source;
+    const { topic, partition, offset } = message;
+    return { topic: `${this.topicPrefix}${topic}`, partition, offset, messageId };
+  }
+
   private async setAside(
-    message: InboundMessage,
+    { message, origin }: AnsweredMessage,
     faults: readonly Extract<CommandResult, { kind: 'rejected' }>[],
     namesSeveral: boolean,
   ): Promise<void> {
@@ -141,8 +147,11 @@ export class CommandOutcomes {
     if (first === undefined) return;
     const { rejection, attempts, httpStatus } = first;
     const machineIds = faults.flatMap(({ machineId }) => (machineId === null ? [] : [machineId]));
-    await this.deadLetters.publish(message, {
+    const original = await origin?.read(message.ownership.signal);
+    const { record, remark } = original ?? { record: message, remark: undefined };
+    await this.deadLetters.publish(record, {
       ...rejection,
+      ...(remark !== undefined && { detail: `${rejection.detail}; ${remark}` }),
       attempts,
       ...(httpStatus !== undefined && { httpStatus }),
       ...(namesSeveral && machineIds.length > 0 && { machineIds }),

@@ -1,5 +1,10 @@
 export { type Admission, GO } from './admission.js';
-export { openMessage } from './answered-message.js';
+export {
+  type AnsweredMessage,
+  type MessageOrigin,
+  openMessage,
+  type OriginalMessage,
+} from './answered-message.js';
 export { type MessageAnswers } from './message-answers.js';
 export { Command, CommandWaiter } from './command.js';
 export { CommandDeliveryModule } from './command-delivery.module.js';

@@ -1,3 +1,4 @@
-export { ListFencesState } from './list-fences-state.js';
-export { type AppliedList, WorkOrderLists } from './work-order-lists.js';
+export { type AppliedList } from './lists/applied-lists.js';
+export { WorkOrderLists } from './lists/work-order-lists.js';
+export { WorkOrderTopics } from './work-order-topics.js';
 export { WorkOrdersModule } from './work-orders.module.js';

@@ -1,30 +1,38 @@
 import { Global, Module } from '@nestjs/common';
-import { type BridgeSettings } from '#libs/config';
-import { EquipmentMap } from '#libs/erp-formats';
 import { CommandDeliveryModule } from '../command-delivery/index.js';
+import { EquipmentModule } from '../equipment/index.js';
 import { MachineDirectoryModule } from '../machine-directory/index.js';
-import { BRIDGE_SETTINGS } from '../platform/index.js';
-import { ListFences } from './list-fences.js';
-import { ListFencesState } from './list-fences-state.js';
-import { WorkOrderLists } from './work-order-lists.js';
-import { WorkOrderListsController } from './work-order-lists.controller.js';
-import { WorkOrdersController } from './work-orders.controller.js';
+import { AssignmentChangesController } from './assignments/assignment-changes.controller.js';
+import { AssignmentsState } from './assignments/assignments-state.js';
+import { Assignments } from './assignments/assignments.js';
+import { OriginalMessages } from './assignments/original-messages.js';
+import { ListFencesState } from './lists/list-fences-state.js';
+import { ListFences } from './lists/list-fences.js';
+import { WorkOrderListsController } from './lists/work-order-lists.controller.js';
+import { WorkOrderLists } from './lists/work-order-lists.js';
+import { OrderLedger } from './orders/order-ledger.js';
+import { OrdersState } from './orders/orders-state.js';
+import { UnknownMachines } from './orders/unknown-machines.js';
+import { WorkOrdersController } from './orders/work-orders.controller.js';
+import { WorkOrderTopics } from './work-order-topics.js';
 
-/** Global because the inbox takes {@link ListFencesState} if this flow is switched on, and cannot import what may be off. */
+/** Global because the inbox takes {@link WorkOrderTopics} if this flow is switched on, and cannot import what may be off. */
 @Global()
 @Module({
-  imports: [CommandDeliveryModule, MachineDirectoryModule],
-  controllers: [WorkOrderListsController, WorkOrdersController],
+  imports: [CommandDeliveryModule, EquipmentModule, MachineDirectoryModule],
+  controllers: [WorkOrderListsController, WorkOrdersController, AssignmentChangesController],
   providers: [
     ListFences,
     ListFencesState,
     WorkOrderLists,
-    {
-      provide: EquipmentMap,
-      inject: [BRIDGE_SETTINGS],
-      useFactory: ({ erp }: BridgeSettings) => erp.equipmentMap,
-    },
+    Assignments,
+    AssignmentsState,
+    OriginalMessages,
+    OrderLedger,
+    OrdersState,
+    UnknownMachines,
+    WorkOrderTopics,
   ],
-  exports: [ListFencesState, WorkOrderLists],
+  exports: [WorkOrderLists, WorkOrderTopics],
 })
 export class WorkOrdersModule {}

@@ -23,6 +23,12 @@ export class EquipmentMap {
     return new EquipmentMap(null);
   }
 
+  /** Every machine the map names; none without a map. */
+  get machineIds(): ReadonlySet<string> {
+    const plants = [...(this.machines?.values() ?? [])];
+    return new Set(plants.flatMap((machines) => [...machines.values()]));
+  }
+
   /**
    * A machineId in the operation wins. An operation without a plant is mapped when exactly one plant has
    * its work centre. undefined: the work centre is not mapped (`unmapped-work-centre`).

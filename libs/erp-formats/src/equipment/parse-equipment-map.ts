@@ -22,6 +22,12 @@ const FIELDS = ['plant', 'workCentre', 'machineId'] as const;
 
 export type EquipmentMapFormat = 'json' | 'yaml' | 'csv';
 
+/** By the file's extension; JSON unless it says otherwise. */
+export function equipmentMapFormat(path: string): EquipmentMapFormat {
+  if (/\.ya?ml$/i.test(path)) return 'yaml';
+  return /\.csv$/i.test(path) ? 'csv' : 'json';
+}
+
 /**
  * Reads a list of `{plant, workCentre, machineId}`; further fields are tolerated. In YAML and CSV every
  * scalar is text, so that plant 0001 keeps its zeros without quotes. CSV has a line of column names first and

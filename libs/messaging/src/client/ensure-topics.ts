@@ -15,6 +15,8 @@ export interface TopicSpecification {
   maxMessageBytes?: number;
   /** Has at least as many partitions as each of these: what belongs together is owned together, by partition. */
   asWideAs?: readonly string[];
+  /** As `asWideAs`, but never widened later: a key's hash shares its records out. */
+  createdAsWideAs?: readonly string[];
 }
 
 export class MissingTopicsError extends Error {
@@ -46,7 +48,7 @@ export async function ensureTopics(
     if (missing.length > 0 && !options.create) {
       throw new MissingTopicsError(missing.map((topic) => topic.name));
     }
-    if (missing.length > 0) await createTopics(admin, missing, options.partitions);
+    await createMissing(admin, missing, options.partitions);
     const narrow = await narrowTopics(admin, topics);
     if (narrow.length > 0 && !options.create) {
       throw new MissingTopicsError(
@@ -55,6 +57,23 @@ export async function ensureTopics(
     }
     for (const topic of narrow) await widen(admin, topic);
   });
+}
+
+/** Those made as wide as others come last, when these are there for certain. */
+async function createMissing(
+  admin: Admin,
+  missing: readonly TopicSpecification[],
+  partitions: number,
+): Promise<void> {
+  const first = missing.filter(({ createdAsWideAs }) => createdAsWideAs === undefined);
+  if (first.length > 0) await createTopics(admin, first, partitions);
+  for (const topic of missing) {
+    const { createdAsWideAs: models } = topic;
+    if (models === undefined) continue;
+    const { topics: found } = await admin.fetchTopicMetadata({ topics: [...models] });
+    const count = Math.max(...found.map((model) => model.partitions.length));
+    await createTopics(admin, [topic], count);
+  }
 }
 
 async function createTopics(

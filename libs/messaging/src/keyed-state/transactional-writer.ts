@@ -1,9 +1,12 @@
 import { type Kafka, Partitioners, type Producer } from 'kafkajs';
 import { withDeadline } from '../deadline.js';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
+import { byteLength, takeBatch } from '../outbox/take-batch.js';
 import { toTopicMessages } from '../outbox/to-topic-messages.js';
 
 const DISCONNECT_DEADLINE_MS = 2000;
+/** Below the broker's default of 1 MB for a record batch, since a batch too large is refused as a whole. */
+const MAX_BATCH_BYTES = 512 * 1024;
 
 /**
  * Writes records in transactions, one after the other. Its first write fences every earlier writer
@@ -45,7 +48,11 @@ export class TransactionalWriter {
   private async transact(records: readonly OutboundRecord[]): Promise<void> {
     const transaction = await this.producer.transaction();
     try {
-      await transaction.sendBatch({ acks: -1, topicMessages: toTopicMessages(records) });
+      const pending = records.map((record) => ({ record, bytes: byteLength(record) }));
+      while (pending.length > 0) {
+        const batch = takeBatch(pending, MAX_BATCH_BYTES).map(({ record }) => record);
+        await transaction.sendBatch({ acks: -1, topicMessages: toTopicMessages(batch) });
+      }
       await transaction.commit();
     } catch (error) {
       // Spares the coordinator the wait for the time-out; a new writer's fence would abort it too.

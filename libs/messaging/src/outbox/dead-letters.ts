@@ -6,7 +6,7 @@ import {
   deadLetterTopic,
   type Rejection,
 } from '#libs/contracts';
-import { type InboundMessage } from '../inbox/inbound-message.js';
+import { type InboundRecord } from '../inbox/inbound-message.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { type Outbox } from './outbox.js';
 import { RecordRefusedError } from './record-refused.js';
@@ -31,7 +31,7 @@ export class DeadLetters {
   ) {}
 
   /** Resolves once Kafka has acknowledged the dead letter; only then may the offset move. */
-  async publish(message: InboundMessage, reason: DeadLetterReason): Promise<void> {
+  async publish(message: InboundRecord, reason: DeadLetterReason): Promise<void> {
     const { topic, partition, offset } = message;
     const { code, detail, machineIds } = reason;
     this.logger.warn({ msg: 'dead letter', topic, partition, offset, code, detail, machineIds });
@@ -49,7 +49,7 @@ export class DeadLetters {
    * letter says where the message lies, in a topic that still has it.
    */
   private async publishWithoutValue(
-    { topic, partition, offset, value }: InboundMessage,
+    { topic, partition, offset, value }: InboundRecord,
     letter: OutboundRecord,
     error: RecordRefusedError,
   ): Promise<void> {
@@ -66,7 +66,7 @@ export class DeadLetters {
     await this.outbox.send({ ...letter, value: null, headers });
   }
 
-  private letter(message: InboundMessage, reason: DeadLetterReason): OutboundRecord {
+  private letter(message: InboundRecord, reason: DeadLetterReason): OutboundRecord {
     const { partition, offset, timestamp } = message;
     const { code, detail, attempts, httpStatus, machineIds } = reason;
     const sourceTopic = `${this.topicPrefix}${message.topic}`;

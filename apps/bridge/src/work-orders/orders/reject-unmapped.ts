@@ -1,5 +1,5 @@
 import { type OrderOperation } from '#libs/contracts';
-import { type CommandResult, rejection } from '../command-delivery/index.js';
+import { type CommandResult, rejection } from '../../command-delivery/index.js';
 
 /** An operation that should be on a list and has no machine. */
 export interface UnmappedOperation {

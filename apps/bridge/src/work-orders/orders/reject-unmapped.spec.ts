@@ -1,4 +1,4 @@
-import { rejection } from '../command-delivery/index.js';
+import { rejection } from '../../command-delivery/index.js';
 import { rejectUnmapped, type UnmappedOperation } from './reject-unmapped.js';
 
 function unmapped(orderId: string, workCentre: string): UnmappedOperation {

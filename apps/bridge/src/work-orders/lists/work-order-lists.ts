@@ -11,17 +11,12 @@ import {
   CommandWaiter,
   GO,
   type MessageAnswers,
-} from '../command-delivery/index.js';
-import { admitKnownMachine, MachineDirectory } from '../machine-directory/index.js';
-import { BRIDGE_SETTINGS } from '../platform/index.js';
+} from '../../command-delivery/index.js';
+import { admitKnownMachine, MachineDirectory } from '../../machine-directory/index.js';
+import { BRIDGE_SETTINGS } from '../../platform/index.js';
+import { type AppliedList, AppliedLists } from './applied-lists.js';
 import { ListFences } from './list-fences.js';
 import { isOlder, type ListToSet, precedenceOf, sizeOf } from './list-to-set.js';
-
-/** A list as the service last took it. */
-export interface AppliedList {
-  workingOrders: readonly string[];
-  appliedAt: number;
-}
 
 type ListCommand = Command<ListToSet>;
 
@@ -32,7 +27,9 @@ const MAX_REQUEST_BYTES = 512 * 1024;
 @Injectable()
 export class WorkOrderLists {
   readonly flow: CommandDispatcher<ListToSet>;
-  private readonly applied = new Map<string, AppliedList>();
+  private readonly applied = new AppliedLists();
+  /** What was sent; a list drawn from the ledger may be another one by the time it is answered. */
+  private readonly sent = new WeakMap<ListCommand, readonly string[]>();
 
   constructor(
     @Inject(BRIDGE_SETTINGS) settings: BridgeSettings,
@@ -55,10 +52,7 @@ export class WorkOrderLists {
       admit: (command) => this.admit(command),
       call: (commands, permit) =>
         this.cloud.setWorkOrderList(
-          commands.map(({ payload }) => ({
-            machineId: payload.machineId,
-            workingOrders: payload.workingOrders(),
-          })),
+          commands.map((command) => this.send(command)),
           permit,
         ),
       onApplied: (command) => this.remember(command),
@@ -70,7 +64,7 @@ export class WorkOrderLists {
 
   /** The list the service last took for the machine from this process. */
   lastApplied(machineId: string): AppliedList | undefined {
-    return this.applied.get(machineId);
+    return this.applied.of(machineId);
   }
 
   /** `answers` hear what became of the list once it is applied, superseded or refused. */
@@ -90,14 +84,30 @@ export class WorkOrderLists {
       const detail = `issued at ${payload.issuedAt}; the list applied last was issued at ${applied}`;
       return { kind: 'superseded', detail };
     }
+    if (payload.cumulative) {
+      const since = this.applied.standsSince(machineId, payload.workingOrders(), ownership);
+      if (since !== undefined) return { kind: 'applied', appliedAt: since };
+    }
     if (this.directory.hasMachine(machineId)) return GO;
     return admitKnownMachine(this.directory, machineId, ownership.signal);
   }
 
-  private remember({ machineId, payload, waiters }: ListCommand): Promise<void> | undefined {
+  private send(command: ListCommand): { machineId: string; workingOrders: readonly string[] } {
+    const { machineId, payload } = command;
     const workingOrders = payload.workingOrders();
-    this.applied.set(machineId, { workingOrders, appliedAt: this.clock.nowSeconds() });
+    this.sent.set(command, workingOrders);
+    this.applied.doubt(machineId);
+    return { machineId, workingOrders };
+  }
+
+  private remember(command: ListCommand): Promise<void> | undefined {
+    const { machineId, payload, waiters } = command;
     const [waiter] = waiters;
+    const list = {
+      workingOrders: this.sent.get(command) ?? [],
+      appliedAt: this.clock.nowSeconds(),
+    };
+    this.applied.apply(machineId, list, waiter?.answers.message.ownership);
     if (payload.issuedAt === undefined || waiter === undefined) return undefined;
     return this.fences.raise(waiter.answers.message, machineId, payload.issuedAt);
   }

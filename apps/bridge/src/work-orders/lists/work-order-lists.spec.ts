@@ -5,13 +5,13 @@ import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { loadBridgeSettings } from '#libs/config';
 import { type InboundMessage, type OwnedState, PartitionOwnership } from '#libs/messaging';
-import { CommandOutcomes, type CommandResult } from '../command-delivery/index.js';
-import { MachineDirectory } from '../machine-directory/index.js';
-import { PlatformModule } from '../platform/index.js';
+import { CommandOutcomes, type CommandResult } from '../../command-delivery/index.js';
+import { MachineDirectory } from '../../machine-directory/index.js';
+import { PlatformModule } from '../../platform/index.js';
 import { ListFences } from './list-fences.js';
 import { WorkOrderLists } from './work-order-lists.js';
 import { WorkOrderListsController } from './work-order-lists.controller.js';
-import { WorkOrdersModule } from './work-orders.module.js';
+import { WorkOrdersModule } from '../work-orders.module.js';
 
 const LINGER_MS = 5;
 const stopping = new Error('the bridge is stopping');

@@ -2,7 +2,12 @@ import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { parseWorkOrderLists, TOPICS, type WorkOrderAssignment } from '#libs/contracts';
 import { type InboundMessage } from '#libs/messaging';
-import { acceptEach, CommandOutcomes, openMessage, rejection } from '../command-delivery/index.js';
+import {
+  acceptEach,
+  CommandOutcomes,
+  openMessage,
+  rejection,
+} from '../../command-delivery/index.js';
 import { type ListToSet } from './list-to-set.js';
 import { WorkOrderLists } from './work-order-lists.js';
 

@@ -1,4 +1,4 @@
-import { type Precedence } from '../command-delivery/index.js';
+import { type Precedence } from '../../command-delivery/index.js';
 
 /** A list to set, as it waits. */
 export interface ListToSet {

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type BridgeSettings } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
 import { type KafkaClient, KeyedState } from '#libs/messaging';
-import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
+import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { ListFences } from './list-fences.js';
 
 /** {@link ListFences} in Kafka: epoch seconds by machine, in the partition its lists come through. */

@@ -1,0 +1,39 @@
+import { type OutcomeSource } from '#libs/contracts';
+import { type OutboundRecord } from '#libs/messaging';
+import { type OrderAssignment } from './assigned-operation.js';
+
+/** Without the prefix: what the orders of one message change on one machine. Keyed by machineId. */
+export const ASSIGNMENT_CHANGES = 'machine-bridge.assignment-changes.v1';
+
+/**
+ * What one message changes on one machine. All its orders together, so that it is answered once a
+ * machine, whatever the document holds.
+ */
+export interface AssignmentChange {
+  machineId: string;
+  /** In the order of the document. */
+  orders: readonly OrderAssignment[];
+  /** The message that asked for it. */
+  source: OutcomeSource;
+}
+
+export function changeRecord(topicPrefix: string, change: AssignmentChange): OutboundRecord {
+  return {
+    topic: `${topicPrefix}${ASSIGNMENT_CHANGES}`,
+    key: change.machineId,
+    value: JSON.stringify(change),
+    headers: {},
+  };
+}
+
+/** The bridge alone writes these; undefined for what is none of them. */
+export function parseAssignmentChange(value: Buffer | null): AssignmentChange | undefined {
+  try {
+    const change = JSON.parse(value?.toString() ?? 'null') as Partial<AssignmentChange> | null;
+    if (typeof change?.machineId !== 'string' || typeof change.source !== 'object')
+      return undefined;
+    return Array.isArray(change.orders) ? (change as AssignmentChange) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,29 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type BridgeSettings } from '#libs/config';
+import { type KafkaClient, KeyedState } from '#libs/messaging';
+import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
+import { ASSIGNMENT_CHANGES } from './assignment-change.js';
+import { Assignments } from './assignments.js';
+import { type StoredAssignment } from './derive-assignments.js';
+
+/** The assignments in Kafka, by machine and order, in the partition their changes come through. */
+@Injectable()
+export class AssignmentsState extends KeyedState<StoredAssignment> {
+  constructor(
+    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix, groupId } }: BridgeSettings,
+    @Inject(KAFKA) kafka: KafkaClient,
+    assignments: Assignments,
+  ) {
+    super({
+      kafka,
+      name: `${topicPrefix}machine-bridge.assignments.v1`,
+      inputs: [ASSIGNMENT_CHANGES],
+      transactionalIdPrefix: groupId,
+      parse: (json) =>
+        typeof json === 'number' || Array.isArray(json) ? (json as StoredAssignment) : undefined,
+      onOwned: (state) => {
+        assignments.own(state);
+      },
+    });
+  }
+}

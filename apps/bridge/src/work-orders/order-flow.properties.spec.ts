@@ -1,0 +1,264 @@
+import fc from 'fast-check';
+import { ORDER_STATUSES, type OrderSnapshot } from '#libs/contracts';
+import {
+  type InboundMessage,
+  type OutboundRecord,
+  type OwnedState,
+  PartitionOwnership,
+  type StateChange,
+} from '#libs/messaging';
+import { type AssignmentChange } from './assignments/assignment-change.js';
+import { AssignmentTable } from './assignments/assignment-table.js';
+import { type StoredAssignment } from './assignments/derive-assignments.js';
+import { type ChangeEntry, PartitionAssignments } from './assignments/partition-assignments.js';
+import { type KnownOrder } from './orders/known-order.js';
+import { type OrderEntry, PartitionOrders } from './orders/partition-orders.js';
+import { placeOrder } from './orders/place-order.js';
+import { type Derivation } from './partition-writer.js';
+
+const PARTITIONS = [0, 1] as const;
+/** Few, so that much happens to each. */
+const ORDERS = ['4711', '4712'];
+const MACHINES = ['M-1', 'M-2'];
+const partitionOf = (ids: readonly string[], id: string): number => ids.indexOf(id) % 2;
+
+const anOrder: fc.Arbitrary<OrderSnapshot> = fc.record({
+  orderId: fc.constantFrom(...ORDERS),
+  changedAt: fc.nat(2),
+  status: fc.constantFrom('released', ...ORDER_STATUSES),
+  operations: fc.uniqueArray(
+    fc.record({
+      operationId: fc.constantFrom('0010', '0020'),
+      machineId: fc.constantFrom(...MACHINES),
+      status: fc.constantFrom('released', 'held', 'started', 'completed'),
+    }),
+    { selector: ({ operationId }) => operationId, minLength: 1, maxLength: 2 },
+  ),
+});
+
+interface Place {
+  stage: 'orders' | 'assignments';
+  partition: number;
+}
+
+type Step =
+  | { kind: 'told'; order: OrderSnapshot }
+  /** Some messages go through; or Kafka takes them and the process does not hear of it. */
+  | ({ kind: 'taken'; count: number; heard: boolean } & Place)
+  /** Restored, and the last messages are delivered again. */
+  | ({ kind: 'moved'; back: number } & Place)
+  /** One is delivered again alone: those behind it had been finished. */
+  | ({ kind: 'again'; back: number } & Place);
+
+const place = {
+  stage: fc.constantFrom('orders' as const, 'assignments' as const),
+  partition: fc.constantFrom(...PARTITIONS),
+};
+
+const taken = {
+  kind: fc.constant('taken' as const),
+  count: fc.integer({ min: 1, max: 8 }),
+  heard: fc.constantFrom(true, true, true, false),
+  ...place,
+};
+
+const aStep: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('told' as const), order: anOrder }) },
+  { weight: 6, arbitrary: fc.record(taken) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constantFrom('moved' as const, 'again' as const, 'again' as const),
+      back: fc.nat(2),
+      ...place,
+    }),
+  },
+);
+
+function messageAt(offset: number): InboundMessage {
+  const place = { topic: 'a-topic', partition: 0, offset, timestamp: '0', bytes: 1 };
+  return {
+    ...{ ...place, key: null, value: null, headers: {}, ownership: new PartitionOwnership() },
+    finish: () => undefined,
+    abandon: () => undefined,
+    fail: () => undefined,
+  };
+}
+
+/** What Kafka holds of one partition: what is to be read, and the state that reading it has led to. */
+class StoredPartition<M, V> {
+  readonly log: M[] = [];
+  readonly values = new Map<string, V>();
+  position = 0;
+
+  get state(): OwnedState<V> {
+    return {
+      partition: 0,
+      signal: new AbortController().signal,
+      get: (key) => this.values.get(key),
+      entries: () => this.values.entries(),
+      commit: () => Promise.reject(new Error('written by the flow')),
+    };
+  }
+
+  /** The next messages and their offsets. */
+  read(count: number): [message: M, offset: number][] {
+    const from = this.position;
+    const messages = this.log.slice(from, from + count);
+    this.position += messages.length;
+    return messages.map((message, index) => [message, from + index]);
+  }
+
+  /** One that was read before. */
+  readAgain(back: number): [message: M, offset: number][] {
+    const offset = this.position - 1 - back;
+    const message = this.log[offset];
+    return message === undefined ? [] : [[message, offset]];
+  }
+
+  write(changes: readonly StateChange<V>[]): void {
+    for (const [key, value] of changes) {
+      if (value === null) this.values.delete(key);
+      else this.values.set(key, value);
+    }
+  }
+}
+
+/** The whole way from orders to lists, without Kafka, processes and the service. */
+class OrderFlow {
+  readonly lists = new Map<string, readonly string[]>();
+  private readonly inputs = PARTITIONS.map(() => new StoredPartition<OrderSnapshot, KnownOrder>());
+  private readonly changes = PARTITIONS.map(
+    () => new StoredPartition<AssignmentChange, StoredAssignment>(),
+  );
+  private readonly orders = PARTITIONS.map(
+    () =>
+      new PartitionOrders({
+        machineOf: ({ machineId }) => machineId,
+        toRecord: (change) => ({ value: JSON.stringify(change) }) as OutboundRecord,
+        answer: () => undefined,
+      }),
+  );
+  private readonly assignments = PARTITIONS.map(() => {
+    const assignments: PartitionAssignments = new PartitionAssignments(({ change }) => {
+      this.lists.set(change.machineId, assignments.listOf(change.machineId));
+    });
+    return assignments;
+  });
+
+  step(step: Step): void {
+    switch (step.kind) {
+      case 'told':
+        this.inputs[partitionOf(ORDERS, step.order.orderId)]?.log.push(step.order);
+        return;
+      case 'taken':
+        this.take(step, (stored) => stored.read(step.count), step.heard);
+        if (!step.heard) this.move(step, step.count);
+        return;
+      case 'again':
+        this.take(step, (stored) => stored.readAgain(step.back), true);
+        return;
+      case 'moved':
+        this.move(step, step.back);
+        return;
+      default:
+        step satisfies never;
+    }
+  }
+
+  finish(): void {
+    for (const stage of ['orders', 'assignments'] as const) {
+      for (const partition of PARTITIONS) {
+        this.take({ stage, partition }, (stored) => stored.read(Infinity), true);
+      }
+    }
+  }
+
+  /** Another process goes on, from some messages before. */
+  private move({ stage, partition }: Place, back: number): void {
+    const [input, changes] = [this.inputs[partition], this.changes[partition]];
+    if (input === undefined || changes === undefined) return;
+    const stored = stage === 'orders' ? input : changes;
+    stored.position = Math.max(0, stored.position - back);
+    if (stage === 'orders') this.orders[partition]?.restored(input.state);
+    else this.assignments[partition]?.restored(changes.state);
+  }
+
+  private take(
+    { stage, partition }: Place,
+    read: <M, V>(stored: StoredPartition<M, V>) => [message: M, offset: number][],
+    heard: boolean,
+  ): void {
+    const [input, changes] = [this.inputs[partition], this.changes[partition]];
+    if (input === undefined || changes === undefined) return;
+    if (stage === 'orders') {
+      const entries = read(input).map(([order, offset]) => orderEntry(order, offset));
+      this.commit(input, this.orders[partition]?.derive(input.state, entries), heard);
+    } else {
+      const entries = read(changes).map(([change, offset]): ChangeEntry => {
+        return { message: messageAt(offset), offset, change };
+      });
+      this.commit(changes, this.assignments[partition]?.derive(changes.state, entries), heard);
+    }
+  }
+
+  private commit<M, V>(
+    stored: StoredPartition<M, V>,
+    derivation: Derivation<V> | undefined,
+    heard: boolean,
+  ): void {
+    if (derivation === undefined) return;
+    stored.write(derivation.changes);
+    for (const { value } of derivation.records) {
+      const change = JSON.parse(String(value)) as AssignmentChange;
+      this.changes[partitionOf(MACHINES, change.machineId)]?.log.push(change);
+    }
+    if (heard) derivation.conclude();
+  }
+}
+
+function orderEntry(order: OrderSnapshot, offset: number): OrderEntry {
+  const message = messageAt(offset);
+  const source = { topic: 'orders', partition: 0, offset, messageId: null };
+  const answered = { message, messageId: null };
+  return {
+    message,
+    offset,
+    answered,
+    source,
+    orders: [{ kind: 'snapshot', order }],
+    unknownMachines: new Map(),
+  };
+}
+
+/** The lists that follow from the newest of each order, the later one of equals. */
+function listsOf(history: readonly OrderSnapshot[]): (readonly string[])[] {
+  const newest = new Map<string, OrderSnapshot>();
+  for (const order of history) {
+    if (order.changedAt >= (newest.get(order.orderId)?.changedAt ?? 0)) {
+      newest.set(order.orderId, order);
+    }
+  }
+  const table = new AssignmentTable();
+  for (const order of newest.values()) {
+    for (const [machineId, operations] of placeOrder(order, (each) => each.machineId).machines) {
+      table.assign(machineId, { orderId: order.orderId, operations });
+    }
+  }
+  return MACHINES.map((machineId) => table.listOf(machineId));
+}
+
+describe('any history of orders, with restarts, redeliveries and writes nobody heard of', () => {
+  it('ends in the lists that follow from the newest of each order', () => {
+    fc.assert(
+      fc.property(fc.array(aStep, { maxLength: 60, size: 'max' }), (steps) => {
+        const flow = new OrderFlow();
+        for (const step of steps) flow.step(step);
+        flow.finish();
+        const told = steps.flatMap((step) => (step.kind === 'told' ? [step.order] : []));
+        expect(MACHINES.map((machineId) => flow.lists.get(machineId) ?? [])).toEqual(listsOf(told));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

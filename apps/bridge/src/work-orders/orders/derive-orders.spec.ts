@@ -1,0 +1,358 @@
+import fc from 'fast-check';
+import {
+  ORDER_STATUSES,
+  type OrderChange,
+  type OrderMessage,
+  type OrderOperation,
+  type OrderSnapshot,
+} from '#libs/contracts';
+import { type CommandResult } from '../../command-delivery/index.js';
+import { AssignmentTable } from '../assignments/assignment-table.js';
+import { deriveOrders } from './derive-orders.js';
+import { type KnownOrder } from './known-order.js';
+
+const MACHINES = ['M-1', 'M-2', 'M-3'];
+const machineOf = ({ machineId }: OrderOperation): string | undefined => machineId;
+const NO_SUCH_MACHINE = {
+  code: 'unknown-machine',
+  detail: 'the service lists no such machine',
+} as const;
+
+/** Orders, and the lists that what follows from them makes; a message an order unless told otherwise. */
+class Ledger {
+  readonly orders = new Map<string, KnownOrder>();
+  readonly table = new AssignmentTable();
+  private offset = 0;
+
+  constructor(private readonly unknown: readonly string[] = []) {}
+
+  take(snapshots: readonly OrderSnapshot[], offset?: number): Taken {
+    return this.takeIn(
+      snapshots.map((order) => ({ kind: 'snapshot', order })),
+      offset,
+    );
+  }
+
+  takeIn(orders: readonly OrderMessage[], offset = this.offset + 1): Taken {
+    this.offset = Math.max(this.offset, offset);
+    const view = {
+      get: (orderId: string) => this.orders.get(orderId),
+      set: (orderId: string, known: KnownOrder) => this.orders.set(orderId, known),
+    };
+    const unknownMachines = new Map(this.unknown.map((id) => [id, NO_SUCH_MACHINE]));
+    const told = { offset, orders, unknownMachines };
+    const { assignments, results } = deriveOrders(told, view, machineOf);
+    for (const [machineId, changes] of assignments) {
+      for (const change of changes) this.table.assign(machineId, change);
+    }
+    return { touched: [...assignments.keys()], results };
+  }
+
+  listOf(machineId: string): readonly string[] {
+    return this.table.listOf(machineId);
+  }
+}
+
+interface Taken {
+  /** Machines whose lists are set. */
+  touched: string[];
+  results: readonly CommandResult[];
+}
+
+function operation(operationId: string, more: Partial<OrderOperation> = {}): OrderOperation {
+  return { operationId, machineId: 'M-1', status: 'released', ...more };
+}
+
+function order(
+  orderId: string,
+  operations: OrderOperation[],
+  more: Partial<OrderSnapshot> = {},
+): OrderSnapshot {
+  return { orderId, changedAt: 100, status: 'released', operations, ...more };
+}
+
+function ledgerOf(...snapshots: OrderSnapshot[]): Ledger {
+  const ledger = new Ledger();
+  for (const snapshot of snapshots) ledger.take([snapshot]);
+  return ledger;
+}
+
+function listsOf(ledger: Ledger): (readonly string[])[] {
+  return MACHINES.map((machineId) => ledger.listOf(machineId));
+}
+
+describe("what orders make of a machine's list", () => {
+  it('is empty while no order is known', () => {
+    expect(new Ledger().listOf('M-1')).toEqual([]);
+  });
+
+  it.each(ORDER_STATUSES)('holds an operation by its status: %s', (status) => {
+    const isListed = ['released', 'started', 'held'].includes(status);
+    const ledger = ledgerOf(order('4711', [operation('0010', { status })]));
+    expect(ledger.listOf('M-1')).toEqual(isListed ? ['4711'] : []);
+  });
+
+  it.each(['completed', 'cancelled'] as const)(
+    'loses an order that is %s, whatever its operations still say',
+    (status) => {
+      const ledger = ledgerOf(
+        order('4711', [operation('0010')]),
+        order('4711', [operation('0010')], { changedAt: 101, status }),
+      );
+      expect(ledger.listOf('M-1')).toEqual([]);
+    },
+  );
+
+  it('names the order, and its operations where the order has several on the machine', () => {
+    const ledger = ledgerOf(
+      order('4711', [
+        operation('0010', { sequence: 1 }),
+        operation('0020', { sequence: 2 }),
+        operation('0030', { sequence: 3, machineId: 'M-2' }),
+      ]),
+      order('4712', [operation('0010', { sequence: 4 })]),
+    );
+    expect(ledger.listOf('M-1')).toEqual(['4711-0010', '4711-0020', '4712']);
+    expect(ledger.listOf('M-2')).toEqual(['4711']);
+  });
+
+  it('goes by sequence, 0 or none last, then planned start, none last, then order and operation', () => {
+    const ledger = ledgerOf(
+      order('F', [operation('0010')]),
+      order('E', [operation('0020', { sequence: 0 }), operation('0010', { sequence: 0 })]),
+      order('D', [operation('0010', { plannedStart: 900 })]),
+      order('C', [operation('0010', { sequence: 2 })]),
+      order('B', [operation('0010', { sequence: 2, plannedStart: 200 })]),
+      order('A', [operation('0010', { sequence: 10, plannedStart: 1 })]),
+      order('G', [operation('0010', { sequence: 2, plannedStart: 100 })]),
+    );
+    expect(ledger.listOf('M-1')).toEqual(['G', 'B', 'C', 'A', 'D', 'E-0010', 'E-0020', 'F']);
+  });
+});
+
+describe('a change of an order', () => {
+  const change = (more: Partial<OrderChange>): OrderMessage => ({
+    kind: 'change',
+    order: { orderId: '4711', changedAt: 101, ...more },
+  });
+
+  it('is laid over what is known, and touches the machines of the order', () => {
+    const ledger = ledgerOf(order('4711', [operation('0010'), operation('0020')]));
+    const operations = [{ operationId: '0010', status: 'completed' as const }];
+    expect(ledger.takeIn([change({ operations })])).toMatchObject({ touched: ['M-1'] });
+    expect(ledger.listOf('M-1')).toEqual(['4711-0020']);
+    expect(ledger.takeIn([change({ status: 'completed' })])).toMatchObject({ touched: ['M-1'] });
+    expect(ledger.listOf('M-1')).toEqual([]);
+  });
+
+  it('is superseded by what is newer, for the machines of the order', () => {
+    const ledger = ledgerOf(order('4711', [operation('0010')], { changedAt: 102 }));
+    const { touched, results } = ledger.takeIn([change({ status: 'cancelled' })]);
+    expect(touched).toEqual([]);
+    expect(results).toMatchObject([{ kind: 'superseded', machineId: 'M-1' }]);
+    expect(ledger.listOf('M-1')).toEqual(['4711']);
+  });
+
+  it('is refused when nobody has sent the order, and it does not say where it is done', () => {
+    const ledger = new Ledger();
+    const { results } = ledger.takeIn([change({ status: 'started' })]);
+    expect(results).toMatchObject([
+      { kind: 'rejected', machineId: null, rejection: { code: 'invalid-message' } },
+    ]);
+    expect(ledger.orders.size).toBe(0);
+  });
+
+  it('goes by the sender’s count before it goes by the time', () => {
+    const fence = (value: string) => ({ fence: { counter: 'SERIAL', value } });
+    const ledger = ledgerOf(order('4711', [operation('0010')], fence('10')));
+    const moved = [operation('0010', { machineId: 'M-2' })];
+    ledger.take([order('4711', moved, { changedAt: 99, ...fence('11') })]);
+    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
+    ledger.take([order('4711', [operation('0010')], { changedAt: 200, ...fence('9') })]);
+    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
+  });
+});
+
+describe('a snapshot of an order', () => {
+  const onFirst = order('4711', [operation('0010')]);
+  const onSecond = order('4711', [operation('0010', { machineId: 'M-2' })]);
+
+  it('moves an order: it leaves the old machine, and both lists are touched', () => {
+    const ledger = ledgerOf(onFirst, order('4712', [operation('0010')]));
+    const moved = { ...onSecond, changedAt: 101 };
+    expect(ledger.take([moved])).toEqual({ touched: ['M-1', 'M-2'], results: [] });
+    expect(listsOf(ledger)).toEqual([['4712'], ['4711'], []]);
+  });
+
+  it('is superseded when it is older than what is known, and changes nothing', () => {
+    const ledger = ledgerOf(onFirst);
+    const detail = 'order 4711 changed at 99; known is the change of 100';
+    expect(ledger.take([{ ...onSecond, changedAt: 99 }])).toEqual({
+      touched: [],
+      results: [{ kind: 'superseded', machineId: 'M-2', attempts: 0, detail }],
+    });
+    expect(listsOf(ledger)).toEqual([['4711'], [], []]);
+  });
+
+  it('counts when it is as old as what is known and came later', () => {
+    const ledger = ledgerOf(onFirst, onSecond);
+    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
+  });
+
+  it('that is delivered again brings nothing back, and sets what is known by now', () => {
+    const ledger = new Ledger();
+    ledger.take([onFirst], 1);
+    ledger.take([onSecond], 2);
+    expect(ledger.take([onFirst], 1)).toEqual({ touched: ['M-2', 'M-1'], results: [] });
+    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
+    expect(ledger.take([onSecond], 2)).toEqual({ touched: ['M-2'], results: [] });
+    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
+  });
+
+  it('names the operations that have no machine and lists the others', () => {
+    const astray = operation('0020', { workCentre: 'FR01' });
+    delete astray.machineId;
+    const ledger = new Ledger();
+    expect(ledger.take([order('4711', [operation('0010'), astray])])).toMatchObject({
+      touched: ['M-1'],
+      results: [{ kind: 'rejected', machineId: null, rejection: { code: 'unmapped-work-centre' } }],
+    });
+    expect(ledger.listOf('M-1')).toEqual(['4711']);
+  });
+
+  it('needs no machine for an operation that stands on no list', () => {
+    const planned: OrderOperation = { operationId: '0010', workCentre: 'FR01', status: 'planned' };
+    expect(new Ledger().take([order('4711', [planned])])).toEqual({ touched: [], results: [] });
+  });
+
+  it('is put on the machines that exist, and refused for the others', () => {
+    const ledger = new Ledger(['M-2']);
+    const both = order('4711', [operation('0010'), operation('0020', { machineId: 'M-2' })]);
+    expect(ledger.take([both])).toEqual({
+      touched: ['M-1'],
+      results: [{ kind: 'rejected', machineId: 'M-2', attempts: 0, rejection: NO_SUCH_MACHINE }],
+    });
+    expect(ledger.orders.get('4711')?.machineIds).toEqual(['M-1']);
+  });
+
+  it('is taken off a machine that does not exist any more', () => {
+    const ledger = ledgerOf(onFirst);
+    const later = new Ledger(['M-1']);
+    for (const [orderId, known] of ledger.orders) later.orders.set(orderId, known);
+    expect(later.take([{ ...onSecond, changedAt: 101 }], 9).touched).toEqual(['M-1', 'M-2']);
+  });
+});
+
+describe('a document of several orders', () => {
+  it('changes a machine once, and answers for it once', () => {
+    const ledger = ledgerOf(order('4711', [operation('0010')]));
+    const older = order('4711', [operation('0010')], { changedAt: 99 });
+    const other = order('4712', [operation('0010')]);
+    expect(ledger.take([older, other])).toEqual({ touched: ['M-1'], results: [] });
+    expect(ledger.listOf('M-1')).toEqual(['4711', '4712']);
+  });
+
+  it('may tell of an order twice: the later one counts', () => {
+    const ledger = new Ledger();
+    ledger.take([
+      order('4711', [operation('0010')]),
+      order('4711', [operation('0010', { machineId: 'M-2' })]),
+    ]);
+    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
+  });
+});
+
+describe('a finished order', () => {
+  const finished = (orderId: string): OrderSnapshot =>
+    order(orderId, [operation('0010')], { status: 'completed' });
+  const outdated = order('4711', [operation('0010')], { changedAt: 99 });
+
+  it.each([
+    ['completed', finished('4711')],
+    ['without an operation left', order('4711', [operation('0010', { status: 'cancelled' })])],
+  ])('keeps nothing but its time once it is %s, and its machine none without it', (_, last) => {
+    const ledger = ledgerOf(order('4711', [operation('0010')]));
+    expect(ledger.table.size).toBe(1);
+    expect(ledger.take([last])).toEqual({ touched: ['M-1'], results: [] });
+    expect(ledger.orders.get('4711')).toMatchObject({ operations: [], machineIds: [] });
+    expect(ledger.table.size).toBe(0);
+  });
+
+  it('is not brought back by an older message, only by a newer one', () => {
+    const ledger = ledgerOf(finished('4711'));
+    expect(ledger.take([outdated]).results).toMatchObject([{ kind: 'superseded' }]);
+    expect(ledger.listOf('M-1')).toEqual([]);
+    ledger.take([order('4711', [operation('0010')], { changedAt: 101 })]);
+    expect(ledger.listOf('M-1')).toEqual(['4711']);
+    expect(ledger.take([outdated]).results).toMatchObject([{ kind: 'superseded' }]);
+  });
+});
+
+const anyOperations = fc.uniqueArray(
+  fc.record({
+    operationId: fc.constantFrom('0010', '0020', '0030'),
+    machineId: fc.constantFrom(...MACHINES),
+    status: fc.constantFrom(...ORDER_STATUSES),
+    sequence: fc.nat(2),
+  }),
+  { selector: ({ operationId }) => operationId, maxLength: 3 },
+);
+
+const anySnapshot: fc.Arbitrary<OrderSnapshot> = fc.record({
+  orderId: fc.constantFrom('4711', '4712', '4713'),
+  changedAt: fc.nat(5),
+  status: fc.constantFrom(...ORDER_STATUSES),
+  operations: anyOperations,
+});
+
+/** Several orders' snapshots, and the same ones interleaved otherwise: those of one order keep theirs. */
+const twoInterleavings = fc.array(anySnapshot, { maxLength: 12 }).chain((one) =>
+  fc.shuffledSubarray(one, { minLength: one.length }).map((places) => {
+    const rest = [...one];
+    const other = places.flatMap(({ orderId }) => {
+      const next = rest.findIndex((snapshot) => snapshot.orderId === orderId);
+      return rest.splice(next, 1);
+    });
+    return { one, other };
+  }),
+);
+
+describe('any history of orders', () => {
+  it('ends in the same lists, however the snapshots of different orders are interleaved', () => {
+    fc.assert(
+      fc.property(twoInterleavings, ({ one, other }) => {
+        expect(listsOf(ledgerOf(...other))).toEqual(listsOf(ledgerOf(...one)));
+      }),
+    );
+  });
+
+  it('leaves nothing behind but the newest snapshot of each order, the later one of equals', () => {
+    fc.assert(
+      fc.property(fc.array(anySnapshot, { maxLength: 12 }), (history) => {
+        const newest = new Map<string, OrderSnapshot>();
+        for (const snapshot of history) {
+          const known = newest.get(snapshot.orderId);
+          if (snapshot.changedAt >= (known?.changedAt ?? 0)) newest.set(snapshot.orderId, snapshot);
+        }
+        expect(listsOf(ledgerOf(...history))).toEqual(listsOf(ledgerOf(...newest.values())));
+      }),
+    );
+  });
+
+  it('names every machine whose list has changed', () => {
+    fc.assert(
+      fc.property(fc.array(anySnapshot, { maxLength: 12 }), (history) => {
+        const ledger = new Ledger();
+        for (const snapshot of history) {
+          const before = listsOf(ledger);
+          const { touched } = ledger.take([snapshot]);
+          const after = listsOf(ledger);
+          const changed = MACHINES.filter(
+            (_, index) => before[index]?.join() !== after[index]?.join(),
+          );
+          expect(touched).toEqual(expect.arrayContaining(changed));
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,103 @@
+import { type OrderMessage, type Rejection } from '#libs/contracts';
+import { type CommandResult, rejection } from '../../command-delivery/index.js';
+import { type OrderAssignment } from '../assignments/assigned-operation.js';
+import { type KnownOrder, toKnownOrder } from './known-order.js';
+import { meetKnownOrder } from './meet-known-order.js';
+import { type MachineOf, placeOrder } from './place-order.js';
+import { rejectUnmapped, type UnmappedOperation } from './reject-unmapped.js';
+
+/** The orders one message tells of. */
+export interface ToldOrders {
+  offset: number;
+  orders: readonly OrderMessage[];
+  /** Machines it names that do not exist. */
+  unknownMachines: ReadonlyMap<string, Rejection>;
+}
+
+/** The orders of a partition, as they are known so far. */
+export interface OrderView {
+  get: (orderId: string) => KnownOrder | undefined;
+  set: (orderId: string, order: KnownOrder) => void;
+}
+
+/** What follows from one message. */
+export interface OrderConsequences {
+  /** By machine: what its orders change there. */
+  assignments: Map<string, OrderAssignment[]>;
+  /** What is known of it without a call. */
+  results: CommandResult[];
+  /** Operations that have no machine; rejected among the results. */
+  unmapped: UnmappedOperation[];
+}
+
+/** Takes in what one message tells of orders, one after the other. */
+export function deriveOrders(
+  told: ToldOrders,
+  view: OrderView,
+  machineOf: MachineOf,
+): OrderConsequences {
+  const gathered: OrderConsequences = { assignments: new Map(), results: [], unmapped: [] };
+  for (const order of told.orders) takeIn(order, told, view, machineOf, gathered);
+  const { assignments, unmapped } = gathered;
+  // A machine is answered once a message: where an order of it is superseded and another one is not, by that.
+  const results = gathered.results.filter(
+    ({ kind, machineId }) => kind !== 'superseded' || !assignments.has(machineId),
+  );
+  return { assignments, results: [...results, ...rejectUnmapped(unmapped)], unmapped };
+}
+
+function takeIn(
+  message: OrderMessage,
+  told: ToldOrders,
+  view: OrderView,
+  machineOf: MachineOf,
+  { assignments, results, unmapped }: OrderConsequences,
+): void {
+  const { orderId, changedAt } = message.order;
+  const known = view.get(orderId);
+  const meeting = meetKnownOrder(known, message, told.offset);
+  if (meeting.kind === 'unknown-order') {
+    results.push(rejection({ code: 'invalid-message', detail: unknownOrder(orderId) }));
+    return;
+  }
+  const { order } = meeting;
+  // A change names no machines by itself: it goes for those of the order.
+  const placed = placeOrder(message.kind === 'snapshot' ? message.order : order, machineOf);
+  if (meeting.kind === 'superseded') {
+    const detail = `order ${orderId} changed at ${changedAt}; known is the change of ${order.changedAt}`;
+    for (const machineId of placed.machines.keys()) {
+      results.push({ kind: 'superseded', machineId, attempts: 0, detail });
+    }
+    return;
+  }
+  for (const operation of placed.unmapped) unmapped.push({ orderId, operation });
+  const before = known?.machineIds ?? [];
+  const { machines } = meeting.kind === 'recorded' ? placed : placeOrder(order, machineOf);
+  const listedOn: string[] = [];
+  for (const machineId of new Set([...before, ...placed.machines.keys()])) {
+    const refusal = told.unknownMachines.get(machineId);
+    // What it must be taken off is not asked about: it is known here.
+    if (refusal !== undefined && !before.includes(machineId)) {
+      results.push(rejection(refusal, machineId));
+      continue;
+    }
+    const operations = machines.get(machineId) ?? [];
+    if (operations.length > 0) listedOn.push(machineId);
+    append(assignments, machineId, { orderId, operations });
+  }
+  if (meeting.kind === 'recorded') view.set(orderId, toKnownOrder(order, listedOn, told.offset));
+}
+
+function unknownOrder(orderId: string): string {
+  return `order ${orderId} is not known, and the message does not say where it is done`;
+}
+
+function append(
+  assignments: Map<string, OrderAssignment[]>,
+  machineId: string,
+  assignment: OrderAssignment,
+): void {
+  const others = assignments.get(machineId);
+  if (others === undefined) assignments.set(machineId, [assignment]);
+  else others.push(assignment);
+}

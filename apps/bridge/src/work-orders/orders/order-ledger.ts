@@ -1,0 +1,93 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { type BridgeSettings } from '#libs/config';
+import { type OwnedState } from '#libs/messaging';
+import { CommandOutcomes, rejection } from '../../command-delivery/index.js';
+import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
+import { BRIDGE_SETTINGS } from '../../platform/index.js';
+import { changeRecord } from '../assignments/assignment-change.js';
+import { PartitionWriter } from '../partition-writer.js';
+import { type KnownOrder } from './known-order.js';
+import { type OrderAnswer, type OrderEntry, PartitionOrders } from './partition-orders.js';
+
+type Writer = PartitionWriter<KnownOrder, OrderEntry>;
+
+/**
+ * The last snapshot of each order (contract §2.2), by the partition its messages come through, and from
+ * it what changes on each machine. Both are written in one transaction; who owns the machine goes on
+ * from there.
+ */
+@Injectable()
+export class OrderLedger {
+  private readonly logger = new Logger('OrderLedger');
+  private readonly partitions = new Map<number, Writer>();
+  private readonly topicPrefix: string;
+
+  constructor(
+    @Inject(BRIDGE_SETTINGS) { kafka }: BridgeSettings,
+    private readonly equipment: Equipment,
+    private readonly unmapped: UnmappedWorkCentres,
+    private readonly outcomes: CommandOutcomes,
+  ) {
+    this.topicPrefix = kafka.topicPrefix;
+  }
+
+  /** Takes over a partition that has just been restored. */
+  own(state: OwnedState<KnownOrder>): void {
+    this.of(state.partition).own(state);
+  }
+
+  /** Takes messages of one partition in the order of their offsets; each is answered once it is written. */
+  take(partition: number, entries: readonly OrderEntry[]): void {
+    this.of(partition).take(entries);
+  }
+
+  private of(partition: number): Writer {
+    const known = this.partitions.get(partition);
+    if (known !== undefined) return known;
+    const writer = this.writer();
+    this.partitions.set(partition, writer);
+    return writer;
+  }
+
+  private writer(): Writer {
+    const orders = new PartitionOrders({
+      machineOf: (operation) => this.equipment.machineOf(operation),
+      toRecord: (change) => changeRecord(this.topicPrefix, change),
+      answer: (answer) => {
+        this.answer(answer);
+      },
+    });
+    return new PartitionWriter<KnownOrder, OrderEntry>({
+      restored: (state) => {
+        orders.restored(state);
+      },
+      derive: (state, entries) => orders.derive(state, entries),
+      tooLarge: (entry) => {
+        this.refuse(entry);
+      },
+    });
+  }
+
+  /** What is left to say is said by whoever owns the machines. */
+  private answer({ entry: { answered }, results, assigned, unmapped }: OrderAnswer): void {
+    for (const { orderId, operation } of unmapped) this.unmapped.note(orderId, operation);
+    if (results.length === 0) {
+      answered.message.finish();
+      return;
+    }
+    this.outcomes.answersTo(
+      'work-order-list',
+      assigned === 0 ? answered : { ...answered, namesOthers: true },
+      0,
+      results,
+    );
+  }
+
+  private refuse({ answered, message: { partition, offset } }: OrderEntry): void {
+    this.logger.error({ msg: 'orders larger than their topics take', partition, offset });
+    const detail = 'what is to be remembered of its orders is larger than their topic takes';
+    this.outcomes.answersTo('work-order-list', answered, 0, [
+      rejection({ code: 'too-large', detail }),
+    ]);
+  }
+}

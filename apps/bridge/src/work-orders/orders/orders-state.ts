@@ -1,0 +1,28 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type BridgeSettings } from '#libs/config';
+import { TOPICS } from '#libs/contracts';
+import { type KafkaClient, KeyedState } from '#libs/messaging';
+import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
+import { type KnownOrder, parseKnownOrder } from './known-order.js';
+import { OrderLedger } from './order-ledger.js';
+
+/** The orders in Kafka, by order id, in the partition their messages come through. */
+@Injectable()
+export class OrdersState extends KeyedState<KnownOrder> {
+  constructor(
+    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix, groupId } }: BridgeSettings,
+    @Inject(KAFKA) kafka: KafkaClient,
+    ledger: OrderLedger,
+  ) {
+    super({
+      kafka,
+      name: `${topicPrefix}machine-bridge.orders.v1`,
+      inputs: [TOPICS.workOrders],
+      transactionalIdPrefix: groupId,
+      parse: parseKnownOrder,
+      onOwned: (state) => {
+        ledger.own(state);
+      },
+    });
+  }
+}

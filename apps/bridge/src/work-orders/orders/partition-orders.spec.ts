@@ -1,0 +1,90 @@
+import { type OrderSnapshot } from '#libs/contracts';
+import { type InboundMessage, type OwnedState, PartitionOwnership } from '#libs/messaging';
+import { type KnownOrder } from './known-order.js';
+import { type OrderAnswer, type OrderEntry, PartitionOrders } from './partition-orders.js';
+
+const REMEMBERED = 50_000;
+
+describe('PartitionOrders', () => {
+  let known: Map<string, KnownOrder>;
+  let answers: OrderAnswer[];
+  let orders: PartitionOrders;
+
+  beforeEach(() => {
+    [known, answers] = [new Map<string, KnownOrder>(), []];
+    orders = new PartitionOrders({
+      machineOf: ({ machineId }) => machineId,
+      toRecord: ({ machineId, orders: changed }) => ({
+        ...{ topic: 'changes', key: machineId, headers: {} },
+        value: changed.map(({ orderId }) => orderId).join(),
+      }),
+      answer: (answer) => answers.push(answer),
+    });
+  });
+
+  const state = (): OwnedState<KnownOrder> => ({
+    partition: 0,
+    signal: new AbortController().signal,
+    get: (key) => known.get(key),
+    entries: () => known.entries(),
+    commit: () => Promise.resolve(),
+  });
+
+  const entry = (orderId: string, status: OrderSnapshot['status'], changedAt = 100): OrderEntry => {
+    const place = { topic: 'orders', partition: 0, offset: 7, timestamp: '0', bytes: 1 };
+    const message: InboundMessage = {
+      ...{ ...place, key: null, value: null, headers: {}, ownership: new PartitionOwnership() },
+      finish: () => undefined,
+      abandon: () => undefined,
+      fail: () => undefined,
+    };
+    const operations = [{ operationId: '0010', machineId: 'M-1', status }];
+    const source = { topic: 'orders', partition: 0, offset: 7, messageId: null };
+    return {
+      ...{ message, offset: 7, source, answered: { message, messageId: null } },
+      orders: [{ kind: 'snapshot', order: { orderId, changedAt, status, operations } }],
+      unknownMachines: new Map(),
+    };
+  };
+
+  /** Writes what follows, as Kafka would. */
+  const write = (...entries: OrderEntry[]): string[] => {
+    const { changes, records, conclude } = orders.derive(state(), entries);
+    for (const [orderId, order] of changes) {
+      if (order === null) known.delete(orderId);
+      else known.set(orderId, order);
+    }
+    conclude();
+    return records.map(({ key, value }) => `${String(key)}: ${String(value)}`);
+  };
+
+  it('judges each message by those before it in the same transaction', () => {
+    const records = write(entry('4711', 'released', 101), entry('4711', 'released', 100));
+    expect(records).toEqual(['M-1: 4711']);
+    expect(answers.map(({ assigned, results }) => [assigned, results.length])).toEqual([
+      [1, 0],
+      [0, 1],
+    ]);
+  });
+
+  it('says nothing before it is written', () => {
+    orders.derive(state(), [entry('4711', 'released')]);
+    expect(answers).toEqual([]);
+  });
+
+  it('forgets the finished orders that changed longest ago, with the next ones that are written', () => {
+    for (let age = 0; age < REMEMBERED; age += 1) {
+      const finished = { offset: 1, status: 'completed', operations: [], machineIds: [] } as const;
+      known.set(`old-${age}`, { ...finished, operations: [], changedAt: REMEMBERED - age });
+    }
+    orders.restored(state());
+    write(entry('X', 'completed'));
+    expect(known.size).toBe(REMEMBERED + 1);
+    write(entry('Y', 'released'));
+    expect(known.has(`old-${REMEMBERED - 1}`)).toBe(false);
+    expect(known.has('old-0')).toBe(true);
+    write(entry('X', 'released', 101), entry('Z', 'released'));
+    expect(known.get('X')?.status).toBe('released');
+    expect(known.size).toBe(REMEMBERED + 2);
+  });
+});

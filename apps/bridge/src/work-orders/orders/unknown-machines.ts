@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+import { afterRealMs } from '#libs/clock';
+import { type Rejection } from '#libs/contracts';
+import { type PartitionOwnership } from '#libs/messaging';
+import { admitKnownMachine, MachineDirectory } from '../../machine-directory/index.js';
+
+/** Everything behind it waits meanwhile; afterwards the machine counts as known, and is judged when it is called. */
+const PATIENCE_MS = 2000;
+
+/** Says which machines do not exist, before orders are put on them. */
+@Injectable()
+export class UnknownMachines {
+  constructor(private readonly directory: MachineDirectory) {}
+
+  /** Why each of them that does not exist is refused. Never rejects. */
+  async among(
+    machineIds: ReadonlySet<string>,
+    ownership: PartitionOwnership,
+  ): Promise<ReadonlyMap<string, Rejection>> {
+    const unlisted = [...machineIds].filter((id) => !this.directory.hasMachine(id));
+    const refusals = new Map<string, Rejection>();
+    if (unlisted.length === 0) return refusals;
+    const patience = new AbortController();
+    const cancel = afterRealMs(PATIENCE_MS, () => {
+      patience.abort(new Error('the look-up of machines takes too long'));
+    });
+    const signal = AbortSignal.any([ownership.signal, patience.signal]);
+    await Promise.all(
+      unlisted.map(async (machineId) => {
+        const refusal = await this.refusal(machineId, signal);
+        if (refusal !== undefined) refusals.set(machineId, refusal);
+      }),
+    );
+    cancel();
+    return refusals;
+  }
+
+  private async refusal(machineId: string, signal: AbortSignal): Promise<Rejection | undefined> {
+    try {
+      const admission = await admitKnownMachine(this.directory, machineId, signal);
+      return admission.kind === 'rejected' ? admission.rejection : undefined;
+    } catch {
+      // Out of patience, or the partition is lost.
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,206 @@
+import { type InboundMessage, type OwnedState, PartitionOwnership } from '#libs/messaging';
+import { type Entry, PartitionWriter } from './partition-writer.js';
+
+const unknown = new Error('not known to be committed');
+const tooLarge = Object.assign(new Error('too large'), { type: 'MESSAGE_TOO_LARGE' });
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+interface Counted extends Entry {
+  number: number;
+}
+
+/** Sums numbers; a commit ends when the test says so. */
+class HeldState implements OwnedState<number> {
+  readonly partition = 0;
+  readonly signal = new AbortController().signal;
+  /** Sums that were asked to be written. */
+  readonly writes: number[] = [];
+  private end: (error?: Error) => void = () => undefined;
+
+  constructor(public sum = 0) {}
+
+  get(): number {
+    return this.sum;
+  }
+
+  entries(): IterableIterator<[string, number]> {
+    return new Map([['sum', this.sum]]).entries();
+  }
+
+  commit([change]: readonly (readonly [string, number | null])[]): Promise<void> {
+    const sum = change?.[1] ?? 0;
+    this.writes.push(sum);
+    return new Promise((resolve, reject) => {
+      this.end = (error) => {
+        if (error === undefined) this.sum = sum;
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+    });
+  }
+
+  async committed(): Promise<void> {
+    this.end();
+    await nextTurn();
+  }
+
+  async failed(error = unknown): Promise<void> {
+    this.end(error);
+    await nextTurn();
+  }
+}
+
+describe('PartitionWriter', () => {
+  let ownership: PartitionOwnership;
+  let state: HeldState;
+  /** What became of each number, in the order it came about. */
+  let told: string[];
+  let writer: PartitionWriter<number, Counted>;
+
+  beforeEach(() => {
+    [ownership, state, told] = [new PartitionOwnership(), new HeldState(), []];
+    writer = new PartitionWriter<number, Counted>({
+      restored: (restored) => told.push(`restored ${restored.get('sum')}`),
+      derive: (owned, entries) => {
+        if (entries.some(({ number }) => number === 13)) throw new Error('13');
+        const sum = entries.reduce((total, { number }) => total + number, owned.get('sum') ?? 0);
+        return {
+          changes: entries.every(({ number }) => number === 0) ? [] : [['sum', sum]],
+          records: [],
+          conclude: () => told.push(`${entries.map(({ number }) => number).join('+')} written`),
+        };
+      },
+      tooLarge: ({ number }) => told.push(`${number} too large`),
+    });
+  });
+
+  const entry = (number: number, bytes = 1, owner = ownership): Counted => {
+    const place = { topic: 'a-topic', partition: 0, offset: number, timestamp: '0', bytes };
+    const message: InboundMessage = {
+      ...{ ...place, key: null, value: null, headers: {}, ownership: owner },
+      finish: () => told.push(`${number} finished`),
+      abandon: () => told.push(`${number} abandoned`),
+      fail: () => told.push(`${number} failed`),
+    };
+    return { message, number };
+  };
+
+  it('writes what comes while a transaction is under way together, once that has ended', async () => {
+    writer.own(state);
+    told = [];
+    writer.take([entry(1)]);
+    writer.take([entry(2), entry(3)]);
+    writer.take([entry(4)]);
+    expect(state.writes).toEqual([1]);
+    await state.committed();
+    expect(told).toEqual(['1 written']);
+    expect(state.writes).toEqual([1, 10]);
+    await state.committed();
+    expect(told).toEqual(['1 written', '2+3+4 written']);
+  });
+
+  it('cuts what is much into several transactions, by bytes and by number', async () => {
+    writer.own(state);
+    writer.take([entry(1, 400_000), entry(2, 400_000), entry(3, 900_000)]);
+    for (let left = 3; left > 0; left -= 1) await state.committed();
+    expect(state.writes).toEqual([1, 3, 6]);
+    writer.take(Array.from({ length: 1500 }, () => entry(1)));
+    await state.committed();
+    await state.committed();
+    expect(state.writes).toEqual([1, 3, 6, 1006, 1506]);
+  });
+
+  it('waits for a partition that is not restored yet', () => {
+    writer.take([entry(1)]);
+    expect(state.writes).toEqual([]);
+    writer.own(state);
+    expect(state.writes).toEqual([1]);
+  });
+
+  it('writes nothing where nothing changes', async () => {
+    writer.own(state);
+    writer.take([entry(0)]);
+    await nextTurn();
+    expect(state.writes).toEqual([]);
+    expect(told).toContain('0 written');
+  });
+
+  it('derives anew from what Kafka holds after a transaction whose fate is not known', async () => {
+    writer.own(state);
+    writer.take([entry(1)]);
+    await state.failed();
+    writer.take([entry(2)]);
+    expect(state.writes).toEqual([1]);
+    state = new HeldState(1);
+    writer.own(state);
+    expect(state.writes).toEqual([4]);
+    await state.committed();
+    expect(told.slice(-2)).toEqual(['restored 1', '1+2 written']);
+  });
+
+  it('goes by the newer restore when an old transaction fails late', async () => {
+    writer.own(state);
+    writer.take([entry(1)]);
+    const newer = new HeldState(10);
+    writer.own(newer);
+    await state.failed();
+    expect(newer.writes).toEqual([11]);
+  });
+
+  it('abandons what waits when its partition is lost, and only that', async () => {
+    const other = new PartitionOwnership();
+    writer.take([entry(1), entry(2, 1, other)]);
+    ownership.lose(new Error('lost'));
+    expect(told).toEqual(['1 abandoned']);
+    writer.own(state);
+    expect(state.writes).toEqual([2]);
+    writer.take([entry(3)]);
+    expect(told).toContain('3 abandoned');
+    await state.committed();
+    expect(told.at(-1)).toBe('2 written');
+  });
+
+  it('answers what was written although the partition was lost meanwhile, and abandons it when it was not', async () => {
+    writer.own(state);
+    writer.take([entry(1)]);
+    ownership.lose(new Error('lost'));
+    await state.committed();
+    expect(told.at(-1)).toBe('1 written');
+    ownership = new PartitionOwnership();
+    writer.take([entry(2)]);
+    ownership.lose(new Error('lost'));
+    await state.failed();
+    expect(told.at(-1)).toBe('2 abandoned');
+  });
+
+  it('sets aside alone what is too large, with those before and behind it written', async () => {
+    writer.own(state);
+    writer.take([entry(1)]);
+    writer.take([entry(2), entry(3), entry(4)]);
+    await state.committed();
+    await state.failed(tooLarge);
+    state = new HeldState(1);
+    writer.own(state);
+    await state.committed();
+    await state.failed(tooLarge);
+    state = new HeldState(3);
+    writer.own(state);
+    await state.committed();
+    expect(told.filter((what) => !what.startsWith('restored'))).toEqual([
+      '1 written',
+      '2 written',
+      '3 too large',
+      '4 written',
+    ]);
+    expect(state.sum).toBe(7);
+  });
+
+  it('fails alone the message that brings a bug out', async () => {
+    writer.own(state);
+    writer.take([entry(1)]);
+    writer.take([entry(2), entry(13), entry(4)]);
+    for (let left = 3; left > 0; left -= 1) await state.committed();
+    expect(told).toEqual(['restored 0', '1 written', '2 written', '13 failed', '4 written']);
+  });
+});

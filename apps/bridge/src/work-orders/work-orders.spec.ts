@@ -1,0 +1,254 @@
+import { jest } from '@jest/globals';
+import { type INestApplicationContext, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { loadBridgeSettings } from '#libs/config';
+import { type CommandOutcome } from '#libs/contracts';
+import { EquipmentMap } from '#libs/erp-formats';
+import { Equipment } from '../equipment/index.js';
+import {
+  DeadLetters,
+  type InboundMessage,
+  type OutboundRecord,
+  Outbox,
+  type OwnedState,
+  PartitionOwnership,
+} from '#libs/messaging';
+import { type MessageAnswers } from '../command-delivery/index.js';
+import { MachineDirectory } from '../machine-directory/index.js';
+import { PlatformModule } from '../platform/index.js';
+import { AssignmentChangesController } from './assignments/assignment-changes.controller.js';
+import { Assignments } from './assignments/assignments.js';
+import { type StoredAssignment } from './assignments/derive-assignments.js';
+import { type ListToSet } from './lists/list-to-set.js';
+import { WorkOrderLists } from './lists/work-order-lists.js';
+import { type KnownOrder } from './orders/known-order.js';
+import { OrderLedger } from './orders/order-ledger.js';
+import { WorkOrdersController } from './orders/work-orders.controller.js';
+import { WorkOrdersModule } from './work-orders.module.js';
+
+const settings = loadBridgeSettings({
+  KAFKA_BROKERS: 'localhost:1',
+  MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
+  MACHINE_CLOUD_TOKEN: 'a-token',
+});
+
+@Module({ imports: [PlatformModule.with(settings), WorkOrdersModule] })
+class WorkOrdersAlone {}
+
+interface Order {
+  orderId: string;
+  changedAt: number;
+  /** The work centres of its operations, one each, which are machines unless a map says otherwise. */
+  machines: readonly string[];
+}
+
+function orderOf({ orderId, changedAt, machines }: Order): object {
+  const operations = machines.map((workCentre, index) => ({
+    operationId: `00${index + 1}0`,
+    plant: '1000',
+    workCentre,
+    status: 'released',
+  }));
+  return { orderId, changedAt, status: 'released', operations };
+}
+
+/** SAP's document of several orders, each with one operation at work centre M-1. */
+function loiproOf(orders: readonly { orderId: string; changed: string }[]): Buffer {
+  const idocs = orders.map(
+    ({ orderId, changed }) =>
+      `<IDOC><EDI_DC40><SERIAL>${changed}</SERIAL></EDI_DC40><E1AFKOL><AUFNR>${orderId}</AUFNR>` +
+      '<WERKS>1000</WERKS><E1JSTKL><STAT>I0002</STAT></E1JSTKL><E1AFFLL><PLNFL>0</PLNFL>' +
+      '<E1AFVOL><VORNR>0010</VORNR><ARBPL>M-1</ARBPL></E1AFVOL></E1AFFLL></E1AFKOL></IDOC>',
+  );
+  return Buffer.from(`<LOIPRO01>${idocs.join('')}</LOIPRO01>`);
+}
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** One partition of state as Kafka gives it out, without Kafka. */
+function stateOf<V>(onRecords: (records: readonly OutboundRecord[]) => void): OwnedState<V> {
+  const values = new Map<string, V>();
+  return {
+    partition: 0,
+    signal: new AbortController().signal,
+    get: (key) => values.get(key),
+    entries: () => values.entries(),
+    commit: (changes, records) => {
+      for (const [key, value] of changes) {
+        if (value === null) values.delete(key);
+        else values.set(key, value);
+      }
+      onRecords(records);
+      return Promise.resolve();
+    },
+  };
+}
+
+describe('orders on their way to the lists of machines', () => {
+  let bridge: INestApplicationContext;
+  /** Lists that are to be set, not settled yet. */
+  let lists: { list: ListToSet; answers: MessageAnswers }[];
+  let outcomes: string[];
+  /** Codes of the dead letters, and the machines they name. */
+  let letters: { code: string; machineIds?: readonly string[] }[];
+  /** Offsets of messages whose end has come. */
+  let finished: number[];
+  let failed: unknown[];
+
+  beforeEach(async () => {
+    bridge = await NestFactory.createApplicationContext(WorkOrdersAlone, { logger: false });
+    [lists, outcomes, letters, finished, failed] = [[], [], [], [], []];
+    jest.spyOn(bridge.get(MachineDirectory), 'hasMachine').mockReturnValue(true);
+    jest.spyOn(bridge.get(WorkOrderLists), 'set').mockImplementation((list, answers) => {
+      lists.push({ list, answers });
+    });
+    jest.spyOn(bridge.get(Outbox), 'send').mockImplementation(({ headers, value }) => {
+      const { machineId, source } = JSON.parse(String(value)) as CommandOutcome;
+      outcomes.push(`${String(headers['ce_type'])} of ${machineId}, offset ${source.offset}`);
+      return Promise.resolve();
+    });
+    jest.spyOn(bridge.get(DeadLetters), 'publish').mockImplementation((_, reason) => {
+      letters.push(reason);
+      return Promise.resolve();
+    });
+    bridge.get(OrderLedger).own(stateOf<KnownOrder>(deliverChanges));
+    bridge.get(Assignments).own(stateOf<StoredAssignment>(() => undefined));
+  });
+
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await bridge.close();
+  });
+
+  const messageOf = (topic: string, value: Buffer, offset: number, end: () => void) => ({
+    ...{ topic, partition: 0, offset, timestamp: '0', bytes: value.length },
+    ...{ key: null, value, headers: {}, ownership: new PartitionOwnership() },
+    finish: end,
+    abandon: () => undefined,
+    fail: (error: unknown) => failed.push(error),
+  });
+
+  let changes = 0;
+  const deliverChanges = (records: readonly OutboundRecord[]): void => {
+    const messages = records.map(({ value }) => {
+      changes += 1;
+      return messageOf('changes', Buffer.from(String(value)), changes, () => undefined);
+    });
+    bridge.get(AssignmentChangesController).handle(messages);
+  };
+
+  const orderMessage = (value: Buffer | Order, offset = 7): InboundMessage => {
+    const body = Buffer.isBuffer(value) ? value : Buffer.from(JSON.stringify(orderOf(value)));
+    return messageOf('erp.work-orders.v1', body, offset, () => finished.push(offset));
+  };
+
+  const handle = async (...messages: InboundMessage[]): Promise<void> => {
+    await bridge.get(WorkOrdersController).handle(messages);
+    await nextTurn();
+  };
+
+  /** The service takes all lists that are to be set. */
+  const applyAll = async (): Promise<void> => {
+    for (const { list, answers } of lists.splice(0)) {
+      const { machineId } = list;
+      answers.settle({ kind: 'applied', machineId, attempts: 1, appliedAt: 100 });
+    }
+    await nextTurn();
+  };
+
+  it('sets the list of each machine that an order touches, and answers for each by itself', async () => {
+    await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1', 'M-2'] }));
+    expect(lists.map(({ list }) => [list.machineId, list.workingOrders()])).toEqual([
+      ['M-1', ['4711']],
+      ['M-2', ['4711']],
+    ]);
+    expect({ finished, outcomes }).toEqual({ finished: [7], outcomes: [] });
+    await applyAll();
+    expect(outcomes).toEqual([
+      'work-order-list.applied.v1 of M-1, offset 7',
+      'work-order-list.applied.v1 of M-2, offset 7',
+    ]);
+  });
+
+  it('draws a list when it is sent: it says all that later messages said', async () => {
+    await handle(
+      orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1'] }, 7),
+      orderMessage({ orderId: '4712', changedAt: 1, machines: ['M-1'] }, 8),
+    );
+    expect(lists.map(({ list }) => [list.cumulative, list.workingOrders()])).toEqual([
+      [true, ['4711', '4712']],
+      [true, ['4711', '4712']],
+    ]);
+  });
+
+  it('answers a document of several orders with one outcome for each machine', async () => {
+    const document = loiproOf([
+      { orderId: '4711', changed: '20231128083400000000' },
+      { orderId: '4711', changed: '20231127083400000000' },
+      { orderId: '4712', changed: '20231128083400000000' },
+    ]);
+    await handle(orderMessage(document));
+    expect(lists).toHaveLength(1);
+    await applyAll();
+    expect(outcomes).toEqual(['work-order-list.applied.v1 of M-1, offset 7']);
+    expect(finished).toEqual([7]);
+  });
+
+  it('answers an order that has changed since without a call', async () => {
+    await handle(orderMessage({ orderId: '4711', changedAt: 20, machines: ['M-1'] }, 7));
+    await applyAll();
+    await handle(orderMessage({ orderId: '4711', changedAt: 10, machines: ['M-1'] }, 8));
+    expect(lists).toEqual([]);
+    expect(outcomes.at(-1)).toBe('work-order-list.superseded.v1 of M-1, offset 8');
+    expect(finished).toEqual([7, 8]);
+  });
+
+  it('rejects the operations that have no machine, and sets the lists of the others', async () => {
+    const mapped = EquipmentMap.of([{ plant: '1000', workCentre: 'FR01', machineId: 'M-1' }]);
+    jest
+      .spyOn(bridge.get(Equipment, { strict: false }), 'machineOf')
+      .mockImplementation((operation) => mapped.machineOf(operation));
+    await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['FR01', 'FR99'] }));
+    expect(lists.map(({ list }) => list.machineId)).toEqual(['M-1']);
+    await applyAll();
+    expect(letters).toMatchObject([{ code: 'unmapped-work-centre' }]);
+    expect(finished).toEqual([7]);
+  });
+
+  it('names all machines that do not exist in one dead letter, and sets the lists of the others', async () => {
+    const directory = bridge.get(MachineDirectory);
+    jest.spyOn(directory, 'hasMachine').mockImplementation((machineId) => machineId === 'M-1');
+    jest.spyOn(directory, 'checkMachine').mockResolvedValue('unknown');
+    await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1', 'X-1', 'X-2'] }));
+    expect(lists.map(({ list }) => list.machineId)).toEqual(['M-1']);
+    expect(letters).toMatchObject([{ code: 'unknown-machine', machineIds: ['X-1', 'X-2'] }]);
+  });
+
+  it('names the one machine that does not exist where the order has others', async () => {
+    const directory = bridge.get(MachineDirectory);
+    jest.spyOn(directory, 'hasMachine').mockImplementation((machineId) => machineId === 'M-1');
+    jest.spyOn(directory, 'checkMachine').mockResolvedValue('unknown');
+    await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1', 'X-1'] }));
+    expect(letters).toMatchObject([{ code: 'unknown-machine', machineIds: ['X-1'] }]);
+  });
+
+  it('leaves it to the call whether a machine exists when nobody can be asked', async () => {
+    const directory = bridge.get(MachineDirectory);
+    jest.spyOn(directory, 'hasMachine').mockReturnValue(false);
+    jest.spyOn(directory, 'checkMachine').mockResolvedValue('unavailable');
+    await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1'] }));
+    expect(lists.map(({ list }) => list.machineId)).toEqual(['M-1']);
+  });
+
+  it('rejects what it cannot read, and takes the messages behind it', async () => {
+    await handle(
+      orderMessage(Buffer.from('{'), 7),
+      orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1'] }, 8),
+    );
+    expect(outcomes).toEqual(['work-order-list.rejected.v1 of null, offset 7']);
+    expect(letters).toMatchObject([{ code: 'invalid-json' }]);
+    expect(lists).toHaveLength(1);
+    expect(finished.toSorted()).toEqual([7, 8]);
+    expect(failed).toEqual([]);
+  });
+});

@@ -1,0 +1,108 @@
+import { TOPICS } from '#libs/contracts';
+import { type BridgeProcess } from '../support/bridge-process.js';
+import { Answers, overtakenSince } from '../support/chaos/answers.js';
+import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { OrderLoad } from '../support/chaos/order-load.js';
+import { overlaps } from '../support/chaos/overlaps.js';
+import { eventually } from '../support/eventually.js';
+import { type LoggedCall } from '../support/sandbox-control.js';
+
+const MACHINES = 30;
+const ORDERS = 120;
+/** How many calls for lists there may be after a kill before the next one. */
+const CALLS_BEFORE_KILL = [40, 3, 150, 1, 80];
+const LATENCY_MS = 40;
+
+describe('orders that move from machine to machine, while one of two bridges is killed again and again', () => {
+  let plant: ChaosPlant;
+  let load: OrderLoad;
+  let answers: Answers;
+  let calls: LoggedCall[];
+
+  const untilCalled = async (times: number, since: number): Promise<void> => {
+    const { sandbox } = plant;
+    await eventually(
+      async () => (await sandbox.countCalls('setWorkOrderList', since, times)) === times,
+      { what: `${times} calls for lists`, timeoutMs: 60_000 },
+    );
+  };
+
+  beforeAll(async () => {
+    plant = await ChaosPlant.open({
+      machines: MACHINES,
+      env: { BRIDGE_FLOWS: 'work-orders', WORK_ORDER_LIST_MAX_MACHINES: '3' },
+    });
+    const { kafka, sandbox } = plant;
+    const { machineIds } = plant.load;
+    load = new OrderLoad(await kafka.steadyProducer(), kafka.topicPrefix, machineIds, ORDERS);
+    await sandbox.addFault({ operation: 'setWorkOrderList', latencyMs: LATENCY_MS });
+    load.start({ perSecond: 60 });
+    const bridges: BridgeProcess[] = [plant.startBridge(), plant.startBridge()];
+    for (const times of CALLS_BEFORE_KILL) {
+      await plant.untilShared(2);
+      await untilCalled(times, await sandbox.newestCall());
+      const oldest = bridges.shift();
+      oldest?.kill('SIGKILL');
+      await oldest?.exitCode();
+      bridges.push(plant.startBridge());
+    }
+    await plant.untilShared(2);
+    await untilCalled(30, await sandbox.newestCall());
+    await load.stop();
+    answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
+    await answers.untilAll([...load.sent.keys()], 60_000);
+    calls = await sandbox.allCalls();
+  }, 240_000);
+
+  afterAll(async () => {
+    await load.stop();
+    await plant.close();
+  });
+
+  it('leaves every machine with the list that follows from the newest of each order', async () => {
+    const { sandbox } = plant;
+    await eventually(
+      async () => {
+        const { lists } = load;
+        const machines = await sandbox.machines();
+        const wrong = machines.filter(
+          ({ machineId, workingOrders }) =>
+            lists.has(machineId) && lists.get(machineId)?.join() !== workingOrders.join(),
+        );
+        for (const { machineId, workingOrders } of wrong) {
+          throw new Error(
+            `${machineId}: ${workingOrders.join()} for ${lists.get(machineId)?.join()}`,
+          );
+        }
+        return true;
+      },
+      { what: 'the lists are those of the newest orders', timeoutMs: 30_000 },
+    );
+  });
+
+  it('gives each message a final outcome for every machine it names', async () => {
+    await eventually(
+      () => {
+        for (const [messageId, machineIds] of load.sent) {
+          const answered = new Set(answers.finalOf(messageId).map(({ machineId }) => machineId));
+          const missing = machineIds.filter((machineId) => !answered.has(machineId));
+          if (missing.length > 0) throw new Error(`${messageId} for ${missing.join()}`);
+        }
+        return true;
+      },
+      { what: 'all outcomes', timeoutMs: 30_000 },
+    );
+  });
+
+  it('says the same of a message whenever it says it again, unless a newer one has come since', () => {
+    expect(answers.contradictions(overtakenSince)).toEqual([]);
+  });
+
+  it('never has two calls under way for one machine', () => {
+    expect(overlaps(calls.filter(({ operation }) => operation === 'setWorkOrderList'))).toEqual([]);
+  });
+
+  it('sets nothing aside', async () => {
+    expect(await plant.kafka.count(`${TOPICS.workOrders}.dlq`)).toBe(0);
+  });
+});

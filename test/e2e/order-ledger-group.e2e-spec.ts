@@ -1,0 +1,48 @@
+import { TOPICS } from '#libs/contracts';
+import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { type ToldOrder, listsOf, orderBody, toldOrder } from '../support/chaos/order-model.js';
+
+const MACHINES = 12;
+const ORDERS = 36;
+
+describe('the order ledger, with two processes in a group', () => {
+  let plant: ChaosPlant;
+  const newest = new Map<string, ToldOrder>();
+
+  beforeAll(async () => {
+    plant = await ChaosPlant.open({ machines: MACHINES, env: { BRIDGE_FLOWS: 'work-orders' } });
+  });
+
+  afterAll(() => plant.close());
+
+  /** Tells of each order's next state, and waits until the lists follow. */
+  const tellAll = async (state: number): Promise<void> => {
+    const { kafka, sandbox, load } = plant;
+    const told = Array.from({ length: ORDERS }, (_, order) => {
+      return toldOrder(order, state, load.machineIds);
+    });
+    const messages = told.map((order) => {
+      return { key: order.orderId, value: JSON.stringify(orderBody(order)) };
+    });
+    await kafka.send(TOPICS.workOrders, ...messages);
+    for (const order of told) newest.set(order.orderId, order);
+    for (const [machineId, list] of listsOf(newest.values(), load.machineIds)) {
+      await sandbox.listBecomes(machineId, list);
+    }
+  };
+
+  it('keeps one ledger, whichever of them owns an order and whichever owns its machine', async () => {
+    const first = plant.startBridge();
+    await first.ready();
+    await tellAll(1);
+    const second = plant.startBridge();
+    await plant.untilShared(2);
+    await second.ready();
+    await tellAll(2);
+    await tellAll(3);
+    first.kill('SIGTERM');
+    expect(await first.exitCode()).toBe(0);
+    await plant.untilShared(1);
+    await tellAll(4);
+  }, 120_000);
+});

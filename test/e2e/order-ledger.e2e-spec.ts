@@ -1,0 +1,173 @@
+import { TOPICS } from '#libs/contracts';
+import { eventually } from '../support/eventually.js';
+import { header, json, type ReadRecord, type TopicReader } from '../support/kafka.js';
+import { type Plant, startPlant } from '../support/plant.js';
+
+const DEAD_LETTERS = `${TOPICS.workOrders}.dlq`;
+
+interface Operation {
+  machineId: string;
+  status?: string;
+  sequence?: number;
+}
+
+describe('the order ledger', () => {
+  let plant: Plant;
+  let answers: TopicReader;
+
+  beforeAll(async () => {
+    plant = await startPlant();
+    answers = await plant.kafka.read(TOPICS.commandOutcomes, DEAD_LETTERS);
+  });
+
+  afterAll(() => plant.close());
+
+  const orderOf = (
+    orderId: string,
+    changedAt: number,
+    operations: readonly Operation[],
+    status: string,
+  ): object => ({
+    orderId,
+    changedAt,
+    status,
+    operations: operations.map((operation, index) => {
+      return { operationId: `00${index + 1}0`, ...operation };
+    }),
+  });
+
+  /** Sends an order and waits for the outcome of each machine asked for. */
+  const send = async (
+    orderId: string,
+    changedAt: number,
+    operations: readonly Operation[],
+    { status = 'released', answeredFor = operations.map(({ machineId }) => machineId) } = {},
+  ): Promise<ReadRecord[]> => {
+    const id = `${orderId}/${changedAt}`;
+    const order = orderOf(orderId, changedAt, operations, status);
+    await plant.kafka.sendJson(TOPICS.workOrders, orderId, order, { 'message-id': id });
+    const messageIdOf = (record: ReadRecord): unknown =>
+      (json(record)['source'] as { messageId: string }).messageId;
+    return Promise.all(
+      answeredFor.map((machineId) =>
+        answers.find(
+          (record) =>
+            record.topic === TOPICS.commandOutcomes &&
+            header(record, 'ce_subject') === machineId &&
+            messageIdOf(record) === id,
+          `an outcome of ${id} for ${machineId}`,
+        ),
+      ),
+    );
+  };
+
+  const callsFor = async (machineId: string): Promise<number> => {
+    const calls = await plant.sandbox.calls('setWorkOrderList');
+    return calls.filter(({ machineIds }) => machineIds.includes(machineId)).length;
+  };
+
+  it('outlives the process: what it learned before is on the lists after a restart', async () => {
+    await send('A', 100, [{ machineId: 'M-001', sequence: 10 }]);
+    await send('B', 100, [{ machineId: 'M-001', sequence: 30 }, { machineId: 'M-002' }]);
+    await send('Z', 100, [{ machineId: 'M-001' }], { status: 'completed' });
+    await plant.restartBridge();
+    await send('C', 100, [{ machineId: 'M-001', sequence: 20 }]);
+    await plant.sandbox.listBecomes('M-001', ['A', 'C', 'B']);
+    await send('B', 101, [{ machineId: 'M-002' }], { answeredFor: ['M-001', 'M-002'] });
+    await plant.sandbox.listBecomes('M-001', ['A', 'C']);
+    const [late] = await send('Z', 99, [{ machineId: 'M-001' }]);
+    expect(late && header(late, 'ce_type')).toBe('work-order-list.superseded.v1');
+  }, 90_000);
+
+  it('puts an order that moves on one list and takes it off the other, and answers for both', async () => {
+    await send('D', 100, [{ machineId: 'M-003' }]);
+    await plant.sandbox.listBecomes('M-003', ['D']);
+    const moved = await send('D', 101, [{ machineId: 'M-004' }], {
+      answeredFor: ['M-003', 'M-004'],
+    });
+    expect(moved.map((record) => header(record, 'ce_type'))).toEqual([
+      'work-order-list.applied.v1',
+      'work-order-list.applied.v1',
+    ]);
+    await plant.sandbox.listBecomes('M-003', []);
+    await plant.sandbox.listBecomes('M-004', ['D']);
+  });
+
+  it('keeps what is held or started, and takes off what is planned, completed or cancelled', async () => {
+    const statuses = ['planned', 'held', 'started', 'completed', 'cancelled'];
+    const operations = statuses.map((status) => ({ machineId: 'M-005', status }));
+    await send('E', 100, operations);
+    await plant.sandbox.listBecomes('M-005', ['E-0020', 'E-0030']);
+    await send('E', 101, operations, { status: 'cancelled' });
+    await plant.sandbox.listBecomes('M-005', []);
+  });
+
+  it('does not send a list again that has not changed, and answers all the same', async () => {
+    await send('F', 100, [{ machineId: 'M-006' }]);
+    const calls = await callsFor('M-006');
+    const [again] = await send('F', 101, [{ machineId: 'M-006', sequence: 7 }]);
+    expect(again && header(again, 'ce_type')).toBe('work-order-list.applied.v1');
+    expect(again && json(again)).toMatchObject({ attempts: 0, source: { messageId: 'F/101' } });
+    expect(await callsFor('M-006')).toBe(calls);
+    await send('G', 100, [{ machineId: 'M-006' }]);
+    expect(await callsFor('M-006')).toBe(calls + 1);
+  });
+
+  it('sends it again when something else has been set meanwhile', async () => {
+    await send('H', 100, [{ machineId: 'M-007' }]);
+    const other = { machineId: 'M-007', workingOrders: ['other'] };
+    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-007', other);
+    await plant.sandbox.listBecomes('M-007', ['other']);
+    await send('H', 101, [{ machineId: 'M-007' }]);
+    await plant.sandbox.listBecomes('M-007', ['H']);
+  });
+
+  it('sets aside, byte for byte, an order that the service refuses for a machine', async () => {
+    const refused = { operation: 'setWorkOrderList', machineId: 'M-008', status: 422 };
+    await plant.sandbox.addFault(refused);
+    const order = orderOf('I', 100, [{ machineId: 'M-008' }, { machineId: 'M-009' }], 'released');
+    const value = Buffer.from(`${JSON.stringify(order, null, 3)}\n`);
+    const headers = { 'message-id': 'I/100', 'x-erp': Buffer.from([0xff, 0x00]) };
+    await plant.kafka.send(TOPICS.workOrders, { key: 'I', value, headers });
+    const letter = await answers.find(
+      (record) => record.topic === DEAD_LETTERS && record.key?.toString() === 'I',
+      'a dead letter',
+    );
+    await plant.sandbox.listBecomes('M-009', ['I']);
+    await plant.sandbox.clearFaults();
+    expect(letter.value?.equals(value)).toBe(true);
+    expect(letter.headers['x-erp']).toEqual(Buffer.from([0xff, 0x00]));
+    expect(header(letter, 'dlq-code')).toBe('rejected-by-service');
+    expect(header(letter, 'dlq-http-status')).toBe('422');
+    expect(header(letter, 'dlq-machine-ids')).toBe('M-008');
+    const { topicPrefix } = plant.kafka;
+    expect(header(letter, 'dlq-source-topic')).toBe(`${topicPrefix}${TOPICS.workOrders}`);
+    const outcome = await answers.find(
+      (record) => header(record, 'ce_type') === 'work-order-list.rejected.v1',
+      'a rejection',
+    );
+    const { partition, offset } = json(outcome)['source'] as Record<string, number>;
+    expect(header(letter, 'dlq-source-partition')).toBe(String(partition));
+    expect(header(letter, 'dlq-source-offset')).toBe(String(offset));
+  });
+
+  it('sets aside what is known of an order that its topic has lost by the time it is refused', async () => {
+    const fault = { operation: 'setWorkOrderList', machineId: 'M-010' };
+    await plant.sandbox.addFault({ ...fault, status: 503 });
+    const calls = await callsFor('M-010');
+    const order = orderOf('J', 100, [{ machineId: 'M-010' }], 'released');
+    await plant.kafka.sendJson(TOPICS.workOrders, 'J', order, { 'message-id': 'J/100' });
+    await eventually(async () => (await callsFor('M-010')) > calls, { what: 'a call' });
+    await plant.kafka.empty(TOPICS.workOrders);
+    await plant.sandbox.clearFaults();
+    await plant.sandbox.addFault({ ...fault, status: 422 });
+    const letter = await answers.find(
+      (record) => record.topic === DEAD_LETTERS && record.key?.toString() === 'J',
+      'a dead letter',
+    );
+    await plant.sandbox.clearFaults();
+    expect(letter.value).toBeNull();
+    expect(header(letter, 'message-id')).toBe('J/100');
+    expect(header(letter, 'dlq-detail')).toMatch(/; the message itself is no longer in its topic$/);
+  });
+});
