@@ -96,7 +96,7 @@ describe.each(PUBLISHED)('the schema %s', (schema, value) => {
 
 describe('the schemas of outcomes', () => {
   it.each([
-    ['outcome-applied', { attempts: 0 }],
+    ['outcome-applied', { attempts: -1 }],
     ['outcome-applied', { appliedAt: null }],
     ['outcome-applied', { machineId: null }],
     ['outcome-superseded', { appliedAt: NOW }],
