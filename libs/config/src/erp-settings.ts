@@ -5,7 +5,8 @@ import {
   parseEquipmentMap,
   parseOrderMapping,
 } from '#libs/erp-formats';
-import { type EnvironmentReader } from './environment-reader.js';
+import { type Environment, EnvironmentReader } from './environment-reader.js';
+import { SettingsError } from './settings-error.js';
 import { isTimeZone } from './time-zone.js';
 
 export interface ErpSettings {
@@ -17,6 +18,18 @@ export interface ErpSettings {
   mapping: OrderMapping;
   /** IANA zone of the ERP's local times. */
   timeZone: string;
+}
+
+/**
+ * For what reads ERP documents without being the bridge.
+ *
+ * @throws SettingsError naming everything that is wrong
+ */
+export function loadErpSettings(environment: Environment): ErpSettings {
+  const env = new EnvironmentReader(environment);
+  const settings = readErpSettings(env);
+  if (env.problems.length > 0) throw new SettingsError(env.problems);
+  return settings;
 }
 
 export function readErpSettings(env: EnvironmentReader): ErpSettings {
