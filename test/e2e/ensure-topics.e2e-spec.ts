@@ -92,6 +92,15 @@ describe('the topics the bridge needs', () => {
     expect(await widthOf('state')).toBe(3);
   });
 
+  it('are made as wide as others where a key’s hash shares them out, and stay so', async () => {
+    const changes = { ...topic('changes'), createdAsWideAs: [`${prefix}lists`] };
+    await ensure(2, topic('lists', 'orders'), changes, topic('orders'));
+    await ensure(4, topic('more'));
+    await ensure(4, topic('lists', 'more'), changes);
+    expect(await widthOf('lists')).toBe(4);
+    expect(await widthOf('changes')).toBe(2);
+  });
+
   it('are wide enough for all, when several processes widen them at the same time', async () => {
     await ensure(1, topic('state'));
     const start = (): Promise<void> => ensure(3, topic('lists'), topic('state', 'lists'));

@@ -10,7 +10,7 @@ import {
   type OutcomeSource,
   TOPICS,
 } from '#libs/contracts';
-import { DeadLetters, type InboundMessage, Outbox } from '#libs/messaging';
+import { DeadLetters, Outbox } from '#libs/messaging';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { type AnsweredMessage } from './answered-message.js';
 import { type CommandWaiter } from './command.js';
@@ -18,6 +18,7 @@ import { type CommandResult } from './command-result.js';
 import {
   type CommandFamily,
   FLOW_OF,
+  keyOf,
   type Outcome,
   type OutcomeData,
   outcomeType,
@@ -26,13 +27,6 @@ import {
 import { MessageAnswers } from './message-answers.js';
 import { outcomePerMachine } from './outcome-per-machine.js';
 import { OutcomeHistory } from './outcome-history.js';
-
-/** A key is there to find the outcome by: one of a megabyte would keep it from being sent at all. */
-const LONGEST_KEY_BYTES = 4096;
-
-function keyOf({ key }: InboundMessage): Buffer | null {
-  return key !== null && key.length <= LONGEST_KEY_BYTES ? key : null;
-}
 
 /** Tells what became of input messages: an outcome per machine, a dead letter per message at fault. */
 @Injectable()
@@ -119,7 +113,7 @@ export class CommandOutcomes {
     if (machineId !== null) this.history.add(machineId, data);
     await this.outbox.send({
       topic: `${this.topicPrefix}${TOPICS.commandOutcomes}`,
-      key: machineId ?? keyOf(answered.message),
+      key: keyOf(machineId, answered.message),
       value: JSON.stringify(data),
       headers: cloudEventHeaders({
         id: outcomeId(source, machineId, type),

@@ -1,4 +1,5 @@
 import { type CommandOutcome, OUTCOME_TYPES, type OutcomeType } from '#libs/contracts';
+import { type InboundMessage } from '#libs/messaging';
 import { type CommandResult } from './command-result.js';
 
 export type CommandFamily = 'work-order-list' | 'downtime-reason';
@@ -11,6 +12,15 @@ export const FLOW_OF: Record<CommandFamily, string> = {
 
 export type Outcome = CommandResult['kind'] | 'deferred';
 export type OutcomeData = Omit<CommandOutcome, 'source'>;
+
+/** A key is there to find the outcome by: one of a megabyte would keep it from being sent at all. */
+const LONGEST_KEY_BYTES = 4096;
+
+/** The machine, or the key of a message that names none. */
+export function keyOf(machineId: string | null, { key }: InboundMessage): Buffer | string | null {
+  if (machineId !== null) return machineId;
+  return key !== null && key.length <= LONGEST_KEY_BYTES ? key : null;
+}
 
 export function outcomeType(family: CommandFamily, outcome: Outcome): OutcomeType {
   // Every reason is a statement of its own: lists alone are superseded.

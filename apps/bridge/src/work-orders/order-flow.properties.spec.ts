@@ -7,6 +7,7 @@ import {
   PartitionOwnership,
   type StateChange,
 } from '#libs/messaging';
+import { type AssignedOperation } from './assignments/assigned-operation.js';
 import { type AssignmentChange } from './assignments/assignment-change.js';
 import { AssignmentTable } from './assignments/assignment-table.js';
 import { type StoredAssignment } from './assignments/derive-assignments.js';
@@ -146,6 +147,13 @@ class OrderFlow {
     return assignments;
   });
 
+  constructor() {
+    for (const partition of PARTITIONS) {
+      this.move({ stage: 'orders', partition }, 0);
+      this.move({ stage: 'assignments', partition }, 0);
+    }
+  }
+
   step(step: Step): void {
     switch (step.kind) {
       case 'told':
@@ -239,10 +247,14 @@ function listsOf(history: readonly OrderSnapshot[]): (readonly string[])[] {
       newest.set(order.orderId, order);
     }
   }
-  const table = new AssignmentTable();
+  const assigned = new Map<string, readonly AssignedOperation[]>();
+  const table = new AssignmentTable((machineId, orderId) => {
+    return assigned.get(`${machineId}/${orderId}`) ?? [];
+  });
   for (const order of newest.values()) {
     for (const [machineId, operations] of placeOrder(order, (each) => each.machineId).machines) {
-      table.assign(machineId, { orderId: order.orderId, operations });
+      assigned.set(`${machineId}/${order.orderId}`, operations);
+      table.changed(machineId, order.orderId, operations.length > 0);
     }
   }
   return MACHINES.map((machineId) => table.listOf(machineId));

@@ -1,11 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type Admin, type ITopicConfig, type Kafka } from 'kafkajs';
-import { realDelayMs, realNowMs } from '#libs/clock';
-import { isProtocolError } from './protocol-error.js';
+import { narrowTopics, untilAsWide, widen, widthOf } from './topic-width.js';
 import { withAdmin } from './with-admin.js';
-
-const VISIBLE_DEADLINE_MS = 10_000;
-const VISIBLE_POLL_MS = 50;
 
 /** A topic the bridge needs, by its full name (prefix included). */
 export interface TopicSpecification {
@@ -70,9 +66,7 @@ async function createMissing(
   for (const topic of missing) {
     const { createdAsWideAs: models } = topic;
     if (models === undefined) continue;
-    const { topics: found } = await admin.fetchTopicMetadata({ topics: [...models] });
-    const count = Math.max(...found.map((model) => model.partitions.length));
-    await createTopics(admin, [topic], count);
+    await createTopics(admin, [topic], await widthOf(admin, models));
   }
 }
 
@@ -89,60 +83,6 @@ async function createTopics(
   });
   for (const name of names) await untilAsWide(admin, name, 1);
   new Logger('Topics').log({ msg: 'topics created', topics: names, partitions });
-}
-
-/** Only topics that no key's hash shares out may grow: the others would change hands. */
-async function widen(admin: Admin, { name, count }: NarrowTopic): Promise<void> {
-  try {
-    await admin.createPartitions({ topicPartitions: [{ topic: name, count }] });
-  } catch (error) {
-    // Another process has widened it meanwhile, which may not show yet.
-    if (!isProtocolError(error) || error.type !== 'INVALID_PARTITIONS') throw error;
-  }
-  await untilAsWide(admin, name, count);
-  new Logger('Topics').log({ msg: 'partitions added', topic: name, partitions: count });
-}
-
-interface NarrowTopic {
-  name: string;
-  /** Partitions it needs. */
-  count: number;
-}
-
-async function narrowTopics(
-  admin: Admin,
-  topics: readonly TopicSpecification[],
-): Promise<NarrowTopic[]> {
-  const narrow: NarrowTopic[] = [];
-  for (const { name, asWideAs = [] } of topics) {
-    if (asWideAs.length === 0) continue;
-    const { topics: found } = await admin.fetchTopicMetadata({ topics: [name, ...asWideAs] });
-    const own = found.find((topic) => topic.name === name)?.partitions.length ?? 0;
-    const count = Math.max(...found.map((topic) => topic.partitions.length));
-    if (count > own) narrow.push({ name, count });
-  }
-  return narrow;
-}
-
-/** Brokers learn of a change one after the other; whoever subscribes before the last has would miss it. */
-async function untilAsWide(admin: Admin, topic: string, count: number): Promise<void> {
-  const deadlineMs = realNowMs() + VISIBLE_DEADLINE_MS;
-  while (!(await isAsWide(admin, topic, count))) {
-    if (realNowMs() > deadlineMs) throw new Error(`${topic} does not show its ${count} partitions`);
-    await realDelayMs(VISIBLE_POLL_MS);
-  }
-}
-
-async function isAsWide(admin: Admin, topic: string, count: number): Promise<boolean> {
-  try {
-    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
-    const partitions = topics[0]?.partitions ?? [];
-    return partitions.length >= count && partitions.every(({ leader }) => leader >= 0);
-  } catch (error) {
-    // A topic that is just being made is not known yet, or has no leader.
-    if (isProtocolError(error) && error.retriable) return false;
-    throw error;
-  }
 }
 
 function topicConfig(topic: TopicSpecification, partitions: number): ITopicConfig {

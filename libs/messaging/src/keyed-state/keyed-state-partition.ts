@@ -9,7 +9,11 @@ import { type KeyedStateOptions } from './keyed-state-options.js';
 import { type OwnedState, type StateChange } from './owned-state.js';
 import { readToMark } from './read-to-mark.js';
 import { Restore } from './restore.js';
+import { StoredValues } from './stored-values.js';
 import { TransactionalWriter } from './transactional-writer.js';
+
+/** A change on its way to Kafka, and the text it is kept as. */
+type StateRecord = OutboundRecord & { key: string; value: string | null };
 
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
 
@@ -88,7 +92,7 @@ export class KeyedStatePartition<V> {
       // Not before: what is fetched from somewhere in the middle must not be taken for the beginning.
       this.restore = restore;
       this.consumer.resume(name, partition);
-      const values = await readToMark(restore, {
+      const texts = await readToMark(restore, {
         kafka,
         groupIdPrefix: transactionalIdPrefix,
         topic: name,
@@ -98,7 +102,7 @@ export class KeyedStatePartition<V> {
           this.consumer.pause(name, partition);
         },
       });
-      await this.own(this.parse(values), writer);
+      await this.own(new StoredValues(texts, this.options.parse), writer);
     } finally {
       this.restored = false;
       this.restore = undefined;
@@ -106,16 +110,7 @@ export class KeyedStatePartition<V> {
     }
   }
 
-  private parse(values: ReadonlyMap<string, unknown>): Map<string, V> {
-    const state = new Map<string, V>();
-    for (const [key, json] of values) {
-      const value = this.options.parse(json);
-      if (value !== undefined) state.set(key, value);
-    }
-    return state;
-  }
-
-  private async own(state: Map<string, V>, writer: TransactionalWriter): Promise<void> {
+  private async own(state: StoredValues<V>, writer: TransactionalWriter): Promise<void> {
     const { partition } = this;
     const broken = new AbortController();
     const signal = AbortSignal.any([this.closing.signal, broken.signal]);
@@ -124,18 +119,15 @@ export class KeyedStatePartition<V> {
       records: readonly OutboundRecord[],
     ): Promise<void> => {
       signal.throwIfAborted();
+      const written = changes.map((change) => this.toRecord(change));
       try {
         // A broker that falls silent while the partition is lost would keep a write waiting for ever.
-        const written = [...changes.map((change) => this.toRecord(change)), ...records];
-        await abortable(writer.write(written), signal);
+        await abortable(writer.write([...written, ...records]), signal);
       } catch (error) {
         broken.abort(error);
         throw error;
       }
-      for (const [key, value] of changes) {
-        if (value === null) state.delete(key);
-        else state.set(key, value);
-      }
+      for (const { key, value } of written) state.put(key, value);
     };
     this.restored = true;
     const owned: OwnedState<V> = {
@@ -149,13 +141,10 @@ export class KeyedStatePartition<V> {
     await aborted(signal);
   }
 
-  private toRecord([key, value]: StateChange<V>): OutboundRecord {
-    return {
-      topic: this.options.name,
-      partition: this.partition,
-      key,
-      value: value === null ? null : JSON.stringify(value),
-      headers: {},
-    };
+  private toRecord([key, value]: StateChange<V>): StateRecord {
+    const { name, format } = this.options;
+    const json = value === null || format === undefined ? value : format(value);
+    const text = json === null ? null : JSON.stringify(json);
+    return { topic: name, partition: this.partition, key, value: text, headers: {} };
   }
 }

@@ -27,7 +27,7 @@ interface Reading {
 export async function readToMark(
   restore: Restore,
   reading: Reading,
-): Promise<ReadonlyMap<string, unknown>> {
+): Promise<Map<string, string>> {
   const done = new AbortController();
   const values = restore.finished(reading.signal).finally(() => {
     done.abort();

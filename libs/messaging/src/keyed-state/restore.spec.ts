@@ -35,9 +35,9 @@ describe('Restore', () => {
     expect(restore.accept(second)).toBe(true);
     expect(restore.accept([markOf(restore)])).toBe(false);
     await expect(restore.finished(never)).resolves.toEqual(
-      new Map<string, unknown>([
-        ['M-1', { n: 3 }],
-        ['M-3', null],
+      new Map([
+        ['M-1', '{"n":3}'],
+        ['M-3', 'null'],
       ]),
     );
   });
@@ -46,7 +46,7 @@ describe('Restore', () => {
     const restore = new Restore('topic', 0);
     expect(restore.accept([record('M-1', '1'), markOf(restore), record('M-1', '2')])).toBe(false);
     expect(restore.accept([record('M-1', '3')])).toBe(false);
-    await expect(restore.finished(never)).resolves.toEqual(new Map([['M-1', 1]]));
+    await expect(restore.finished(never)).resolves.toEqual(new Map([['M-1', '1']]));
   });
 
   it('reads past the marks of earlier restores', async () => {
@@ -54,13 +54,12 @@ describe('Restore', () => {
     const earlier = markOf(new Restore('topic', 0));
     expect(restore.accept([earlier, record('M-1', '1')])).toBe(true);
     expect(restore.accept([markOf(restore)])).toBe(false);
-    await expect(restore.finished(never)).resolves.toEqual(new Map([['M-1', 1]]));
+    await expect(restore.finished(never)).resolves.toEqual(new Map([['M-1', '1']]));
   });
 
-  it('forgets what cannot be read and skips what has no key', async () => {
+  it('skips what has no key', async () => {
     const restore = new Restore('topic', 0);
-    restore.accept([record('M-1', '1'), record('M-1', '{"n":'), record(null, '2')]);
-    restore.accept([markOf(restore)]);
+    restore.accept([record(null, '2'), markOf(restore)]);
     await expect(restore.finished(never)).resolves.toEqual(new Map());
   });
 

@@ -20,7 +20,7 @@ const MARK_KEY = '\u0000restore-mark';
 export class Restore {
   readonly mark: OutboundRecord;
   private readonly id = randomUUID();
-  private readonly values = new Map<string, unknown>();
+  private readonly texts = new Map<string, string>();
   private readonly done: Promise<void>;
   private markSeen: () => void = () => undefined;
   private isDone = false;
@@ -54,24 +54,14 @@ export class Restore {
     return !this.isDone;
   }
 
-  /** The parsed JSON values by key; rejects with the signal's reason when it aborts first. */
-  async finished(signal: AbortSignal): Promise<ReadonlyMap<string, unknown>> {
+  /** The values by key, as they are stored; rejects with the signal's reason when it aborts first. */
+  async finished(signal: AbortSignal): Promise<Map<string, string>> {
     await abortable(this.done, signal);
-    return this.values;
+    return this.texts;
   }
 
   private apply(key: string, value: Buffer | null): void {
-    const json = value === null ? undefined : parseJson(value);
-    if (json === undefined) this.values.delete(key);
-    else this.values.set(key, json);
-  }
-}
-
-/** Nobody else writes these topics; what cannot be read is treated as forgotten rather than fatal. */
-function parseJson(value: Buffer): unknown {
-  try {
-    return JSON.parse(value.toString());
-  } catch {
-    return undefined;
+    if (value === null) this.texts.delete(key);
+    else this.texts.set(key, value.toString());
   }
 }

@@ -5,6 +5,7 @@ import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { ASSIGNMENT_CHANGES } from './assignment-change.js';
 import { Assignments } from './assignments.js';
 import { type StoredAssignment } from './derive-assignments.js';
+import { fromStored, toStored } from './stored-assignment.js';
 
 /** The assignments in Kafka, by machine and order, in the partition their changes come through. */
 @Injectable()
@@ -19,8 +20,8 @@ export class AssignmentsState extends KeyedState<StoredAssignment> {
       name: `${topicPrefix}machine-bridge.assignments.v1`,
       inputs: [ASSIGNMENT_CHANGES],
       transactionalIdPrefix: groupId,
-      parse: (json) =>
-        typeof json === 'number' || Array.isArray(json) ? (json as StoredAssignment) : undefined,
+      format: toStored,
+      parse: fromStored,
       onOwned: (state) => {
         assignments.own(state);
       },

@@ -3,6 +3,7 @@ import { type Derivation, type Entry } from '../partition-writer.js';
 import { AssignmentTable } from './assignment-table.js';
 import {
   deriveAssignments,
+  keyOf,
   type OfferedChange,
   placeOf,
   type StoredAssignment,
@@ -13,7 +14,7 @@ export interface ChangeEntry extends Entry, OfferedChange {}
 
 /** The assignments of one partition, as they are written and as machines' lists are drawn from them. */
 export class PartitionAssignments {
-  private table = new AssignmentTable();
+  private table = new AssignmentTable(() => []);
 
   /** @param written told of each change once Kafka has what it brings */
   constructor(private readonly written: (entry: ChangeEntry) => void) {}
@@ -23,11 +24,13 @@ export class PartitionAssignments {
   }
 
   restored(state: OwnedState<StoredAssignment>): void {
-    this.table = new AssignmentTable();
-    for (const [key, operations] of state.entries()) {
+    this.table = new AssignmentTable((machineId, orderId) => {
+      const operations = state.get(keyOf(machineId, orderId));
+      return typeof operations === 'object' ? operations : [];
+    });
+    for (const [key] of state.entries()) {
       const place = placeOf(key);
-      if (place === undefined || typeof operations === 'number') continue;
-      this.table.assign(place.machineId, { orderId: place.orderId, operations });
+      if (place !== undefined) this.table.changed(place.machineId, place.orderId, true);
     }
   }
 
@@ -41,7 +44,9 @@ export class PartitionAssignments {
       records: [],
       conclude: () => {
         for (const { machineId, orders } of applied) {
-          for (const order of orders) this.table.assign(machineId, order);
+          for (const { orderId, operations } of orders) {
+            this.table.changed(machineId, orderId, operations.length > 0);
+          }
         }
         for (const entry of entries) this.written(entry);
       },

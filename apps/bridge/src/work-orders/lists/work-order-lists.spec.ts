@@ -176,6 +176,72 @@ describe('WorkOrderLists', () => {
     expect(requests).toEqual([]);
   });
 
+  describe('drawn from the ledger', () => {
+    let ownership: PartitionOwnership;
+    let orders: string[];
+
+    beforeEach(() => {
+      [ownership, orders] = [new PartitionOwnership(), ['4711']];
+    });
+
+    /** Sets the list of M-1 as the ledger has it by the time it is sent; what the message is answered. */
+    const draw = async (): Promise<CommandResult[]> => {
+      const place = { topic: 'changes', partition: 0, offset: 7, timestamp: '0', bytes: 1 };
+      const results: CommandResult[] = [];
+      await new Promise<void>((resolve) => {
+        const message: InboundMessage = {
+          ...{ ...place, key: null, value: null, headers: {}, ownership },
+          finish: resolve,
+          abandon: resolve,
+          fail: () => {
+            resolve();
+          },
+        };
+        answers.set(message, results);
+        const outcomes = bridge.get(CommandOutcomes);
+        const answered = { message, messageId: null };
+        const waiting = outcomes.answersTo('work-order-list', answered, 1, []);
+        lists.set({ machineId: 'M-1', workingOrders: () => orders, cumulative: true }, waiting);
+      });
+      return results;
+    };
+
+    it('is not sent again unchanged', async () => {
+      await draw();
+      expect(await draw()).toMatchObject([{ kind: 'applied', attempts: 0 }]);
+      orders = ['4712'];
+      expect(await draw()).toMatchObject([{ kind: 'applied', attempts: 1 }]);
+      expect(requests).toHaveLength(2);
+    });
+
+    it('is sent again when the partition has been in other hands', async () => {
+      await draw();
+      ownership = new PartitionOwnership();
+      await draw();
+      expect(requests).toHaveLength(2);
+    });
+
+    it('is sent again when another list has been set since', async () => {
+      await draw();
+      await send({ machineId: 'M-1', workingOrders: ['other'] }).end;
+      await draw();
+      expect(requests).toHaveLength(3);
+    });
+
+    it('is remembered as it was sent, not as it was by the time of the answer', async () => {
+      const { pass, arrived, open } = gate();
+      answer = pass;
+      const first = draw();
+      await arrived;
+      orders = ['4712'];
+      open();
+      await first;
+      expect(lists.lastApplied('M-1')?.workingOrders).toEqual(['4711']);
+      await draw();
+      expect(requests.at(-1)).toEqual([{ machineId: 'M-1', workingOrders: ['4712'] }]);
+    });
+  });
+
   it('supersedes, without a call, a list issued before the one applied last', async () => {
     fences.set('M-1', 20);
     const { end, results } = send({ machineId: 'M-1', workingOrders: [], issuedAt: 10 });

@@ -3,7 +3,7 @@ import { type BridgeSettings } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
 import { type KafkaClient, KeyedState } from '#libs/messaging';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
-import { type KnownOrder, parseKnownOrder } from './known-order.js';
+import { type KnownOrder, readStoredOrder, storedOrder } from './known-order.js';
 import { OrderLedger } from './order-ledger.js';
 
 /** The orders in Kafka, by order id, in the partition their messages come through. */
@@ -19,7 +19,8 @@ export class OrdersState extends KeyedState<KnownOrder> {
       name: `${topicPrefix}machine-bridge.orders.v1`,
       inputs: [TOPICS.workOrders],
       transactionalIdPrefix: groupId,
-      parse: parseKnownOrder,
+      format: storedOrder,
+      parse: readStoredOrder,
       onOwned: (state) => {
         ledger.own(state);
       },

@@ -37,8 +37,11 @@ export class PartitionOrders {
   constructor(private readonly options: PartitionOrdersOptions) {}
 
   restored(state: OwnedState<KnownOrder>): void {
-    const finished = [...state.entries()].filter(([, order]) => isFinished(order));
-    finished.sort(([, a], [, b]) => a.changedAt - b.changedAt);
+    const finished: [orderId: string, changedAt: number][] = [];
+    for (const [orderId, order] of state.entries()) {
+      if (isFinished(order)) finished.push([orderId, order.changedAt]);
+    }
+    finished.sort(([, a], [, b]) => a - b);
     this.finished = new FinishedOrders(finished.map(([orderId]) => orderId));
   }
 

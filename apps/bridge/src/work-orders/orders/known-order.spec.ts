@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import { ORDER_STATUSES, type OrderOperation, type OrderSnapshot } from '#libs/contracts';
+import { isFinished, readStoredOrder, storedOrder, toKnownOrder } from './known-order.js';
+
+const anOperation: fc.Arbitrary<OrderOperation> = fc.record(
+  {
+    operationId: fc.string(),
+    status: fc.constantFrom(...ORDER_STATUSES),
+    machineId: fc.string(),
+    workCentre: fc.string(),
+    plant: fc.string(),
+    sequence: fc.nat(),
+    plannedStart: fc.integer(),
+  },
+  { requiredKeys: ['operationId', 'status'], noNullPrototype: true },
+);
+
+const anOrder: fc.Arbitrary<OrderSnapshot> = fc.record(
+  {
+    orderId: fc.string(),
+    changedAt: fc.integer(),
+    status: fc.constantFrom(...ORDER_STATUSES),
+    operations: fc.array(anOperation),
+  },
+  { noNullPrototype: true },
+);
+
+describe('an order as it is stored', () => {
+  it('is read back as it was', () => {
+    fc.assert(
+      fc.property(anOrder, fc.array(fc.string()), fc.nat(), (order, machineIds, offset) => {
+        const known = toKnownOrder(order, machineIds, offset);
+        const text = JSON.stringify(storedOrder(known));
+        expect(readStoredOrder(JSON.parse(text))).toEqual(known);
+      }),
+    );
+  });
+
+  it('is finished after it is read if it was before, with nothing else kept of it', () => {
+    fc.assert(
+      fc.property(anOrder, (order) => {
+        const known = toKnownOrder(order, ['M-1'], 1);
+        expect(isFinished(known)).toBe(isFinished(order));
+        if (isFinished(order)) expect(known).toMatchObject({ operations: [], machineIds: [] });
+      }),
+    );
+  });
+
+  it.each([null, 'text', {}, [1, 2]])('is nothing the bridge has not stored: %j', (json) => {
+    expect(readStoredOrder(json)).toBeUndefined();
+  });
+});

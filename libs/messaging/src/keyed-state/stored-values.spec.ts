@@ -1,0 +1,26 @@
+import { StoredValues } from './stored-values.js';
+
+describe('StoredValues', () => {
+  let values: StoredValues<number>;
+
+  beforeEach(() => {
+    const texts = new Map([
+      ['M-1', '1'],
+      ['M-2', '"two"'],
+      ['M-3', '{"n":'],
+    ]);
+    values = new StoredValues(texts, (json) => (typeof json === 'number' ? json : undefined));
+  });
+
+  it('reads what is stored, and takes for forgotten what it cannot read', () => {
+    expect(values.get('M-1')).toBe(1);
+    expect(['M-2', 'M-3', 'M-4'].map((key) => values.get(key))).toEqual(Array(3).fill(undefined));
+    expect([...values.entries()]).toEqual([['M-1', 1]]);
+  });
+
+  it('takes new values in, and forgets', () => {
+    values.put('M-2', '2');
+    values.put('M-1', null);
+    expect([...values.entries()]).toEqual([['M-2', 2]]);
+  });
+});
