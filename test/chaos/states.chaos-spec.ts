@@ -23,7 +23,7 @@ const CLOCK_SPEED = 60;
 const MACHINES = 100;
 /** How many polls the n-th process may make before it is killed. */
 const POLLS_BEFORE_KILL = [120, 1, 260, 30];
-/** Those, one at the end of the outage, one without a Kafka, twice two at once, and the one that joined. */
+/** Those, one at the end of the outage, one after Kafka's restart, twice two at once, and the one that joined. */
 const KILLS = POLLS_BEFORE_KILL.length + 7;
 const OUTAGE_MINUTES = 10;
 /** How far back the service changes its mind, within SETTLE_SECONDS; so late that it has been published. */
@@ -97,18 +97,17 @@ describe('machine states through crashes, outages and rebalances', () => {
     return next;
   };
 
+  /** The process lives through it, and is killed when it has just found its feet. */
   const kafkaRestart = async (bridge: BridgeProcess): Promise<BridgeProcess> => {
     const url = await bridge.ready();
+    const release = await rewrite(3);
     await broker.kill();
     await untilUnready(url, 'kafka');
     await broker.restart();
     await untilReady(url);
-    await plant.untilAllAnswered();
-    const release = await rewrite(3);
-    await broker.kill();
+    await plant.untilPolled(30);
     await killed(bridge);
     const next = plant.startBridge();
-    await broker.restart();
     await plant.untilAllAnswered();
     await release();
     return next;
@@ -167,7 +166,7 @@ describe('machine states through crashes, outages and rebalances', () => {
       const from = watchedSince - BEFORE_ALL_SECONDS;
       truths.set(machineId, await truthOf(plant.sandbox, machineId, from, until));
     }
-  }, 300_000);
+  }, 400_000);
 
   afterAll(async () => {
     await plant.close();

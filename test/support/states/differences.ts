@@ -10,7 +10,7 @@ export interface StateDifference {
 }
 
 /** How much of either timeline is shown before and after the first difference. */
-const SHOWN_SECONDS = 20 * 60;
+const SHOWN_SECONDS = 8 * 60;
 
 /** Where two timelines disagree, in order of time. */
 export function differences(
