@@ -79,7 +79,7 @@ export class SandboxControl {
     await this.send('PUT', '/sandbox/options', options);
   }
 
-  /** Forces a state until it is released with null; from a past time on (epoch seconds), what was shown is rewritten. */
+  /** Forces a state until it is released with null; from a time in the past it rewrites the activity log. */
   async forceState(machineId: string, state: string | null, from?: number): Promise<void> {
     await this.send('POST', `/sandbox/machines/${machineId}/state`, { state, from });
   }
