@@ -14,6 +14,8 @@ export interface StatesPlantOptions {
   brokers: readonly string[];
   machines: number;
   clockSpeed: number;
+  /** Bridge settings beyond those every test needs. */
+  env?: Environment;
 }
 
 /** A sandbox with an eventful life, and bridges that watch it as processes that may be killed. */
@@ -30,7 +32,8 @@ export class StatesPlant {
     private readonly closeSandbox: () => Promise<void>,
   ) {}
 
-  static async open({ brokers, machines, clockSpeed }: StatesPlantOptions): Promise<StatesPlant> {
+  static async open(options: StatesPlantOptions): Promise<StatesPlant> {
+    const { brokers, machines, clockSpeed, env = {} } = options;
     const topicPrefix = uniqueTopicPrefix();
     const originSeconds = Math.floor(realEpochMs() / 1000);
     const clockEnv = { CLOCK_SPEED: String(clockSpeed), CLOCK_ORIGIN: String(originSeconds) };
@@ -48,6 +51,7 @@ export class StatesPlant {
       }),
       BRIDGE_FLOWS: 'machine-states',
       ...clockEnv,
+      ...env,
     };
     const clock = new Clock({ speed: clockSpeed, originSeconds });
     return new StatesPlant(kafka, sandbox, clock, life, bridgeEnv, close);
