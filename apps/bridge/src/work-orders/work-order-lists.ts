@@ -53,13 +53,13 @@ export class WorkOrderLists {
       deferredAfterMs: settings.outcomeDeferredAfterSeconds * 1000,
       precedence: precedenceOf,
       admit: (command) => this.admit(command),
-      call: (commands, signal) =>
+      call: (commands, permit) =>
         this.cloud.setWorkOrderList(
           commands.map(({ payload }) => ({
             machineId: payload.machineId,
             workingOrders: payload.workingOrders(),
           })),
-          signal,
+          permit,
         ),
       onApplied: (command) => this.remember(command),
       onDeferred: (waiter) => {

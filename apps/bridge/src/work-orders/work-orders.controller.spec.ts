@@ -81,11 +81,15 @@ describe('WorkOrdersController', () => {
     await bridge.close();
   });
 
-  const messageOf = (value: Buffer | Order, offset = 7): InboundMessage => {
+  const messageOf = (
+    value: Buffer | Order,
+    offset = 7,
+    headers: InboundMessage['headers'] = {},
+  ): InboundMessage => {
     const place = { topic: 'erp.work-orders.v1', partition: 0, offset, timestamp: '0', bytes: 1 };
     const body = Buffer.isBuffer(value) ? value : Buffer.from(JSON.stringify(orderOf(value)));
     return {
-      ...{ ...place, key: null, value: body, headers: {}, ownership: new PartitionOwnership() },
+      ...{ ...place, key: null, value: body, headers, ownership: new PartitionOwnership() },
       finish: () => finished.push(offset),
       abandon: () => undefined,
       fail: (error: unknown) => failed.push(error),
@@ -137,6 +141,20 @@ describe('WorkOrdersController', () => {
     expect(published).toEqual([
       [{ kind: 'applied', machineId: 'M-1', attempts: 1, appliedAt: 100 }],
     ]);
+    expect(finished).toEqual([7]);
+  });
+
+  it('reads where an order is done from the topic that its sender published it under', () => {
+    const body = Buffer.from('{"external_work_order_id":"4711","quantity":1,"status":1}');
+    const topic = 'umh.v1.acme.north.line-1.cell-2._analytics.work-order.create';
+    controller.handle([messageOf(body, 7, { umh_topic: Buffer.from(topic) })]);
+    expect(lists.map(({ list }) => list.machineId)).toEqual(['line-1.cell-2']);
+  });
+
+  it('rejects what is no whole order', async () => {
+    controller.handle([messageOf(Buffer.from('{"JobOrder":{"ID":"4711","Command":"Hold"}}'))]);
+    await nextTurn();
+    expect(published).toMatchObject([[{ rejection: { code: 'invalid-message' } }]]);
     expect(finished).toEqual([7]);
   });
 

@@ -1,8 +1,8 @@
 import { Inject, Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { type BridgeSettings } from '#libs/config';
-import { type OrderSnapshot, TOPICS } from '#libs/contracts';
-import { EquipmentMap, readOrderDocument } from '#libs/erp-formats';
+import { type OrderMessage, TOPICS } from '#libs/contracts';
+import { EquipmentMap, readOrderDocument, sourceTopicOf } from '#libs/erp-formats';
 import { type InboundMessage } from '#libs/messaging';
 import {
   acceptEach,
@@ -37,7 +37,10 @@ export class WorkOrdersController {
 
   private accept(message: InboundMessage): void {
     const { answered, parsed: orders } = openMessage(message, (envelope) =>
-      readOrderDocument(envelope, { timeZone: this.settings.erp.timeZone }),
+      readOrderDocument(
+        { ...envelope, sourceTopic: sourceTopicOf(message), recordedAt: recordedAt(message) },
+        { timeZone: this.settings.erp.timeZone },
+      ),
     );
     const { touched, known } = orders.ok
       ? this.record(orders.value)
@@ -50,11 +53,13 @@ export class WorkOrdersController {
   }
 
   /** Machines whose lists are to be set, and what is known without a call. */
-  private record(orders: readonly OrderSnapshot[]): { touched: string[]; known: CommandResult[] } {
+  private record(messages: readonly OrderMessage[]): { touched: string[]; known: CommandResult[] } {
+    const refused = messages.flatMap(rejectChange);
     const superseded: CommandResult[] = [];
     const unmapped: UnmappedOperation[] = [];
     const touched = new Set<string>();
-    for (const order of orders) {
+    for (const { kind, order } of messages) {
+      if (kind === 'change') continue;
       const { orderId, changedAt } = order;
       const change = this.ledger.record(order, (operation) => this.equipment.machineOf(operation));
       if (change.kind === 'recorded') {
@@ -67,6 +72,21 @@ export class WorkOrdersController {
         superseded.push({ kind: 'superseded', machineId, attempts: 0, detail });
       }
     }
-    return { touched: [...touched], known: [...superseded, ...rejectUnmapped(unmapped)] };
+    return {
+      touched: [...touched],
+      known: [...refused, ...superseded, ...rejectUnmapped(unmapped)],
+    };
   }
+}
+
+/** Epoch seconds at which the message was written. */
+function recordedAt({ timestamp }: InboundMessage): number {
+  return Math.floor(Number(timestamp) / 1000);
+}
+
+/** The ledger knows where an order is done, not all that a change could be laid over. */
+function rejectChange({ kind, order: { orderId } }: OrderMessage): CommandResult[] {
+  if (kind === 'snapshot') return [];
+  const detail = `order ${orderId} comes without its operations; only whole orders are applied`;
+  return [rejection({ code: 'invalid-message', detail })];
 }
