@@ -186,9 +186,12 @@ describe('machine states through crashes, outages and rebalances', () => {
   }, 400_000);
 
   afterAll(async () => {
-    await plant.close();
-    await broker.kill();
-    await rm(folder, { recursive: true, force: true });
+    try {
+      await plant.close();
+    } finally {
+      await broker.kill();
+      await rm(folder, { recursive: true, force: true });
+    }
   }, 60_000);
 
   it('are told by the minute as the service has them', () => {

@@ -108,7 +108,7 @@ export class StatesPlant {
 
   async close(): Promise<void> {
     await Promise.all(this.bridges.map((bridge) => bridge.close()));
-    await this.kafka.close();
     await this.closeSandbox();
+    await this.kafka.close();
   }
 }
