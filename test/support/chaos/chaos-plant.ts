@@ -4,6 +4,7 @@ import { BridgeProcess } from '../bridge-process.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../kafka.js';
 import { startSandbox } from '../running-sandbox.js';
 import { type SandboxControl } from '../sandbox-control.js';
+import { bridgeEnvironment, groupIdOf } from './bridge-environment.js';
 import { CommandLoad } from './command-load.js';
 import { COMMAND_KINDS, TOPIC_OF } from './commands.js';
 
@@ -48,13 +49,7 @@ export class ChaosPlant {
     const usable = machineIds.slice(0, machines);
     const load = new CommandLoad(await kafka.steadyProducer(), topicPrefix, usable);
     const bridgeEnv = {
-      KAFKA_BROKERS: brokers.join(','),
-      KAFKA_TOPIC_PREFIX: topicPrefix,
-      KAFKA_GROUP_ID: `${topicPrefix}bridge`,
-      KAFKA_TOPIC_PARTITIONS: String(partitions),
-      MACHINE_CLOUD_BASE_URL: sandbox.url,
-      MACHINE_CLOUD_TOKEN: 'sandbox-token',
-      BRIDGE_HTTP_PORT: '0',
+      ...bridgeEnvironment({ brokers, topicPrefix, partitions, sandboxUrl: sandbox.url }),
       BRIDGE_FLOWS: 'work-orders,downtime-reasons',
       ...env,
     };
@@ -63,7 +58,7 @@ export class ChaosPlant {
   }
 
   get groupId(): string {
-    return this.bridgeEnv['KAFKA_GROUP_ID'] ?? '';
+    return groupIdOf(this.kafka.topicPrefix);
   }
 
   /** Waits until the group is at rest with so many processes, each with its partitions. */

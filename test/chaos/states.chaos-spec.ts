@@ -1,0 +1,237 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type MachineState, type MachineStateRecord, STATE_EVENT_TYPES } from '#libs/contracts';
+import { type LocalKafka, startLocalKafka } from '../../tools/kafka/local-kafka.mjs';
+import { type BridgeProcess } from '../support/bridge-process.js';
+import { inBrief } from '../support/chaos/in-brief.js';
+import { untilReady, untilUnready } from '../support/chaos/health.js';
+import { eventually } from '../support/eventually.js';
+import { header, type ReadRecord } from '../support/kafka.js';
+import { type TimelinePeriod, brokenLinks, foldStates } from '../support/states/fold-states.js';
+import { readStateStream, type StateStream } from '../support/states/state-stream.js';
+import { StatesPlant } from '../support/states/states-plant.js';
+import {
+  latestStateFaults,
+  numberingFaults,
+  observationFaults,
+} from '../support/states/stream-faults.js';
+import { truthOf, untruth } from '../support/states/truth-of.js';
+
+const MINUTE = 60;
+/** A minute of the plant is a second of the test, and so is the interval of polling. */
+const CLOCK_SPEED = 60;
+const MACHINES = 100;
+/** How many polls the n-th process may make before it is killed. */
+const POLLS_BEFORE_KILL = [120, 1, 260, 30];
+/** Those, one at the end of the outage, one after Kafka's restart, twice two at once, and the one that joined. */
+const KILLS = POLLS_BEFORE_KILL.length + 7;
+const OUTAGE_MINUTES = 10;
+/** Time enough, on a busy machine too, to publish a state before the service changes its mind about it. */
+const SETTLE_MINUTES = 10;
+const SETTLED_AFTER_MINUTES = SETTLE_MINUTES + 5;
+/** From before the first period told. */
+const BEFORE_ALL_SECONDS = 3 * 3600;
+
+/** Waits until the bridge knows a state of the machine that began then. */
+async function untilPublished(url: string, machineId: string, since: number): Promise<void> {
+  await eventually(
+    async () => {
+      const response = await fetch(`${url}/api/machines/${machineId}`);
+      const { state } = (await response.json()) as { state: MachineStateRecord | null };
+      return (state?.startTime ?? 0) > since - MINUTE;
+    },
+    { what: `the new state of ${machineId} is published` },
+  );
+}
+
+describe('machine states through crashes, outages and rebalances', () => {
+  let folder: string;
+  let broker: LocalKafka;
+  let plant: StatesPlant;
+  let stream: StateStream;
+  let watchedSince: number;
+  let kills = 0;
+  const rewritten: string[] = [];
+  const truths = new Map<string, TimelinePeriod[]>();
+
+  const killed = async (bridge: BridgeProcess): Promise<void> => {
+    bridge.kill('SIGKILL');
+    await bridge.exitCode();
+    kills += 1;
+  };
+
+  /** Three machines turn to another state; once that is published, the service says it was otherwise. */
+  const changeItsMind = async (bridge: BridgeProcess): Promise<void> => {
+    const { sandbox, clock } = plant;
+    const turning = plant.life.machineIds('steady').slice(rewritten.length).slice(0, 3);
+    rewritten.push(...turning);
+    const turned = clock.nowSeconds();
+    const turnedTo = new Map<string, MachineState>();
+    for (const machineId of turning) {
+      const [held] = await truthOf(sandbox, machineId, turned - MINUTE, turned);
+      turnedTo.set(machineId, held?.state === 'OFF' ? 'OPERATING' : 'OFF');
+      await sandbox.forceState(machineId, turnedTo.get(machineId) ?? null, turned);
+    }
+    const url = await bridge.url();
+    for (const machineId of turning) await untilPublished(url, machineId, turned);
+    const [another = '', later = '', never = ''] = turning;
+    await sandbox.forceState(another, 'IDLE', turned);
+    for (const machineId of [later, never]) await sandbox.forceState(machineId, null, turned);
+    await sandbox.forceState(later, turnedTo.get(later) ?? null, turned + 2 * MINUTE);
+  };
+
+  /** Each takes over from one that was killed, and is killed in turn. */
+  const killOneAfterTheOther = async (first: BridgeProcess): Promise<BridgeProcess> => {
+    let bridge = first;
+    for (const polls of POLLS_BEFORE_KILL) {
+      await plant.untilPolled(polls);
+      await killed(bridge);
+      bridge = plant.startBridge();
+    }
+    return bridge;
+  };
+
+  const joinAndDie = async (): Promise<void> => {
+    const second = plant.startBridge();
+    await plant.untilShared(2);
+    await plant.untilAllAnswered();
+    await killed(second);
+    await plant.untilShared(1);
+    await plant.untilAllAnswered();
+  };
+
+  /** The one that comes back to a service that answers again is killed while it makes up for the outage. */
+  const outage = async (bridge: BridgeProcess): Promise<BridgeProcess> => {
+    await changeItsMind(bridge);
+    await plant.sandbox.addFault({ operation: '*', status: 503 });
+    await plant.clock.sleepSeconds(OUTAGE_MINUTES * MINUTE);
+    await plant.sandbox.clearFaults();
+    await plant.untilPolled(30);
+    await killed(bridge);
+    const next = plant.startBridge();
+    await plant.untilAllAnswered();
+    return next;
+  };
+
+  /** The process lives through it, and is killed when it has just found its feet. */
+  const kafkaRestart = async (bridge: BridgeProcess): Promise<BridgeProcess> => {
+    const url = await bridge.ready();
+    await changeItsMind(bridge);
+    await broker.kill();
+    await untilUnready(url, 'kafka');
+    await broker.restart();
+    await untilReady(url);
+    await plant.untilPolled(30);
+    await killed(bridge);
+    const next = plant.startBridge();
+    await plant.untilAllAnswered();
+    return next;
+  };
+
+  /** Two that share the machines are killed within the same rebalance. */
+  const killTwoAtOnce = async (bridge: BridgeProcess): Promise<BridgeProcess> => {
+    const other = plant.startBridge();
+    await plant.untilShared(2);
+    await plant.untilPolled(40);
+    await killed(bridge);
+    await plant.untilPolled(10);
+    await killed(other);
+    const next = plant.startBridge();
+    await plant.untilAllAnswered();
+    return next;
+  };
+
+  const told = (machineId: string): readonly ReadRecord[] => stream.events.get(machineId) ?? [];
+
+  const untruths = (machineIds: readonly string[]): string[] =>
+    inBrief(
+      machineIds.flatMap((machineId) => {
+        const truth = truths.get(machineId) ?? [];
+        return untruth(machineId, truth, foldStates(told(machineId)), watchedSince) ?? [];
+      }),
+    );
+
+  const faultsOf = (check: (machineId: string, records: readonly ReadRecord[]) => string[]) =>
+    inBrief(plant.machineIds.flatMap((machineId) => check(machineId, told(machineId))));
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'states-chaos-'));
+    broker = await startLocalKafka({ dir: folder });
+    const brokers = [broker.brokers];
+    const env = { SETTLE_SECONDS: String(SETTLE_MINUTES * MINUTE) };
+    plant = await StatesPlant.open({ brokers, machines: MACHINES, clockSpeed: CLOCK_SPEED, env });
+    let bridge = plant.startBridge();
+    await plant.untilAllAnswered();
+    watchedSince = plant.clock.nowSeconds();
+
+    bridge = await killOneAfterTheOther(bridge);
+    await plant.untilAllAnswered();
+    await joinAndDie();
+    bridge = await outage(bridge);
+    bridge = await kafkaRestart(bridge);
+    bridge = await killTwoAtOnce(bridge);
+    bridge = await killTwoAtOnce(bridge);
+
+    expect(kills).toBe(KILLS);
+    const until = plant.clock.nowSeconds();
+    await plant.clock.sleepSeconds(SETTLED_AFTER_MINUTES * MINUTE);
+    bridge.kill('SIGTERM');
+    expect(await bridge.exitCode()).toBe(0);
+    stream = await readStateStream(plant.kafka, plant.partitions);
+    for (const machineId of plant.machineIds) {
+      const from = watchedSince - BEFORE_ALL_SECONDS;
+      truths.set(machineId, await truthOf(plant.sandbox, machineId, from, until));
+    }
+  }, 400_000);
+
+  afterAll(async () => {
+    try {
+      await plant.close();
+    } finally {
+      await broker.kill();
+      await rm(folder, { recursive: true, force: true });
+    }
+  }, 60_000);
+
+  it('are told by the minute as the service has them', () => {
+    const machineIds = plant.life.machineIds('ordinary', 'hasty', 'steady');
+    expect(untruths(machineIds.filter((machineId) => !rewritten.includes(machineId)))).toEqual([]);
+  });
+
+  it('are told of machines without data at times, and nothing of the minutes without', () => {
+    expect(untruths(plant.life.machineIds('interrupted'))).toEqual([]);
+  });
+
+  it('are corrected where the service changes its mind', () => {
+    expect(untruths(rewritten)).toEqual([]);
+    for (const machineId of rewritten) {
+      const types = told(machineId).map((record) => header(record, 'ce_type'));
+      expect(types).toContain(STATE_EVENT_TYPES.corrected);
+    }
+  });
+
+  it('are numbered from 1 without gaps, none of them twice', () => {
+    expect(faultsOf(numberingFaults)).toEqual([]);
+  });
+
+  it('each name the period before', () => {
+    expect(faultsOf((_, records) => brokenLinks(records))).toEqual([]);
+  });
+
+  it('end with what the compacted topic has', () => {
+    const latest = stream.latest;
+    const check = (machineId: string, records: readonly ReadRecord[]): string[] =>
+      latestStateFaults(machineId, records, latest.get(machineId));
+    expect(faultsOf(check)).toEqual([]);
+  });
+
+  it('are lost and found again by turns, when the service is away as well', () => {
+    expect(faultsOf(observationFaults)).toEqual([]);
+    // A machine without data is lost already.
+    const unseen = plant.life
+      .machineIds('ordinary', 'hasty', 'steady')
+      .filter((id) => !told(id).some((it) => it.value?.includes('"unreachable"')));
+    expect(unseen).toEqual([]);
+  });
+});

@@ -1,0 +1,91 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { realEpochMs } from '#libs/clock';
+import { TOPICS } from '#libs/contracts';
+import { json, testBrokers, type TopicReader } from '../support/kafka.js';
+import { type PrintedRecord, readAsForeigner } from '../support/foreign-client.js';
+import { type Plant, startPlant } from '../support/plant.js';
+
+const MINUTE = 60;
+const RUNNING_SINCE = (Math.floor(realEpochMs() / 1000 / MINUTE) - 90) * MINUTE;
+const LATHE = {
+  machineId: 'lathe 1',
+  factoryId: 'F-7',
+  periods: [{ startTime: RUNNING_SINCE, state: 'OPERATING' }],
+};
+const GHOST = { key: LATHE.machineId, value: '{"state":"OFF"}', headers: { ce_id: 'ghost' } };
+
+describe('a client of another make', () => {
+  let folder: string;
+  let plant: Plant;
+  let topics: TopicReader;
+
+  const seeChange = async (state: string): Promise<Record<string, unknown>> =>
+    json(await topics.find((record) => json(record)['state'] === state, `the change to ${state}`));
+
+  const read = (
+    isolation: 'read_committed' | 'read_uncommitted',
+    records: number,
+  ): Promise<PrintedRecord[]> => {
+    const topic = `${plant.kafka.topicPrefix}${TOPICS.stateChanges}`;
+    return readAsForeigner({ brokers: testBrokers(), topic, isolation, records });
+  };
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'foreign-client-'));
+    const script = join(folder, 'timeline.json');
+    await writeFile(script, JSON.stringify({ machines: [LATHE] }));
+    plant = await startPlant({
+      clockSpeed: 240,
+      sandboxEnv: { SANDBOX_TIMELINE_FILE: script },
+      env: { BRIDGE_FLOWS: 'machine-states' },
+    });
+    topics = await plant.kafka.read(TOPICS.stateChanges);
+    await seeChange('OPERATING');
+    await plant.kafka.transact(TOPICS.stateChanges, 'abort', GHOST);
+    await plant.sandbox.forceState(LATHE.machineId, 'IDLE');
+    await seeChange('IDLE');
+  });
+
+  afterAll(async () => {
+    await plant.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('finds a change of state as the contract describes it', async () => {
+    const [, change] = await read('read_committed', 2);
+    const value = JSON.parse(change?.value ?? 'null') as Record<string, number>;
+    expect(value).toEqual({
+      machineId: 'lathe 1',
+      factoryId: 'F-7',
+      state: 'IDLE',
+      previousState: 'OPERATING',
+      startTime: expect.any(Number) as unknown,
+      previousStartTime: RUNNING_SINCE,
+      detectedAt: expect.any(Number) as unknown,
+      revision: 0,
+      startTimeSource: 'activityLog',
+    });
+    expect(change?.key).toBe('lathe 1');
+    expect(change?.headers).toEqual({
+      ce_specversion: '1.0',
+      ce_id: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
+      ce_source: '/machine-bridge/factories/F-7',
+      ce_type: 'machine.state.changed.v1',
+      ce_time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.000)?Z$/) as unknown,
+      ce_subject: 'lathe 1',
+      ce_sequence: '2',
+      'content-type': 'application/json',
+    });
+    expect(Date.parse(change?.headers['ce_time'] ?? '') / 1000).toBe(value['startTime']);
+  });
+
+  it('does not see what a transaction took back, unless it asks for that', async () => {
+    const idsOf = (records: readonly PrintedRecord[]): string[] =>
+      records.map(({ headers }) => headers['ce_id'] ?? '');
+    const committed = idsOf(await read('read_committed', 2));
+    const all = idsOf(await read('read_uncommitted', 3));
+    expect(all).toEqual([committed[0], 'ghost', committed[1]]);
+  });
+});

@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { consoleConsumer } from '../../tools/kafka/console-consumer.mjs';
+
+/** A record as Kafka's console consumer prints it. */
+export interface PrintedRecord {
+  headers: Record<string, string>;
+  key: string;
+  value: string;
+}
+
+export interface ForeignReading {
+  brokers: readonly string[];
+  /** In full, with its prefix. */
+  topic: string;
+  isolation: 'read_committed' | 'read_uncommitted';
+  /** It stops after so many, or when nothing more comes. */
+  records: number;
+}
+
+const NOTHING_MORE_MS = 15_000;
+const LONGEST_MS = 60_000;
+
+/** Reads a topic from its beginning with Java's client, which shares no code with the bridge's. */
+export async function readAsForeigner(reading: ForeignReading): Promise<PrintedRecord[]> {
+  const { brokers, topic, isolation, records } = reading;
+  const [program, ...args] = await consoleConsumer();
+  const options = {
+    'bootstrap-server': brokers.join(','),
+    topic,
+    'isolation-level': isolation,
+    'max-messages': String(records),
+    'timeout-ms': String(NOTHING_MORE_MS),
+  };
+  const properties = ['print.headers=true', 'print.key=true', 'headers.separator=|'];
+  const asked = [
+    '--from-beginning',
+    ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),
+    ...properties.flatMap((property) => ['--property', property]),
+  ];
+  const run = promisify(execFile);
+  const { stdout } = await run(program, [...args, ...asked], { timeout: LONGEST_MS });
+  return stdout.trimEnd().split('\n').map(parsePrinted);
+}
+
+/** `name:value|name:value`, key and value, with tabs between them. */
+function parsePrinted(line: string): PrintedRecord {
+  const [headers = '', key = '', value = ''] = line.split('\t');
+  const pairs = headers.split('|').map((header) => {
+    const colon = header.indexOf(':');
+    return [header.slice(0, colon), header.slice(colon + 1)] as const;
+  });
+  return { headers: Object.fromEntries(pairs), key, value };
+}

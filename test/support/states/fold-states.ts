@@ -1,0 +1,87 @@
+import { type MachineState, STATE_EVENT_TYPES, type StateChanged } from '#libs/contracts';
+import { header, json, type ReadRecord } from '../kafka.js';
+
+const MINUTE = 60;
+
+/** A stretch of one state as it can be billed: epoch seconds of whole minutes, `endTime` is the first moment after it. */
+export interface TimelinePeriod {
+  state: MachineState;
+  startTime: number;
+  endTime: number;
+}
+
+/** What a subscriber holds of a period: the latest event on it. */
+interface ToldPeriod extends StateChanged {
+  /** Where the period before ended, if there is no data between it and this one. */
+  previousEndTime?: number;
+}
+
+/**
+ * The timeline that a machine's events tell, whoever reads them: without overlap, in order of time, the
+ * last period open (Infinity). Seconds within a minute are below what the service knows.
+ *
+ * @param records of one machine from `machine.state-changes.v1`, in their order; lost and restored are passed over
+ * @throws Error when a correction names an event that does not stand
+ */
+export function foldStates(records: readonly ReadRecord[]): TimelinePeriod[] {
+  const told = standingPeriods(records);
+  const periods = told.map(({ state, startTime }, index): TimelinePeriod => {
+    const next = told[index + 1];
+    const endTime = next === undefined ? Infinity : (next.previousEndTime ?? next.startTime);
+    return { state, startTime: wholeMinute(startTime), endTime: wholeMinute(endTime) };
+  });
+  return merged(periods.filter(({ startTime, endTime }) => startTime < endTime));
+}
+
+/** In words, the periods that call another one the previous than the one that comes before them. */
+export function brokenLinks(records: readonly ReadRecord[]): string[] {
+  const told = standingPeriods(records);
+  return told.flatMap((period, index) => {
+    const { machineId, state, startTime, previousState, previousStartTime } = period;
+    const before = told[index - 1];
+    const isLinked =
+      previousState === (before?.state ?? null) &&
+      previousStartTime === (before?.startTime ?? null) &&
+      startTime > (before?.startTime ?? -Infinity);
+    if (isLinked) return [];
+    const claimed = `${String(previousState)} of ${String(previousStartTime)}`;
+    const found = before === undefined ? 'none' : `${before.state} of ${before.startTime}`;
+    return [`${machineId}: ${state} of ${startTime} names ${claimed} the previous, not ${found}`];
+  });
+}
+
+/**
+ * Each period as the latest event on it has it, in order of time. A period that was told by mistake is
+ * corrected to be its own predecessor once more, and lasts no time: it is left out.
+ */
+export function standingPeriods(records: readonly ReadRecord[]): ToldPeriod[] {
+  const standing = new Map<string, ToldPeriod>();
+  for (const record of records) {
+    const eventId = header(record, 'ce_id') ?? '';
+    const type = header(record, 'ce_type');
+    if (type !== STATE_EVENT_TYPES.changed && type !== STATE_EVENT_TYPES.corrected) continue;
+    const { corrects, ...period } = json(record) as unknown as ToldPeriod & { corrects?: string };
+    if (corrects !== undefined && !standing.delete(corrects)) {
+      throw new Error(`${period.machineId}: ${eventId} corrects ${corrects}, which does not stand`);
+    }
+    standing.set(eventId, period);
+  }
+  return [...standing.values()]
+    .filter((it) => it.state !== it.previousState || it.startTime !== it.previousStartTime)
+    .sort((a, b) => a.startTime - b.startTime);
+}
+
+function merged(periods: readonly TimelinePeriod[]): TimelinePeriod[] {
+  const timeline: TimelinePeriod[] = [];
+  for (const period of periods) {
+    const last = timeline.at(-1);
+    if (last?.state === period.state && last.endTime >= period.startTime) {
+      last.endTime = period.endTime;
+    } else timeline.push(period);
+  }
+  return timeline;
+}
+
+function wholeMinute(time: number): number {
+  return Math.floor(time / MINUTE) * MINUTE;
+}

@@ -1,0 +1,24 @@
+import { type Message } from 'kafkajs';
+import { type TestKafka, TopicReader } from '../kafka.js';
+import { readStateStream } from './state-stream.js';
+
+describe('the stream of states', () => {
+  it('is read to an end that a subscriber could not object to, and leaves that out', async () => {
+    const reader = new TopicReader();
+    const kafka = {
+      send: (topic: string, ...messages: Message[]): Promise<void> => {
+        for (const { partition = 0, key, value, headers = {} } of messages) {
+          const bytes = (it: unknown): Buffer | null =>
+            it == null ? null : Buffer.from(String(it));
+          const place = { topic, partition, offset: 0 };
+          reader.add({ ...place, key: bytes(key), value: bytes(value), headers });
+        }
+        return Promise.resolve();
+      },
+      read: () => Promise.resolve(reader),
+    };
+    const { events, latest } = await readStateStream(kafka as unknown as TestKafka, 3);
+    expect([events.size, latest.size]).toEqual([0, 0]);
+    reader.expectValid();
+  });
+});

@@ -1,0 +1,114 @@
+import { Clock, realEpochMs } from '#libs/clock';
+import { type Environment } from '#libs/config';
+import { BridgeProcess } from '../bridge-process.js';
+import { bridgeEnvironment, groupIdOf } from '../chaos/bridge-environment.js';
+import { eventually } from '../eventually.js';
+import { TestKafka, uniqueTopicPrefix } from '../kafka.js';
+import { startSandbox } from '../running-sandbox.js';
+import { type SandboxControl } from '../sandbox-control.js';
+import { EventfulLife } from './eventful-life.js';
+
+const PARTITIONS = 6;
+
+export interface StatesPlantOptions {
+  brokers: readonly string[];
+  machines: number;
+  clockSpeed: number;
+  /** Bridge settings beyond those every test needs. */
+  env?: Environment;
+}
+
+/** A sandbox with an eventful life, and bridges that watch it as processes that may be killed. */
+export class StatesPlant {
+  private readonly bridges: BridgeProcess[] = [];
+
+  private constructor(
+    readonly kafka: TestKafka,
+    readonly sandbox: SandboxControl,
+    /** The time that sandbox and bridges share. */
+    readonly clock: Clock,
+    readonly life: EventfulLife,
+    private readonly bridgeEnv: Environment,
+    private readonly closeSandbox: () => Promise<void>,
+  ) {}
+
+  static async open(options: StatesPlantOptions): Promise<StatesPlant> {
+    const { brokers, machines, clockSpeed, env = {} } = options;
+    const topicPrefix = uniqueTopicPrefix();
+    const originSeconds = Math.floor(realEpochMs() / 1000);
+    const clockEnv = { CLOCK_SPEED: String(clockSpeed), CLOCK_ORIGIN: String(originSeconds) };
+    const life = new EventfulLife(originSeconds, machines);
+    const { control: sandbox, close } = await startSandbox(clockEnv);
+    await sandbox.playTimeline(life.script);
+    await sandbox.setOptions({ durationJitter: true });
+    const kafka = new TestKafka([...brokers], topicPrefix);
+    const bridgeEnv = {
+      ...bridgeEnvironment({
+        brokers,
+        topicPrefix,
+        partitions: PARTITIONS,
+        sandboxUrl: sandbox.url,
+      }),
+      BRIDGE_FLOWS: 'machine-states',
+      ...clockEnv,
+      ...env,
+    };
+    const clock = new Clock({ speed: clockSpeed, originSeconds });
+    return new StatesPlant(kafka, sandbox, clock, life, bridgeEnv, close);
+  }
+
+  get partitions(): number {
+    return PARTITIONS;
+  }
+
+  get machineIds(): string[] {
+    return this.life.script.machines.map(({ machineId }) => machineId);
+  }
+
+  /** One more process of the same group. */
+  startBridge(): BridgeProcess {
+    const bridge = new BridgeProcess(this.bridgeEnv);
+    this.bridges.push(bridge);
+    return bridge;
+  }
+
+  /** Waits until the group is at rest with so many processes. */
+  async untilShared(processes: number): Promise<void> {
+    await this.kafka.untilGroupHas(processes, groupIdOf(this.kafka.topicPrefix));
+  }
+
+  /** Waits until the service has been asked so often for a state from now on, whatever it answered. */
+  async untilPolled(times: number): Promise<void> {
+    const since = await this.sandbox.newestCall();
+    await eventually(
+      async () => (await this.sandbox.countCalls('getMachineState', since, times)) === times,
+      { what: `${times} polls`, timeoutMs: 60_000 },
+    );
+  }
+
+  /** Waits until from now on the service has answered for each machine: all of them are watched. */
+  async untilAllAnswered(): Promise<void> {
+    const missing = new Set(this.machineIds);
+    let last = await this.sandbox.newestCall();
+    await eventually(
+      async () => {
+        for (const call of await this.sandbox.allCalls(last)) {
+          last = call.sequence;
+          const isAnswer = call.status === 200 || call.status === 204;
+          if (call.operation !== 'getMachineState' || !isAnswer) continue;
+          for (const machineId of call.machineIds) missing.delete(machineId);
+        }
+        if (missing.size > 0)
+          throw new Error(`${missing.size} wait, like ${[...missing][0] ?? ''}`);
+        return true;
+      },
+      { what: 'the service answers for every machine', timeoutMs: 60_000 },
+    );
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.bridges.map((bridge) => bridge.close()));
+    await this.closeSandbox();
+    await this.kafka.close();
+  }
+}

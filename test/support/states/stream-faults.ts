@@ -1,0 +1,65 @@
+import { type MachineStateRecord, STATE_EVENT_TYPES } from '#libs/contracts';
+import { header, json, type ReadRecord } from '../kafka.js';
+import { standingPeriods } from './fold-states.js';
+
+/** In words, what a subscriber could take amiss in the numbers and names of one machine's events. */
+export function numberingFaults(machineId: string, records: readonly ReadRecord[]): string[] {
+  const faults: string[] = [];
+  const ids = new Map<string, number>();
+  for (const [index, record] of records.entries()) {
+    const sequence = header(record, 'ce_sequence');
+    if (sequence !== String(index + 1)) {
+      faults.push(`${machineId}: event ${index + 1} has the number ${String(sequence)}`);
+    }
+    const id = header(record, 'ce_id') ?? '';
+    const before = ids.get(id);
+    if (before !== undefined)
+      faults.push(`${machineId}: ${before} and ${index + 1} are both ${id}`);
+    ids.set(id, index + 1);
+  }
+  const places = new Set(records.map(({ partition }) => partition));
+  if (places.size > 1) faults.push(`${machineId}: events in ${places.size} partitions`);
+  return faults;
+}
+
+/** In words, where a machine is lost twice for one reason, or regained without having been lost. */
+export function observationFaults(machineId: string, records: readonly ReadRecord[]): string[] {
+  const faults: string[] = [];
+  let lost = null as { reason: unknown; since: unknown } | null;
+  for (const record of records) {
+    const { reason, since, lostSince } = json(record);
+    const place = `${machineId}, event ${String(header(record, 'ce_sequence'))}`;
+    switch (header(record, 'ce_type')) {
+      case STATE_EVENT_TYPES.observationLost:
+        if (lost?.reason === reason) faults.push(`${place}: ${String(reason)} once more`);
+        // another reason for the same loss
+        if (lost !== null && lost.since !== since) faults.push(`${place}: lost since another time`);
+        lost = { reason, since };
+        break;
+      case STATE_EVENT_TYPES.observationRestored:
+        if (lost === null) faults.push(`${place}: restored, but was not lost`);
+        else if (lost.since !== lostSince) faults.push(`${place}: restored from another loss`);
+        lost = null;
+        break;
+    }
+  }
+  return faults;
+}
+
+/** In words, how the latest state of a machine departs from the latest its events tell. */
+export function latestStateFaults(
+  machineId: string,
+  records: readonly ReadRecord[],
+  latest: MachineStateRecord | undefined,
+): string[] {
+  const current = standingPeriods(records).at(-1);
+  const expected = {
+    state: current?.state ?? null,
+    startTime: current?.startTime ?? null,
+    sequence: records.length,
+  };
+  const { state, startTime, sequence } = latest ?? {};
+  const found = { state, startTime, sequence };
+  const [wanted, had] = [JSON.stringify(expected), JSON.stringify(found)];
+  return wanted === had ? [] : [`${machineId}: the latest state is ${had}, not ${wanted}`];
+}

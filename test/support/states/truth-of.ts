@@ -1,0 +1,42 @@
+import { type MachineState } from '#libs/contracts';
+import { type SandboxControl } from '../sandbox-control.js';
+import { clipped, describeDifference } from './differences.js';
+import { type TimelinePeriod } from './fold-states.js';
+
+/** What the sandbox says is true of a machine between two times (epoch seconds, 31 days apart at most), by the minute. */
+export async function truthOf(
+  sandbox: SandboxControl,
+  machineId: string,
+  from: number,
+  to: number,
+): Promise<TimelinePeriod[]> {
+  const path = `/sandbox/machines/${encodeURIComponent(machineId)}/timeline?from=${from}&to=${to}`;
+  const periods =
+    await sandbox.get<{ startTime: number; endTime: number; machineState: MachineState }[]>(path);
+  return periods.map(({ startTime, endTime, machineState: state }) => ({
+    state,
+    startTime,
+    endTime,
+  }));
+}
+
+/**
+ * In words, how a machine's timeline departs from the truth; undefined when it does not. It has to begin
+ * with a period as a whole, the one that held when the machine was watched at the latest. A stretch
+ * without data at the very end is left out: what was before it is open until something follows.
+ *
+ * @param truth reaches back beyond the beginning of the first period told
+ * @param watchedSince epoch seconds from which no state may be missing
+ */
+export function untruth(
+  machineId: string,
+  truth: readonly TimelinePeriod[],
+  told: readonly TimelinePeriod[],
+  watchedSince: number,
+): string | undefined {
+  const held = truth.find(({ endTime }) => endTime > watchedSince);
+  const first = Math.min(told[0]?.startTime ?? Infinity, held?.startTime ?? Infinity);
+  const expected = truth.filter(({ endTime }) => endTime > first);
+  const until = expected.at(-1)?.endTime ?? Infinity;
+  return describeDifference(machineId, expected, clipped(told, -Infinity, until));
+}

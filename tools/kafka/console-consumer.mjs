@@ -1,0 +1,18 @@
+import { SetupError } from '../setup/steps.mjs';
+import { fetchArtifacts } from './artifacts.mjs';
+import { findJavaWay } from './local-kafka.mjs';
+
+const JVM = ['-Xmx128m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
+const CLASS = 'org.apache.kafka.tools.consumer.ConsoleConsumer';
+
+/** Program and arguments of Kafka's own console consumer, to which its options are added; see console-consumer.d.mts. */
+export async function consoleConsumer() {
+  const way = await findJavaWay();
+  if (!way) {
+    throw new SetupError(
+      "Kafka's console consumer needs Java 17 or newer, and Maven to fetch it once, " +
+        'also where the broker is one of your own or runs in Docker.',
+    );
+  }
+  return [way.java, ...JVM, '-cp', await fetchArtifacts(way.maven), CLASS];
+}
