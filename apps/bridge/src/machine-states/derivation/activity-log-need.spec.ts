@@ -52,6 +52,25 @@ function need(
 }
 
 describe('activityLogNeed', () => {
+  it('is what came since a machine is lost that has never been seen otherwise', () => {
+    const lost = { ...newlyTracked(MACHINE), lostSince: at(-60), observation: 'noData' as const };
+    expect(need(lost, 5, 2, null)).toEqual({
+      from: at(-70),
+      to: at(6),
+      historyFrom: at(-60),
+      isForNews: true,
+    });
+    const longAgo = { ...lost, lostSince: at(0) - 40 * DAY };
+    const possible = at(6) - 30 * DAY;
+    expect(need(longAgo, 5, 2, null)).toEqual({
+      from: possible - 10 * MINUTE,
+      to: at(6),
+      historyFrom: possible,
+      truncatedBefore: possible,
+      isForNews: true,
+    });
+  });
+
   it.each([4, 5, 6])('is none for a state that goes on, when its duration is %i', (duration) => {
     expect(need(settled(0), 5, duration, seen(4, 0))).toBeNull();
   });

@@ -39,7 +39,9 @@ export function activityLogNeed(
   context: LogNeedContext,
 ): LogRequest | null {
   const oldest = tracked?.periods[0];
-  if (tracked === undefined || oldest === undefined) return forFirstPeriods(reading, context);
+  if (tracked === undefined || oldest === undefined) {
+    return forFirstPeriods(tracked?.lostSince ?? null, reading, context);
+  }
   const isForNews = mayHaveNews(tracked, reading, seen, context);
   if (!isForNews && !isToBeConfirmed(tracked, reading, context)) return null;
   const to = Math.max(context.now, reading.lastUpdateTime);
@@ -51,16 +53,29 @@ export function activityLogNeed(
     : request;
 }
 
+/** A machine that has been lost ever since it was first seen tells what has happened since. */
 function forFirstPeriods(
+  lostSince: number | null,
   reading: MachineStateReading,
   { now, backfillOnFirstStartSeconds }: LogNeedContext,
 ): LogRequest {
   const to = Math.max(now, reading.lastUpdateTime);
-  const presentFrom = Math.max(durationStart(reading) - MARGIN_SECONDS, to - LONGEST_GAP_SECONDS);
-  if (backfillOnFirstStartSeconds === 0) return { from: presentFrom, to, isForNews: true };
-  const historyFrom = Math.max(0, now - backfillOnFirstStartSeconds);
+  const possible = to - LONGEST_GAP_SECONDS;
+  const presentFrom = Math.max(durationStart(reading) - MARGIN_SECONDS, possible);
+  const wanted = [
+    ...(backfillOnFirstStartSeconds === 0 ? [] : [now - backfillOnFirstStartSeconds]),
+    ...(lostSince === null ? [] : [Math.max(lostSince, possible)]),
+  ];
+  if (wanted.length === 0) return { from: presentFrom, to, isForNews: true };
+  const historyFrom = Math.max(0, Math.min(...wanted));
   const from = Math.max(0, Math.min(presentFrom, historyFrom - MARGIN_SECONDS));
-  return { from, to, isForNews: true, historyFrom };
+  return {
+    from,
+    to,
+    isForNews: true,
+    historyFrom,
+    ...(lostSince !== null && lostSince < historyFrom && { truncatedBefore: historyFrom }),
+  };
 }
 
 function mayHaveNews(
