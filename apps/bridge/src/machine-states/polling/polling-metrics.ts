@@ -3,6 +3,9 @@ import { Counter, Histogram, type Metric } from 'prom-client';
 
 export type PollOutcome = 'data' | 'noData' | 'unreachable' | 'forbidden' | 'rejected';
 
+/** What a log is read for: what is new, or whether what has been published still holds. */
+export type LogPurpose = 'news' | 'confirmation';
+
 /** What polling is measured by; seconds are the clock's. */
 @Injectable()
 export class PollingMetrics {
@@ -18,6 +21,12 @@ export class PollingMetrics {
     buckets: [0.1, 0.5, 1, 2, 5, 10, 30, 60, 300],
     registers: [],
   });
+  private readonly logReads = new Counter({
+    name: 'machine_bridge_activity_log_reads_total',
+    help: 'Activity logs read, to make up for what polls did not see or to confirm what was published',
+    labelNames: ['purpose'],
+    registers: [],
+  });
   private readonly events = new Counter({
     name: 'machine_bridge_state_events_total',
     help: 'Published state events by type',
@@ -26,7 +35,7 @@ export class PollingMetrics {
   });
 
   get all(): Metric[] {
-    return [this.polls, this.latenessSeconds, this.events];
+    return [this.polls, this.latenessSeconds, this.logReads, this.events];
   }
 
   polled(outcome: PollOutcome): void {
@@ -35,6 +44,10 @@ export class PollingMetrics {
 
   lateness(seconds: number): void {
     this.latenessSeconds.observe(Math.max(0, seconds));
+  }
+
+  logRead(purpose: LogPurpose): void {
+    this.logReads.inc({ purpose });
   }
 
   published(type: string): void {
