@@ -1,20 +1,23 @@
-// npm run bench: how fast the way of a command is, what it costs, and what disturbs it, beside its targets.
+// npm run bench: how fast commands and machine states find their way, what it costs, and what disturbs it, beside
+// the targets.
 import './setup/require-node.mjs';
 import { Kafka, logLevel } from 'kafkajs';
 import { helpText, readOptions } from './bench/options.mjs';
 import { circumstances, resultText, writeJson } from './bench/report.mjs';
 import { runScenarios } from './bench/run-scenarios.mjs';
+import { handOver } from './bench/scenarios/hand-over.mjs';
 import { isolation } from './bench/scenarios/isolation.mjs';
 import { lists } from './bench/scenarios/lists.mjs';
 import { memory } from './bench/scenarios/memory.mjs';
 import { orders } from './bench/scenarios/orders.mjs';
 import { reasons } from './bench/scenarios/reasons.mjs';
+import { manyStates, states } from './bench/scenarios/states.mjs';
 import { findKafka } from './kafka/find-kafka.mjs';
 import { createShutdown } from './process/shutdown.mjs';
 import { runCommand, setUp } from './setup.mjs';
 import { say, secondsSince } from './setup/steps.mjs';
 
-const SCENARIOS = [reasons, lists, orders, isolation, memory];
+const SCENARIOS = [reasons, lists, orders, isolation, memory, states, manyStates, handOver];
 
 const startMs = performance.now();
 const shutdown = createShutdown({ interruptedCode: 130, say });

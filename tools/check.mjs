@@ -1,4 +1,5 @@
-// npm run check: types, lint, format, architecture rules, dead code. Shows the output of what fails, no test is run.
+// npm run check: types, lint, format, architecture rules, dead code, the document of topics and events.
+// Shows the output of what fails, no test is run.
 import './setup/require-node.mjs';
 import { runChecks } from './check/run-checks.mjs';
 import { runCommand, setUp } from './setup.mjs';
@@ -13,6 +14,7 @@ const CHECKS = [
     args: ['apps', 'libs', 'test'],
   },
   { name: 'dead code (knip)', tool: 'knip/bin/knip.js', args: [] },
+  { name: 'topics and events (asyncapi)', script: 'tools/check/asyncapi.mjs', args: [] },
 ];
 
 await runCommand(async () => {

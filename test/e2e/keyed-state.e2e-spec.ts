@@ -15,12 +15,15 @@ interface Counted {
   count: number;
 }
 
+/** The smallest Kafka takes. */
+const SEGMENT_BYTES = 1024 * 1024;
+
 /** A process's share of keyed state, without the rest of the bridge. */
 class Member {
   readonly owned = new Map<number, OwnedState<Counted>>();
   readonly inbox: KafkaInboxStrategy;
 
-  constructor(prefix: string, topic: string) {
+  constructor(prefix: string, topic: string, partitions = 2) {
     const kafka = createKafka(
       loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(','), KAFKA_TOPIC_PREFIX: prefix }),
     );
@@ -49,7 +52,7 @@ class Member {
             { name: topic, cleanupPolicy: 'compact' },
             { name: `${prefix}events`, cleanupPolicy: 'delete' },
           ],
-          { create: true, partitions: 2 },
+          { create: true, partitions },
         ),
     });
   }
@@ -160,4 +163,32 @@ describe('keyed state', () => {
     await after.commit([['a', { count: 3 }]], []);
     expect(after.get('a')).toEqual({ count: 3 });
   }, 60_000);
+
+  it('is restored although compaction has left batches with nothing in them', async () => {
+    const empty = new TestKafka(testBrokers(), uniqueTopicPrefix());
+    const name = 'machine-bridge.counts.v1';
+    await empty.createCompacted(name, {
+      'segment.bytes': String(SEGMENT_BYTES),
+      'min.cleanable.dirty.ratio': '0.001',
+    });
+    // Each fills a segment of its own; all but the last two come to be segments of one empty batch.
+    for (let count = 0; count < 5; count += 1) {
+      const producer = await empty.steadyProducer();
+      const value = JSON.stringify({ count, filling: 'x'.repeat(SEGMENT_BYTES - 400) });
+      await producer.send({
+        topic: `${empty.topicPrefix}${name}`,
+        messages: [{ key: 'a', value }],
+      });
+    }
+    await eventually(async () => !(await empty.canBeRead(name)), {
+      what: 'the topic has an empty batch at its beginning',
+      timeoutMs: 60_000,
+    });
+    const member = new Member(empty.topicPrefix, `${empty.topicPrefix}${name}`, 1);
+    members.push(member);
+    member.listen();
+    await member.owns([0]);
+    expect((await member.ownedPartition(0)).get('a')).toMatchObject({ count: 4 });
+    await empty.close();
+  }, 120_000);
 });

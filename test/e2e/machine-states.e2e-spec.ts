@@ -38,6 +38,7 @@ const SCRIPT = {
   steady: around(['OPERATING', 17], ['IDLE', 6], ['OFF', 9]),
   flickering: around(['OPERATING', 5], ['IDLE', 1], ['OPERATING', 3], ['OFF', 1]),
   interrupted: around(['OPERATING', 14], [null, 9], ['IDLE', 11]),
+  reconsidered: around(['OPERATING', LAST_MINUTE - FIRST_MINUTE]),
   silent: [],
 };
 
@@ -89,7 +90,7 @@ describe('machine states', () => {
     plant = await startPlant({
       clockSpeed: CLOCK_SPEED,
       sandboxEnv: { SANDBOX_TIMELINE_FILE: writeScript(folder) },
-      env: { BRIDGE_FLOWS: 'machine-states' },
+      env: { BRIDGE_FLOWS: 'machine-states', SETTLE_SECONDS: String(20 * MINUTE) },
     });
     await plant.sandbox.setOptions({ durationJitter: true });
     topics = await plant.kafka.read(TOPICS.stateChanges, TOPICS.states);
@@ -140,6 +141,30 @@ describe('machine states', () => {
     await seeChanges('interrupted', 4);
     expectHistoryOf('interrupted');
     expect(changesOf('interrupted').map(({ state }) => state)).not.toContain('OFF');
+  });
+
+  it('corrects a start that the log moves before it is settled', async () => {
+    await seeChanges('reconsidered', 1);
+    await plant.sandbox.forceState('reconsidered', 'IDLE');
+    await seeChanges('reconsidered', 2);
+    const idle = changesOf('reconsidered')[1]!;
+    const startTime = Number(idle['startTime']);
+    await plant.sandbox.forceState('reconsidered', 'IDLE', startTime - 2 * MINUTE);
+    const corrected = await topics.find(
+      (record) =>
+        record.key?.toString() === 'reconsidered' &&
+        header(record, 'ce_type') === STATE_EVENT_TYPES.corrected,
+      'the corrected start',
+    );
+    expect(json(corrected)).toEqual({
+      ...idle,
+      startTime: startTime - 2 * MINUTE,
+      startTimeSource: 'activityLog',
+      revision: 1,
+      corrects: header(eventsOf('reconsidered')[1]!, 'ce_id'),
+      detectedAt: expect.any(Number) as unknown,
+    });
+    expect(header(corrected, 'ce_sequence')).toBe('3');
   });
 
   it('shows a machine without data as such', async () => {

@@ -20,8 +20,7 @@ describe('a bridge that logs in', () => {
   afterEach(() => running?.close());
 
   afterAll(async () => {
-    await kafka.close();
-    await sandbox.close();
+    await kafka.close().finally(() => sandbox.close());
   });
 
   const start = (password: string): BridgeProcess => {

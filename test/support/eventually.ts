@@ -2,11 +2,14 @@ import { realDelayMs, realNowMs } from '#libs/clock';
 
 const POLL_MS = 25;
 
+/** Thrown by a check whose condition will never come true, however long anybody waits. */
+export class FinalFailure extends Error {}
+
 type Falsy = false | 0 | '' | null | undefined;
 
 /**
  * Waits until `check` returns something truthy, and returns it; with the reason it last failed for
- * in the error when that does not happen within `timeoutMs`.
+ * in the error when that does not happen within `timeoutMs`. A {@link FinalFailure} ends it at once.
  */
 export async function eventually<T>(
   check: () => T | Promise<T>,
@@ -20,6 +23,7 @@ export async function eventually<T>(
       if (value) return value as Exclude<T, Falsy>;
       last = value;
     } catch (error) {
+      if (error instanceof FinalFailure) throw error;
       last = error;
     }
     await realDelayMs(POLL_MS);

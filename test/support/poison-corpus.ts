@@ -242,10 +242,46 @@ const orders: readonly PoisonMessage[] = [
   ),
 ];
 
+const foreignOrders: readonly PoisonMessage[] = [
+  poison(
+    'orders',
+    'an IDoc without a control record',
+    'invalid-message',
+    '<LOIPRO05><IDOC><E1AFKOL><AUFNR>1</AUFNR></E1AFKOL></IDOC></LOIPRO05>',
+    XML,
+  ),
+  poison('orders', 'two XML roots', 'invalid-message', '<LOIPRO05/><LOIPRO05/>', XML),
+  poison('orders', 'a NUL in XML', 'invalid-message', idoc('<E1AFKOL>\u0000</E1AFKOL>'), XML),
+  poison('orders', 'a content type of another format', 'invalid-message', idoc(''), {
+    'content-type': 'application/b2mml+xml',
+  }),
+  poison('orders', 'OData without an order number', 'invalid-message', '{"ManufacturingOrder":""}'),
+  poison(
+    'orders',
+    'an OData operation without a work centre',
+    'invalid-message',
+    '{"value":[{"ManufacturingOrder":"1","ManufacturingOrderOperation":"0010"}]}',
+  ),
+  poison('orders', 'a job order without an ID', 'invalid-message', '<JobOrder/>', XML),
+  poison(
+    'orders',
+    'a job order without equipment and status',
+    'invalid-message',
+    '{"WorkSchedule":{"PublishedDate":"2024-03-18T09:15:02Z","JobOrder":[{"ID":"1"}]}}',
+  ),
+  poison(
+    'orders',
+    'a UMH work order that is created nowhere',
+    'invalid-message',
+    '{"external_work_order_id":"1","product":{},"start_time_unix_ms":1719931704927}',
+  ),
+];
+
 /** Fits a broker's default message size; each is dead-lettered byte for byte, and nothing dies of it. */
 export const POISON_CORPUS: readonly PoisonMessage[] = [
   ...unreadable,
   ...lists,
   ...reasons,
   ...orders,
+  ...foreignOrders,
 ];

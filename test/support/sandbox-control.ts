@@ -79,9 +79,9 @@ export class SandboxControl {
     await this.send('PUT', '/sandbox/options', options);
   }
 
-  /** Forces a state until it is released with null. */
-  async forceState(machineId: string, state: string | null): Promise<void> {
-    await this.send('POST', `/sandbox/machines/${machineId}/state`, { state });
+  /** Forces a state until it is released with null; from a time in the past it rewrites the activity log. */
+  async forceState(machineId: string, state: string | null, from?: number): Promise<void> {
+    await this.send('POST', `/sandbox/machines/${machineId}/state`, { state, from });
   }
 
   /** Puts a scripted plant in place of all machines, see docs/sandbox.md. */

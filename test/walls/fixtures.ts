@@ -111,7 +111,7 @@ export const SOUND_HOUSE: Record<string, string> = {
   'libs/cloud-client/src/index.ts': imports('axios', 'undici', '#libs/clock'),
   'libs/contracts/src/index.ts': imports('node:crypto', 'class-validator'),
   'libs/delivery/src/index.ts': imports('#libs/contracts', 'node:util'),
-  'libs/erp-formats/src/index.ts': imports('#libs/contracts', 'fast-xml-parser'),
+  'libs/erp-formats/src/index.ts': imports('#libs/contracts', 'saxes'),
   'libs/messaging/src/index.ts': imports('kafkajs', 'node:crypto', '#libs/contracts'),
   'test/e2e/whole.ts': imports('../../apps/bridge/src/index.js', 'kafkajs'),
 };

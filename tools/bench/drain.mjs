@@ -27,9 +27,12 @@ export async function costsOf(trial, app, count, expected) {
   return costsBetween(start, await readCosts(trial, app, count));
 }
 
-/** Adds how busy every process was, and how late the service really answered: whether to trust the rest. */
-export function addLoad(figures, of, { corePercent, report }) {
+/**
+ * Adds how busy every process was, and how late the service really answered: whether to trust the rest.
+ * `targets` are by the name of the process.
+ */
+export function addLoad(figures, of, { corePercent, report }, targets = {}) {
   for (const [name, percent] of Object.entries(corePercent))
-    figures.add(of, `${name}: % of a core`, percent);
+    figures.add(of, `${name}: % of a core`, percent, targets[name]);
   figures.add(of, 'service: its own median latency, ms', report.medianLatencyMs, { digits: 1 });
 }

@@ -4,7 +4,16 @@
 const ORDINAL_OF_FIRST_REASON = 1_760_000_000;
 
 export function machineIdsOf(machines) {
-  return Array.from({ length: machines }, (_, index) => `M-${String(index + 1).padStart(5, '0')}`);
+  return Array.from({ length: machines }, (_, index) => machineIdOf(index));
+}
+
+export function machineIdOf(index) {
+  return `M-${String(index + 1).padStart(5, '0')}`;
+}
+
+/** What machineIdOf was given. */
+export function machineIndexOf(machineId) {
+  return Number(machineId.slice(2)) - 1;
 }
 
 export const REASONS = {

@@ -8,12 +8,19 @@ const BRIDGE = join(ROOT, 'dist/apps/bridge/src/main.js');
 const STUB = fileURLToPath(new URL('./service-stub/main.mjs', import.meta.url));
 const BASELINE = fileURLToPath(new URL('./baseline/main.mjs', import.meta.url));
 // what the user has set for a bridge of his own would change what is measured
-const SETTINGS_OF_A_BRIDGE = /^(KAFKA|MACHINE_CLOUD|BRIDGE|CLOCK)_/;
+const SETTINGS_OF_A_BRIDGE =
+  /^(KAFKA|MACHINE_CLOUD|BRIDGE|CLOCK|POLL|STALE|SETTLE|DIRECTORY|BACKFILL)_/;
 
-/** The bridge on a trial's topics, as its user would run it; `settings` go over the bench's own. */
-export async function startBridge(trial, { group = 'bridge', service = trial.service, settings }) {
+/**
+ * The bridge on a trial's topics, as its user would run it; `settings` go over the bench's own.
+ * Several of a group need a `name` each: the log is called after it.
+ */
+export async function startBridge(
+  trial,
+  { group = 'bridge', name = group, service = trial.service, settings },
+) {
   const port = String(await anyFreePort());
-  const app = start(trial, `bench-${group}`, [BRIDGE], {
+  const app = start(trial, `bench-${name}`, [BRIDGE], {
     KAFKA_BROKERS: trial.brokers,
     KAFKA_TOPIC_PREFIX: trial.prefix,
     KAFKA_GROUP_ID: `${trial.prefix}${group}`,
@@ -29,9 +36,14 @@ export async function startBridge(trial, { group = 'bridge', service = trial.ser
   return { ...app, url: `http://127.0.0.1:${port}` };
 }
 
-export async function startStub(bench, { machines, latencyMs }) {
+export async function startStub(bench, { machines, latencyMs, updateSeconds = 60 }) {
   const port = await anyFreePort();
-  const app = start(bench, 'bench-service', [STUB, port, machines, latencyMs].map(String), {});
+  const app = start(
+    bench,
+    'bench-service',
+    [STUB, port, machines, latencyMs, updateSeconds].map(String),
+    {},
+  );
   const url = `http://127.0.0.1:${port}`;
   await untilHealthy(app, `${url}/stub/report`);
   return { ...app, url };

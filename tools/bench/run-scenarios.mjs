@@ -32,7 +32,8 @@ async function runRounds(bench, { name, round, ...own }, { quick, ...wanted }, f
   try {
     for (let number = 1; number <= rounds; number += 1) {
       const of = rounds === 1 ? '' : `round ${number} of ${rounds}: `;
-      await round({ ...bench, scaled, step: (what, work) => step(of + what, work) }, figures);
+      const named = (what, work) => step(of + what, work);
+      await round({ ...bench, quick, scaled, step: named }, figures);
     }
     return null;
   } catch (error) {

@@ -1,15 +1,19 @@
 import { startStub } from './programs.mjs';
+import { pollsFrom } from './states/poll-log.mjs';
 
 /** The service's stub as the scenarios use it; what `conduct` takes is told in service-stub/stub-service.mjs. */
 export async function startService(bench, options) {
   const app = await startStub(bench, options);
   const ask = async (path, init) => (await fetch(`${app.url}/stub/${path}`, init)).json();
+  const tell = (path, value) => ask(path, { method: 'POST', body: JSON.stringify(value) });
   return {
     url: app.url,
     stop: app.stop,
     ended: app.ended,
     report: () => ask('report'),
     lasts: () => ask('lasts'),
-    conduct: (change) => ask('conduct', { method: 'POST', body: JSON.stringify(change) }),
+    polls: async () => pollsFrom(await (await fetch(`${app.url}/stub/polls`)).arrayBuffer()),
+    conduct: (change) => tell('conduct', change),
+    change: (which) => tell('change', which),
   };
 }

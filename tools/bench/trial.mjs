@@ -9,21 +9,28 @@ import { startService } from './service.mjs';
 export const SERVICE_LATENCY_MS = 20;
 const OUTCOMES = 'machine.command-outcomes.v1';
 
+/** Runs `body` with what a command flow needs: `trial.input` and `trial.outcomes` are its topics. */
+export function withTrial(bench, { flow, machines }, body) {
+  const topics = [flow.topic, OUTCOMES];
+  return withService(bench, { topics, machines }, (trial) => {
+    const [input, outcomes] = topics.map((topic) => `${trial.prefix}${topic}`);
+    return body({ ...trial, input, outcomes });
+  });
+}
+
 /**
  * Runs `body` with a service and topics of its own, and leaves nothing of them.
  *
  * `trial.start(program)` keeps a started program in mind to be stopped at the end.
  */
-export async function withTrial(bench, { flow, machines }, body) {
+export async function withService(bench, { topics, ...options }, body) {
   const prefix = `bench-${randomUUID().slice(0, 8)}.`;
-  const service = await startService(bench, { machines, latencyMs: SERVICE_LATENCY_MS });
+  const service = await startService(bench, { ...options, latencyMs: SERVICE_LATENCY_MS });
   const running = [service];
   const trial = {
     ...bench,
     prefix,
     service,
-    input: `${prefix}${flow.topic}`,
-    outcomes: `${prefix}${OUTCOMES}`,
     start: async (program) => {
       const app = await program;
       running.unshift(app);
@@ -31,7 +38,10 @@ export async function withTrial(bench, { flow, machines }, body) {
     },
   };
   try {
-    await createTopics(bench.admin, [trial.input, trial.outcomes]);
+    await createTopics(
+      bench.admin,
+      topics.map((topic) => `${prefix}${topic}`),
+    );
     return await body(trial);
   } finally {
     for (const app of running) await app.stop();

@@ -4,7 +4,10 @@ import { ROOT } from '../setup/root.mjs';
 import { runTool } from '../setup/run-tool.mjs';
 import { secondsSince, say } from '../setup/steps.mjs';
 
-/** Runs checks, the first named first, as many at a time as there are cores. Yields whether all passed. */
+/**
+ * Runs checks, each a `tool` out of node_modules or a `script` of our own, the first named first, as many
+ * at a time as there are cores. Yields whether all passed.
+ */
 export async function runChecks(checks) {
   const waiting = [...checks];
   let allPassed = true;
@@ -17,10 +20,10 @@ export async function runChecks(checks) {
   return allPassed;
 }
 
-async function passes({ name, tool, args }) {
+async function passes({ name, tool, script, args }) {
   const startMs = performance.now();
   try {
-    const program = join(ROOT, 'node_modules', tool);
+    const program = join(ROOT, script ?? join('node_modules', tool));
     await runTool(process.execPath, [program, ...args], { cwd: ROOT, shownLines: Infinity });
     say(`  ✔ ${name} (${secondsSince(startMs)})`);
     return true;

@@ -43,7 +43,8 @@ export function narrator({ machines, sandboxUrl, clock, readJson, print }) {
         ? ''
         : `, after ${Math.round((startTime - previousStartTime) / 60)} min`;
     const from = previousState === null ? 'first seen' : coloured(previousState);
-    line('state', machineId, `${from} → ${coloured(state)}  ${since}${lasted}`);
+    const corrected = type === 'machine.state.corrected.v1' ? 'corrected: ' : '';
+    line('state', machineId, `${corrected}${from} → ${coloured(state)}  ${since}${lasted}`);
   }
 
   /** A machine that changes every other minute would drown the others: after a few lines it is left out. */

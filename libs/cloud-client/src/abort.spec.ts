@@ -3,6 +3,8 @@ import { type CloudCall } from './cloud-client-options.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
 import { fixedToken } from './token/token-way.js';
 
+const NO_SIGNAL = { signal: undefined };
+
 describe("the caller's abort", () => {
   const reason = new Error('shutting down');
   let service: StubService;
@@ -45,7 +47,7 @@ describe("the caller's abort", () => {
         abort.abort(reason);
       });
     });
-    await expect(client.setWorkOrderList([], abort.signal)).rejects.toBe(reason);
+    await expect(client.setWorkOrderList([], abort)).rejects.toBe(reason);
   });
 
   it('rejects a call that waits for a connection, without sending it', async () => {
@@ -65,6 +67,23 @@ describe("the caller's abort", () => {
       '/api/v1/mahcineInfo',
       '/api/v1/mahcineInfo',
     ]);
+  });
+
+  it('is no different from an objection to a call that waits for a connection', async () => {
+    const first = new AbortController();
+    service.answers(hang);
+    const inFlight = client.getMachineInfo(first.signal);
+    let objection: Error | undefined;
+    const waiting = client.setWorkOrderList([], { ...NO_SIGNAL, objection: () => objection });
+    objection = reason;
+    first.abort(new Error('makes room'));
+    await expect(waiting).rejects.toBe(reason);
+    await expect(inFlight).rejects.toThrow('makes room');
+    objection = undefined;
+    service.answers(respond(200));
+    await client.setWorkOrderList([], { ...NO_SIGNAL, objection: () => objection });
+    const lists = service.requests.filter(({ url }) => url === '/api/v1/workOrderList');
+    expect(lists).toHaveLength(1);
   });
 
   it('before the call sends nothing', async () => {

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { type GenericAbortSignal } from 'axios';
 import { afterRealMs } from '#libs/clock';
+import { type Caller } from './caller.js';
 
 export const TIMED_OUT = Symbol('timed out');
 
@@ -8,6 +9,9 @@ export const TIMED_OUT = Symbol('timed out');
 export class CallEnd implements GenericAbortSignal {
   private hasCome = false;
   private readonly listeners = new Set<() => void>();
+  private objected: Error | undefined;
+
+  constructor(private readonly objection: Caller['objection']) {}
 
   get aborted(): boolean {
     return this.hasCome;
@@ -21,6 +25,17 @@ export class CallEnd implements GenericAbortSignal {
     this.listeners.delete(listener);
   }
 
+  /** Asks the caller; to be called right before the request is written. */
+  maySend(): boolean {
+    if (!this.hasCome) this.objected = this.objection?.();
+    return !this.hasCome && this.objected === undefined;
+  }
+
+  /** Why the request was not sent; undefined when its caller had no objection. */
+  get whyNotSent(): Error | undefined {
+    return this.objected;
+  }
+
   come(): void {
     this.hasCome = true;
     for (const listener of this.listeners) listener();
@@ -31,19 +46,22 @@ export class CallEnd implements GenericAbortSignal {
  * Tells `work` when the caller's signal aborts or `timeoutMs` have passed, and does not wait for work
  * that ignores it (a request queued behind a connection that is still opening does).
  *
- * @throws the reason of `caller` once that is aborted, whatever `work` came to
+ * @throws the reason of the caller's signal once that is aborted, or the caller's objection, whatever
+ *   `work` came to
  */
 export function withDeadline<T>(
   timeoutMs: number,
-  caller: AbortSignal | undefined,
+  caller: Caller | undefined,
   work: (end: CallEnd) => Promise<T>,
 ): Promise<T | typeof TIMED_OUT> {
   return new Promise((resolve, reject) => {
-    const end = new CallEnd();
+    const signal = caller?.signal;
+    const end = new CallEnd(caller?.objection);
     const settle = (result: T | typeof TIMED_OUT): void => {
       stopTimer();
-      caller?.removeEventListener('abort', giveUp);
-      if (caller?.aborted === true) reject(caller.reason as Error);
+      signal?.removeEventListener('abort', giveUp);
+      if (signal?.aborted === true) reject(signal.reason as Error);
+      else if (end.whyNotSent !== undefined) reject(end.whyNotSent);
       else resolve(result);
     };
     const giveUp = (): void => {
@@ -51,16 +69,16 @@ export function withDeadline<T>(
       end.come();
     };
     const stopTimer = afterRealMs(timeoutMs, giveUp);
-    if (caller?.aborted === true) {
+    if (signal?.aborted === true) {
       giveUp();
       return;
     }
     // As many calls as are under way may share a signal; that is no leak.
-    if (caller !== undefined) setMaxListeners(0, caller);
-    caller?.addEventListener('abort', giveUp);
+    if (signal !== undefined) setMaxListeners(0, signal);
+    signal?.addEventListener('abort', giveUp);
     work(end).then(settle, (error: unknown) => {
       stopTimer();
-      caller?.removeEventListener('abort', giveUp);
+      signal?.removeEventListener('abort', giveUp);
       reject(error instanceof Error ? error : new Error(String(error)));
     });
   });

@@ -1,3 +1,4 @@
+export { type Caller } from './caller.js';
 export { type CloudAnswer } from './cloud-answer.js';
 export { CloudError, type CloudErrorCode } from './cloud-error.js';
 export { type CloudCall, type CloudClientOptions } from './cloud-client-options.js';

@@ -1,3 +1,4 @@
+import { type Caller } from './caller.js';
 import { type CloudAnswer } from './cloud-answer.js';
 import { type CloudClientOptions } from './cloud-client-options.js';
 import {
@@ -21,6 +22,7 @@ import { applied, bodyRead } from './to-answer.js';
 /** As the operation table spells it, as its sample does, and as it was meant. */
 const MACHINE_INFO_PATHS = ['mahcineInfo', 'MahcineInfo', 'machineInfo'];
 
+const NOBODY: Caller = { signal: undefined };
 const machineInfo = bodyRead(parseMachineInfo);
 const machineState = bodyRead(parseMachineState);
 const activityLog = bodyRead(parseActivityLog);
@@ -29,8 +31,8 @@ const classificationReasons = bodyRead(parseClassificationReasons);
 /**
  * The six operations of the Machine Data Service (interface: "Endpoints"). Each makes one attempt,
  * and a second one with another token where its own was refused, and says what it came to; repeating
- * is the caller's business. With a `signal` that aborts, a call rejects with the signal's reason, and
- * with nothing else.
+ * is the caller's business. With a `signal` that aborts, a call rejects with the signal's reason; one
+ * that its caller objects to before it is sent, with the objection; and with nothing else.
  */
 export class MachineCloudClient {
   private readonly calls: ServiceCalls;
@@ -53,7 +55,7 @@ export class MachineCloudClient {
   getMachineInfo(signal?: AbortSignal): Promise<CloudAnswer<MachineInfo[]>> {
     const request = { operation: 'getMachineInfo', method: 'GET' } as const;
     return this.machineInfoPath.call((path) =>
-      this.calls.call({ ...request, path }, machineInfo, signal),
+      this.calls.call({ ...request, path }, machineInfo, { signal }),
     );
   }
 
@@ -63,7 +65,7 @@ export class MachineCloudClient {
     signal?: AbortSignal,
   ): Promise<CloudAnswer<MachineStateReading>> {
     const request = { operation: 'getMachineState', method: 'GET', path: 'machineState' } as const;
-    return this.calls.call({ ...request, machineId }, machineState, signal);
+    return this.calls.call({ ...request, machineId }, machineState, { signal });
   }
 
   /** Interface: MachineActivityLog. */
@@ -75,7 +77,7 @@ export class MachineCloudClient {
     const body = { startTime, endTime, machineId };
     const operation = 'getMachineActivityLog';
     const request = { operation, method: 'POST', path: 'machineActivity', body } as const;
-    return this.calls.call(request, activityLog, signal);
+    return this.calls.call(request, activityLog, { signal });
   }
 
   /** Interface: MachineClassification, by GET or, where that is refused, by the sample's empty POST. */
@@ -88,7 +90,7 @@ export class MachineCloudClient {
     const request = { operation, path: 'machineClassifications', machineId } as const;
     const answer = await this.reasonListMethod.call((method) => {
       const body = method === 'POST' ? { body: null } : {};
-      return this.calls.call({ ...request, method, ...body }, classificationReasons, signal);
+      return this.calls.call({ ...request, method, ...body }, classificationReasons, { signal });
     });
     return answer.kind === 'data' && answer.data.length === 0 ? { kind: 'noData' } : answer;
   }
@@ -96,20 +98,20 @@ export class MachineCloudClient {
   /** Interface: setMachineClassification. */
   setMachineClassification(
     classification: MachineClassification,
-    signal?: AbortSignal,
+    caller: Caller = NOBODY,
   ): Promise<CloudAnswer<null>> {
     const { machineId, startTime, endTime, reasonId } = classification;
     const end = endTime === undefined ? {} : { endTime };
     const body = { machineId, startTime, ...end, [this.reasonField]: reasonId };
     const operation = 'setMachineClassification';
     const request = { operation, method: 'POST', path: 'machineClassification', body } as const;
-    return this.calls.call(request, applied, signal);
+    return this.calls.call(request, applied, caller);
   }
 
   /** Interface: setWorkOrderList; several machines in one request. */
   setWorkOrderList(
     assignments: readonly WorkOrderListAssignment[],
-    signal?: AbortSignal,
+    caller: Caller = NOBODY,
   ): Promise<CloudAnswer<null>> {
     const machines = assignments.map(({ machineId, workingOrders }) => ({
       machineId,
@@ -120,7 +122,7 @@ export class MachineCloudClient {
     return this.calls.call(
       { operation, method: 'PUT', path: 'workOrderList', body },
       applied,
-      signal,
+      caller,
     );
   }
 

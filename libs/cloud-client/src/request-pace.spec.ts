@@ -102,6 +102,27 @@ describe('a client with a limit', () => {
     logs.release();
   });
 
+  it('asks the caller of a call once more when its turn has come', async () => {
+    const service = await ServiceWithLogin.start();
+    service.judge = () => 200;
+    const client = new MachineCloudClient({
+      baseUrl: service.stub.baseUrl,
+      token: fixedToken('t0k3n'),
+      maxRequestsPerSecond: 5,
+    });
+    const lost = new Error('the partition is lost');
+    let isLost = false;
+    const objection = () => (isLost ? lost : undefined);
+    const setLists = () => client.setWorkOrderList([], { signal: undefined, objection });
+    await setLists();
+    const waiting = setLists();
+    isLost = true;
+    await expect(waiting).rejects.toBe(lost);
+    expect(service.called).toHaveLength(1);
+    await client.close();
+    await service.stub.stop();
+  });
+
   it('does not count the calls of another', async () => {
     const service = await ServiceWithLogin.start();
     service.judge = () => 200;

@@ -1,5 +1,6 @@
 import { realEpochMs } from '#libs/clock';
 import { authorisedRequest } from './authorised-request.js';
+import { type Caller } from './caller.js';
 import { type CloudAnswer } from './cloud-answer.js';
 import { TIMED_OUT, withDeadline } from './deadline.js';
 import { type ServiceRequest } from './exchange.js';
@@ -27,28 +28,29 @@ export class ServiceCalls {
     this.tokenDeadlineMs = 2 * options.exchanges.timeoutMs;
   }
 
-  /** @throws the reason of `signal` when that aborts; nothing else */
+  /** @throws the reason of the caller's signal when that aborts, or the caller's objection; nothing else */
   async call<T>(
     request: ServiceRequest,
     meaning: SuccessMeaning<T>,
-    signal: AbortSignal | undefined,
+    caller: Caller,
   ): Promise<CloudAnswer<T>> {
+    const { signal } = caller;
     const { tokens, pace } = this.options;
     signal?.throwIfAborted();
-    let token = tokens.current() ?? (await this.obtain(signal));
+    let token = tokens.current() ?? (await this.obtain(caller));
     if (typeof token !== 'string') return withoutToken(request.operation, token);
     if (pace !== undefined) {
       await pace.turn(signal);
       // it may have been renewed meanwhile
       token = tokens.current() ?? token;
     }
-    const answer = await this.send(request, token, meaning, signal);
+    const answer = await this.send(request, token, meaning, caller);
     if (answer.kind !== 'unauthorised') return answer;
-    const other = await this.replace(token, answer.status, signal);
+    const other = await this.replace(token, answer.status, caller);
     if (other === null) return answer;
     if (typeof other !== 'string') return withoutToken(request.operation, other);
     await pace?.turn(signal);
-    return this.send(request, other, meaning, signal);
+    return this.send(request, other, meaning, caller);
   }
 
   /** Waits for requests in flight and gives up a login that is. */
@@ -61,7 +63,7 @@ export class ServiceCalls {
     request: ServiceRequest,
     token: string,
     meaning: SuccessMeaning<T>,
-    caller: AbortSignal | undefined,
+    caller: Caller,
   ): Promise<CloudAnswer<T>> {
     const { basePath, transport, exchanges } = this.options;
     const exchange = await exchanges.run(request.operation, caller, (signal) =>
@@ -70,17 +72,17 @@ export class ServiceCalls {
     return toAnswer(request.operation, exchange, meaning, realEpochMs());
   }
 
-  private async obtain(caller: AbortSignal | undefined): Promise<string | NoToken> {
-    const answer = await this.inTime(caller, () => this.options.tokens.obtain());
+  private async obtain({ signal }: Caller): Promise<string | NoToken> {
+    const answer = await this.inTime(signal, () => this.options.tokens.obtain());
     return answer.kind === 'token' ? answer.token : answer;
   }
 
   private async replace(
     refused: string,
     status: 401 | 403,
-    caller: AbortSignal | undefined,
+    { signal }: Caller,
   ): Promise<string | NoToken | null> {
-    const answer = await this.inTime(caller, () => this.options.tokens.replace(refused, status));
+    const answer = await this.inTime(signal, () => this.options.tokens.replace(refused, status));
     if (answer?.kind === 'token') return answer.token;
     // a 403 says something of the request, even while no other token can be had
     return status === 403 ? null : answer;
@@ -88,10 +90,10 @@ export class ServiceCalls {
 
   /** A caller that gives up leaves the renewal to the others. */
   private async inTime<A>(
-    caller: AbortSignal | undefined,
+    signal: AbortSignal | undefined,
     work: () => Promise<A>,
   ): Promise<A | NoToken> {
-    const answer = await withDeadline(this.tokenDeadlineMs, caller, work);
+    const answer = await withDeadline(this.tokenDeadlineMs, { signal }, work);
     if (answer !== TIMED_OUT) return answer;
     return { kind: 'unavailable', why: `none in ${this.tokenDeadlineMs} ms`, afterMs: null };
   }

@@ -1,4 +1,5 @@
 import { realNowMs } from '#libs/clock';
+import { type Caller } from './caller.js';
 import { type CloudCall } from './cloud-client-options.js';
 import { type CallEnd, TIMED_OUT, withDeadline } from './deadline.js';
 import { type Exchange } from './exchange.js';
@@ -11,10 +12,10 @@ export class TimedExchanges {
     private readonly onCall?: (call: CloudCall) => void,
   ) {}
 
-  /** @throws the reason of `caller` when that aborts; nothing else */
+  /** @throws the reason of the caller's signal when that aborts, or the caller's objection; nothing else */
   async run(
     operation: Operation,
-    caller: AbortSignal | undefined,
+    caller: Caller | undefined,
     send: (end: CallEnd) => Promise<Exchange>,
   ): Promise<Exchange> {
     const startedMs = realNowMs();

@@ -3,6 +3,11 @@ import { type Dispatcher } from 'undici';
 
 type Config = Parameters<AxiosAdapter>[0];
 
+/** The signal of a request whose caller is asked once more before it is written. */
+interface SendingSignal extends GenericAbortSignal {
+  maySend?(): boolean;
+}
+
 /**
  * Lets axios send through an undici pool: several times the throughput of its own HTTP adapter at
  * the concurrency the bridge works with. It neither follows redirects nor reads proxy settings.
@@ -40,11 +45,12 @@ class Reply implements Dispatcher.DispatchHandler {
   ) {}
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    const signal: GenericAbortSignal | undefined = this.config.signal;
+    const signal: SendingSignal | undefined = this.config.signal;
     const abort = (): void => {
       controller.abort(new Error('aborted'));
     };
-    if (signal?.aborted === true) abort();
+    // It may have waited for a connection; what follows this is written in the same turn.
+    if (signal?.aborted === true || signal?.maySend?.() === false) abort();
     else signal?.addEventListener?.('abort', abort);
     this.stopListening = () => {
       signal?.removeEventListener?.('abort', abort);

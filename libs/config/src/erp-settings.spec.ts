@@ -30,6 +30,7 @@ describe('readErpSettings', () => {
   it.each([
     ['map.json', '[{"plant": "0001", "workCentre": "FR01", "machineId": "M-7"}]'],
     ['map.yaml', '- plant: 0001\n  workCentre: FR01\n  machineId: M-7\n'],
+    ['map.csv', 'plant;workCentre;machineId\n0001;FR01;M-7\n'],
     ['map.YML', '- { plant: 0001, workCentre: FR01, machineId: M-7 }\n'],
   ])('reads a list of entries: %s', (name, content) => {
     const { equipmentMap, problems } = read(fileOf(name, content));
@@ -57,5 +58,26 @@ describe('readErpSettings', () => {
     const env = new EnvironmentReader({ ERP_TIME_ZONE: 'Mars/Olympus' });
     readErpSettings(env);
     expect(env.problems).toEqual([expect.stringContaining('ERP_TIME_ZONE')]);
+  });
+
+  it.each([
+    ['mapping.json', '[{"topic": "acme/*", "expression": "job"}]'],
+    ['mapping.yml', '- topic: acme/*\n  expression: job\n'],
+  ])('reads expressions for formats without an adapter: %s', (name, content) => {
+    const env = new EnvironmentReader({ ERP_MAPPING_FILE: fileOf(name, content) });
+    const { mapping } = readErpSettings(env);
+    const document = { contentType: null, body: Buffer.alloc(0) };
+    expect(env.problems).toEqual([]);
+    expect(mapping.find({ ...document, sourceTopic: 'acme/jobs' })).toBeDefined();
+    expect(mapping.find(document)).toBeUndefined();
+  });
+
+  it('names the entry and the character of an expression that is none', () => {
+    const path = fileOf('wrong.json', '[{"topic": "acme", "expression": "{"}]');
+    const env = new EnvironmentReader({ ERP_MAPPING_FILE: path });
+    readErpSettings(env);
+    expect(env.problems).toEqual([
+      expect.stringMatching(/ERP_MAPPING_FILE is no mapping: entry 1 .* at character 1/),
+    ]);
   });
 });

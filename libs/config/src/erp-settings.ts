@@ -1,12 +1,35 @@
-import { EquipmentMap, parseEquipmentMap } from '#libs/erp-formats';
-import { type EnvironmentReader } from './environment-reader.js';
+import {
+  EquipmentMap,
+  equipmentMapFormat,
+  OrderMapping,
+  parseEquipmentMap,
+  parseOrderMapping,
+} from '#libs/erp-formats';
+import { type Environment, EnvironmentReader } from './environment-reader.js';
+import { SettingsError } from './settings-error.js';
 import { isTimeZone } from './time-zone.js';
 
 export interface ErpSettings {
   /** Which work centre is which machine; without a file a work centre is taken as the machineId. */
   equipmentMap: EquipmentMap;
+  /** Where the map was read from and what was there, to see when it changes; undefined without a file. */
+  equipmentMapFile: { path: string; content: string } | undefined;
+  /** Expressions for formats without an adapter; none without a file. */
+  mapping: OrderMapping;
   /** IANA zone of the ERP's local times. */
   timeZone: string;
+}
+
+/**
+ * For what reads ERP documents without being the bridge.
+ *
+ * @throws SettingsError naming everything that is wrong
+ */
+export function loadErpSettings(environment: Environment): ErpSettings {
+  const env = new EnvironmentReader(environment);
+  const settings = readErpSettings(env);
+  if (env.problems.length > 0) throw new SettingsError(env.problems);
+  return settings;
 }
 
 export function readErpSettings(env: EnvironmentReader): ErpSettings {
@@ -14,19 +37,35 @@ export function readErpSettings(env: EnvironmentReader): ErpSettings {
   if (!isTimeZone(timeZone)) {
     env.problem('ERP_TIME_ZONE', 'must be an IANA time zone such as Europe/Berlin');
   }
-  return { timeZone, equipmentMap: readEquipmentMap(env) };
+  return { timeZone, ...readEquipmentMap(env), mapping: readMapping(env) };
 }
 
-function readEquipmentMap(env: EnvironmentReader): EquipmentMap {
+function readEquipmentMap(
+  env: EnvironmentReader,
+): Pick<ErpSettings, 'equipmentMap' | 'equipmentMapFile'> {
+  const none = { equipmentMap: EquipmentMap.empty(), equipmentMapFile: undefined };
   const name = 'EQUIPMENT_MAP_FILE';
   const path = env.optional(name);
   const content = path === undefined ? undefined : env.fileContent(name, path);
-  if (path === undefined || content === undefined) return EquipmentMap.empty();
+  if (path === undefined || content === undefined) return none;
   try {
-    const format = /\.ya?ml$/i.test(path) ? 'yaml' : 'json';
-    return EquipmentMap.of(parseEquipmentMap(content, format));
+    const entries = parseEquipmentMap(content, equipmentMapFormat(path));
+    return { equipmentMap: EquipmentMap.of(entries), equipmentMapFile: { path, content } };
   } catch (error) {
     env.problem(name, `is no equipment map: ${(error as Error).message}`);
-    return EquipmentMap.empty();
+    return none;
+  }
+}
+
+function readMapping(env: EnvironmentReader): OrderMapping {
+  const name = 'ERP_MAPPING_FILE';
+  const path = env.optional(name);
+  const content = path === undefined ? undefined : env.fileContent(name, path);
+  if (path === undefined || content === undefined) return OrderMapping.none();
+  try {
+    return parseOrderMapping(content, /\.ya?ml$/i.test(path) ? 'yaml' : 'json');
+  } catch (error) {
+    env.problem(name, `is no mapping: ${(error as Error).message}`);
+    return OrderMapping.none();
   }
 }

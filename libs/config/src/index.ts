@@ -1,5 +1,6 @@
 export { type BridgeSettings, type Flow, loadBridgeSettings } from './bridge-settings.js';
 export { type Environment } from './environment-reader.js';
+export { type ErpSettings, loadErpSettings } from './erp-settings.js';
 export { type HttpSettings } from './http-settings.js';
 export { type KafkaSettings, loadKafkaSettings } from './kafka-settings.js';
 export { type LogLevel } from './log-level.js';

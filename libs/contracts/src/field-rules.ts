@@ -36,6 +36,8 @@ export const list: ProblemOf = (value) => {
   return Array.isArray(value) ? undefined : 'must be a list';
 };
 
+export const optionalList: ProblemOf = (value) => (isBlank(value) ? undefined : list(value));
+
 export const listLength: ProblemOf = (value) =>
   Array.isArray(value) && value.length > MAX_LIST_LENGTH
     ? `has ${value.length} entries, more than ${MAX_LIST_LENGTH}`

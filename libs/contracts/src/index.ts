@@ -8,12 +8,17 @@ export { readEpochSeconds, rfc3339, type TimeReading } from './epoch-seconds.js'
 export * from './event-ids.js';
 export { MAX_LIST_LENGTH } from './field-rules.js';
 export { isIdentifier } from './identifier.js';
+export { isJsonObject, type JsonObject } from './json-object.js';
 export * from './machine-directory-records.js';
 export * from './machine-state-events.js';
 export { isJsonType, mediaType } from './media-type.js';
 export * from './message-headers.js';
 export { messageIdOf, openEnvelope } from './open-envelope.js';
-export type { OrderOperation } from './order-operation.js';
+export { applyOrderMessage, type OrderApplication } from './apply-order-message.js';
+export { parseOrderChange, type OrderChange } from './order-change.js';
+export { isOlderVersion, type OrderFence, type OrderVersion } from './order-fence.js';
+export type { OrderMessage } from './order-message.js';
+export type { OperationChange, OrderOperation } from './order-operation.js';
 export { parseOrderMessage, type OrderSnapshot } from './order-snapshot.js';
 export { ORDER_STATUSES, type OrderStatus } from './order-status.js';
 export { MAX_BODY_BYTES, readJson } from './read-json.js';

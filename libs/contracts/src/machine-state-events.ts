@@ -24,10 +24,14 @@ export interface StateChanged {
   previousStartTime: number | null;
   /** When the bridge noticed it. */
   detectedAt: number;
-  /** 0 for the first publication of a period. */
+  /** 0 for the first publication of a period; more if the same was published and withdrawn before. */
   revision: number;
   /** Whether the start was read from the activity log or reckoned from durationInMinutes. */
   startTimeSource: 'activityLog' | 'duration';
+  /** Where the previous period ended, if there is no data between it and this one; else left out. */
+  previousEndTime?: number;
+  /** See {@link ObservationRestored}; on the first event after a gap that none other tells of. */
+  historyTruncatedBefore?: number;
 }
 
 /** `machine.state.corrected.v1`: the service's log came to disagree with a period already published. */
@@ -56,6 +60,8 @@ export interface ObservationRestored {
   lostSince: number;
   restoredAt: number;
   detectedAt: number;
+  /** Epoch seconds before which history was not read, for it is too long ago; what fell there is missing. */
+  historyTruncatedBefore?: number;
 }
 
 /** An event with the data that belongs to its type. */

@@ -7,8 +7,8 @@ import {
   secondsOf,
 } from './field-rules.js';
 import { describeJson, isJsonObject } from './json-object.js';
-import { Field, readFields, type ProblemOf } from './message-fields.js';
-import { orderStatus, type OrderStatus } from './order-status.js';
+import { Field, readFields } from './message-fields.js';
+import { optionalOrderStatus, type OrderStatus } from './order-status.js';
 import { parsed, rejected, type Parsed } from './rejection.js';
 
 /** One operation of an order; it names its machine, or the work centre that an equipment map resolves. */
@@ -24,8 +24,6 @@ export interface OrderOperation {
   plannedStart?: number;
 }
 
-const optionalStatus: ProblemOf = (value) => (isBlank(value) ? undefined : orderStatus(value));
-
 class OperationDto {
   @Field(identifier)
   operationId!: string;
@@ -39,7 +37,7 @@ class OperationDto {
   @Field(optionalIdentifier)
   plant?: string | null;
 
-  @Field(optionalStatus)
+  @Field(optionalOrderStatus)
   status?: OrderStatus | '' | null;
 
   @Field(optionalWholeNumber)
@@ -49,14 +47,37 @@ class OperationDto {
   plannedStart: unknown;
 }
 
+/** What is new about an operation; what it leaves out stays as it is known. */
+export type OperationChange = Pick<OrderOperation, 'operationId'> & Partial<OrderOperation>;
+
+/** Operations of a whole order: each has a place, and where it has no status its order's. */
 export function readOperations(
   entries: readonly unknown[],
   statusOfOrder: OrderStatus,
 ): Parsed<OrderOperation[]> {
-  const operations: OrderOperation[] = [];
+  return readEach(entries, (entry, path) => {
+    const change = readOperationChange(entry, path);
+    if (!change.ok) return change;
+    const { machineId, workCentre } = change.value;
+    if (machineId === undefined && workCentre === undefined) {
+      return rejected('invalid-message', `${path} names neither a machineId nor a workCentre`);
+    }
+    return parsed({ status: statusOfOrder, ...change.value });
+  });
+}
+
+export function readOperationChanges(entries: readonly unknown[]): Parsed<OperationChange[]> {
+  return readEach(entries, readOperationChange);
+}
+
+function readEach<T extends OperationChange>(
+  entries: readonly unknown[],
+  read: (entry: unknown, path: string) => Parsed<T>,
+): Parsed<T[]> {
+  const operations: T[] = [];
   const seen = new Set<string>();
   for (const [index, entry] of entries.entries()) {
-    const operation = readOperation(entry, `operations[${index}]`, statusOfOrder);
+    const operation = read(entry, `operations[${index}]`);
     if (!operation.ok) return operation;
     const { operationId } = operation.value;
     if (seen.has(operationId)) {
@@ -68,29 +89,20 @@ export function readOperations(
   return parsed(operations);
 }
 
-function readOperation(
-  entry: unknown,
-  path: string,
-  statusOfOrder: OrderStatus,
-): Parsed<OrderOperation> {
+function readOperationChange(entry: unknown, path: string): Parsed<OperationChange> {
   if (!isJsonObject(entry)) {
     return rejected('invalid-message', `${path} must be an object, not ${describeJson(entry)}`);
   }
   const fields = readFields(OperationDto, entry, `${path}.`);
   if (!fields.ok) return fields;
   const { operationId, machineId, workCentre, plant, status, sequence } = fields.value;
-  if (isBlank(machineId) && isBlank(workCentre)) {
-    return rejected('invalid-message', `${path} names neither a machineId nor a workCentre`);
-  }
-  const operation: OrderOperation = {
-    operationId,
-    status: isBlank(status) ? statusOfOrder : status,
-  };
-  if (!isBlank(machineId)) operation.machineId = machineId;
-  if (!isBlank(workCentre)) operation.workCentre = workCentre;
-  if (!isBlank(plant)) operation.plant = plant;
-  if (!isBlank(sequence)) operation.sequence = sequence;
+  const change: OperationChange = { operationId };
+  if (!isBlank(machineId)) change.machineId = machineId;
+  if (!isBlank(workCentre)) change.workCentre = workCentre;
+  if (!isBlank(plant)) change.plant = plant;
+  if (!isBlank(status)) change.status = status;
+  if (!isBlank(sequence)) change.sequence = sequence;
   const plannedStart = secondsOf(fields.value.plannedStart);
-  if (plannedStart !== undefined) operation.plannedStart = plannedStart;
-  return parsed(operation);
+  if (plannedStart !== undefined) change.plannedStart = plannedStart;
+  return parsed(change);
 }

@@ -1,6 +1,7 @@
 import { identifier, list, listLength, secondsOf, time } from './field-rules.js';
 import { describeJson, isJsonObject } from './json-object.js';
 import { Field, readFields } from './message-fields.js';
+import type { OrderFence } from './order-fence.js';
 import { readOperations, type OrderOperation } from './order-operation.js';
 import { orderStatus, type OrderStatus } from './order-status.js';
 import { parsed, rejected, type Parsed } from './rejection.js';
@@ -12,6 +13,8 @@ export interface OrderSnapshot {
   changedAt: number;
   status: OrderStatus;
   operations: OrderOperation[];
+  /** Finer than seconds, where the sender counts its messages. */
+  fence?: OrderFence;
 }
 
 class OrderDto {

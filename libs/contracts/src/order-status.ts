@@ -1,3 +1,4 @@
+import { isBlank } from './field-rules.js';
 import type { ProblemOf } from './message-fields.js';
 
 export const ORDER_STATUSES = [
@@ -15,3 +16,6 @@ export const orderStatus: ProblemOf = (value) =>
   ORDER_STATUSES.some((status) => status === value)
     ? undefined
     : `must be one of ${ORDER_STATUSES.join(', ')}`;
+
+export const optionalOrderStatus: ProblemOf = (value) =>
+  isBlank(value) ? undefined : orderStatus(value);

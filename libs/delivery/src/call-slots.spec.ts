@@ -151,13 +151,25 @@ describe('CallSlots', () => {
     await Promise.all(waiting);
   });
 
+  it('objects to a call that was given its slot before, for as long as none may begin', () => {
+    const slots = new CallSlots(1);
+    const { objection } = slots.permit();
+    expect(objection()).toBeUndefined();
+    slots.hold();
+    expect(objection()).toBeInstanceOf(Error);
+    slots.resume();
+    expect(objection()).toBeUndefined();
+    slots.allowWhile(() => false);
+    expect(objection()).toBeInstanceOf(Error);
+  });
+
   it('cuts off the calls that have begun, and none that begin afterwards', () => {
     const slots = new CallSlots(2);
-    const before = slots.signal;
+    const before = slots.permit().signal;
     expect(before.aborted).toBe(false);
     slots.cutOff(new Error('the partition may go'));
     expect(before.reason).toEqual(new Error('the partition may go'));
-    expect(slots.signal.aborted).toBe(false);
+    expect(slots.permit().signal.aborted).toBe(false);
     slots.cutOff(new Error('again'));
     expect(before.reason).toEqual(new Error('the partition may go'));
   });

@@ -1,3 +1,5 @@
+import { type CallPermit } from './call-permit.js';
+
 /**
  * The calls that may be under way at once, whatever flow they belong to. Whoever wants to call asks
  * for a slot, first come, first served. While held, no call begins: partitions may be on their way to
@@ -47,7 +49,7 @@ export class CallSlots {
     this.serve();
   }
 
-  /** Asked before each call; where the answer has turned since, {@link wake} says so. */
+  /** Asked before each call begins and again before it is sent; where the answer has turned since, {@link wake} says so. */
   allowWhile(mayBegin: () => boolean): void {
     this.mayBegin = mayBegin;
   }
@@ -60,9 +62,9 @@ export class CallSlots {
     return this.inUse;
   }
 
-  /** Aborts when the calls that begin now are to be cut off. */
-  get signal(): AbortSignal {
-    return this.calls.signal;
+  /** For a call that begins now. */
+  permit(): CallPermit {
+    return { signal: this.calls.signal, objection: this.objection };
   }
 
   cutOff(reason: Error): void {
@@ -76,8 +78,16 @@ export class CallSlots {
     return new Promise((resolve) => this.whenIdle.push(resolve));
   }
 
+  /** One function for all calls; an error is made only where there is something to object to. */
+  private readonly objection = (): Error | undefined =>
+    this.isOpen() ? undefined : new Error('the partition may belong to another process');
+
+  private isOpen(): boolean {
+    return !this.isHeld && this.mayBegin();
+  }
+
   private serve(): void {
-    while (!this.isHeld && this.inUse < this.limit && this.mayBegin()) {
+    while (this.inUse < this.limit && this.isOpen()) {
       const next = this.asking.shift();
       if (next === undefined) return;
       this.inUse += 1;

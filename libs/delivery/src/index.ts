@@ -1,5 +1,6 @@
 export { backOffMs, type BackOffOptions } from './back-off.js';
 export { Breaker, type Failure } from './breaker.js';
+export { type CallPermit } from './call-permit.js';
 export { CallSlots } from './call-slots.js';
 export { ContiguousOffsets } from './contiguous-offsets.js';
 export { DueQueue } from './due-queue.js';

@@ -1,7 +1,12 @@
-export { EquipmentMap } from './equipment-map.js';
+export { EquipmentMap } from './equipment/equipment-map.js';
 export {
   EquipmentMapError,
+  equipmentMapFormat,
   parseEquipmentMap,
   type EquipmentMapEntry,
-} from './parse-equipment-map.js';
-export { readOrderDocument, type OrderDocument } from './read-order-document.js';
+} from './equipment/parse-equipment-map.js';
+export { OrderMapping, type MappedFormat } from './mapping/order-mapping.js';
+export { OrderMappingError, parseOrderMapping } from './mapping/parse-order-mapping.js';
+export type { OrderDocument, OrderDocumentOptions } from './order-format.js';
+export { readOrderDocument } from './read-order-document.js';
+export { sourceTopicOf } from './umh/umh-topic.js';

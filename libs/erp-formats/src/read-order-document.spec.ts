@@ -1,214 +1,241 @@
 import { readFileSync } from 'node:fs';
 
-import type { OrderSnapshot } from '#libs/contracts';
+import fc from 'fast-check';
 
+import { readMessages, readSnapshots } from '../test/read-messages.js';
 import { readOrderDocument } from './read-order-document.js';
 
-const SAMPLE = readFileSync('demo/sap-loipro05-order-1895938.xml');
-const CONTROL = '<EDI_DC40><SERIAL>20231128083400705437</SERIAL></EDI_DC40>';
-const WHERE = '<ARBPL>FR01</ARBPL>';
-const OPERATION = `<E1AFVOL><VORNR>0010</VORNR>${WHERE}</E1AFVOL>`;
+const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
 
-function read(
-  body: Buffer | string,
-  contentType: string | null = null,
-  timeZone = 'Europe/Berlin',
-): OrderSnapshot[] {
-  const orders = readOrderDocument({ contentType, body: Buffer.from(body) }, { timeZone });
-  if (!orders.ok) throw new Error(`${orders.rejection.code}: ${orders.rejection.detail}`);
-  return orders.value;
-}
-const idoc = (sequences: string, header = '', control = CONTROL): string =>
-  `<LOIPRO01><IDOC>${control}<E1AFKOL><AUFNR>000000004711</AUFNR><WERKS>1000</WERKS>` +
-  `<E1JSTKL><STAT>I0002</STAT></E1JSTKL>${header}${sequences}</E1AFKOL></IDOC></LOIPRO01>`;
-const sequence = (operations: string, number = '0'): string =>
-  `<E1AFFLL><PLNFL>${number}</PLNFL>${operations}</E1AFFLL>`;
-const readOrder = (...parts: Parameters<typeof idoc>): OrderSnapshot => read(idoc(...parts))[0]!;
-
-describe('an order of a real S/4 system', () => {
-  const operation = (operationId: string, plannedStart: string): object => ({
-    operationId,
-    workCentre: 'D2O_ASSY',
-    plant: 'HZ001',
-    status: 'released',
-    plannedStart: Date.parse(plannedStart) / 1000,
-  });
-
-  it.each([[null], ['application/xml'], ['text/xml; charset=UTF-8'], ['application/idoc+xml']])(
-    'is read with content type %s',
-    (contentType) => {
-      expect(read(SAMPLE, contentType)).toEqual([
-        {
-          orderId: '1895938',
-          changedAt: Date.parse('2023-11-28T08:34:00Z') / 1000,
-          status: 'released',
-          operations: [
-            operation('0060', '2023-12-04T16:46:53+01:00'),
-            operation('0070', '2023-12-04T16:58:08+01:00'),
-            operation('0080', '2023-12-04T17:43:08+01:00'),
-          ],
-        },
-      ]);
-    },
-  );
-
-  it('is planned in the zone of the plant', () => {
-    const [order] = read(SAMPLE, null, 'Asia/Tokyo');
-
-    expect(order?.operations[0]).toEqual(operation('0060', '2023-12-04T16:46:53+09:00'));
-  });
-});
-
-describe('an order IDoc', () => {
-  it('shows a numeric order number without its padding, any other as it is', () => {
-    expect(readOrder('').orderId).toBe('4711');
-    const other = idoc('').replace('000000004711', '00A-1');
-    expect(read(other)[0]?.orderId).toBe('00A-1');
-  });
-
-  it('is dated by CREDAT and CRETIM in the zone of the plant when SERIAL is no time', () => {
-    const control = `<EDI_DC40><SERIAL>17</SERIAL><CREDAT>20231128</CREDAT><CRETIM>093405</CRETIM></EDI_DC40>`;
-
-    expect(readOrder('', '', control).changedAt).toBe(Date.parse('2023-11-28T08:34:05Z') / 1000);
-  });
-
-  it('prefers the plant of an operation, and its earliest start', () => {
-    const operation =
-      `<E1AFVOL><VORNR>0010</VORNR>${WHERE}<WERKS>2000</WERKS><CY_SEQNRV>00000000000020</CY_SEQNRV>` +
-      '<FSAVD>20231204</FSAVD><FSAVZ>240000</FSAVZ><SSAVD>20231206</SSAVD></E1AFVOL>';
-
-    expect(readOrder(sequence(operation)).operations).toEqual([
-      {
-        operationId: '0010',
-        workCentre: 'FR01',
-        plant: '2000',
-        status: 'released',
-        sequence: 20,
-        plannedStart: Date.parse('2023-12-05T00:00:00+01:00') / 1000,
-      },
-    ]);
-  });
-
-  it('falls back to the latest start of an operation', () => {
-    const operation = `<E1AFVOL><VORNR>1</VORNR>${WHERE}<FSAVD>00000000</FSAVD><SSAVD>20231206</SSAVD></E1AFVOL>`;
-
-    const [read] = readOrder(sequence(operation)).operations;
-    expect(read?.plannedStart).toBe(Date.parse('2023-12-06T00:00:00+01:00') / 1000);
-  });
-
-  it('keeps two sequences apart that number their operations alike', () => {
-    const { operations } = readOrder(sequence(OPERATION) + sequence(OPERATION, '1'));
-
-    expect(operations.map(({ operationId }) => operationId)).toEqual(['0010', '0010/1']);
-  });
-
-  it('lists a sub-operation of its own only at another work centre', () => {
-    const subOperations = [
-      '<E1AFUVL><UVORN>0010</UVORN><ARBPL>FR02</ARBPL><E1JSTUL><STAT>I0010</STAT></E1JSTUL></E1AFUVL>',
-      '<E1AFUVL><UVORN>0020</UVORN><ARBPL>FR01</ARBPL></E1AFUVL>',
-      '<E1AFUVL><UVORN>0030</UVORN></E1AFUVL>',
-    ].join('');
-    const operation = `<E1AFVOL><VORNR>0010</VORNR>${WHERE}${subOperations}</E1AFVOL>`;
-
-    expect(readOrder(sequence(operation)).operations).toMatchObject([
-      { operationId: '0010', workCentre: 'FR01', status: 'released' },
-      { operationId: '0010-0010', workCentre: 'FR02', status: 'started' },
-    ]);
-  });
-
-  it.each([
-    ['technically completed', '<E1JSTKL><STAT>I0045</STAT></E1JSTKL>', 'completed'],
-    ['locked', '<E1JSTKL><STAT>I0043</STAT></E1JSTKL>', 'held'],
-    ['deleted', '<MSGFN>003</MSGFN>', 'cancelled'],
-  ])('that is %s takes its operations along', (_name, header, status) => {
-    const order = readOrder(sequence(OPERATION), header);
-
-    expect([order.status, order.operations[0]?.status]).toEqual([status, status]);
-  });
-
-  it('cancels an operation that was deleted', () => {
-    const operation = `<E1AFVOL><MSGFN>003</MSGFN><VORNR>0010</VORNR>${WHERE}</E1AFVOL>`;
-
-    expect(readOrder(sequence(operation)).operations[0]?.status).toBe('cancelled');
-  });
-
-  it('is not released when it does not say so', () => {
-    const silent = idoc(sequence(OPERATION)).replace('I0002', 'I0016');
-
-    expect(read(silent)[0]).toMatchObject({
-      status: 'planned',
-      operations: [{ status: 'planned' }],
-    });
-  });
-
-  it('may share a document with others, each an order of its own', () => {
-    const body = SAMPLE.toString().replace(
-      /<IDOC[^]*<\/IDOC>/,
-      (text) => text + text.replaceAll('1895938', '2'),
-    );
-
-    expect(read(body).map(({ orderId }) => orderId)).toEqual(['1895938', '2']);
-  });
-
-  it('is known by its message type under the name of an extension', () => {
-    const control = CONTROL.replace('<SERIAL>', '<MESTYP>LOIPRO</MESTYP><SERIAL>');
-    const body = idoc('', '', control).replaceAll('LOIPRO01', 'ZPLANT_ORDER');
-
-    expect(read(body)[0]?.orderId).toBe('4711');
-  });
-
-  it.each([
-    ['AUFNR', idoc('').replace('000000004711', '000'), 'E1AFKOL has no AUFNR'],
-    ['VORNR', idoc(sequence(`<E1AFVOL>${WHERE}</E1AFVOL>`)), 'E1AFVOL of order 4711 has no VORNR'],
-    [
-      'ARBPL',
-      idoc(sequence('<E1AFVOL><VORNR>0010</VORNR></E1AFVOL>')),
-      'operation 0010 has no ARBPL',
-    ],
-    [
-      'UVORN',
-      idoc(sequence(OPERATION.replace(WHERE, `${WHERE}<E1AFUVL><ARBPL>X</ARBPL></E1AFUVL>`))),
-      'E1AFUVL of operation 0010 has no UVORN',
-    ],
-    ['a time of its own', idoc('', '', '<EDI_DC40/>'), 'neither a usable SERIAL nor CREDAT'],
-    ['an order', '<LOIPRO05><IDOC/></LOIPRO05>', 'no order'],
-    ['an IDoc', '<LOIPRO05/>', 'no order'],
-    ['unique operations', idoc(sequence(OPERATION + OPERATION + OPERATION)), 'repeats operationId'],
-    [
-      'a start that exists',
-      idoc(sequence(OPERATION.replace(WHERE, `${WHERE}<FSAVD>20231399</FSAVD>`))),
-      'FSAVD',
-    ],
-  ])('is refused without %s', (_name, body, complaint) => {
-    expect(() => read(body)).toThrow(new RegExp(`^invalid-message: .*${complaint}`));
-  });
-});
+const ORDER = { orderId: '1', changedAt: 1, status: 'released', operations: [] };
+const IDOC =
+  '<LOIPRO05><IDOC><EDI_DC40><CREDAT>20240318</CREDAT></EDI_DC40>' +
+  '<E1AFKOL><AUFNR>4711</AUFNR></E1AFKOL></IDOC></LOIPRO05>';
 
 describe('an order document', () => {
-  const order = { orderId: '1', changedAt: 1, status: 'released', operations: [] };
+  it.each([
+    null,
+    'application/json; charset=utf-8',
+    'application/octet-stream',
+    'application/vnd.machine-bridge.order+json',
+  ])('is the canonical JSON with content type %s', (contentType) => {
+    expect(readSnapshots(JSON.stringify(ORDER), { contentType })).toEqual([ORDER]);
+  });
 
-  it.each([[null], ['application/json; charset=utf-8'], ['application/octet-stream']])(
-    'is the canonical JSON with content type %s',
-    (contentType) => {
-      expect(read(JSON.stringify(order), contentType)).toEqual([order]);
-    },
-  );
+  it('is the canonical JSON, whatever its further fields are called', () => {
+    const further = { ManufacturingOrder: '2', JobOrder: { ID: '3' }, external_work_order_id: '4' };
 
-  it('in UTF-16 is recognised as XML by its mark', () => {
-    expect(read(Buffer.from(`\ufeff${idoc('')}`, 'utf16le'))[0]?.orderId).toBe('4711');
+    expect(readSnapshots(JSON.stringify({ ...further, ...ORDER }))).toEqual([ORDER]);
+  });
+
+  it('in UTF-16 is recognised as XML by its first bytes', () => {
+    for (const text of [IDOC, `\ufeff${IDOC}`]) {
+      expect(readSnapshots(Buffer.from(text, 'utf16le'))[0]?.orderId).toBe('4711');
+    }
+  });
+
+  it('is read as what its content type names, whatever its syntax is called', () => {
+    const contentType = 'Application/x-SAP.IDoc';
+
+    expect(readSnapshots(IDOC, { contentType })[0]?.orderId).toBe('4711');
+  });
+
+  it('is one of JSON by its shape', () => {
+    const operations = fixture('sap-odata-operations.json');
+
+    expect(readMessages(operations, { contentType: 'application/json' })).toHaveLength(1);
   });
 
   it.each([
-    ['<LOIWCS03/>', null, 'XML root LOIWCS03 is not read; order JSON and SAP LOIPRO01'],
-    ['{}', 'application/avro', 'content type application/avro is not read; order JSON'],
-  ])(
-    'of another kind is refused with what was found and what is read: %s',
-    (body, type, complaint) => {
-      expect(() => read(body, type)).toThrow(complaint);
-    },
-  );
+    ['<LOIWCS03/>', null, 'XML root LOIWCS03 is not read; formats: order JSON, SAP LOIPRO01'],
+    ['<Envelope><Body/></Envelope>', null, 'XML root Envelope is not read'],
+    ['{}', 'application/avro', 'content type application/avro is not read'],
+    ['{}', 'application/idoc+xml', 'not well-formed'],
+    ['{}', 'application/x-sap.idoc', 'an IDoc is XML'],
+    ['{}', 'application/vnd.machine-bridge.order+json', 'invalid-message: orderId is missing'],
+    [IDOC, 'application/b2mml+xml', 'the root is none of B2MML'],
+    ['{}', null, 'orderId is missing; formats: order JSON, SAP LOIPRO01'],
+    ['[]', null, 'the message must be an object, not an array; formats: order JSON'],
+    [IDOC, 'application/json', 'invalid-json'],
+  ])('of another kind is refused with what was found: %.30s as %s', (body, contentType, why) => {
+    expect(() => readMessages(body, { contentType })).toThrow(why);
+  });
+});
 
-  it('that says it is JSON is not taken for anything else', () => {
-    expect(() => read(SAMPLE, 'application/json')).toThrow('invalid-json');
+describe('a document of a megabyte', () => {
+  const fill = (part: (index: number) => string, start: string, end: string): string => {
+    let text = start;
+    for (let index = 0; text.length < 1_000_000; index += 1) text += part(index);
+    return text + end;
+  };
+  const control = '<EDI_DC40><CREDAT>20240318</CREDAT></EDI_DC40>';
+
+  it.each([
+    [
+      'job orders',
+      fill(
+        (id) => `<JobOrder><ID>${id}</ID><Command>Start</Command></JobOrder>`,
+        '<WorkSchedule>',
+        '</WorkSchedule>',
+      ),
+    ],
+    [
+      'orders of one IDoc',
+      fill(
+        (id) => `<E1AFKOL><AUFNR>${id + 1}</AUFNR></E1AFKOL>`,
+        `<LOIPRO05><IDOC>${control}`,
+        '</IDOC></LOIPRO05>',
+      ),
+    ],
+    [
+      'entities',
+      fill(
+        (id) => `{"ManufacturingOrder":"${id + 1}"},`,
+        '{"value":[',
+        '{"ManufacturingOrder":"1"}]}',
+      ),
+    ],
+  ])('costs as much as its size, not its square: %s', (_name, body) => {
+    const before = process.cpuUsage();
+
+    expect(() => readMessages(body, { recordedAt: 1 })).toThrow('too-large: the document holds');
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).toBeLessThan(5_000);
+  });
+});
+
+describe('hostile JSON', () => {
+  const withOperation = (operation: string): string =>
+    `{"orderId":"1","changedAt":1,"status":"released","operations":[${operation}]}`;
+
+  it.each([
+    ['depth', '{"ManufacturingOrder":'.repeat(70) + '1' + '}'.repeat(70), 'nested deeper than 64'],
+    ['depth without an end', '{"d":'.repeat(200_000), 'invalid-json'],
+    ['a prototype for an order', '{"__proto__":{"orderId":"1"}}', 'orderId is missing'],
+    [
+      'a prototype for an operation',
+      withOperation('{"__proto__":{"operationId":"1","machineId":"M"}}'),
+      'operations[0].operationId is missing',
+    ],
+    ['a prototype for an entity', '{"d":{"__proto__":{"ManufacturingOrder":"1"}}}', 'orderId is'],
+    ['a huge number', '{"orderId":"1","changedAt":1e400,"status":"released"}', 'changedAt must be'],
+    [
+      'a sequence beyond exact numbers',
+      withOperation('{"operationId":"1","machineId":"M","sequence":99999999999999999999}'),
+      'operations[0].sequence must be',
+    ],
+    ['half a pair', '{"orderId":"\\ud800","changedAt":1,"status":"held"}', 'broken text'],
+    [
+      'half a pair for a B2MML ID',
+      '{"JobOrder":{"ID":"\\udfff","Command":"Start"}}',
+      'broken text',
+    ],
+    ['a NUL', '{"external_work_order_id":"\\u0000","end_time_unix_ms":1000}', 'control characters'],
+    [
+      'an entity that is a list of lists',
+      '{"value":[[[{"ManufacturingOrder":"1"}]]]}',
+      'orderId is',
+    ],
+    [
+      'an order number without end',
+      `{"ManufacturingOrder":"${'9'.repeat(900_000)}"}`,
+      'longer than',
+    ],
+    [
+      'a date without end',
+      `{"JobOrder":{"ID":"1","StartTime":"${'9'.repeat(900_000)}"}}`,
+      'xs:dateT',
+    ],
+  ])('is refused: %s', (_name, body, complaint) => {
+    expect(() => readMessages(body, { recordedAt: 1 })).toThrow(complaint);
+  });
+
+  it('that gives a key twice is taken at its last word, like everywhere', () => {
+    const body = JSON.stringify(ORDER).replace('{', '{"orderId":"2",');
+
+    expect(readSnapshots(body)[0]?.orderId).toBe('1');
+  });
+
+  it('never throws, whatever its values', () => {
+    const key = fc.constantFrom(
+      ...[
+        'd',
+        'results',
+        'value',
+        'ManufacturingOrder',
+        'StatusCode',
+        'WorkCenter',
+        'JobOrder',
+        'ID',
+      ],
+      ...['ManufacturingOrderOperation', 'LastChangeDateTime', 'external_work_order_id', 'status'],
+      ...['WorkSchedule', 'EquipmentRequirement', 'EquipmentID', 'StartTime', 'start_time_unix_ms'],
+      ...['__proto__', 'constructor', 'to_ProductionOrderOperation', 'OpErlstSchedldExecStrtDte'],
+    );
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { depthSize: 'medium' },
+        fc.constantFrom('1', '0010', '', '/Date(1)/', '20240318', '2024-03-18T00:00:00Z', null, 7),
+        fc.string({ unit: 'binary' }),
+        fc.array(tie('value'), { maxLength: 3 }),
+        fc.dictionary(key, tie('value'), { maxKeys: 6 }),
+      ),
+    }));
+    fc.assert(
+      fc.property(value, (json) => {
+        const body = Buffer.from(JSON.stringify(json));
+        for (const recordedAt of [undefined, 1]) {
+          const document = { contentType: null, body, ...(recordedAt && { recordedAt }) };
+          expect(() => readOrderDocument(document, { timeZone: 'UTC' })).not.toThrow();
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('never throws when it is XML of a known format', () => {
+    const name = fc.constantFrom(
+      ...[
+        'IDOC',
+        'EDI_DC40',
+        'SERIAL',
+        'CREDAT',
+        'DOCNUM',
+        'E1AFKOL',
+        'AUFNR',
+        'E1AFFLL',
+        'E1AFVOL',
+      ],
+      ...['VORNR', 'ARBPL', 'FSAVD', 'E1JSTKL', 'STAT', 'JobOrder', 'ID', 'EquipmentRequirement'],
+      ...['EquipmentID', 'StartTime', 'ProductionRequest', 'SegmentRequirement', 'PublishedDate'],
+    );
+    const { element } = fc.letrec<{ element: string }>((tie) => ({
+      element: fc
+        .tuple(
+          name,
+          fc.oneof(
+            { depthSize: 'medium' },
+            fc.constantFrom(
+              '1',
+              '0',
+              '20240318',
+              '20240318091502',
+              'I0002',
+              '2024-03-18T00:00:00Z',
+            ),
+            fc.array(tie('element'), { maxLength: 4 }).map((all) => all.join('')),
+          ),
+        )
+        .map(([tag, content]) => `<${tag}>${content}</${tag}>`),
+    }));
+    fc.assert(
+      fc.property(fc.constantFrom('LOIPRO05', 'WorkSchedule'), element, (root, content) => {
+        const body = Buffer.from(`<${root}>${content}</${root}>`);
+        expect(() =>
+          readOrderDocument({ contentType: null, body }, { timeZone: 'Europe/Berlin' }),
+        ).not.toThrow();
+      }),
+      { numRuns: 2000 },
+    );
   });
 });

@@ -1,73 +1,63 @@
 import {
-  isJsonType,
+  MAX_LIST_LENGTH,
   mediaType,
-  parseOrderMessage,
   parsed,
-  readJson,
+  parseOrderMessage,
   rejected,
-  type OrderSnapshot,
+  type OrderMessage,
   type Parsed,
+  type Refused,
 } from '#libs/contracts';
 
-import { hasUtf16Mark } from './decode-xml.js';
-import { readXml } from './read-xml.js';
-import { isSapOrderDocument, readSapOrders } from './sap-order-document.js';
+import { FORMATS } from './formats.js';
+import type { DocumentContent, OrderDocument, OrderDocumentOptions } from './order-format.js';
+import { readContent } from './read-content.js';
+import { unwrapSoap } from './xml/unwrap-soap.js';
 
-export interface OrderDocument {
-  contentType: string | null;
-  body: Buffer;
-}
-
-export interface OrderDocumentOptions {
-  /** IANA zone of local times in documents that state none. */
-  timeZone: string;
-}
-
-const SUPPORTED = 'order JSON and SAP LOIPRO01 to LOIPRO05 IDoc XML are read';
-const UNSPECIFIC = new Set([null, '', 'text/plain', 'application/octet-stream']);
+const BY_MEDIA_TYPE = new Map(
+  FORMATS.flatMap((format) => format.mediaTypes.map((type) => [type, format] as const)),
+);
+const NAMED_TYPES = new Set(BY_MEDIA_TYPE.keys());
 
 /**
- * Reads what arrives on `erp.work-orders.v1`: the canonical JSON or a foreign document, told apart by
- * content type and, where that says nothing, by the first byte. A foreign document may hold several
- * orders; one bad order refuses it whole. Refusals: `invalid-json`, `invalid-message`, `too-large`.
+ * Reads what arrives on `erp.work-orders.v1`, in any format of the registry: the one its content type names,
+ * else the first that knows its root element or shape. A document may hold several orders; one bad order
+ * refuses it whole. Refusals: `invalid-json`, `invalid-message`, `too-large`, with the place of the fault.
  */
 export function readOrderDocument(
   document: OrderDocument,
-  options: OrderDocumentOptions,
-): Parsed<OrderSnapshot[]> {
-  const type = mediaType(document.contentType);
-  if (isJsonType(type)) return readJsonOrder(document.body);
-  if (isXmlType(type)) return readXmlOrders(document.body, options);
-  if (!UNSPECIFIC.has(type)) {
-    return rejected('invalid-message', `content type ${type ?? ''} is not read; ${SUPPORTED}`);
+  { timeZone }: OrderDocumentOptions,
+): Parsed<OrderMessage[]> {
+  const content = readContent(document, NAMED_TYPES);
+  if (!content.ok) return content;
+  const unwrapped = unwrap(content.value);
+  const format =
+    BY_MEDIA_TYPE.get(mediaType(document.contentType) ?? '') ??
+    FORMATS.find((each) => each.recognises(unwrapped));
+  if (format === undefined) return unknownFormat(unwrapped);
+  const { sourceTopic = null, recordedAt } = document;
+  const messages = format.read(unwrapped, { timeZone, sourceTopic, recordedAt });
+  return messages.ok ? withinLimit(messages.value) : messages;
+}
+
+function withinLimit(messages: OrderMessage[]): Parsed<OrderMessage[]> {
+  if (messages.length <= MAX_LIST_LENGTH) return parsed(messages);
+  const found = `${messages.length} orders, more than ${MAX_LIST_LENGTH}`;
+  return rejected('too-large', `the document holds ${found}`);
+}
+
+function unwrap(content: DocumentContent): DocumentContent {
+  return content.syntax === 'xml' ? { syntax: 'xml', root: unwrapSoap(content.root) } : content;
+}
+
+/** JSON of no known shape is most likely the bridge's own with a mistake in it. */
+function unknownFormat(content: DocumentContent): Refused {
+  const known = `formats: ${FORMATS.map(({ name }) => name).join(', ')}`;
+  if (content.syntax === 'xml') {
+    const root = content.root.name.slice(0, 100);
+    return rejected('invalid-message', `the XML root ${root} is not read; ${known}`);
   }
-  return looksLikeXml(document.body)
-    ? readXmlOrders(document.body, options)
-    : readJsonOrder(document.body);
-}
-
-function readJsonOrder(body: Buffer): Parsed<OrderSnapshot[]> {
-  const json = readJson(body);
-  if (!json.ok) return json;
-  const order = parseOrderMessage(json.value);
-  return order.ok ? parsed([order.value]) : order;
-}
-
-function readXmlOrders(body: Buffer, options: OrderDocumentOptions): Parsed<OrderSnapshot[]> {
-  const xml = readXml(body);
-  if (!xml.ok) return xml;
-  if (isSapOrderDocument(xml.value)) return readSapOrders(xml.value.root, options.timeZone);
-  return rejected(
-    'invalid-message',
-    `the XML root ${xml.value.rootName.slice(0, 100)} is not read; ${SUPPORTED}`,
-  );
-}
-
-function isXmlType(type: string | null): boolean {
-  return type === 'application/xml' || type === 'text/xml' || type?.endsWith('+xml') === true;
-}
-
-function looksLikeXml(body: Buffer): boolean {
-  const head = body.subarray(0, 64).toString('utf8').replace('\ufeff', '').trimStart();
-  return head.startsWith('<') || hasUtf16Mark(body);
+  const order = parseOrderMessage(content.value);
+  const fault = order.ok ? 'the JSON is not read' : order.rejection.detail;
+  return rejected('invalid-message', `${fault}; ${known}`);
 }

@@ -1,4 +1,7 @@
-/** `GET /stub/report`, `GET /stub/lasts`, and `POST /stub/conduct`, which takes what StubService.conduct says. */
+/**
+ * `GET /stub/report`, `/stub/lasts` and `/stub/polls` (the rows of a PollLog), `POST /stub/conduct`, which takes
+ * what StubService.conduct says, and `POST /stub/change`.
+ */
 export function answerControl(service, request, body, response) {
   const answer = (value) => {
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -9,9 +12,14 @@ export function answerControl(service, request, body, response) {
       return answer(service.report());
     case 'GET /stub/lasts':
       return answer(service.lasts());
+    case 'GET /stub/polls':
+      return response.writeHead(200).end(service.polls());
     case 'POST /stub/conduct':
       service.conduct = { ...service.conduct, ...JSON.parse(body) };
       return answer(service.conduct);
+    case 'POST /stub/change':
+      service.change(JSON.parse(body));
+      return answer({});
     default:
       return response.writeHead(404).end();
   }

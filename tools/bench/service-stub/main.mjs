@@ -1,12 +1,12 @@
 // A Machine Data Service that does next to nothing, in a process of its own: it answers after a fixed time,
-// counts, and misbehaves on demand. Usage: node main.mjs <port> <machines> <latencyMs>
+// counts, and misbehaves on demand. Usage: node main.mjs <port> <machines> <latencyMs> <updateSeconds>
 import { createServer } from 'node:http';
 import { machineIdsOf } from '../load.mjs';
 import { answerControl } from './control.mjs';
 import { StubService } from './stub-service.mjs';
 
-const [port, machines, latencyMs] = process.argv.slice(2).map(Number);
-const service = new StubService({ machineIds: machineIdsOf(machines), latencyMs });
+const [port, machines, latencyMs, updateSeconds] = process.argv.slice(2).map(Number);
+const service = new StubService({ machineIds: machineIdsOf(machines), latencyMs, updateSeconds });
 
 const server = createServer((request, response) => {
   const arrivedMs = performance.now();

@@ -1,3 +1,5 @@
+import { machineIndexOf } from '../load.mjs';
+
 const REASONS = Buffer.from(
   JSON.stringify({
     reasons: [
@@ -8,20 +10,24 @@ const REASONS = Buffer.from(
   }),
 );
 
+const MISSING = { status: 422 };
+
 /**
- * The six operations of the interface document, by method and path. Each yields `{status, body?}`, or
+ * The six operations of the interface document, by method and path. Each yields `{status, body?}`, with `reads`,
+ * the machine's index, where it tells of its states (and `told`, how many changes, if it is of the current one), or
  * `{writes}` for what sets something: `{machineId, ordinal}` of each machine, the ordinal being the number
  * that the bench has hidden in the message (see ../load.mjs).
  */
-export function operationsOf(machineIds) {
+export function operationsOf(machineIds, timelines) {
   const directory = Buffer.from(JSON.stringify(machineIds.map(machineInfo)));
   const readDirectory = () => ({ status: 200, body: directory });
-  const listReasons = ({ query }) => ofMachine(query, () => REASONS);
+  const listReasons = ({ query }) =>
+    machineIdIn(query) ? { status: 200, body: REASONS } : MISSING;
   return new Map([
     ['GET /api/v1/mahcineInfo', readDirectory],
     ['GET /api/v1/MahcineInfo', readDirectory],
-    ['GET /api/v1/machineState', ({ query }) => ofMachine(query, machineState)],
-    ['POST /api/v1/machineActivity', ({ body }) => ({ status: 200, body: activity(body) })],
+    ['GET /api/v1/machineState', ({ query }) => machineState(timelines, query)],
+    ['POST /api/v1/machineActivity', ({ body }) => activity(timelines, body)],
     ['GET /api/v1/machineClassifications', listReasons],
     ['POST /api/v1/machineClassifications', listReasons],
     ['POST /api/v1/machineClassification', ({ body }) => ({ writes: [classification(body)] })],
@@ -29,9 +35,8 @@ export function operationsOf(machineIds) {
   ]);
 }
 
-function ofMachine(query, answer) {
-  const machineId = new URLSearchParams(query).get('machineId');
-  return machineId ? { status: 200, body: answer() } : { status: 422 };
+function machineIdIn(query) {
+  return new URLSearchParams(query).get('machineId');
 }
 
 function machineInfo(machineUniqueId) {
@@ -43,14 +48,19 @@ function machineInfo(machineUniqueId) {
   };
 }
 
-function machineState() {
-  const astUpdateTime = Math.floor(Date.now() / 1000);
-  return JSON.stringify({ machineState: 'OPERATING', durationInMinutes: 60, astUpdateTime });
+function machineState(timelines, query) {
+  const machineId = machineIdIn(query);
+  if (!machineId) return MISSING;
+  const machine = machineIndexOf(machineId);
+  const { told, body } = timelines.state(machine, Date.now() / 1000);
+  return { status: 200, body: JSON.stringify(body), reads: { machine, told } };
 }
 
-function activity({ startTime, endTime }) {
-  const durationInMinutes = Math.round((endTime - startTime) / 60);
-  return JSON.stringify([{ startTime, endTime, machineState: 'OPERATING', durationInMinutes }]);
+function activity(timelines, { machineId, ...window }) {
+  if (!machineId) return MISSING;
+  const machine = machineIndexOf(machineId);
+  const entries = timelines.activity(machine, window, Date.now() / 1000);
+  return { status: 200, body: JSON.stringify(entries), reads: { machine } };
 }
 
 function classification({ machineId, startTime }) {

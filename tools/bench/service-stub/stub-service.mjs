@@ -1,46 +1,65 @@
 import { CallClock } from './call-clock.mjs';
 import { LatencyHistogram } from './latency-histogram.mjs';
+import { MachineTimelines } from './machine-timelines.mjs';
 import { operationsOf } from './operations.mjs';
+import { PollAudit } from './poll-audit.mjs';
 import { WriteAudit } from './write-audit.mjs';
 
 const SLOW_MS = 3000;
+const BEARER = 'Bearer ';
 const JSON_TYPE = { 'content-type': 'application/json' };
 const NO_BODY = { 'content-length': 0 };
 
-/** Answers every call `latencyMs` after it came, and keeps account of what it was told. */
+/** Answers every call `latencyMs` after it came, and keeps account of what it was told and asked. */
 export class StubService {
   /**
    * `service`: `up`, `refusing` (503 to everything, at once) or `hanging` (no answer, connections stay open);
-   * `badMachine` and `fault`: writes that name this machine are answered late (`slow`, 3 s) or with 422 (`refused`).
+   * `badMachine` and `fault`: writes that name this machine are answered late (`slow`, 3 s) or with 422 (`refused`);
+   * `polledSinceMs`: from when on the report counts the machines polled, in epoch milliseconds.
    */
-  conduct = { service: 'up', badMachine: null, fault: null };
+  conduct = { service: 'up', badMachine: null, fault: null, polledSinceMs: 0 };
   #operations;
   #clock;
+  #timelines;
+  #polls;
   #latency = new LatencyHistogram();
   #audit = new WriteAudit();
   #misbehaved = 0;
 
-  constructor({ machineIds, latencyMs }) {
-    this.#operations = operationsOf(machineIds);
+  constructor({ machineIds, latencyMs, updateSeconds }) {
+    this.#timelines = new MachineTimelines({ machines: machineIds.length, updateSeconds });
+    this.#polls = new PollAudit(machineIds.length);
+    this.#operations = operationsOf(machineIds, this.#timelines);
     this.#clock = new CallClock(latencyMs);
   }
 
   answer({ request, body, response, arrivedMs }) {
     const [path, query = ''] = request.url.split('?');
     const operation = this.#operations.get(`${request.method} ${path}`);
+    const { authorization } = request.headers;
     if (this.conduct.service !== 'up') return this.#fail(response);
-    if (!request.headers.authorization?.startsWith('Bearer ')) return respond(response, 403);
+    if (!authorization?.startsWith(BEARER)) return respond(response, 403);
     if (operation === undefined) return respond(response, 404);
     const parsed = body.length > 0 ? JSON.parse(body) : undefined;
-    const { writes, ...result } = operation({ query, body: parsed });
+    const { writes, reads, ...result } = operation({ query, body: parsed });
     if (writes !== undefined) return this.#write(writes, response, arrivedMs);
-    this.#clock.later(() => this.#respond(response, arrivedMs, result.status, result.body));
+    const ended = reads && this.#polls.begin(reads, authorization.slice(BEARER.length));
+    this.#clock.later(() => {
+      ended?.();
+      this.#respond(response, arrivedMs, result.status, result.body);
+    });
+  }
+
+  /** What {@link MachineTimelines#change} takes. */
+  change(which) {
+    this.#timelines.change(which, Date.now() / 1000);
   }
 
   report() {
     const { user, system } = process.cpuUsage();
     return {
       ...this.#audit.report(),
+      ...this.#polls.report(this.conduct.polledSinceMs),
       misbehaved: this.#misbehaved,
       medianLatencyMs: this.#latency.median(),
       cpuSeconds: (user + system) / 1_000_000,
@@ -49,6 +68,11 @@ export class StubService {
 
   lasts() {
     return this.#audit.lasts();
+  }
+
+  /** Every poll there was, see {@link PollLog}. */
+  polls() {
+    return this.#polls.log();
   }
 
   #write(writes, response, arrivedMs) {

@@ -1,5 +1,6 @@
 import { realNowMs } from '#libs/clock';
 import {
+  type CallPermit,
   type Conduct,
   judgeAnswer,
   type RetryCause,
@@ -15,6 +16,11 @@ import { Forbidden } from './forbidden.js';
 
 type TryAgain = Extract<Verdict, { kind: 'try-again' }>;
 type Rejected = Extract<Verdict, { kind: 'rejected' }>;
+
+function objectionOfLost(commands: readonly Command<unknown>[]): Error | undefined {
+  const isLost = commands.every((command) => command.isLost);
+  return isLost ? new Error('nobody waits for this any more') : undefined;
+}
 
 /** Makes the calls of {@link CommandDispatcher} and draws the consequences for lanes and waiters. */
 export class CommandCalls<P> {
@@ -48,11 +54,16 @@ export class CommandCalls<P> {
   }
 
   private async ask(commands: readonly Command<P>[]): Promise<ServiceAnswer | 'cut off'> {
-    const { signal } = this.options.slots;
+    const { signal, objection } = this.options.slots.permit();
+    let objected: Error | undefined;
+    const permit: CallPermit = {
+      signal,
+      objection: () => (objected = objection() ?? objectionOfLost(commands)),
+    };
     try {
-      return await this.options.call(commands, signal);
+      return await this.options.call(commands, permit);
     } catch (error) {
-      if (signal.aborted) return 'cut off';
+      if (signal.aborted || objected !== undefined) return 'cut off';
       // The client answers with values; whatever it throws all the same must not strand the machines.
       return { kind: 'retry', afterMs: null, error: new Error(String(error), { cause: error }) };
     }
@@ -132,7 +143,7 @@ export class CommandCalls<P> {
     for (const command of commands) this.lanes.postpone(command, conduct, notBeforeMs);
   }
 
-  /** The call was cut off by us and says nothing; it is made again where its machines still belong here. */
+  /** The call was cut off or held back by us and says nothing; it is made again where its machines still belong here. */
   private repeat(commands: readonly Command<P>[], isProbe: boolean): void {
     if (isProbe) this.status.probeWasVoid();
     for (const command of commands) this.lanes.postpone(command, 'untold', 0);

@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { afterRealMs, ManualClock, realNowMs } from '#libs/clock';
-import { CallSlots, type ServiceAnswer } from '#libs/delivery';
+import { type CallPermit, CallSlots, type ServiceAnswer } from '#libs/delivery';
 import { type InboundMessage, PartitionOwnership } from '#libs/messaging';
 import { type Admission, GO } from './admission.js';
 import { Command, CommandWaiter } from './command.js';
@@ -127,7 +127,7 @@ class World {
       lingerMs: 0,
       deferredAfterMs: 1000,
       admit: (command) => this.admit(command),
-      call: (commands, signal) => this.call(commands, signal),
+      call: (commands, permit) => this.call(commands, permit),
       onDeferred: () => undefined,
       ...options,
     });
@@ -234,7 +234,10 @@ class World {
     return { kind: 'rejected', rejection: { code: 'unknown-reason', detail: 'none' } };
   }
 
-  private call(commands: readonly Command<Payload>[], signal: AbortSignal): Promise<ServiceAnswer> {
+  private call(
+    commands: readonly Command<Payload>[],
+    { signal }: CallPermit,
+  ): Promise<ServiceAnswer> {
     const machineIds = commands.map(({ machineId }) => machineId);
     this.checkBegin(commands, machineIds);
     return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock, realNowMs } from '#libs/clock';
-import { type BatchLimits, CallSlots, type ServiceAnswer } from '#libs/delivery';
+import { type BatchLimits, type CallPermit, CallSlots, type ServiceAnswer } from '#libs/delivery';
 import { type InboundMessage, PartitionOwnership } from '#libs/messaging';
 import { type Admission, GO } from './admission.js';
 import { Command, CommandWaiter } from './command.js';
@@ -49,6 +49,8 @@ class Flow {
   /** What the service says to a call; one that it says nothing to hangs until {@link reply}. */
   service: (names: readonly string[]) => ServiceAnswer | undefined = () => applied;
   admit: (name: string) => Admission | Promise<Admission> = () => GO;
+  /** What a call waits for before it is sent. */
+  connected: Promise<void> | undefined;
   private readonly hanging: { names: string[]; reply: Reply }[] = [];
 
   constructor(options: Partial<DispatcherOptions<string>>) {
@@ -61,7 +63,7 @@ class Flow {
       lingerMs: 0,
       deferredAfterMs: AN_HOUR_MS,
       admit: ({ payload }) => this.admit(payload),
-      call: (commands, signal) => this.call(commands, signal),
+      call: (commands, permit) => this.call(commands, permit),
       onDeferred: (waiter) => this.deferred.push(waiter),
       ...options,
     });
@@ -99,11 +101,17 @@ class Flow {
     await pass();
   }
 
-  private call(commands: readonly Command<string>[], signal: AbortSignal): Promise<ServiceAnswer> {
+  private async call(
+    commands: readonly Command<string>[],
+    { signal, objection }: CallPermit,
+  ): Promise<ServiceAnswer> {
     const names = commands.map(({ payload }) => payload);
+    if (this.connected !== undefined) await this.connected;
+    const objected = objection();
+    if (objected !== undefined) throw objected;
     this.calls.push(names);
     const answer = this.service(names);
-    if (answer !== undefined) return Promise.resolve(answer);
+    if (answer !== undefined) return answer;
     return new Promise((resolve, reject) => {
       const reply: Reply = (result) => {
         this.hanging.splice(this.hanging.indexOf(call), 1);
@@ -529,6 +537,18 @@ describe('CommandDispatcher', () => {
         expect(mill).toMatchObject({ ends: ['finished'] });
       });
 
+      it('sends nothing for what still waits for a connection by then', async () => {
+        let connect: () => void = () => undefined;
+        flow.connected = new Promise((resolve) => (connect = resolve));
+        const [mill] = await submitted('mill1');
+        flow.ownership.lose(stopping);
+        connect();
+        await pass(AN_HOUR_MS);
+        expect(flow.calls).toEqual([]);
+        expect(mill).toEqual({ results: [], ends: ['abandoned'] });
+        expect(flow.dispatcher.busyMachines).toBe(0);
+      });
+
       it('begins no call for what it was too late to begin in time', async () => {
         flow.slots.hold();
         const [mill] = await submitted('mill1');
@@ -549,6 +569,22 @@ describe('CommandDispatcher', () => {
         expect(flow.calls).toEqual([]);
         flow.slots.resume();
         await pass();
+        expect(mill).toMatchObject({ ends: ['finished'] });
+      });
+
+      it('sends nothing that was given a slot before and waits for a connection since', async () => {
+        let connect: () => void = () => undefined;
+        flow.connected = new Promise((resolve) => (connect = resolve));
+        const [mill] = await submitted('mill1');
+        flow.slots.hold();
+        connect();
+        await pass(AN_HOUR_MS);
+        expect(flow.calls).toEqual([]);
+        expect(flow.slots.underWay).toBe(0);
+        expect(flow.dispatcher.calls.retries.service).toBe(0);
+        flow.slots.resume();
+        await pass();
+        expect(flow.calls).toEqual([['mill1']]);
         expect(mill).toMatchObject({ ends: ['finished'] });
       });
 

@@ -1,5 +1,10 @@
 import { type Clock } from '#libs/clock';
-import { type BatchLimits, type CallSlots, type ServiceAnswer } from '#libs/delivery';
+import {
+  type BatchLimits,
+  type CallPermit,
+  type CallSlots,
+  type ServiceAnswer,
+} from '#libs/delivery';
 import { type Admission } from './admission.js';
 import { type Command } from './command.js';
 
@@ -18,7 +23,8 @@ export interface DispatcherOptions<P> {
   deferredAfterMs: number;
   /** Asked before each call: what it is judged by changes while a command waits. */
   admit: (command: Command<P>) => Admission | Promise<Admission>;
-  call: (commands: readonly Command<P>[], signal: AbortSignal) => Promise<ServiceAnswer>;
+  /** Rejects with the permit's objection, or the reason of its signal. */
+  call: (commands: readonly Command<P>[], permit: CallPermit) => Promise<ServiceAnswer>;
   /** Resolves once what must be remembered of it is; the messages that wait are answered after that. */
   onApplied?: (command: Command<P>) => Promise<void> | undefined;
   /** Where a younger command makes an older one that waits superfluous; without it each is sent. */

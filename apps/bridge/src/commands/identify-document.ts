@@ -25,9 +25,10 @@ export function identifyDocument(body: Buffer, timeZone: string): IdentifiedDocu
   if (fields !== undefined && ('reasonId' in fields || 'reason' in fields)) {
     return { topic: TOPICS.downtimeReasons, key: text(fields['machineId']), contentType };
   }
-  const orders = readOrderDocument({ contentType, body }, { timeZone });
+  // Kafka dates the record when it is sent; a document that has no time of its own needs no other
+  const orders = readOrderDocument({ contentType, body, recordedAt: 0 }, { timeZone });
   if (!orders.ok) throw new Error(orders.rejection.detail);
-  return { topic: TOPICS.workOrders, key: orders.value[0]?.orderId ?? '', contentType };
+  return { topic: TOPICS.workOrders, key: orders.value[0]?.order.orderId ?? '', contentType };
 }
 
 function readFields(body: Buffer): Fields | undefined {

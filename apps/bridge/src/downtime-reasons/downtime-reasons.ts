@@ -3,7 +3,7 @@ import { Clock, realNowMs } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { type DowntimeReason, startInFuture } from '#libs/contracts';
-import { CallSlots } from '#libs/delivery';
+import { type CallPermit, CallSlots } from '#libs/delivery';
 import {
   type Admission,
   Command,
@@ -39,7 +39,7 @@ export class DowntimeReasons {
       lingerMs: 0,
       deferredAfterMs: settings.outcomeDeferredAfterSeconds * 1000,
       admit: (command) => this.admit(command),
-      call: (commands, signal) => this.call(commands, signal),
+      call: (commands, permit) => this.call(commands, permit),
       onDeferred: (waiter) => {
         outcomes.publishDeferred('downtime-reason', waiter);
       },
@@ -53,10 +53,10 @@ export class DowntimeReasons {
     this.flow.submit(new Command(machineId, 0, reason, [waiter]));
   }
 
-  private call(commands: readonly ReasonCommand[], signal: AbortSignal) {
+  private call(commands: readonly ReasonCommand[], permit: CallPermit) {
     const [command] = commands;
     if (command === undefined) throw new Error('a call without a reason');
-    return this.cloud.setMachineClassification(command.payload, signal);
+    return this.cloud.setMachineClassification(command.payload, permit);
   }
 
   private admit(command: ReasonCommand): Admission | Promise<Admission> {

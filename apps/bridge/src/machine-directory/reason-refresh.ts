@@ -20,7 +20,9 @@ const BACK_OFF = { baseMs: 5000, capMs: 300_000 };
 export class ReasonRefresh implements BeforeApplicationShutdown {
   private readonly logger = new Logger('ReasonRefresh');
   private readonly stopping = new AbortController();
-  private readonly waiting = new Set<string>();
+  /** Machines that wait, or are being asked for. */
+  private readonly wanted = new Set<string>();
+  private readonly waiting: string[] = [];
   private workers = 0;
   private failures = 0;
 
@@ -33,24 +35,24 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
 
   /** Has the machine's reasons read when that was long ago. */
   remind(machineId: string): void {
-    if (this.stopping.signal.aborted || this.waiting.has(machineId)) return;
+    if (this.stopping.signal.aborted || this.wanted.has(machineId)) return;
     const readAt = this.records.readAt(machineId) ?? -Infinity;
     if (this.clock.nowSeconds() - readAt < this.settings.reasonsRefreshSeconds) return;
-    this.waiting.add(machineId);
+    this.wanted.add(machineId);
+    this.waiting.push(machineId);
     if (this.workers < AT_ONCE) void this.work();
   }
 
   beforeApplicationShutdown(): void {
     this.stopping.abort(new Error('the machine directory is stopping'));
-    this.waiting.clear();
+    this.waiting.length = 0;
   }
 
   private async work(): Promise<void> {
     this.workers += 1;
     try {
-      for (const machineId of this.waiting) {
-        this.waiting.delete(machineId);
-        await this.refresh(machineId);
+      for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
+        await this.refresh(next);
       }
     } catch (error) {
       if (!this.stopping.signal.aborted) this.logger.error({ msg: 'not refreshed', err: error });
@@ -60,7 +62,9 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
   }
 
   private async refresh(machineId: string): Promise<void> {
-    const answer = await this.lists.refresh(machineId, this.stopping.signal);
+    const answer = await this.lists
+      .refresh(machineId, this.stopping.signal)
+      .finally(() => this.wanted.delete(machineId));
     if (answer.kind === 'retry' || answer.kind === 'unauthorised') {
       this.failures += 1;
       if (this.failures === 1) {

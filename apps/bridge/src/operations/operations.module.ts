@@ -3,6 +3,7 @@ import { TerminusModule } from '@nestjs/terminus';
 import { CommandDeliveryModule } from '../command-delivery/index.js';
 import { MachineDirectoryModule } from '../machine-directory/index.js';
 import { ApiTokenGuard } from './api-token.guard.js';
+import { EquipmentController } from './equipment.controller.js';
 import { HealthController } from './health.controller.js';
 import { MachinesController } from './machines.controller.js';
 import { MetricsController } from './metrics.controller.js';
@@ -21,7 +22,7 @@ export class OperationsModule {
         MachineDirectoryModule,
         ...flows,
       ],
-      controllers: [HealthController, MetricsController, MachinesController],
+      controllers: [HealthController, MetricsController, MachinesController, EquipmentController],
       providers: [ApiTokenGuard, MetricsRegistry, Readiness],
     };
   }

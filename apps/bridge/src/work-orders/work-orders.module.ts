@@ -1,9 +1,7 @@
 import { Global, Module } from '@nestjs/common';
-import { type BridgeSettings } from '#libs/config';
-import { EquipmentMap } from '#libs/erp-formats';
 import { CommandDeliveryModule } from '../command-delivery/index.js';
+import { EquipmentModule } from '../equipment/index.js';
 import { MachineDirectoryModule } from '../machine-directory/index.js';
-import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { AssignmentChangesController } from './assignments/assignment-changes.controller.js';
 import { AssignmentsState } from './assignments/assignments-state.js';
 import { Assignments } from './assignments/assignments.js';
@@ -21,7 +19,7 @@ import { WorkOrderTopics } from './work-order-topics.js';
 /** Global because the inbox takes {@link WorkOrderTopics} if this flow is switched on, and cannot import what may be off. */
 @Global()
 @Module({
-  imports: [CommandDeliveryModule, MachineDirectoryModule],
+  imports: [CommandDeliveryModule, EquipmentModule, MachineDirectoryModule],
   controllers: [WorkOrderListsController, WorkOrdersController, AssignmentChangesController],
   providers: [
     ListFences,
@@ -34,11 +32,6 @@ import { WorkOrderTopics } from './work-order-topics.js';
     OrdersState,
     UnknownMachines,
     WorkOrderTopics,
-    {
-      provide: EquipmentMap,
-      inject: [BRIDGE_SETTINGS],
-      useFactory: ({ erp }: BridgeSettings) => erp.equipmentMap,
-    },
   ],
   exports: [WorkOrderLists, WorkOrderTopics],
 })

@@ -4,6 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { loadBridgeSettings } from '#libs/config';
 import { type CommandOutcome } from '#libs/contracts';
 import { EquipmentMap } from '#libs/erp-formats';
+import { Equipment } from '../equipment/index.js';
 import {
   DeadLetters,
   type InboundMessage,
@@ -205,7 +206,7 @@ describe('orders on their way to the lists of machines', () => {
   it('rejects the operations that have no machine, and sets the lists of the others', async () => {
     const mapped = EquipmentMap.of([{ plant: '1000', workCentre: 'FR01', machineId: 'M-1' }]);
     jest
-      .spyOn(bridge.get(EquipmentMap), 'machineOf')
+      .spyOn(bridge.get(Equipment, { strict: false }), 'machineOf')
       .mockImplementation((operation) => mapped.machineOf(operation));
     await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['FR01', 'FR99'] }));
     expect(lists.map(({ list }) => list.machineId)).toEqual(['M-1']);

@@ -15,7 +15,7 @@ const LATE_HEARTBEAT_MS = 1000;
 export interface WatchOptions {
   lease: SessionLease;
   rest: RestBeforeJoin;
-  /** False once another consumer has taken this one's place: what it says then is of no interest. */
+  /** False once this one is given up: what it says then is of no interest. */
   isCurrent: () => boolean;
   isJoined: () => boolean;
   onSign: () => void;
@@ -31,13 +31,16 @@ export function watchConsumer(
   const { lease, rest, isCurrent, isJoined, onSign, onJoined } = options;
   const { CRASH, GROUP_JOIN, HEARTBEAT, REBALANCING, REQUEST } = consumer.events;
   let heartbeatSentAtMs = 0;
+  let syncSentAtMs: number | undefined;
   let stop = (): void => undefined;
   const end = new Promise<string>((resolve) => {
     consumer.on(CRASH, ({ payload }) => {
       resolve(payload.error.message);
     });
-    consumer.on(REQUEST, ({ payload: { apiName, sentAt } }) => {
-      if (apiName === 'Heartbeat') heartbeatSentAtMs = sentAt;
+    consumer.on(REQUEST, ({ payload: { apiName, createdAt } }) => {
+      // Not `sentAt`, which is read after the request has left: the process may be suspended in between.
+      if (apiName === 'Heartbeat') heartbeatSentAtMs = createdAt;
+      if (apiName === 'SyncGroup') syncSentAtMs = createdAt;
     });
     consumer.on(HEARTBEAT, () => {
       if (!isCurrent()) return;
@@ -59,7 +62,8 @@ export function watchConsumer(
   });
   consumer.on(GROUP_JOIN, ({ payload }) => {
     if (!isCurrent()) return;
-    lease.renew();
+    // The assignment may have lain in the socket while the process was suspended.
+    lease.renew(syncSentAtMs);
     onSign();
     onJoined(payload.memberId, new Map(Object.entries(payload.memberAssignment)));
   });

@@ -1,16 +1,14 @@
 import { type Consumer, type Kafka } from 'kafkajs';
 import { coPartitionedAssigner } from './co-partitioned-assigner.js';
-import { leaveAtRest } from './leave-at-rest.js';
+import { type CoordinatorGuard, guardCoordinator } from './guard-coordinator.js';
 
 /** A member that is silent for this long is taken for dead, by the coordinator and by us. */
 export const SESSION_TIMEOUT_MS = 10_000;
 
-/** The moments before a member gives up its partitions, of which kafkajs tells nobody. */
-export interface MembershipHooks {
+/** The moments before a member gives up its partitions or says how far they are done, of which kafkajs tells nobody. */
+export interface MembershipHooks extends CoordinatorGuard {
   /** Before it joins, at first and in each rebalance; what it throws keeps it from joining. */
   beforeJoin: () => void;
-  /** Before it leaves, by itself or because it has crashed. */
-  beforeLeave: () => Promise<void>;
 }
 
 /** A member of the group that never restarts by itself: {@link SupervisedConsumer} does that. */
@@ -20,7 +18,7 @@ export function createConsumer(kafka: Kafka, groupId: string, hooks: MembershipH
     partitionAssigners: [
       (given) => {
         // The only place at which kafkajs hands out what it knows the group's coordinator by.
-        leaveAtRest(given.cluster, hooks.beforeLeave);
+        guardCoordinator(given.cluster, hooks);
         return coPartitionedAssigner(hooks.beforeJoin)(given);
       },
     ],

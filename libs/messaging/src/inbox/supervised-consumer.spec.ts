@@ -11,6 +11,7 @@ interface BrokerClass {
   prototype: {
     heartbeat: (request: { groupId: string }) => Promise<unknown>;
     joinGroup: (request: { groupId: string }) => Promise<unknown>;
+    offsetCommit: (request: { groupId: string }) => Promise<unknown>;
   };
 }
 const require = createRequire(import.meta.url);
@@ -36,6 +37,7 @@ async function eventually(
 
 const NOT_COORDINATOR = 16;
 const COORDINATOR_LOADING = 14;
+const UNKNOWN_MEMBER = 25;
 
 /** A process of a group, with the events it is told of. */
 class Member {
@@ -81,7 +83,7 @@ class Member {
 describe('SupervisedConsumer', () => {
   const { Kafka: KafkaClient, logLevel } = kafkajs;
   const kafka = new KafkaClient({ brokers: testBrokers(), logLevel: logLevel.NOTHING });
-  const { heartbeat, joinGroup } = Broker.prototype;
+  const { heartbeat, joinGroup, offsetCommit } = Broker.prototype;
   const members: Member[] = [];
   let topic: string;
   let log: string[];
@@ -106,7 +108,7 @@ describe('SupervisedConsumer', () => {
   });
 
   afterEach(async () => {
-    Object.assign(Broker.prototype, { heartbeat, joinGroup });
+    Object.assign(Broker.prototype, { heartbeat, joinGroup, offsetCommit });
     await Promise.all(members.splice(0).map(({ consumer }) => consumer.stop()));
   });
 
@@ -116,6 +118,15 @@ describe('SupervisedConsumer', () => {
     const { groups } = await admin.describeGroups([topic]);
     await admin.disconnect();
     return groups[0]?.members.length ?? 0;
+  };
+
+  const committedOffsets = async (): Promise<Record<number, string>> => {
+    const admin = kafka.admin();
+    await admin.connect();
+    const [ofTopic] = await admin.fetchOffsets({ groupId: topic, topics: [topic] });
+    await admin.disconnect();
+    const partitions = ofTopic?.partitions ?? [];
+    return Object.fromEntries(partitions.map(({ partition, offset }) => [partition, offset]));
   };
 
   it('begins anew when kafkajs has given a join up and goes on as before, for calls would stay held', async () => {
@@ -140,6 +151,59 @@ describe('SupervisedConsumer', () => {
     });
     await member.untilOwns('0,1');
     expect(member.consumer.state).toBe('running');
+  }, 90_000);
+
+  it('repeats no commit once partitions have been assigned anew: others may have done more by then', async () => {
+    let tries = 0;
+    let isLoading = true;
+    Broker.prototype.offsetCommit = function (request) {
+      if (!isLoading || request.groupId !== topic) return offsetCommit.call(this, request);
+      tries += 1;
+      return Promise.reject(createErrorFromCode(COORDINATOR_LOADING));
+    };
+    const first = join('A');
+    await first.untilOwns('0,1');
+    const offsets = [0, 1].map((partition) => ({ topic, partition, offset: '5' }));
+    const commit = first.consumer.commit(offsets).then(
+      () => 'committed',
+      () => 'refused',
+    );
+    await eventually(() => tries > 1, { what: 'kafkajs has repeated the commit' });
+    join('B');
+    await eventually(() => /^owns [01]$/.test(first.log.at(-1) ?? ''), {
+      what: 'they share the partitions',
+    });
+    isLoading = false;
+    expect(await commit).toBe('refused');
+    await first.consumer.commit([{ topic, partition: 0, offset: '7' }]);
+    expect(await committedOffsets()).toEqual({ 0: '7', 1: '-1' });
+  }, 90_000);
+
+  it('leaves joining to its successor once it is given up, though its coordinator sends it to join', async () => {
+    let isSilent = false;
+    let rest: () => void = () => undefined;
+    const member = join('A', {
+      rest: () => (isSilent ? new Promise<void>((resolve) => (rest = resolve)) : Promise.resolve()),
+    });
+    await member.untilOwns('0,1');
+    isSilent = true;
+    let answer: (error: Error) => void = () => undefined;
+    Broker.prototype.heartbeat = function (request) {
+      if (!isSilent || request.groupId !== topic) return heartbeat.call(this, request);
+      return new Promise((_, reject) => (answer = reject));
+    };
+    let joins = 0;
+    Broker.prototype.joinGroup = function (request) {
+      if (request.groupId === topic) joins += 1;
+      return joinGroup.call(this, request);
+    };
+    await eventually(() => member.log.at(-1) === 'comes to rest', { what: 'it is given up' });
+    isSilent = false;
+    answer(createErrorFromCode(UNKNOWN_MEMBER));
+    rest();
+    await member.untilOwns('');
+    await member.untilOwns('0,1');
+    expect(joins).toBe(1);
   }, 90_000);
 
   it('comes to rest before it leaves the group because it has crashed', async () => {

@@ -3,6 +3,7 @@ import { type Consumer, type Kafka, type TopicPartitionOffset } from 'kafkajs';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { withDeadline } from '../deadline.js';
+import { CommitOfAssignment } from './commit-of-assignment.js';
 import { type ConsumerCallbacks, type ConsumerState } from './consumer-callbacks.js';
 import { watchConsumer } from './consumer-watch.js';
 import { createConsumer, SESSION_TIMEOUT_MS } from './create-consumer.js';
@@ -31,6 +32,7 @@ export class SupervisedConsumer {
   /** The consumer while it is a member of the group: before and after, kafkajs refuses to pause, seek or commit. */
   private joined: Consumer | undefined;
   private memberId: string | undefined;
+  private readonly commitOfAssignment = new CommitOfAssignment();
   private currentState: ConsumerState = 'starting';
 
   constructor(
@@ -76,10 +78,16 @@ export class SupervisedConsumer {
     });
   }
 
-  /** @throws when this process is no member, or what kafkajs throws; the next commit covers it */
+  /**
+   * One at a time.
+   *
+   * @throws when this process is no member or partitions have been assigned anew meanwhile, or what
+   *   kafkajs throws; the next commit covers it
+   */
   async commit(offsets: TopicPartitionOffset[]): Promise<void> {
-    if (this.joined === undefined) throw new Error('not a member of the consumer group');
-    await this.joined.commitOffsets(offsets);
+    const { joined } = this;
+    if (joined === undefined) throw new Error('not a member of the consumer group');
+    await this.commitOfAssignment.make(() => joined.commitOffsets(offsets));
   }
 
   async stop(): Promise<void> {
@@ -128,25 +136,33 @@ export class SupervisedConsumer {
 
   /** Connects and consumes; resolves with why it ended. */
   private async run(): Promise<string> {
+    let isOver = false;
+    const isCurrent = (): boolean => !isOver && consumer === this.consumer && !this.isStopping();
     const consumer = createConsumer(this.kafka, this.options.groupId, {
       beforeJoin: () => {
+        // kafkajs goes on by itself until it has stopped: it must neither take partitions nor hold up calls.
+        if (!isCurrent()) throw new Error('this consumer is given up');
         this.rest.assertAtRest();
       },
       // One that is put away has come to rest before; its successor must not be held by it.
       beforeLeave: () => (consumer === this.consumer ? this.comeToRest() : Promise.resolve()),
+      beforeCommit: () => {
+        this.commitOfAssignment.assertUpToDate();
+      },
     });
     this.consumer = consumer;
     this.lease.renew();
     const { end, stop } = watchConsumer(consumer, {
       lease: this.lease,
       rest: this.rest,
-      isCurrent: () => consumer === this.consumer && !this.isStopping(),
+      isCurrent,
       isJoined: () => this.joined === consumer,
       onSign: this.callbacks.onSign,
       onJoined: (memberId, assignment) => {
         this.currentState = 'running';
         this.rest.end();
         this.joined = consumer;
+        this.commitOfAssignment.assignedAnew();
         // Others have gone on with whatever this process held: not even what it is given again is as it was.
         if (memberId !== this.memberId) this.callbacks.onAssigned(new Map());
         this.memberId = memberId;
@@ -156,6 +172,7 @@ export class SupervisedConsumer {
     try {
       return await Promise.race([end, this.consume(consumer).then(() => end)]);
     } finally {
+      isOver = true;
       stop();
     }
   }

@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { type KafkaMessage } from 'kafkajs';
 import { abortable } from '#libs/clock';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
+
+/** A record as it is read, by whichever consumer. */
+export interface RestoredRecord {
+  key: Buffer | null;
+  value: Buffer | null;
+  offset: string | number;
+}
 
 /** No machine or order is called this: ids hold no control characters. */
 const MARK_KEY = '\u0000restore-mark';
@@ -18,6 +24,7 @@ export class Restore {
   private readonly done: Promise<void>;
   private markSeen: () => void = () => undefined;
   private isDone = false;
+  private next = 0;
 
   constructor(topic: string, partition: number) {
     this.mark = { topic, partition, key: MARK_KEY, value: this.id, headers: {} };
@@ -26,10 +33,16 @@ export class Restore {
     });
   }
 
+  /** The offset after the last record taken. */
+  get position(): number {
+    return this.next;
+  }
+
   /** Takes records in the order of the log; false once the mark has been passed. */
-  accept(messages: readonly KafkaMessage[]): boolean {
-    for (const { key, value } of messages) {
+  accept(records: readonly RestoredRecord[]): boolean {
+    for (const { key, value, offset } of records) {
       if (this.isDone) return false;
+      this.next = Number(offset) + 1;
       if (key === null) continue;
       const name = key.toString();
       if (name !== MARK_KEY) this.apply(name, value);

@@ -3,7 +3,7 @@ import { LETTER_LINE_HEADING, letterLine } from './letter-line.js';
 import { type PlannedReplay } from './plan-replay.js';
 import { NOTHING_REPLAYED, type ReplayStep, type ReplayTally, withStep } from './replay-tally.js';
 import { placeOf } from './stored-letter.js';
-import { visible } from './visible-text.js';
+import { visible } from '../visible-text.js';
 
 /** There may be millions: the first ones show what is meant. */
 const MAX_LINES = 20;

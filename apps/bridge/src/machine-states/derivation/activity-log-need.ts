@@ -1,47 +1,122 @@
 import { type MachineStateReading } from '#libs/cloud-client';
 import { CALCULATION_INTERVAL_SECONDS } from './activity-segments.js';
 import { durationStart, START_TOLERANCE_SECONDS } from './duration-start.js';
-import { type ActivityLog, segmentsUpTo } from './new-periods.js';
-import { type TrackedMachine } from './tracked-machine.js';
+import { type ActivityLog, segmentsUpTo } from './logged-periods.js';
+import { isStale } from './observation.js';
+import { finalUntil, isBehindForGood, type SettleContext } from './settled-log.js';
+import { currentPeriod, settledUntil, type TrackedMachine } from './tracked-machine.js';
 
 /** Asked for before the start in question, so that a start at the window's edge is known to be clipped. */
 const MARGIN_SECONDS = 600;
 
-/** A log that ends longer ago than this is not going to catch up with the current state. */
-const CATCH_UP_SECONDS = 300;
+/** Interface, Limits: what one request answers for; history is made up for no further back. */
+const LONGEST_GAP_SECONDS = 30 * 24 * 3600;
 
-/**
- * From when on the activity log must be read (epoch seconds), or null when the reading says enough.
- *
- * @param knownUntil epoch seconds up to which no period can have been missed; null after a restart
- */
+/** What this process has seen of a machine; nothing before its first poll. */
+export interface Seen {
+  /** Epoch seconds up to which no period can have been missed. */
+  knownUntil: number;
+  /** Start of the state as its duration had it, in epoch seconds. */
+  durationStart: number;
+}
+
+/** What to read of the activity log, in epoch seconds, and what the answer is to be taken for. */
+export interface LogRequest extends Omit<ActivityLog, 'entries'> {
+  to: number;
+  /** Whether something may be new, rather than to be confirmed: that is worth waiting for. */
+  isForNews: boolean;
+}
+
+export interface LogNeedContext extends SettleContext {
+  backfillOnFirstStartSeconds: number;
+}
+
+/** What must be read of the log, or null when the reading says enough. */
 export function activityLogNeed(
   tracked: TrackedMachine | undefined,
   reading: MachineStateReading,
-  knownUntil: number | null,
-): number | null {
-  const current = tracked?.current ?? null;
-  if (tracked === undefined || current === null) return durationStart(reading) - MARGIN_SECONDS;
-  const isNeeded =
-    knownUntil === null ||
-    tracked.observation !== 'ok' ||
-    reading.state !== current.state ||
-    mayHaveMissedPeriods(reading, knownUntil);
-  return isNeeded ? current.startTime - MARGIN_SECONDS : null;
+  seen: Seen | null,
+  context: LogNeedContext,
+): LogRequest | null {
+  const oldest = tracked?.periods[0];
+  if (tracked === undefined || oldest === undefined) return forFirstPeriods(reading, context);
+  const isForNews = mayHaveNews(tracked, reading, seen, context);
+  if (!isForNews && !isToBeConfirmed(tracked, reading, context)) return null;
+  const to = Math.max(context.now, reading.lastUpdateTime);
+  const [wanted, possible] = [oldest.startTime - MARGIN_SECONDS, to - LONGEST_GAP_SECONDS];
+  const request = { from: Math.max(wanted, possible), to, isForNews };
+  const knownUntil = seen?.knownUntil ?? tracked.lastUpdateTime ?? -Infinity;
+  return wanted < possible && knownUntil < possible
+    ? { ...request, truncatedBefore: possible }
+    : request;
 }
 
-/** A state that came and went shows in the duration: the current one then began after `knownUntil`. */
-function mayHaveMissedPeriods(reading: MachineStateReading, knownUntil: number): boolean {
-  const isNextMinute = reading.lastUpdateTime - knownUntil <= CALCULATION_INTERVAL_SECONDS;
-  return !isNextMinute && durationStart(reading) > knownUntil - START_TOLERANCE_SECONDS;
+function forFirstPeriods(
+  reading: MachineStateReading,
+  { now, backfillOnFirstStartSeconds }: LogNeedContext,
+): LogRequest {
+  const to = Math.max(now, reading.lastUpdateTime);
+  const presentFrom = Math.max(durationStart(reading) - MARGIN_SECONDS, to - LONGEST_GAP_SECONDS);
+  if (backfillOnFirstStartSeconds === 0) return { from: presentFrom, to, isForNews: true };
+  const historyFrom = Math.max(0, now - backfillOnFirstStartSeconds);
+  const from = Math.max(0, Math.min(presentFrom, historyFrom - MARGIN_SECONDS));
+  return { from, to, isForNews: true, historyFrom };
 }
 
-/** Up to when no period can have been missed, once reading and log have been taken into account. */
-export function knownAfter(reading: MachineStateReading, log: ActivityLog | null): number {
+function mayHaveNews(
+  tracked: TrackedMachine,
+  reading: MachineStateReading,
+  seen: Seen | null,
+  context: LogNeedContext,
+): boolean {
+  return (
+    seen === null ||
+    (tracked.observation !== 'ok' && !isStale(reading, context)) ||
+    reading.state !== currentPeriod(tracked)?.state ||
+    mayHaveMissedPeriods(reading, seen)
+  );
+}
+
+/**
+ * A state that came and went shows in the duration: the current one then began after `knownUntil`, or
+ * later than a poll before had it.
+ */
+function mayHaveMissedPeriods(reading: MachineStateReading, seen: Seen): boolean {
+  const start = durationStart(reading);
+  const isNextMinute = reading.lastUpdateTime - seen.knownUntil <= CALCULATION_INTERVAL_SECONDS;
+  return (
+    (!isNextMinute && start > seen.knownUntil - START_TOLERANCE_SECONDS) ||
+    start - seen.durationStart > START_TOLERANCE_SECONDS
+  );
+}
+
+/** A start was published from a log that could still change, and no longer can. */
+function isToBeConfirmed(
+  tracked: TrackedMachine,
+  reading: MachineStateReading,
+  context: LogNeedContext,
+): boolean {
+  const final = finalUntil(reading, context);
+  return tracked.periods.some(
+    ({ startTime }) => startTime > settledUntil(tracked) && startTime <= final,
+  );
+}
+
+/** What has been seen once reading and log have been taken into account. */
+export function seenAfter(
+  reading: MachineStateReading,
+  log: ActivityLog | null,
+  before: Seen | null,
+): Seen {
   const { lastUpdateTime, state } = reading;
+  const known = { knownUntil: lastUpdateTime, durationStart: durationStart(reading) };
   const last = log === null ? undefined : segmentsUpTo(reading, log).at(-1);
-  if (last === undefined || lastUpdateTime - last.endTime > CATCH_UP_SECONDS) return lastUpdateTime;
+  if (last === undefined || isBehindForGood(reading, last.endTime)) return known;
   const reachesReading =
     last.state === state && lastUpdateTime - last.endTime <= CALCULATION_INTERVAL_SECONDS;
-  return reachesReading ? lastUpdateTime : Math.min(last.endTime, lastUpdateTime);
+  if (reachesReading) return known;
+  return {
+    knownUntil: Math.max(before?.knownUntil ?? 0, Math.min(last.endTime, lastUpdateTime)),
+    durationStart: Math.min(before?.durationStart ?? Infinity, known.durationStart),
+  };
 }

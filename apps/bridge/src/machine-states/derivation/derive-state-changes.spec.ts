@@ -6,7 +6,7 @@ const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', facto
 const T0 = 1_763_680_000;
 const STALE_AFTER_SECONDS = 300;
 
-const at = (now: number) => ({ now, staleAfterSeconds: STALE_AFTER_SECONDS });
+const at = (now: number) => ({ now, staleAfterSeconds: STALE_AFTER_SECONDS, settleSeconds: 300 });
 
 const operating = (lastUpdateTime: number, durationInMinutes = 10): Sighting => ({
   kind: 'reading',
@@ -70,14 +70,35 @@ describe('deriveStateChanges', () => {
   it('reports a machine that never had data as lost, with no state', () => {
     const { events, next } = deriveStateChanges(MACHINE, undefined, noData, at(T0));
     expect(events[0]?.event.data).toMatchObject({ reason: 'noData', since: T0, lastState: null });
-    expect(next).toMatchObject({ current: null, observation: 'noData' });
+    expect(next).toMatchObject({ periods: [], observation: 'noData' });
   });
 
-  it('keeps the beginning of a loss when its reason becomes another', () => {
+  it.each(['forbidden', 'unreachable', 'stale'] as const)(
+    'takes a loss that becomes %s for the same loss',
+    (reason) => {
+      const lost = deriveStateChanges(MACHINE, observed(), noData, at(T0 + 200)).next;
+      const { events, next } = deriveStateChanges(
+        MACHINE,
+        lost,
+        { kind: 'lost', reason },
+        at(T0 + 900),
+      );
+      expect(events).toEqual([]);
+      expect(next.observation).toBe('noData');
+    },
+  );
+
+  it('reports a lost machine that is removed, and one that is listed again without data', () => {
     const lost = deriveStateChanges(MACHINE, observed(), noData, at(T0 + 200)).next;
-    const forbidden: Sighting = { kind: 'lost', reason: 'forbidden' };
-    const { events } = deriveStateChanges(MACHINE, lost, forbidden, at(T0 + 900));
-    expect(events[0]?.event.data).toMatchObject({ reason: 'forbidden', since: T0 });
+    const removed = deriveStateChanges(
+      MACHINE,
+      lost,
+      { kind: 'lost', reason: 'removed' },
+      at(T0 + 900),
+    );
+    expect(removed.events[0]?.event.data).toMatchObject({ reason: 'removed', since: T0 });
+    const { events } = deriveStateChanges(MACHINE, removed.next, noData, at(T0 + 960));
+    expect(events[0]?.event.data).toMatchObject({ reason: 'noData', since: T0 });
   });
 
   it('reports the return of a machine whose state went on', () => {
@@ -107,6 +128,14 @@ describe('deriveStateChanges', () => {
     expect(back.events.map(({ event }) => event.type)).toEqual([
       STATE_EVENT_TYPES.observationRestored,
     ]);
+  });
+
+  it('reports a machine as stale that stands still, though its clock is ahead of ours', () => {
+    const ahead = operating(T0 + 3600);
+    const first = deriveStateChanges(MACHINE, undefined, ahead, at(T0));
+    const standing = { ...at(T0 + 301), updateSeenAt: T0 };
+    const { events } = deriveStateChanges(MACHINE, first.next, ahead, standing);
+    expect(events[0]?.event.data).toMatchObject({ reason: 'stale', since: T0 + 3600 });
   });
 
   it('ignores an answer that is older than one it has seen', () => {

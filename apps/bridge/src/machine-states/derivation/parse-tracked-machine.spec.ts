@@ -6,22 +6,32 @@ import { type TrackedMachine } from './tracked-machine.js';
 const epoch = fc.integer({ min: 0, max: 4_000_000_000 });
 const state = fc.constantFrom(...MACHINE_STATES);
 
-const trackedMachine: fc.Arbitrary<TrackedMachine> = fc.record({
-  version: fc.constant(1 as const),
+const names = {
   machineId: fc.string({ minLength: 1 }),
   displayName: fc.string(),
   factoryId: fc.string(),
   factoryName: fc.string(),
-  current: fc.option(
+};
+
+const startTimeSource = fc.constantFrom('activityLog' as const, 'duration' as const);
+
+const trackedMachine: fc.Arbitrary<TrackedMachine> = fc.record({
+  version: fc.constant(2 as const),
+  ...names,
+  periods: fc.array(
     fc.record({
       state,
       startTime: epoch,
-      startTimeSource: fc.constantFrom('activityLog' as const, 'duration' as const),
+      startTimeSource,
+      previousState: fc.option(state),
+      previousStartTime: fc.option(epoch),
+      previousEndTime: fc.option(epoch),
       revision: fc.nat(),
-      eventId: fc.string(),
     }),
+    { maxLength: 4 },
   ),
-  previous: fc.option(fc.record({ state, startTime: epoch })),
+  replaced: fc.array(fc.record({ state, startTime: epoch, revision: fc.nat() }), { maxLength: 3 }),
+  settledUntil: fc.option(epoch),
   observation: fc.constantFrom(
     'ok' as const,
     'noData' as const,
@@ -51,13 +61,46 @@ describe('parseTrackedMachine', () => {
     );
   });
 
+  it('reads what was stored by the version before', () => {
+    const names = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
+    const observed = { observation: 'ok', lostSince: null, lastUpdateTime: 960, sequence: 7 };
+    const stored = {
+      version: 1,
+      ...names,
+      current: {
+        state: 'IDLE',
+        startTime: 900,
+        startTimeSource: 'duration',
+        revision: 0,
+        eventId: 'an-id',
+      },
+      previous: { state: 'OFF', startTime: 300 },
+      ...observed,
+    };
+    const off = { state: 'OFF', startTime: 300, previousState: null, previousStartTime: null };
+    const idle = { state: 'IDLE', startTime: 900, previousState: 'OFF', previousStartTime: 300 };
+    expect(parseTrackedMachine(stored)).toEqual({
+      version: 2,
+      ...names,
+      periods: [
+        { ...off, startTimeSource: 'activityLog', previousEndTime: null, revision: 0 },
+        { ...idle, startTimeSource: 'duration', previousEndTime: null, revision: 0 },
+      ],
+      replaced: [],
+      settledUntil: 300,
+      ...observed,
+    });
+    expect(parseTrackedMachine({ ...stored, current: null, previous: null })?.periods).toEqual([]);
+  });
+
   it.each([
-    ['another version', { version: 2 }],
+    ['another version', { version: 3 }],
     ['a missing sequence', { sequence: undefined }],
-    ['an unknown state', { previous: { state: 'BROKEN', startTime: 1 } }],
+    ['an unknown state', { replaced: [{ state: 'BROKEN', startTime: 1, revision: 0 }] }],
     ['an unknown observation', { observation: 'fine' }],
     ['a fraction for a time', { lastUpdateTime: 1.5 }],
-    ['a list for a period', { current: [] }],
+    ['a list for a period', { periods: [[]] }],
+    ['a period for a list', { periods: {} }],
   ])('reads nothing out of %s', (_what, change) => {
     fc.assert(
       fc.property(trackedMachine, (tracked) => {

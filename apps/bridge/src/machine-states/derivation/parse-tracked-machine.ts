@@ -1,5 +1,6 @@
 import { MACHINE_STATES, type MachineState } from '#libs/contracts';
-import { type Observation, type PublishedPeriod, type TrackedMachine } from './tracked-machine.js';
+import { type EventIdentity, type PublishedPeriod } from './published-period.js';
+import { type Observation, type TrackedMachine } from './tracked-machine.js';
 
 type Json = Record<string, unknown>;
 
@@ -15,7 +16,7 @@ const SOURCES = ['activityLog', 'duration'] as const;
 
 class Unreadable extends Error {}
 
-/** Reads what {@link TrackedMachine} was stored as; undefined for any other version or shape. */
+/** Reads what {@link TrackedMachine} was stored as, of this version or the one before; else undefined. */
 export function parseTrackedMachine(json: unknown): TrackedMachine | undefined {
   try {
     return trackedMachine(object(json));
@@ -26,15 +27,13 @@ export function parseTrackedMachine(json: unknown): TrackedMachine | undefined {
 }
 
 function trackedMachine(json: Json): TrackedMachine {
-  if (json['version'] !== 1) throw new Unreadable();
   return {
-    version: 1,
+    version: 2,
     machineId: text(json['machineId']),
     displayName: text(json['displayName']),
     factoryId: text(json['factoryId']),
     factoryName: text(json['factoryName']),
-    current: orNull(json['current'], (value) => publishedPeriod(object(value))),
-    previous: orNull(json['previous'], (value) => previousPeriod(object(value))),
+    ...published(json),
     observation: oneOf(json['observation'], OBSERVATIONS),
     lostSince: orNull(json['lostSince'], wholeNumber),
     lastUpdateTime: orNull(json['lastUpdateTime'], wholeNumber),
@@ -42,20 +41,71 @@ function trackedMachine(json: Json): TrackedMachine {
   };
 }
 
+function published(json: Json): Pick<TrackedMachine, 'periods' | 'replaced' | 'settledUntil'> {
+  switch (json['version']) {
+    case 2:
+      return {
+        periods: list(json['periods'], publishedPeriod),
+        replaced: list(json['replaced'], identity),
+        settledUntil: orNull(json['settledUntil'], wholeNumber),
+      };
+    case 1:
+      return publishedByVersion1(json);
+    default:
+      throw new Unreadable();
+  }
+}
+
+/** It knew the last two periods and corrected none; the one before the last is what others build on. */
+function publishedByVersion1(
+  json: Json,
+): Pick<TrackedMachine, 'periods' | 'replaced' | 'settledUntil'> {
+  const previous = orNull(json['previous'], (value) => stateAndStart(object(value)));
+  const current = orNull(json['current'], (value) => object(value));
+  const periods: PublishedPeriod[] = [];
+  const add = (period: Pick<PublishedPeriod, 'state' | 'startTime' | 'startTimeSource'>): void => {
+    const before = periods.at(-1);
+    periods.push({
+      ...period,
+      previousEndTime: null,
+      previousState: before?.state ?? null,
+      previousStartTime: before?.startTime ?? null,
+      revision: 0,
+    });
+  };
+  if (current !== null && previous !== null) add({ ...previous, startTimeSource: 'activityLog' });
+  if (current !== null) {
+    const startTimeSource = oneOf(current['startTimeSource'], SOURCES);
+    add({ ...stateAndStart(current), startTimeSource });
+  }
+  return { periods, replaced: [], settledUntil: previous?.startTime ?? null };
+}
+
 function publishedPeriod(json: Json): PublishedPeriod {
   return {
-    ...previousPeriod(json),
+    ...stateAndStart(json),
     startTimeSource: oneOf(json['startTimeSource'], SOURCES),
+    previousEndTime: orNull(json['previousEndTime'], wholeNumber),
+    previousState: orNull(json['previousState'], (value) => oneOf(value, MACHINE_STATES)),
+    previousStartTime: orNull(json['previousStartTime'], wholeNumber),
     revision: wholeNumber(json['revision']),
-    eventId: text(json['eventId']),
   };
 }
 
-function previousPeriod(json: Json): { state: MachineState; startTime: number } {
+function identity(json: Json): EventIdentity {
+  return { ...stateAndStart(json), revision: wholeNumber(json['revision']) };
+}
+
+function stateAndStart(json: Json): { state: MachineState; startTime: number } {
   return {
     state: oneOf(json['state'], MACHINE_STATES),
     startTime: wholeNumber(json['startTime']),
   };
+}
+
+function list<T>(value: unknown, read: (item: Json) => T): T[] {
+  if (!Array.isArray(value)) throw new Unreadable();
+  return value.map((item) => read(object(item)));
 }
 
 function object(value: unknown): Json {

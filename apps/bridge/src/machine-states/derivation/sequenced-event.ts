@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import {
   type ObservationLossReason,
   STATE_EVENT_TYPES,
+  type StateChanged,
   type StateEvent,
   stateChangeId,
 } from '#libs/contracts';
-import { type Period } from './new-periods.js';
-import { type TrackedMachine } from './tracked-machine.js';
+import { type EventIdentity, type PublishedPeriod } from './published-period.js';
+import { currentPeriod, type TrackedMachine } from './tracked-machine.js';
 
 /** An event with its CloudEvents attributes, and what is remembered once it is published. */
 export interface SequencedEvent {
@@ -18,36 +19,43 @@ export interface SequencedEvent {
   after: TrackedMachine;
 }
 
+/** When something was noticed, and before when nothing could be read any more, if that is so. */
+export interface Detection {
+  detectedAt: number;
+  historyTruncatedBefore?: number;
+}
+
+/** @param after what is remembered with the period, but for the sequence */
 export function stateChanged(
-  tracked: TrackedMachine,
-  period: Period,
-  detectedAt: number,
+  after: TrackedMachine,
+  period: PublishedPeriod,
+  detection: Detection,
 ): SequencedEvent {
-  const { machineId, factoryId, current } = tracked;
-  const { state, startTime, startTimeSource } = period;
-  const previous = current && { state: current.state, startTime: current.startTime };
-  const id = stateChangeId(machineId, startTime, state, 0);
   return sequenced(
-    { ...tracked, current: { ...period, revision: 0, eventId: id }, previous },
-    { id, time: startTime },
+    after,
+    { id: periodEventId(after, period), time: period.startTime },
+    { type: STATE_EVENT_TYPES.changed, data: stateData(after, period, detection) },
+  );
+}
+
+/** As {@link stateChanged}, in place of an event published before. */
+export function stateCorrected(
+  after: TrackedMachine,
+  period: PublishedPeriod,
+  corrected: EventIdentity,
+  detection: Detection,
+): SequencedEvent {
+  const corrects = periodEventId(after, corrected);
+  return sequenced(
+    after,
+    { id: periodEventId(after, period), time: period.startTime },
     {
-      type: STATE_EVENT_TYPES.changed,
-      data: {
-        machineId,
-        factoryId,
-        state,
-        previousState: previous?.state ?? null,
-        startTime,
-        previousStartTime: previous?.startTime ?? null,
-        detectedAt,
-        revision: 0,
-        startTimeSource,
-      },
+      type: STATE_EVENT_TYPES.corrected,
+      data: { ...stateData(after, period, detection), corrects },
     },
   );
 }
 
-/** A second loss while the machine is lost tells of another reason; `since` stays. */
 export function observationLost(
   tracked: TrackedMachine,
   reason: ObservationLossReason,
@@ -55,7 +63,7 @@ export function observationLost(
 ): SequencedEvent {
   const { machineId, factoryId } = tracked;
   const since = tracked.lostSince ?? tracked.lastUpdateTime ?? detectedAt;
-  const lastState = tracked.current?.state ?? null;
+  const lastState = currentPeriod(tracked)?.state ?? null;
   return sequenced(
     { ...tracked, observation: reason, lostSince: since },
     { id: observationEventId(tracked, reason), time: since },
@@ -69,7 +77,7 @@ export function observationLost(
 export function observationRestored(
   tracked: TrackedMachine,
   lastUpdateTime: number,
-  detectedAt: number,
+  detection: Detection,
 ): SequencedEvent {
   const { machineId, factoryId } = tracked;
   const lostSince = tracked.lostSince ?? lastUpdateTime;
@@ -79,9 +87,30 @@ export function observationRestored(
     { id: observationEventId(tracked, 'ok'), time: restoredAt },
     {
       type: STATE_EVENT_TYPES.observationRestored,
-      data: { machineId, factoryId, lostSince, restoredAt, detectedAt },
+      data: { machineId, factoryId, lostSince, restoredAt, ...detection },
     },
   );
+}
+
+function stateData(
+  { machineId, factoryId }: TrackedMachine,
+  period: PublishedPeriod,
+  detection: Detection,
+): StateChanged {
+  const { state, previousState, startTime, previousStartTime, revision, startTimeSource } = period;
+  const { previousEndTime } = period;
+  return {
+    machineId,
+    factoryId,
+    state,
+    previousState,
+    startTime,
+    previousStartTime,
+    ...(previousEndTime === null ? {} : { previousEndTime }),
+    ...detection,
+    revision,
+    startTimeSource,
+  };
 }
 
 function sequenced(
@@ -93,9 +122,13 @@ function sequenced(
   return { id, time, sequence, event, after: { ...tracked, sequence } };
 }
 
+function periodEventId({ machineId }: TrackedMachine, identity: EventIdentity): string {
+  return stateChangeId(machineId, identity.startTime, identity.state, identity.revision);
+}
+
 /** Found again after a crash, the same loss or return is the machine's same event in the same place. */
 function observationEventId(tracked: TrackedMachine, observation: string): string {
-  const { machineId, current, sequence } = tracked;
-  const parts = [machineId, observation, current?.startTime ?? null, sequence + 1];
+  const { machineId, sequence } = tracked;
+  const parts = [machineId, observation, currentPeriod(tracked)?.startTime ?? null, sequence + 1];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }

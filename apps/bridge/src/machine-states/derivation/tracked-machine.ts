@@ -1,35 +1,26 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type MachineInfo } from '#libs/cloud-client';
-import {
-  type MachineState,
-  type MachineStateRecord,
-  type ObservationLossReason,
-  type StateChanged,
-} from '#libs/contracts';
-
-/** A state period that has been published. */
-export interface PublishedPeriod {
-  state: MachineState;
-  /** Epoch seconds. */
-  startTime: number;
-  startTimeSource: StateChanged['startTimeSource'];
-  revision: number;
-  /** `ce_id` of the event. */
-  eventId: string;
-}
+import { type MachineStateRecord, type ObservationLossReason } from '#libs/contracts';
+import { type EventIdentity, type PublishedPeriod } from './published-period.js';
 
 export type Observation = 'ok' | ObservationLossReason;
 
 /** All that is remembered of a machine: enough to go on after a restart without a double or a gap. */
 export interface TrackedMachine {
-  version: 1;
+  version: 2;
   machineId: string;
   displayName: string;
   factoryId: string;
   factoryName: string;
-  /** The latest published period; null until the machine was first observed. */
-  current: PublishedPeriod | null;
-  previous: { state: MachineState; startTime: number } | null;
+  /**
+   * What was published and may still be corrected, in order, after one more that will not be. The last
+   * is the present one; empty until the machine was first observed.
+   */
+  periods: readonly PublishedPeriod[];
+  /** What was published of late and has been corrected since: its ids must not be used again. */
+  replaced: readonly EventIdentity[];
+  /** Epoch seconds up to which published starts agree with a log that will not change any more. */
+  settledUntil: number | null;
   observation: Observation;
   /** Epoch seconds from which nothing is known; null while the machine is observed. */
   lostSince: number | null;
@@ -39,17 +30,80 @@ export interface TrackedMachine {
   sequence: number;
 }
 
+/** Shared, for most machines have nothing to remember: there may be a hundred thousand of them. */
+const NONE: readonly never[] = [];
+
+/** A machine that changes all the time is corrected no further back than this. */
+export const MOST_PERIODS = 32;
+
 export function newlyTracked(info: MachineInfo): TrackedMachine {
   return {
-    version: 1,
+    version: 2,
     ...namesOf(info),
-    current: null,
-    previous: null,
+    periods: NONE,
+    replaced: NONE,
+    settledUntil: null,
     observation: 'ok',
     lostSince: null,
     lastUpdateTime: null,
     sequence: 0,
   };
+}
+
+/** The latest published period; null until the machine was first observed. */
+export function currentPeriod({ periods }: TrackedMachine): PublishedPeriod | null {
+  return periods.at(-1) ?? null;
+}
+
+/** Up to which start nothing is corrected any more, in epoch seconds. */
+export function settledUntil(tracked: TrackedMachine): number {
+  return tracked.settledUntil ?? -Infinity;
+}
+
+/**
+ * With these periods in place of those before, but the oldest of too many; the first that is left is as
+ * good as settled then.
+ *
+ * @param corrected what one of the periods has been published as, if it was published before
+ */
+export function withPeriods(
+  tracked: TrackedMachine,
+  periods: readonly PublishedPeriod[],
+  corrected: PublishedPeriod | null,
+): TrackedMachine {
+  const kept = periods.slice(-MOST_PERIODS);
+  const oldest = kept.length < periods.length ? kept[0] : undefined;
+  const replaced =
+    corrected === null ? tracked.replaced : [...tracked.replaced, identityOf(corrected)];
+  return {
+    ...tracked,
+    periods: kept,
+    replaced: replaced.slice(-MOST_PERIODS),
+    settledUntil: oldest ? Math.max(settledUntil(tracked), oldest.startTime) : tracked.settledUntil,
+  };
+}
+
+/** Forgets what a log that is final up to `time` has confirmed, all but the last of it. */
+export function settled(tracked: TrackedMachine, time: number): TrackedMachine {
+  const until = Math.max(settledUntil(tracked), time);
+  if (until === -Infinity) return tracked;
+  const last = tracked.periods.findLastIndex(({ startTime }) => startTime <= until);
+  const base = tracked.periods[last];
+  if (base === undefined) return { ...tracked, settledUntil: until };
+  const dropped = tracked.periods.slice(0, last);
+  const replaced = [...tracked.replaced, ...dropped.map(identityOf)].filter(
+    ({ startTime }) => startTime >= base.startTime,
+  );
+  return {
+    ...tracked,
+    periods: last === 0 ? tracked.periods : tracked.periods.slice(last),
+    replaced: replaced.length === 0 ? NONE : replaced,
+    settledUntil: until,
+  };
+}
+
+function identityOf({ state, startTime, revision }: EventIdentity): EventIdentity {
+  return { state, startTime, revision };
 }
 
 /** The machine as the directory describes it now. */
@@ -62,16 +116,19 @@ export function namesOf(machine: MachineInfo): MachineInfo {
   return { machineId, displayName, factoryId, factoryName };
 }
 
-/** Whether `next` must be stored: an update time alone is read again from the service. */
+/** Whether `next` must be stored though no event says so: what else has changed is found anew. */
 export function isWorthStoring(stored: TrackedMachine | undefined, next: TrackedMachine): boolean {
   if (stored === undefined) return true;
-  return !isDeepStrictEqual({ ...stored, lastUpdateTime: next.lastUpdateTime }, next);
+  return (
+    stored.observation !== next.observation || !isDeepStrictEqual(namesOf(stored), namesOf(next))
+  );
 }
 
 /** The value for `machine.states.v1`, or null (a tombstone) for a machine that is gone. */
 export function stateRecord(tracked: TrackedMachine): MachineStateRecord | null {
-  const { machineId, factoryId, displayName, current, observation } = tracked;
+  const { machineId, factoryId, displayName, observation } = tracked;
   if (observation === 'removed') return null;
+  const current = currentPeriod(tracked);
   return {
     machineId,
     factoryId,

@@ -27,11 +27,12 @@ export class MachineMemory {
   }
 
   /** Publishes first and remembers afterwards: what was not committed has not happened. */
-  async settle(info: MachineInfo, sighting: Sighting): Promise<void> {
+  async settle(info: MachineInfo, sighting: Sighting, updateSeenAt?: number): Promise<void> {
     const { clock, metrics, settings } = this.context;
     const derivation = deriveStateChanges(info, this.latest, sighting, {
+      ...settings.polling,
       now: clock.nowSeconds(),
-      staleAfterSeconds: settings.polling.staleAfterSeconds,
+      ...(updateSeenAt === undefined ? {} : { updateSeenAt }),
     });
     if (derivation.events.length > 0 || isWorthStoring(this.stored, derivation.next)) {
       await this.publish(derivation);

@@ -1,5 +1,6 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
@@ -21,6 +22,10 @@ interface Answer {
   headers?: Record<string, string>;
 }
 
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  return JSON.parse(await text(request));
+}
+
 describe('MachineWatch', () => {
   let server: Server;
   let client: MachineCloudClient;
@@ -30,7 +35,17 @@ describe('MachineWatch', () => {
   let state: Answer;
   let activity: Answer;
   let published: SequencedEvent[];
+  let partition: AbortController;
+  let windows: { startTime: number; endTime: number }[];
   let commit: () => Promise<void>;
+  let watchWith: (environment?: Record<string, string>) => MachineWatch;
+
+  /** Returns the real milliseconds the service asked to be left alone for. */
+  const turn = async (): Promise<number> => {
+    const poll = await watch.poll();
+    await poll.conclude();
+    return poll.restMs;
+  };
 
   const kinds = (): string[] =>
     published.map(({ event }) =>
@@ -44,6 +59,16 @@ describe('MachineWatch', () => {
     };
   }
 
+  function logged(...periods: [state: string, startTime: number, endTime: number][]): Answer {
+    const body = periods.map(([machineState, startTime, endTime]) => ({
+      machineState,
+      startTime,
+      endTime,
+      durationInMinutes: Math.floor((endTime - startTime) / 60),
+    }));
+    return { status: 200, body };
+  }
+
   beforeAll(() => {
     Logger.overrideLogger(false);
   });
@@ -52,30 +77,39 @@ describe('MachineWatch', () => {
     state = operating(T0, 10);
     activity = { status: 204 };
     published = [];
+    partition = new AbortController();
+    windows = [];
     commit = () => Promise.resolve();
     server = createServer((request, response) => {
       const { status, body, headers } = request.method === 'POST' ? activity : state;
+      if (request.method === 'POST') {
+        void bodyOf(request).then((json) => windows.push(json as (typeof windows)[number]));
+      }
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
       response.end(body === undefined ? undefined : JSON.stringify(body));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const settings = loadBridgeSettings({
-      KAFKA_BROKERS: 'localhost:9092',
-      MACHINE_CLOUD_BASE_URL: baseUrl,
-      MACHINE_CLOUD_TOKEN: 'a-token',
-    });
     clock = new ManualClock((T0 + 60) * 1000);
     client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
     health = new PollHealth();
-    const reader = new ActivityLogReader(client);
-    const metrics = new PollingMetrics();
-    const context = new WatchContext(settings, clock, client, reader, health, metrics);
-    const publish = async ({ events }: { events: SequencedEvent[] }): Promise<void> => {
-      await commit();
-      published.push(...events);
+    watchWith = (environment = {}) => {
+      const settings = loadBridgeSettings({
+        KAFKA_BROKERS: 'localhost:9092',
+        MACHINE_CLOUD_BASE_URL: baseUrl,
+        MACHINE_CLOUD_TOKEN: 'a-token',
+        ...environment,
+      });
+      const reader = new ActivityLogReader(client);
+      const metrics = new PollingMetrics();
+      const context = new WatchContext(settings, clock, client, reader, health, metrics);
+      const publish = async ({ events }: { events: SequencedEvent[] }): Promise<void> => {
+        await commit();
+        published.push(...events);
+      };
+      return new MachineWatch(MACHINE, undefined, publish, context, partition.signal);
     };
-    watch = new MachineWatch(MACHINE, undefined, publish, context);
+    watch = watchWith();
   });
 
   afterEach(async () => {
@@ -85,15 +119,18 @@ describe('MachineWatch', () => {
   });
 
   it('publishes what the first poll shows', async () => {
-    await watch.poll();
+    await turn();
     expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
-    expect(watch.tracked?.current).toMatchObject({ state: 'OPERATING', startTime: T0 - 600 });
+    expect(watch.tracked?.periods.at(-1)).toMatchObject({
+      state: 'OPERATING',
+      startTime: T0 - 600,
+    });
   });
 
   it('reports data that is missing at once', async () => {
-    await watch.poll();
+    await turn();
     state = { status: 204 };
-    await watch.poll();
+    await turn();
     expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, 'noData']);
   });
 
@@ -104,17 +141,20 @@ describe('MachineWatch', () => {
   ])(
     'reports a machine as lost when %i has been the answer for too long',
     async (status, reason) => {
-      await watch.poll();
+      await turn();
       state = { status };
       clock.advance(300);
-      await watch.poll();
+      await turn();
       expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
       clock.advance(1);
-      await watch.poll();
+      await turn();
       expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, reason]);
       expect(health.failingMachines).toBe(1);
+      state = { status: status === 403 ? 503 : 401 };
+      await turn();
+      expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, reason]);
       state = operating(T0 + 300, 15);
-      await watch.poll();
+      await turn();
       expect(kinds()).toEqual([
         STATE_EVENT_TYPES.changed,
         reason,
@@ -126,38 +166,145 @@ describe('MachineWatch', () => {
 
   it('passes on how long the service asked to be left alone', async () => {
     state = { status: 429, headers: { 'retry-after': '7' } };
-    expect(await watch.poll()).toBe(7000);
+    expect(await turn()).toBe(7000);
   });
 
   it('waits for a log that fails, but not for ever', async () => {
     activity = { status: 503 };
-    await watch.poll();
+    await turn();
     expect(kinds()).toEqual([]);
     clock.advance(301);
     state = operating(T0 + 300, 15);
-    await watch.poll();
+    await turn();
     expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
+  });
+
+  it('asks for a log that it did without at every turn, until it is there', async () => {
+    activity = { status: 503 };
+    await turn();
+    clock.advance(301);
+    state = operating(T0 + 300, 15);
+    await turn();
+    activity = logged(['IDLE', T0 - 1200, T0 - 660], ['OPERATING', T0 - 660, T0 + 360]);
+    clock.advance(60);
+    state = operating(T0 + 360, 16);
+    await turn();
+    expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, STATE_EVENT_TYPES.corrected]);
+    expect(watch.tracked?.periods.at(-1)).toMatchObject({ startTime: T0 - 660, revision: 1 });
+  });
+
+  it('reads the log once more when a start is settled, and corrects it', async () => {
+    state = operating(T0, 1);
+    activity = logged(['IDLE', T0 - 1200, T0 - 60], ['OPERATING', T0 - 60, T0]);
+    await turn();
+    for (let minute = 1; minute <= 10; minute += 1) {
+      clock.advance(60);
+      const update = T0 + minute * 60;
+      state = operating(update, minute + 1);
+      activity = logged(['IDLE', T0 - 1200, T0 - 180], ['OPERATING', T0 - 180, update]);
+      await turn();
+    }
+    expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, STATE_EVENT_TYPES.corrected]);
+    expect(published[1]?.event.data).toMatchObject({
+      startTime: T0 - 180,
+      revision: 1,
+      corrects: published[0]?.id,
+    });
+    expect(windows).toHaveLength(2);
+  });
+
+  it('goes on without a log that was only to confirm a start, and asks for it again', async () => {
+    state = operating(T0, 3);
+    activity = logged(['OPERATING', T0 - 180, T0]);
+    await turn();
+    activity = { status: 503, headers: { 'retry-after': '3' } };
+    clock.advance(300);
+    state = operating(T0 + 300, 8);
+    expect(await turn()).toBe(3000);
+    expect(watch.tracked?.lastUpdateTime).toBe(T0 + 300);
+    expect(health.failingMachines).toBe(0);
+    activity = logged(['OPERATING', T0 - 180, T0 + 360]);
+    clock.advance(60);
+    state = operating(T0 + 360, 9);
+    await turn();
+    await turn();
+    expect(windows).toHaveLength(3);
+  });
+
+  it('publishes the history that is wanted of a machine it sees for the first time', async () => {
+    const day = 24 * 3600;
+    watch = watchWith({ BACKFILL_ON_FIRST_START_SECONDS: String(40 * day) });
+    const [idle, off] = [T0 - 50 * day, T0 - 20 * day];
+    activity = logged(['IDLE', idle, off], ['OFF', off, T0 - 600], ['OPERATING', T0 - 600, T0]);
+    await turn();
+    expect(published.map(({ event }) => event.data)).toMatchObject([
+      { state: 'IDLE', startTime: idle, previousState: null },
+      { state: 'OFF', startTime: off, previousState: 'IDLE' },
+      { state: 'OPERATING', startTime: T0 - 600, previousState: 'OFF' },
+    ]);
+    expect(windows.map(({ startTime, endTime }) => endTime - startTime <= 30 * day)).toEqual([
+      true,
+      true,
+    ]);
+    expect(windows[0]?.startTime).toBeLessThanOrEqual(clock.nowSeconds() - 40 * day);
+    expect(windows[1]).toMatchObject({
+      startTime: windows[0]?.endTime,
+      endTime: clock.nowSeconds(),
+    });
+  });
+
+  it('says from when on it knows the history if a period goes further back', async () => {
+    watch = watchWith({ BACKFILL_ON_FIRST_START_SECONDS: '7200' });
+    const edge = clock.nowSeconds() - 7200 - 600;
+    activity = logged(['OFF', edge, T0 - 600], ['OPERATING', T0 - 600, T0]);
+    await turn();
+    expect(published.map(({ event }) => event.data)).toMatchObject([
+      { state: 'OFF', startTime: edge, historyTruncatedBefore: edge },
+      { state: 'OPERATING', startTime: T0 - 600 },
+    ]);
+    expect(published[1]?.event.data).not.toHaveProperty('historyTruncatedBefore');
+  });
+
+  it('says what it could not make up for after more than 30 days', async () => {
+    await turn();
+    state = { status: 204 };
+    await turn();
+    const later = T0 + 40 * 24 * 3600;
+    clock.set(later);
+    const edge = later - 30 * 24 * 3600;
+    state = operating(later, 5);
+    activity = logged(['OFF', edge, later - 300], ['OPERATING', later - 300, later]);
+    await turn();
+    expect(kinds()).toEqual([
+      STATE_EVENT_TYPES.changed,
+      'noData',
+      STATE_EVENT_TYPES.observationRestored,
+      STATE_EVENT_TYPES.changed,
+      STATE_EVENT_TYPES.changed,
+    ]);
+    expect(published[2]?.event.data).toMatchObject({ historyTruncatedBefore: edge });
+    expect(windows.at(-1)).toMatchObject({ startTime: edge, endTime: later });
   });
 
   it('does without a log that the token may not read', async () => {
     activity = { status: 403 };
-    await watch.poll();
+    await turn();
     expect(published[0]?.event.data).toMatchObject({ startTimeSource: 'duration' });
   });
 
   it('forgets what was not committed', async () => {
     commit = () => Promise.reject(new Error('fenced'));
-    await expect(watch.poll()).rejects.toThrow('fenced');
+    await expect(turn()).rejects.toThrow('fenced');
     expect(watch.tracked).toBeUndefined();
     commit = () => Promise.resolve();
-    await watch.poll();
+    await turn();
     expect(published.map(({ sequence }) => sequence)).toEqual([1]);
   });
 
   it('reports a machine that has left as removed, and ends', async () => {
-    await watch.poll();
+    await turn();
     watch.leave();
-    await watch.poll();
+    await turn();
     expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, 'removed']);
     expect(watch.hasEnded).toBe(true);
   });
@@ -165,15 +312,16 @@ describe('MachineWatch', () => {
   it('goes on with a machine that is listed again in time', async () => {
     watch.leave();
     watch.describe({ ...MACHINE, displayName: 'Big mill' });
-    await watch.poll();
+    await turn();
     expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
     expect(watch.tracked?.displayName).toBe('Big mill');
   });
 
-  it('ends quietly in the middle of a poll', async () => {
-    const poll = watch.poll();
-    watch.end();
-    expect(await poll).toBe(0);
+  it('publishes nothing of a poll in the middle of which its partition is lost', async () => {
+    const poll = turn();
+    partition.abort();
+    await expect(poll).rejects.toThrow();
+    expect(watch.hasEnded).toBe(true);
     expect(published).toEqual([]);
   });
 });

@@ -1,29 +1,34 @@
-import { type CloudAnswer, type MachineInfo, type MachineStateReading } from '#libs/cloud-client';
+import { type MachineInfo, type MachineStateReading } from '#libs/cloud-client';
 import { type Failure } from '../../machine-directory/index.js';
-import { activityLogNeed, knownAfter } from '../derivation/activity-log-need.js';
+import { activityLogNeed, type Seen, seenAfter } from '../derivation/activity-log-need.js';
 import { type Sighting } from '../derivation/derive-state-changes.js';
-import { type ActivityLog } from '../derivation/new-periods.js';
 import { type TrackedMachine } from '../derivation/tracked-machine.js';
+import { MachineLog } from './machine-log.js';
 import { MachineMemory, type Publish } from './machine-memory.js';
-import { type Polled } from './poll-loop.js';
+import { type Poll, type Polled } from './poll-loop.js';
 import { type WatchContext } from './watch-context.js';
 
 /** One machine of an owned partition: polls it and publishes what has changed. */
 export class MachineWatch implements Polled {
-  private readonly ending = new AbortController();
   private readonly memory: MachineMemory;
-  private knownUntil: number | null = null;
+  private readonly log: MachineLog;
+  private seen: Seen | null = null;
+  /** Of the latest update, and when it came; to tell a service that stands from one whose clock is off. */
+  private update = { time: 0, seenAt: 0 };
   private answeredAt: number;
-  private logMissingSince: number | null = null;
   private hasLeft = false;
+  private isOver = false;
 
+  /** @param signal of the partition: aborts when that is lost */
   constructor(
     private info: MachineInfo,
     remembered: TrackedMachine | undefined,
     publish: Publish,
     private readonly context: WatchContext,
+    private readonly signal: AbortSignal,
   ) {
     this.memory = new MachineMemory(remembered, publish, context);
+    this.log = new MachineLog(info.machineId, context);
     this.answeredAt = context.clock.nowSeconds();
   }
 
@@ -32,7 +37,7 @@ export class MachineWatch implements Polled {
   }
 
   get hasEnded(): boolean {
-    return this.ending.signal.aborted;
+    return this.isOver || this.signal.aborted;
   }
 
   get updatedAt(): number | null {
@@ -56,103 +61,98 @@ export class MachineWatch implements Polled {
   }
 
   end(): void {
-    this.ending.abort(new Error(`${this.machineId} is no longer watched`));
+    this.isOver = true;
     this.context.health.forget(this.machineId);
   }
 
-  async poll(): Promise<number> {
-    try {
-      if (!this.hasLeft) return await this.ask();
-      if (this.tracked !== undefined) await this.settle({ kind: 'lost', reason: 'removed' });
-      this.end();
-    } catch (error) {
-      if (!this.hasEnded) throw error;
-    }
-    return 0;
-  }
-
-  async passOver(): Promise<void> {
-    const { latestFailure } = this.context.health;
-    if (latestFailure !== undefined) await this.lostWhenSilent(latestFailure);
-  }
-
-  private async ask(): Promise<number> {
-    const answer = await this.context.client.getMachineState(this.machineId, this.ending.signal);
+  async poll(): Promise<Poll> {
+    if (this.hasLeft) return { restMs: 0, conclude: () => this.depart() };
+    const { metrics, client } = this.context;
+    const answer = await client.getMachineState(this.machineId, this.signal);
     switch (answer.kind) {
       case 'data':
-        this.context.metrics.polled('data');
+        metrics.polled('data');
         return this.read(answer.data);
       case 'noData':
-        this.context.metrics.polled('noData');
+        metrics.polled('noData');
         this.answered();
-        await this.settle({ kind: 'lost', reason: 'noData' });
-        return 0;
+        return this.sees({ kind: 'lost', reason: 'noData' });
       default:
-        return this.unanswered(answer);
+        metrics.polled(answer.kind === 'rejected' ? 'rejected' : lossReason(answer));
+        this.context.health.failed(this.machineId, answer);
+        return this.sees(this.sightingWithout(answer), restAfter(answer));
     }
   }
 
-  private async read(reading: MachineStateReading): Promise<number> {
-    const { health, clock } = this.context;
-    const from = activityLogNeed(this.tracked, reading, this.knownUntil);
-    let log: ActivityLog | null = null;
-    if (from !== null) {
-      const to = Math.max(clock.nowSeconds(), reading.lastUpdateTime);
-      const answer = await this.context.activityLog.read(
-        this.machineId,
-        from,
-        to,
-        this.ending.signal,
-      );
-      if (answer.kind === 'data') log = { from, entries: answer.data };
-      else if (this.isWorthWaitingFor(answer)) {
-        health.failed(this.machineId, answer);
-        return answer.kind === 'retry' ? (answer.afterMs ?? 0) : 0;
-      }
+  passOver(): Promise<void> {
+    const { latestFailure } = this.context.health;
+    return latestFailure === undefined
+      ? Promise.resolve()
+      : this.settle(this.sightingWithout(latestFailure));
+  }
+
+  private async read(reading: MachineStateReading): Promise<Poll> {
+    const { polling } = this.context.settings;
+    const updateSeenAt = this.updateSeenAt(reading);
+    const context = { ...polling, now: this.now, updateSeenAt };
+    const request = activityLogNeed(this.tracked, reading, this.seen, context);
+    const answer = request === null ? null : await this.log.read(request, this.signal);
+    if (answer?.kind === 'retry' && request?.isForNews === true && this.log.isWorthWaitingFor()) {
+      this.answeredAt = this.now;
+      this.context.health.failed(this.machineId, answer);
+      return this.sees({ kind: 'listed' }, restAfter(answer));
     }
-    this.logMissingSince = null;
+    const log = answer?.kind === 'data' ? answer.log : null;
     this.answered();
-    await this.settle({ kind: 'reading', reading, log });
-    this.knownUntil = Math.max(this.knownUntil ?? 0, knownAfter(reading, log));
-    return 0;
+    const conclude = async (): Promise<void> => {
+      await this.settle({ kind: 'reading', reading, log }, updateSeenAt);
+      // What could not be read is asked for again, however little the next reading gives cause to.
+      const isUnread = request?.isForNews === true && log === null;
+      this.seen = isUnread ? null : seenAfter(reading, log, this.seen);
+    };
+    return { restMs: answer?.kind === 'retry' ? restAfter(answer) : 0, conclude };
   }
 
-  /** Exact starts and missed changes are worth a delay, but not an endless one. */
-  private isWorthWaitingFor(answer: CloudAnswer<unknown>): boolean {
-    if (answer.kind !== 'retry') return false;
-    const now = this.context.clock.nowSeconds();
-    this.logMissingSince ??= now;
-    this.answeredAt = now;
-    return now - this.logMissingSince <= this.staleAfterSeconds;
+  private async depart(): Promise<void> {
+    if (this.tracked !== undefined) await this.settle({ kind: 'lost', reason: 'removed' });
+    this.end();
+  }
+
+  private updateSeenAt({ lastUpdateTime }: MachineStateReading): number {
+    if (lastUpdateTime > this.update.time) this.update = { time: lastUpdateTime, seenAt: this.now };
+    return this.update.seenAt;
   }
 
   private answered(): void {
-    this.answeredAt = this.context.clock.nowSeconds();
+    this.answeredAt = this.now;
     this.context.health.answered(this.machineId);
   }
 
-  private async unanswered(answer: Failure): Promise<number> {
-    const { health, metrics } = this.context;
-    metrics.polled(answer.kind === 'rejected' ? 'rejected' : lossReason(answer));
-    health.failed(this.machineId, answer);
-    await this.lostWhenSilent(answer);
-    return answer.kind === 'retry' ? (answer.afterMs ?? 0) : 0;
+  /** Without an answer for too long, the machine is lost. */
+  private sightingWithout(latest: Failure): Sighting {
+    const { staleAfterSeconds } = this.context.settings.polling;
+    const isLost = this.now - this.answeredAt > staleAfterSeconds;
+    return isLost ? { kind: 'lost', reason: lossReason(latest) } : { kind: 'listed' };
   }
 
-  private async lostWhenSilent(latest: Failure): Promise<void> {
-    if (this.context.clock.nowSeconds() - this.answeredAt <= this.staleAfterSeconds) return;
-    await this.settle({ kind: 'lost', reason: lossReason(latest) });
+  private sees(sighting: Sighting, restMs = 0): Poll {
+    return { restMs, conclude: () => this.settle(sighting) };
   }
 
-  private settle(sighting: Sighting): Promise<void> {
-    return this.memory.settle(this.info, sighting);
+  /** What comes to light once the partition is lost is for its next owner to find. */
+  private async settle(sighting: Sighting, updateSeenAt?: number): Promise<void> {
+    if (!this.hasEnded) await this.memory.settle(this.info, sighting, updateSeenAt);
   }
 
-  private get staleAfterSeconds(): number {
-    return this.context.settings.polling.staleAfterSeconds;
+  private get now(): number {
+    return this.context.clock.nowSeconds();
   }
 }
 
 function lossReason(failure: Failure): 'forbidden' | 'unreachable' {
   return failure.kind === 'unauthorised' ? 'forbidden' : 'unreachable';
+}
+
+function restAfter(failure: Failure): number {
+  return failure.kind === 'retry' ? (failure.afterMs ?? 0) : 0;
 }

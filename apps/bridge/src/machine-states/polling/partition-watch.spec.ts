@@ -84,7 +84,7 @@ describe('PartitionWatch', () => {
     partition.follow(listOf(OURS.slice(1)));
     expect(watched(partition)).toContain(OURS[0]);
     partition.follow(listOf(OURS.slice(1)));
-    await gone.poll();
+    await (await gone.poll()).conclude();
     expect(watched(partition)).toEqual(OURS.slice(1));
   });
 
@@ -94,7 +94,7 @@ describe('PartitionWatch', () => {
     const gone = partition.find(OURS[0]!)!;
     partition.follow(listOf([]));
     partition.follow(listOf([]));
-    await gone.poll();
+    await (await gone.poll()).conclude();
     partition.follow(listOf(OURS));
     expect(watched(partition)).toContain(OURS[0]);
   });

@@ -2,6 +2,7 @@ import { type MachineInfo } from '#libs/cloud-client';
 import { type OwnedState, partitionOf } from '#libs/messaging';
 import { namesOf, type TrackedMachine } from '../derivation/tracked-machine.js';
 import { StatePublisher } from '../publication/state-publisher.js';
+import { type Publish } from './machine-memory.js';
 import { MachineWatch } from './machine-watch.js';
 import { type PollLoop } from './poll-loop.js';
 import { type WatchContext } from './watch-context.js';
@@ -17,7 +18,7 @@ interface Watched {
 /** The machines of one owned partition, from the moment it is restored until it is lost. */
 export class PartitionWatch {
   private readonly machines = new Map<string, Watched>();
-  private readonly publisher: StatePublisher;
+  private readonly publish: Publish;
 
   constructor(
     private readonly state: OwnedState<TrackedMachine>,
@@ -25,7 +26,8 @@ export class PartitionWatch {
     private readonly loop: PollLoop,
     private readonly context: WatchContext,
   ) {
-    this.publisher = new StatePublisher(state, context.settings.kafka.topicPrefix);
+    const publisher = new StatePublisher(state, context.settings.kafka.topicPrefix);
+    this.publish = (derivation) => publisher.publish(derivation);
     // Remembered machines are polled even while the directory cannot be read.
     const remembered = [...state.entries()].filter(([, it]) => it.observation !== 'removed');
     this.loop.addAll(remembered.map(([, tracked]) => this.watch(namesOf(tracked)).watch));
@@ -67,8 +69,9 @@ export class PartitionWatch {
     const watch = new MachineWatch(
       info,
       this.state.get(info.machineId),
-      (derivation) => this.publisher.publish(derivation),
+      this.publish,
       this.context,
+      this.state.signal,
     );
     const watched = { watch, absences: 0 };
     this.machines.set(info.machineId, watched);

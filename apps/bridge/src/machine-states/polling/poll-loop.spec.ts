@@ -4,7 +4,7 @@ import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
 import { PollHealth } from './poll-health.js';
-import { PollLoop, type Polled } from './poll-loop.js';
+import { type Poll, PollLoop, type Polled } from './poll-loop.js';
 import { PollingMetrics } from './polling-metrics.js';
 
 const T0 = 1_763_680_000;
@@ -15,6 +15,8 @@ class HeldMachine implements Polled {
   polls = 0;
   passedOver = 0;
   inFlight = 0;
+  /** Settles when Kafka has taken what the polls brought to light. */
+  published: Promise<void> = Promise.resolve();
   private answers: ((restMs: number) => void)[] = [];
 
   constructor(
@@ -22,12 +24,12 @@ class HeldMachine implements Polled {
     public updatedAt: number | null = T0 + 10,
   ) {}
 
-  async poll(): Promise<number> {
+  async poll(): Promise<Poll> {
     this.polls += 1;
     this.inFlight += 1;
     const restMs = await new Promise<number>((resolve) => this.answers.push(resolve));
     this.inFlight -= 1;
-    return restMs;
+    return { restMs, conclude: () => this.published };
   }
 
   passOver(): Promise<void> {
@@ -178,6 +180,26 @@ describe('PollLoop', () => {
     }
   });
 
+  it('lets others be polled while what one poll brought to light is being published', async () => {
+    loop.beforeApplicationShutdown();
+    startLoop(1);
+    const machines = machinesUpdatedAt(T0 + 1, T0 + 5);
+    let isTaken = (): void => undefined;
+    machines[0]!.published = new Promise((resolve) => (isTaken = resolve));
+    loop.addAll(machines);
+    await answerAt(machines[0]!, T0 + 10);
+    expect(pollsOf(machines)).toEqual([1, 1]);
+    machines[1]!.answer();
+    await settle();
+    await moveTo(T0 + 75);
+    expect(pollsOf(machines)).toEqual([1, 2]);
+    isTaken();
+    machines[1]!.answer();
+    await settle();
+    await moveTo(T0 + 130);
+    expect(machines[0]!.polls).toBe(2);
+  });
+
   it('polls the machine that is due first once there is room, and nobody who has left', async () => {
     loop.beforeApplicationShutdown();
     startLoop(1);
@@ -196,7 +218,7 @@ describe('PollLoop', () => {
       jest.spyOn(machine, 'poll').mockImplementation(() => {
         machine.polls += 1;
         health.failed(machine.machineId, { kind: 'unauthorised', status: 403 });
-        return Promise.resolve(0);
+        return Promise.resolve({ restMs: 0, conclude: () => Promise.resolve() });
       });
     }
     loop.addAll(machines);

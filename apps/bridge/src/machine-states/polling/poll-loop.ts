@@ -13,14 +13,21 @@ import { PollHealth } from './poll-health.js';
 import { type PollPlace, PollPlan } from './poll-plan.js';
 import { PollingMetrics } from './polling-metrics.js';
 
+/** What the service has answered. */
+export interface Poll {
+  /** Real milliseconds the service asked to be left alone for. */
+  restMs: number;
+  /** Publishes what the answer brought to light; the next poll begins after it. */
+  conclude(): Promise<void>;
+}
+
 /** Something that is polled once an interval until it has ended. */
 export interface Polled {
   readonly machineId: string;
   readonly hasEnded: boolean;
   /** When the service last updated it, in epoch seconds; null while that is not known. */
   readonly updatedAt: number | null;
-  /** Resolves with the real milliseconds the service asked to be left alone for; must not reject. */
-  poll(): Promise<number>;
+  poll(): Promise<Poll>;
   /** Its turn has come, but the service is not asked: it answers nobody at the moment. */
   passOver(): Promise<void>;
 }
@@ -34,6 +41,8 @@ interface Turn {
 const EASY_POLLS_PER_SECOND = 50;
 /** First turns are so many real milliseconds apart at most. */
 const FIRST_TURNS_APART_MS = 5;
+/** So many answers may wait to be published before polling waits for them. */
+const MOST_CONCLUSIONS = 1000;
 /** Whoever polled a machine until now may have missed its turn for so many real milliseconds. */
 const HANDED_OVER_MS = 15_000;
 
@@ -46,7 +55,8 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   private readonly logger = new Logger('PollLoop');
   private readonly stopping = new AbortController();
   private readonly queue = new DueQueue<Turn>();
-  private readonly limit: CallSlots;
+  private readonly calls: CallSlots;
+  private readonly conclusions = new CallSlots(MOST_CONCLUSIONS);
   private readonly plan: PollPlan;
   private readonly intervalMs: number;
   private waking = new AbortController();
@@ -58,7 +68,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     private readonly metrics: PollingMetrics,
   ) {
     this.intervalMs = settings.polling.intervalSeconds * 1000;
-    this.limit = new CallSlots(settings.machineCloud.maxConcurrency);
+    this.calls = new CallSlots(settings.machineCloud.maxConcurrency);
     const realIntervalSeconds = settings.polling.intervalSeconds / clock.speed;
     this.plan = new PollPlan(
       this.intervalMs,
@@ -113,10 +123,16 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   /** Resolves when there is room for another poll, which is then the one due by then. */
   private startNext(): Promise<void> {
     return new Promise((started) => {
-      void this.limit.run(async () => {
+      void this.calls.run(async () => {
         const due = this.queue.take();
         started();
-        if (due !== undefined && !this.isStopping()) await this.turn(due.item, due.dueMs);
+        if (due === undefined || this.isStopping()) return;
+        const poll = await this.ask(due.item.polled, due.dueMs);
+        await new Promise<void>((hasRoom) => {
+          this.conclusions.ask(hasRoom);
+        });
+        // Kafka may take its time; the service is free for others meanwhile.
+        void this.conclude(due.item, due.dueMs, poll);
       });
     });
   }
@@ -128,9 +144,37 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     await this.clock.sleepUntilSeconds(dueSeconds, this.waking.signal).catch(() => undefined);
   }
 
-  private async turn(turn: Turn, dueMs: number): Promise<void> {
+  /** What is polled of a machine; nothing where it has ended or its turn is passed over. */
+  private async ask(polled: Polled, dueMs: number): Promise<Poll | undefined> {
+    const { machineId } = polled;
+    if (polled.hasEnded) return undefined;
+    try {
+      if (!this.health.pollBegins(machineId)) {
+        return { restMs: 0, conclude: () => polled.passOver() };
+      }
+      this.metrics.lateness((this.clock.nowMs() - dueMs) / 1000);
+      return await polled.poll();
+    } catch (error) {
+      this.tellOf(error, polled);
+      return undefined;
+    } finally {
+      this.health.pollEnds(machineId);
+    }
+  }
+
+  private async conclude(turn: Turn, dueMs: number, poll: Poll | undefined): Promise<void> {
+    try {
+      await poll?.conclude();
+    } catch (error) {
+      this.tellOf(error, turn.polled);
+    } finally {
+      this.conclusions.release();
+      this.enqueueAgain(turn, dueMs, poll?.restMs ?? 0);
+    }
+  }
+
+  private enqueueAgain(turn: Turn, dueMs: number, restMs: number): void {
     const { polled } = turn;
-    const restMs = polled.hasEnded ? 0 : await this.ask(polled, dueMs);
     if (this.isStopping()) return;
     if (polled.hasEnded) {
       if (turn.place !== undefined) this.plan.leave(turn.place);
@@ -144,21 +188,9 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     this.enqueue({ polled, place }, Math.max(nextMs, afterMs));
   }
 
-  private async ask(polled: Polled, dueMs: number): Promise<number> {
-    const { machineId } = polled;
-    try {
-      if (!this.health.pollBegins(machineId)) {
-        await polled.passOver();
-        return 0;
-      }
-      this.metrics.lateness((this.clock.nowMs() - dueMs) / 1000);
-      return await polled.poll();
-    } catch (error) {
-      this.logger.error({ msg: 'poll failed', machineId, err: error });
-      return 0;
-    } finally {
-      this.health.pollEnds(machineId);
-    }
+  /** What fails because its partition has been lost is no fault. */
+  private tellOf(error: unknown, { machineId, hasEnded }: Polled): void {
+    if (!hasEnded) this.logger.error({ msg: 'poll failed', machineId, err: error });
   }
 
   /** A machine without an update time has no place yet; one whose updates have moved gets another. */

@@ -6,7 +6,7 @@ import { type TrackedMachine } from '../derivation/tracked-machine.js';
 import { StatePublisher } from './state-publisher.js';
 
 const T0 = 1_763_680_020;
-const CONTEXT = { now: T0, staleAfterSeconds: Infinity };
+const CONTEXT = { now: T0, staleAfterSeconds: Infinity, settleSeconds: 300 };
 
 function derivation(machineId: string, alternations = 0, factoryId = 'F 1'): Derivation {
   const machine = { machineId, displayName: machineId, factoryId, factoryName: 'Plant' };

@@ -50,10 +50,10 @@ export class WorkOrderLists {
       deferredAfterMs: settings.outcomeDeferredAfterSeconds * 1000,
       precedence: precedenceOf,
       admit: (command) => this.admit(command),
-      call: (commands, signal) =>
+      call: (commands, permit) =>
         this.cloud.setWorkOrderList(
           commands.map((command) => this.send(command)),
-          signal,
+          permit,
         ),
       onApplied: (command) => this.remember(command),
       onDeferred: (waiter) => {

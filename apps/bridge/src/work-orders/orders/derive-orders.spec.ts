@@ -1,8 +1,13 @@
 import fc from 'fast-check';
-import { ORDER_STATUSES, type OrderOperation, type OrderSnapshot } from '#libs/contracts';
+import {
+  ORDER_STATUSES,
+  type OrderChange,
+  type OrderMessage,
+  type OrderOperation,
+  type OrderSnapshot,
+} from '#libs/contracts';
 import { type CommandResult } from '../../command-delivery/index.js';
-import { type AssignedOperation } from '../assignments/assigned-operation.js';
-import { AssignmentTable } from '../assignments/assignment-table.js';
+import { HeldAssignments } from '../assignments/held-assignments.js';
 import { deriveOrders } from './derive-orders.js';
 import { type KnownOrder } from './known-order.js';
 
@@ -16,15 +21,19 @@ const NO_SUCH_MACHINE = {
 /** Orders, and the lists that what follows from them makes; a message an order unless told otherwise. */
 class Ledger {
   readonly orders = new Map<string, KnownOrder>();
-  private readonly assigned = new Map<string, readonly AssignedOperation[]>();
-  readonly table = new AssignmentTable((machineId, orderId) => {
-    return this.assigned.get(`${machineId}/${orderId}`) ?? [];
-  });
+  readonly table = new HeldAssignments();
   private offset = 0;
 
   constructor(private readonly unknown: readonly string[] = []) {}
 
-  take(orders: readonly OrderSnapshot[], offset = this.offset + 1): Taken {
+  take(snapshots: readonly OrderSnapshot[], offset?: number): Taken {
+    return this.takeIn(
+      snapshots.map((order) => ({ kind: 'snapshot', order })),
+      offset,
+    );
+  }
+
+  takeIn(orders: readonly OrderMessage[], offset = this.offset + 1): Taken {
     this.offset = Math.max(this.offset, offset);
     const view = {
       get: (orderId: string) => this.orders.get(orderId),
@@ -34,10 +43,7 @@ class Ledger {
     const told = { offset, orders, unknownMachines };
     const { assignments, results } = deriveOrders(told, view, machineOf);
     for (const [machineId, changes] of assignments) {
-      for (const { orderId, operations } of changes) {
-        this.assigned.set(`${machineId}/${orderId}`, operations);
-        this.table.changed(machineId, orderId, operations.length > 0);
-      }
+      for (const change of changes) this.table.assign(machineId, change);
     }
     return { touched: [...assignments.keys()], results };
   }
@@ -121,6 +127,49 @@ describe("what orders make of a machine's list", () => {
       order('G', [operation('0010', { sequence: 2, plannedStart: 100 })]),
     );
     expect(ledger.listOf('M-1')).toEqual(['G', 'B', 'C', 'A', 'D', 'E-0010', 'E-0020', 'F']);
+  });
+});
+
+describe('a change of an order', () => {
+  const change = (more: Partial<OrderChange>): OrderMessage => ({
+    kind: 'change',
+    order: { orderId: '4711', changedAt: 101, ...more },
+  });
+
+  it('is laid over what is known, and touches the machines of the order', () => {
+    const ledger = ledgerOf(order('4711', [operation('0010'), operation('0020')]));
+    const operations = [{ operationId: '0010', status: 'completed' as const }];
+    expect(ledger.takeIn([change({ operations })])).toMatchObject({ touched: ['M-1'] });
+    expect(ledger.listOf('M-1')).toEqual(['4711-0020']);
+    expect(ledger.takeIn([change({ status: 'completed' })])).toMatchObject({ touched: ['M-1'] });
+    expect(ledger.listOf('M-1')).toEqual([]);
+  });
+
+  it('is superseded by what is newer, for the machines of the order', () => {
+    const ledger = ledgerOf(order('4711', [operation('0010')], { changedAt: 102 }));
+    const { touched, results } = ledger.takeIn([change({ status: 'cancelled' })]);
+    expect(touched).toEqual([]);
+    expect(results).toMatchObject([{ kind: 'superseded', machineId: 'M-1' }]);
+    expect(ledger.listOf('M-1')).toEqual(['4711']);
+  });
+
+  it('is refused when nobody has sent the order, and it does not say where it is done', () => {
+    const ledger = new Ledger();
+    const { results } = ledger.takeIn([change({ status: 'started' })]);
+    expect(results).toMatchObject([
+      { kind: 'rejected', machineId: null, rejection: { code: 'invalid-message' } },
+    ]);
+    expect(ledger.orders.size).toBe(0);
+  });
+
+  it('goes by the sender’s count before it goes by the time', () => {
+    const fence = (value: string) => ({ fence: { counter: 'SERIAL', value } });
+    const ledger = ledgerOf(order('4711', [operation('0010')], fence('10')));
+    const moved = [operation('0010', { machineId: 'M-2' })];
+    ledger.take([order('4711', moved, { changedAt: 99, ...fence('11') })]);
+    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
+    ledger.take([order('4711', [operation('0010')], { changedAt: 200, ...fence('9') })]);
+    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { type OrderSnapshot, type Rejection } from '#libs/contracts';
+import { type OrderMessage, type Rejection } from '#libs/contracts';
 import { type CommandResult, rejection } from '../../command-delivery/index.js';
 import { type OrderAssignment } from '../assignments/assigned-operation.js';
 import { type KnownOrder, toKnownOrder } from './known-order.js';
@@ -9,7 +9,7 @@ import { rejectUnmapped, type UnmappedOperation } from './reject-unmapped.js';
 /** The orders one message tells of. */
 export interface ToldOrders {
   offset: number;
-  orders: readonly OrderSnapshot[];
+  orders: readonly OrderMessage[];
   /** Machines it names that do not exist. */
   unknownMachines: ReadonlyMap<string, Rejection>;
 }
@@ -26,9 +26,7 @@ export interface OrderConsequences {
   assignments: Map<string, OrderAssignment[]>;
   /** What is known of it without a call. */
   results: CommandResult[];
-}
-
-interface Gathered extends OrderConsequences {
+  /** Operations that have no machine; rejected among the results. */
   unmapped: UnmappedOperation[];
 }
 
@@ -38,29 +36,35 @@ export function deriveOrders(
   view: OrderView,
   machineOf: MachineOf,
 ): OrderConsequences {
-  const gathered: Gathered = { assignments: new Map(), results: [], unmapped: [] };
+  const gathered: OrderConsequences = { assignments: new Map(), results: [], unmapped: [] };
   for (const order of told.orders) takeIn(order, told, view, machineOf, gathered);
   const { assignments, unmapped } = gathered;
   // A machine is answered once a message: where an order of it is superseded and another one is not, by that.
   const results = gathered.results.filter(
     ({ kind, machineId }) => kind !== 'superseded' || !assignments.has(machineId),
   );
-  return { assignments, results: [...results, ...rejectUnmapped(unmapped)] };
+  return { assignments, results: [...results, ...rejectUnmapped(unmapped)], unmapped };
 }
 
 function takeIn(
-  order: OrderSnapshot,
+  message: OrderMessage,
   told: ToldOrders,
   view: OrderView,
   machineOf: MachineOf,
-  { assignments, results, unmapped }: Gathered,
+  { assignments, results, unmapped }: OrderConsequences,
 ): void {
-  const { orderId, changedAt } = order;
+  const { orderId, changedAt } = message.order;
   const known = view.get(orderId);
-  const placed = placeOrder(order, machineOf);
-  const meeting = meetKnownOrder(known, order, told.offset);
+  const meeting = meetKnownOrder(known, message, told.offset);
+  if (meeting.kind === 'unknown-order') {
+    results.push(rejection({ code: 'invalid-message', detail: unknownOrder(orderId) }));
+    return;
+  }
+  const { order } = meeting;
+  // A change names no machines by itself: it goes for those of the order.
+  const placed = placeOrder(message.kind === 'snapshot' ? message.order : order, machineOf);
   if (meeting.kind === 'superseded') {
-    const detail = `order ${orderId} changed at ${changedAt}; known is the change of ${meeting.knownChangedAt}`;
+    const detail = `order ${orderId} changed at ${changedAt}; known is the change of ${order.changedAt}`;
     for (const machineId of placed.machines.keys()) {
       results.push({ kind: 'superseded', machineId, attempts: 0, detail });
     }
@@ -68,7 +72,7 @@ function takeIn(
   }
   for (const operation of placed.unmapped) unmapped.push({ orderId, operation });
   const before = known?.machineIds ?? [];
-  const { machines } = meeting.kind === 'recorded' ? placed : placeOrder(meeting.order, machineOf);
+  const { machines } = meeting.kind === 'recorded' ? placed : placeOrder(order, machineOf);
   const listedOn: string[] = [];
   for (const machineId of new Set([...before, ...placed.machines.keys()])) {
     const refusal = told.unknownMachines.get(machineId);
@@ -82,6 +86,10 @@ function takeIn(
     append(assignments, machineId, { orderId, operations });
   }
   if (meeting.kind === 'recorded') view.set(orderId, toKnownOrder(order, listedOn, told.offset));
+}
+
+function unknownOrder(orderId: string): string {
+  return `order ${orderId} is not known, and the message does not say where it is done`;
 }
 
 function append(

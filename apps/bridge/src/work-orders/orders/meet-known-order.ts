@@ -1,12 +1,19 @@
-import { type OrderSnapshot } from '#libs/contracts';
+import {
+  applyOrderMessage,
+  isOlderVersion,
+  type OrderMessage,
+  type OrderSnapshot,
+} from '#libs/contracts';
 import { type KnownOrder } from './known-order.js';
 
 export type Meeting =
-  /** It says less than is known already. */
-  | { kind: 'superseded'; knownChangedAt: number }
+  | { kind: 'recorded'; order: OrderSnapshot }
   /** Delivered again, and what has come after it is known: `order` is that. */
   | { kind: 'repeated'; order: OrderSnapshot }
-  | { kind: 'recorded'; order: OrderSnapshot };
+  /** It says less than is known already. */
+  | { kind: 'superseded'; order: OrderSnapshot }
+  /** A change that does not say enough of an order nobody has sent. */
+  | { kind: 'unknown-order' };
 
 /**
  * What an order is, now that a message has told of it. As old as what is known counts as newer: an ERP
@@ -15,14 +22,29 @@ export type Meeting =
  */
 export function meetKnownOrder(
   known: KnownOrder | undefined,
-  told: OrderSnapshot,
+  message: OrderMessage,
   offset: number,
 ): Meeting {
-  if (known === undefined || told.changedAt > known.changedAt) {
-    return { kind: 'recorded', order: told };
+  const { orderId } = message.order;
+  const order = known === undefined ? undefined : snapshotOf(orderId, known);
+  if (known !== undefined && order !== undefined && offset < known.offset) {
+    const isAsOld = !isOlderVersion(message.order, order) && !isOlderVersion(order, message.order);
+    if (isAsOld) return { kind: 'repeated', order };
   }
-  const { changedAt, status, operations } = known;
-  if (told.changedAt < changedAt) return { kind: 'superseded', knownChangedAt: changedAt };
-  if (offset >= known.offset) return { kind: 'recorded', order: told };
-  return { kind: 'repeated', order: { orderId: told.orderId, changedAt, status, operations } };
+  const application = applyOrderMessage(order, message);
+  switch (application.kind) {
+    case 'applied':
+      return { kind: 'recorded', order: application.order };
+    case 'superseded':
+      return { kind: 'superseded', order: application.known };
+    case 'unknown-order':
+      return application;
+    default:
+      return application satisfies never;
+  }
+}
+
+function snapshotOf(orderId: string, known: KnownOrder): OrderSnapshot {
+  const { changedAt, status, operations, fence } = known;
+  return { orderId, changedAt, status, operations, ...(fence !== undefined && { fence }) };
 }

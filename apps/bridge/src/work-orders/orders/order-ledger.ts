@@ -1,8 +1,8 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { type BridgeSettings } from '#libs/config';
-import { EquipmentMap } from '#libs/erp-formats';
 import { type OwnedState } from '#libs/messaging';
 import { CommandOutcomes, rejection } from '../../command-delivery/index.js';
+import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { changeRecord } from '../assignments/assignment-change.js';
 import { PartitionWriter } from '../partition-writer.js';
@@ -24,7 +24,8 @@ export class OrderLedger {
 
   constructor(
     @Inject(BRIDGE_SETTINGS) { kafka }: BridgeSettings,
-    private readonly equipment: EquipmentMap,
+    private readonly equipment: Equipment,
+    private readonly unmapped: UnmappedWorkCentres,
     private readonly outcomes: CommandOutcomes,
   ) {
     this.topicPrefix = kafka.topicPrefix;
@@ -68,7 +69,8 @@ export class OrderLedger {
   }
 
   /** What is left to say is said by whoever owns the machines. */
-  private answer({ entry: { answered }, results, assigned }: OrderAnswer): void {
+  private answer({ entry: { answered }, results, assigned, unmapped }: OrderAnswer): void {
+    for (const { orderId, operation } of unmapped) this.unmapped.note(orderId, operation);
     if (results.length === 0) {
       answered.message.finish();
       return;

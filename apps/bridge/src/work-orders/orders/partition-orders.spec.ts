@@ -42,7 +42,7 @@ describe('PartitionOrders', () => {
     const source = { topic: 'orders', partition: 0, offset: 7, messageId: null };
     return {
       ...{ message, offset: 7, source, answered: { message, messageId: null } },
-      orders: [{ orderId, changedAt, status, operations }],
+      orders: [{ kind: 'snapshot', order: { orderId, changedAt, status, operations } }],
       unknownMachines: new Map(),
     };
   };

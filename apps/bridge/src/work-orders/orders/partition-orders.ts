@@ -7,6 +7,7 @@ import { deriveOrders, type ToldOrders } from './derive-orders.js';
 import { FinishedOrders } from './finished-orders.js';
 import { isFinished, type KnownOrder } from './known-order.js';
 import { type MachineOf } from './place-order.js';
+import { type UnmappedOperation } from './reject-unmapped.js';
 
 /** A message of orders as it waits to be written. */
 export interface OrderEntry extends Entry, ToldOrders {
@@ -20,6 +21,7 @@ export interface OrderAnswer {
   results: readonly CommandResult[];
   /** Machines whose assignments it has changed. */
   assigned: number;
+  unmapped: readonly UnmappedOperation[];
 }
 
 export interface PartitionOrdersOptions {
@@ -53,11 +55,11 @@ export class PartitionOrders {
     const records: OutboundRecord[] = [];
     const answers: OrderAnswer[] = [];
     for (const entry of entries) {
-      const { assignments, results } = deriveOrders(entry, view, machineOf);
+      const { assignments, results, unmapped } = deriveOrders(entry, view, machineOf);
       for (const [machineId, orders] of assignments) {
         records.push(toRecord({ machineId, orders, source: entry.source }));
       }
-      answers.push({ entry, results, assigned: assignments.size });
+      answers.push({ entry, results, assigned: assignments.size, unmapped });
     }
     const changes = this.withForgotten(changed);
     return {

@@ -1,23 +1,24 @@
 import { Controller, Inject } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { type BridgeSettings } from '#libs/config';
-import { type OrderSnapshot, TOPICS } from '#libs/contracts';
-import { EquipmentMap, readOrderDocument } from '#libs/erp-formats';
+import { type Envelope, type OrderMessage, parsed, TOPICS } from '#libs/contracts';
+import { type OrderDocument, sourceTopicOf } from '#libs/erp-formats';
 import { type InboundMessage } from '#libs/messaging';
 import {
-  acceptEach,
   type AnsweredMessage,
   CommandOutcomes,
   openMessage,
   rejection,
 } from '../../command-delivery/index.js';
+import { Equipment } from '../../equipment/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { OrderLedger } from './order-ledger.js';
+import { readOrders } from './read-orders.js';
 import { UnknownMachines } from './unknown-machines.js';
 
-interface OrderDocument {
+interface ReadDocument {
   answered: AnsweredMessage;
-  orders: readonly OrderSnapshot[];
+  orders: readonly OrderMessage[];
 }
 
 /** `erp.work-orders.v1`: orders as they change, in the ERP's own format, on their way into the ledger. */
@@ -25,7 +26,7 @@ interface OrderDocument {
 export class WorkOrdersController {
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
-    private readonly equipment: EquipmentMap,
+    private readonly equipment: Equipment,
     private readonly ledger: OrderLedger,
     private readonly unknownMachines: UnknownMachines,
     private readonly outcomes: CommandOutcomes,
@@ -34,11 +35,15 @@ export class WorkOrdersController {
   /** Resolves once the messages are in the ledger's hands: those behind them must not overtake them. */
   @EventPattern(TOPICS.workOrders)
   async handle(messages: readonly InboundMessage[]): Promise<void> {
-    const documents: OrderDocument[] = [];
-    acceptEach(messages, (message) => {
-      const document = this.read(message);
-      if (document !== undefined) documents.push(document);
-    });
+    const documents: ReadDocument[] = [];
+    for (const message of messages) {
+      try {
+        const document = await this.read(message);
+        if (document !== undefined) documents.push(document);
+      } catch (error) {
+        message.fail(error);
+      }
+    }
     const [first] = documents;
     if (first === undefined) return;
     const { partition, ownership } = first.answered.message;
@@ -52,20 +57,21 @@ export class WorkOrdersController {
     this.ledger.take(partition, entries);
   }
 
-  private read(message: InboundMessage): OrderDocument | undefined {
-    const { answered, parsed } = openMessage(message, (envelope) =>
-      readOrderDocument(envelope, { timeZone: this.settings.erp.timeZone }),
-    );
-    if (parsed.ok) return { answered, orders: parsed.value };
-    this.outcomes.answersTo('work-order-list', answered, 0, [rejection(parsed.rejection)]);
+  private async read(message: InboundMessage): Promise<ReadDocument | undefined> {
+    const { answered, parsed: envelope } = openMessage(message, parsed);
+    const orders = envelope.ok
+      ? await readOrders(documentOf(message, envelope.value), this.settings.erp)
+      : envelope;
+    if (orders.ok) return { answered, orders: orders.value };
+    this.outcomes.answersTo('work-order-list', answered, 0, [rejection(orders.rejection)]);
     return undefined;
   }
 
-  private machinesOf(documents: readonly OrderDocument[]): ReadonlySet<string> {
+  private machinesOf(documents: readonly ReadDocument[]): ReadonlySet<string> {
     const machineIds = new Set<string>();
     for (const { orders } of documents) {
-      for (const { operations } of orders) {
-        for (const operation of operations) {
+      for (const { order } of orders) {
+        for (const operation of order.operations ?? []) {
           const machineId = this.equipment.machineOf(operation);
           if (machineId !== undefined) machineIds.add(machineId);
         }
@@ -73,4 +79,10 @@ export class WorkOrdersController {
     }
     return machineIds;
   }
+}
+
+function documentOf(message: InboundMessage, envelope: Envelope): OrderDocument {
+  // Epoch seconds: dates what carries no time of its own.
+  const recordedAt = Math.floor(Number(message.timestamp) / 1000);
+  return { ...envelope, sourceTopic: sourceTopicOf(message), recordedAt };
 }

@@ -1,0 +1,50 @@
+import { type OperationChange, type OrderMessage, type OrderOperation } from '#libs/contracts';
+import { type EquipmentMap } from '#libs/erp-formats';
+import { type PreviewedDocument } from '../../work-orders/index.js';
+import { visible } from '../visible-text.js';
+
+type Operation = OrderOperation | OperationChange;
+
+/** What a person reads about one document. */
+export function documentLines(
+  { messages, machineIds, rejections, superseded }: PreviewedDocument,
+  equipment: EquipmentMap,
+): string[] {
+  return [
+    ...messages.flatMap((message) => orderLines(message, equipment)),
+    ...superseded.map((detail) => `  - superseded: ${visible(detail)}`),
+    ...rejections.map(({ code, detail }) => `  ! set aside as ${code}: ${visible(detail)}`),
+    machineIds.length === 0
+      ? '  no list would be set'
+      : `  would set the list of ${machineIds.map(visible).join(', ')}`,
+  ];
+}
+
+export function listLine(machineId: string, workingOrders: readonly string[]): string {
+  const entries = workingOrders.length === 0 ? '(empty)' : workingOrders.map(visible).join(', ');
+  return `  ${visible(machineId)}: ${entries}`;
+}
+
+function orderLines({ kind, order }: OrderMessage, equipment: EquipmentMap): string[] {
+  const { orderId, status, changedAt, operations = [] } = order;
+  const what = kind === 'snapshot' ? 'order' : 'change of order';
+  const changed = new Date(changedAt * 1000).toISOString();
+  return [
+    `  ${what} ${visible(orderId)}: ${status ?? 'status as before'}, changed ${changed}`,
+    ...operations.map((operation) => `    ${operationLine(operation, equipment)}`),
+  ];
+}
+
+function operationLine(operation: Operation, equipment: EquipmentMap): string {
+  const { operationId, status, sequence, machineId } = operation;
+  const order = sequence === undefined || sequence === 0 ? '' : `, sequence ${sequence}`;
+  const place = machineId === undefined ? placeLine(operation, equipment) : visible(machineId);
+  return `${visible(operationId)}: ${status ?? 'status as before'}${order} on ${place}`;
+}
+
+function placeLine({ plant, workCentre, ...operation }: Operation, map: EquipmentMap): string {
+  if (workCentre === undefined) return 'the place known before';
+  const place = visible(`${plant ?? '?'}/${workCentre}`);
+  const machineId = map.machineOf({ ...operation, plant, workCentre } as OrderOperation);
+  return machineId === undefined ? `${place}, not mapped` : `${place} = ${visible(machineId)}`;
+}

@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '#libs/clock';
+import { type OrderOperation } from '#libs/contracts';
+import { Equipment } from './equipment.js';
+
+/** A place that orders name and no machine is mapped for. */
+export interface UnmappedWorkCentre {
+  /** Null where the order names none. */
+  plant: string | null;
+  workCentre: string | null;
+  /** Operations that were set aside for it since this process runs. */
+  operations: number;
+  /** Some of the orders they belong to, the latest last. */
+  orderIds: string[];
+  /** Epoch seconds. */
+  firstSeenAt: number;
+  lastSeenAt: number;
+}
+
+/** Orders may name any place: those not named for longest are forgotten. */
+const MOST_PLACES = 1000;
+const MOST_EXAMPLES = 5;
+
+/** What to put into the equipment map next. Forgotten as soon as it is mapped, and at a restart. */
+@Injectable()
+export class UnmappedWorkCentres {
+  private readonly places = new Map<string, UnmappedWorkCentre>();
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly equipment: Equipment,
+  ) {
+    equipment.onChange(() => {
+      this.forgetMapped();
+    });
+  }
+
+  note(orderId: string, { plant = null, workCentre = null }: Place): void {
+    const now = this.clock.nowSeconds();
+    const key = JSON.stringify([plant, workCentre]);
+    const known = this.places.get(key);
+    // A map keeps the order of insertion: taking the place out first makes it the youngest.
+    this.places.delete(key);
+    this.places.set(key, {
+      plant,
+      workCentre,
+      operations: (known?.operations ?? 0) + 1,
+      orderIds: [...(known?.orderIds ?? []).filter((id) => id !== orderId), orderId].slice(
+        -MOST_EXAMPLES,
+      ),
+      firstSeenAt: known?.firstSeenAt ?? now,
+      lastSeenAt: now,
+    });
+    if (this.places.size <= MOST_PLACES) return;
+    const [oldest] = this.places.keys();
+    if (oldest !== undefined) this.places.delete(oldest);
+  }
+
+  /** Those with the most operations first. */
+  list(): UnmappedWorkCentre[] {
+    return [...this.places.values()].sort((a, b) => b.operations - a.operations);
+  }
+
+  private forgetMapped(): void {
+    for (const [key, { plant, workCentre }] of this.places) {
+      const place = {
+        ...(plant !== null && { plant }),
+        ...(workCentre !== null && { workCentre }),
+      };
+      if (this.equipment.machineOf(place) !== undefined) this.places.delete(key);
+    }
+  }
+}
+
+type Place = { [Part in 'plant' | 'workCentre']?: OrderOperation[Part] | null };

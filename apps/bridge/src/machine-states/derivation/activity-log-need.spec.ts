@@ -1,0 +1,130 @@
+import { type MachineState } from '#libs/contracts';
+import { activityLogNeed, type LogRequest, type Seen } from './activity-log-need.js';
+import { type PublishedPeriod } from './published-period.js';
+import { newlyTracked, type TrackedMachine } from './tracked-machine.js';
+
+const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
+const MINUTE = 60;
+const DAY = 24 * 3600;
+const T0 = 1_763_680_020;
+
+const at = (minute: number): number => T0 + minute * MINUTE;
+
+function tracked(startMinute: number, settledUntil: number | null): TrackedMachine {
+  const period: PublishedPeriod = {
+    state: 'OPERATING',
+    startTime: at(startMinute),
+    startTimeSource: 'activityLog',
+    previousEndTime: null,
+    previousState: null,
+    previousStartTime: null,
+    revision: 0,
+  };
+  return { ...newlyTracked(MACHINE), periods: [period], settledUntil };
+}
+
+const settled = (startMinute: number): TrackedMachine => tracked(startMinute, at(startMinute));
+
+const seen = (minute: number, startMinute: number): Seen => ({
+  knownUntil: at(minute),
+  durationStart: at(startMinute),
+});
+
+function need(
+  before: TrackedMachine | undefined,
+  minute: number,
+  duration: number,
+  known: Seen | null,
+  more: { state?: MachineState; backfill?: number; ahead?: number } = {},
+): LogRequest | null {
+  const { state = 'OPERATING', backfill = 0, ahead = 0 } = more;
+  return activityLogNeed(
+    before,
+    { state, durationInMinutes: duration, lastUpdateTime: at(minute) },
+    known,
+    {
+      now: at(minute + 1 + ahead),
+      staleAfterSeconds: 300,
+      settleSeconds: 300,
+      backfillOnFirstStartSeconds: backfill,
+    },
+  );
+}
+
+describe('activityLogNeed', () => {
+  it.each([4, 5, 6])('is none for a state that goes on, when its duration is %i', (duration) => {
+    expect(need(settled(0), 5, duration, seen(4, 0))).toBeNull();
+  });
+
+  it('is what came since the period before the first that may be corrected, with a margin', () => {
+    const other = { state: 'IDLE' } as const;
+    expect(need(settled(0), 30, 1, seen(29, 0), other)).toEqual({
+      from: at(-10),
+      to: at(31),
+      isForNews: true,
+    });
+  });
+
+  it('is there after a restart and after a loss', () => {
+    expect(need(settled(0), 5, 5, null)?.isForNews).toBe(true);
+    const lost: TrackedMachine = { ...settled(0), observation: 'noData' };
+    expect(need(lost, 5, 5, seen(4, 0))?.isForNews).toBe(true);
+    expect(need(lost, 5, 5, seen(4, 0), { ahead: 60 })).toBeNull();
+  });
+
+  it('is there when the duration falls, whether minutes were missed or the service thought again', () => {
+    expect(need(settled(0), 20, 3, seen(16, 0))?.isForNews).toBe(true);
+    expect(need(settled(0), 20, 10, seen(19, 0))?.isForNews).toBe(true);
+  });
+
+  it('is to confirm a start as soon as it is settled, and not again', () => {
+    const [fresh, known] = [tracked(0, null), seen(4, 0)];
+    expect(need(fresh, 4, 4, known)).toBeNull();
+    expect(need(fresh, 5, 5, known)).toEqual({ from: at(-10), to: at(6), isForNews: false });
+    expect(need(settled(0), 5, 5, known)).toBeNull();
+  });
+
+  it('goes by the clock of the service for that', () => {
+    expect(need(tracked(0, null), 4, 4, seen(3, 0), { ahead: 60 })).toBeNull();
+  });
+
+  it('counts what has passed since the latest update came, for a service that updates seldom', () => {
+    const reading = { state: 'OPERATING', durationInMinutes: 4, lastUpdateTime: at(4) } as const;
+    const context = { staleAfterSeconds: 300, settleSeconds: 300, backfillOnFirstStartSeconds: 0 };
+    const after = (minutes: number): LogRequest | null =>
+      activityLogNeed(tracked(0, null), reading, seen(4, 0), {
+        ...context,
+        now: at(90 + minutes),
+        updateSeenAt: at(90),
+      });
+    expect(after(0)).toBeNull();
+    expect(after(1)?.isForNews).toBe(false);
+  });
+
+  it('reaches 30 days back and says so when that is too little', () => {
+    const [long, today] = [settled(-40 * 24 * 60), at(0)];
+    const other = { state: 'IDLE' } as const;
+    expect(need(long, 0, 1, null, other)).toEqual({
+      from: today + MINUTE - 30 * DAY,
+      to: today + MINUTE,
+      isForNews: true,
+      truncatedBefore: today + MINUTE - 30 * DAY,
+    });
+    const watchedAllAlong = seen(-1, -40 * 24 * 60);
+    expect(need(long, 0, 1, watchedAllAlong, other)).not.toHaveProperty('truncatedBefore');
+  });
+
+  it('is the present state alone of a machine never seen before', () => {
+    expect(need(undefined, 0, 30, null)).toEqual({ from: at(-40), to: at(1), isForNews: true });
+    expect(need(undefined, 0, 60 * 24 * 60, null)?.from).toBe(at(1) - 30 * DAY);
+  });
+
+  it('is the history of a machine never seen before, if that is wanted', () => {
+    expect(need(undefined, 0, 30, null, { backfill: 3600 })).toEqual({
+      from: at(1) - 3600 - 600,
+      historyFrom: at(1) - 3600,
+      to: at(1),
+      isForNews: true,
+    });
+  });
+});

@@ -1,0 +1,231 @@
+import { type MachineState, STATE_EVENT_TYPES, stateChangeId } from '#libs/contracts';
+import { deriveStateChanges, type Derivation } from './derive-state-changes.js';
+import { type PublishedPeriod } from './published-period.js';
+import { newlyTracked, type TrackedMachine } from './tracked-machine.js';
+
+const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
+const T0 = 1_763_680_020;
+
+/** Minutes after T0, so that the cases can be read. */
+const at = (minute: number): number => T0 + minute * 60;
+
+type Stretch = [state: MachineState, from: number, to: number];
+
+/** Published one after the other; all but the first may still be corrected. */
+function published(...starts: [state: MachineState, from: number][]): TrackedMachine {
+  const periods = starts.map(([state, from], index): PublishedPeriod => {
+    const before = starts[index - 1];
+    return {
+      state,
+      startTime: at(from),
+      startTimeSource: 'activityLog',
+      previousEndTime: null,
+      previousState: before?.[0] ?? null,
+      previousStartTime: before === undefined ? null : at(before[1]),
+      revision: 0,
+    };
+  });
+  const settledUntil = periods[0]!.startTime;
+  return { ...newlyTracked(MACHINE), periods, settledUntil, sequence: periods.length };
+}
+
+/** A poll at minute `minute` that finds the state of the log's end. */
+function poll(tracked: TrackedMachine, minute: number, ...log: Stretch[]): Derivation {
+  const state = log.at(-1)![0];
+  const reading = { state, durationInMinutes: 1, lastUpdateTime: at(minute) };
+  const entries = log.map((it) => ({
+    state: it[0],
+    startTime: at(it[1]),
+    endTime: at(it[2]),
+    durationInMinutes: it[2] - it[1],
+  }));
+  return deriveStateChanges(
+    MACHINE,
+    tracked,
+    { kind: 'reading', reading, log: { from: at(-10), entries } },
+    { now: at(minute + 1), staleAfterSeconds: 300, settleSeconds: 300 },
+  );
+}
+
+type Told = [kind: string, state: MachineState, from: number, previous: string, revision: number];
+
+function told({ events }: Derivation): Told[] {
+  return events.map(({ event }) => {
+    if (!('startTime' in event.data)) throw new Error(`${event.type} was not expected`);
+    const { state, startTime, previousState, previousStartTime, revision } = event.data;
+    const previous = `${previousState} ${((previousStartTime ?? 0) - T0) / 60}`;
+    const kind = event.type === STATE_EVENT_TYPES.changed ? 'changed' : 'corrected';
+    return [kind, state, (startTime - T0) / 60, previous, revision];
+  });
+}
+
+const id = (state: MachineState, minute: number, revision = 0): string =>
+  stateChangeId('M-1', at(minute), state, revision);
+
+describe('a published period that the settled log', () => {
+  it('has with another start is corrected', () => {
+    const derivation = poll(published(['OFF', 0], ['IDLE', 5]), 12, ['OFF', 0, 7], ['IDLE', 7, 12]);
+    expect(derivation.events).toMatchObject([
+      {
+        id: id('IDLE', 7, 1),
+        time: at(7),
+        sequence: 3,
+        event: {
+          type: STATE_EVENT_TYPES.corrected,
+          data: {
+            machineId: 'M-1',
+            factoryId: 'F-1',
+            state: 'IDLE',
+            previousState: 'OFF',
+            startTime: at(7),
+            previousStartTime: at(0),
+            detectedAt: at(13),
+            revision: 1,
+            startTimeSource: 'activityLog',
+            corrects: id('IDLE', 5),
+          },
+        },
+      },
+    ]);
+  });
+
+  it('has with another state is corrected, and so is what the next one says of it', () => {
+    const before = published(['OFF', 0], ['IDLE', 5], ['OFF', 6]);
+    const derivation = poll(before, 12, ['OFF', 0, 5], ['OPERATING', 5, 6], ['OFF', 6, 12]);
+    expect(told(derivation)).toEqual([
+      ['corrected', 'OPERATING', 5, 'OFF 0', 1],
+      ['corrected', 'OFF', 6, 'OPERATING 5', 1],
+    ]);
+    expect(derivation.events.map(({ event }) => event.data)).toMatchObject([
+      { corrects: id('IDLE', 5) },
+      { corrects: id('OFF', 6) },
+    ]);
+  });
+
+  it('does not have becomes one with the period before it', () => {
+    const before = published(['OFF', 0], ['IDLE', 5], ['OPERATING', 6]);
+    const derivation = poll(before, 12, ['OFF', 0, 6], ['OPERATING', 6, 12]);
+    expect(told(derivation)).toEqual([
+      ['corrected', 'OFF', 0, 'OFF 0', 1],
+      ['corrected', 'OPERATING', 6, 'OFF 0', 1],
+    ]);
+  });
+
+  it('does not have, any more than the next, leaves the state as it was before', () => {
+    const before = published(['OFF', 0], ['IDLE', 5], ['OFF', 6]);
+    const { next, ...derivation } = poll(before, 12, ['OFF', 0, 12]);
+    expect(told({ next, ...derivation })).toEqual([
+      ['corrected', 'OFF', 0, 'OFF 0', 1],
+      ['corrected', 'OFF', 0, 'OFF 0', 2],
+    ]);
+    expect(poll(next, 20, ['OFF', 0, 20]).events).toEqual([]);
+    expect(told(poll(next, 20, ['OFF', 0, 19], ['IDLE', 19, 20]))).toEqual([
+      ['changed', 'IDLE', 19, 'OFF 0', 0],
+    ]);
+  });
+
+  it('has after minutes without data is corrected to say so', () => {
+    const before = published(['OFF', 0], ['IDLE', 5]);
+    const [corrected] = poll(before, 12, ['OFF', 0, 3], ['IDLE', 5, 12]).events;
+    expect(corrected?.event.data).toMatchObject({ revision: 1, previousEndTime: at(3) });
+  });
+
+  it('has in the same minute is left alone', () => {
+    const before = published(['OFF', 0], ['IDLE', 5.4]);
+    expect(poll(before, 12, ['OFF', 0, 5], ['IDLE', 5, 12]).events).toEqual([]);
+  });
+});
+
+it('corrects nothing that began before the log was read', () => {
+  const before = published(['OFF', -30], ['IDLE', -20], ['OPERATING', -15]);
+  expect(told(poll(before, 12, ['OFF', -10, 5], ['OPERATING', 5, 12]))).toEqual([
+    ['changed', 'OFF', -10, 'OPERATING -15', 0],
+    ['changed', 'OPERATING', 5, 'OFF -10', 0],
+  ]);
+});
+
+describe('a period that was missed', () => {
+  it('between two published ones is published late', () => {
+    const before = published(['OFF', 0], ['IDLE', 6]);
+    const derivation = poll(before, 12, ['OFF', 0, 5], ['OPERATING', 5, 6], ['IDLE', 6, 12]);
+    expect(told(derivation)).toEqual([
+      ['changed', 'OPERATING', 5, 'OFF 0', 0],
+      ['corrected', 'IDLE', 6, 'OPERATING 5', 1],
+    ]);
+    expect(derivation.next.periods.map(({ startTime }) => startTime)).toEqual([at(6)]);
+  });
+
+  it('and had been published once under the same start gets an id of its own', () => {
+    const before = published(['OFF', 0], ['IDLE', 5]);
+    const moved = poll(before, 11, ['OFF', 0, 7], ['IDLE', 7, 11]).next;
+    const derivation = poll(
+      moved,
+      11,
+      ['OFF', 0, 5],
+      ['IDLE', 5, 6],
+      ['OFF', 6, 7],
+      ['IDLE', 7, 11],
+    );
+    expect(derivation.events.map((it) => it.id)).not.toContain(id('IDLE', 5));
+    expect(new Set(derivation.events.map((it) => it.id)).size).toBe(derivation.events.length);
+  });
+});
+
+it('corrects no more than differs', () => {
+  const before = published(['OPERATING', 0], ['IDLE', 5], ['OPERATING', 6]);
+  const log: Stretch[] = [
+    ['OPERATING', 0, 3],
+    ['OFF', 3, 4],
+    ['OPERATING', 4, 5],
+    ['IDLE', 5, 8],
+    ['OPERATING', 8, 14],
+  ];
+  const derivation = poll(before, 14, ...log);
+  expect(told(derivation)).toEqual([
+    ['changed', 'OFF', 3, 'OPERATING 0', 0],
+    ['changed', 'OPERATING', 4, 'OFF 3', 0],
+    ['corrected', 'IDLE', 5, 'OPERATING 4', 1],
+    ['corrected', 'OPERATING', 8, 'IDLE 5', 1],
+  ]);
+  expect(derivation.events.slice(2).map(({ event }) => event.data)).toMatchObject([
+    { corrects: id('IDLE', 5) },
+    { corrects: id('OPERATING', 6) },
+  ]);
+});
+
+describe('a log that may still change', () => {
+  it('corrects nothing', () => {
+    const before = published(['OFF', 0], ['IDLE', 8]);
+    expect(poll(before, 12, ['OFF', 0, 7], ['IDLE', 7, 12]).events).toEqual([]);
+  });
+
+  it('corrects what would be out of order with the news, rather than to invent a second for it', () => {
+    const before = published(['OFF', 0], ['IDLE', 11]);
+    const log: Stretch[] = [
+      ['OFF', 0, 10],
+      ['IDLE', 10, 11],
+      ['OFF', 11, 12],
+    ];
+    expect(told(poll(before, 12, ...log))).toEqual([
+      ['corrected', 'IDLE', 10, 'OFF 0', 1],
+      ['changed', 'OFF', 11, 'IDLE 10', 0],
+    ]);
+  });
+});
+
+it('remembers what may have to be corrected, but not without end', () => {
+  const flickering = Array.from({ length: 100 }, (_, minute): Stretch => [
+    minute % 2 === 0 ? 'IDLE' : 'OPERATING',
+    minute,
+    minute + 1,
+  ]);
+  const flickered = poll(published(['OFF', -5]), 100, ...flickering);
+  expect(flickered.events).toHaveLength(100);
+  expect(flickered.events.every(({ after }) => after.periods.length <= 32)).toBe(true);
+  expect(flickered.next.periods.map(({ startTime }) => startTime)).toEqual(
+    [95, 96, 97, 98, 99].map(at),
+  );
+  expect(
+    poll(flickered.next, 120, ...flickering, ['OPERATING', 100, 120]).next.periods,
+  ).toHaveLength(1);
+});

@@ -1,0 +1,98 @@
+import { type ActivityLogEntry, type MachineStateReading } from '#libs/cloud-client';
+import { type MachineState } from '#libs/contracts';
+
+export const MINUTE = 60;
+const T0 = 1_763_680_020;
+export const SETTLE_SECONDS = 300;
+
+/** What was true in each minute; null is no data. */
+export type Timeline = (MachineState | null)[];
+
+/** What the service makes of a minute at first, and for how many minutes longer than it takes to calculate it. */
+export interface Mistake {
+  minute: number;
+  state: MachineState | null;
+  minutes: number;
+}
+
+/** How the service answers one poll. */
+export interface Conditions {
+  /** The latest minute it has calculated. */
+  minute: number;
+  /** Minutes by which the duration is off. */
+  jitter: number;
+  /** Minutes the log knows beyond the reading; negative when it lags behind. */
+  logLead: number;
+  isClipped: boolean;
+  isShuffled: boolean;
+}
+
+interface Run {
+  state: MachineState;
+  firstMinute: number;
+  lastMinute: number;
+}
+
+export const timeOf = (minute: number): number => T0 - (T0 % MINUTE) + minute * MINUTE;
+
+/** A service that has this history, knows it late, and changes its mind about some minutes. */
+export class SimulatedService {
+  constructor(
+    private readonly truth: Timeline,
+    private readonly mistakes: readonly Mistake[],
+    /** Whether an update's time is that of the beginning or the end of its minute, and how far off. */
+    private readonly update: { isMinuteEnd: boolean; phaseSeconds: number },
+  ) {}
+
+  updateTime(minute: number): number {
+    return timeOf(this.update.isMinuteEnd ? minute + 1 : minute) + this.update.phaseSeconds;
+  }
+
+  /** Null is 204. */
+  reading({ minute, jitter }: Conditions): MachineStateReading | null {
+    const run = runsOf(this.known(minute)).at(-1);
+    if (run?.lastMinute !== minute) return null;
+    const lastUpdateTime = this.updateTime(minute);
+    const minutes = Math.floor((lastUpdateTime - timeOf(run.firstMinute)) / MINUTE);
+    return {
+      state: run.state,
+      durationInMinutes: Math.max(0, minutes + jitter),
+      lastUpdateTime,
+    };
+  }
+
+  log(from: number, conditions: Conditions): ActivityLogEntry[] {
+    const { minute, logLead, isClipped, isShuffled } = conditions;
+    const entries = runsOf(this.known(minute, logLead))
+      .map(({ state, firstMinute, lastMinute }) => ({
+        state,
+        startTime: isClipped ? Math.max(timeOf(firstMinute), from) : timeOf(firstMinute),
+        endTime: timeOf(lastMinute + 1),
+        durationInMinutes: lastMinute + 1 - firstMinute,
+      }))
+      .filter(({ startTime, endTime }) => endTime > Math.max(startTime, from));
+    return isShuffled ? entries.reverse() : entries;
+  }
+
+  /** What it makes of the minutes up to `minute + lead` once it has calculated `minute`. */
+  private known(minute: number, lead = 0): Timeline {
+    const known = this.truth.slice(0, minute + lead + 1);
+    const latest = minute + Math.max(lead, 0);
+    for (const mistake of this.mistakes) {
+      const isStanding = latest < mistake.minute + mistake.minutes;
+      if (isStanding && mistake.minute < known.length) known[mistake.minute] = mistake.state;
+    }
+    return known;
+  }
+}
+
+function runsOf(timeline: Timeline): Run[] {
+  const runs: Run[] = [];
+  for (const [minute, state] of timeline.entries()) {
+    const last = runs.at(-1);
+    if (state === null) continue;
+    if (last?.state === state && last.lastMinute === minute - 1) last.lastMinute = minute;
+    else runs.push({ state, firstMinute: minute, lastMinute: minute });
+  }
+  return runs;
+}

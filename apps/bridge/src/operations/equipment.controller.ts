@@ -1,0 +1,16 @@
+import { Controller, Get, Optional, UseGuards } from '@nestjs/common';
+import { type UnmappedWorkCentre, UnmappedWorkCentres } from '../equipment/index.js';
+import { ApiTokenGuard } from './api-token.guard.js';
+
+/** What this process knows of the equipment that orders name. */
+@Controller('api/equipment')
+@UseGuards(ApiTokenGuard)
+export class EquipmentController {
+  constructor(@Optional() private readonly unmapped?: UnmappedWorkCentres) {}
+
+  /** Work centres whose operations were set aside as `unmapped-work-centre`. */
+  @Get('unmapped')
+  listUnmapped(): UnmappedWorkCentre[] {
+    return this.unmapped?.list() ?? [];
+  }
+}

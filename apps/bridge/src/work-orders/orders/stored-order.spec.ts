@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { ORDER_STATUSES, type OrderOperation, type OrderSnapshot } from '#libs/contracts';
+import { isFinished, toKnownOrder } from './known-order.js';
+import { fromStoredOrder, toStoredOrder } from './stored-order.js';
+
+const anOperation: fc.Arbitrary<OrderOperation> = fc.record(
+  {
+    operationId: fc.string(),
+    status: fc.constantFrom(...ORDER_STATUSES),
+    machineId: fc.string(),
+    workCentre: fc.string(),
+    plant: fc.string(),
+    sequence: fc.nat(),
+    plannedStart: fc.integer(),
+  },
+  { requiredKeys: ['operationId', 'status'], noNullPrototype: true },
+);
+
+const aFence = fc.record({ counter: fc.string(), value: fc.string() }, { noNullPrototype: true });
+
+const anOrder: fc.Arbitrary<OrderSnapshot> = fc.record(
+  {
+    orderId: fc.string(),
+    changedAt: fc.integer(),
+    status: fc.constantFrom(...ORDER_STATUSES),
+    operations: fc.array(anOperation),
+    fence: aFence,
+  },
+  {
+    requiredKeys: ['orderId', 'changedAt', 'status', 'operations'],
+    noNullPrototype: true,
+  },
+);
+
+describe('an order as it is stored', () => {
+  it('is read back as it was', () => {
+    fc.assert(
+      fc.property(anOrder, fc.array(fc.string()), fc.nat(), (order, machineIds, offset) => {
+        const known = toKnownOrder(order, machineIds, offset);
+        const text = JSON.stringify(toStoredOrder(known));
+        expect(fromStoredOrder(JSON.parse(text))).toEqual(known);
+      }),
+    );
+  });
+
+  it('is finished after it is read if it was before, with nothing else kept of it', () => {
+    fc.assert(
+      fc.property(anOrder, (order) => {
+        const known = toKnownOrder(order, ['M-1'], 1);
+        expect(isFinished(known)).toBe(isFinished(order));
+        if (isFinished(order)) expect(known).toMatchObject({ operations: [], machineIds: [] });
+      }),
+    );
+  });
+
+  it.each([null, 'text', {}, [1, 2]])('is nothing the bridge has not stored: %j', (json) => {
+    expect(fromStoredOrder(json)).toBeUndefined();
+  });
+});

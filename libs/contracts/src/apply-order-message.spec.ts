@@ -1,0 +1,181 @@
+import fc from 'fast-check';
+
+import { applyOrderMessage, type OrderApplication } from './apply-order-message.js';
+import type { OrderChange } from './order-change.js';
+import type { OrderMessage } from './order-message.js';
+import type { OperationChange, OrderOperation } from './order-operation.js';
+import type { OrderSnapshot } from './order-snapshot.js';
+import { ORDER_STATUSES, type OrderStatus } from './order-status.js';
+
+function operation(operationId: string, more: Partial<OrderOperation> = {}): OrderOperation {
+  return { operationId, workCentre: 'FR01', plant: '1000', status: 'released', ...more };
+}
+function order(operations: OrderOperation[], more: Partial<OrderSnapshot> = {}): OrderSnapshot {
+  return { orderId: '4711', changedAt: 100, status: 'released', operations, ...more };
+}
+const whole = (snapshot: OrderSnapshot): OrderMessage => ({ kind: 'snapshot', order: snapshot });
+const change = (more: Partial<OrderChange>): OrderMessage => ({
+  kind: 'change',
+  order: { orderId: '4711', changedAt: 101, ...more },
+});
+function orderAfter(application: OrderApplication): OrderSnapshot {
+  if (application.kind !== 'applied') throw new Error(application.kind);
+  return application.order;
+}
+const KNOWN = order([operation('0010'), operation('0020', { status: 'completed' })]);
+
+describe('a whole order', () => {
+  it('is the first that is known of it', () => {
+    expect(applyOrderMessage(undefined, whole(KNOWN))).toEqual({ kind: 'applied', order: KNOWN });
+  });
+
+  it('replaces what is known, operations that it no longer has included', () => {
+    const later = order([operation('0030')], { changedAt: 101 });
+
+    expect(orderAfter(applyOrderMessage(KNOWN, whole(later)))).toEqual(later);
+  });
+
+  it('is superseded when it is older, and applied again when it is as old', () => {
+    const older = whole(order([], { changedAt: 99 }));
+
+    expect(applyOrderMessage(KNOWN, older)).toEqual({ kind: 'superseded', known: KNOWN });
+    expect(applyOrderMessage(KNOWN, whole(KNOWN))).toEqual({ kind: 'applied', order: KNOWN });
+  });
+});
+
+describe('the count of a sender', () => {
+  const counted = (value: string, changedAt: number, counter = 'SERIAL of A'): OrderSnapshot =>
+    order([], { changedAt, fence: { counter, value } });
+  const kindOf = (known: OrderSnapshot, message: OrderSnapshot): string =>
+    applyOrderMessage(known, whole(message)).kind;
+
+  it.each([
+    ['tells two of one second apart', counted('20', 100), counted('19', 100), 'superseded'],
+    ['outlives a clock that is set back', counted('19', 200), counted('20', 100), 'applied'],
+    ['goes by value, not by text', counted('9', 100), counted('0010', 100), 'applied'],
+    ['may be as it was', counted('09', 100), counted('9', 100), 'applied'],
+    ['is not held against another', counted('20', 100), counted('19', 101, 'B'), 'applied'],
+    ['is not held against none', counted('20', 100), order([], { changedAt: 99 }), 'superseded'],
+    [
+      'is more exact than a number',
+      counted('20231128083400705438', 1),
+      counted('20231128083400705437', 1),
+      'superseded',
+    ],
+  ])('%s', (_name, known, message, kind) => {
+    expect(kindOf(known, message)).toBe(kind);
+  });
+});
+
+describe('a change of an order', () => {
+  const after = (more: Partial<OrderChange>): OrderSnapshot =>
+    orderAfter(applyOrderMessage(KNOWN, change(more)));
+
+  it('of its status alone goes for all its operations but those that are over', () => {
+    expect(after({ status: 'started' })).toEqual({
+      ...KNOWN,
+      changedAt: 101,
+      status: 'started',
+      operations: [
+        operation('0010', { status: 'started' }),
+        operation('0020', { status: 'completed' }),
+      ],
+    });
+  });
+
+  it('of operations leaves the rest, and what it does not say of them', () => {
+    const operations: OperationChange[] = [
+      { operationId: '0010', status: 'held', plannedStart: 500 },
+    ];
+
+    expect(after({ operations })).toMatchObject({
+      status: 'released',
+      operations: [operation('0010', { status: 'held', plannedStart: 500 }), KNOWN.operations[1]],
+    });
+  });
+
+  it('takes up an operation again that is over, if it names it', () => {
+    const operations: OperationChange[] = [{ operationId: '0020', status: 'started' }];
+
+    expect(after({ operations }).operations[1]).toEqual(operation('0020', { status: 'started' }));
+  });
+
+  it('moves an operation with all of its place', () => {
+    const moved = after({ operations: [{ operationId: '0010', machineId: 'M-9' }] });
+
+    expect(moved.operations[0]).toEqual({
+      operationId: '0010',
+      machineId: 'M-9',
+      status: 'released',
+    });
+  });
+
+  it('adds an operation that says where it is done, and none that does not', () => {
+    const operations: OperationChange[] = [
+      { operationId: '0030', workCentre: 'DR01' },
+      { operationId: '0040', status: 'started' },
+    ];
+
+    expect(after({ operations, status: 'held' }).operations).toEqual([
+      ...KNOWN.operations,
+      { operationId: '0030', workCentre: 'DR01', status: 'held' },
+    ]);
+  });
+
+  it('is superseded when it is older than what is known', () => {
+    const older = change({ changedAt: 99, status: 'cancelled' });
+
+    expect(applyOrderMessage(KNOWN, older)).toEqual({ kind: 'superseded', known: KNOWN });
+  });
+});
+
+describe('a change of an order that nobody has sent', () => {
+  const apply = (more: Partial<OrderChange>) => applyOrderMessage(undefined, change(more));
+
+  it.each([
+    [{}],
+    [{ status: 'started' as const }],
+    [{ operations: [{ operationId: '0010', status: 'started' as const }] }],
+  ])('is not enough without a place to do it: %j', (more) => {
+    expect(apply(more)).toEqual({ kind: 'unknown-order' });
+  });
+
+  it.each(['completed', 'cancelled'] as const)('is enough when it is %s', (status) => {
+    expect(orderAfter(apply({ status }))).toEqual(order([], { changedAt: 101, status }));
+  });
+
+  it.each<[OrderStatus[], OrderStatus]>([
+    [['planned', 'started', 'completed'], 'started'],
+    [['planned', 'released'], 'released'],
+    [['completed', 'cancelled'], 'completed'],
+    [['cancelled', 'cancelled'], 'cancelled'],
+  ])('stands where its operations stand: %j is %s', (statuses, expected) => {
+    const operations = statuses.map((status, index) => operation(`${index}`, { status }));
+
+    expect(orderAfter(apply({ operations }))).toMatchObject({ status: expected, operations });
+  });
+});
+
+describe('messages in any order of arrival', () => {
+  it('never leave an older state of the order behind a newer one', () => {
+    const version = fc.record({
+      changedAt: fc.nat(5),
+      status: fc.constantFrom(...ORDER_STATUSES),
+      isWhole: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(version), (versions) => {
+        let known: OrderSnapshot | undefined;
+        for (const { changedAt, status, isWhole } of versions) {
+          const message = isWhole
+            ? whole(order([operation('0010', { status })], { changedAt, status }))
+            : change({ changedAt, status });
+          const before: OrderSnapshot | undefined = known;
+          const application = applyOrderMessage(known, message);
+          if (application.kind === 'applied') known = application.order;
+          expect(known?.changedAt ?? 0).toBeGreaterThanOrEqual(before?.changedAt ?? 0);
+        }
+      }),
+    );
+  });
+});

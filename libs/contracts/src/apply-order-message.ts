@@ -1,0 +1,114 @@
+import type { OrderChange } from './order-change.js';
+import { isOlderVersion } from './order-fence.js';
+import type { OrderMessage } from './order-message.js';
+import type { OperationChange, OrderOperation } from './order-operation.js';
+import type { OrderSnapshot } from './order-snapshot.js';
+import type { OrderStatus } from './order-status.js';
+
+export type OrderApplication =
+  | { kind: 'applied'; order: OrderSnapshot }
+  /** The message says how the order was before what is known. */
+  | { kind: 'superseded'; known: OrderSnapshot }
+  /** A change that is not enough to go by, of an order nobody has sent yet. */
+  | { kind: 'unknown-order' };
+
+/**
+ * The order after a message. A snapshot replaces what is known, a change is laid over it; either is
+ * superseded when it is older ({@link isOlderVersion}) and applied again when it is as old. The first that
+ * is heard of an order may be a change if it says where at least one operation is done, or that the order
+ * is over.
+ */
+export function applyOrderMessage(
+  known: OrderSnapshot | undefined,
+  message: OrderMessage,
+): OrderApplication {
+  if (known !== undefined && isOlderVersion(message.order, known)) {
+    return { kind: 'superseded', known };
+  }
+  switch (message.kind) {
+    case 'snapshot':
+      return { kind: 'applied', order: message.order };
+    case 'change':
+      return known === undefined ? begin(message.order) : applied(known, message.order);
+    default:
+      return unknownKind(message);
+  }
+}
+
+function applied(known: OrderSnapshot, change: OrderChange): OrderApplication {
+  const { orderId, changedAt, fence, operations } = change;
+  const status = change.status ?? known.status;
+  const order: OrderSnapshot = {
+    orderId,
+    changedAt,
+    status,
+    operations:
+      operations === undefined
+        ? known.operations.map((operation) => carry(operation, change.status))
+        : merge(known.operations, operations, status),
+  };
+  if (fence !== undefined) order.fence = fence;
+  return { kind: 'applied', order };
+}
+
+function begin(change: OrderChange): OrderApplication {
+  const status = change.status ?? furthest(change.operations ?? []);
+  const { orderId, changedAt } = change;
+  const nothing: OrderSnapshot = { orderId, changedAt, status, operations: [] };
+  const result = applied(nothing, change);
+  const isEnough =
+    isOver(status) || (result.kind === 'applied' && result.order.operations.length > 0);
+  return isEnough ? result : { kind: 'unknown-order' };
+}
+
+/** What is done stays done: only a change that names an operation takes it up again. */
+function carry(operation: OrderOperation, status: OrderStatus | undefined): OrderOperation {
+  return status === undefined || isOver(operation.status) ? operation : { ...operation, status };
+}
+
+/** An operation that nobody has heard of joins if the change says where it is done. */
+function merge(
+  known: readonly OrderOperation[],
+  changes: readonly OperationChange[],
+  status: OrderStatus,
+): OrderOperation[] {
+  const operations = new Map(known.map((operation) => [operation.operationId, operation]));
+  for (const change of changes) {
+    const before = operations.get(change.operationId);
+    const after = { status, ...(hasPlace(change) ? withoutPlace(before) : before), ...change };
+    if (hasPlace(after)) operations.set(change.operationId, after);
+  }
+  return [...operations.values()];
+}
+
+function hasPlace({ machineId, workCentre }: OperationChange): boolean {
+  return machineId !== undefined || workCentre !== undefined;
+}
+
+/** A new work centre must not stand beside the machine of the old one. */
+function withoutPlace(operation: OrderOperation | undefined): Partial<OrderOperation> {
+  const rest: Partial<OrderOperation> = { ...operation };
+  delete rest.machineId;
+  delete rest.workCentre;
+  delete rest.plant;
+  return rest;
+}
+
+const FURTHEST_FIRST = ['started', 'held', 'released', 'planned', 'completed'] as const;
+
+/** Where an order stands that only its operations tell of: where work goes on, else where it ended. */
+function furthest(operations: readonly OperationChange[]): OrderStatus {
+  if (operations.length === 0) return 'planned';
+  const found = FURTHEST_FIRST.find((status) => operations.some((each) => each.status === status));
+  return (
+    found ?? (operations.every((each) => each.status === 'cancelled') ? 'cancelled' : 'planned')
+  );
+}
+
+function isOver(status: OrderStatus): boolean {
+  return status === 'completed' || status === 'cancelled';
+}
+
+function unknownKind(message: never): never {
+  throw new Error(`unknown kind of order message: ${JSON.stringify(message)}`);
+}

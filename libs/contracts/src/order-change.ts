@@ -1,0 +1,49 @@
+import { identifier, isBlank, listLength, optionalList, secondsOf, time } from './field-rules.js';
+import { describeJson, isJsonObject } from './json-object.js';
+import { Field, readFields } from './message-fields.js';
+import type { OrderFence } from './order-fence.js';
+import { readOperationChanges, type OperationChange } from './order-operation.js';
+import { optionalOrderStatus, type OrderStatus } from './order-status.js';
+import { parsed, rejected, type Parsed } from './rejection.js';
+
+/** What is new about an order, from a sender that does not say the rest; what it leaves out stays. */
+export interface OrderChange {
+  orderId: string;
+  /** Epoch seconds; a change older than what is known is superseded. */
+  changedAt: number;
+  /** Without operations beside it, the status of all that are not over. */
+  status?: OrderStatus;
+  operations?: OperationChange[];
+  fence?: OrderFence;
+}
+
+class OrderChangeDto {
+  @Field(identifier)
+  orderId!: string;
+
+  @Field(time)
+  changedAt: unknown;
+
+  @Field(optionalOrderStatus)
+  status?: OrderStatus | '' | null;
+
+  @Field(optionalList)
+  @Field(listLength, 'too-large')
+  operations?: unknown[] | '' | null;
+}
+
+/** Holds a change to the rules of the canonical form. Refusals: `invalid-message`, `too-large`. */
+export function parseOrderChange(json: unknown): Parsed<OrderChange> {
+  if (!isJsonObject(json)) {
+    return rejected('invalid-message', `the change must be an object, not ${describeJson(json)}`);
+  }
+  const fields = readFields(OrderChangeDto, json);
+  if (!fields.ok) return fields;
+  const { orderId, status, operations } = fields.value;
+  const changedAt = secondsOf(fields.value.changedAt) ?? 0;
+  const change: OrderChange = { orderId, changedAt };
+  if (!isBlank(status)) change.status = status;
+  if (isBlank(operations)) return parsed(change);
+  const read = readOperationChanges(operations);
+  return read.ok ? parsed({ ...change, operations: read.value }) : read;
+}

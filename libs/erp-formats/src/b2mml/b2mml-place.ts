@@ -1,0 +1,60 @@
+import type { OperationChange } from '#libs/contracts';
+
+import { elements, onlyElement, textOf, type DocumentElement } from '../xml/document-element.js';
+
+export type Place = Required<Pick<OperationChange, 'workCentre'>> & Pick<OperationChange, 'plant'>;
+
+/** A module is part of the machine that is named beside it. */
+const PARTS_OF_MACHINES = new Set(['EquipmentModule', 'ControlModule']);
+/** Levels above a place of work; whoever names no more has not assigned it yet. */
+const ABOVE_WORK_CENTRES = new Set(['Enterprise', 'Site', 'Area']);
+const SCOPES = ['HierarchyScope', 'Location'] as const;
+
+/**
+ * Where a segment or job order is to be done: at each piece of equipment that it requires by name, else at the
+ * lowest level of its own hierarchy scope. The site above is the plant.
+ */
+export function placesOf(work: DocumentElement): Place[] {
+  const required = elements(work, 'EquipmentRequirement').flatMap(placeOfRequirement);
+  return required.length > 0 ? required : placeOfScope(work);
+}
+
+function placeOfRequirement(requirement: DocumentElement): Place[] {
+  const level = onlyElement(requirement, 'EquipmentLevel');
+  const levelName = level && (textOf(level, 'EquipmentElementLevel') ?? level.text);
+  if (levelName !== undefined && PARTS_OF_MACHINES.has(levelName)) return [];
+  const workCentre = elements(requirement, 'EquipmentID')[0]?.text ?? '';
+  return workCentre === '' ? [] : [place(workCentre, requirement)];
+}
+
+function placeOfScope(work: DocumentElement): Place[] {
+  const lowest = levelsAt(work).at(-1);
+  if (lowest === undefined || ABOVE_WORK_CENTRES.has(lowest.level)) return [];
+  return [place(lowest.equipmentId, work)];
+}
+
+function place(workCentre: string, element: DocumentElement): Place {
+  const plant = siteOf(element);
+  return plant === undefined ? { workCentre } : { workCentre, plant };
+}
+
+function siteOf(element: DocumentElement | null): string | undefined {
+  if (element === null) return undefined;
+  const site = levelsAt(element).find(({ level }) => level === 'Site');
+  return site?.equipmentId ?? siteOf(element.parent);
+}
+
+interface Level {
+  equipmentId: string;
+  level: string;
+}
+
+/** Levels of an element's own scope, each nested in the one before, from the top down. */
+function levelsAt(element: DocumentElement): Level[] {
+  const scope = SCOPES.map((name) => onlyElement(element, name)).find(Boolean);
+  if (scope === undefined) return [];
+  const equipmentId = textOf(scope, 'EquipmentID');
+  const level = textOf(scope, 'EquipmentElementLevel') ?? textOf(scope, 'EquipmentLevel') ?? '';
+  const below = levelsAt(scope);
+  return equipmentId === undefined ? below : [{ equipmentId, level }, ...below];
+}

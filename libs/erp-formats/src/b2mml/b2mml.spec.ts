@@ -1,0 +1,213 @@
+import { readFileSync } from 'node:fs';
+
+import type { OrderMessage } from '#libs/contracts';
+
+import { epochSeconds, readMessages } from '../../test/read-messages.js';
+
+const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
+
+const PUBLISHED = epochSeconds('2024-03-18T09:15:02Z');
+const EQUIPMENT = '<EquipmentRequirement><EquipmentID>MILL-4</EquipmentID></EquipmentRequirement>';
+const jobOrder = (fields: string): string => `<JobOrder><ID>JO-1</ID>${fields}</JobOrder>`;
+const envelope = (verb: string, fields = EQUIPMENT, criteria = ''): string =>
+  `<${verb}WorkSchedule><ApplicationArea><CreationDateTime>2024-03-18T09:15:02Z</CreationDateTime>` +
+  `</ApplicationArea><DataArea><${verb}>${criteria}</${verb}><WorkSchedule>${jobOrder(fields)}` +
+  `</WorkSchedule></DataArea></${verb}WorkSchedule>`;
+const read = (body: string, recordedAt = PUBLISHED): OrderMessage => {
+  const [message] = readMessages(body, { recordedAt, timeZone: 'Europe/Berlin' });
+  if (message === undefined) throw new Error('no message');
+  return message;
+};
+
+describe('a production schedule of V04', () => {
+  it('tells of each of its requests, in the time of the plant', () => {
+    const body = fixture('b2mml-v04-production-schedule.xml');
+    const segment = { plant: 'North', plannedStart: epochSeconds('2024-03-20T06:00:00+01:00') };
+
+    expect(readMessages(body, { timeZone: 'Europe/Berlin' })).toEqual([
+      {
+        kind: 'snapshot',
+        order: {
+          orderId: 'PR-100',
+          changedAt: PUBLISHED,
+          status: 'released',
+          operations: [
+            {
+              operationId: '005',
+              workCentre: 'SAW-1',
+              plant: 'North',
+              status: 'started',
+              plannedStart: epochSeconds('2024-03-20T06:30:00+01:00'),
+            },
+            { ...segment, operationId: '010/MILL-4', workCentre: 'MILL-4', status: 'released' },
+            { ...segment, operationId: '010/MILL-5', workCentre: 'MILL-5', status: 'released' },
+          ],
+        },
+      },
+      { kind: 'change', order: { orderId: 'PR-101', changedAt: PUBLISHED, status: 'held' } },
+    ]);
+  });
+});
+
+describe('a work schedule of V07', () => {
+  const expected: OrderMessage[] = [
+    {
+      kind: 'snapshot',
+      order: {
+        orderId: 'JO-1',
+        changedAt: PUBLISHED,
+        status: 'started',
+        operations: [
+          {
+            operationId: 'MILL-4',
+            workCentre: 'MILL-4',
+            plant: 'North',
+            status: 'started',
+            plannedStart: epochSeconds('2024-03-20T06:00:00Z'),
+          },
+        ],
+      },
+    },
+    {
+      kind: 'snapshot',
+      order: {
+        orderId: 'JO-2',
+        changedAt: PUBLISHED,
+        status: 'released',
+        operations: [
+          { operationId: 'LATHE-2', workCentre: 'LATHE-2', plant: 'North', status: 'released' },
+        ],
+      },
+    },
+    { kind: 'change', order: { orderId: 'JO-3', changedAt: PUBLISHED, status: 'cancelled' } },
+  ];
+
+  it.each(['xml', 'json'])('tells of its job orders in %s', (syntax) => {
+    expect(readMessages(fixture(`b2mml-v07-sync-work-schedule.${syntax}`))).toEqual(expected);
+  });
+
+  it('may come in a SOAP envelope', () => {
+    const text = fixture('b2mml-v07-sync-work-schedule.xml').toString();
+
+    expect(readMessages(`<s:Envelope><s:Body>${text}</s:Body></s:Envelope>`)).toEqual(expected);
+  });
+});
+
+describe('a job order', () => {
+  it.each([
+    ['DispatchStatus', 'Waiting', 'planned'],
+    ['DispatchStatus', 'Pending', 'planned'],
+    ['DispatchStatus', 'Dispatched', 'released'],
+    ['DispatchStatus', 'Ready', 'released'],
+    ['DispatchStatus', 'Running', 'started'],
+    ['DispatchStatus', 'Held', 'held'],
+    ['DispatchStatus', 'Suspended', 'held'],
+    ['DispatchStatus', 'Completed', 'completed'],
+    ['DispatchStatus', 'Closed', 'completed'],
+    ['DispatchStatus', 'Cancelled', 'cancelled'],
+    ['DispatchStatus', 'Aborted', 'cancelled'],
+    ['DispatchStatus', 'Other', 'planned'],
+    ['Command', 'Start', 'started'],
+    ['Command', 'Resume', 'started'],
+    ['Command', 'Pause', 'held'],
+    ['Command', 'Stop', 'completed'],
+    ['Command', 'Reset', 'planned'],
+  ])('with %s %s is %s', (field, value, status) => {
+    const { order } = read(jobOrder(`<${field}>${value}</${field}>${EQUIPMENT}`));
+
+    expect(order).toMatchObject({ status, operations: [{ status }] });
+  });
+
+  it('goes by its status where a command stands beside it', () => {
+    const fields = '<Command>Start</Command><DispatchStatus>Held</DispatchStatus>';
+
+    expect(read(jobOrder(fields)).order.status).toBe('held');
+  });
+
+  it.each([
+    ['is the root', jobOrder(EQUIPMENT)],
+    ['is in a list', `<JobList>${jobOrder(EQUIPMENT)}</JobList>`],
+    [
+      'is the root of JSON',
+      '{"JobOrder":{"ID":"JO-1","EquipmentRequirement":{"EquipmentID":"M"}}}',
+    ],
+    ['is in JSON', '{"JobOrder":[{"ID":"JO-1","EquipmentRequirement":[{"EquipmentID":"M"}]}]}'],
+  ])('is found where it %s', (_name, body) => {
+    expect(read(body)).toMatchObject({ kind: 'snapshot', order: { orderId: 'JO-1' } });
+  });
+
+  it('without a date of its sender is dated by when it was written', () => {
+    expect(read(jobOrder(EQUIPMENT), 17).order.changedAt).toBe(17);
+    expect(() => readMessages(jobOrder(EQUIPMENT))).toThrow(
+      'invalid-message: /JobOrder/ApplicationArea/CreationDateTime is missing',
+    );
+  });
+});
+
+describe('the verb of an envelope', () => {
+  const criteria = (code: string): string =>
+    `<ActionCriteria><ActionExpression actionCode="${code}"/></ActionCriteria>`;
+
+  it.each([
+    ['Process', 'Add', 'snapshot'],
+    ['Sync', 'Replace', 'snapshot'],
+    ['Sync', 'Change', 'change'],
+    ['Show', '', 'snapshot'],
+    ['Change', '', 'change'],
+  ])('%s with action %j makes a %s', (verb, code, kind) => {
+    const { order, ...message } = read(envelope(verb, EQUIPMENT, criteria(code)));
+
+    expect(message.kind).toBe(kind);
+    expect(order.operations).toMatchObject([{ operationId: 'MILL-4' }]);
+  });
+
+  it.each([
+    ['Cancel', ''],
+    ['Sync', 'Delete'],
+  ])('%s with action %j cancels', (verb, code) => {
+    expect(read(envelope(verb, EQUIPMENT, criteria(code)))).toEqual({
+      kind: 'change',
+      order: { orderId: 'JO-1', changedAt: PUBLISHED, status: 'cancelled' },
+    });
+  });
+
+  it.each(['Get', 'Acknowledge', 'Confirm'])('%s tells of no order', (verb) => {
+    expect(() => read(envelope(verb))).toThrow(`/${verb}WorkSchedule asks or answers`);
+  });
+});
+
+describe('B2MML', () => {
+  const schedule = (content: string): string => `<WorkSchedule>${content}</WorkSchedule>`;
+
+  it.each([
+    ['an ID', '<JobOrder/>', '/JobOrder/ID is missing'],
+    [
+      'an ID in the second of two',
+      schedule(jobOrder(EQUIPMENT) + '<JobOrder/>'),
+      '/WorkSchedule/JobOrder[2]/ID is missing',
+    ],
+    ['a number for an ID', '{"JobOrder":{"ID":7}}', '/JobOrder/ID is missing'],
+    [
+      'equipment and a status',
+      jobOrder(''),
+      '/JobOrder/EquipmentRequirement/EquipmentID is missing',
+    ],
+    [
+      'a time that exists',
+      jobOrder(`<StartTime>2024-02-30T06:00:00</StartTime>${EQUIPMENT}`),
+      '/JobOrder/StartTime is no xs:dateTime',
+    ],
+    ['orders', schedule('<ID>1</ID>'), '/WorkSchedule has no request and no job order'],
+    [
+      'the ID of a segment',
+      `<ProductionRequest><ID>1</ID><SegmentRequirement>${EQUIPMENT}</SegmentRequirement></ProductionRequest>`,
+      '/ProductionRequest/SegmentRequirement/ID is missing',
+    ],
+  ])('is refused without %s', (_name, body, complaint) => {
+    expect(() => read(body)).toThrow(`invalid-message: ${complaint}`);
+  });
+
+  it('says nothing of orders that it does not name', () => {
+    expect(readMessages(fixture('b2mml-v07-sync-work-schedule.xml'))).toHaveLength(3);
+  });
+});

@@ -1,0 +1,18 @@
+import { isJsonObject, parseOrderMessage, parsed } from '#libs/contracts';
+
+import type { OrderFormat } from '../order-format.js';
+
+/** The bridge's own form: one JSON object that is one order as it now is. */
+export const canonical: OrderFormat = {
+  name: 'order JSON',
+  mediaTypes: ['application/vnd.machine-bridge.order+json'],
+  // further fields are tolerated, and may be called as those of any other format
+  recognises: (content) =>
+    content.syntax === 'json' &&
+    isJsonObject(content.value) &&
+    Object.hasOwn(content.value, 'orderId'),
+  read: (content) => {
+    const order = parseOrderMessage(content.syntax === 'json' ? content.value : undefined);
+    return order.ok ? parsed([{ kind: 'snapshot', order: order.value }]) : order;
+  },
+};

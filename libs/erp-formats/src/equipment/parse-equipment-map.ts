@@ -1,0 +1,110 @@
+import { parse as parseCsv } from 'csv-parse/sync';
+import { parse as parseYaml } from 'yaml';
+
+import { isIdentifier, printable } from '#libs/contracts';
+
+/** The machine that stands for a plant's work centre. */
+export interface EquipmentMapEntry {
+  plant: string;
+  workCentre: string;
+  machineId: string;
+}
+
+/** An equipment map that cannot be used; the message names the entry. */
+export class EquipmentMapError extends Error {
+  override readonly name = 'EquipmentMapError';
+  readonly code = 'invalid-equipment-map';
+  readonly retryable = false;
+}
+
+const MAX_TEXT_LENGTH = 4_194_304;
+const FIELDS = ['plant', 'workCentre', 'machineId'] as const;
+
+export type EquipmentMapFormat = 'json' | 'yaml' | 'csv';
+
+/** By the file's extension; JSON unless it says otherwise. */
+export function equipmentMapFormat(path: string): EquipmentMapFormat {
+  if (/\.ya?ml$/i.test(path)) return 'yaml';
+  return /\.csv$/i.test(path) ? 'csv' : 'json';
+}
+
+/**
+ * Reads a list of `{plant, workCentre, machineId}`; further fields are tolerated. In YAML and CSV every
+ * scalar is text, so that plant 0001 keeps its zeros without quotes. CSV has a line of column names first and
+ * is separated by comma, semicolon or tab. Throws {@link EquipmentMapError}.
+ */
+export function parseEquipmentMap(text: string, format: EquipmentMapFormat): EquipmentMapEntry[] {
+  const content = readText(text.replace(/^\ufeff/, ''), format);
+  if (!Array.isArray(content)) {
+    throw new EquipmentMapError('the equipment map must be a list of entries');
+  }
+  const entries = content.map((entry: unknown, index) => readEntry(entry, index + 1));
+  refuseDuplicates(entries);
+  return entries;
+}
+
+function readText(text: string, format: EquipmentMapFormat): unknown {
+  if (text.length > MAX_TEXT_LENGTH) {
+    throw new EquipmentMapError(`the equipment map is longer than ${MAX_TEXT_LENGTH} characters`);
+  }
+  try {
+    return READERS[format](text);
+  } catch (cause) {
+    const reason = cause instanceof Error ? printable(cause.message) : 'unknown fault';
+    throw new EquipmentMapError(`the equipment map is not valid ${format}: ${reason}`, { cause });
+  }
+}
+
+const READERS: Readonly<Record<EquipmentMapFormat, (text: string) => unknown>> = {
+  json: (text): unknown => JSON.parse(text),
+  // no aliases: a short file could otherwise unfold into any size
+  yaml: (text): unknown =>
+    parseYaml(text, { schema: 'failsafe', maxAliasCount: 0, logLevel: 'error' }),
+  csv: (text): unknown =>
+    parseCsv(text, {
+      columns: (names: string[]) => names.map(columnName),
+      delimiter: delimiterOf(text),
+      skip_empty_lines: true,
+      trim: true,
+    }),
+};
+
+/** Spreadsheets write a semicolon where the comma is taken for decimals. */
+function delimiterOf(csv: string): string {
+  const [names = ''] = csv.trimStart().split(/[\r\n]/, 1);
+  return [';', '\t'].find((delimiter) => names.includes(delimiter)) ?? ',';
+}
+
+/** People write column names as they like. */
+function columnName(name: string): string {
+  const plain = name.toLowerCase().replace(/[\s_-]/g, '');
+  return FIELDS.find((field) => field.toLowerCase() === plain) ?? name;
+}
+
+function readEntry(entry: unknown, position: number): EquipmentMapEntry {
+  if (typeof entry !== 'object' || entry === null) {
+    throw new EquipmentMapError(`entry ${position} of the equipment map must be an object`);
+  }
+  const [plant = '', workCentre = '', machineId = ''] = FIELDS.map((name) => {
+    const value: unknown = Object.hasOwn(entry, name) ? Reflect.get(entry, name) : undefined;
+    if (isIdentifier(value)) return value.trim();
+    throw new EquipmentMapError(
+      `entry ${position} of the equipment map: ${name} must be text of 1 to 256 characters`,
+    );
+  });
+  return { plant, workCentre, machineId };
+}
+
+function refuseDuplicates(entries: readonly EquipmentMapEntry[]): void {
+  const positions = new Map<string, number>();
+  entries.forEach(({ plant, workCentre }, index) => {
+    const key = JSON.stringify([plant, workCentre]);
+    const earlier = positions.get(key);
+    if (earlier !== undefined) {
+      throw new EquipmentMapError(
+        `entry ${index + 1} of the equipment map repeats entry ${earlier}: plant ${plant}, work centre ${workCentre}`,
+      );
+    }
+    positions.set(key, index + 1);
+  });
+}

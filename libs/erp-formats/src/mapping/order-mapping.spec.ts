@@ -1,0 +1,226 @@
+import type { OrderMessage, Parsed } from '#libs/contracts';
+
+import { readXml } from '../xml/read-xml.js';
+import { isLinearPattern } from './is-linear-pattern.js';
+import { OrderMappingError, parseOrderMapping } from './parse-order-mapping.js';
+import { plainValue } from './plain-value.js';
+
+const TYPE = 'application/vnd.acme.job+json';
+const EXPRESSION = `{
+  "orderId": job.no, "changedAt": job.at, "status": job.open ? "released" : "completed",
+  "operations": [job.steps.{ "operationId": id, "machineId": machine }]
+}`;
+const JOB = { no: '77', at: 1_763_680_000, open: true, steps: [{ id: '10', machine: 'M-1' }] };
+
+const mappingOf = (...entries: object[]) => parseOrderMapping(JSON.stringify(entries), 'json');
+async function read(expression: string, body: string | object, contentType = TYPE) {
+  const document = {
+    contentType,
+    body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+    sourceTopic: 'acme/jobs',
+    recordedAt: 17,
+  };
+  const format = mappingOf({ name: 'acme', contentType, expression }).find(document);
+  if (format === undefined) throw new Error('no mapping found');
+  return format.read(document, { timeZone: 'UTC' });
+}
+const refusal = (result: Parsed<OrderMessage[]>): string =>
+  result.ok ? 'read' : `${result.rejection.code}: ${result.rejection.detail}`;
+
+describe('a mapping', () => {
+  const expected: OrderMessage = {
+    kind: 'snapshot',
+    order: {
+      orderId: '77',
+      changedAt: 1_763_680_000,
+      status: 'released',
+      operations: [{ operationId: '10', machineId: 'M-1', status: 'released' }],
+    },
+  };
+
+  it('makes an order of a document', async () => {
+    expect(await read(EXPRESSION, { job: JOB })).toEqual({ ok: true, value: [expected] });
+  });
+
+  it('makes several orders of one', async () => {
+    const jobs = [JOB, { ...JOB, no: '78' }];
+    const result = await read(EXPRESSION.replaceAll('job.', '').replace('{', 'jobs.{'), { jobs });
+
+    expect(result.ok && result.value.map(({ order }) => order.orderId)).toEqual(['77', '78']);
+  });
+
+  it('knows where a document came from', async () => {
+    const expression =
+      '{"orderId": $topic, "changedAt": $recordedAt, "status": "planned", "operations": []}';
+
+    expect(await read(expression, {})).toMatchObject({
+      value: [{ order: { orderId: 'acme/jobs', changedAt: 17 } }],
+    });
+  });
+
+  it('sees XML as objects', async () => {
+    const xml = '<a:jobs><job no="1">x<id>0010</id></job><job/><__proto__>y</__proto__></a:jobs>';
+    const root = readXml(Buffer.from(xml));
+
+    expect(root.ok && JSON.stringify(plainValue({ syntax: 'xml', root: root.value }))).toBe(
+      '{"jobs":{"job":[{"@no":"1","#text":"x","id":"0010"},""],"__proto__":"y"}}',
+    );
+    const expression =
+      '{"orderId": jobs.job[0].id, "changedAt": 1, "status": "planned", "operations": []}';
+    expect(await read(expression, xml, 'application/xml')).toMatchObject({
+      value: [{ order: { orderId: '0010' } }],
+    });
+  });
+
+  it.each([
+    ['that is no JSON', EXPRESSION, '{', 'invalid-json'],
+    ['of which it makes nothing', 'jobs', {}, 'mapping acme: the expression yields nothing'],
+    [
+      'of which it makes no order',
+      '"x"',
+      {},
+      'mapping acme, result: the message must be an object',
+    ],
+    ['of which it makes half an order', EXPRESSION, {}, 'mapping acme, result: orderId is missing'],
+    [
+      'of which one order is none',
+      'jobs',
+      { jobs: [expected.order, {}] },
+      'mapping acme, result[1]: orderId is missing',
+    ],
+    [
+      'of which it makes too many orders',
+      'jobs',
+      { jobs: Array(10_001).fill(0) },
+      'too-large: mapping acme: the expression yields 10001 orders',
+    ],
+  ])('refuses a document %s', async (_name, expression, body, complaint) => {
+    expect(refusal(await read(expression, body))).toContain(complaint);
+  });
+});
+
+describe('an expression that fails', () => {
+  it.each([
+    ['on its input', 'a.b + 1', 'JSONata error T2001 at character 5'],
+    ['of its own will', '$error("the password is hunter2")', 'JSONata error D3137 at character 7'],
+    ['without end', '($f := function($x) { $f($x + 1) }; $f(0))', 'longer than 1000 ms'],
+    ['too deep', '($f := function($x) { 1 + $f($x + 1) }; $f(0))', 'deeper than 500 levels'],
+    ['with a long range', '[1..1000000]', 'longer than 100000 entries'],
+    ['with long lists', '[1..90000].([1..90000])', 'longer than'],
+    ['with code of the document', '$eval(code)', '$eval is not available'],
+    [
+      'with a text that doubles',
+      '($f := function($s, $n) { $n = 0 ? $s : $f($s & $s, $n - 1) }; $length($f("x", 28)))',
+      'grows longer than 4194304 characters',
+    ],
+    ['matching a long text', '$match(long, /x/)', 'against more than 1000 characters'],
+  ])('is a rejection: %s', async (_name, expression, complaint) => {
+    const body = { a: { b: 'hunter2' }, code: '1 + 1', long: 'y'.repeat(2_000) };
+    const detail = refusal(await read(expression, body));
+
+    expect(detail).toMatch(/^invalid-message: mapping acme: /);
+    expect(detail).toContain(complaint);
+    expect(detail).not.toContain('hunter2');
+  });
+
+  it('leaves the next document alone', async () => {
+    const expression = '($f := function($x) { $f($x + 1) }; stop ? stop : $f(0))';
+
+    expect(refusal(await read(expression, {}))).toContain('1000 ms');
+    expect(refusal(await read(expression, { stop: 'now' }))).toContain('must be an object');
+  });
+});
+
+describe('a mapping file', () => {
+  const entry = { contentType: TYPE, expression: '$' };
+
+  it('may be YAML, with an expression of several lines', () => {
+    const yaml = `- topic: acme/*\n  expression: |\n    {\n      "orderId": no\n    }\n`;
+    const found = parseOrderMapping(yaml, 'yaml').find({
+      contentType: null,
+      body: Buffer.alloc(0),
+      sourceTopic: 'acme/jobs',
+    });
+
+    expect(found).toBeDefined();
+  });
+
+  it.each([
+    ['no list', {}, 'must be a list of at least one entry'],
+    ['an empty list', [], 'must be a list of at least one entry'],
+    ['an entry that is none', ['$'], 'entry 1 of the mapping must be an object'],
+    ['an entry for no document', [{ expression: '$' }], 'entry 1 .* neither contentType nor topic'],
+    ['a misspelt criterion', [{ ...entry, contenttype: 'x' }], 'contenttype is no field'],
+    ['an entry without an expression', [entry, { topic: 'x' }], 'entry 2 .* has no expression'],
+    ['a number for a topic', [{ ...entry, topic: 1 }], 'topic must be text'],
+    [
+      'an expression that is none',
+      [{ ...entry, expression: '{"a": }' }],
+      'entry 1 .*, expression: JSONata error S\\d+ at character 7',
+    ],
+    [
+      'a pattern that explodes',
+      [{ ...entry, expression: '$match(no, /^(a+)+$/)' }],
+      'regular expression .* may take for ever',
+    ],
+  ])('is refused with %s', (_name, content, complaint) => {
+    const parse = (): unknown => parseOrderMapping(JSON.stringify(content), 'json');
+
+    expect(parse).toThrow(OrderMappingError);
+    expect(parse).toThrow(new RegExp(complaint));
+  });
+
+  it.each([
+    ['JSON that is none', '[', 'json'],
+    ['YAML that is none', '- topic: "', 'yaml'],
+    ['too much text', ' '.repeat(1_048_577), 'yaml'],
+  ] as const)('is refused with %s', (_name, text, format) => {
+    expect(() => parseOrderMapping(text, format)).toThrow(OrderMappingError);
+  });
+
+  it.each([
+    [{ contentType: 'Application/VND.acme.job+json; v=1' }, null, TYPE, true],
+    [{ contentType: TYPE }, null, 'application/json', false],
+    [{ topic: 'acme/jobs' }, 'acme/jobs', null, true],
+    [{ topic: 'acme/jobs' }, 'acme/jobs/1', null, false],
+    [{ topic: 'acme/*' }, 'acme/jobs/1', null, true],
+    [{ topic: '*/jobs/*' }, 'acme/jobs/1', null, true],
+    [{ topic: 'acme/*/jobs' }, 'acme/jobs', null, false],
+    [{ topic: 'acme/*' }, null, null, false],
+    [{ topic: 'acme/*', contentType: TYPE }, 'acme/jobs', 'text/xml', false],
+  ])(
+    'has an entry %j for documents of topic %j and type %j: %j',
+    (criteria, topic, type, found) => {
+      const document = { contentType: type, sourceTopic: topic, body: Buffer.alloc(0) };
+
+      expect(mappingOf({ ...criteria, expression: '$' }).find(document) !== undefined).toBe(found);
+    },
+  );
+});
+
+describe('a regular expression', () => {
+  it.each([
+    '^a+$',
+    '(a+)?',
+    '(?:\\d{4})+',
+    '[(+)]+',
+    '\\(a+\\)+',
+    '(a|b)c',
+    '(a+)(b+)',
+    '(?<y>x)*',
+  ])('is soon matched: %s', (source) => {
+    expect(isLinearPattern(source)).toBe(true);
+  });
+
+  it.each([
+    '(a+)+',
+    '(a|aa)*',
+    '((a+))*',
+    '(?:a*){2,}',
+    '(x?y?)*',
+    '([a-z]+\\.)+',
+    '(a{1,9}){1,99}',
+  ])('may take for ever: %s', (source) => {
+    expect(isLinearPattern(source)).toBe(false);
+  });
+});

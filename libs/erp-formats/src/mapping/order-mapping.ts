@@ -1,0 +1,51 @@
+import { mediaType, type OrderMessage, type Parsed } from '#libs/contracts';
+
+import type { OrderDocument, OrderDocumentOptions } from '../order-format.js';
+import type { MappingEntry } from './mapping-entry.js';
+import { readMapped } from './read-mapped.js';
+
+/** A format that the operator has written down instead of us. */
+export interface MappedFormat {
+  read(document: OrderDocument, options: OrderDocumentOptions): Promise<Parsed<OrderMessage[]>>;
+}
+
+/** Expressions for formats that have no adapter. They go before the adapters: who names a format means it. */
+export class OrderMapping {
+  private constructor(private readonly entries: readonly MappingEntry[]) {}
+
+  static of(entries: readonly MappingEntry[]): OrderMapping {
+    return new OrderMapping(entries);
+  }
+
+  static none(): OrderMapping {
+    return new OrderMapping([]);
+  }
+
+  /** The first entry for a document; undefined when it is for the adapters. */
+  find(document: OrderDocument): MappedFormat | undefined {
+    const type = mediaType(document.contentType) ?? '';
+    const topic = document.sourceTopic ?? '';
+    const entry = this.entries.find(
+      (each) =>
+        (each.contentType === undefined || each.contentType === type) &&
+        (each.topic === undefined || matches(each.topic, topic)),
+    );
+    if (entry === undefined) return undefined;
+    return { read: (of, options) => readMapped(entry, of, options) };
+  }
+}
+
+/** By parts, not by a regular expression: each is looked for once, from where the one before it ended. */
+function matches(pattern: string, topic: string): boolean {
+  const [start = '', ...rest] = pattern.split('*');
+  const end = rest.pop();
+  if (end === undefined) return pattern === topic;
+  if (!topic.startsWith(start)) return false;
+  let at = start.length;
+  for (const part of rest) {
+    const found = topic.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return topic.length - end.length >= at && topic.endsWith(end);
+}

@@ -1,0 +1,84 @@
+import { parse as parseYaml } from 'yaml';
+
+import { isIdentifier, isJsonObject, mediaType, printable, type JsonObject } from '#libs/contracts';
+
+import { compileExpression, ExpressionError } from './compile-expression.js';
+import type { MappingEntry } from './mapping-entry.js';
+import { OrderMapping } from './order-mapping.js';
+
+/** A mapping file that cannot be used; the message names the entry and, in an expression, the character. */
+export class OrderMappingError extends Error {
+  override readonly name = 'OrderMappingError';
+  readonly code = 'invalid-order-mapping';
+  readonly retryable = false;
+}
+
+const MAX_TEXT_LENGTH = 1_048_576;
+const CRITERIA = ['contentType', 'topic'] as const;
+const FIELDS = new Set(['name', 'expression', ...CRITERIA]);
+
+/**
+ * Reads a list of `{name?, contentType?, topic?, expression}` and compiles every expression. Throws
+ * {@link OrderMappingError}, so that a mistake is known at start and not with the first document.
+ */
+export function parseOrderMapping(text: string, format: 'json' | 'yaml'): OrderMapping {
+  const content = readText(text.replace(/^\ufeff/, ''), format);
+  if (!Array.isArray(content) || content.length === 0) {
+    throw new OrderMappingError('the mapping must be a list of at least one entry');
+  }
+  return OrderMapping.of(content.map((entry: unknown, index) => readEntry(entry, index + 1)));
+}
+
+function readText(text: string, format: 'json' | 'yaml'): unknown {
+  if (text.length > MAX_TEXT_LENGTH) {
+    throw new OrderMappingError(`the mapping is longer than ${MAX_TEXT_LENGTH} characters`);
+  }
+  try {
+    if (format === 'json') return JSON.parse(text);
+    return parseYaml(text, { schema: 'failsafe', maxAliasCount: 0, logLevel: 'error' });
+  } catch (cause) {
+    const reason = cause instanceof Error ? printable(cause.message) : 'unknown fault';
+    throw new OrderMappingError(`the mapping is not valid ${format}: ${reason}`, { cause });
+  }
+}
+
+function readEntry(entry: unknown, position: number): MappingEntry {
+  const where = `entry ${position} of the mapping`;
+  if (!isJsonObject(entry)) throw new OrderMappingError(`${where} must be an object`);
+  const unknown = Object.keys(entry).find((field) => !FIELDS.has(field));
+  // a misspelt criterion would make the entry fit every document
+  if (unknown !== undefined) throw new OrderMappingError(`${where}: ${unknown} is no field of it`);
+  const name = textField(entry, 'name', where) ?? `${position}`;
+  const expression = readExpression(entry, where);
+  const read: MappingEntry = { name, expression };
+  const contentType = mediaType(textField(entry, 'contentType', where) ?? null);
+  const topic = textField(entry, 'topic', where);
+  if (contentType !== null) read.contentType = contentType;
+  if (topic !== undefined) read.topic = topic;
+  if (contentType === null && topic === undefined) {
+    throw new OrderMappingError(
+      `${where} says neither contentType nor topic: it is for no document`,
+    );
+  }
+  return read;
+}
+
+function readExpression(entry: JsonObject, where: string): MappingEntry['expression'] {
+  const text = entry['expression'];
+  if (typeof text !== 'string' || text.trim() === '') {
+    throw new OrderMappingError(`${where} has no expression`);
+  }
+  try {
+    return compileExpression(text);
+  } catch (cause) {
+    if (!(cause instanceof ExpressionError)) throw cause;
+    throw new OrderMappingError(`${where}, expression: ${cause.message}`, { cause });
+  }
+}
+
+function textField(entry: JsonObject, name: string, where: string): string | undefined {
+  const value = entry[name];
+  if (value === undefined) return undefined;
+  if (isIdentifier(value)) return value;
+  throw new OrderMappingError(`${where}: ${name} must be text of 1 to 256 characters`);
+}

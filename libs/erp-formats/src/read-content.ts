@@ -1,0 +1,43 @@
+import { isJsonType, mediaType, parsed, readJson, rejected, type Parsed } from '#libs/contracts';
+
+import type { DocumentContent, OrderDocument } from './order-format.js';
+import { utf16Of } from './xml/decode-xml.js';
+import { readXml } from './xml/read-xml.js';
+
+const UNSPECIFIC = new Set([null, '', 'text/plain', 'application/octet-stream']);
+
+/**
+ * Bytes to XML or JSON: by the content type or, where that says neither, by the first byte. `known` are
+ * content types that say neither but name a format.
+ */
+export function readContent(
+  { contentType, body }: OrderDocument,
+  known: ReadonlySet<string>,
+): Parsed<DocumentContent> {
+  const type = mediaType(contentType);
+  if (isJsonType(type)) return readJsonContent(body);
+  if (isXmlType(type)) return readXmlContent(body);
+  if (!UNSPECIFIC.has(type) && !known.has(type ?? '')) {
+    return rejected('invalid-message', `content type ${type ?? ''} is not read`);
+  }
+  return looksLikeXml(body) ? readXmlContent(body) : readJsonContent(body);
+}
+
+function readJsonContent(body: Buffer): Parsed<DocumentContent> {
+  const json = readJson(body);
+  return json.ok ? parsed({ syntax: 'json', value: json.value }) : json;
+}
+
+function readXmlContent(body: Buffer): Parsed<DocumentContent> {
+  const root = readXml(body);
+  return root.ok ? parsed({ syntax: 'xml', root: root.value }) : root;
+}
+
+function isXmlType(type: string | null): boolean {
+  return type === 'application/xml' || type === 'text/xml' || type?.endsWith('+xml') === true;
+}
+
+function looksLikeXml(body: Buffer): boolean {
+  const head = body.subarray(0, 64).toString('utf8').replace('\ufeff', '').trimStart();
+  return head.startsWith('<') || utf16Of(body) !== undefined;
+}

@@ -1,0 +1,235 @@
+import { readFileSync } from 'node:fs';
+
+import type { OrderSnapshot } from '#libs/contracts';
+
+import { readSnapshots } from '../../test/read-messages.js';
+
+const SAMPLE = readFileSync('demo/sap-loipro05-order-1895938.xml');
+const CONTROL = '<EDI_DC40><SERIAL>20231128083400705437</SERIAL></EDI_DC40>';
+const WHERE = '<ARBPL>FR01</ARBPL>';
+const OPERATION = `<E1AFVOL><VORNR>0010</VORNR>${WHERE}</E1AFVOL>`;
+
+const read = (
+  body: Buffer | string,
+  contentType: string | null = null,
+  timeZone = 'Europe/Berlin',
+): OrderSnapshot[] => readSnapshots(body, { contentType, timeZone });
+const idoc = (sequences: string, header = '', control = CONTROL): string =>
+  `<LOIPRO01><IDOC>${control}<E1AFKOL><AUFNR>000000004711</AUFNR><WERKS>1000</WERKS>` +
+  `<E1JSTKL><STAT>I0002</STAT></E1JSTKL>${header}${sequences}</E1AFKOL></IDOC></LOIPRO01>`;
+const sequence = (operations: string, number = '0'): string =>
+  `<E1AFFLL><PLNFL>${number}</PLNFL>${operations}</E1AFFLL>`;
+const readOrder = (...parts: Parameters<typeof idoc>): OrderSnapshot => read(idoc(...parts))[0]!;
+
+describe('an order of a real S/4 system', () => {
+  const operation = (operationId: string, plannedStart: string): object => ({
+    operationId,
+    workCentre: 'D2O_ASSY',
+    plant: 'HZ001',
+    status: 'released',
+    plannedStart: Date.parse(plannedStart) / 1000,
+  });
+
+  it.each([[null], ['application/xml'], ['text/xml; charset=UTF-8'], ['application/idoc+xml']])(
+    'is read with content type %s',
+    (contentType) => {
+      expect(read(SAMPLE, contentType)).toEqual([
+        {
+          orderId: '1895938',
+          changedAt: Date.parse('2023-11-28T08:34:00Z') / 1000,
+          fence: { counter: 'SERIAL of S4HCLNT100', value: '20231128083400705437' },
+          status: 'released',
+          operations: [
+            operation('0060', '2023-12-04T16:46:53+01:00'),
+            operation('0070', '2023-12-04T16:58:08+01:00'),
+            operation('0080', '2023-12-04T17:43:08+01:00'),
+          ],
+        },
+      ]);
+    },
+  );
+
+  it('is planned in the zone of the plant', () => {
+    const [order] = read(SAMPLE, null, 'Asia/Tokyo');
+
+    expect(order?.operations[0]).toEqual(operation('0060', '2023-12-04T16:46:53+09:00'));
+  });
+});
+
+describe('an order IDoc', () => {
+  it('shows a numeric order number without its padding, any other as it is', () => {
+    expect(readOrder('').orderId).toBe('4711');
+    const other = idoc('').replace('000000004711', '00A-1');
+    expect(read(other)[0]?.orderId).toBe('00A-1');
+  });
+
+  it('is dated by CREDAT and CRETIM in the zone of the plant when SERIAL is no time', () => {
+    const control = `<EDI_DC40><SERIAL>17</SERIAL><CREDAT>20231128</CREDAT><CRETIM>093405</CRETIM></EDI_DC40>`;
+
+    expect(readOrder('', '', control).changedAt).toBe(Date.parse('2023-11-28T08:34:05Z') / 1000);
+  });
+
+  it.each([
+    ['SERIAL', '<SERIAL>20231128083400000001</SERIAL>', '20231128083400000001'],
+    ['DOCNUM', '<CREDAT>20231128</CREDAT><SERIAL>17</SERIAL>', '0000000000430094'],
+  ])('is told apart from others of the same second by %s', (field, fields, value) => {
+    const control = `<EDI_DC40><DOCNUM>0000000000430094</DOCNUM><SNDPRN>S4</SNDPRN>${fields}</EDI_DC40>`;
+
+    expect(readOrder('', '', control).fence).toEqual({ counter: `${field} of S4`, value });
+  });
+
+  it('that has nothing but DOCNUM is dated by when it was written', () => {
+    const body = idoc('', '', '<EDI_DC40><DOCNUM>0000000000430094</DOCNUM></EDI_DC40>');
+
+    expect(readSnapshots(body, { recordedAt: 17 })[0]).toMatchObject({
+      changedAt: 17,
+      fence: { counter: 'DOCNUM of ', value: '0000000000430094' },
+    });
+    expect(() => read(body)).toThrow('/LOIPRO01/IDOC/EDI_DC40/SERIAL is no time');
+  });
+
+  it.each(['SERIAL', 'DOCNUM'])('is not counted by zeros in %s', (field) => {
+    const control = `<EDI_DC40><${field}>0000000000000000</${field}><CREDAT>20231128</CREDAT></EDI_DC40>`;
+
+    expect(readOrder('', '', control).fence).toBeUndefined();
+  });
+
+  it('prefers the plant of an operation, and its earliest start', () => {
+    const operation =
+      `<E1AFVOL><VORNR>0010</VORNR>${WHERE}<WERKS>2000</WERKS><CY_SEQNRV>00000000000020</CY_SEQNRV>` +
+      '<FSAVD>20231204</FSAVD><FSAVZ>240000</FSAVZ><SSAVD>20231206</SSAVD></E1AFVOL>';
+
+    expect(readOrder(sequence(operation)).operations).toEqual([
+      {
+        operationId: '0010',
+        workCentre: 'FR01',
+        plant: '2000',
+        status: 'released',
+        sequence: 20,
+        plannedStart: Date.parse('2023-12-05T00:00:00+01:00') / 1000,
+      },
+    ]);
+  });
+
+  it('falls back to the latest start of an operation', () => {
+    const operation = `<E1AFVOL><VORNR>1</VORNR>${WHERE}<FSAVD>00000000</FSAVD><SSAVD>20231206</SSAVD></E1AFVOL>`;
+
+    const [read] = readOrder(sequence(operation)).operations;
+    expect(read?.plannedStart).toBe(Date.parse('2023-12-06T00:00:00+01:00') / 1000);
+  });
+
+  it('keeps two sequences apart that number their operations alike', () => {
+    const { operations } = readOrder(sequence(OPERATION) + sequence(OPERATION, '1'));
+
+    expect(operations.map(({ operationId }) => operationId)).toEqual(['0010', '0010/1']);
+  });
+
+  it('lists a sub-operation of its own only at another work centre', () => {
+    const subOperations = [
+      '<E1AFUVL><UVORN>0010</UVORN><ARBPL>FR02</ARBPL><E1JSTUL><STAT>I0010</STAT></E1JSTUL></E1AFUVL>',
+      '<E1AFUVL><UVORN>0020</UVORN><ARBPL>FR01</ARBPL></E1AFUVL>',
+      '<E1AFUVL><UVORN>0030</UVORN></E1AFUVL>',
+    ].join('');
+    const operation = `<E1AFVOL><VORNR>0010</VORNR>${WHERE}${subOperations}</E1AFVOL>`;
+
+    expect(readOrder(sequence(operation)).operations).toMatchObject([
+      { operationId: '0010', workCentre: 'FR01', status: 'released' },
+      { operationId: '0010-0010', workCentre: 'FR02', status: 'started' },
+    ]);
+  });
+
+  it.each([
+    ['technically completed', '<E1JSTKL><STAT>I0045</STAT></E1JSTKL>', 'completed'],
+    ['locked', '<E1JSTKL><STAT>I0043</STAT></E1JSTKL>', 'held'],
+    ['deleted', '<MSGFN>003</MSGFN>', 'cancelled'],
+  ])('that is %s takes its operations along', (_name, header, status) => {
+    const order = readOrder(sequence(OPERATION), header);
+
+    expect([order.status, order.operations[0]?.status]).toEqual([status, status]);
+  });
+
+  it('cancels an operation that was deleted', () => {
+    const operation = `<E1AFVOL><MSGFN>003</MSGFN><VORNR>0010</VORNR>${WHERE}</E1AFVOL>`;
+
+    expect(readOrder(sequence(operation)).operations[0]?.status).toBe('cancelled');
+  });
+
+  it('is not released when it does not say so', () => {
+    const silent = idoc(sequence(OPERATION)).replace('I0002', 'I0016');
+
+    expect(read(silent)[0]).toMatchObject({
+      status: 'planned',
+      operations: [{ status: 'planned' }],
+    });
+  });
+
+  it('may share a document with others, each an order of its own', () => {
+    const body = SAMPLE.toString().replace(
+      /<IDOC[^]*<\/IDOC>/,
+      (text) => text + text.replaceAll('1895938', '2'),
+    );
+
+    expect(read(body).map(({ orderId }) => orderId)).toEqual(['1895938', '2']);
+  });
+
+  it('at fault is placed within its package', () => {
+    const body = SAMPLE.toString().replace(
+      /<IDOC[^]*<\/IDOC>/,
+      (text) => text + text.replace('<VORNR>0070</VORNR>', ''),
+    );
+
+    expect(() => read(body)).toThrow(
+      '/LOIPRO05/IDOC[2]/E1AFKOL/E1AFFLL/E1AFVOL[2]/VORNR is missing',
+    );
+  });
+
+  it.each(['LOIPRO01', 'LOIPRO02', 'LOIPRO03', 'LOIPRO04', 'LOIPRO05'])(
+    'is read in the release %s, with several operations on one work centre',
+    (release) => {
+      const body = idoc(sequence(OPERATION + OPERATION.replace('0010', '0020')));
+
+      expect(read(body.replaceAll('LOIPRO01', release))[0]?.operations).toMatchObject([
+        { operationId: '0010', workCentre: 'FR01', plant: '1000' },
+        { operationId: '0020', workCentre: 'FR01', plant: '1000' },
+      ]);
+    },
+  );
+
+  it('is known by its message type under the name of an extension', () => {
+    const control = CONTROL.replace('<SERIAL>', '<MESTYP>LOIPRO</MESTYP><SERIAL>');
+    const body = idoc('', '', control).replaceAll('LOIPRO01', 'ZPLANT_ORDER');
+
+    expect(read(body)[0]?.orderId).toBe('4711');
+  });
+
+  it.each([
+    ['AUFNR', idoc('').replace('000000004711', '000'), '/LOIPRO01/IDOC/E1AFKOL/AUFNR is missing'],
+    [
+      'VORNR',
+      idoc(sequence(`<E1AFVOL>${WHERE}</E1AFVOL>`)),
+      '/E1AFKOL/E1AFFLL/E1AFVOL/VORNR is missing',
+    ],
+    [
+      'ARBPL',
+      idoc(sequence('<E1AFVOL><VORNR>0010</VORNR></E1AFVOL>')),
+      '/E1AFVOL/ARBPL is missing',
+    ],
+    [
+      'UVORN',
+      idoc(sequence(OPERATION.replace(WHERE, `${WHERE}<E1AFUVL><ARBPL>X</ARBPL></E1AFUVL>`))),
+      '/E1AFVOL/E1AFUVL/UVORN is missing',
+    ],
+    ['a time of its own', idoc('', '', '<EDI_DC40/>'), '/IDOC/EDI_DC40/SERIAL is no time'],
+    ['a control record', idoc('', '', ''), '/LOIPRO01/IDOC/EDI_DC40 is missing'],
+    ['an order', `<LOIPRO05><IDOC>${CONTROL}</IDOC></LOIPRO05>`, '/IDOC/E1AFKOL is missing'],
+    ['an IDoc', '<LOIPRO05/>', '/IDOC/E1AFKOL is missing'],
+    ['unique operations', idoc(sequence(OPERATION + OPERATION + OPERATION)), 'repeats operationId'],
+    [
+      'a start that exists',
+      idoc(sequence(OPERATION.replace(WHERE, `${WHERE}<FSAVD>20231399</FSAVD>`))),
+      'FSAVD',
+    ],
+  ])('is refused without %s', (_name, body, complaint) => {
+    expect(() => read(body)).toThrow(new RegExp(`^invalid-message: .*${complaint}`));
+  });
+});

@@ -1,0 +1,110 @@
+import {
+  parsed,
+  rejected,
+  type OrderOperation,
+  type OrderStatus,
+  type Parsed,
+} from '#libs/contracts';
+
+import { statusOf, statusWithin } from '../sap/sap-status.js';
+import { readLocalTime } from '../time/read-local-time.js';
+import { epochSecondsOf } from '../time/local-time.js';
+import { elements, pathOf, textOf, type DocumentElement } from '../xml/document-element.js';
+import { DELETED } from './message-function.js';
+
+/** What the order's header says for all of its operations. */
+export interface OrderFrame {
+  status: OrderStatus;
+  plant: string | undefined;
+  timeZone: string;
+}
+
+type OperationIdentity = Pick<OrderOperation, 'operationId' | 'status'> & { workCentre: string };
+
+/** Scheduled starts by preference: earliest, then latest. */
+const STARTS = [
+  ['FSAVD', 'FSAVZ'],
+  ['SSAVD', 'SSAVZ'],
+] as const;
+
+/** An E1AFVOL and those of its sub-operations that are work for another work centre. */
+export function readWithSubOperations(
+  segment: DocumentElement,
+  frame: OrderFrame,
+): Parsed<OrderOperation[]> {
+  const operationId = textOf(segment, 'VORNR');
+  if (operationId === undefined) return missing(segment, 'VORNR');
+  const workCentre = textOf(segment, 'ARBPL');
+  if (workCentre === undefined) return missing(segment, 'ARBPL');
+  const status = statusOfSegment(segment, 'E1JSTVL', frame.status, frame.status);
+  const main = readSegment(segment, { operationId, workCentre, status }, frame);
+  if (!main.ok) return main;
+  const operations = [main.value];
+  for (const subSegment of elements(segment, 'E1AFUVL')) {
+    const elsewhere = textOf(subSegment, 'ARBPL');
+    if (elsewhere === undefined || elsewhere === workCentre) continue;
+    const sub = readSubOperation(subSegment, { operationId, workCentre: elsewhere, status }, frame);
+    if (!sub.ok) return sub;
+    operations.push(sub.value);
+  }
+  return parsed(operations);
+}
+
+function readSubOperation(
+  segment: DocumentElement,
+  parent: OperationIdentity,
+  frame: OrderFrame,
+): Parsed<OrderOperation> {
+  const number = textOf(segment, 'UVORN');
+  if (number === undefined) return missing(segment, 'UVORN');
+  const identity = {
+    operationId: `${parent.operationId}-${number}`,
+    workCentre: parent.workCentre,
+    status: statusOfSegment(segment, 'E1JSTUL', parent.status, frame.status),
+  };
+  return readSegment(segment, identity, frame);
+}
+
+function readSegment(
+  segment: DocumentElement,
+  identity: OperationIdentity,
+  frame: OrderFrame,
+): Parsed<OrderOperation> {
+  const plannedStart = readPlannedStart(segment, frame.timeZone);
+  if (!plannedStart.ok) return plannedStart;
+  const operation: OrderOperation = { ...identity };
+  const plant = textOf(segment, 'WERKS') ?? frame.plant;
+  if (plant !== undefined) operation.plant = plant;
+  const sequence = Number(textOf(segment, 'CY_SEQNRV') ?? 0);
+  // all zeros: nobody sequenced it
+  if (Number.isSafeInteger(sequence) && sequence > 0) operation.sequence = sequence;
+  if (plannedStart.value !== undefined) operation.plannedStart = plannedStart.value;
+  return parsed(operation);
+}
+
+function readPlannedStart(segment: DocumentElement, timeZone: string): Parsed<number | undefined> {
+  for (const [dateField, timeField] of STARTS) {
+    const start = readLocalTime(textOf(segment, dateField), textOf(segment, timeField));
+    if (start === 'invalid') {
+      const path = pathOf(segment, dateField);
+      return rejected('invalid-message', `${path} and ${timeField} are no date and time`);
+    }
+    if (start !== 'absent') return parsed(epochSecondsOf(start, timeZone));
+  }
+  return parsed(undefined);
+}
+
+function statusOfSegment(
+  segment: DocumentElement,
+  statusSegment: string,
+  otherwise: OrderStatus,
+  order: OrderStatus,
+): OrderStatus {
+  if (textOf(segment, 'MSGFN') === DELETED) return 'cancelled';
+  const codes = elements(segment, statusSegment).map((entry) => textOf(entry, 'STAT') ?? '');
+  return statusWithin(order, statusOf(codes) ?? otherwise);
+}
+
+function missing(segment: DocumentElement, field: string): Parsed<never> {
+  return rejected('invalid-message', `${pathOf(segment, field)} is missing`);
+}

@@ -1,0 +1,58 @@
+import { isJsonObject, type JsonObject } from '#libs/contracts';
+
+/** An entity and where it is in the document, such as `d.results[0]`. */
+export interface ODataEntity {
+  fields: JsonObject;
+  path: string;
+}
+
+/** V2 wraps in `d` and `results`, V4 in `value`; readers that log what they fetch in `message`. */
+const ENVELOPES = ['d', 'results', 'value', 'message'] as const;
+
+/** All entities of a response: one by itself, a list, or either in an envelope. */
+export function entitiesOf(json: unknown, path = ''): ODataEntity[] {
+  if (Array.isArray(json)) {
+    return json.flatMap((entry: unknown, index) =>
+      isJsonObject(entry) ? [{ fields: entry, path: `${path}[${index}]` }] : [],
+    );
+  }
+  if (!isJsonObject(json)) return [];
+  const envelope = ENVELOPES.find((name) => isWrapped(valueOf(json, name)));
+  if (envelope === undefined) return [{ fields: json, path }];
+  return entitiesOf(valueOf(json, envelope), pathTo({ path }, envelope));
+}
+
+/** Entities behind a navigation property; undefined when it was not expanded, be it absent or a link. */
+export function expanded(entity: ODataEntity, names: readonly string[]): ODataEntity[] | undefined {
+  for (const name of names) {
+    const value = valueOf(entity.fields, name);
+    const isLink = isJsonObject(value) && Object.hasOwn(value, '__deferred');
+    if (!isLink && isWrapped(value)) return entitiesOf(value, pathTo(entity, name));
+  }
+  return undefined;
+}
+
+/** Text of a field, trimmed; undefined when absent, empty or no text. */
+export function textField({ fields }: ODataEntity, name: string): string | undefined {
+  const value = valueOf(fields, name);
+  const text = typeof value === 'string' ? value.trim() : '';
+  return text === '' ? undefined : text;
+}
+
+/** An indicator of ABAP, `X`, or of JSON. */
+export function isSet({ fields }: ODataEntity, name: string): boolean {
+  const value = valueOf(fields, name);
+  return value === true || (typeof value === 'string' && value.trim().toUpperCase() === 'X');
+}
+
+export function pathTo({ path }: Pick<ODataEntity, 'path'>, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
+}
+
+function isWrapped(value: unknown): boolean {
+  return Array.isArray(value) || isJsonObject(value);
+}
+
+function valueOf(object: JsonObject, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}

@@ -1,0 +1,71 @@
+import {
+  parsed,
+  rejected,
+  type OperationChange,
+  type OrderMessage,
+  type Parsed,
+} from '#libs/contracts';
+
+import { changeMessage, snapshotMessage } from '../checked-message.js';
+import type { ReadingContext } from '../order-format.js';
+import { DistinctOperations } from '../sap/distinct-operations.js';
+import { orderNumber } from '../sap/order-number.js';
+import { statusWithin } from '../sap/sap-status.js';
+import { expanded, pathTo, textField, type ODataEntity } from './odata-entity.js';
+import { readODataOperation, withoutSteps } from './odata-operation.js';
+import { ORDER_FLAGS, readStatus } from './odata-status.js';
+import { readTimestamp } from './odata-time.js';
+
+const OPERATIONS = ['to_ProductionOrderOperation', '_ProductionOrderOperation'];
+const STATUSES = ['to_ProductionOrderStatus', '_ProductionOrderStatus'];
+
+/** An order's header: with its operations expanded the whole order, without them a change of its status. */
+export function readODataOrder(header: ODataEntity, context: ReadingContext): Parsed<OrderMessage> {
+  const orderId = readOrderId(header);
+  if (!orderId.ok) return orderId;
+  const changedAt = readTimestamp(textField(header, 'LastChangeDateTime')) ?? context.recordedAt;
+  if (changedAt === undefined) {
+    return rejected('invalid-message', `${pathTo(header, 'LastChangeDateTime')} is missing`);
+  }
+  const status = readStatus(header, ORDER_FLAGS, expanded(header, STATUSES));
+  const entities = expanded(header, OPERATIONS);
+  if (entities === undefined) {
+    const change = { orderId: orderId.value, changedAt };
+    return changeMessage(() => header.path, status === undefined ? change : { ...change, status });
+  }
+  const operations = readOperations(entities, context.timeZone);
+  if (!operations.ok) return operations;
+  // an order that does not say it is released is not
+  const ofOrder = status ?? 'planned';
+  return snapshotMessage(() => header.path, {
+    orderId: orderId.value,
+    changedAt,
+    status: ofOrder,
+    operations: operations.value.map((operation) => ({
+      ...operation,
+      status: statusWithin(ofOrder, operation.status ?? ofOrder),
+    })),
+  });
+}
+
+/** The number of an order as it is shown, out of any of its entities. */
+export function readOrderId(entity: ODataEntity): Parsed<string> {
+  const number = textField(entity, 'ManufacturingOrder') ?? textField(entity, 'ProductionOrder');
+  const orderId = orderNumber(number);
+  if (orderId !== undefined) return parsed(orderId);
+  return rejected('invalid-message', `${pathTo(entity, 'ManufacturingOrder')} is missing`);
+}
+
+export function readOperations(
+  entities: readonly ODataEntity[],
+  timeZone: string,
+): Parsed<OperationChange[]> {
+  const ids = new DistinctOperations();
+  const operations: OperationChange[] = [];
+  for (const entity of withoutSteps(entities)) {
+    const operation = readODataOperation(entity, ids, timeZone);
+    if (!operation.ok) return operation;
+    operations.push(operation.value);
+  }
+  return parsed(operations);
+}

@@ -1,0 +1,62 @@
+import {
+  parsed,
+  rejected,
+  type OrderChange,
+  type OrderMessage,
+  type Parsed,
+} from '#libs/contracts';
+
+import { changeMessage } from '../checked-message.js';
+import type { ReadingContext } from '../order-format.js';
+import { pathTo, textField, type ODataEntity } from './odata-entity.js';
+import { isOperation } from './odata-operation.js';
+import { readOperations, readOrderId } from './odata-order.js';
+import { readStatus } from './odata-status.js';
+import { readTimestamp } from './odata-time.js';
+
+/** Operations and statuses that came without their orders, each order's as a change of it. */
+export function readParts(
+  entities: readonly ODataEntity[],
+  context: ReadingContext,
+): Parsed<OrderMessage[]> {
+  const byOrder = new Map<string, ODataEntity[]>();
+  for (const entity of entities) {
+    const orderId = readOrderId(entity);
+    if (!orderId.ok) return orderId;
+    const parts = byOrder.get(orderId.value) ?? [];
+    parts.push(entity);
+    byOrder.set(orderId.value, parts);
+  }
+  const messages: OrderMessage[] = [];
+  for (const [orderId, parts] of byOrder) {
+    const change = readChange(orderId, parts, context);
+    if (!change.ok) return change;
+    messages.push(change.value);
+  }
+  return parsed(messages);
+}
+
+function readChange(
+  orderId: string,
+  parts: readonly ODataEntity[],
+  { timeZone, recordedAt }: ReadingContext,
+): Parsed<OrderMessage> {
+  const path = parts[0]?.path ?? '';
+  // a part is not newer than its last change, but it was read after: by that alone it would lose to its header
+  const changedAt = recordedAt ?? lastChange(parts);
+  if (changedAt === undefined) {
+    return rejected('invalid-message', `${pathTo({ path }, 'LastChangeDateTime')} is missing`);
+  }
+  const operations = readOperations(parts.filter(isOperation), timeZone);
+  if (!operations.ok) return operations;
+  const status = readStatus({ fields: {}, path }, [], parts);
+  const change: OrderChange = { orderId, changedAt };
+  if (status !== undefined) change.status = status;
+  if (operations.value.length > 0) change.operations = operations.value;
+  return changeMessage(() => path, change);
+}
+
+function lastChange(parts: readonly ODataEntity[]): number | undefined {
+  const times = parts.flatMap((part) => readTimestamp(textField(part, 'LastChangeDateTime')) ?? []);
+  return times.length === 0 ? undefined : Math.max(...times);
+}

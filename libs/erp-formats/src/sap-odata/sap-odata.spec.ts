@@ -1,0 +1,239 @@
+import { readFileSync } from 'node:fs';
+
+import { epochSeconds, readMessages, readSnapshots } from '../../test/read-messages.js';
+
+const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
+
+const OPERATION = {
+  ManufacturingOrderOperation: '0010',
+  WorkCenter: 'SAW_1',
+  ProductionPlant: '1710',
+  OperationIsReleased: 'X',
+};
+const header = (more: object = {}): object => ({
+  ManufacturingOrder: '1000234',
+  OrderIsReleased: 'X',
+  LastChangeDateTime: '20240318091502',
+  to_ProductionOrderOperation: [OPERATION],
+  ...more,
+});
+const read = (value: unknown) =>
+  readSnapshots(JSON.stringify(value), { timeZone: 'Europe/Berlin' });
+
+describe('production orders of OData V2 with their operations', () => {
+  const orders = readSnapshots(fixture('sap-odata-v2-expanded.json'), {
+    timeZone: 'America/Chicago',
+  });
+
+  it('are whole orders, dates and times being those of the plant', () => {
+    expect(orders[0]).toEqual({
+      orderId: '1000234',
+      changedAt: epochSeconds('2024-03-18T09:15:02Z'),
+      status: 'released',
+      operations: [
+        {
+          operationId: '0010',
+          plant: '1710',
+          workCentre: 'SAW_1',
+          status: 'completed',
+          plannedStart: epochSeconds('2024-03-20T06:00:00-05:00'),
+        },
+        {
+          operationId: '0020',
+          plant: '1720',
+          workCentre: 'MILL_4',
+          status: 'started',
+          plannedStart: epochSeconds('2024-03-21T00:00:00-05:00'),
+        },
+        {
+          operationId: '0020-0005',
+          plant: '1710',
+          workCentre: 'MILL_4',
+          status: 'released',
+          plannedStart: epochSeconds('2024-03-21T13:30:00-05:00'),
+        },
+      ],
+    });
+  });
+
+  it('that are technically completed take their operations along, whatever those still say', () => {
+    expect(orders[1]).toMatchObject({
+      orderId: '1000235',
+      changedAt: epochSeconds('2024-03-18T09:15:02Z'),
+      status: 'completed',
+      operations: [{ status: 'completed' }],
+    });
+  });
+});
+
+describe('a production order', () => {
+  it.each([
+    ['by itself', (order: object) => order],
+    ['in V2', (order: object) => ({ d: order })],
+    ['in a list of V2', (order: object) => ({ d: { results: [order] } })],
+    ['in an old list of V2', (order: object) => ({ d: [order] })],
+    ['in V4', (order: object) => ({ '@odata.context': '$metadata', value: [order] })],
+    ['in results', (order: object) => ({ results: [order] })],
+    ['in a list', (order: object) => [order]],
+  ])('is found %s', (_name, wrap) => {
+    expect(read(wrap(header())).map(({ orderId }) => orderId)).toEqual(['1000234']);
+  });
+
+  it('is read in the forms of V4 too', () => {
+    const operation = {
+      ManufacturingOrderOperation_2: '0010',
+      WorkCenter: 'SAW_1',
+      OperationIsReleased: true,
+      OpErlstSchedldExecStrtDte: '2024-07-20',
+      OpErlstSchedldExecStrtTme: '06:00:00',
+    };
+    const order = {
+      ManufacturingOrder: '1000234',
+      OrderIsReleased: true,
+      LastChangeDateTime: '2024-07-18T09:15:02.1234567Z',
+      _ProductionOrderOperation: [operation],
+    };
+
+    expect(read({ value: [order] })).toEqual([
+      {
+        orderId: '1000234',
+        changedAt: epochSeconds('2024-07-18T09:15:02Z'),
+        status: 'released',
+        operations: [
+          {
+            operationId: '0010',
+            workCentre: 'SAW_1',
+            status: 'released',
+            plannedStart: epochSeconds('2024-07-20T06:00:00+02:00'),
+          },
+        ],
+      },
+    ]);
+  });
+
+  it.each([
+    ['OrderIsCreated', 'planned'],
+    ['OrderIsPartiallyReleased', 'released'],
+    ['OrderIsPartiallyConfirmed', 'started'],
+    ['OrderIsLocked', 'held'],
+    ['OrderIsConfirmed', 'completed'],
+    ['OrderIsTechnicallyCompleted', 'completed'],
+    ['OrderIsClosed', 'completed'],
+    ['OrderIsMarkedForDeletion', 'cancelled'],
+    ['OrderIsDeleted', 'cancelled'],
+    ['OrderIsPrinted', 'planned'],
+  ])('with %s is %s', (flag, status) => {
+    expect(read(header({ OrderIsReleased: '', [flag]: 'X' }))[0]?.status).toBe(status);
+  });
+
+  it('has the statuses that came along with it', () => {
+    const statuses = { results: [{ StatusCode: 'I0002' }, { StatusCode: 'I0043' }] };
+
+    expect(read(header({ to_ProductionOrderStatus: statuses }))[0]).toMatchObject({
+      status: 'held',
+      operations: [{ status: 'held' }],
+    });
+  });
+
+  it('lists a sub-operation of its own only at another work centre', () => {
+    const subOperation = (number: string, WorkCenter: string) => ({
+      ...OPERATION,
+      ManufacturingOrderSubOperation: number,
+      WorkCenter,
+    });
+    const operations = [OPERATION, subOperation('0001', 'SAW_1'), subOperation('0002', 'SAW_2')];
+    const [order] = read(header({ to_ProductionOrderOperation: operations }));
+
+    expect(order?.operations).toMatchObject([
+      { operationId: '0010', workCentre: 'SAW_1' },
+      { operationId: '0010-0002', workCentre: 'SAW_2' },
+    ]);
+  });
+
+  it('keeps operations of parallel sequences apart', () => {
+    const operations = [OPERATION, { ...OPERATION, ManufacturingOrderSequence: '1' }];
+    const [order] = read(header({ to_ProductionOrderOperation: operations }));
+
+    expect(order?.operations.map(({ operationId }) => operationId)).toEqual(['0010', '0010/1']);
+  });
+
+  it.each([
+    ['its number', { ManufacturingOrder: '000' }, 'd.results[0].ManufacturingOrder is missing'],
+    ['a number for its number', { ManufacturingOrder: 7 }, '[0].ManufacturingOrder is missing'],
+    ['a time', { LastChangeDateTime: 'soon' }, 'd.results[0].LastChangeDateTime is missing'],
+    [
+      'a work centre',
+      { to_ProductionOrderOperation: { results: [OPERATION, { ...OPERATION, WorkCenter: '' }] } },
+      'd.results[0].to_ProductionOrderOperation.results[1].WorkCenter is missing',
+    ],
+    [
+      'a start that exists',
+      { to_ProductionOrderOperation: [{ ...OPERATION, OpErlstSchedldExecStrtDte: '2024-02-30' }] },
+      'to_ProductionOrderOperation[0].OpErlstSchedldExecStrtDte and',
+    ],
+  ])('is refused without %s', (_name, change, complaint) => {
+    expect(() => read({ d: { results: [header(change)] } })).toThrow(complaint);
+  });
+});
+
+describe('parts of production orders', () => {
+  const recordedAt = epochSeconds('2024-01-01T00:00:00Z');
+
+  it('that are operations change the orders that they belong to', () => {
+    const messages = readMessages(fixture('sap-odata-operations.json'), {
+      timeZone: 'Europe/Berlin',
+    });
+
+    expect(messages).toEqual([
+      {
+        kind: 'change',
+        order: {
+          orderId: '1000000',
+          changedAt: epochSeconds('2020-07-23T12:57:18Z'),
+          operations: [
+            {
+              operationId: '0010',
+              workCentre: 'Z_ASM1',
+              plant: '1710',
+              status: 'completed',
+              plannedStart: epochSeconds('2017-06-06T07:00:00+02:00'),
+            },
+            {
+              operationId: '0020',
+              workCentre: 'Z_INSP1',
+              plant: '1710',
+              status: 'completed',
+              plannedStart: epochSeconds('2017-06-06T13:11:15+02:00'),
+            },
+          ],
+        },
+      },
+    ]);
+  });
+
+  it('that are statuses change the order, dated by when they were written', () => {
+    expect(readMessages(fixture('sap-odata-statuses.json'), { recordedAt })).toEqual([
+      { kind: 'change', order: { orderId: '1000000', changedAt: recordedAt, status: 'completed' } },
+    ]);
+    expect(() => readMessages(fixture('sap-odata-statuses.json'))).toThrow('LastChangeDateTime');
+  });
+
+  it('that are a header without operations change its status', () => {
+    const link = { __deferred: { uri: 'https://erp.example/operations' } };
+
+    for (const operations of [link, 'https://erp.example/operations', undefined]) {
+      expect(
+        readMessages(JSON.stringify({ d: header({ to_ProductionOrderOperation: operations }) })),
+      ).toEqual([
+        {
+          kind: 'change',
+          order: {
+            orderId: '1000234',
+            changedAt: epochSeconds('2024-03-18T09:15:02Z'),
+            status: 'released',
+          },
+        },
+      ]);
+    }
+  });
+});

@@ -1,0 +1,36 @@
+import type { LocalTime } from './local-time.js';
+
+const INITIAL_DATE = '00000000';
+const MIDNIGHT = '000000';
+
+/**
+ * SAP's DATS (`YYYYMMDD`) and TIMS (`HHMMSS`, 24:00:00 being the end of the day), with or without
+ * separators. `absent` for an initial or missing date, `invalid` for what no calendar knows.
+ */
+export function readLocalTime(
+  date: string | undefined,
+  time: string | undefined,
+): LocalTime | 'absent' | 'invalid' {
+  const day = digits(date);
+  if (day === '' || day === INITIAL_DATE) return 'absent';
+  const match = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})$/.exec(
+    day + (digits(time) || MIDNIGHT),
+  );
+  if (match === null) return 'invalid';
+  const [year = 0, month = 0, dayOfMonth = 0, hour = 0, minute = 0, second = 0] = match
+    .slice(1)
+    .map(Number);
+  const local = { year, month, day: dayOfMonth, hour, minute, second };
+  return exists(local) ? local : 'invalid';
+}
+
+function digits(text: string | undefined): string {
+  return text?.replace(/[-:]/g, '') ?? '';
+}
+
+function exists({ year, month, day, hour, minute, second }: LocalTime): boolean {
+  const lastDay = new Date(Date.UTC(year, month, 0)).getUTCDate();
+  const isDay = year >= 1970 && month >= 1 && month <= 12 && day >= 1 && day <= lastDay;
+  const isEndOfDay = hour === 24 && minute === 0 && second === 0;
+  return isDay && (isEndOfDay || (hour < 24 && minute < 60 && second < 60));
+}

@@ -1,0 +1,108 @@
+import {
+  parsed,
+  rejected,
+  type JsonObject,
+  type OrderMessage,
+  type OrderOperation,
+  type OrderStatus,
+  type Parsed,
+} from '#libs/contracts';
+
+import { changeMessage, snapshotMessage } from '../checked-message.js';
+import type { ReadingContext } from '../order-format.js';
+import { readUmhTime } from './umh-time.js';
+import { actionOf, locationOf, type UmhAction } from './umh-topic.js';
+
+/** A work order is one piece of work at one place. */
+const OPERATION_ID = '1';
+
+/** By the number in `status`. */
+const STATUSES: readonly OrderStatus[] = ['planned', 'started', 'completed'];
+
+/** The message is the order: its fields are where they say. */
+const nowhere = () => '';
+
+interface UmhTimes {
+  start: number | undefined;
+  end: number | undefined;
+}
+
+/** A `create` tells the whole order; `start` and `stop` change its status, and say where if their topic does. */
+export function readUmhWorkOrder(
+  message: JsonObject,
+  { sourceTopic, recordedAt }: ReadingContext,
+): Parsed<OrderMessage> {
+  const orderId = message['external_work_order_id'];
+  if (typeof orderId !== 'string') {
+    return rejected('invalid-message', 'external_work_order_id must be a string');
+  }
+  const times = readTimes(message);
+  if (!times.ok) return times;
+  const action = actionOf(sourceTopic) ?? actionByShape(message, times.value);
+  const status = readStatus(message, action);
+  if (!status.ok) return status;
+  // start_time may lie before a create that came late, and a create has none: the log knows their order
+  const changedAt = recordedAt ?? times.value.end ?? times.value.start;
+  if (changedAt === undefined) {
+    return rejected('invalid-message', 'neither the record nor start_time_unix_ms dates it');
+  }
+  const frame = { orderId, changedAt, status: status.value };
+  const operations = operationsAt(sourceTopic, status.value);
+  if (action !== 'create') {
+    return changeMessage(nowhere, operations.length === 0 ? frame : { ...frame, operations });
+  }
+  if (operations.length === 0) {
+    return rejected('invalid-message', 'the topic in header umh_topic names no place below a site');
+  }
+  return snapshotMessage(nowhere, { ...frame, operations: startingAt(operations, times.value) });
+}
+
+function readTimes(message: JsonObject): Parsed<UmhTimes> {
+  const start = readUmhTime(message, 'start_time');
+  if (!start.ok) return start;
+  const end = readUmhTime(message, 'end_time');
+  return end.ok ? parsed({ start: start.value, end: end.value }) : end;
+}
+
+/** Where no topic says: only a create has a product. */
+function actionByShape(message: JsonObject, { start, end }: UmhTimes): UmhAction {
+  if (Object.hasOwn(message, 'product') || Object.hasOwn(message, 'quantity')) return 'create';
+  if (end !== undefined) return 'stop';
+  return start === undefined ? 'create' : 'start';
+}
+
+function readStatus(message: JsonObject, action: UmhAction): Parsed<OrderStatus> {
+  switch (action) {
+    case 'start':
+      return parsed('started');
+    case 'stop':
+      return parsed('completed');
+    case 'create': {
+      const number = message['status'] ?? 0;
+      const status = typeof number === 'number' ? STATUSES[number] : undefined;
+      if (status !== undefined) return parsed(status);
+      return rejected(
+        'invalid-message',
+        'status must be 0 (planned), 1 (started) or 2 (completed)',
+      );
+    }
+    default:
+      return unknownAction(action);
+  }
+}
+
+function operationsAt(topic: string | null, status: OrderStatus): OrderOperation[] {
+  const location = locationOf(topic);
+  if (location === undefined) return [];
+  const { site, workCentre } = location;
+  return [{ operationId: OPERATION_ID, plant: site, workCentre, status }];
+}
+
+function startingAt(operations: OrderOperation[], { start }: UmhTimes): OrderOperation[] {
+  if (start === undefined) return operations;
+  return operations.map((operation) => ({ ...operation, plannedStart: start }));
+}
+
+function unknownAction(action: never): never {
+  throw new Error(`unknown action ${String(action)}`);
+}

@@ -1,0 +1,122 @@
+import { readFileSync } from 'node:fs';
+
+import type { OrderMessage } from '#libs/contracts';
+
+import { epochSeconds, readMessages } from '../../test/read-messages.js';
+import { sourceTopicOf } from './umh-topic.js';
+
+const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
+
+interface Example {
+  topic: string;
+  payload: object;
+}
+const EXAMPLES = JSON.parse(fixture('umh-analytics.json').toString()) as Example[];
+const payloadOf = (action: string): object => {
+  const found = EXAMPLES.find(({ topic }) => topic.endsWith(`_analytics.work-order.${action}`));
+  if (found === undefined) throw new Error(`no example of ${action}`);
+  return found.payload;
+};
+const CELL = 'umh.v1.acme.north.hall-3.line-1.cell-2._analytics.work-order';
+const RECORDED = epochSeconds('2024-07-02T15:00:00Z');
+const read = (payload: object, sourceTopic: string | null = null, recordedAt = RECORDED) =>
+  readMessages(JSON.stringify(payload), { sourceTopic, recordedAt })[0];
+
+describe('a work order of UMH', () => {
+  const place = { operationId: '1', plant: 'north', workCentre: 'hall-3.line-1.cell-2' };
+
+  it('that is created is a whole order at the place that its topic names', () => {
+    expect(read(payloadOf('create'), `${CELL}.create`)).toEqual<OrderMessage>({
+      kind: 'snapshot',
+      order: {
+        orderId: '1234',
+        changedAt: RECORDED,
+        status: 'planned',
+        operations: [{ ...place, status: 'planned' }],
+      },
+    });
+  });
+
+  it('that is created with a start is planned for then', () => {
+    const payload = { ...payloadOf('create'), status: 1, start_time: '2024-07-02T14:00:00Z' };
+    const plannedStart = epochSeconds('2024-07-02T14:00:00Z');
+
+    expect(read(payload, `${CELL}.create`)?.order).toMatchObject({
+      status: 'started',
+      operations: [{ ...place, status: 'started', plannedStart }],
+    });
+  });
+
+  it.each([
+    ['start', 'started'],
+    ['stop', 'completed'],
+  ] as const)('that is to %s is %s, and known by its fields without a topic', (action, status) => {
+    const order = { orderId: '1234', changedAt: RECORDED, status };
+
+    expect(read(payloadOf(action))).toEqual({ kind: 'change', order });
+    expect(read(payloadOf(action), `${CELL}.${action}`)).toEqual({
+      kind: 'change',
+      order: { ...order, operations: [{ ...place, status }] },
+    });
+  });
+
+  it('without a record is dated by its own time', () => {
+    const read = (payload: object) => readMessages(JSON.stringify(payload))[0];
+
+    expect(read(payloadOf('start'))?.order.changedAt).toBe(1_719_931_704);
+    expect(() => read(payloadOf('create'))).toThrow('neither the record nor start_time_unix_ms');
+  });
+
+  it.each([
+    [
+      'an id that is text',
+      { external_work_order_id: 1 },
+      'external_work_order_id must be a string',
+    ],
+    ['an id', { external_work_order_id: '' }, 'orderId is missing'],
+    ['a status there is', { status: 3 }, 'status must be 0'],
+    ['a status that is a number', { status: '1' }, 'status must be 0'],
+    ['whole milliseconds', { start_time_unix_ms: 1.5 }, 'start_time_unix_ms must be whole'],
+    ['seconds that are plausible', { end_time_unix_ms: 9e15 }, 'end_time_unix_ms must be epoch'],
+    [
+      'an offset',
+      { start_time: '2024-07-02T14:00:00' },
+      'start_time must be epoch seconds or an RFC',
+    ],
+  ])('is refused without %s', (_name, change, complaint) => {
+    expect(() => read({ ...payloadOf('create'), ...change }, `${CELL}.create`)).toThrow(complaint);
+  });
+
+  it.each([
+    null,
+    'umh.v1.acme._analytics.work-order.create',
+    'umh.v1.acme.north._analytics.work-order.create',
+    'umh.v1.acme.north.hall-3._historian.temperature',
+  ])('that is created under %s has no place', (topic) => {
+    expect(() => read(payloadOf('create'), topic)).toThrow('names no place below a site');
+  });
+
+  it.each(
+    EXAMPLES.filter(({ topic }) => !topic.includes('work-order')).map(({ topic, payload }) => [
+      topic.split('_analytics.')[1],
+      payload,
+    ]),
+  )('is nothing else of the contract: %s', (_name, payload) => {
+    expect(() => read(payload)).toThrow('orderId is missing');
+  });
+});
+
+describe('the topic of a UMH message', () => {
+  const key = Buffer.from(`${CELL}.start`);
+
+  it('is in its header, else in its key', () => {
+    const headers = { umh_topic: Buffer.from(`${CELL}.stop`) };
+
+    expect(sourceTopicOf({ headers, key })).toBe(`${CELL}.stop`);
+    expect(sourceTopicOf({ headers: {}, key })).toBe(`${CELL}.start`);
+  });
+
+  it.each([null, Buffer.from('4711'), Buffer.from([0xff, 0xfe])])('is not in %s', (other) => {
+    expect(sourceTopicOf({ headers: {}, key: other })).toBeNull();
+  });
+});

@@ -1,0 +1,60 @@
+import { groupBy } from '../group-by.js';
+
+/**
+ * An element of a document, its name without a namespace prefix. XML and, where a format is written in both,
+ * JSON are read into it, so that a format has one adapter and a rejection one way to say where.
+ */
+export interface DocumentElement {
+  readonly name: string;
+  readonly parent: DocumentElement | null;
+  readonly children: readonly DocumentElement[];
+  /** Its own text, trimmed: as it is written, for leading zeros carry meaning. */
+  readonly text: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+/** Above it children are looked up by name: a schedule of ten thousand orders is asked for its date by each. */
+const MANY_CHILDREN = 200;
+
+const childrenByName = new WeakMap<DocumentElement, Map<string, DocumentElement[]>>();
+
+/** Child elements of a name, in document order. */
+export function elements(parent: DocumentElement, name: string): readonly DocumentElement[] {
+  if (parent.children.length > MANY_CHILDREN) return indexOf(parent).get(name) ?? [];
+  return parent.children.filter((child) => child.name === name);
+}
+
+function indexOf(parent: DocumentElement): Map<string, DocumentElement[]> {
+  const known = childrenByName.get(parent);
+  if (known !== undefined) return known;
+  const index = groupBy(parent.children, ({ name }) => name);
+  childrenByName.set(parent, index);
+  return index;
+}
+
+/** The child of a name that occurs once; of two there is no telling which one is meant. */
+export function onlyElement(parent: DocumentElement, name: string): DocumentElement | undefined {
+  const found = elements(parent, name);
+  return found.length === 1 ? found[0] : undefined;
+}
+
+/** Text of a child that occurs once; undefined when absent or empty. */
+export function textOf(parent: DocumentElement, name: string): string | undefined {
+  const text = onlyElement(parent, name)?.text ?? '';
+  return text === '' ? undefined : text;
+}
+
+/** Where a field of an element is, for a rejection: `/LOIPRO05/IDOC[2]/E1AFKOL/AUFNR`. */
+export function pathOf(element: DocumentElement, ...fields: string[]): string {
+  const steps = [...fields];
+  for (let at: DocumentElement | null = element; at !== null; at = at.parent) {
+    steps.unshift(`${at.name}${positionOf(at)}`);
+  }
+  return `/${steps.join('/')}`;
+}
+
+/** Counted from 1 among its like, and left out where it is the only one, as in XPath. */
+function positionOf(element: DocumentElement): string {
+  const alike = element.parent === null ? [] : elements(element.parent, element.name);
+  return alike.length > 1 ? `[${alike.indexOf(element) + 1}]` : '';
+}

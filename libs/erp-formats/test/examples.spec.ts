@@ -1,0 +1,57 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+import type { OrderMessage } from '#libs/contracts';
+
+import { FORMATS } from '../src/formats.js';
+import { parseOrderMapping } from '../src/mapping/parse-order-mapping.js';
+import type { OrderDocument } from '../src/order-format.js';
+import { readOrderDocument } from '../src/read-order-document.js';
+
+const PAGES = readdirSync('docs/erp').filter((name) => name !== 'index.md');
+
+interface Block {
+  role: string;
+  /** `name=value` behind the role. */
+  settings: Record<string, string>;
+  text: string;
+}
+
+function blocksOf(page: string): Block[] {
+  const markdown = readFileSync(`docs/erp/${page}`, 'utf8');
+  return [...markdown.matchAll(/^```\w+ (\w+)(.*)\n([^]*?)^```$/gm)].map(
+    ([, role = '', settings = '', text = '']) => ({
+      role,
+      text,
+      settings: Object.fromEntries(
+        settings
+          .trim()
+          .split(' ')
+          .map((setting) => setting.split('=') as [string, string]),
+      ),
+    }),
+  );
+}
+
+async function read({ text, settings }: Block, mapping: Block | undefined) {
+  const { contentType = null, topic = null, recordedAt, timeZone = 'UTC' } = settings;
+  const document: OrderDocument = { contentType, body: Buffer.from(text), sourceTopic: topic };
+  if (recordedAt !== undefined) document.recordedAt = Number(recordedAt);
+  if (mapping === undefined) return readOrderDocument(document, { timeZone });
+  return parseOrderMapping(mapping.text, 'yaml').find(document)?.read(document, { timeZone });
+}
+
+describe('the documentation of formats', () => {
+  it('has a page for each of them, and one for mappings', () => {
+    expect(PAGES).toHaveLength(FORMATS.length + 1);
+  });
+
+  it.each(PAGES)('has an example on %s that is read as the page says', async (page) => {
+    const blocks = blocksOf(page);
+    const [document, messages, mapping] = ['document', 'messages', 'mapping'].map((role) =>
+      blocks.find((block) => block.role === role),
+    );
+    const expected = JSON.parse(messages!.text) as OrderMessage[];
+
+    expect(await read(document!, mapping)).toEqual({ ok: true, value: expected });
+  });
+});

@@ -1,0 +1,29 @@
+import type { OrderMessage, OrderSnapshot } from '#libs/contracts';
+
+import type { OrderDocument } from '../src/order-format.js';
+import { readOrderDocument } from '../src/read-order-document.js';
+
+type Options = Partial<Omit<OrderDocument, 'body'>> & { timeZone?: string };
+
+/** Messages of a document; a rejection throws `code: detail`. */
+export function readMessages(
+  body: Buffer | string,
+  { timeZone = 'UTC', ...rest }: Options = {},
+): OrderMessage[] {
+  const document = { contentType: null, ...rest, body: Buffer.from(body) };
+  const messages = readOrderDocument(document, { timeZone });
+  if (!messages.ok) throw new Error(`${messages.rejection.code}: ${messages.rejection.detail}`);
+  return messages.value;
+}
+
+/** The same of a document that tells whole orders alone. */
+export function readSnapshots(body: Buffer | string, options: Options = {}): OrderSnapshot[] {
+  return readMessages(body, options).map(({ kind, order }) => {
+    if (kind === 'change') throw new Error(`order ${order.orderId} is no whole order`);
+    return order;
+  });
+}
+
+export function epochSeconds(rfc3339: string): number {
+  return Date.parse(rfc3339) / 1000;
+}

@@ -1,0 +1,74 @@
+import { type Consumer } from 'kafkajs';
+import { realEpochMs } from '#libs/clock';
+import { watchConsumer } from './consumer-watch.js';
+import { RestBeforeJoin } from './rest-before-join.js';
+import { SessionLease } from './session-lease.js';
+
+const EVENTS = ['CRASH', 'GROUP_JOIN', 'HEARTBEAT', 'REBALANCING', 'REQUEST'] as const;
+type Event = (typeof EVENTS)[number];
+
+/** A kafkajs consumer that says what the test wants it to. */
+class TalkingConsumer {
+  readonly events = Object.fromEntries(EVENTS.map((name) => [name, name]));
+  private readonly listeners = new Map<string, (event: object) => void>();
+
+  on(event: string, listener: (event: object) => void): void {
+    this.listeners.set(event, listener);
+  }
+
+  says(event: Event, payload: object = {}): void {
+    this.listeners.get(event)?.({ payload });
+  }
+}
+
+const SUSPENDED_MS = 20_000;
+const assigned = { memberId: 'A', memberAssignment: {} };
+
+describe('watchConsumer', () => {
+  let consumer: TalkingConsumer;
+  let lease: SessionLease;
+  let isCurrent: boolean;
+  let joined: string[];
+  let stop: () => void;
+
+  beforeEach(() => {
+    consumer = new TalkingConsumer();
+    lease = new SessionLease();
+    isCurrent = true;
+    joined = [];
+    ({ stop } = watchConsumer(consumer as unknown as Consumer, {
+      lease,
+      rest: new RestBeforeJoin(() => Promise.resolve(), 0),
+      isCurrent: () => isCurrent,
+      isJoined: () => true,
+      onSign: () => undefined,
+      onJoined: (memberId) => joined.push(memberId),
+    }));
+  });
+
+  afterEach(() => {
+    stop();
+  });
+
+  it.each([
+    ['heartbeat', 'Heartbeat', 'HEARTBEAT', {}],
+    ['assignment', 'SyncGroup', 'GROUP_JOIN', assigned],
+  ] as const)(
+    'holds the session as of when the %s was asked for: its answer may have lain there since',
+    (_, apiName, event, payload) => {
+      consumer.says('REQUEST', { apiName, createdAt: realEpochMs() - SUSPENDED_MS });
+      consumer.says(event, payload);
+      expect(lease.ageMs).toBeGreaterThanOrEqual(SUSPENDED_MS);
+      consumer.says('REQUEST', { apiName, createdAt: realEpochMs() });
+      consumer.says(event, payload);
+      expect(lease.ageMs).toBeLessThan(SUSPENDED_MS);
+    },
+  );
+
+  it('hears nothing of what is assigned to a consumer that is given up', () => {
+    isCurrent = false;
+    consumer.says('GROUP_JOIN', assigned);
+    expect(joined).toEqual([]);
+    expect(lease.ageMs).toBe(Infinity);
+  });
+});

@@ -1,0 +1,46 @@
+import { type Cluster } from 'kafkajs';
+import { guardCoordinator } from './guard-coordinator.js';
+
+describe('guardCoordinator', () => {
+  let log: string[];
+  let cluster: { findBroker: () => Promise<typeof coordinator> };
+  const coordinator = {
+    leaveGroup: ({ memberId }: { memberId: string }) =>
+      Promise.resolve(log.push(`${memberId} leaves`)),
+    offsetCommit: () => Promise.resolve(log.push('commits')),
+  };
+  let refusal: Error | undefined;
+
+  beforeEach(async () => {
+    log = [];
+    refusal = undefined;
+    const found = { ...coordinator };
+    cluster = { findBroker: () => Promise.resolve(found) };
+    guardCoordinator(cluster as unknown as Cluster, {
+      beforeLeave: () => {
+        log.push('comes to rest');
+        return Promise.resolve();
+      },
+      beforeCommit: () => {
+        log.push('is asked');
+        if (refusal !== undefined) throw refusal;
+      },
+    });
+    // kafkajs asks for the coordinator before each join, and is given the same one.
+    await cluster.findBroker();
+  });
+
+  it('keeps a consumer from leaving the group until calls are at rest, each time once', async () => {
+    const found = await cluster.findBroker();
+    await found.leaveGroup({ memberId: 'A' });
+    expect(log).toEqual(['comes to rest', 'A leaves']);
+  });
+
+  it('lets a commit pass that the guard has nothing against, and no other', async () => {
+    const found = await cluster.findBroker();
+    await found.offsetCommit();
+    refusal = new Error('of another assignment');
+    await expect(found.offsetCommit()).rejects.toBe(refusal);
+    expect(log).toEqual(['is asked', 'commits', 'is asked']);
+  });
+});

@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCommand } from '../support/run-command.js';
+
+describe('npm run erp -- preview', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'erp-preview-'));
+  const preview = (...args: string[]) =>
+    runCommand(['erp', 'preview', ...args], { topicPrefix: '' });
+  const file = (name: string, content: unknown): string => {
+    const path = join(folder, name);
+    writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+    return path;
+  };
+  const order = (changedAt: number, ...workCentres: string[]) => ({
+    orderId: '4711',
+    changedAt,
+    status: 'released',
+    operations: workCentres.map((workCentre, index) => ({
+      operationId: `00${index + 1}0`,
+      workCentre,
+      plant: '1000',
+    })),
+  });
+
+  afterAll(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  it('shows the orders of a real IDoc, the machines, and the lists', async () => {
+    const { exitCode, stdout } = await preview(
+      'demo/sap-loipro05-order-1895938.xml',
+      '--map',
+      'demo/equipment-map.json',
+    );
+    expect(stdout).toContain('order 1895938: released');
+    expect(stdout).toContain('0060: released on HZ001/D2O_ASSY = M-001');
+    expect(stdout).toContain('  M-001: 1895938-0060, 1895938-0070, 1895938-0080');
+    expect(exitCode).toBe(0);
+  });
+
+  it('takes the documents of a folder one after the other, and says what would be set aside', async () => {
+    const documents = mkdtempSync(join(folder, 'documents-'));
+    const put = (name: string, content: unknown) => { writeFileSync(join(documents, name), JSON.stringify(content)); };
+    put('1.json', order(1_763_680_000, 'FR01'));
+    put('2.json', order(1_763_680_060, 'FR02', 'FR99'));
+    put('3.json', order(1_763_680_030, 'FR01'));
+    const map = file('map.csv', 'plant,workCentre,machineId\n1000,FR01,M-1\n1000,FR02,M-2\n');
+    const { exitCode, stdout, stderr } = await preview(documents, '--map', map);
+    expect(stdout).toContain('0020: released on 1000/FR99, not mapped');
+    expect(stdout).toContain('! set aside as unmapped-work-centre');
+    expect(stdout).toContain('- superseded: order 4711 changed at 1763680030');
+    expect(stdout).toContain('lists in the end\n  M-1: (empty)\n  M-2: 4711\n');
+    expect(stderr).toContain('1 rejection');
+    expect(exitCode).toBe(1);
+  });
+
+  it('tries a mapping of one’s own', async () => {
+    const mapping = file(
+      'mapping.yaml',
+      [
+        '- name: acme',
+        '  contentType: application/vnd.acme+json',
+        '  expression: |',
+        '    {"orderId": no, "changedAt": at, "status": "released",',
+        '     "operations": [{"operationId": "10", "machineId": machine}]}',
+      ].join('\n'),
+    );
+    const document = file('job.json', { no: 'A-1', at: 1_763_680_000, machine: 'M-7' });
+    const { exitCode, stdout } = await preview(
+      document,
+      '--mapping',
+      mapping,
+      '--content-type',
+      'application/vnd.acme+json',
+    );
+    expect(stdout).toContain('  M-7: A-1');
+    expect(exitCode).toBe(0);
+  });
+
+  it('says which setting is wrong', async () => {
+    const { exitCode, stderr } = await preview(
+      file('any.json', {}),
+      '--map',
+      join(folder, 'none.json'),
+    );
+    expect(stderr).toContain('EQUIPMENT_MAP_FILE');
+    expect(exitCode).toBe(78);
+  });
+
+  it('explains itself, and what it does not know', async () => {
+    expect((await preview('--help')).stdout).toContain('npm run erp -- preview');
+    const { exitCode, stderr } = await runCommand(['erp', 'guess'], { topicPrefix: '' });
+    expect(stderr).toContain("unknown command 'guess'");
+    expect(exitCode).toBe(64);
+  });
+});

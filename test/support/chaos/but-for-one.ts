@@ -1,0 +1,24 @@
+import { type LoggedCall } from '../sandbox-control.js';
+
+/** A process that is woken sends within this what it was about to send when it was suspended. */
+const WAKING_MS = 1000;
+
+/**
+ * The faults in the calls of a test that suspends a process and wakes it after `beforeWaking`, or none if
+ * one single call of its waking is to blame for all of them. The process asks whether it may call right
+ * before it writes; when it is suspended between the two, nothing can keep that call from being sent.
+ */
+export function faultsButForOne(
+  calls: readonly LoggedCall[],
+  beforeWaking: number,
+  faultsOf: (calls: readonly LoggedCall[]) => string[],
+): string[] {
+  const faults = faultsOf(calls);
+  if (faults.length === 0) return [];
+  const since = calls.filter(({ sequence }) => sequence > beforeWaking);
+  const wokenMs = since[0]?.startedAtMs ?? Infinity;
+  const isSpared = since
+    .filter(({ startedAtMs }) => startedAtMs < wokenMs + WAKING_MS)
+    .some((call) => faultsOf(calls.filter((other) => other !== call)).length === 0);
+  return isSpared ? [] : faults;
+}

@@ -1,0 +1,25 @@
+import { type IHeaders } from 'kafkajs';
+
+/** What a record says, for schemas and rules to be held against. */
+export interface PublishedRecord {
+  /** Without the configured prefix. */
+  topic: string;
+  key: Buffer | null;
+  value: Buffer | null;
+  headers: IHeaders;
+}
+
+/** Headers as the schemas describe them: text, where Kafka has bytes. */
+export function headersAsText({ headers }: PublishedRecord): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.map(String) : value?.toString(),
+    ]),
+  );
+}
+
+/** The value as JSON; null without one. */
+export function payloadOf({ value }: PublishedRecord): unknown {
+  return value === null ? null : JSON.parse(value.toString('utf8'));
+}

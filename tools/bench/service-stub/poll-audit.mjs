@@ -1,0 +1,54 @@
+import { PollLog } from '../states/poll-log.mjs';
+
+/** Who asked for the state of which machine and when, and whether anybody asked while a call for it was under way. */
+export class PollAudit {
+  #log = new PollLog();
+  #callers = [];
+  #inFlight;
+  #latestMs;
+  #overlaps = 0;
+  #activityLogs = 0;
+
+  constructor(machines) {
+    this.#inFlight = new Uint8Array(machines);
+    this.#latestMs = new Float64Array(machines).fill(-Infinity);
+  }
+
+  /** `told` is undefined for a call that reads the activity log. Yields what is to be called with the answer. */
+  begin({ machine, told }, token) {
+    if (this.#inFlight[machine] > 0) this.#overlaps += 1;
+    this.#inFlight[machine] += 1;
+    const row = told === undefined ? null : this.#note(machine, told, token);
+    if (row === null) this.#activityLogs += 1;
+    return () => {
+      this.#inFlight[machine] -= 1;
+      if (row !== null) this.#log.answeredMs[row] = Date.now();
+    };
+  }
+
+  /** `machinesPolled`: how many have been since `polledSinceMs`; `callers`: the tokens, by their index in the log. */
+  report(polledSinceMs) {
+    return {
+      polls: this.#log.length,
+      activityLogs: this.#activityLogs,
+      pollOverlaps: this.#overlaps,
+      machinesPolled: this.#latestMs.reduce((sum, ms) => sum + (ms >= polledSinceMs ? 1 : 0), 0),
+      callers: this.#callers,
+    };
+  }
+
+  log() {
+    return this.#log.toBuffer();
+  }
+
+  #note(machine, told, token) {
+    const arrivedMs = Date.now();
+    this.#latestMs[machine] = arrivedMs;
+    return this.#log.add({ machine, caller: this.#callerOf(token), told, arrivedMs });
+  }
+
+  #callerOf(token) {
+    const known = this.#callers.indexOf(token);
+    return known >= 0 ? known : this.#callers.push(token) - 1;
+  }
+}

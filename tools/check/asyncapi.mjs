@@ -1,0 +1,9 @@
+// The document of topics and events: what the AsyncAPI specification says of it, its schemas, its references.
+import { ROOT } from '../setup/root.mjs';
+import { say } from '../setup/steps.mjs';
+import { problemsOf } from './asyncapi/problems.mjs';
+import { readDocuments } from './asyncapi/read-documents.mjs';
+
+const problems = problemsOf(readDocuments(ROOT));
+for (const problem of problems) say(problem);
+process.exitCode = problems.length === 0 ? 0 : 1;
