@@ -7,10 +7,9 @@ import {
   PartitionOwnership,
   type StateChange,
 } from '#libs/messaging';
-import { type AssignedOperation } from './assignments/assigned-operation.js';
 import { type AssignmentChange } from './assignments/assignment-change.js';
-import { AssignmentTable } from './assignments/assignment-table.js';
 import { type StoredAssignment } from './assignments/derive-assignments.js';
+import { HeldAssignments } from './assignments/held-assignments.js';
 import { type ChangeEntry, PartitionAssignments } from './assignments/partition-assignments.js';
 import { type KnownOrder } from './orders/known-order.js';
 import { type OrderEntry, PartitionOrders } from './orders/partition-orders.js';
@@ -247,14 +246,10 @@ function listsOf(history: readonly OrderSnapshot[]): (readonly string[])[] {
       newest.set(order.orderId, order);
     }
   }
-  const assigned = new Map<string, readonly AssignedOperation[]>();
-  const table = new AssignmentTable((machineId, orderId) => {
-    return assigned.get(`${machineId}/${orderId}`) ?? [];
-  });
+  const table = new HeldAssignments();
   for (const order of newest.values()) {
     for (const [machineId, operations] of placeOrder(order, (each) => each.machineId).machines) {
-      assigned.set(`${machineId}/${order.orderId}`, operations);
-      table.changed(machineId, order.orderId, operations.length > 0);
+      table.assign(machineId, { orderId: order.orderId, operations });
     }
   }
   return MACHINES.map((machineId) => table.listOf(machineId));

@@ -24,10 +24,7 @@ interface Reading {
  * record batches with nothing in them, kafkajs fetches the same for ever and tells of nothing: the rest
  * is then read in a way that gets past them.
  */
-export async function readToMark(
-  restore: Restore,
-  reading: Reading,
-): Promise<Map<string, string>> {
+export async function readToMark(restore: Restore, reading: Reading): Promise<Map<string, string>> {
   const done = new AbortController();
   const values = restore.finished(reading.signal).finally(() => {
     done.abort();

@@ -7,8 +7,7 @@ import {
   type OrderSnapshot,
 } from '#libs/contracts';
 import { type CommandResult } from '../../command-delivery/index.js';
-import { type AssignedOperation } from '../assignments/assigned-operation.js';
-import { AssignmentTable } from '../assignments/assignment-table.js';
+import { HeldAssignments } from '../assignments/held-assignments.js';
 import { deriveOrders } from './derive-orders.js';
 import { type KnownOrder } from './known-order.js';
 
@@ -22,10 +21,7 @@ const NO_SUCH_MACHINE = {
 /** Orders, and the lists that what follows from them makes; a message an order unless told otherwise. */
 class Ledger {
   readonly orders = new Map<string, KnownOrder>();
-  private readonly assigned = new Map<string, readonly AssignedOperation[]>();
-  readonly table = new AssignmentTable((machineId, orderId) => {
-    return this.assigned.get(`${machineId}/${orderId}`) ?? [];
-  });
+  readonly table = new HeldAssignments();
   private offset = 0;
 
   constructor(private readonly unknown: readonly string[] = []) {}
@@ -47,10 +43,7 @@ class Ledger {
     const told = { offset, orders, unknownMachines };
     const { assignments, results } = deriveOrders(told, view, machineOf);
     for (const [machineId, changes] of assignments) {
-      for (const { orderId, operations } of changes) {
-        this.assigned.set(`${machineId}/${orderId}`, operations);
-        this.table.changed(machineId, orderId, operations.length > 0);
-      }
+      for (const change of changes) this.table.assign(machineId, change);
     }
     return { touched: [...assignments.keys()], results };
   }

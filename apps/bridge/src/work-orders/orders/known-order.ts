@@ -1,9 +1,4 @@
-import {
-  type OrderFence,
-  type OrderOperation,
-  type OrderSnapshot,
-  type OrderStatus,
-} from '#libs/contracts';
+import { type OrderFence, type OrderSnapshot } from '#libs/contracts';
 
 /**
  * An order as last known: all it takes to place its operations again. Of a finished one only the time
@@ -14,52 +9,6 @@ export interface KnownOrder extends Omit<OrderSnapshot, 'orderId'> {
   machineIds: readonly string[];
   /** Of the message it comes from, in this partition of the input. */
   offset: number;
-}
-
-type StoredOperation = (string | number | null)[];
-
-/** How an order is stored: without the fields' names, which would be more than all the rest. */
-type StoredOrder = [
-  changedAt: number,
-  offset: number,
-  status: OrderStatus,
-  machineIds: readonly string[],
-  operations: StoredOperation[],
-  fence?: OrderFence,
-];
-
-export function storedOrder(order: KnownOrder): StoredOrder {
-  const { changedAt, offset, status, machineIds, fence } = order;
-  const operations = order.operations.map((operation) =>
-    FIELDS.map((field) => operation[field] ?? null),
-  );
-  if (fence === undefined) return [changedAt, offset, status, machineIds, operations];
-  return [changedAt, offset, status, machineIds, operations, fence];
-}
-
-/** The fields of an operation in the order in which they are stored; new ones come last. */
-const FIELDS = [
-  'operationId',
-  'status',
-  'machineId',
-  'workCentre',
-  'plant',
-  'sequence',
-  'plannedStart',
-] as const satisfies readonly (keyof OrderOperation)[];
-
-/** Reads what the bridge itself has stored; undefined for what it has not. */
-export function readStoredOrder(json: unknown): KnownOrder | undefined {
-  if (!Array.isArray(json) || !Array.isArray(json[4])) return undefined;
-  const [changedAt, offset, status, machineIds, stored, fence] = json as StoredOrder;
-  const operations = stored.map((values) => {
-    const present = FIELDS.flatMap((field, index) => {
-      const value = values[index] ?? null;
-      return value === null ? [] : [[field, value] as const];
-    });
-    return Object.fromEntries(present) as unknown as OrderOperation;
-  });
-  return { changedAt, offset, status, machineIds, operations, ...fenced(fence) };
 }
 
 export function toKnownOrder(
@@ -88,6 +37,6 @@ export function isFinished({
   return isOver(status) || areOperationsOver;
 }
 
-function isOver(status: OrderStatus): boolean {
+function isOver(status: OrderSnapshot['status']): boolean {
   return status === 'completed' || status === 'cancelled';
 }

@@ -1,9 +1,7 @@
 import { type ErpSettings } from '#libs/config';
 import { type OrderMessage, parsed, type Parsed, type Rejection } from '#libs/contracts';
 import { type OrderDocument } from '#libs/erp-formats';
-import { type AssignedOperation } from '../assignments/assigned-operation.js';
-import { AssignmentTable } from '../assignments/assignment-table.js';
-import { keyOf } from '../assignments/derive-assignments.js';
+import { HeldAssignments } from '../assignments/held-assignments.js';
 import { deriveOrders } from './derive-orders.js';
 import { type KnownOrder } from './known-order.js';
 import { readOrders } from './read-orders.js';
@@ -22,10 +20,7 @@ export interface PreviewedDocument {
 /** What the bridge would do with documents, by the code that would do it, and without Kafka or the service. */
 export class OrderPreview {
   private readonly orders = new Map<string, KnownOrder>();
-  private readonly assigned = new Map<string, readonly AssignedOperation[]>();
-  private readonly table = new AssignmentTable(
-    (machineId, orderId) => this.assigned.get(keyOf(machineId, orderId)) ?? [],
-  );
+  private readonly table = new HeldAssignments();
   private readonly machineIds = new Set<string>();
   private offset = 0;
 
@@ -41,10 +36,7 @@ export class OrderPreview {
     );
     for (const [machineId, orders] of assignments) {
       this.machineIds.add(machineId);
-      for (const { orderId, operations } of orders) {
-        this.assigned.set(keyOf(machineId, orderId), operations);
-        this.table.changed(machineId, orderId, operations.length > 0);
-      }
+      for (const order of orders) this.table.assign(machineId, order);
     }
     return parsed({
       messages: messages.value,

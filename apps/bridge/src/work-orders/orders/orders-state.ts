@@ -3,8 +3,9 @@ import { type BridgeSettings } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
 import { type KafkaClient, KeyedState } from '#libs/messaging';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
-import { type KnownOrder, readStoredOrder, storedOrder } from './known-order.js';
+import { type KnownOrder } from './known-order.js';
 import { OrderLedger } from './order-ledger.js';
+import { fromStoredOrder, toStoredOrder } from './stored-order.js';
 
 /** The orders in Kafka, by order id, in the partition their messages come through. */
 @Injectable()
@@ -19,8 +20,8 @@ export class OrdersState extends KeyedState<KnownOrder> {
       name: `${topicPrefix}machine-bridge.orders.v1`,
       inputs: [TOPICS.workOrders],
       transactionalIdPrefix: groupId,
-      format: storedOrder,
-      parse: readStoredOrder,
+      format: toStoredOrder,
+      parse: fromStoredOrder,
       onOwned: (state) => {
         ledger.own(state);
       },

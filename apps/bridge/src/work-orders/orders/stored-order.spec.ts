@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { ORDER_STATUSES, type OrderOperation, type OrderSnapshot } from '#libs/contracts';
-import { isFinished, readStoredOrder, storedOrder, toKnownOrder } from './known-order.js';
+import { isFinished, toKnownOrder } from './known-order.js';
+import { fromStoredOrder, toStoredOrder } from './stored-order.js';
 
 const anOperation: fc.Arbitrary<OrderOperation> = fc.record(
   {
@@ -15,14 +16,20 @@ const anOperation: fc.Arbitrary<OrderOperation> = fc.record(
   { requiredKeys: ['operationId', 'status'], noNullPrototype: true },
 );
 
+const aFence = fc.record({ counter: fc.string(), value: fc.string() }, { noNullPrototype: true });
+
 const anOrder: fc.Arbitrary<OrderSnapshot> = fc.record(
   {
     orderId: fc.string(),
     changedAt: fc.integer(),
     status: fc.constantFrom(...ORDER_STATUSES),
     operations: fc.array(anOperation),
+    fence: aFence,
   },
-  { noNullPrototype: true },
+  {
+    requiredKeys: ['orderId', 'changedAt', 'status', 'operations'],
+    noNullPrototype: true,
+  },
 );
 
 describe('an order as it is stored', () => {
@@ -30,8 +37,8 @@ describe('an order as it is stored', () => {
     fc.assert(
       fc.property(anOrder, fc.array(fc.string()), fc.nat(), (order, machineIds, offset) => {
         const known = toKnownOrder(order, machineIds, offset);
-        const text = JSON.stringify(storedOrder(known));
-        expect(readStoredOrder(JSON.parse(text))).toEqual(known);
+        const text = JSON.stringify(toStoredOrder(known));
+        expect(fromStoredOrder(JSON.parse(text))).toEqual(known);
       }),
     );
   });
@@ -47,6 +54,6 @@ describe('an order as it is stored', () => {
   });
 
   it.each([null, 'text', {}, [1, 2]])('is nothing the bridge has not stored: %j', (json) => {
-    expect(readStoredOrder(json)).toBeUndefined();
+    expect(fromStoredOrder(json)).toBeUndefined();
   });
 });
