@@ -41,7 +41,9 @@ describe('npm run erp -- preview', () => {
 
   it('takes the documents of a folder one after the other, and says what would be set aside', async () => {
     const documents = mkdtempSync(join(folder, 'documents-'));
-    const put = (name: string, content: unknown) => { writeFileSync(join(documents, name), JSON.stringify(content)); };
+    const put = (name: string, content: unknown) => {
+      writeFileSync(join(documents, name), JSON.stringify(content));
+    };
     put('1.json', order(1_763_680_000, 'FR01'));
     put('2.json', order(1_763_680_060, 'FR02', 'FR99'));
     put('3.json', order(1_763_680_030, 'FR01'));

@@ -8,8 +8,8 @@ describe('the stream of states', () => {
     const kafka = {
       send: (topic: string, ...messages: Message[]): Promise<void> => {
         for (const { partition = 0, key, value, headers = {} } of messages) {
-          const bytes = (it: unknown): Buffer | null =>
-            it == null ? null : Buffer.from(String(it));
+          const bytes = (it: Buffer | string | null | undefined): Buffer | null =>
+            typeof it === 'string' ? Buffer.from(it) : (it ?? null);
           const place = { topic, partition, offset: 0 };
           reader.add({ ...place, key: bytes(key), value: bytes(value), headers });
         }
