@@ -17,8 +17,8 @@ export class MachineStates {
     registers: [],
     collect: () => {
       this.observations.reset();
-      for (const { tracked } of this.machines.watches) {
-        this.observations.inc({ observation: tracked?.observation ?? 'unknown' });
+      for (const { observation = 'unknown' } of this.machines.watches) {
+        this.observations.inc({ observation });
       }
     },
   });

@@ -116,12 +116,10 @@ export function namesOf(machine: MachineInfo): MachineInfo {
   return { machineId, displayName, factoryId, factoryName };
 }
 
-/** Whether `next` must be stored though no event says so: what else has changed is found anew. */
+/** Whether `next` must be stored though no event says so; an update time alone is read again from the service. */
 export function isWorthStoring(stored: TrackedMachine | undefined, next: TrackedMachine): boolean {
   if (stored === undefined) return true;
-  return (
-    stored.observation !== next.observation || !isDeepStrictEqual(namesOf(stored), namesOf(next))
-  );
+  return !isDeepStrictEqual({ ...stored, lastUpdateTime: next.lastUpdateTime }, next);
 }
 
 /** The value for `machine.states.v1`, or null (a tombstone) for a machine that is gone. */

@@ -4,41 +4,67 @@ import {
   deriveStateChanges,
   type Sighting,
 } from '../derivation/derive-state-changes.js';
-import { isWorthStoring, type TrackedMachine } from '../derivation/tracked-machine.js';
+import {
+  isWorthStoring,
+  type Observation,
+  type TrackedMachine,
+} from '../derivation/tracked-machine.js';
 import { type WatchContext } from './watch-context.js';
 
-export type Publish = (derivation: Derivation) => Promise<void>;
+/** The machines of one partition as Kafka has them. */
+export interface StoredMachines {
+  get(machineId: string): TrackedMachine | undefined;
+  /** Resolves once Kafka has it; {@link get} shows it from then on. */
+  publish(derivation: Derivation): Promise<void>;
+}
 
-/** What is remembered of one machine, here and in Kafka. */
+/**
+ * What is remembered of one machine. Only what is not worth a record in Kafka is kept here: there may be
+ * a hundred thousand of these.
+ */
 export class MachineMemory {
-  private stored: TrackedMachine | undefined;
+  private lastUpdateTime: number | null;
+  private latestObservation: Observation | undefined;
 
   constructor(
-    private latest: TrackedMachine | undefined,
-    private readonly publish: Publish,
+    private readonly machineId: string,
+    private readonly stored: StoredMachines,
     private readonly context: WatchContext,
   ) {
-    this.stored = latest;
+    const remembered = stored.get(machineId);
+    this.lastUpdateTime = remembered?.lastUpdateTime ?? null;
+    this.latestObservation = remembered?.observation;
   }
 
   /** Undefined until the first answer. */
   get tracked(): TrackedMachine | undefined {
-    return this.latest;
+    const stored = this.stored.get(this.machineId);
+    return stored === undefined ? undefined : { ...stored, lastUpdateTime: this.lastUpdateTime };
+  }
+
+  /** Of the latest reading, in epoch seconds. */
+  get updatedAt(): number | null {
+    return this.lastUpdateTime;
+  }
+
+  /** Undefined until the first answer. */
+  get observation(): Observation | undefined {
+    return this.latestObservation;
   }
 
   /** Publishes first and remembers afterwards: what was not committed has not happened. */
   async settle(info: MachineInfo, sighting: Sighting, updateSeenAt?: number): Promise<void> {
     const { clock, metrics, settings } = this.context;
-    const derivation = deriveStateChanges(info, this.latest, sighting, {
+    const before = this.tracked;
+    const derivation = deriveStateChanges(info, before, sighting, {
       ...settings.polling,
       now: clock.nowSeconds(),
       ...(updateSeenAt === undefined ? {} : { updateSeenAt }),
     });
-    if (derivation.events.length > 0 || isWorthStoring(this.stored, derivation.next)) {
-      await this.publish(derivation);
-      this.stored = derivation.next;
-    }
-    this.latest = derivation.next;
-    for (const { event } of derivation.events) metrics.published(event.type);
+    const { events, next } = derivation;
+    if (events.length > 0 || isWorthStoring(before, next)) await this.stored.publish(derivation);
+    this.lastUpdateTime = next.lastUpdateTime;
+    this.latestObservation = next.observation;
+    for (const { event } of events) metrics.published(event.type);
   }
 }

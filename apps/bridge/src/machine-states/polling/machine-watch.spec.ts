@@ -6,8 +6,10 @@ import { ManualClock } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
 import { loadBridgeSettings } from '#libs/config';
 import { STATE_EVENT_TYPES } from '#libs/contracts';
+import { parseTrackedMachine } from '../derivation/parse-tracked-machine.js';
 import { type SequencedEvent } from '../derivation/sequenced-event.js';
 import { ActivityLogReader } from './activity-log-reader.js';
+import { type StoredMachines } from './machine-memory.js';
 import { MachineWatch } from './machine-watch.js';
 import { PollHealth } from './poll-health.js';
 import { PollingMetrics } from './polling-metrics.js';
@@ -35,6 +37,7 @@ describe('MachineWatch', () => {
   let state: Answer;
   let activity: Answer;
   let published: SequencedEvent[];
+  let remembered: string;
   let partition: AbortController;
   let windows: { startTime: number; endTime: number }[];
   let commit: () => Promise<void>;
@@ -77,6 +80,7 @@ describe('MachineWatch', () => {
     state = operating(T0, 10);
     activity = { status: 204 };
     published = [];
+    remembered = 'null';
     partition = new AbortController();
     windows = [];
     commit = () => Promise.resolve();
@@ -103,11 +107,15 @@ describe('MachineWatch', () => {
       const reader = new ActivityLogReader(client);
       const metrics = new PollingMetrics();
       const context = new WatchContext(settings, clock, client, reader, health, metrics);
-      const publish = async ({ events }: { events: SequencedEvent[] }): Promise<void> => {
-        await commit();
-        published.push(...events);
+      const stored: StoredMachines = {
+        get: () => parseTrackedMachine(JSON.parse(remembered)),
+        publish: async ({ events, next }) => {
+          await commit();
+          published.push(...events);
+          remembered = JSON.stringify(next);
+        },
       };
-      return new MachineWatch(MACHINE, undefined, publish, context, partition.signal);
+      return new MachineWatch(MACHINE, stored, context, partition.signal);
     };
     watch = watchWith();
   });

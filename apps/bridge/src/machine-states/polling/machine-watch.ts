@@ -2,9 +2,9 @@ import { type MachineInfo, type MachineStateReading } from '#libs/cloud-client';
 import { type Failure } from '../../machine-directory/index.js';
 import { activityLogNeed, type Seen, seenAfter } from '../derivation/activity-log-need.js';
 import { type Sighting } from '../derivation/derive-state-changes.js';
-import { type TrackedMachine } from '../derivation/tracked-machine.js';
+import { type Observation, type TrackedMachine } from '../derivation/tracked-machine.js';
 import { MachineLog } from './machine-log.js';
-import { MachineMemory, type Publish } from './machine-memory.js';
+import { MachineMemory, type StoredMachines } from './machine-memory.js';
 import { type Poll, type Polled } from './poll-loop.js';
 import { type WatchContext } from './watch-context.js';
 
@@ -22,12 +22,11 @@ export class MachineWatch implements Polled {
   /** @param signal of the partition: aborts when that is lost */
   constructor(
     private info: MachineInfo,
-    remembered: TrackedMachine | undefined,
-    publish: Publish,
+    stored: StoredMachines,
     private readonly context: WatchContext,
     private readonly signal: AbortSignal,
   ) {
-    this.memory = new MachineMemory(remembered, publish, context);
+    this.memory = new MachineMemory(info.machineId, stored, context);
     this.log = new MachineLog(info.machineId, context);
     this.answeredAt = context.clock.nowSeconds();
   }
@@ -41,7 +40,12 @@ export class MachineWatch implements Polled {
   }
 
   get updatedAt(): number | null {
-    return this.tracked?.lastUpdateTime ?? null;
+    return this.memory.updatedAt;
+  }
+
+  /** Undefined until the first answer. */
+  get observation(): Observation | undefined {
+    return this.memory.observation;
   }
 
   /** Undefined until the first answer. */
@@ -114,7 +118,7 @@ export class MachineWatch implements Polled {
   }
 
   private async depart(): Promise<void> {
-    if (this.tracked !== undefined) await this.settle({ kind: 'lost', reason: 'removed' });
+    if (this.observation !== undefined) await this.settle({ kind: 'lost', reason: 'removed' });
     this.end();
   }
 

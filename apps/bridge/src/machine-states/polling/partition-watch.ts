@@ -2,7 +2,7 @@ import { type MachineInfo } from '#libs/cloud-client';
 import { type OwnedState, partitionOf } from '#libs/messaging';
 import { namesOf, type TrackedMachine } from '../derivation/tracked-machine.js';
 import { StatePublisher } from '../publication/state-publisher.js';
-import { type Publish } from './machine-memory.js';
+import { type StoredMachines } from './machine-memory.js';
 import { MachineWatch } from './machine-watch.js';
 import { type PollLoop } from './poll-loop.js';
 import { type WatchContext } from './watch-context.js';
@@ -18,7 +18,7 @@ interface Watched {
 /** The machines of one owned partition, from the moment it is restored until it is lost. */
 export class PartitionWatch {
   private readonly machines = new Map<string, Watched>();
-  private readonly publish: Publish;
+  private readonly stored: StoredMachines;
 
   constructor(
     private readonly state: OwnedState<TrackedMachine>,
@@ -27,7 +27,10 @@ export class PartitionWatch {
     private readonly context: WatchContext,
   ) {
     const publisher = new StatePublisher(state, context.settings.kafka.topicPrefix);
-    this.publish = (derivation) => publisher.publish(derivation);
+    this.stored = {
+      get: (machineId) => state.get(machineId),
+      publish: (derivation) => publisher.publish(derivation),
+    };
     // Remembered machines are polled even while the directory cannot be read.
     const remembered = [...state.entries()].filter(([, it]) => it.observation !== 'removed');
     this.loop.addAll(remembered.map(([, tracked]) => this.watch(namesOf(tracked)).watch));
@@ -66,13 +69,7 @@ export class PartitionWatch {
   }
 
   private watch(info: MachineInfo): Watched {
-    const watch = new MachineWatch(
-      info,
-      this.state.get(info.machineId),
-      this.publish,
-      this.context,
-      this.state.signal,
-    );
+    const watch = new MachineWatch(info, this.stored, this.context, this.state.signal);
     const watched = { watch, absences: 0 };
     this.machines.set(info.machineId, watched);
     return watched;
