@@ -51,4 +51,25 @@ describe('a service that fails', () => {
     await plant.sandbox.clearFaults();
     await plant.sandbox.listBecomes('M-004', ['late']);
   });
+
+  it('tells how much waits in Kafka, also while it fetches no more', async () => {
+    const lag = async (): Promise<number> => {
+      const metrics = await (await fetch(`${plant.bridgeUrl}/metrics`)).text();
+      const lines = metrics.split('\n').filter((line) => line.includes('input_lag_messages{'));
+      return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+    };
+    const reason = { machineId: 'M-006', reasonId: '22', startTime: 1_763_680_000 };
+    const send = (count: number): Promise<void> => {
+      const message = { key: 'M-006', value: JSON.stringify(reason) };
+      return plant.kafka.send(
+        TOPICS.downtimeReasons,
+        ...new Array<typeof message>(count).fill(message),
+      );
+    };
+    await plant.sandbox.addFault({ operation: '*', status: 503 });
+    await send(4000);
+    await eventually(async () => (await lag()) === 4000, { what: 'a lag of 4000' });
+    await send(1000);
+    await eventually(async () => (await lag()) === 5000, { what: 'a lag of 5000' });
+  });
 });

@@ -45,10 +45,11 @@ export class MetricsRegistry {
     return [
       scrapedGauge(
         'input_lag_messages',
-        'Messages from the lowest not final to the end as of the last fetch',
+        'Messages from the lowest not final to the end',
         ['topic', 'partition'],
-        (it) => {
-          for (const { topic, partition, lag } of inbox.backlog) it.set({ topic, partition }, lag);
+        async (it) => {
+          for (const { topic, partition, lag } of await inbox.measureBacklog())
+            it.set({ topic, partition }, lag);
         },
       ),
       scrapedGauge(

@@ -5,16 +5,16 @@ export function scrapedGauge(
   name: string,
   help: string,
   labelNames: string[],
-  read: (gauge: Gauge) => void,
+  read: (gauge: Gauge) => void | Promise<void>,
 ): Metric {
   return new Gauge({
     name: `machine_bridge_${name}`,
     help,
     labelNames,
     registers: [],
-    collect() {
+    async collect() {
       this.reset();
-      read(this);
+      await read(this);
     },
   });
 }

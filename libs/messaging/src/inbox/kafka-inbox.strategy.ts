@@ -3,6 +3,7 @@ import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
 import { type EachBatchPayload, type TopicPartition } from 'kafkajs';
 import { lastValueFrom } from 'rxjs';
 import { withDeadline } from '../deadline.js';
+import { topicSpans } from '../reading/topic-span.js';
 import { type DeadLetterReason } from '../outbox/dead-letters.js';
 import { CallsAtRest } from './calls-at-rest.js';
 import { type Assignment, type ConsumerState } from './consumer-callbacks.js';
@@ -17,6 +18,8 @@ import { toInboundRecord } from './to-inbound-record.js';
 
 /** How long a stop waits for calls in flight. */
 const DRAIN_DEADLINE_MS = 10_000;
+/** Whoever scrapes metrics waits no longer for Kafka. */
+const ENDS_DEADLINE_MS = 2000;
 
 const UNHANDLED: DeadLetterReason = {
   code: 'invalid-message',
@@ -81,9 +84,23 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
     return this.queues.held;
   }
 
-  /** Messages fetched and not yet finished, by topic and partition. */
+  /** What is not finished, by topic and partition. */
   get backlog(): PartitionBacklog[] {
     return this.queues.backlog();
+  }
+
+  /** The same; where nothing is fetched for now, Kafka is asked for the end. */
+  async measureBacklog(): Promise<PartitionBacklog[]> {
+    await withDeadline(this.readPausedEnds(), ENDS_DEADLINE_MS);
+    return this.backlog;
+  }
+
+  private async readPausedEnds(): Promise<void> {
+    for (const topic of this.queues.pausedTopics) {
+      for (const { partition, until } of await topicSpans(this.options.kafka, topic)) {
+        this.queues.noteEnd(topic, partition, until);
+      }
+    }
   }
 
   /** Stops fetching, lets calls in flight finish, commits, leaves the group; once, however often it is asked. */

@@ -80,6 +80,11 @@ export class PartitionQueue {
     return this.waiting.length - this.taken + this.offsets.open;
   }
 
+  /** So much is unfinished that nothing more is fetched. */
+  get isFetchPaused(): boolean {
+    return this.isPaused;
+  }
+
   get isHeld(): boolean {
     return this.holds.size > 0;
   }

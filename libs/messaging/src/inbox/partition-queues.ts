@@ -24,7 +24,7 @@ export interface PartitionBacklog {
   partition: number;
   /** Fetched and not yet final. */
   messages: number;
-  /** In Kafka and not yet committed, as of the last fetch. */
+  /** In Kafka and not yet committed. */
   lag: number;
 }
 
@@ -141,6 +141,18 @@ export class PartitionQueues {
       if (committed) owned.acknowledged = Number(offset);
       else owned.committing = undefined;
     }
+  }
+
+  /** Topics of which something is paused: no fetch tells where that ends by now. */
+  get pausedTopics(): ReadonlySet<string> {
+    const paused = [...this.owned.values()].filter(({ queue }) => queue.isFetchPaused);
+    return new Set(paused.map(({ topic }) => topic));
+  }
+
+  /** The end of a partition as Kafka has it now. */
+  noteEnd(topic: string, partition: number, highWatermark: number): void {
+    const owned = this.owned.get(keyOf(topic, partition));
+    if (owned !== undefined) owned.highWatermark = Math.max(owned.highWatermark, highWatermark);
   }
 
   backlog(): PartitionBacklog[] {
