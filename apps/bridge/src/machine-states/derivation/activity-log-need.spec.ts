@@ -52,6 +52,15 @@ function need(
 }
 
 describe('activityLogNeed', () => {
+  it('is none after a restart, where the duration says that the state has gone on', () => {
+    const remembered = { ...settled(0), lastUpdateTime: at(5) };
+    expect(need(remembered, 600, 599, null)).toBeNull();
+    expect(need(remembered, 600, 590, null)).toMatchObject({ isForNews: true });
+    // What came and went in its first minutes, before it was seen again, would not show.
+    const hardlySeen = { ...remembered, lastUpdateTime: at(3) };
+    expect(need(hardlySeen, 600, 599, null)).toMatchObject({ isForNews: true });
+  });
+
   it('is what came since a machine is lost that has never been seen otherwise', () => {
     const lost = { ...newlyTracked(MACHINE), lostSince: at(-60), observation: 'noData' as const };
     expect(need(lost, 5, 2, null)).toEqual({

@@ -85,10 +85,24 @@ function mayHaveNews(
   context: LogNeedContext,
 ): boolean {
   return (
-    seen === null ||
     (tracked.observation !== 'ok' && !isStale(reading, context)) ||
     reading.state !== currentPeriod(tracked)?.state ||
-    mayHaveMissedPeriods(reading, seen)
+    (seen === null ? !hasGoneOn(tracked, reading) : mayHaveMissedPeriods(reading, seen))
+  );
+}
+
+/**
+ * Whether the duration alone says, after a restart, that the published state has gone on ever since: what
+ * came and went later than what had been seen of it would show, except right after its start.
+ */
+function hasGoneOn(tracked: TrackedMachine, reading: MachineStateReading): boolean {
+  const current = currentPeriod(tracked);
+  const { lastUpdateTime } = tracked;
+  if (current === null || lastUpdateTime === null || tracked.observation !== 'ok') return false;
+  const { startTime } = current;
+  return (
+    lastUpdateTime - startTime >= 2 * START_TOLERANCE_SECONDS &&
+    Math.abs(durationStart(reading) - startTime) <= START_TOLERANCE_SECONDS
   );
 }
 
