@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
 import { Logger } from '@nestjs/common';
 import {
   EXIT_CODE_BAD_SETTINGS,
@@ -10,10 +9,6 @@ import { createBridge } from './create-bridge.js';
 import { exitOnSignals } from './exit-on-signals.js';
 
 const logger = new Logger('Bridge');
-
-// By default V8 lets a heap of 180 MB, what 100,000 machines take, grow to 600 MB before it cleans up: the
-// process would be three times as large as it need be.
-setFlagsFromString('--heap-growing-percent=25');
 
 async function main(): Promise<void> {
   const settings = loadBridgeSettings(readEnvironment());

@@ -11,6 +11,7 @@ import { trackingTopic } from '../tracking-topic.js';
 import { type MachineWatch } from './machine-watch.js';
 import { PartitionWatch } from './partition-watch.js';
 import { PollLoop } from './poll-loop.js';
+import { tightenHeap } from './tighten-heap.js';
 import { WatchContext } from './watch-context.js';
 
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
@@ -57,6 +58,7 @@ export class OwnedMachines {
     this.partitions.add(partition);
     const follow = (machines: ReadonlyMap<string, MachineInfo>): void => {
       partition.follow(machines);
+      tightenHeap(machines.size);
       for (const { machineId } of partition.watches) this.reasons.remind(machineId);
     };
     if (this.directory.status.loadedAt !== null) follow(this.directory.machines());
