@@ -10,7 +10,7 @@ import { type BridgeSettings } from '#libs/config';
 import { CallSlots, DueQueue } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { PollHealth } from './poll-health.js';
-import { type PollPlace, PollPlan } from './poll-plan.js';
+import { type PollTurn, PollTurns } from './poll-turns.js';
 import { PollingMetrics } from './polling-metrics.js';
 
 /** What the service has answered. */
@@ -32,19 +32,8 @@ export interface Polled {
   passOver(): Promise<void>;
 }
 
-interface Turn {
-  polled: Polled;
-  place: PollPlace | undefined;
-}
-
-/** So many real polls a second are no burden, and no reason to spread machines. */
-const EASY_POLLS_PER_SECOND = 50;
-/** First turns are so many real milliseconds apart at most. */
-const FIRST_TURNS_APART_MS = 5;
 /** So many answers may wait to be published before polling waits for them. */
 const MOST_CONCLUSIONS = 1000;
-/** Whoever polled a machine until now may have missed its turn for so many real milliseconds. */
-const HANDED_OVER_MS = 15_000;
 
 /**
  * Polls every machine once an interval, each at its own place in it. A machine is in the queue or under
@@ -54,10 +43,10 @@ const HANDED_OVER_MS = 15_000;
 export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('PollLoop');
   private readonly stopping = new AbortController();
-  private readonly queue = new DueQueue<Turn>();
+  private readonly queue = new DueQueue<PollTurn<Polled>>();
   private readonly calls: CallSlots;
   private readonly conclusions = new CallSlots(MOST_CONCLUSIONS);
-  private readonly plan: PollPlan;
+  private readonly turns: PollTurns<Polled>;
   private readonly intervalMs: number;
   private waking = new AbortController();
 
@@ -69,27 +58,11 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   ) {
     this.intervalMs = settings.polling.intervalSeconds * 1000;
     this.calls = new CallSlots(settings.machineCloud.maxConcurrency);
-    const realIntervalSeconds = settings.polling.intervalSeconds / clock.speed;
-    this.plan = new PollPlan(
-      this.intervalMs,
-      Math.ceil((EASY_POLLS_PER_SECOND * realIntervalSeconds) / 60),
-    );
+    this.turns = new PollTurns(this.intervalMs, clock.speed);
   }
 
-  /**
-   * Those whose update times are known get their places, and catch up on a turn that has just been missed.
-   * The others are polled soon, one after the other, to get to know them.
-   */
   addAll(machines: readonly Polled[]): void {
-    const { speed } = this.clock;
-    const nowMs = this.clock.nowMs();
-    const apartMs = Math.min(FIRST_TURNS_APART_MS * speed, this.intervalMs / machines.length);
-    let firstMs = nowMs;
-    for (const polled of machines) {
-      const place = this.placeOf(polled, undefined);
-      if (place === undefined) this.enqueue({ polled, place }, (firstMs += apartMs));
-      else this.enqueue({ polled, place }, this.plan.nextMs(place, nowMs - HANDED_OVER_MS * speed));
-    }
+    for (const turn of this.turns.first(machines, this.clock.nowMs())) this.enqueue(turn);
   }
 
   onApplicationBootstrap(): void {
@@ -101,9 +74,9 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     this.waking.abort();
   }
 
-  private enqueue(turn: Turn, dueMs: number): void {
-    const isEarliest = dueMs < (this.queue.earliestMs ?? Infinity);
-    this.queue.add(dueMs, turn);
+  private enqueue(turn: PollTurn<Polled>): void {
+    const isEarliest = turn.dueMs < (this.queue.earliestMs ?? Infinity);
+    this.queue.add(turn.dueMs, turn);
     if (isEarliest) this.waking.abort();
   }
 
@@ -124,15 +97,15 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   private startNext(): Promise<void> {
     return new Promise((started) => {
       void this.calls.run(async () => {
-        const due = this.queue.take();
+        const turn = this.queue.take()?.item;
         started();
-        if (due === undefined || this.isStopping()) return;
-        const poll = await this.ask(due.item.polled, due.dueMs);
+        if (turn === undefined || this.isStopping()) return;
+        const poll = await this.ask(turn);
         await new Promise<void>((hasRoom) => {
           this.conclusions.ask(hasRoom);
         });
         // Kafka may take its time; the service is free for others meanwhile.
-        void this.conclude(due.item, due.dueMs, poll);
+        void this.conclude(turn, poll);
       });
     });
   }
@@ -145,7 +118,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   }
 
   /** What is polled of a machine; nothing where it has ended or its turn is passed over. */
-  private async ask(polled: Polled, dueMs: number): Promise<Poll | undefined> {
+  private async ask({ polled, dueMs }: PollTurn<Polled>): Promise<Poll | undefined> {
     const { machineId } = polled;
     if (polled.hasEnded) return undefined;
     try {
@@ -162,44 +135,25 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     }
   }
 
-  private async conclude(turn: Turn, dueMs: number, poll: Poll | undefined): Promise<void> {
+  private async conclude(turn: PollTurn<Polled>, poll: Poll | undefined): Promise<void> {
+    const { polled } = turn;
     try {
       await poll?.conclude();
     } catch (error) {
-      this.tellOf(error, turn.polled);
+      this.tellOf(error, polled);
     } finally {
       this.conclusions.release();
-      this.enqueueAgain(turn, dueMs, poll?.restMs ?? 0);
     }
-  }
-
-  private enqueueAgain(turn: Turn, dueMs: number, restMs: number): void {
-    const { polled } = turn;
     if (this.isStopping()) return;
-    if (polled.hasEnded) {
-      if (turn.place !== undefined) this.plan.leave(turn.place);
-      return;
+    if (polled.hasEnded) this.turns.end(turn);
+    else {
+      const restMs = (poll?.restMs ?? 0) * this.clock.speed;
+      this.enqueue(this.turns.next(turn, this.clock.nowMs() + restMs));
     }
-    const place = this.placeOf(polled, turn.place);
-    const doneMs = this.clock.nowMs() + restMs * this.clock.speed;
-    // Never twice in one turn, though a place may move, and a clock may be set back between due and done.
-    const afterMs = Math.max(doneMs, dueMs + this.intervalMs / 2);
-    const nextMs = place === undefined ? dueMs + this.intervalMs : this.plan.nextMs(place, afterMs);
-    this.enqueue({ polled, place }, Math.max(nextMs, afterMs));
   }
 
   /** What fails because its partition has been lost is no fault. */
   private tellOf(error: unknown, { machineId, hasEnded }: Polled): void {
     if (!hasEnded) this.logger.error({ msg: 'poll failed', machineId, err: error });
-  }
-
-  /** A machine without an update time has no place yet; one whose updates have moved gets another. */
-  private placeOf({ updatedAt }: Polled, place: PollPlace | undefined): PollPlace | undefined {
-    if (updatedAt === null) return place;
-    const updatedMs = updatedAt * 1000;
-    if (place === undefined) return this.plan.take(updatedMs);
-    if (this.plan.suits(place, updatedMs)) return place;
-    this.plan.leave(place);
-    return this.plan.take(updatedMs);
   }
 }
