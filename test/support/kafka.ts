@@ -9,7 +9,7 @@ import {
   Partitioners,
   type Producer,
 } from 'kafkajs';
-import { registerCompressionCodecs } from '#libs/messaging';
+import { ensureTopics, registerCompressionCodecs } from '#libs/messaging';
 import {
   type InvalidEventError,
   invalidity,
@@ -105,16 +105,23 @@ export class TestKafka {
 
   /** Creates topics, named without their prefix, before a bridge does. */
   async createTopics(numPartitions: number, ...names: string[]): Promise<void> {
-    const topics = names.map((name) => ({ topic: `${this.topicPrefix}${name}`, numPartitions }));
-    await this.withAdmin((admin) => admin.createTopics({ topics, waitForLeaders: true }));
+    const topics = names.map((name) => ({
+      name: `${this.topicPrefix}${name}`,
+      cleanupPolicy: 'delete' as const,
+    }));
+    await ensureTopics(this.kafka, topics, { create: true, partitions: numPartitions });
   }
 
   /** Creates one topic of one partition that is cleaned up as `config` says. */
   async createCompacted(name: string, config: Record<string, string>): Promise<void> {
     const entries = { 'cleanup.policy': 'compact', ...config };
     const configEntries = Object.entries(entries).map(([key, value]) => ({ name: key, value }));
-    const topics = [{ topic: `${this.topicPrefix}${name}`, numPartitions: 1, configEntries }];
-    await this.withAdmin((admin) => admin.createTopics({ topics, waitForLeaders: true }));
+    const topic = `${this.topicPrefix}${name}`;
+    const topics = [{ topic, numPartitions: 1, configEntries }];
+    await this.withAdmin(async (admin) => {
+      await admin.createTopics({ topics, waitForLeaders: false });
+      await eventually(() => admin.fetchTopicOffsets(topic), { what: `${topic} has a leader` });
+    });
   }
 
   /** Gives its messages to Kafka in their order and each once, also when they are sent again after an error. */

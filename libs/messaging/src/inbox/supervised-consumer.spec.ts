@@ -4,6 +4,7 @@ import { Logger } from '@nestjs/common';
 import kafkajs, { type Kafka } from 'kafkajs';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
+import { ensureTopics } from '../client/ensure-topics.js';
 import { SupervisedConsumer } from './supervised-consumer.js';
 
 /** Inside kafkajs: where a broker's answers can be replaced by those of a coordinator that moves. */
@@ -101,10 +102,8 @@ describe('SupervisedConsumer', () => {
   beforeEach(async () => {
     topic = `test-${randomUUID().slice(0, 8)}.members`;
     log = [];
-    const admin = kafka.admin();
-    await admin.connect();
-    await admin.createTopics({ topics: [{ topic, numPartitions: 2 }], waitForLeaders: true });
-    await admin.disconnect();
+    const topics = [{ name: topic, cleanupPolicy: 'delete' as const }];
+    await ensureTopics(kafka, topics, { create: true, partitions: 2 });
   });
 
   afterEach(async () => {
