@@ -196,6 +196,22 @@ describe('CommandDispatcher', () => {
       },
     );
 
+    it('calls again for what becomes ready between two looks at the clock', async () => {
+      const now = performance.now.bind(performance);
+      let looks = 0;
+      // Time goes on while the dispatcher decides: one of these back-offs ends right between.
+      jest.spyOn(performance, 'now').mockImplementation(() => now() + (looks += 1) * 0.7);
+      const flow = new Flow({});
+      for (let step = 1; step <= 40; step += 1) {
+        jest.spyOn(Math, 'random').mockReturnValue(step * 0.002_5);
+        const answers = [applied, away];
+        flow.service = () => answers.pop();
+        const delivered = flow.submit(`${'m'.repeat(step)}1`);
+        for (let wait = 0; wait < 60; wait += 1) await pass(1);
+        expect(delivered.ends).toEqual(['finished']);
+      }
+    });
+
     it('calls a machine again only when the call before is over', async () => {
       flow.service = hang;
       const [first] = await submitted('mill1');

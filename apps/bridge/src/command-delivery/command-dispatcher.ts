@@ -160,8 +160,9 @@ export class CommandDispatcher<P> {
     const dueMs = isReady ? nowMs : this.lanes.queue.nextDueMs;
     if (dueMs === undefined) return;
     const { isPaused, nextProbeMs } = this.status;
-    // What is ready while the flow moves has its slot asked for; a probe under way wakes by its end.
-    if (!isPaused && !isReady) this.timer.wakeAt(dueMs);
+    // What is ready has its slot asked for, unless it has become so just now, since it was last looked for.
+    if (!isPaused && !(isReady && this.isSlotAsked)) this.timer.wakeAt(dueMs);
+    // A probe under way wakes by its end.
     if (nextProbeMs !== undefined) this.timer.wakeAt(Math.max(dueMs, nextProbeMs));
   }
 }
