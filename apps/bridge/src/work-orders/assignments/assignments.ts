@@ -2,12 +2,11 @@ import { Injectable, Logger } from '@nestjs/common';
 import { type OwnedState } from '#libs/messaging';
 import { CommandOutcomes } from '../../command-delivery/index.js';
 import { WorkOrderLists } from '../lists/work-order-lists.js';
-import { PartitionWriter } from '../partition-writer.js';
+import { type PartitionWork } from '../partition-writer.js';
+import { PartitionWriters } from '../partition-writers.js';
 import { type StoredAssignment } from './derive-assignments.js';
 import { OriginalMessages } from './original-messages.js';
 import { type ChangeEntry, PartitionAssignments } from './partition-assignments.js';
-
-type Writer = PartitionWriter<StoredAssignment, ChangeEntry>;
 
 /**
  * Which operations stand on which machine, by the partition its changes come through. Each change is
@@ -17,7 +16,7 @@ type Writer = PartitionWriter<StoredAssignment, ChangeEntry>;
 @Injectable()
 export class Assignments {
   private readonly logger = new Logger('Assignments');
-  private readonly partitions = new Map<number, Writer>();
+  private readonly writers = new PartitionWriters<StoredAssignment, ChangeEntry>(() => this.work());
 
   constructor(
     private readonly lists: WorkOrderLists,
@@ -27,27 +26,19 @@ export class Assignments {
 
   /** Takes over a partition that has just been restored. */
   own(state: OwnedState<StoredAssignment>): void {
-    this.of(state.partition).own(state);
+    this.writers.own(state);
   }
 
   /** Takes changes of one partition in the order of their offsets. */
   take(partition: number, entries: readonly ChangeEntry[]): void {
-    this.of(partition).take(entries);
+    this.writers.take(partition, entries);
   }
 
-  private of(partition: number): Writer {
-    const known = this.partitions.get(partition);
-    if (known !== undefined) return known;
-    const writer = this.writer();
-    this.partitions.set(partition, writer);
-    return writer;
-  }
-
-  private writer(): Writer {
+  private work(): PartitionWork<StoredAssignment, ChangeEntry> {
     const assignments = new PartitionAssignments((entry) => {
       this.setList(assignments, entry);
     });
-    return new PartitionWriter<StoredAssignment, ChangeEntry>({
+    return {
       restored: (state) => {
         assignments.restored(state);
       },
@@ -58,7 +49,7 @@ export class Assignments {
         this.logger.error({ msg: 'change larger than its topic takes', partition, offset });
         message.fail(new Error('larger than the topic of assignments takes'));
       },
-    });
+    };
   }
 
   private setList(assignments: PartitionAssignments, { message, change }: ChangeEntry): void {

@@ -5,11 +5,10 @@ import { CommandOutcomes, rejection } from '../../command-delivery/index.js';
 import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { changeRecord } from '../assignments/assignment-change.js';
-import { PartitionWriter } from '../partition-writer.js';
+import { type PartitionWork } from '../partition-writer.js';
+import { PartitionWriters } from '../partition-writers.js';
 import { type KnownOrder } from './known-order.js';
 import { type OrderAnswer, type OrderEntry, PartitionOrders } from './partition-orders.js';
-
-type Writer = PartitionWriter<KnownOrder, OrderEntry>;
 
 /**
  * The last snapshot of each order (contract §2.2), by the partition its messages come through, and from
@@ -19,7 +18,7 @@ type Writer = PartitionWriter<KnownOrder, OrderEntry>;
 @Injectable()
 export class OrderLedger {
   private readonly logger = new Logger('OrderLedger');
-  private readonly partitions = new Map<number, Writer>();
+  private readonly writers = new PartitionWriters<KnownOrder, OrderEntry>(() => this.work());
   private readonly topicPrefix: string;
 
   constructor(
@@ -33,23 +32,15 @@ export class OrderLedger {
 
   /** Takes over a partition that has just been restored. */
   own(state: OwnedState<KnownOrder>): void {
-    this.of(state.partition).own(state);
+    this.writers.own(state);
   }
 
   /** Takes messages of one partition in the order of their offsets; each is answered once it is written. */
   take(partition: number, entries: readonly OrderEntry[]): void {
-    this.of(partition).take(entries);
+    this.writers.take(partition, entries);
   }
 
-  private of(partition: number): Writer {
-    const known = this.partitions.get(partition);
-    if (known !== undefined) return known;
-    const writer = this.writer();
-    this.partitions.set(partition, writer);
-    return writer;
-  }
-
-  private writer(): Writer {
+  private work(): PartitionWork<KnownOrder, OrderEntry> {
     const orders = new PartitionOrders({
       machineOf: (operation) => this.equipment.machineOf(operation),
       toRecord: (change) => changeRecord(this.topicPrefix, change),
@@ -57,7 +48,7 @@ export class OrderLedger {
         this.answer(answer);
       },
     });
-    return new PartitionWriter<KnownOrder, OrderEntry>({
+    return {
       restored: (state) => {
         orders.restored(state);
       },
@@ -65,7 +56,7 @@ export class OrderLedger {
       tooLarge: (entry) => {
         this.refuse(entry);
       },
-    });
+    };
   }
 
   /** What is left to say is said by whoever owns the machines. */
