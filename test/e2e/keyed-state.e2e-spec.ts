@@ -44,7 +44,7 @@ class Member {
       deadLetters: { publish: () => Promise.reject(new Error('nothing is set aside here')) },
       stateTopics: [state],
       calls: new CallSlots(1),
-      outbox: { idle: () => Promise.resolve() },
+      outbox: { idle: () => Promise.resolve(), toldUntilMs: 0 },
       prepare: () =>
         ensureTopics(
           kafka,

@@ -221,6 +221,21 @@ export class TestKafka {
     );
   }
 
+  /** Forgets what a group has committed, as if its first members had died before they could; it has no members now. */
+  async forgetCommits(groupId: string): Promise<void> {
+    await this.withAdmin((admin) => admin.deleteGroups([groupId]));
+  }
+
+  /** Sets the committed offsets of a group without members to 0, as an operator would to have all done again. */
+  async setBack(groupId: string, topic: string): Promise<void> {
+    const name = `${this.topicPrefix}${topic}`;
+    await this.withAdmin(async (admin) => {
+      const partitions = await admin.fetchTopicOffsets(name);
+      const offsets = partitions.map(({ partition }) => ({ partition, offset: '0' }));
+      await admin.setOffsets({ groupId, topic: name, partitions: offsets });
+    });
+  }
+
   /** The names of all consumer groups. */
   async groups(): Promise<string[]> {
     const admin = this.kafka.admin();

@@ -13,7 +13,7 @@ import {
   Outbox,
   type TopicSpecification,
 } from '#libs/messaging';
-import { CommandDeliveryModule } from './command-delivery/index.js';
+import { CommandDeliveryModule, ToldOutcomes } from './command-delivery/index.js';
 import { MachineTracking } from './machine-states/index.js';
 import { neededTopics } from './needed-topics.js';
 import { BRIDGE_SETTINGS, KAFKA } from './platform/index.js';
@@ -38,6 +38,7 @@ const BACK_OFF = { baseMs: 200, capMs: 5000 };
         DeadLetters,
         Outbox,
         CallSlots,
+        ToldOutcomes,
         { token: MachineTracking, optional: true },
         { token: WorkOrderTopics, optional: true },
       ],
@@ -54,6 +55,7 @@ function createInbox(
   deadLetters: DeadLetters,
   outbox: Outbox,
   calls: CallSlots,
+  told: ToldOutcomes,
   tracking?: MachineTracking,
   workOrders?: WorkOrderTopics,
 ): KafkaInboxStrategy {
@@ -71,6 +73,7 @@ function createInbox(
     outbox,
     stateTopics,
     calls,
+    recallTold: (partitions, stopping) => told.recall(partitions, stopping),
     prepare: (signal, report) => prepareTopics(kafka, settings, topics, signal, report),
   });
 }

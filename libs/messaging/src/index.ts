@@ -10,6 +10,7 @@ export { type InboundMessage, type InboundRecord } from './inbox/inbound-message
 export { PartitionOwnership } from './inbox/partition-ownership.js';
 export { type KafkaInboxOptions } from './inbox/kafka-inbox-options.js';
 export { KafkaInboxStrategy } from './inbox/kafka-inbox.strategy.js';
+export { type TakenOver } from './inbox/taken-over.js';
 export { type ConsumerState } from './inbox/consumer-callbacks.js';
 export { type KeyedStateOptions } from './keyed-state/keyed-state-options.js';
 export { KeyedState, type KeyedStateTopic } from './keyed-state/keyed-state-topic.js';
@@ -19,6 +20,7 @@ export { type OutboundRecord } from './outbox/outbound-record.js';
 export { Outbox } from './outbox/outbox.js';
 export { RecordRefusedError, refusalOf } from './outbox/record-refused.js';
 export { partitionOf } from './partition-of.js';
+export { readSince } from './reading/read-since.js';
 export { readSpans } from './reading/read-spans.js';
 export { type StoredRecord } from './reading/stored-record.js';
 export { topicNames, type TopicSpan, topicSpans } from './reading/topic-span.js';

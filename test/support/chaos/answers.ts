@@ -3,13 +3,6 @@ import { eventually } from '../eventually.js';
 import { header, type TopicReader } from '../kafka.js';
 import { inBrief } from './in-brief.js';
 
-/** A list that was applied shortly before a kill is delivered again, and may find a newer one waiting by then. */
-const OVERTAKEN_SINCE = new Set(['work-order-list.applied.v1', 'work-order-list.superseded.v1']);
-
-export function overtakenSince(one: string, other: string): boolean {
-  return OVERTAKEN_SINCE.has(one) && OVERTAKEN_SINCE.has(other);
-}
-
 /** A final outcome as the bridge said it. */
 interface FinalAnswer {
   type: string;
@@ -43,15 +36,12 @@ export class Answers {
   }
 
   /** In words, the messages of which first one thing was said and then another. */
-  contradictions(isExcused: (one: string, other: string) => boolean = () => false): string[] {
+  contradictions(): string[] {
     this.catchUp();
     const faults = [...this.final].flatMap(([id, answers]) =>
       answers
         .filter(({ machineId, type }) =>
-          answers.some(
-            (other) =>
-              other.machineId === machineId && other.type !== type && !isExcused(type, other.type),
-          ),
+          answers.some((other) => other.machineId === machineId && other.type !== type),
         )
         .map(({ type }) => `${id}: ${type}`),
     );

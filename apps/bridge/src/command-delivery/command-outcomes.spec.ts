@@ -13,6 +13,7 @@ import { CommandWaiter } from './command.js';
 import { CommandOutcomes } from './command-outcomes.js';
 import { type CommandFamily } from './outcome-data.js';
 import { type CommandResult, rejection } from './command-result.js';
+import { ToldOutcomes } from './told-outcomes.js';
 
 const settings = loadBridgeSettings({
   KAFKA_BROKERS: 'localhost:1',
@@ -52,6 +53,7 @@ describe('CommandOutcomes', () => {
   /** The machines at fault, as each dead letter names them. */
   let deadLetters: unknown[];
   let sending: () => Promise<void>;
+  let told: ToldOutcomes;
 
   beforeAll(() => {
     Logger.overrideLogger(false);
@@ -69,7 +71,9 @@ describe('CommandOutcomes', () => {
       return sending();
     });
     const clock = new ManualClock();
-    outcomes = new CommandOutcomes(settings, clock, outbox, new DeadLetters(outbox, clock, ''));
+    const letters = new DeadLetters(outbox, clock, '');
+    told = new ToldOutcomes(settings, createKafka(settings.kafka));
+    outcomes = new CommandOutcomes(settings, clock, outbox, letters, told);
   });
 
   it.each<[CommandFamily, CommandResult, string]>([
@@ -102,10 +106,11 @@ describe('CommandOutcomes', () => {
     expect(ends).toEqual([]);
   });
 
-  it('sets a message aside that is at fault, beside its outcome', async () => {
+  it('sets a message aside that is at fault, and tells so once it is', async () => {
     const fault = rejection({ code: 'invalid-json', detail: 'no JSON' });
     await outcomes.publish('downtime-reason', answered, [fault]);
     expect(sent).toEqual([
+      { type: undefined, value: null },
       {
         type: 'downtime-reason.rejected.v1',
         value: {
@@ -117,8 +122,23 @@ describe('CommandOutcomes', () => {
           appliedAt: null,
         },
       },
-      { type: undefined, value: null },
     ]);
+  });
+
+  it('tells nothing of a rejected message that could not be set aside', async () => {
+    sending = () => Promise.reject(new Error('the outbox is closed'));
+    const fault = rejection({ code: 'invalid-json', detail: 'no JSON' });
+    await expect(outcomes.publish('downtime-reason', answered, [fault])).rejects.toThrow('closed');
+    expect(sent).toEqual([{ type: undefined, value: null }]);
+  });
+
+  it.each<[string, CommandResult[]]>([
+    ['one machine', [superseded]],
+    ['a machine at fault', [rejection({ code: 'unknown-machine', detail: 'none' }, 'M-1')]],
+  ])('says nothing of %s that an earlier owner has told of', async (_, results) => {
+    jest.spyOn(told, 'take').mockReturnValue(true);
+    await outcomes.publish('work-order-list', answered, results);
+    expect([...sent, ...deadLetters]).toEqual([]);
   });
 
   describe('of a message that names several machines', () => {
@@ -129,9 +149,9 @@ describe('CommandOutcomes', () => {
       await outcomes.publish('work-order-list', answered, [applied, fault, other]);
       expect(sent.map(({ type }) => type)).toEqual([
         'work-order-list.applied.v1',
-        'work-order-list.rejected.v1',
         'work-order-list.applied.v1',
         undefined,
+        'work-order-list.rejected.v1',
       ]);
       expect(deadLetters).toEqual(['M-3']);
     });

@@ -2,15 +2,8 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Counter, type Metric } from 'prom-client';
 import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
-import {
-  BRIDGE_SOURCE,
-  cloudEventHeaders,
-  type CommandOutcome,
-  outcomeId,
-  type OutcomeSource,
-  TOPICS,
-} from '#libs/contracts';
-import { DeadLetters, Outbox } from '#libs/messaging';
+import { type CommandOutcome, type OutcomeSource } from '#libs/contracts';
+import { DeadLetters, type InboundMessage, Outbox } from '#libs/messaging';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { type AnsweredMessage } from './answered-message.js';
 import { type CommandWaiter } from './command.js';
@@ -27,6 +20,10 @@ import {
 import { MessageAnswers } from './message-answers.js';
 import { outcomePerMachine } from './outcome-per-machine.js';
 import { OutcomeHistory } from './outcome-history.js';
+import { outcomeRecord } from './outcome-record.js';
+import { ToldOutcomes } from './told-outcomes.js';
+
+type RejectedResult = Extract<CommandResult, { kind: 'rejected' }>;
 
 /** Tells what became of input messages: an outcome per machine, a dead letter per message at fault. */
 @Injectable()
@@ -46,6 +43,7 @@ export class CommandOutcomes {
     private readonly clock: Clock,
     private readonly outbox: Outbox,
     private readonly deadLetters: DeadLetters,
+    private readonly told: ToldOutcomes,
   ) {
     this.topicPrefix = settings.kafka.topicPrefix;
   }
@@ -79,50 +77,71 @@ export class CommandOutcomes {
   ): Promise<void> {
     const [only] = results;
     if (only !== undefined && results.length === 1 && only.kind !== 'rejected') {
-      await this.send(family, answered, only.kind, toData(only));
+      await this.tell(family, answered, this.sourceOf(answered), only);
       return;
     }
+    const source = this.sourceOf(answered);
     const faults = results.filter((result) => result.kind === 'rejected');
     await Promise.all([
-      ...results.map((result) => this.send(family, answered, result.kind, toData(result))),
-      this.setAside(answered, faults, results.length > 1 || answered.namesOthers === true),
+      ...results
+        .filter(({ kind }) => kind !== 'rejected')
+        .map((result) => this.tell(family, answered, source, result)),
+      this.reject(family, answered, source, faults, results.length > 1),
     ]);
+  }
+
+  private tell(
+    family: CommandFamily,
+    answered: AnsweredMessage,
+    source: OutcomeSource,
+    result: CommandResult,
+  ): Promise<void> {
+    if (this.told.take(source, result.machineId)) return Promise.resolve();
+    return this.send(family, answered.message, source, result.kind, toData(result));
+  }
+
+  /** A rejection is told once the dead letter is there: whoever finds it told need not write another one. */
+  private async reject(
+    family: CommandFamily,
+    answered: AnsweredMessage,
+    source: OutcomeSource,
+    faults: readonly RejectedResult[],
+    hasOthers: boolean,
+  ): Promise<void> {
+    const untold = faults.filter(({ machineId }) => !this.told.take(source, machineId));
+    await this.setAside(answered, untold, hasOthers || answered.namesOthers === true);
+    const { message } = answered;
+    await Promise.all(
+      untold.map((result) => this.send(family, message, source, result.kind, toData(result))),
+    );
   }
 
   /** Says once that a message waits for the service; never final, and nobody waits for it to get out. */
   publishDeferred(family: CommandFamily, { machineId, calls, answers }: CommandWaiter): void {
     const detail = 'waits for the service to take it';
     const data = { machineId, code: null, detail, attempts: calls, appliedAt: null };
-    this.send(family, answers.answered, 'deferred', data).catch((error: unknown) => {
+    const { answered } = answers;
+    const source = this.sourceOf(answered);
+    this.send(family, answered.message, source, 'deferred', data).catch((error: unknown) => {
       this.logger.warn({ msg: 'deferral not told', machineId, error: String(error) });
     });
   }
 
   private async send(
     family: CommandFamily,
-    answered: AnsweredMessage,
+    message: InboundMessage,
+    source: OutcomeSource,
     outcome: Outcome,
     answer: OutcomeData,
   ): Promise<void> {
-    const type = outcomeType(family, outcome);
     // Written out: this runs for every message, and spreading objects would cost as much as all the rest.
     const { machineId, code, detail, attempts, appliedAt } = answer;
-    const source = this.sourceOf(answered);
     const data: CommandOutcome = { machineId, source, code, detail, attempts, appliedAt };
     this.counter.inc({ flow: FLOW_OF[family], outcome, code: code ?? '' });
     if (machineId !== null) this.history.add(machineId, data);
-    await this.outbox.send({
-      topic: `${this.topicPrefix}${TOPICS.commandOutcomes}`,
-      key: keyOf(machineId, answered.message),
-      value: JSON.stringify(data),
-      headers: cloudEventHeaders({
-        id: outcomeId(source, machineId, type),
-        source: BRIDGE_SOURCE,
-        type,
-        time: this.clock.nowSeconds(),
-        subject: machineId ?? undefined,
-      }),
-    });
+    const [key, type] = [keyOf(machineId, message), outcomeType(family, outcome)];
+    const nowSeconds = this.clock.nowSeconds();
+    await this.outbox.send(outcomeRecord(this.topicPrefix, key, type, data, nowSeconds));
   }
 
   /** Where the message that is answered stands, under its topic's full name. */
@@ -134,7 +153,7 @@ export class CommandOutcomes {
 
   private async setAside(
     { message, origin }: AnsweredMessage,
-    faults: readonly Extract<CommandResult, { kind: 'rejected' }>[],
+    faults: readonly RejectedResult[],
     namesSeveral: boolean,
   ): Promise<void> {
     const [first] = faults;

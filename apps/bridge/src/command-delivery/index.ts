@@ -13,3 +13,4 @@ export { CommandOutcomes } from './command-outcomes.js';
 export { type CommandResult, rejection } from './command-result.js';
 export { acceptEach } from './accept-each.js';
 export { type Precedence } from './dispatcher-options.js';
+export { ToldOutcomes } from './told-outcomes.js';

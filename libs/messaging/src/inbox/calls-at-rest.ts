@@ -34,6 +34,7 @@ export class CallsAtRest {
 
   /** It is known again what belongs here: calls may begin. */
   end(): void {
+    this.commits.endRest();
     this.calls.resume();
   }
 
@@ -42,6 +43,6 @@ export class CallsAtRest {
     await this.outbox.idle();
     // Those who wait for the last acknowledgment hear of it in this turn, and finish their messages.
     await new Promise(setImmediate);
-    await this.commits.commitNow();
+    await this.commits.commitAtRest();
   }
 }

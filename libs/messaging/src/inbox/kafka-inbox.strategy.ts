@@ -11,9 +11,10 @@ import { type InboundMessage } from './inbound-message.js';
 import { type KafkaInboxOptions } from './kafka-inbox-options.js';
 import { OffsetCommits } from './offset-commits.js';
 import { type PartitionBacklog, PartitionQueues } from './partition-queues.js';
-import { recallFinished } from './recall-finished.js';
+import { recallCommits } from './recall-commits.js';
 import { StateTopics } from './state-topics.js';
 import { SupervisedConsumer } from './supervised-consumer.js';
+import { takenOver } from './taken-over.js';
 import { toInboundRecord } from './to-inbound-record.js';
 
 /** How long a stop waits for calls in flight. */
@@ -52,8 +53,10 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
       (topic, partition) => this.consumer?.resume(topic, partition),
       (message) => options.deadLetters.publish(message, UNHANDLED),
     );
-    this.commits = new OffsetCommits(this.queues, async (offsets) =>
-      this.consumer?.commit(offsets),
+    this.commits = new OffsetCommits(
+      this.queues,
+      async (offsets) => this.consumer?.commit(offsets),
+      () => options.outbox.toldUntilMs,
     );
     this.rest = new CallsAtRest(options.calls, options.outbox, this.commits);
     this.memory = new StateTopics(options.stateTopics, options.topicPrefix);
@@ -191,10 +194,15 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
   }
 
   private async recall(partitions: readonly TopicPartition[]): Promise<void> {
-    const { kafka, groupId } = this.options;
-    const finished = await recallFinished(kafka, groupId, partitions);
+    const { kafka, groupId, recallTold } = this.options;
+    const lastOf = await recallCommits(kafka, groupId, partitions);
+    const known = partitions.flatMap(({ topic, partition }) => {
+      const last = lastOf(topic, partition);
+      return last === undefined ? [] : [takenOver(topic, partition, last)];
+    });
+    await recallTold?.(known, this.stopping.signal);
     for (const { topic, partition } of partitions) {
-      this.queues.recall(topic, partition, finished(topic, partition));
+      this.queues.recall(topic, partition, lastOf(topic, partition)?.finished);
     }
   }
 

@@ -2,20 +2,25 @@ import { Logger } from '@nestjs/common';
 import { type TopicPartitionOffset } from 'kafkajs';
 import { everyRealMs } from '#libs/clock';
 import { withDeadline } from '../deadline.js';
+import { AT_REST, type ToldUntil, writeNote } from './commit-note.js';
 import { type PartitionQueues } from './partition-queues.js';
 
 const INTERVAL_MS = 500;
 const LAST_COMMIT_DEADLINE_MS = 1500;
 
-/** Commits what the queues have finished, twice a second and once more at the end. */
+/** Commits what the queues have finished, with a note for their next owner, twice a second and once more at the end. */
 export class OffsetCommits {
   private readonly logger = new Logger('OffsetCommits');
   private underWay: Promise<void> | undefined;
   private stopTimer: () => void = () => undefined;
+  /** Whether the last commits say that nothing is told. */
+  private saysAtRest = false;
 
   constructor(
     private readonly queues: PartitionQueues,
     private readonly commit: (offsets: TopicPartitionOffset[]) => Promise<void>,
+    /** Epoch milliseconds up to which everything told has been acknowledged. */
+    private readonly toldUntil: () => number,
   ) {}
 
   start(): void {
@@ -24,32 +29,42 @@ export class OffsetCommits {
     });
   }
 
-  /** Waits for a commit under way, then commits the rest. */
-  async commitNow(): Promise<void> {
+  /** Nothing is told for now: waits for a commit under way, then commits the rest and says so. */
+  async commitAtRest(): Promise<void> {
     await this.underWay;
-    await this.begin();
+    await this.begin(AT_REST);
+  }
+
+  /** Messages are told of again, which the commits must say in case this process ends before the next one. */
+  endRest(): void {
+    void this.begin();
   }
 
   /** Waits for a commit under way, commits the rest; gives up when Kafka does not answer. */
   async finish(): Promise<void> {
     this.stopTimer();
     await withDeadline(this.underWay, LAST_COMMIT_DEADLINE_MS);
-    await withDeadline(this.commitFinished(), LAST_COMMIT_DEADLINE_MS);
+    await withDeadline(this.commitFinished(AT_REST), LAST_COMMIT_DEADLINE_MS);
   }
 
   /** One at a time: a late older commit must not set back what a newer one has said. */
-  private begin(): Promise<void> {
-    this.underWay ??= this.commitFinished().finally(() => {
+  private begin(toldUntil?: ToldUntil): Promise<void> {
+    this.underWay ??= this.commitFinished(toldUntil).finally(() => {
       this.underWay = undefined;
     });
     return this.underWay;
   }
 
-  private async commitFinished(): Promise<void> {
-    const offsets = this.queues.takeCommittable();
+  private async commitFinished(toldUntil: ToldUntil = this.toldUntil()): Promise<void> {
+    // What was committed at rest is not so any more, or the other way round.
+    const noteDiffers = (toldUntil === AT_REST) !== this.saysAtRest;
+    const offsets = this.queues.takeCommittable(noteDiffers);
     if (offsets.length === 0) return;
     try {
-      await this.commit(offsets);
+      await this.commit(
+        offsets.map((it) => ({ ...it, metadata: writeNote(it.metadata, toldUntil) })),
+      );
+      this.saysAtRest = toldUntil === AT_REST;
       this.queues.settle(offsets, true);
     } catch (error) {
       this.queues.settle(offsets, false);

@@ -69,6 +69,11 @@ export class PartitionQueue {
     return this.offsets.committable();
   }
 
+  /** The lowest offset that has been handed over and is not finished. */
+  get lowestUnfinished(): number | undefined {
+    return this.offsets.lowestUnfinished;
+  }
+
   /** The lowest offset that is not finished; undefined before the first fetch. */
   get position(): number | undefined {
     const next = this.nextOffset === 0 ? undefined : this.nextOffset;

@@ -128,12 +128,37 @@ describe('PartitionQueues', () => {
       expect(queues.takeCommittable()).toEqual([]);
     });
 
+    it('of all it owns when one has moved, or when it is asked for: what is noted beside them holds for all', async () => {
+      queues.push(from('a', 0), recordsUpTo(1));
+      await finishAll();
+      queues.takeCommittable();
+      queues.push(from('a', 1), recordsUpTo(2, 5));
+      expect(queues.takeCommittable()).toEqual([]);
+      const all = [
+        { topic: 'a', partition: 0, offset: '1' },
+        { topic: 'a', partition: 1, offset: '5' },
+      ];
+      expect(queues.takeCommittable(true)).toMatchObject(all);
+      underWay.at(-1)?.finish();
+      expect(queues.takeCommittable()).toMatchObject(all);
+    });
+
+    it('nothing beyond what was handed over, once it is closed', async () => {
+      queues.push(from('a', 0), recordsUpTo(1));
+      await finishAll();
+      reassign({ a: [0], c: [0] }, () => true);
+      queues.push(from('c', 0), recordsUpTo(3));
+      void queues.closeAll();
+      expect(queues.takeCommittable()).toMatchObject([{ topic: 'a', offset: '1' }]);
+    });
+
     it('again when the commit failed', async () => {
       queues.push(from('a', 0), recordsUpTo(1));
       await finishAll();
       const offsets = queues.takeCommittable();
       queues.settle(offsets, false);
       expect(queues.takeCommittable()).toEqual(offsets);
+      queues.settle(offsets, true);
       queues.settle([{ topic: 'gone', partition: 0, offset: '1' }], false);
       expect(queues.takeCommittable()).toEqual([]);
     });
@@ -301,7 +326,10 @@ describe('PartitionQueues', () => {
     third?.abandon();
     await closed;
     expect(log).toEqual(['the last one ends', 'closed']);
-    expect(queues.takeCommittable()).toMatchObject([{ topic: 'a', partition: 0, offset: '1' }]);
+    expect(queues.takeCommittable()).toMatchObject([
+      { topic: 'a', partition: 0, offset: '1' },
+      { topic: 'b', partition: 0, offset: '0' },
+    ]);
   });
 
   it('tells how much is left: fetched and unfinished, and in Kafka from the lowest unfinished on', async () => {

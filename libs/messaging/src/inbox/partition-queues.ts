@@ -28,7 +28,7 @@ export interface PartitionBacklog {
   lag: number;
 }
 
-/** A commit; `metadata` tells what has finished beyond the offset. */
+/** What is to be committed; `metadata` tells what has finished beyond the offset. */
 export type OffsetCommit = TopicPartitionOffset & { metadata: string };
 
 interface FetchedFrom {
@@ -117,20 +117,27 @@ export class PartitionQueues {
     await Promise.all([...this.owned.values()].map(({ queue }) => queue.close(reason)));
   }
 
-  /** Offsets that moved since they were last taken. */
-  takeCommittable(): OffsetCommit[] {
+  /**
+   * The offsets of all partitions when one of them has moved since they were last taken, or when
+   * `evenUnmoved`; else none. All, because what is noted beside them holds for all.
+   */
+  takeCommittable(evenUnmoved = false): OffsetCommit[] {
+    let haveMoved = evenUnmoved;
     const offsets: OffsetCommit[] = [];
     for (const owned of this.owned.values()) {
-      const metadata = owned.queue.finishedAhead;
+      const { topic, partition, queue } = owned;
+      const committable = queue.committable();
       // With nothing before it finished, the lowest is committed for what is told beside it.
-      const offset =
-        owned.queue.committable() ?? (metadata === '' ? undefined : owned.queue.position);
-      if (offset === undefined || `${offset} ${metadata}` === owned.committing) continue;
-      owned.committing = `${offset} ${metadata}`;
-      const { topic, partition } = owned;
+      const offset = committable ?? queue.lowestUnfinished;
+      if (offset === undefined) continue;
+      const metadata = queue.finishedAhead;
+      const place = `${offset} ${metadata}`;
+      const hasFinished = committable !== undefined || metadata !== '';
+      haveMoved ||= hasFinished && place !== owned.committing;
+      if (hasFinished) owned.committing = place;
       offsets.push({ topic, partition, offset: String(offset), metadata });
     }
-    return offsets;
+    return haveMoved ? offsets : [];
   }
 
   /** Says what became of offsets taken: those of a failed commit are taken again. */

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { CompressionTypes, type Kafka } from 'kafkajs';
-import { realDelayMs, realNowMs } from '#libs/clock';
+import { realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { OnDemandProducer } from './on-demand-producer.js';
 import { type OutboundRecord } from './outbound-record.js';
@@ -34,6 +34,8 @@ export class Outbox {
   private readonly stopping = new AbortController();
   private flushing = false;
   private readonly whenIdle: (() => void)[] = [];
+  /** When the request under way was first sent, in epoch milliseconds. */
+  private sendingSinceMs: number | undefined;
   private failing: { sinceMs: number; why: string } | undefined;
 
   constructor(kafka: Kafka) {
@@ -64,6 +66,11 @@ export class Outbox {
     return lasts ? `outcomes and dead letters are not taken: ${failing.why}` : undefined;
   }
 
+  /** Epoch milliseconds: of all that was written before then it is known here that Kafka has it. */
+  get toldUntilMs(): number {
+    return this.sendingSinceMs ?? realEpochMs();
+  }
+
   /** Resolves once nothing waits to be acknowledged; at once when nothing does. */
   async idle(): Promise<void> {
     while (this.flushing) await new Promise<void>((resolve) => this.whenIdle.push(resolve));
@@ -82,7 +89,9 @@ export class Outbox {
   }
 
   private async sendAll(batch: readonly Pending[]): Promise<void> {
+    this.sendingSinceMs = realEpochMs();
     const refusal = await this.sendUntilAnswered(batch.map(({ record }) => record));
+    this.sendingSinceMs = undefined;
     if (refusal === undefined) for (const { resolve } of batch) resolve();
     else if (batch.length === 1) batch[0]?.reject(refusal);
     // Refused as a whole: each alone, so that only the one at fault is told.

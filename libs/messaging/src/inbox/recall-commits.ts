@@ -1,18 +1,27 @@
 import { Logger } from '@nestjs/common';
 import { type Kafka, type TopicPartition } from 'kafkajs';
-import { FinishedAhead } from '#libs/delivery';
 import { withAdmin } from '../client/with-admin.js';
 import { withDeadline } from '../deadline.js';
+import { topicSpans } from '../reading/topic-span.js';
+import { type CommitNote, readNote } from './commit-note.js';
 
 const DEADLINE_MS = 5000;
 
-type Recalled = (topic: string, partition: number) => FinishedAhead | undefined;
+/** What was committed of a partition last; nothing when that is not known. */
+export interface LastCommit extends CommitNote {
+  /** Below zero when nothing was. */
+  offset: number;
+  /** The end of the partition now. */
+  end: number;
+}
+
+type Recalled = (topic: string, partition: number) => LastCommit | undefined;
 
 /**
- * What earlier owners of these partitions have finished ahead of what they committed. Where that cannot
+ * What earlier owners of these partitions have committed, and noted beside it. Where that cannot
  * be told, nothing: it is done again, which does no harm. Never rejects.
  */
-export async function recallFinished(
+export async function recallCommits(
   kafka: Kafka,
   groupId: string,
   partitions: readonly TopicPartition[],
@@ -33,10 +42,16 @@ async function askFor(
   partitions: readonly TopicPartition[],
 ): Promise<Recalled> {
   const topics = [...new Set(partitions.map(({ topic }) => topic))];
-  const committed = await withAdmin(kafka, (admin) => admin.fetchOffsets({ groupId, topics }));
+  const [committed, spans] = await Promise.all([
+    withAdmin(kafka, (admin) => admin.fetchOffsets({ groupId, topics })),
+    Promise.all(topics.map((topic) => topicSpans(kafka, topic))),
+  ]);
   return (topic, partition) => {
     const known = committed.find((it) => it.topic === topic);
     const commit = known?.partitions.find((it) => it.partition === partition);
-    return commit && FinishedAhead.read(Number(commit.offset), commit.metadata);
+    const span = spans.flat().find((it) => it.topic === topic && it.partition === partition);
+    if (commit === undefined || span === undefined) return undefined;
+    const offset = Number(commit.offset);
+    return { offset, end: span.until, ...readNote(offset, commit.metadata) };
   };
 }

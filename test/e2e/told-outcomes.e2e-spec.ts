@@ -1,0 +1,84 @@
+import { TOPICS } from '#libs/contracts';
+import { eventually } from '../support/eventually.js';
+import { header, json, type TopicReader } from '../support/kafka.js';
+import { type Plant, startPlant } from '../support/plant.js';
+
+const DEAD_LETTERS = `${TOPICS.workOrderLists}.dlq`;
+
+/** What was told of messages, by their `message-id`, in alphabetical order. */
+function toldOf(outcomes: TopicReader): Record<string, string[]> {
+  const told: Record<string, string[]> = {};
+  for (const outcome of outcomes.records) {
+    if (outcome.topic !== TOPICS.commandOutcomes) continue;
+    const { machineId, source } = json(outcome) as {
+      machineId: string;
+      source: { messageId: string };
+    };
+    const what = header(outcome, 'ce_type')?.split('.')[1] ?? '';
+    (told[source.messageId] ??= []).push(`${machineId} ${what}`);
+  }
+  for (const outcomesOfOne of Object.values(told)) outcomesOfOne.sort();
+  return told;
+}
+
+describe('messages that are delivered again after their outcomes were told', () => {
+  let plant: Plant;
+  let outcomes: TopicReader;
+
+  const send = (messageId: string, list: unknown): Promise<void> =>
+    plant.kafka.sendJson(TOPICS.workOrderLists, 'key', list, { 'message-id': messageId });
+
+  const untilTold = (what: Record<string, string[]>): Promise<void> =>
+    eventually(
+      () => {
+        expect(toldOf(outcomes)).toEqual(what);
+        return true;
+      },
+      { what: 'what was told' },
+    ).then(() => undefined);
+
+  beforeAll(async () => {
+    plant = await startPlant();
+    outcomes = await plant.kafka.read(TOPICS.commandOutcomes, DEAD_LETTERS);
+  });
+
+  afterAll(() => plant.close());
+
+  it('are not answered otherwise by the next owner, nor set aside a second time', async () => {
+    await send('one', { machineId: 'M-001', workingOrders: ['1'] });
+    await send('two', {
+      machines: [
+        { machineId: 'M-002', workingOrders: ['2'] },
+        { machineId: 'M-999', workingOrders: ['2'] },
+      ],
+    });
+    const told = { one: ['M-001 applied'], two: ['M-002 applied', 'M-999 rejected'] };
+    await untilTold(told);
+
+    await plant.bridge.close();
+    await plant.kafka.forgetCommits(plant.groupId);
+    await send('three', { machineId: 'M-001', workingOrders: ['3'] });
+    await send('four', { machineId: 'M-002', workingOrders: ['4'] });
+    await plant.restartBridge();
+
+    await plant.sandbox.listBecomes('M-001', ['3']);
+    await untilTold({ ...told, three: ['M-001 applied'], four: ['M-002 applied'] });
+    // All of it is final by now: nothing more can come of it.
+    await eventually(
+      async () => (await plant.kafka.committed(plant.groupId, TOPICS.workOrderLists)) === 4,
+      { what: 'all is committed' },
+    );
+    await untilTold({ ...told, three: ['M-001 applied'], four: ['M-002 applied'] });
+    expect(await plant.kafka.count(DEAD_LETTERS)).toBe(1);
+  });
+
+  it('are answered again when the offsets of their group were set back by hand', async () => {
+    await plant.bridge.close();
+    await plant.kafka.setBack(plant.groupId, TOPICS.workOrderLists);
+    const before = await plant.kafka.count(TOPICS.commandOutcomes);
+    await plant.restartBridge();
+    await eventually(async () => (await plant.kafka.count(TOPICS.commandOutcomes)) === before + 5, {
+      what: 'each is told again',
+    });
+  });
+});
