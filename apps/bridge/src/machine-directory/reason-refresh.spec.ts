@@ -83,6 +83,28 @@ describe('ReasonRefresh', () => {
     expect(mostUnderWay).toBeLessThanOrEqual(4);
   });
 
+  it('reads no more of a machine that is forgotten while it waits, and anew of one that comes back', async () => {
+    const machines = Array.from({ length: 10 }, (_, index) => `M-${index}`);
+    for (const machineId of machines) refresh.remind(machineId);
+    refresh.forget('M-8');
+    await untilRead(machines.filter((machineId) => machineId !== 'M-8'));
+    expect(asked).not.toContain('M-8');
+    refresh.forget('M-0');
+    expect(records.readAt('M-0')).toBeUndefined();
+    refresh.remind('M-0');
+    await untilRead(['M-0']);
+    expect(asked.filter((machineId) => machineId === 'M-0')).toHaveLength(2);
+  });
+
+  it('remembers nothing of a machine that is forgotten while it is being asked for', async () => {
+    refresh.remind('M-0');
+    while (asked.length === 0) await realDelayMs(1);
+    refresh.forget('M-0');
+    refresh.remind('M-1');
+    await untilRead(['M-1']);
+    expect(records.readAt('M-0')).toBeUndefined();
+  });
+
   it('leaves a service alone that refuses', async () => {
     status = 403;
     for (let index = 0; index < 50; index += 1) refresh.remind(`M-${index}`);

@@ -43,6 +43,15 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
     if (this.workers < AT_ONCE) void this.work();
   }
 
+  /**
+   * The machine is gone, or another process's from now on. Whoever is reminded of it again reads its
+   * reasons anew and publishes them, whatever was published before.
+   */
+  forget(machineId: string): void {
+    this.wanted.delete(machineId);
+    this.records.forget(machineId);
+  }
+
   beforeApplicationShutdown(): void {
     this.stopping.abort(new Error('the machine directory is stopping'));
     this.waiting.length = 0;
@@ -52,7 +61,7 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
     this.workers += 1;
     try {
       for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
-        await this.refresh(next);
+        if (this.wanted.has(next)) await this.refresh(next);
       }
     } catch (error) {
       if (!this.stopping.signal.aborted) this.logger.error({ msg: 'not refreshed', err: error });
@@ -62,9 +71,9 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
   }
 
   private async refresh(machineId: string): Promise<void> {
-    const answer = await this.lists
-      .refresh(machineId, this.stopping.signal)
-      .finally(() => this.wanted.delete(machineId));
+    const answer = await this.lists.refresh(machineId, this.stopping.signal).finally(() => {
+      this.endOf(machineId);
+    });
     if (answer.kind === 'retry' || answer.kind === 'unauthorised') {
       this.failures += 1;
       if (this.failures === 1) {
@@ -77,6 +86,11 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
     if (this.failures > 0) this.logger.log({ msg: 'reasons are read again' });
     this.failures = 0;
     await this.rest(REST_MS);
+  }
+
+  /** What was read of a machine that was forgotten meanwhile must not be remembered either. */
+  private endOf(machineId: string): void {
+    if (!this.wanted.delete(machineId)) this.records.forget(machineId);
   }
 
   private rest(ms: number): Promise<void> {

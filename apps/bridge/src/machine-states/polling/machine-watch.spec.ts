@@ -39,6 +39,7 @@ describe('MachineWatch', () => {
   let published: SequencedEvent[];
   let remembered: string;
   let partition: AbortController;
+  let forgotten: string[];
   let windows: { startTime: number; endTime: number }[];
   let commit: () => Promise<void>;
   let watchWith: (environment?: Record<string, string>) => MachineWatch;
@@ -83,6 +84,7 @@ describe('MachineWatch', () => {
     remembered = 'null';
     partition = new AbortController();
     windows = [];
+    forgotten = [];
     commit = () => Promise.resolve();
     server = createServer((request, response) => {
       const { status, body, headers } = request.method === 'POST' ? activity : state;
@@ -106,7 +108,8 @@ describe('MachineWatch', () => {
       });
       const reader = new ActivityLogReader(client);
       const metrics = new PollingMetrics();
-      const context = new WatchContext(settings, clock, client, reader, health, metrics);
+      const reasons = { forget: (machineId: string) => forgotten.push(machineId) };
+      const context = new WatchContext(settings, clock, client, reader, health, metrics, reasons);
       const stored: StoredMachines = {
         get: () => parseTrackedMachine(JSON.parse(remembered)),
         publish: async ({ events, next }) => {
@@ -315,6 +318,17 @@ describe('MachineWatch', () => {
     await turn();
     expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, 'removed']);
     expect(watch.hasEnded).toBe(true);
+  });
+
+  it('has the reasons of its machine forgotten with its end, once the tombstone is published', async () => {
+    await turn();
+    watch.leave();
+    commit = () => {
+      expect(forgotten).toEqual([]);
+      return Promise.resolve();
+    };
+    await turn();
+    expect(forgotten).toEqual(['M-1']);
   });
 
   it('goes on with a machine that is listed again in time', async () => {

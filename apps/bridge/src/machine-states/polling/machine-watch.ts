@@ -67,6 +67,7 @@ export class MachineWatch implements Polled {
   end(): void {
     this.isOver = true;
     this.context.health.forget(this.machineId);
+    this.context.reasons.forget(this.machineId);
   }
 
   async poll(): Promise<Poll> {

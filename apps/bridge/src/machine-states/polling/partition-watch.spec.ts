@@ -44,7 +44,9 @@ describe('PartitionWatch', () => {
     });
     const reader = new ActivityLogReader(client);
     const health = new PollHealth();
-    const context = new WatchContext(settings, clock, client, reader, health, metrics);
+    const context = new WatchContext(settings, clock, client, reader, health, metrics, {
+      forget: () => undefined,
+    });
     const loop = new PollLoop(settings, clock, health, metrics);
     const state: OwnedState<TrackedMachine> = {
       partition: PARTITION,
