@@ -303,6 +303,17 @@ describe('MachineWatch', () => {
     expect(published[0]?.event.data).toMatchObject({ startTimeSource: 'duration' });
   });
 
+  it('judges an answer by when it came, however long it had to wait to be published', async () => {
+    state = operating(T0, 10);
+    activity = logged(['OPERATING', T0 - 600, T0]);
+    const poll = await watch.poll();
+    clock.advance(400);
+    await poll.conclude();
+    expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
+    expect(published[0]?.event.data).toMatchObject({ detectedAt: T0 + 60 });
+    expect(watch.tracked?.settledUntil).toBe(T0 - 300);
+  });
+
   it('forgets what was not committed', async () => {
     commit = () => Promise.reject(new Error('fenced'));
     await expect(turn()).rejects.toThrow('fenced');

@@ -4,7 +4,7 @@ import { activityLogNeed, type Seen, seenAfter } from '../derivation/activity-lo
 import { type Sighting } from '../derivation/derive-state-changes.js';
 import { type Observation, type TrackedMachine } from '../derivation/tracked-machine.js';
 import { MachineLog } from './machine-log.js';
-import { MachineMemory, type StoredMachines } from './machine-memory.js';
+import { MachineMemory, type SightingTime, type StoredMachines } from './machine-memory.js';
 import { type Poll, type Polled } from './poll-loop.js';
 import { type WatchContext } from './watch-context.js';
 
@@ -93,14 +93,13 @@ export class MachineWatch implements Polled {
     const { latestFailure } = this.context.health;
     return latestFailure === undefined
       ? Promise.resolve()
-      : this.settle(this.sightingWithout(latestFailure));
+      : this.settle(this.sightingWithout(latestFailure), { now: this.now });
   }
 
   private async read(reading: MachineStateReading): Promise<Poll> {
     const { polling } = this.context.settings;
-    const updateSeenAt = this.updateSeenAt(reading);
-    const context = { ...polling, now: this.now, updateSeenAt };
-    const request = activityLogNeed(this.tracked, reading, this.seen, context);
+    const at = { now: this.now, updateSeenAt: this.updateSeenAt(reading) };
+    const request = activityLogNeed(this.tracked, reading, this.seen, { ...polling, ...at });
     const answer = request === null ? null : await this.log.read(request, this.signal);
     if (answer?.kind === 'retry' && request?.isForNews === true && this.log.isWorthWaitingFor()) {
       this.answeredAt = this.now;
@@ -110,7 +109,7 @@ export class MachineWatch implements Polled {
     const log = answer?.kind === 'data' ? answer.log : null;
     this.answered();
     const conclude = async (): Promise<void> => {
-      await this.settle({ kind: 'reading', reading, log }, updateSeenAt);
+      await this.settle({ kind: 'reading', reading, log }, at);
       // What could not be read is asked for again, however little the next reading gives cause to.
       const isUnread = request?.isForNews === true && log === null;
       this.seen = isUnread ? null : seenAfter(reading, log, this.seen);
@@ -119,7 +118,8 @@ export class MachineWatch implements Polled {
   }
 
   private async depart(): Promise<void> {
-    if (this.observation !== undefined) await this.settle({ kind: 'lost', reason: 'removed' });
+    if (this.observation !== undefined)
+      await this.settle({ kind: 'lost', reason: 'removed' }, { now: this.now });
     this.end();
   }
 
@@ -141,12 +141,13 @@ export class MachineWatch implements Polled {
   }
 
   private sees(sighting: Sighting, restMs = 0): Poll {
-    return { restMs, conclude: () => this.settle(sighting) };
+    const at = { now: this.now };
+    return { restMs, conclude: () => this.settle(sighting, at) };
   }
 
   /** What comes to light once the partition is lost is for its next owner to find. */
-  private async settle(sighting: Sighting, updateSeenAt?: number): Promise<void> {
-    if (!this.hasEnded) await this.memory.settle(this.info, sighting, updateSeenAt);
+  private async settle(sighting: Sighting, at: SightingTime): Promise<void> {
+    if (!this.hasEnded) await this.memory.settle(this.info, sighting, at);
   }
 
   private get now(): number {
