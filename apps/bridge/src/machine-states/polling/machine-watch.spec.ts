@@ -190,6 +190,50 @@ describe('MachineWatch', () => {
     expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
   });
 
+  describe('that has waited for a log before', () => {
+    /** Another state than before, and no log to say since when. */
+    const changesWithoutLog = async (minute: number): Promise<void> => {
+      clock.set(T0 + (minute + 1) * 60);
+      const body = { machineState: 'IDLE', durationInMinutes: 1, astUpdateTime: T0 + minute * 60 };
+      state = { status: 200, body };
+      activity = { status: 503 };
+      await turn();
+    };
+
+    beforeEach(async () => {
+      activity = logged(['OPERATING', T0 - 600, T0 + 60]);
+      await turn();
+      await changesWithoutLog(1);
+    });
+
+    it('waits as long again once a turn has done without', async () => {
+      clock.advance(60);
+      state = operating(T0 + 120, 12);
+      await turn();
+      await changesWithoutLog(5);
+      await changesWithoutLog(7);
+      expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
+    });
+
+    it('waits as long again after an outage', async () => {
+      state = { status: 503 };
+      clock.set(T0 + 8 * 60);
+      await turn();
+      await changesWithoutLog(8);
+      expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, 'unreachable']);
+    });
+
+    it('waits no longer for an answer to the state that fails now and then', async () => {
+      for (const minute of [2, 4, 6]) {
+        state = { status: 503 };
+        clock.set(T0 + (minute + 1) * 60);
+        await turn();
+        await changesWithoutLog(minute + 1);
+      }
+      expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, STATE_EVENT_TYPES.changed]);
+    });
+  });
+
   it('asks for a log that it did without at every turn, until it is there', async () => {
     activity = { status: 503 };
     await turn();

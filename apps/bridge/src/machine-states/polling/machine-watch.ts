@@ -106,6 +106,7 @@ export class MachineWatch implements Polled {
       this.context.health.failed(this.machineId, answer);
       return this.sees({ kind: 'listed' }, restAfter(answer));
     }
+    if (request === null) this.log.isNotMissed();
     const log = answer?.kind === 'data' ? answer.log : null;
     this.answered();
     const conclude = async (): Promise<void> => {
@@ -147,7 +148,9 @@ export class MachineWatch implements Polled {
 
   /** What comes to light once the partition is lost is for its next owner to find. */
   private async settle(sighting: Sighting, at: SightingTime): Promise<void> {
-    if (!this.hasEnded) await this.memory.settle(this.info, sighting, at);
+    if (this.hasEnded) return;
+    if (sighting.kind === 'lost') this.log.isNotMissed();
+    await this.memory.settle(this.info, sighting, at);
   }
 
   private get now(): number {
