@@ -341,6 +341,18 @@ describe('MachineWatch', () => {
     expect(windows.at(-1)).toMatchObject({ startTime: edge, endTime: later });
   });
 
+  it('does not take a log that fails for a service that answers nobody', async () => {
+    const others = ['M-2', 'M-3', 'M-4', 'M-5'];
+    for (const other of others) health.failed(other, { kind: 'unauthorised', status: 403 });
+    activity = { status: 503 };
+    await turn();
+    expect(health.failingMachines).toBe(5);
+    expect(health.pollBegins('M-6')).toBe(true);
+    activity = { status: 204 };
+    await turn();
+    expect(health.failingMachines).toBe(4);
+  });
+
   it('does without a log that the token may not read', async () => {
     activity = { status: 403 };
     await turn();

@@ -72,19 +72,21 @@ export class MachineWatch implements Polled {
 
   async poll(): Promise<Poll> {
     if (this.hasLeft) return { restMs: 0, conclude: () => this.depart() };
-    const { metrics, client } = this.context;
+    const { metrics, client, health } = this.context;
     const answer = await client.getMachineState(this.machineId, this.signal);
     switch (answer.kind) {
       case 'data':
         metrics.polled('data');
+        health.answered();
         return this.read(answer.data);
       case 'noData':
         metrics.polled('noData');
-        this.answered();
+        health.answered();
+        this.completed();
         return this.sees({ kind: 'lost', reason: 'noData' });
       default:
         metrics.polled(answer.kind === 'rejected' ? 'rejected' : lossReason(answer));
-        this.context.health.failed(this.machineId, answer);
+        health.failed(this.machineId, answer);
         return this.sees(this.sightingWithout(answer), restAfter(answer));
     }
   }
@@ -103,12 +105,12 @@ export class MachineWatch implements Polled {
     const answer = request === null ? null : await this.log.read(request, this.signal);
     if (answer?.kind === 'retry' && request?.isForNews === true && this.log.isWorthWaitingFor()) {
       this.answeredAt = this.now;
-      this.context.health.failed(this.machineId, answer);
+      this.context.health.waitsForLog(this.machineId, answer);
       return this.sees({ kind: 'listed' }, restAfter(answer));
     }
     if (request === null) this.log.isNotMissed();
     const log = answer?.kind === 'data' ? answer.log : null;
-    this.answered();
+    this.completed();
     const conclude = async (): Promise<void> => {
       await this.settle({ kind: 'reading', reading, log }, at);
       // What could not be read is asked for again, however little the next reading gives cause to.
@@ -129,9 +131,9 @@ export class MachineWatch implements Polled {
     return this.update.seenAt;
   }
 
-  private answered(): void {
+  private completed(): void {
     this.answeredAt = this.now;
-    this.context.health.answered(this.machineId);
+    this.context.health.completed(this.machineId);
   }
 
   /** Without an answer for too long, the machine is lost. */

@@ -42,18 +42,26 @@ export class PollHealth {
     this.breaker.probeWasVoid();
   }
 
+  /** The service has said what it knows of a machine's state: it works, whatever else it fails to say. */
+  answered(): void {
+    this.breaker.succeeded();
+  }
+
+  /** There is no answer to the machine's poll. */
   failed(machineId: string, failure: Failure): void {
-    this.latest = failure;
-    const { problem } = this;
-    if (this.failing.size === 0) this.logger.warn({ msg: 'polls fail', machineId, problem });
-    this.failing.add(machineId);
+    this.note(machineId, failure);
     // The service works: it is this machine that it has nothing to say of.
     if (failure.kind === 'rejected') this.breaker.succeeded();
     else this.reportFailure(machineId, failure);
   }
 
-  answered(machineId: string): void {
-    this.breaker.succeeded();
+  /** The machine's state is there, but waits for its log. */
+  waitsForLog(machineId: string, failure: Failure): void {
+    this.note(machineId, failure);
+  }
+
+  /** The machine's poll has told all that was to be told. */
+  completed(machineId: string): void {
     const wasFailing = this.failing.delete(machineId);
     if (wasFailing && this.failing.size === 0) this.logger.log({ msg: 'polls are answered again' });
   }
@@ -61,6 +69,13 @@ export class PollHealth {
   /** The machine is no longer polled, whatever its latest poll came to. */
   forget(machineId: string): void {
     this.failing.delete(machineId);
+  }
+
+  private note(machineId: string, failure: Failure): void {
+    this.latest = failure;
+    const { problem } = this;
+    if (this.failing.size === 0) this.logger.warn({ msg: 'polls fail', machineId, problem });
+    this.failing.add(machineId);
   }
 
   private reportFailure(machineId: string, failure: Exclude<Failure, { kind: 'rejected' }>): void {
