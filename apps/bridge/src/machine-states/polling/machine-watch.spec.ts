@@ -341,6 +341,27 @@ describe('MachineWatch', () => {
     expect(windows.at(-1)).toMatchObject({ startTime: edge, endTime: later });
   });
 
+  it('says what it could not make up for with the first log it reads, though it did without for a while', async () => {
+    await turn();
+    state = { status: 204 };
+    await turn();
+    const later = T0 + 40 * 24 * 3600;
+    const edge = later - 30 * 24 * 3600;
+    activity = { status: 503 };
+    for (const seconds of [0, 400, 460]) {
+      clock.set(later + seconds);
+      state = operating(later + seconds, 5);
+      await turn();
+    }
+    const before = published.length;
+    expect(kinds().slice(2)).toEqual([STATE_EVENT_TYPES.observationRestored]);
+    activity = logged(['OFF', edge, later + 160], ['OPERATING', later + 160, later + 520]);
+    clock.set(later + 520);
+    state = operating(later + 520, 6);
+    await turn();
+    expect(published[before]?.event.data).toMatchObject({ historyTruncatedBefore: edge + 520 });
+  });
+
   it('does not take a log that fails for a service that answers nobody', async () => {
     const others = ['M-2', 'M-3', 'M-4', 'M-5'];
     for (const other of others) health.failed(other, { kind: 'unauthorised', status: 403 });

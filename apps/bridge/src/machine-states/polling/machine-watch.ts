@@ -1,7 +1,8 @@
 import { type MachineInfo, type MachineStateReading } from '#libs/cloud-client';
 import { type Failure } from '../../machine-directory/index.js';
-import { activityLogNeed, type Seen, seenAfter } from '../derivation/activity-log-need.js';
+import { activityLogNeed } from '../derivation/activity-log-need.js';
 import { type Sighting } from '../derivation/derive-state-changes.js';
+import { type Seen, seenAfter, seenWithoutLog } from '../derivation/seen.js';
 import { type Observation, type TrackedMachine } from '../derivation/tracked-machine.js';
 import { MachineLog } from './machine-log.js';
 import { MachineMemory, type SightingTime, type StoredMachines } from './machine-memory.js';
@@ -101,7 +102,8 @@ export class MachineWatch implements Polled {
   private async read(reading: MachineStateReading): Promise<Poll> {
     const { polling } = this.context.settings;
     const at = { now: this.now, updateSeenAt: this.updateSeenAt(reading) };
-    const request = activityLogNeed(this.tracked, reading, this.seen, { ...polling, ...at });
+    const { tracked } = this;
+    const request = activityLogNeed(tracked, reading, this.seen, { ...polling, ...at });
     const answer = request === null ? null : await this.log.read(request, this.signal);
     if (answer?.kind === 'retry' && request?.isForNews === true && this.log.isWorthWaitingFor()) {
       this.answeredAt = this.now;
@@ -115,7 +117,9 @@ export class MachineWatch implements Polled {
       await this.settle({ kind: 'reading', reading, log }, at);
       // What could not be read is asked for again, however little the next reading gives cause to.
       const isUnread = request?.isForNews === true && log === null;
-      this.seen = isUnread ? null : seenAfter(reading, log, this.seen);
+      this.seen = isUnread
+        ? seenWithoutLog(reading, tracked, this.seen)
+        : seenAfter(reading, log, this.seen);
     };
     return { restMs: answer?.kind === 'retry' ? restAfter(answer) : 0, conclude };
   }
