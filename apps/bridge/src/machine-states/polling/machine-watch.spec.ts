@@ -427,6 +427,43 @@ describe('MachineWatch', () => {
     expect(watch.tracked?.displayName).toBe('Big mill');
   });
 
+  it('reports nothing of a machine that is listed again before its departure is concluded', async () => {
+    await turn();
+    watch.leave();
+    const departure = await watch.poll();
+    watch.describe(MACHINE);
+    await departure.conclude();
+    expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
+    expect(watch.hasEnded).toBe(false);
+  });
+
+  it('goes on with a machine that is listed again while it is being reported as removed', async () => {
+    await turn();
+    watch.leave();
+    commit = () => {
+      watch.describe(MACHINE);
+      return Promise.resolve();
+    };
+    await turn();
+    expect(watch.hasEnded).toBe(false);
+    expect(forgotten).toEqual(['M-1']);
+    state = operating(T0 + 60, 11);
+    await turn();
+    expect(kinds()).toEqual([
+      STATE_EVENT_TYPES.changed,
+      'removed',
+      STATE_EVENT_TYPES.observationRestored,
+    ]);
+  });
+
+  it('reports a machine that has left though the service answers nobody', async () => {
+    await turn();
+    watch.leave();
+    await watch.passOver();
+    expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, 'removed']);
+    expect(watch.hasEnded).toBe(true);
+  });
+
   it('publishes nothing of a poll in the middle of which its partition is lost', async () => {
     const poll = turn();
     partition.abort();

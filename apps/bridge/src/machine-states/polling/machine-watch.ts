@@ -72,7 +72,7 @@ export class MachineWatch implements Polled {
   }
 
   async poll(): Promise<Poll> {
-    if (this.hasLeft) return { restMs: 0, conclude: () => this.depart() };
+    if (this.hasLeft) return { restMs: 0, conclude: () => this.passOver() };
     const { metrics, client, health } = this.context;
     const answer = await client.getMachineState(this.machineId, this.signal);
     switch (answer.kind) {
@@ -93,6 +93,7 @@ export class MachineWatch implements Polled {
   }
 
   passOver(): Promise<void> {
+    if (this.hasLeft) return this.depart();
     const { latestFailure } = this.context.health;
     return latestFailure === undefined
       ? Promise.resolve()
@@ -124,10 +125,12 @@ export class MachineWatch implements Polled {
     return { restMs: answer?.kind === 'retry' ? restAfter(answer) : 0, conclude };
   }
 
+  /** Listed again while that is being published, the machine is one that comes back, and watched on. */
   private async depart(): Promise<void> {
-    if (this.observation !== undefined)
-      await this.settle({ kind: 'lost', reason: 'removed' }, { now: this.now });
-    this.end();
+    const at = { now: this.now };
+    if (this.observation !== undefined) await this.settle({ kind: 'lost', reason: 'removed' }, at);
+    if (this.hasLeft) this.end();
+    else this.context.reasons.forget(this.machineId);
   }
 
   private updateSeenAt({ lastUpdateTime }: MachineStateReading): number {
