@@ -164,6 +164,20 @@ describe('MachineDirectory', () => {
     expect(calls).toHaveLength(1);
   });
 
+  it('asks once for reasons that are being read anew and that a command waits for', async () => {
+    const read = reasons.refresh('M-1', never);
+    expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+    expect(await read).toMatchObject({ kind: 'data' });
+    expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+    expect(calls).toHaveLength(1);
+  });
+
+  it('keeps no list of reasons that nobody has asked for', async () => {
+    await reasons.refresh('M-1', never);
+    expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+    expect(calls).toHaveLength(2);
+  });
+
   it('does not know a reason that is on no list', async () => {
     expect(await directory.checkReason('M-1', '99', never)).toBe('unknown');
     reasonList = { status: 204 };
