@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
+import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock, realDelayMs } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
@@ -62,6 +63,7 @@ describe('ReasonRefresh', () => {
   });
 
   afterEach(async () => {
+    jest.restoreAllMocks();
     refresh.beforeApplicationShutdown();
     lists.onApplicationShutdown();
     await Promise.all([outbox.close(), client.close()]);
@@ -103,6 +105,18 @@ describe('ReasonRefresh', () => {
     refresh.remind('M-1');
     await untilRead(['M-1']);
     expect(records.readAt('M-0')).toBeUndefined();
+  });
+
+  it('goes on with the other machines after one that it cannot cope with, and logs why', async () => {
+    const failure = new Error('a defect');
+    const error = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
+    const read = jest.spyOn(lists, 'refresh');
+    for (let worker = 0; worker < 4; worker += 1) read.mockRejectedValueOnce(failure);
+    const machines = Array.from({ length: 8 }, (_, index) => `M-${index}`);
+    for (const machineId of machines) refresh.remind(machineId);
+    await untilRead(machines.slice(4));
+    expect(error).toHaveBeenCalledTimes(4);
+    expect(error).toHaveBeenCalledWith({ msg: 'not refreshed', machineId: 'M-0', err: failure });
   });
 
   it('leaves a service alone that refuses', async () => {

@@ -59,18 +59,16 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
 
   private async work(): Promise<void> {
     this.workers += 1;
-    try {
-      for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
-        if (this.wanted.has(next)) await this.refresh(next);
-      }
-    } catch (error) {
-      if (!this.stopping.signal.aborted) this.logger.error({ msg: 'not refreshed', err: error });
-    } finally {
-      this.workers -= 1;
+    for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
+      if (!this.wanted.has(next)) continue;
+      const restMs = await this.refresh(next).catch((error: unknown) => this.tellOf(error, next));
+      await realDelayMs(restMs, this.stopping.signal).catch(() => undefined);
     }
+    this.workers -= 1;
   }
 
-  private async refresh(machineId: string): Promise<void> {
+  /** Returns the real milliseconds to rest for. */
+  private async refresh(machineId: string): Promise<number> {
     const answer = await this.lists.refresh(machineId, this.stopping.signal).finally(() => {
       this.endOf(machineId);
     });
@@ -80,20 +78,23 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
         this.logger.warn({ msg: 'reasons not read', machineId, why: describeFailure(answer) });
       }
       const askedMs = answer.kind === 'retry' ? (answer.afterMs ?? 0) : 0;
-      await this.rest(Math.max(askedMs, backOffMs(this.failures, BACK_OFF)));
-      return;
+      return Math.max(askedMs, backOffMs(this.failures, BACK_OFF));
     }
     if (this.failures > 0) this.logger.log({ msg: 'reasons are read again' });
     this.failures = 0;
-    await this.rest(REST_MS);
+    return REST_MS;
+  }
+
+  /** A defect that one machine brings to light is no reason to leave the others unread. */
+  private tellOf(error: unknown, machineId: string): number {
+    if (!this.stopping.signal.aborted) {
+      this.logger.error({ msg: 'not refreshed', machineId, err: error });
+    }
+    return REST_MS;
   }
 
   /** What was read of a machine that was forgotten meanwhile must not be remembered either. */
   private endOf(machineId: string): void {
     if (!this.wanted.delete(machineId)) this.records.forget(machineId);
-  }
-
-  private rest(ms: number): Promise<void> {
-    return realDelayMs(ms, this.stopping.signal);
   }
 }
