@@ -23,8 +23,9 @@ export interface StoredMachines {
 }
 
 /**
- * What is remembered of one machine. Only what is not worth a record in Kafka is kept here: there may be
- * a hundred thousand of these.
+ * What is remembered of one machine. Kept here are the time of its latest update, which alone is not worth a
+ * record in Kafka, and its observation, which is asked for all the time; the rest is read from what is stored
+ * whenever it is needed, for there may be a hundred thousand of these.
  */
 export class MachineMemory {
   private lastUpdateTime: number | null;
