@@ -18,9 +18,9 @@ export class MachineLog {
   /** A log that is refused, as by a token that may not read it, is as good as one that says nothing. */
   async read(request: LogRequest, signal: AbortSignal): Promise<LogAnswer> {
     const { from, to, isForNews } = request;
-    this.context.metrics.logRead(isForNews ? 'news' : 'confirmation');
     const answer = await this.context.activityLog.read(this.machineId, from, to, signal);
     if (answer.kind === 'retry') return answer;
+    this.context.metrics.logRead(isForNews ? 'news' : 'confirmation');
     this.isNotMissed();
     return {
       kind: 'data',
