@@ -32,6 +32,7 @@ const listOf = (ids: readonly string[]) => new Map(ids.map((id) => [id, machine(
 describe('PartitionWatch', () => {
   let remembered: Map<string, TrackedMachine>;
   let clock: ManualClock;
+  let forgotten: string[];
 
   function watchPartition(): PartitionWatch {
     const settings = loadBridgeSettings({
@@ -47,7 +48,7 @@ describe('PartitionWatch', () => {
     const reader = new ActivityLogReader(client);
     const health = new PollHealth();
     const context = new WatchContext(settings, clock, client, reader, health, metrics, {
-      forget: () => undefined,
+      forget: (machineId) => forgotten.push(machineId),
     });
     const loop = new PollLoop(settings, clock, health, metrics);
     const state: OwnedState<TrackedMachine> = {
@@ -66,6 +67,7 @@ describe('PartitionWatch', () => {
   beforeEach(() => {
     remembered = new Map();
     clock = new ManualClock();
+    forgotten = [];
   });
 
   it('watches the machines whose key falls into the partition, and no other', () => {
@@ -126,5 +128,7 @@ describe('PartitionWatch', () => {
     partition.end();
     expect(watches.every(({ hasEnded }) => hasEnded)).toBe(true);
     expect(partition.watches).toEqual([]);
+    // Another process publishes from now on what is known of them.
+    expect(forgotten).toEqual(OURS);
   });
 });
