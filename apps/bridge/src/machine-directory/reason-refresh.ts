@@ -20,9 +20,8 @@ const BACK_OFF = { baseMs: 5000, capMs: 300_000 };
 export class ReasonRefresh implements BeforeApplicationShutdown {
   private readonly logger = new Logger('ReasonRefresh');
   private readonly stopping = new AbortController();
-  /** Machines that wait, or are being asked for. */
-  private readonly wanted = new Set<string>();
-  private readonly waiting: string[] = [];
+  private readonly waiting = new Set<string>();
+  private readonly underWay = new Set<string>();
   private workers = 0;
   private failures = 0;
 
@@ -35,11 +34,10 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
 
   /** Has the machine's reasons read when that was long ago. */
   remind(machineId: string): void {
-    if (this.stopping.signal.aborted || this.wanted.has(machineId)) return;
+    if (this.stopping.signal.aborted || this.underWay.has(machineId)) return;
     const readAt = this.records.readAt(machineId) ?? -Infinity;
     if (this.clock.nowSeconds() - readAt < this.settings.reasonsRefreshSeconds) return;
-    this.wanted.add(machineId);
-    this.waiting.push(machineId);
+    this.waiting.add(machineId);
     if (this.workers < AT_ONCE) void this.work();
   }
 
@@ -48,19 +46,22 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
    * reasons anew and publishes them, whatever was published before.
    */
   forget(machineId: string): void {
-    this.wanted.delete(machineId);
+    this.waiting.delete(machineId);
+    this.underWay.delete(machineId);
     this.records.forget(machineId);
   }
 
   beforeApplicationShutdown(): void {
     this.stopping.abort(new Error('the machine directory is stopping'));
-    this.waiting.length = 0;
+    this.waiting.clear();
   }
 
   private async work(): Promise<void> {
     this.workers += 1;
-    for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
-      if (!this.wanted.has(next)) continue;
+    // Others take from the set and add to it meanwhile; its iterator goes along with both.
+    for (const next of this.waiting) {
+      this.waiting.delete(next);
+      this.underWay.add(next);
       const restMs = await this.refresh(next).catch((error: unknown) => this.tellOf(error, next));
       await realDelayMs(restMs, this.stopping.signal).catch(() => undefined);
     }
@@ -95,6 +96,6 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
 
   /** What was read of a machine that was forgotten meanwhile must not be remembered either. */
   private endOf(machineId: string): void {
-    if (!this.wanted.delete(machineId)) this.records.forget(machineId);
+    if (!this.underWay.delete(machineId)) this.records.forget(machineId);
   }
 }
