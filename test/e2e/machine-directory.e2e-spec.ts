@@ -95,4 +95,16 @@ describe('the machine directory', () => {
     await seen(TOPICS.classificationReasons, 'M-2', null);
     await seen(TOPICS.states, 'M-2', null);
   });
+
+  it('tells of a machine that comes back, and of its reasons, as if it were new', async () => {
+    await plant.sandbox.playTimeline(
+      plantOf({ 'M-2': { displayName: 'Lathe', factoryId: 'F-1' } }),
+    );
+    await seen(TOPICS.registry, 'M-2', expect.objectContaining({ displayName: 'Lathe' }));
+    await seen(
+      TOPICS.classificationReasons,
+      'M-2',
+      expect.objectContaining({ machineId: 'M-2', reasons: REASONS }),
+    );
+  });
 });

@@ -129,7 +129,17 @@ describe('MachineDirectory', () => {
     expect(await directory.checkMachine('M-99', never)).toBe('unknown');
   });
 
-  it('says with which error it ceased to read the list', async () => {
+  it('goes on reading the list after a defect, and logs its error', async () => {
+    const failure = new Error('a defect');
+    const error = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
+    jest.spyOn(list, 'refresh').mockRejectedValueOnce(failure);
+    directory.onApplicationBootstrap();
+    await directory.firstLoad(never);
+    expect(error).toHaveBeenCalledWith({ msg: 'the machine list is not refreshed', err: failure });
+    jest.restoreAllMocks();
+  });
+
+  it('logs the error of a listener that cannot cope with a list', async () => {
     const failure = new Error('a defect');
     const logged = new Promise((resolve) => {
       jest.spyOn(Logger.prototype, 'error').mockImplementation(resolve);
@@ -162,6 +172,20 @@ describe('MachineDirectory', () => {
     expect(await directory.checkReason('M-1', '22', never)).toBe('known');
     expect(await directory.checkReason('M-1', '22', never)).toBe('known');
     expect(calls).toHaveLength(1);
+  });
+
+  it('asks once for reasons that are being read anew and that a command waits for', async () => {
+    const read = reasons.refresh('M-1', never);
+    expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+    expect(await read).toMatchObject({ kind: 'data' });
+    expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+    expect(calls).toHaveLength(1);
+  });
+
+  it('keeps no list of reasons that nobody has asked for', async () => {
+    await reasons.refresh('M-1', never);
+    expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+    expect(calls).toHaveLength(2);
   });
 
   it('does not know a reason that is on no list', async () => {

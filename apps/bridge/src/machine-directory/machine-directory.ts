@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common';
 import { Gauge, type Metric } from 'prom-client';
 import { abortable, Clock, realDelayMs } from '#libs/clock';
-import { type MachineInfo } from '#libs/cloud-client';
+import { type CloudAnswer, type MachineInfo } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { backOffMs } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
@@ -104,10 +104,8 @@ export class MachineDirectory implements OnApplicationBootstrap, BeforeApplicati
   }
 
   onApplicationBootstrap(): void {
-    void this.keepFresh(this.stopping.signal).catch((error: unknown) => {
-      if (!this.stopping.signal.aborted)
-        this.logger.error({ msg: 'machine list no longer kept fresh', err: error });
-    });
+    // It ends with the stop, and with that as its reason.
+    void this.keepFresh(this.stopping.signal).catch(() => undefined);
   }
 
   beforeApplicationShutdown(): void {
@@ -117,19 +115,30 @@ export class MachineDirectory implements OnApplicationBootstrap, BeforeApplicati
   private async keepFresh(signal: AbortSignal): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
-      const answer = await abortable(this.list.refresh(), signal);
-      if (answer.kind === 'data' || answer.kind === 'noData') {
+      const answer = await this.refresh(signal);
+      if (answer?.kind === 'data' || answer?.kind === 'noData') {
         if (failures > 0) this.logger.log({ msg: 'machine list read again' });
         failures = 0;
         await this.clock.sleepSeconds(this.settings.directoryRefreshSeconds, signal);
         continue;
       }
       failures += 1;
-      if (failures === 1) {
+      if (failures === 1 && answer !== undefined) {
         this.logger.warn({ msg: 'machine list not read', reason: describeFailure(answer) });
       }
-      const askedMs = answer.kind === 'retry' ? (answer.afterMs ?? 0) : 0;
+      const askedMs = answer?.kind === 'retry' ? (answer.afterMs ?? 0) : 0;
       await realDelayMs(Math.max(askedMs, backOffMs(failures, BACK_OFF)), signal);
+    }
+  }
+
+  /** Undefined after a defect, which is no reason never to read the list again. */
+  private async refresh(signal: AbortSignal): Promise<CloudAnswer<MachineInfo[]> | undefined> {
+    try {
+      return await abortable(this.list.refresh(), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.logger.error({ msg: 'the machine list is not refreshed', err: error });
+      return undefined;
     }
   }
 }

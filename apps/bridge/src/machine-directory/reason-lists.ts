@@ -40,6 +40,8 @@ export class ReasonLists implements OnApplicationShutdown {
   private readonly stopping = new AbortController();
   private readonly lookUps = new CallSlots(LOOK_UPS_AT_ONCE);
   private readonly lists = new Map<string, ReasonList>();
+  /** Of machines that are read though nobody has asked for one of their reasons. */
+  private readonly passing = new Map<string, ReasonList>();
   private listener: ReasonListener = () => undefined;
 
   constructor(
@@ -49,10 +51,6 @@ export class ReasonLists implements OnApplicationShutdown {
   ) {
     // As many look-ups as machines listen to it; that is no leak.
     setMaxListeners(0, this.stopping.signal);
-  }
-
-  get size(): number {
-    return this.lists.size;
   }
 
   onRead(listener: ReasonListener): void {
@@ -78,13 +76,18 @@ export class ReasonLists implements OnApplicationShutdown {
     return 'unknown';
   }
 
-  /** Reads the machine's reasons anew, whether anybody has asked for one of them or not. */
+  /**
+   * Reads the machine's reasons anew, whether anybody has asked for one of them or not. Who asks meanwhile
+   * shares the look-up; what nobody asks for is not kept, in place of what somebody may ask for again.
+   */
   async refresh(
     machineId: string,
     signal: AbortSignal,
   ): Promise<CloudAnswer<ClassificationReason[]>> {
-    const list = this.lists.get(machineId);
-    return list === undefined ? this.read(machineId, signal) : abortable(list.lookUp.ask(), signal);
+    const known = this.lists.get(machineId) ?? this.passing.get(machineId);
+    const list = known ?? this.newList(machineId);
+    if (known === undefined) this.passing.set(machineId, list);
+    return abortable(list.lookUp.ask(), signal).finally(() => this.passing.delete(machineId));
   }
 
   onApplicationShutdown(): void {
@@ -98,7 +101,8 @@ export class ReasonLists implements OnApplicationShutdown {
 
   /** Moves the list to the end of the map, so that the first is the one longest unused. */
   private listOf(machineId: string): ReasonList {
-    const list = this.lists.get(machineId) ?? this.newList(machineId);
+    const list =
+      this.lists.get(machineId) ?? this.passing.get(machineId) ?? this.newList(machineId);
     this.lists.delete(machineId);
     this.lists.set(machineId, list);
     if (this.lists.size > MAX_MACHINES) {
@@ -115,7 +119,7 @@ export class ReasonLists implements OnApplicationShutdown {
       codes: new Set(),
       loadedAt: null,
       lookUp: new SharedLookUp(async () => {
-        const answer = await this.lookUps.run(() => this.read(machineId, signal));
+        const answer = await this.lookUps.run(() => this.read(machineId));
         if (answer.kind === 'data' || answer.kind === 'noData') {
           const reasons = answer.kind === 'data' ? answer.data : [];
           list.codes = new Set(reasons.map(({ code }) => code));
@@ -128,10 +132,8 @@ export class ReasonLists implements OnApplicationShutdown {
     return list;
   }
 
-  private async read(
-    machineId: string,
-    signal: AbortSignal,
-  ): Promise<CloudAnswer<ClassificationReason[]>> {
+  private async read(machineId: string): Promise<CloudAnswer<ClassificationReason[]>> {
+    const { signal } = this.stopping;
     const answer = await this.client.getClassificationReasons(machineId, signal);
     if (answer.kind === 'data') this.listener(machineId, answer.data);
     else if (answer.kind === 'noData') this.listener(machineId, []);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { type ClassificationReason } from '#libs/cloud-client';
@@ -8,15 +9,19 @@ import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { ReasonLists } from './reason-lists.js';
 
 interface Told {
-  /** The list as it was last published; undefined before. */
-  reasons: string | undefined;
+  /** Of the list as it was last published, which may be long; undefined before. */
+  digest: string | undefined;
   /** Epoch seconds. */
   readAt: number;
 }
 
+/** Messages may name machines that do not exist: what is remembered of them must not grow for ever. */
+const MAX_MACHINES = 200_000;
+
 /**
  * Publishes machines' reasons on `machine.classification-reasons.v1` whenever they have been read and are
- * others than before. What this process has not read yet it publishes once, changed or not.
+ * others than before. What this process has not read since it began to watch a machine it publishes once,
+ * changed or not: somebody else may have published it last.
  */
 @Injectable()
 export class ReasonRecords {
@@ -41,16 +46,30 @@ export class ReasonRecords {
     return this.told.get(machineId)?.readAt;
   }
 
+  /** What is published of the machine may be another's from now on, or a tombstone. */
+  forget(machineId: string): void {
+    this.told.delete(machineId);
+  }
+
   /** None is an answer too; only of a machine that is not known there is nothing to be told. */
   private read(machineId: string, reasons: readonly ClassificationReason[] | null): void {
     const updatedAt = this.clock.nowSeconds();
-    const before = this.told.get(machineId)?.reasons;
+    const before = this.told.get(machineId)?.digest;
     const listed = reasons?.map(({ name, code }) => ({ name, code }));
-    const now = listed === undefined ? before : JSON.stringify(listed);
-    this.told.set(machineId, { reasons: now, readAt: updatedAt });
-    if (listed !== undefined && now !== before) {
+    const digest = listed === undefined ? before : digestOf(listed);
+    this.remember(machineId, { digest, readAt: updatedAt });
+    if (listed !== undefined && digest !== before) {
       this.publish({ machineId, reasons: listed, updatedAt });
     }
+  }
+
+  /** Moves the machine to the end of the map, so that the first is the one whose reading is the oldest. */
+  private remember(machineId: string, told: Told): void {
+    this.told.delete(machineId);
+    this.told.set(machineId, told);
+    if (this.told.size <= MAX_MACHINES) return;
+    const [oldest] = this.told.keys();
+    if (oldest !== undefined) this.told.delete(oldest);
   }
 
   private publish(record: ClassificationReasonsRecord): void {
@@ -60,8 +79,12 @@ export class ReasonRecords {
     this.outbox
       .send({ topic: this.topic, key: machineId, value, headers })
       .catch((error: unknown) => {
-        this.told.delete(machineId);
+        this.forget(machineId);
         this.logger.warn({ msg: 'reasons not published', machineId, error: String(error) });
       });
   }
+}
+
+function digestOf(reasons: ClassificationReasonsRecord['reasons']): string {
+  return createHash('sha256').update(JSON.stringify(reasons)).digest('base64');
 }

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
+import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock, realDelayMs } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
@@ -62,6 +63,7 @@ describe('ReasonRefresh', () => {
   });
 
   afterEach(async () => {
+    jest.restoreAllMocks();
     refresh.beforeApplicationShutdown();
     lists.onApplicationShutdown();
     await Promise.all([outbox.close(), client.close()]);
@@ -81,6 +83,40 @@ describe('ReasonRefresh', () => {
     await untilRead(machines);
     expect(asked.toSorted()).toEqual([...machines, ...machines].toSorted());
     expect(mostUnderWay).toBeLessThanOrEqual(4);
+  });
+
+  it('reads no more of a machine that is forgotten while it waits, and anew of one that comes back', async () => {
+    const machines = Array.from({ length: 10 }, (_, index) => `M-${index}`);
+    for (const machineId of machines) refresh.remind(machineId);
+    refresh.forget('M-8');
+    await untilRead(machines.filter((machineId) => machineId !== 'M-8'));
+    expect(asked).not.toContain('M-8');
+    refresh.forget('M-0');
+    expect(records.readAt('M-0')).toBeUndefined();
+    refresh.remind('M-0');
+    await untilRead(['M-0']);
+    expect(asked.filter((machineId) => machineId === 'M-0')).toHaveLength(2);
+  });
+
+  it('remembers nothing of a machine that is forgotten while it is being asked for', async () => {
+    refresh.remind('M-0');
+    while (asked.length === 0) await realDelayMs(1);
+    refresh.forget('M-0');
+    refresh.remind('M-1');
+    await untilRead(['M-1']);
+    expect(records.readAt('M-0')).toBeUndefined();
+  });
+
+  it('goes on with the other machines after one that it cannot cope with, and logs why', async () => {
+    const failure = new Error('a defect');
+    const error = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
+    const read = jest.spyOn(lists, 'refresh');
+    for (let worker = 0; worker < 4; worker += 1) read.mockRejectedValueOnce(failure);
+    const machines = Array.from({ length: 8 }, (_, index) => `M-${index}`);
+    for (const machineId of machines) refresh.remind(machineId);
+    await untilRead(machines.slice(4));
+    expect(error).toHaveBeenCalledTimes(4);
+    expect(error).toHaveBeenCalledWith({ msg: 'not refreshed', machineId: 'M-0', err: failure });
   });
 
   it('leaves a service alone that refuses', async () => {

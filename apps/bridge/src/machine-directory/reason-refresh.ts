@@ -20,9 +20,8 @@ const BACK_OFF = { baseMs: 5000, capMs: 300_000 };
 export class ReasonRefresh implements BeforeApplicationShutdown {
   private readonly logger = new Logger('ReasonRefresh');
   private readonly stopping = new AbortController();
-  /** Machines that wait, or are being asked for. */
-  private readonly wanted = new Set<string>();
-  private readonly waiting: string[] = [];
+  private readonly waiting = new Set<string>();
+  private readonly underWay = new Set<string>();
   private workers = 0;
   private failures = 0;
 
@@ -35,51 +34,68 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
 
   /** Has the machine's reasons read when that was long ago. */
   remind(machineId: string): void {
-    if (this.stopping.signal.aborted || this.wanted.has(machineId)) return;
+    if (this.stopping.signal.aborted || this.underWay.has(machineId)) return;
     const readAt = this.records.readAt(machineId) ?? -Infinity;
     if (this.clock.nowSeconds() - readAt < this.settings.reasonsRefreshSeconds) return;
-    this.wanted.add(machineId);
-    this.waiting.push(machineId);
+    this.waiting.add(machineId);
     if (this.workers < AT_ONCE) void this.work();
+  }
+
+  /**
+   * The machine is gone, or another process's from now on. Whoever is reminded of it again reads its
+   * reasons anew and publishes them, whatever was published before.
+   */
+  forget(machineId: string): void {
+    this.waiting.delete(machineId);
+    this.underWay.delete(machineId);
+    this.records.forget(machineId);
   }
 
   beforeApplicationShutdown(): void {
     this.stopping.abort(new Error('the machine directory is stopping'));
-    this.waiting.length = 0;
+    this.waiting.clear();
   }
 
   private async work(): Promise<void> {
     this.workers += 1;
-    try {
-      for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
-        await this.refresh(next);
-      }
-    } catch (error) {
-      if (!this.stopping.signal.aborted) this.logger.error({ msg: 'not refreshed', err: error });
-    } finally {
-      this.workers -= 1;
+    // Others take from the set and add to it meanwhile; its iterator goes along with both.
+    for (const next of this.waiting) {
+      this.waiting.delete(next);
+      this.underWay.add(next);
+      const restMs = await this.refresh(next).catch((error: unknown) => this.tellOf(error, next));
+      await realDelayMs(restMs, this.stopping.signal).catch(() => undefined);
     }
+    this.workers -= 1;
   }
 
-  private async refresh(machineId: string): Promise<void> {
-    const answer = await this.lists
-      .refresh(machineId, this.stopping.signal)
-      .finally(() => this.wanted.delete(machineId));
+  /** Returns the real milliseconds to rest for. */
+  private async refresh(machineId: string): Promise<number> {
+    const answer = await this.lists.refresh(machineId, this.stopping.signal).finally(() => {
+      this.endOf(machineId);
+    });
     if (answer.kind === 'retry' || answer.kind === 'unauthorised') {
       this.failures += 1;
       if (this.failures === 1) {
         this.logger.warn({ msg: 'reasons not read', machineId, why: describeFailure(answer) });
       }
       const askedMs = answer.kind === 'retry' ? (answer.afterMs ?? 0) : 0;
-      await this.rest(Math.max(askedMs, backOffMs(this.failures, BACK_OFF)));
-      return;
+      return Math.max(askedMs, backOffMs(this.failures, BACK_OFF));
     }
     if (this.failures > 0) this.logger.log({ msg: 'reasons are read again' });
     this.failures = 0;
-    await this.rest(REST_MS);
+    return REST_MS;
   }
 
-  private rest(ms: number): Promise<void> {
-    return realDelayMs(ms, this.stopping.signal);
+  /** A defect that one machine brings to light is no reason to leave the others unread. */
+  private tellOf(error: unknown, machineId: string): number {
+    if (!this.stopping.signal.aborted) {
+      this.logger.error({ msg: 'not refreshed', machineId, err: error });
+    }
+    return REST_MS;
+  }
+
+  /** What was read of a machine that was forgotten meanwhile must not be remembered either. */
+  private endOf(machineId: string): void {
+    if (!this.underWay.delete(machineId)) this.records.forget(machineId);
   }
 }

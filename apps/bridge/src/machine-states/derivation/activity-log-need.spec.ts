@@ -1,6 +1,7 @@
 import { type MachineState } from '#libs/contracts';
-import { activityLogNeed, type LogRequest, type Seen } from './activity-log-need.js';
+import { activityLogNeed, type LogRequest } from './activity-log-need.js';
 import { type PublishedPeriod } from './published-period.js';
+import { type Seen, seenWithoutLog } from './seen.js';
 import { newlyTracked, type TrackedMachine } from './tracked-machine.js';
 
 const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
@@ -28,6 +29,7 @@ const settled = (startMinute: number): TrackedMachine => tracked(startMinute, at
 const seen = (minute: number, startMinute: number): Seen => ({
   knownUntil: at(minute),
   durationStart: at(startMinute),
+  isUnread: false,
 });
 
 function need(
@@ -103,6 +105,18 @@ describe('activityLogNeed', () => {
   it('is there when the duration falls, whether minutes were missed or the service thought again', () => {
     expect(need(settled(0), 20, 3, seen(16, 0))?.isForNews).toBe(true);
     expect(need(settled(0), 20, 10, seen(19, 0))?.isForNews).toBe(true);
+  });
+
+  it('is there as long as it could not be read, however surely the state has gone on', () => {
+    const remembered = { ...settled(0), lastUpdateTime: at(600) };
+    const reading = {
+      state: 'OPERATING',
+      durationInMinutes: 599,
+      lastUpdateTime: at(600),
+    } as const;
+    const unread = seenWithoutLog(reading, settled(0), null);
+    expect(need(remembered, 601, 600, null)).toBeNull();
+    expect(need(remembered, 601, 600, unread)?.isForNews).toBe(true);
   });
 
   it('is to confirm a start as soon as it is settled, and not again', () => {

@@ -1,9 +1,10 @@
 import { type MachineStateReading } from '#libs/cloud-client';
 import { CALCULATION_INTERVAL_SECONDS } from './activity-segments.js';
 import { durationStart, START_TOLERANCE_SECONDS } from './duration-start.js';
-import { type ActivityLog, segmentsUpTo } from './logged-periods.js';
+import { type ActivityLog } from './logged-periods.js';
 import { isStale } from './observation.js';
-import { finalUntil, isBehindForGood, type SettleContext } from './settled-log.js';
+import { knownUntil, type Seen } from './seen.js';
+import { finalUntil, type SettleContext } from './settled-log.js';
 import { currentPeriod, settledUntil, type TrackedMachine } from './tracked-machine.js';
 
 /** Asked for before the start in question, so that a start at the window's edge is known to be clipped. */
@@ -11,14 +12,6 @@ const MARGIN_SECONDS = 600;
 
 /** Interface, Limits: what one request answers for; history is made up for no further back. */
 const LONGEST_GAP_SECONDS = 30 * 24 * 3600;
-
-/** What this process has seen of a machine; nothing before its first poll. */
-export interface Seen {
-  /** Epoch seconds up to which no period can have been missed. */
-  knownUntil: number;
-  /** Start of the state as its duration had it, in epoch seconds. */
-  durationStart: number;
-}
 
 /** What to read of the activity log, in epoch seconds, and what the answer is to be taken for. */
 export interface LogRequest extends Omit<ActivityLog, 'entries'> {
@@ -47,8 +40,7 @@ export function activityLogNeed(
   const to = Math.max(context.now, reading.lastUpdateTime);
   const [wanted, possible] = [oldest.startTime - MARGIN_SECONDS, to - LONGEST_GAP_SECONDS];
   const request = { from: Math.max(wanted, possible), to, isForNews };
-  const knownUntil = seen?.knownUntil ?? tracked.lastUpdateTime ?? -Infinity;
-  return wanted < possible && knownUntil < possible
+  return wanted < possible && knownUntil(tracked, seen) < possible
     ? { ...request, truncatedBefore: possible }
     : request;
 }
@@ -87,7 +79,9 @@ function mayHaveNews(
   return (
     (tracked.observation !== 'ok' && !isStale(reading, context)) ||
     reading.state !== currentPeriod(tracked)?.state ||
-    (seen === null ? !hasGoneOn(tracked, reading) : mayHaveMissedPeriods(reading, seen))
+    (seen === null
+      ? !hasGoneOn(tracked, reading)
+      : seen.isUnread || mayHaveMissedPeriods(reading, seen))
   );
 }
 
@@ -129,23 +123,4 @@ function isToBeConfirmed(
   return tracked.periods.some(
     ({ startTime }) => startTime > settledUntil(tracked) && startTime <= final,
   );
-}
-
-/** What has been seen once reading and log have been taken into account. */
-export function seenAfter(
-  reading: MachineStateReading,
-  log: ActivityLog | null,
-  before: Seen | null,
-): Seen {
-  const { lastUpdateTime, state } = reading;
-  const known = { knownUntil: lastUpdateTime, durationStart: durationStart(reading) };
-  const last = log === null ? undefined : segmentsUpTo(reading, log).at(-1);
-  if (last === undefined || isBehindForGood(reading, last.endTime)) return known;
-  const reachesReading =
-    last.state === state && lastUpdateTime - last.endTime <= CALCULATION_INTERVAL_SECONDS;
-  if (reachesReading) return known;
-  return {
-    knownUntil: Math.max(before?.knownUntil ?? 0, Math.min(last.endTime, lastUpdateTime)),
-    durationStart: Math.min(before?.durationStart ?? Infinity, known.durationStart),
-  };
 }

@@ -6,7 +6,7 @@ import { type WatchContext } from './watch-context.js';
 export type LogAnswer = { kind: 'data'; log: ActivityLog } | LogFailure;
 type LogFailure = Extract<CloudAnswer<never>, { kind: 'retry' }>;
 
-/** The activity log of one machine, and since when it cannot be had. */
+/** The activity log of one machine, and since when it is missed. */
 export class MachineLog {
   private missingSince: number | null = null;
 
@@ -18,10 +18,10 @@ export class MachineLog {
   /** A log that is refused, as by a token that may not read it, is as good as one that says nothing. */
   async read(request: LogRequest, signal: AbortSignal): Promise<LogAnswer> {
     const { from, to, isForNews } = request;
-    this.context.metrics.logRead(isForNews ? 'news' : 'confirmation');
     const answer = await this.context.activityLog.read(this.machineId, from, to, signal);
     if (answer.kind === 'retry') return answer;
-    this.missingSince = null;
+    this.context.metrics.logRead(isForNews ? 'news' : 'confirmation');
+    this.isNotMissed();
     return {
       kind: 'data',
       log: { ...request, entries: answer.kind === 'data' ? answer.data : [] },
@@ -34,5 +34,10 @@ export class MachineLog {
     const now = clock.nowSeconds();
     this.missingSince ??= now;
     return now - this.missingSince <= settings.polling.staleAfterSeconds;
+  }
+
+  /** The machine's turn had no use for it: when it is missed again, it is worth as long a delay again. */
+  isNotMissed(): void {
+    this.missingSince = null;
   }
 }

@@ -4,12 +4,16 @@ import {
   deriveStateChanges,
   type Sighting,
 } from '../derivation/derive-state-changes.js';
+import { type Freshness } from '../derivation/observation.js';
 import {
   isWorthStoring,
   type Observation,
   type TrackedMachine,
 } from '../derivation/tracked-machine.js';
 import { type WatchContext } from './watch-context.js';
+
+/** When the service answered, and when the latest update was seen first; epoch seconds of our clock. */
+export type SightingTime = Pick<Freshness, 'now' | 'updateSeenAt'>;
 
 /** The machines of one partition as Kafka has them. */
 export interface StoredMachines {
@@ -19,8 +23,9 @@ export interface StoredMachines {
 }
 
 /**
- * What is remembered of one machine. Only what is not worth a record in Kafka is kept here: there may be
- * a hundred thousand of these.
+ * What is remembered of one machine. Kept here are the time of its latest update, which alone is not worth a
+ * record in Kafka, and its observation, which is asked for all the time; the rest is read from what is stored
+ * whenever it is needed, for there may be a hundred thousand of these.
  */
 export class MachineMemory {
   private lastUpdateTime: number | null;
@@ -52,15 +57,16 @@ export class MachineMemory {
     return this.latestObservation;
   }
 
-  /** Publishes first and remembers afterwards: what was not committed has not happened. */
-  async settle(info: MachineInfo, sighting: Sighting, updateSeenAt?: number): Promise<void> {
-    const { clock, metrics, settings } = this.context;
+  /**
+   * Publishes first and remembers afterwards: what was not committed has not happened.
+   *
+   * @param at when it was seen: while Kafka is away that may be long ago
+   */
+  async settle(info: MachineInfo, sighting: Sighting, at: SightingTime): Promise<void> {
+    const { metrics, settings } = this.context;
     const before = this.tracked;
-    const derivation = deriveStateChanges(info, before, sighting, {
-      ...settings.polling,
-      now: clock.nowSeconds(),
-      ...(updateSeenAt === undefined ? {} : { updateSeenAt }),
-    });
+    const context = { ...settings.polling, ...at };
+    const derivation = deriveStateChanges(info, before, sighting, context);
     const { events, next } = derivation;
     if (events.length > 0 || isWorthStoring(before, next)) await this.stored.publish(derivation);
     this.lastUpdateTime = next.lastUpdateTime;

@@ -39,6 +39,7 @@ describe('MachineWatch', () => {
   let published: SequencedEvent[];
   let remembered: string;
   let partition: AbortController;
+  let forgotten: string[];
   let windows: { startTime: number; endTime: number }[];
   let commit: () => Promise<void>;
   let watchWith: (environment?: Record<string, string>) => MachineWatch;
@@ -83,6 +84,7 @@ describe('MachineWatch', () => {
     remembered = 'null';
     partition = new AbortController();
     windows = [];
+    forgotten = [];
     commit = () => Promise.resolve();
     server = createServer((request, response) => {
       const { status, body, headers } = request.method === 'POST' ? activity : state;
@@ -106,7 +108,8 @@ describe('MachineWatch', () => {
       });
       const reader = new ActivityLogReader(client);
       const metrics = new PollingMetrics();
-      const context = new WatchContext(settings, clock, client, reader, health, metrics);
+      const reasons = { forget: (machineId: string) => forgotten.push(machineId) };
+      const context = new WatchContext(settings, clock, client, reader, health, metrics, reasons);
       const stored: StoredMachines = {
         get: () => parseTrackedMachine(JSON.parse(remembered)),
         publish: async ({ events, next }) => {
@@ -185,6 +188,50 @@ describe('MachineWatch', () => {
     state = operating(T0 + 300, 15);
     await turn();
     expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
+  });
+
+  describe('that has waited for a log before', () => {
+    /** Another state than before, and no log to say since when. */
+    const changesWithoutLog = async (minute: number): Promise<void> => {
+      clock.set(T0 + (minute + 1) * 60);
+      const body = { machineState: 'IDLE', durationInMinutes: 1, astUpdateTime: T0 + minute * 60 };
+      state = { status: 200, body };
+      activity = { status: 503 };
+      await turn();
+    };
+
+    beforeEach(async () => {
+      activity = logged(['OPERATING', T0 - 600, T0 + 60]);
+      await turn();
+      await changesWithoutLog(1);
+    });
+
+    it('waits as long again once a turn has done without', async () => {
+      clock.advance(60);
+      state = operating(T0 + 120, 12);
+      await turn();
+      await changesWithoutLog(5);
+      await changesWithoutLog(7);
+      expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
+    });
+
+    it('waits as long again after an outage', async () => {
+      state = { status: 503 };
+      clock.set(T0 + 8 * 60);
+      await turn();
+      await changesWithoutLog(8);
+      expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, 'unreachable']);
+    });
+
+    it('waits no longer for an answer to the state that fails now and then', async () => {
+      for (const minute of [2, 4, 6]) {
+        state = { status: 503 };
+        clock.set(T0 + (minute + 1) * 60);
+        await turn();
+        await changesWithoutLog(minute + 1);
+      }
+      expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, STATE_EVENT_TYPES.changed]);
+    });
   });
 
   it('asks for a log that it did without at every turn, until it is there', async () => {
@@ -294,10 +341,54 @@ describe('MachineWatch', () => {
     expect(windows.at(-1)).toMatchObject({ startTime: edge, endTime: later });
   });
 
+  it('says what it could not make up for with the first log it reads, though it did without for a while', async () => {
+    await turn();
+    state = { status: 204 };
+    await turn();
+    const later = T0 + 40 * 24 * 3600;
+    const edge = later - 30 * 24 * 3600;
+    activity = { status: 503 };
+    for (const seconds of [0, 400, 460]) {
+      clock.set(later + seconds);
+      state = operating(later + seconds, 5);
+      await turn();
+    }
+    const before = published.length;
+    expect(kinds().slice(2)).toEqual([STATE_EVENT_TYPES.observationRestored]);
+    activity = logged(['OFF', edge, later + 160], ['OPERATING', later + 160, later + 520]);
+    clock.set(later + 520);
+    state = operating(later + 520, 6);
+    await turn();
+    expect(published[before]?.event.data).toMatchObject({ historyTruncatedBefore: edge + 520 });
+  });
+
+  it('does not take a log that fails for a service that answers nobody', async () => {
+    const others = ['M-2', 'M-3', 'M-4', 'M-5'];
+    for (const other of others) health.failed(other, { kind: 'unauthorised', status: 403 });
+    activity = { status: 503 };
+    await turn();
+    expect(health.failingMachines).toBe(5);
+    expect(health.pollBegins('M-6')).toBe(true);
+    activity = { status: 204 };
+    await turn();
+    expect(health.failingMachines).toBe(4);
+  });
+
   it('does without a log that the token may not read', async () => {
     activity = { status: 403 };
     await turn();
     expect(published[0]?.event.data).toMatchObject({ startTimeSource: 'duration' });
+  });
+
+  it('judges an answer by when it came, however long it had to wait to be published', async () => {
+    state = operating(T0, 10);
+    activity = logged(['OPERATING', T0 - 600, T0]);
+    const poll = await watch.poll();
+    clock.advance(400);
+    await poll.conclude();
+    expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
+    expect(published[0]?.event.data).toMatchObject({ detectedAt: T0 + 60 });
+    expect(watch.tracked?.settledUntil).toBe(T0 - 300);
   });
 
   it('forgets what was not committed', async () => {
@@ -317,12 +408,60 @@ describe('MachineWatch', () => {
     expect(watch.hasEnded).toBe(true);
   });
 
+  it('has the reasons of its machine forgotten with its end, once the tombstone is published', async () => {
+    await turn();
+    watch.leave();
+    commit = () => {
+      expect(forgotten).toEqual([]);
+      return Promise.resolve();
+    };
+    await turn();
+    expect(forgotten).toEqual(['M-1']);
+  });
+
   it('goes on with a machine that is listed again in time', async () => {
     watch.leave();
     watch.describe({ ...MACHINE, displayName: 'Big mill' });
     await turn();
     expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
     expect(watch.tracked?.displayName).toBe('Big mill');
+  });
+
+  it('reports nothing of a machine that is listed again before its departure is concluded', async () => {
+    await turn();
+    watch.leave();
+    const departure = await watch.poll();
+    watch.describe(MACHINE);
+    await departure.conclude();
+    expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
+    expect(watch.hasEnded).toBe(false);
+  });
+
+  it('goes on with a machine that is listed again while it is being reported as removed', async () => {
+    await turn();
+    watch.leave();
+    commit = () => {
+      watch.describe(MACHINE);
+      return Promise.resolve();
+    };
+    await turn();
+    expect(watch.hasEnded).toBe(false);
+    expect(forgotten).toEqual(['M-1']);
+    state = operating(T0 + 60, 11);
+    await turn();
+    expect(kinds()).toEqual([
+      STATE_EVENT_TYPES.changed,
+      'removed',
+      STATE_EVENT_TYPES.observationRestored,
+    ]);
+  });
+
+  it('reports a machine that has left though the service answers nobody', async () => {
+    await turn();
+    watch.leave();
+    await watch.passOver();
+    expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, 'removed']);
+    expect(watch.hasEnded).toBe(true);
   });
 
   it('publishes nothing of a poll in the middle of which its partition is lost', async () => {

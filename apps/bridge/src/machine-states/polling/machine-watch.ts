@@ -1,21 +1,14 @@
-import { type MachineInfo, type MachineStateReading } from '#libs/cloud-client';
-import { type Failure } from '../../machine-directory/index.js';
-import { activityLogNeed, type Seen, seenAfter } from '../derivation/activity-log-need.js';
-import { type Sighting } from '../derivation/derive-state-changes.js';
+import { type MachineInfo } from '#libs/cloud-client';
 import { type Observation, type TrackedMachine } from '../derivation/tracked-machine.js';
-import { MachineLog } from './machine-log.js';
+import { type Finding, MachineInquiry } from './machine-inquiry.js';
 import { MachineMemory, type StoredMachines } from './machine-memory.js';
-import { type Poll, type Polled } from './poll-loop.js';
+import { type Poll, type Polled } from './polled.js';
 import { type WatchContext } from './watch-context.js';
 
 /** One machine of an owned partition: polls it and publishes what has changed. */
 export class MachineWatch implements Polled {
   private readonly memory: MachineMemory;
-  private readonly log: MachineLog;
-  private seen: Seen | null = null;
-  /** Of the latest update, and when it came; to tell a service that stands from one whose clock is off. */
-  private update = { time: 0, seenAt: 0 };
-  private answeredAt: number;
+  private readonly inquiry: MachineInquiry;
   private hasLeft = false;
   private isOver = false;
 
@@ -27,8 +20,7 @@ export class MachineWatch implements Polled {
     private readonly signal: AbortSignal,
   ) {
     this.memory = new MachineMemory(info.machineId, stored, context);
-    this.log = new MachineLog(info.machineId, context);
-    this.answeredAt = context.clock.nowSeconds();
+    this.inquiry = new MachineInquiry(info.machineId, context, signal);
   }
 
   get machineId(): string {
@@ -67,96 +59,32 @@ export class MachineWatch implements Polled {
   end(): void {
     this.isOver = true;
     this.context.health.forget(this.machineId);
+    this.context.reasons.forget(this.machineId);
   }
 
   async poll(): Promise<Poll> {
-    if (this.hasLeft) return { restMs: 0, conclude: () => this.depart() };
-    const { metrics, client } = this.context;
-    const answer = await client.getMachineState(this.machineId, this.signal);
-    switch (answer.kind) {
-      case 'data':
-        metrics.polled('data');
-        return this.read(answer.data);
-      case 'noData':
-        metrics.polled('noData');
-        this.answered();
-        return this.sees({ kind: 'lost', reason: 'noData' });
-      default:
-        metrics.polled(answer.kind === 'rejected' ? 'rejected' : lossReason(answer));
-        this.context.health.failed(this.machineId, answer);
-        return this.sees(this.sightingWithout(answer), restAfter(answer));
-    }
+    if (this.hasLeft) return { restMs: 0, conclude: () => this.passOver() };
+    const finding = await this.inquiry.ask(this.tracked);
+    return { restMs: finding.restMs, conclude: () => this.settle(finding) };
   }
 
-  passOver(): Promise<void> {
+  async passOver(): Promise<void> {
     const { latestFailure } = this.context.health;
-    return latestFailure === undefined
-      ? Promise.resolve()
-      : this.settle(this.sightingWithout(latestFailure));
+    if (this.hasLeft) await this.depart();
+    else if (latestFailure !== undefined) await this.settle(this.inquiry.without(latestFailure));
   }
 
-  private async read(reading: MachineStateReading): Promise<Poll> {
-    const { polling } = this.context.settings;
-    const updateSeenAt = this.updateSeenAt(reading);
-    const context = { ...polling, now: this.now, updateSeenAt };
-    const request = activityLogNeed(this.tracked, reading, this.seen, context);
-    const answer = request === null ? null : await this.log.read(request, this.signal);
-    if (answer?.kind === 'retry' && request?.isForNews === true && this.log.isWorthWaitingFor()) {
-      this.answeredAt = this.now;
-      this.context.health.failed(this.machineId, answer);
-      return this.sees({ kind: 'listed' }, restAfter(answer));
-    }
-    const log = answer?.kind === 'data' ? answer.log : null;
-    this.answered();
-    const conclude = async (): Promise<void> => {
-      await this.settle({ kind: 'reading', reading, log }, updateSeenAt);
-      // What could not be read is asked for again, however little the next reading gives cause to.
-      const isUnread = request?.isForNews === true && log === null;
-      this.seen = isUnread ? null : seenAfter(reading, log, this.seen);
-    };
-    return { restMs: answer?.kind === 'retry' ? restAfter(answer) : 0, conclude };
-  }
-
+  /** Listed again while that is being published, the machine is one that comes back, and watched on. */
   private async depart(): Promise<void> {
-    if (this.observation !== undefined) await this.settle({ kind: 'lost', reason: 'removed' });
-    this.end();
-  }
-
-  private updateSeenAt({ lastUpdateTime }: MachineStateReading): number {
-    if (lastUpdateTime > this.update.time) this.update = { time: lastUpdateTime, seenAt: this.now };
-    return this.update.seenAt;
-  }
-
-  private answered(): void {
-    this.answeredAt = this.now;
-    this.context.health.answered(this.machineId);
-  }
-
-  /** Without an answer for too long, the machine is lost. */
-  private sightingWithout(latest: Failure): Sighting {
-    const { staleAfterSeconds } = this.context.settings.polling;
-    const isLost = this.now - this.answeredAt > staleAfterSeconds;
-    return isLost ? { kind: 'lost', reason: lossReason(latest) } : { kind: 'listed' };
-  }
-
-  private sees(sighting: Sighting, restMs = 0): Poll {
-    return { restMs, conclude: () => this.settle(sighting) };
+    if (this.observation !== undefined) await this.settle(this.inquiry.departure());
+    if (this.hasLeft) this.end();
+    else this.context.reasons.forget(this.machineId);
   }
 
   /** What comes to light once the partition is lost is for its next owner to find. */
-  private async settle(sighting: Sighting, updateSeenAt?: number): Promise<void> {
-    if (!this.hasEnded) await this.memory.settle(this.info, sighting, updateSeenAt);
+  private async settle(finding: Finding): Promise<void> {
+    if (this.hasEnded) return;
+    await this.memory.settle(this.info, finding.sighting, finding.at);
+    this.inquiry.remember(finding);
   }
-
-  private get now(): number {
-    return this.context.clock.nowSeconds();
-  }
-}
-
-function lossReason(failure: Failure): 'forbidden' | 'unreachable' {
-  return failure.kind === 'unauthorised' ? 'forbidden' : 'unreachable';
-}
-
-function restAfter(failure: Failure): number {
-  return failure.kind === 'retry' ? (failure.afterMs ?? 0) : 0;
 }

@@ -12,6 +12,8 @@ import { WatchContext } from './watch-context.js';
 
 const PARTITIONS = 3;
 const PARTITION = 1;
+/** The default of DIRECTORY_REFRESH_SECONDS. */
+const REFRESH_SECONDS = 300;
 
 const machine = (machineId: string) => ({
   machineId,
@@ -29,6 +31,8 @@ const listOf = (ids: readonly string[]) => new Map(ids.map((id) => [id, machine(
 
 describe('PartitionWatch', () => {
   let remembered: Map<string, TrackedMachine>;
+  let clock: ManualClock;
+  let forgotten: string[];
 
   function watchPartition(): PartitionWatch {
     const settings = loadBridgeSettings({
@@ -36,7 +40,6 @@ describe('PartitionWatch', () => {
       MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
       MACHINE_CLOUD_TOKEN: 'a-token',
     });
-    const clock = new ManualClock();
     const metrics = new PollingMetrics();
     const client = new MachineCloudClient({
       baseUrl: settings.machineCloud.baseUrl,
@@ -44,7 +47,9 @@ describe('PartitionWatch', () => {
     });
     const reader = new ActivityLogReader(client);
     const health = new PollHealth();
-    const context = new WatchContext(settings, clock, client, reader, health, metrics);
+    const context = new WatchContext(settings, clock, client, reader, health, metrics, {
+      forget: (machineId) => forgotten.push(machineId),
+    });
     const loop = new PollLoop(settings, clock, health, metrics);
     const state: OwnedState<TrackedMachine> = {
       partition: PARTITION,
@@ -61,6 +66,8 @@ describe('PartitionWatch', () => {
 
   beforeEach(() => {
     remembered = new Map();
+    clock = new ManualClock();
+    forgotten = [];
   });
 
   it('watches the machines whose key falls into the partition, and no other', () => {
@@ -79,13 +86,27 @@ describe('PartitionWatch', () => {
     const partition = watchPartition();
     partition.follow(listOf(OURS));
     const gone = partition.find(OURS[0]!)!;
-    partition.follow(listOf(OURS.slice(1)));
-    partition.follow(listOf(OURS));
-    partition.follow(listOf(OURS.slice(1)));
-    expect(watched(partition)).toContain(OURS[0]);
+    for (const listed of [OURS.slice(1), OURS, OURS.slice(1)]) {
+      partition.follow(listOf(listed));
+      await (await gone.poll()).conclude();
+      expect(watched(partition)).toContain(OURS[0]);
+      clock.advance(REFRESH_SECONDS);
+    }
     partition.follow(listOf(OURS.slice(1)));
     await (await gone.poll()).conclude();
     expect(watched(partition)).toEqual(OURS.slice(1));
+  });
+
+  it('takes lists that are read between two refreshes for one: commands have them read at any time', async () => {
+    const partition = watchPartition();
+    partition.follow(listOf(OURS));
+    const [missed] = partition.watches;
+    for (let seconds = 0; seconds < REFRESH_SECONDS; seconds += 2) {
+      partition.follow(listOf([]));
+      clock.advance(2);
+    }
+    await (await missed!.poll()).conclude();
+    expect(watched(partition)).toContain(missed!.machineId);
   });
 
   it('watches a machine again that comes back', async () => {
@@ -93,6 +114,7 @@ describe('PartitionWatch', () => {
     partition.follow(listOf(OURS));
     const gone = partition.find(OURS[0]!)!;
     partition.follow(listOf([]));
+    clock.advance(REFRESH_SECONDS);
     partition.follow(listOf([]));
     await (await gone.poll()).conclude();
     partition.follow(listOf(OURS));
@@ -106,5 +128,7 @@ describe('PartitionWatch', () => {
     partition.end();
     expect(watches.every(({ hasEnded }) => hasEnded)).toBe(true);
     expect(partition.watches).toEqual([]);
+    // Another process publishes from now on what is known of them.
+    expect(forgotten).toEqual(OURS);
   });
 });

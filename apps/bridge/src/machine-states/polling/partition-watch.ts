@@ -7,12 +7,10 @@ import { MachineWatch } from './machine-watch.js';
 import { type PollLoop } from './poll-loop.js';
 import { type WatchContext } from './watch-context.js';
 
-/** A list may miss a machine once by mistake; twice in a row it is gone. */
-const ABSENCES_UNTIL_GONE = 2;
-
 interface Watched {
   watch: MachineWatch;
-  absences: number;
+  /** Epoch seconds of the first list in a row that did not name it; null when the latest did. */
+  missedAt: number | null;
 }
 
 /** The machines of one owned partition, from the moment it is restored until it is lost. */
@@ -57,7 +55,7 @@ export class PartitionWatch {
       if (watched === undefined) fresh.push(this.watch(info).watch);
       else {
         watched.watch.describe(info);
-        watched.absences = 0;
+        watched.missedAt = null;
       }
     }
     this.loop.addAll(fresh);
@@ -70,13 +68,19 @@ export class PartitionWatch {
 
   private watch(info: MachineInfo): Watched {
     const watch = new MachineWatch(info, this.stored, this.context, this.state.signal);
-    const watched = { watch, absences: 0 };
+    const watched = { watch, missedAt: null };
     this.machines.set(info.machineId, watched);
     return watched;
   }
 
+  /**
+   * A list may miss a machine once by mistake; it is gone when another one does, not before the next is
+   * due: a command for a machine that is not listed has the list read at any time.
+   */
   private miss(watched: Watched): void {
-    watched.absences += 1;
-    if (watched.absences >= ABSENCES_UNTIL_GONE) watched.watch.leave();
+    const { clock, settings } = this.context;
+    const now = clock.nowSeconds();
+    watched.missedAt ??= now;
+    if (now - watched.missedAt >= settings.directoryRefreshSeconds) watched.watch.leave();
   }
 }

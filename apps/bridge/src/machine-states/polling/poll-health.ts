@@ -1,7 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { realNowMs } from '#libs/clock';
-import { Breaker } from '#libs/delivery';
 import { describeFailure, type Failure } from '../../machine-directory/index.js';
+import { MachineCalls } from './machine-calls.js';
 
 /**
  * Which machines' latest polls failed, and whether it is the service: while that answers nobody, it is
@@ -10,9 +9,8 @@ import { describeFailure, type Failure } from '../../machine-directory/index.js'
 @Injectable()
 export class PollHealth {
   private readonly logger = new Logger('MachineStates');
-  private readonly breaker = new Breaker();
+  private readonly calls = new MachineCalls();
   private readonly failing = new Set<string>();
-  private probing: string | undefined;
   private latest: Failure | undefined;
 
   get failingMachines(): number {
@@ -31,29 +29,32 @@ export class PollHealth {
 
   /** Returns whether the machine may be asked for now; each call is followed by one of {@link pollEnds}. */
   pollBegins(machineId: string): boolean {
-    if (!this.breaker.admits(realNowMs())) return false;
-    if (this.breaker.callBegins()) this.probing = machineId;
-    return true;
+    return this.calls.begin(machineId);
   }
 
   pollEnds(machineId: string): void {
-    if (this.probing !== machineId) return;
-    this.probing = undefined;
-    this.breaker.probeWasVoid();
+    this.calls.end(machineId);
   }
 
+  /** The service has said what it knows of a machine's state: it works, whatever else it fails to say. */
+  answered(): void {
+    this.calls.answered();
+  }
+
+  /** There is no answer to the machine's poll. */
   failed(machineId: string, failure: Failure): void {
-    this.latest = failure;
-    const { problem } = this;
-    if (this.failing.size === 0) this.logger.warn({ msg: 'polls fail', machineId, problem });
-    this.failing.add(machineId);
-    // The service works: it is this machine that it has nothing to say of.
-    if (failure.kind === 'rejected') this.breaker.succeeded();
-    else this.reportFailure(machineId, failure);
+    this.note(machineId, failure);
+    const isPause = this.calls.failed(machineId, failure);
+    if (isPause) this.logger.warn({ msg: 'polls pause', why: this.problem });
   }
 
-  answered(machineId: string): void {
-    this.breaker.succeeded();
+  /** The machine's state is there, but waits for its log. */
+  waitsForLog(machineId: string, failure: Failure): void {
+    this.note(machineId, failure);
+  }
+
+  /** The machine's poll has told all that was to be told. */
+  completed(machineId: string): void {
     const wasFailing = this.failing.delete(machineId);
     if (wasFailing && this.failing.size === 0) this.logger.log({ msg: 'polls are answered again' });
   }
@@ -63,14 +64,10 @@ export class PollHealth {
     this.failing.delete(machineId);
   }
 
-  private reportFailure(machineId: string, failure: Exclude<Failure, { kind: 'rejected' }>): void {
-    const isProbe = this.probing === machineId;
-    if (isProbe) this.probing = undefined;
-    const retryAfterMs = failure.kind === 'retry' ? (failure.afterMs ?? 0) : 0;
-    const cause = failure.kind === 'retry' ? 'service' : 'forbidden';
-    const why = this.problem;
-    const inCompany = false;
-    const said = { machineId, inCompany, cause, why, isProbe, retryAfterMs } as const;
-    if (this.breaker.failed(said, realNowMs())) this.logger.warn({ msg: 'polls pause', why });
+  private note(machineId: string, failure: Failure): void {
+    this.latest = failure;
+    const { problem } = this;
+    if (this.failing.size === 0) this.logger.warn({ msg: 'polls fail', machineId, problem });
+    this.failing.add(machineId);
   }
 }

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
+import { ReasonRefresh } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { ActivityLogReader } from './activity-log-reader.js';
 import { PollHealth } from './poll-health.js';
@@ -17,5 +18,6 @@ export class WatchContext {
     readonly activityLog: ActivityLogReader,
     readonly health: PollHealth,
     readonly metrics: PollingMetrics,
+    @Inject(ReasonRefresh) readonly reasons: Pick<ReasonRefresh, 'forget'>,
   ) {}
 }

@@ -19,7 +19,8 @@ const MAX_EVENTS_PER_STEP = 200;
 
 /**
  * Cuts a derivation into steps small enough for a transaction each. Every step carries what is
- * remembered after it, so that a crash between two of them repeats nothing.
+ * remembered after it and what the directory says of that, so that a crash between two of them repeats
+ * nothing and leaves nothing out.
  *
  * @param before what is remembered of the machine now
  */
@@ -29,19 +30,21 @@ export function publicationSteps(
   topicPrefix: string,
 ): PublicationStep[] {
   const changes = events.map((event) => ({ event, record: stateEventRecord(event, topicPrefix) }));
-  const closing = (tracked: TrackedMachine): PublicationStep => {
+  const closing = (from: TrackedMachine | undefined, tracked: TrackedMachine): PublicationStep => {
     const records = [
       latestStateRecord(tracked, topicPrefix),
-      ...(tracked === next ? directoryRecords(before, next, topicPrefix) : []),
+      ...directoryRecords(from, tracked, topicPrefix),
     ];
     const bytes = records.reduce((sum, record) => sum + recordBytes(record), trackedBytes(tracked));
     return { tracked, records, bytes };
   };
-  const room = MAX_TRANSACTION_BYTES - closing(next).bytes;
+  const room = MAX_TRANSACTION_BYTES - closing(before, next).bytes;
   const parts = cut(changes, room);
+  let told = before;
   return parts.map((part, index) => {
     const isLast = index === parts.length - 1;
-    const step = closing(isLast ? next : (part.at(-1)?.event.after ?? next));
+    const step = closing(told, isLast ? next : (part.at(-1)?.event.after ?? next));
+    told = step.tracked;
     const records = part.map(({ record }) => record);
     const bytes = records.reduce((sum, record) => sum + recordBytes(record), step.bytes);
     return { ...step, records: [...records, ...step.records], bytes };

@@ -204,6 +204,16 @@ describe('StatePublisher', () => {
     expect(recordsOn(await publish(held, next), TOPICS.registry)).toEqual([JSON.stringify(names)]);
   });
 
+  it('tells of a machine with the first step of a long history: what is remembered after it says that it is told', async () => {
+    const held = new HeldState();
+    const publisher = new StatePublisher(held.state, '');
+    const publication = publisher.publish(derivation('M-1', 1500));
+    await held.releaseUntil(publication);
+    const told = held.commits.map((commit) => recordsOn(commit, TOPICS.registry).length);
+    expect(told).toEqual([1, ...told.slice(1).map(() => 0)]);
+    expect(told.length).toBeGreaterThan(1);
+  });
+
   it('fails everything that waits when a commit fails', async () => {
     const held = new HeldState();
     const publisher = new StatePublisher(held.state, '');

@@ -1,7 +1,8 @@
-import { activityLogNeed, type Seen, seenAfter } from '../activity-log-need.js';
+import { activityLogNeed } from '../activity-log-need.js';
 import { deriveStateChanges, type Sighting } from '../derive-state-changes.js';
 import { type ActivityLog } from '../logged-periods.js';
 import { parseTrackedMachine } from '../parse-tracked-machine.js';
+import { type Seen, seenAfter, seenWithoutLog } from '../seen.js';
 import { type SequencedEvent } from '../sequenced-event.js';
 import { isWorthStoring, type TrackedMachine } from '../tracked-machine.js';
 import { type Conditions, SETTLE_SECONDS, type SimulatedService } from './simulated-service.js';
@@ -79,7 +80,9 @@ export class WatchedMachine {
       }
     }
     const isUnread = request?.isForNews === true && log === null;
-    this.seen = isUnread ? null : seenAfter(reading, log, this.seen);
+    this.seen = isUnread
+      ? seenWithoutLog(reading, this.tracked, this.seen)
+      : seenAfter(reading, log, this.seen);
     return { kind: 'reading', reading, log };
   }
 
