@@ -1,5 +1,3 @@
-import { companyOf } from './suspicion.js';
-
 /** Something to be done for one machine, in the order of its lane. */
 export interface LaneEntry {
   readonly machineId: string;
@@ -22,11 +20,14 @@ export class LaneBatch<T extends LaneEntry> {
     this.company = limits.maxMachines;
   }
 
-  /** Takes the entry in, unless the batch is full or would be too large a company for its machine. */
-  admit(entry: T, suspicion: number): 'admitted' | 'not with these' | 'full' {
+  /**
+   * Takes the entry in, unless the batch is full or would be too large a company for its machine.
+   *
+   * @param allowed machines that may share a batch with this one, itself included
+   */
+  admit(entry: T, allowed: number): 'admitted' | 'not with these' | 'full' {
     const count = this.entries.length;
     if (count >= this.company) return 'full';
-    const allowed = companyOf(suspicion, this.limits.maxMachines);
     if (count >= allowed) return 'not with these';
     if (count > 0 && this.bytes + entry.bytes > this.limits.maxBytes) return 'full';
     this.company = Math.min(this.company, allowed);

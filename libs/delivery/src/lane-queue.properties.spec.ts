@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { type LaneEntry } from './lane-batch.js';
 import { LaneQueue } from './lane-queue.js';
-import { companyOf, type Conduct, suspicionAfter } from './suspicion.js';
+import { ANY_COMPANY, companyAfter, type Conduct } from './company.js';
 
 const MAX_BYTES = 10;
 
@@ -65,7 +65,8 @@ interface Machine {
   waiting: Entry[];
   underWay: Entry | undefined;
   notBeforeMs: number;
-  suspicion: number;
+  company: number;
+  lastCompany: number;
   /** How many others may still go before it; undefined while it may not be sent. */
   patience: number | undefined;
 }
@@ -121,7 +122,7 @@ class Traffic {
         return;
       case 'forgive':
         this.queue.forgive();
-        for (const machine of this.machines.values()) machine.suspicion = 0;
+        for (const machine of this.machines.values()) machine.company = ANY_COMPANY;
         return;
       default:
         step satisfies never;
@@ -159,6 +160,7 @@ class Traffic {
       expect(machine.underWay).toBeUndefined();
       expect(machine.waiting.shift()).toBe(entry);
       machine.underWay = entry;
+      machine.lastCompany = batch.length;
       machine.patience = undefined;
     }
     for (const machine of ready) {
@@ -223,7 +225,7 @@ class Traffic {
   private note(machine: Machine, conduct: Conduct, notBeforeMs: number): void {
     machine.underWay = undefined;
     machine.notBeforeMs = notBeforeMs;
-    machine.suspicion = suspicionAfter(machine.suspicion, conduct);
+    machine.company = companyAfter(machine.company, machine.lastCompany, conduct);
     this.rest(machine);
   }
 
@@ -251,8 +253,9 @@ class Traffic {
   private machineOf(machineId: string): Machine {
     const known = this.machines.get(machineId);
     if (known !== undefined) return known;
-    const none = { underWay: undefined, notBeforeMs: 0, suspicion: 0, patience: undefined };
-    const machine: Machine = { machineId, waiting: [], ...none };
+    const none = { underWay: undefined, notBeforeMs: 0, patience: undefined };
+    const trusted = { company: ANY_COMPANY, lastCompany: 1 };
+    const machine: Machine = { machineId, waiting: [], ...none, ...trusted };
     this.machines.set(machineId, machine);
     return machine;
   }
@@ -261,8 +264,8 @@ class Traffic {
     const bytes = batch.reduce((sum, entry) => sum + entry.bytes, 0);
     if (batch.length > 1) expect(bytes).toBeLessThanOrEqual(MAX_BYTES);
     for (const { machineId } of batch) {
-      const company = companyOf(this.machineOf(machineId).suspicion, this.maxMachines);
-      expect(batch.length).toBeLessThanOrEqual(company);
+      const { company } = this.machineOf(machineId);
+      expect(batch.length).toBeLessThanOrEqual(Math.min(company, this.maxMachines));
     }
   }
 

@@ -1,6 +1,6 @@
 import { type LaneEntry } from './lane-batch.js';
 import { LaneQueue } from './lane-queue.js';
-import { type Conduct } from './suspicion.js';
+import { type Conduct } from './company.js';
 
 interface Entry extends LaneEntry {
   readonly payload: number;
@@ -26,6 +26,15 @@ describe('LaneQueue', () => {
     add(machineId);
     expect(idsOf(queue.take(0))).toEqual([machineId]);
     queue.free(machineId, conduct, notBeforeMs);
+  };
+
+  /** Of sixteen in a call, this one alone is suspected afterwards. */
+  const suspectInFullCompany = (machineId: string): void => {
+    const others = Array.from({ length: 15 }, (_, number) => `other-${number}`);
+    add(machineId, ...others);
+    expect(idsOf(queue.take(0))).toHaveLength(16);
+    queue.free(machineId, 'suspect');
+    for (const other of others) queue.free(other, 'fine');
   };
 
   describe('puts together', () => {
@@ -158,8 +167,16 @@ describe('LaneQueue', () => {
       expect(sizes).toEqual([128, 16, 2, 1, 1]);
     });
 
+    it('and an eighth of the company it really had, not of what it could have had', () => {
+      add('bad', 'a', 'b');
+      for (const machineId of idsOf(queue.take(0))) queue.free(machineId, 'suspect');
+      add('bad', 'a', 'c');
+      expect(idsOf(queue.take(0))).toEqual(['bad']);
+      expect(idsOf(queue.take(0))).toEqual(['a']);
+    });
+
     it('wherever it stands: who may join fewer than there are waits for the next batch', () => {
-      sendAlone('bad', 'suspect');
+      suspectInFullCompany('bad');
       add('a', 'b', 'bad', 'c', 'd');
       expect(idsOf(queue.take(0))).toEqual(['a', 'b', 'c', 'd']);
       add('e', 'f');
@@ -167,7 +184,7 @@ describe('LaneQueue', () => {
     });
 
     it('and lets nobody join it beyond the company it may keep', () => {
-      sendAlone('bad', 'suspect');
+      suspectInFullCompany('bad');
       add('a', 'bad', 'c');
       expect(idsOf(queue.take(0))).toEqual(['a', 'bad']);
       expect(idsOf(queue.take(0))).toEqual(['c']);
@@ -188,7 +205,7 @@ describe('LaneQueue', () => {
 
     it('no more and no less after a call that says nothing of it', () => {
       sendAlone('good', 'untold');
-      sendAlone('bad', 'suspect');
+      suspectInFullCompany('bad');
       sendAlone('bad', 'untold');
       add('good', 'bad', 'c', 'd');
       expect(idsOf(queue.take(0))).toEqual(['good', 'bad']);

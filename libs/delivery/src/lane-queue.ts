@@ -1,7 +1,7 @@
 import { DueQueue } from './due-queue.js';
+import { ANY_COMPANY, companyAfter, type Conduct } from './company.js';
 import { type BatchLimits, LaneBatch, type LaneEntry } from './lane-batch.js';
 import { emptyLane, type Lane } from './lane.js';
-import { type Conduct, suspicionAfter } from './suspicion.js';
 
 /** Machines with nothing to send that are remembered for what their last calls were like. */
 const MAX_IDLE_SUSPECTS = 10_000;
@@ -70,17 +70,20 @@ export class LaneQueue<T extends LaneEntry> {
   take(nowMs: number): T[] {
     this.unblock(nowMs);
     const batch = new LaneBatch<T>(this.limits);
+    const taken: Lane<T>[] = [];
     for (const lane of this.ready) {
       const [first] = lane.waiting;
       if (first === undefined) continue;
-      const admission = batch.admit(first, lane.suspicion);
+      const admission = batch.admit(first, lane.company);
       if (admission === 'full') break;
       if (admission === 'not with these') continue;
       lane.waiting.shift();
       this.waitingCount -= 1;
       lane.inFlight = true;
       this.ready.delete(lane);
+      taken.push(lane);
     }
+    for (const lane of taken) lane.lastCompany = taken.length;
     return batch.entries;
   }
 
@@ -92,7 +95,7 @@ export class LaneQueue<T extends LaneEntry> {
     const lane = this.laneOf(machineId);
     lane.inFlight = false;
     lane.notBeforeMs = notBeforeMs;
-    lane.suspicion = suspicionAfter(lane.suspicion, conduct);
+    lane.company = companyAfter(lane.company, lane.lastCompany, conduct);
     this.placeOrForget(lane);
   }
 
@@ -121,7 +124,7 @@ export class LaneQueue<T extends LaneEntry> {
 
   /** Lets every machine keep any company again: what went wrong was the service, not they. */
   forgive(): void {
-    for (const lane of this.lanes.values()) lane.suspicion = 0;
+    for (const lane of this.lanes.values()) lane.company = ANY_COMPANY;
     for (const machineId of this.idleSuspects) this.lanes.delete(machineId);
     this.idleSuspects.clear();
   }
@@ -149,7 +152,7 @@ export class LaneQueue<T extends LaneEntry> {
     this.ready.delete(lane);
     if (lane.inFlight) return;
     lane.notBeforeMs = 0;
-    if (lane.suspicion === 0) this.lanes.delete(lane.machineId);
+    if (lane.company === ANY_COMPANY) this.lanes.delete(lane.machineId);
     else this.remember(lane.machineId);
   }
 
@@ -167,7 +170,7 @@ export class LaneQueue<T extends LaneEntry> {
   private laneOf(machineId: string): Lane<T> {
     const known = this.lanes.get(machineId);
     if (known !== undefined) {
-      if (known.suspicion > 0) this.idleSuspects.delete(machineId);
+      if (known.company !== ANY_COMPANY) this.idleSuspects.delete(machineId);
       return known;
     }
     const lane = emptyLane<T>(machineId);

@@ -1,3 +1,5 @@
+import { ANY_COMPANY } from './company.js';
+
 /** One machine's entries that wait, oldest first, and what is known of its calls. */
 export interface Lane<T> {
   readonly machineId: string;
@@ -6,10 +8,12 @@ export interface Lane<T> {
   inFlight: boolean;
   /** Real milliseconds before which nothing of it is sent. */
   notBeforeMs: number;
-  /** How often in a row a batch with it went wrong: each time it may keep an eighth of the company. */
-  suspicion: number;
+  /** How many machines may share a batch with it, and how many shared its last one; itself included. */
+  company: number;
+  lastCompany: number;
 }
 
 export function emptyLane<T>(machineId: string): Lane<T> {
-  return { machineId, waiting: [], inFlight: false, notBeforeMs: 0, suspicion: 0 };
+  const idle = { inFlight: false, notBeforeMs: 0, company: ANY_COMPANY, lastCompany: 1 };
+  return { machineId, waiting: [], ...idle };
 }
