@@ -33,6 +33,6 @@ import { WorkOrderTopics } from './work-order-topics.js';
     UnknownMachines,
     WorkOrderTopics,
   ],
-  exports: [WorkOrderLists, WorkOrderTopics],
+  exports: [EquipmentModule, WorkOrderLists, WorkOrderTopics],
 })
 export class WorkOrdersModule {}

@@ -1,0 +1,64 @@
+import { type MachineInfo } from '#libs/cloud-client';
+import { type CommandOutcome, type MachineStateRecord } from '#libs/contracts';
+import { type UnmappedWorkCentre } from '../equipment/index.js';
+import { type AppliedList } from '../work-orders/index.js';
+
+/**
+ * The answers of the read API, built field by field: what the rooms hand over may hold more than its
+ * type says, and none of that is anybody's business outside.
+ */
+export interface MachineSummary extends MachineInfo {
+  /** Null while this process does not know it: another one may own the machine. */
+  state: MachineStateRecord | null;
+}
+
+export interface MachineDetails extends MachineSummary {
+  /** As this process last set it; `appliedAt` in epoch seconds. */
+  workOrderList: AppliedList | null;
+  /** Newest first. */
+  lastOutcomes: readonly CommandOutcome[];
+}
+
+export interface KnownOfMachine {
+  state: MachineStateRecord | undefined;
+  list: AppliedList | undefined;
+  outcomes: readonly CommandOutcome[];
+}
+
+export function machineSummary(
+  { machineId, displayName, factoryId, factoryName }: MachineInfo,
+  state: MachineStateRecord | undefined,
+): MachineSummary {
+  return { machineId, displayName, factoryId, factoryName, state: state ? stateView(state) : null };
+}
+
+export function machineDetails(machine: MachineInfo, known: KnownOfMachine): MachineDetails {
+  return {
+    ...machineSummary(machine, known.state),
+    workOrderList: known.list ? listView(known.list) : null,
+    lastOutcomes: known.outcomes.map(outcomeView),
+  };
+}
+
+export function unmappedView(place: UnmappedWorkCentre): UnmappedWorkCentre {
+  const { plant, workCentre, operations, orderIds, firstSeenAt, lastSeenAt } = place;
+  return { plant, workCentre, operations, orderIds, firstSeenAt, lastSeenAt };
+}
+
+function stateView(record: MachineStateRecord): MachineStateRecord {
+  const { machineId, factoryId, displayName, state, startTime } = record;
+  const { observation, lastUpdateTime, sequence } = record;
+  const where = { machineId, factoryId, displayName };
+  return { ...where, state, startTime, observation, lastUpdateTime, sequence };
+}
+
+function listView({ workingOrders, appliedAt }: AppliedList): AppliedList {
+  return { workingOrders, appliedAt };
+}
+
+function outcomeView(outcome: CommandOutcome): CommandOutcome {
+  const { machineId, code, detail, attempts, appliedAt } = outcome;
+  const { topic, partition, offset, messageId } = outcome.source;
+  const source = { topic, partition, offset, messageId };
+  return { machineId, source, code, detail, attempts, appliedAt };
+}
