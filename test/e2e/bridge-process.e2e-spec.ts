@@ -166,9 +166,11 @@ describe('the bridge as a process', () => {
   it('asks for its API token when one is set', async () => {
     const bridge = start({ BRIDGE_API_TOKEN: 'api-secret' });
     const url = await bridge.ready();
-    const authorised = { headers: { authorization: 'Bearer api-secret' } };
+    const authorised = { headers: { authorization: 'bearer api-secret' } };
     for (const path of ['/metrics', '/api/machines']) {
-      expect((await fetch(`${url}${path}`)).status).toBe(401);
+      const refused = await fetch(`${url}${path}`);
+      expect(refused.status).toBe(401);
+      expect(refused.headers.get('www-authenticate')).toBe('Bearer');
       expect((await fetch(`${url}${path}`, authorised)).status).toBe(200);
     }
     expect(bridge.output).not.toContain('api-secret');

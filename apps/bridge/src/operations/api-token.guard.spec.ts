@@ -13,20 +13,33 @@ function guardWith(token: string): ApiTokenGuard {
   return new ApiTokenGuard(settings);
 }
 
+const answered: Record<string, string> = {};
+const response = {
+  header: (name: string, value: string) => {
+    answered[name] = value;
+  },
+};
+
 function requestWith(authorization?: string): ExecutionContextHost {
-  return new ExecutionContextHost([
-    { headers: authorization === undefined ? {} : { authorization } },
-  ]);
+  const headers = authorization === undefined ? {} : { authorization };
+  return new ExecutionContextHost([{ headers }, response]);
 }
 
 describe('ApiTokenGuard', () => {
+  afterEach(() => {
+    delete answered['www-authenticate'];
+  });
+
   it('lets everybody in while no token is set', () => {
     expect(guardWith('').canActivate(requestWith())).toBe(true);
   });
 
-  it('lets in whoever sends the token as Bearer', () => {
-    expect(guardWith('s3cret').canActivate(requestWith('Bearer s3cret'))).toBe(true);
-  });
+  it.each(['Bearer s3cret', 'bearer s3cret', 'BEARER s3cret', 'Bearer  s3cret'])(
+    'lets in whoever sends the token as Bearer, in whatever case: %j',
+    (authorization) => {
+      expect(guardWith('s3cret').canActivate(requestWith(authorization))).toBe(true);
+    },
+  );
 
   it.each([
     undefined,
@@ -35,6 +48,7 @@ describe('ApiTokenGuard', () => {
     'Bearer ',
     's3cret',
     'Basic s3cret',
+    'Bearers3cret',
     'Bearer s3cre',
     'Bearer s3crets',
     'Bearer S3CRET',
@@ -44,5 +58,6 @@ describe('ApiTokenGuard', () => {
     const enter = (): boolean => guard.canActivate(requestWith(authorization));
     expect(enter).toThrow(UnauthorizedException);
     expect(enter).not.toThrow('s3cret');
+    expect(answered).toEqual({ 'www-authenticate': 'Bearer' });
   });
 });

@@ -9,22 +9,34 @@ import {
 import { type BridgeSettings } from '#libs/config';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 
-/** Asks for `BRIDGE_API_TOKEN` as Bearer, when it is set. */
+interface Request {
+  headers: { authorization?: string };
+}
+
+interface Response {
+  header(name: string, value: string): unknown;
+}
+
+/** RFC 9110, 11.1 and 11.4: the scheme in any case, blanks, the token. */
+const BEARER = /^bearer +(?<token>.+)$/i;
+
+/** Asks for `BRIDGE_API_TOKEN` as Bearer, when it is set; a 401 says so in `WWW-Authenticate`. */
 @Injectable()
 export class ApiTokenGuard implements CanActivate {
   private readonly expected: Buffer | undefined;
 
   constructor(@Inject(BRIDGE_SETTINGS) { http }: BridgeSettings) {
-    this.expected = http.apiToken === undefined ? undefined : digest(`Bearer ${http.apiToken}`);
+    this.expected = http.apiToken === undefined ? undefined : digest(http.apiToken);
   }
 
   canActivate(context: ExecutionContext): boolean {
     if (this.expected === undefined) return true;
-    const { headers } = context
-      .switchToHttp()
-      .getRequest<{ headers: { authorization?: string } }>();
+    const http = context.switchToHttp();
+    const { authorization = '' } = http.getRequest<Request>().headers;
+    const sent = BEARER.exec(authorization)?.groups?.['token'];
     // Digests are of one length, which is what comparing in constant time asks for.
-    if (timingSafeEqual(digest(headers.authorization ?? ''), this.expected)) return true;
+    if (sent !== undefined && timingSafeEqual(digest(sent), this.expected)) return true;
+    http.getResponse<Response>().header('www-authenticate', 'Bearer');
     throw new UnauthorizedException('send BRIDGE_API_TOKEN as Authorization: Bearer <token>');
   }
 }
