@@ -47,8 +47,8 @@ async function start() {
   const sandbox = await launch('sandbox', env, `${urls.sandboxUrl}/health/live`);
   const bridge = await launch('bridge', env, `${urls.bridgeUrl}/health/ready`);
   const seconds = secondsSince(startMs);
-  console.log(whereToLook({ ...urls, seconds, kafka, apps: [sandbox, bridge] }));
-  const topicPrefix = process.env.KAFKA_TOPIC_PREFIX ?? '';
+  const topicPrefix = (process.env.KAFKA_TOPIC_PREFIX ?? '').trim();
+  console.log(whereToLook({ ...urls, seconds, kafka, topicPrefix, apps: [sandbox, bridge] }));
   await runDemo({ ...urls, brokers: kafka.brokers, topicPrefix, clock, signal: shutdown.signal });
 }
 

@@ -83,6 +83,20 @@ describe('a port', () => {
   });
 });
 
+describe('where to look', () => {
+  it('names the topic in full, and how to read of it what is committed', () => {
+    const { output } = run(
+      `import { whereToLook } from './tools/start/where-to-look.mjs';
+       const kafka = { brokers: 'kafka:9092', how: 'Docker', consumer: 'console-consumer' };
+       console.log(whereToLook({ kafka, topicPrefix: 'plant-1.', apps: [] }));`,
+      {},
+    );
+    const command = output.split('\n').find((line) => line.includes('state changes'));
+    expect(command).toContain('console-consumer --topic plant-1.machine.state-changes.v1 ');
+    expect(command).toContain('--isolation-level read_committed');
+  });
+});
+
 describe('the clock of the demo', () => {
   it('goes on where the last one stood, whatever time has passed', () => {
     const { output } = run(

@@ -1,6 +1,9 @@
 /** What is printed once everything runs. */
-export function whereToLook({ seconds, sandboxUrl, bridgeUrl, kafka, apps }) {
+export function whereToLook({ seconds, sandboxUrl, bridgeUrl, kafka, topicPrefix, apps }) {
   const logs = apps.map((app) => app.log).join('\n                   ');
+  const topic = `${topicPrefix}machine.state-changes.v1`;
+  // without it the command would also show what a transaction took back
+  const options = '--isolation-level read_committed --from-beginning';
   return `
 ready after ${seconds}
 
@@ -10,7 +13,7 @@ ready after ${seconds}
   sandbox          ${sandboxUrl}/openapi.json
                    ${sandboxUrl}/sandbox/machines/<machineId>
   Kafka            ${kafka.brokers} (${kafka.how})
-  state changes    ${kafka.consumer} --topic machine.state-changes.v1 --from-beginning
+  state changes    ${kafka.consumer} --topic ${topic} ${options}
   logs             ${logs}
 
 Ctrl-C ends all of it.
