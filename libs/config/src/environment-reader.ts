@@ -23,6 +23,10 @@ export class EnvironmentReader {
     return value === '' ? undefined : value;
   }
 
+  isSet(name: string): boolean {
+    return this.optional(name) !== undefined;
+  }
+
   text(name: string, fallback: string): string {
     return this.optional(name) ?? fallback;
   }
@@ -92,8 +96,8 @@ export class EnvironmentReader {
   }
 
   requiredSecret(name: string, what: string): string {
-    const given = this.optional(name) ?? this.optional(`${name}_FILE`);
-    if (given === undefined) this.problem(name, `or ${name}_FILE is required: ${what}`);
+    const isGiven = this.isSet(name) || this.isSet(`${name}_FILE`);
+    if (!isGiven) this.problem(name, `or ${name}_FILE is required: ${what}`);
     return this.secret(name) ?? '';
   }
 

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type Environment, EnvironmentReader } from './environment-reader.js';
 import { readKafkaSettings } from './kafka-settings.js';
 
@@ -26,7 +23,7 @@ describe('readKafkaSettings', () => {
 
   it('takes what is given', () => {
     const { settings, problems } = read({
-      KAFKA_BROKERS: 'a:9092, b:9093',
+      KAFKA_BROKERS: 'my_kafka-1.plant:1, 10.0.0.7:65535,',
       KAFKA_CLIENT_ID: 'bridge-1',
       KAFKA_GROUP_ID: 'plant-1',
       KAFKA_TOPIC_PREFIX: 'plant-1.',
@@ -34,7 +31,7 @@ describe('readKafkaSettings', () => {
       KAFKA_TOPIC_PARTITIONS: '12',
     });
     expect(settings).toEqual({
-      brokers: ['a:9092', 'b:9093'],
+      brokers: ['my_kafka-1.plant:1', '10.0.0.7:65535'],
       clientId: 'bridge-1',
       groupId: 'plant-1',
       topicPrefix: 'plant-1.',
@@ -49,6 +46,15 @@ describe('readKafkaSettings', () => {
     ['KAFKA_BROKERS', ',', 'is required'],
     ['KAFKA_BROKERS', 'a:9092,b', 'must be host:port'],
     ['KAFKA_BROKERS', 'a:', 'must be host:port'],
+    ['KAFKA_BROKERS', ':9092', 'must be host:port'],
+    ['KAFKA_BROKERS', 'a:0', 'must be host:port'],
+    ['KAFKA_BROKERS', 'a:65536', 'must be host:port'],
+    ['KAFKA_BROKERS', 'a:9092,kafka://b:9092', 'must be host:port'],
+    ['KAFKA_BROKERS', 'a :9092', 'must be host:port'],
+    ['KAFKA_BROKERS', 'a b:9092', 'must be host:port'],
+    ['KAFKA_BROKERS', 'a:9092 b:9092', 'must be host:port'],
+    ['KAFKA_BROKERS', 'user@a:9092', 'must be host:port'],
+    ['KAFKA_BROKERS', '[::1]:9092', 'must be host:port'],
     ['KAFKA_TOPIC_PREFIX', 'plant 1/', 'may hold letters, digits'],
     ['KAFKA_TOPIC_PREFIX', 'x'.repeat(151), 'may hold letters, digits'],
     ['KAFKA_CREATE_TOPICS', '1', 'must be true or false'],
@@ -58,38 +64,6 @@ describe('readKafkaSettings', () => {
     const { problems } = read({ [name]: value });
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain(`${name} ${why}`);
-  });
-
-  describe('TLS', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'kafka-settings-'));
-    const ca = join(folder, 'ca.pem');
-    writeFileSync(ca, 'a certificate\n');
-
-    afterAll(() => {
-      rmSync(folder, { recursive: true });
-    });
-
-    it("trusts the system's authorities unless it is given others", () => {
-      expect(read({ KAFKA_SSL: 'true' }).settings.tls).toEqual({});
-      const given = { KAFKA_SSL_CA_FILE: ca, KAFKA_SSL_CERT_FILE: ca, KAFKA_SSL_KEY_FILE: ca };
-      const content = 'a certificate';
-      const { settings, problems } = read({ KAFKA_SSL: 'true', ...given });
-      expect(settings.tls).toEqual({ ca: content, cert: content, key: content });
-      expect(problems).toEqual([]);
-    });
-
-    it('does not let a certificate go unused', () => {
-      expect(read({ KAFKA_SSL_CA_FILE: ca }).problems).toEqual([
-        'KAFKA_SSL must be true when KAFKA_SSL_…_FILE settings are given',
-      ]);
-    });
-
-    it('names the file that cannot be read', () => {
-      const missing = join(folder, 'missing.pem');
-      expect(read({ KAFKA_SSL: 'true', KAFKA_SSL_KEY_FILE: missing }).problems).toEqual([
-        'KAFKA_SSL_KEY_FILE names a file that cannot be read (ENOENT)',
-      ]);
-    });
   });
 
   describe('SASL', () => {
@@ -111,8 +85,17 @@ describe('readKafkaSettings', () => {
     it('asks for user name and password', () => {
       expect(read({ KAFKA_SASL_MECHANISM: 'plain' }).problems).toEqual([
         'KAFKA_SASL_USERNAME is required: KAFKA_SASL_MECHANISM is set',
-        'KAFKA_SASL_PASSWORD is required: KAFKA_SASL_MECHANISM is set',
+        'KAFKA_SASL_PASSWORD or KAFKA_SASL_PASSWORD_FILE is required: KAFKA_SASL_MECHANISM is set',
       ]);
     });
+
+    it.each(['KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD', 'KAFKA_SASL_PASSWORD_FILE'])(
+      'does not let %s go unused',
+      (name) => {
+        expect(read({ [name]: 'hunter2' }).problems).toEqual([
+          `KAFKA_SASL_MECHANISM is required beside ${name}`,
+        ]);
+      },
+    );
   });
 });

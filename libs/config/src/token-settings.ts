@@ -33,7 +33,7 @@ const WAYS: readonly TokenWay[] = [
 
 /** One setting is enough to begin a way: what it lacks is then a problem, as is a second way. */
 export function readToken(env: EnvironmentReader): TokenSettings {
-  const isSet = (name: string): boolean => env.optional(name) !== undefined;
+  const isSet = (name: string): boolean => env.isSet(name);
   const begun = WAYS.filter(({ names }) => names.some(isSet));
   if (begun.length === 0) {
     env.problem(
