@@ -24,6 +24,13 @@ describe('readHttpSettings', () => {
     expect(problems).toEqual([]);
   });
 
+  it.each(['two\nlines', 'tokén'])('refuses a token that nobody could send: %j', (token) => {
+    expect(read({ BRIDGE_API_TOKEN: token }).problems).toEqual([
+      'BRIDGE_API_TOKEN holds a line break or another character that no header can carry',
+    ]);
+    expect(read({ BRIDGE_API_TOKEN: 'two words' }).problems).toEqual([]);
+  });
+
   it('takes port 0 for any free port and refuses what is no port', () => {
     expect(read({ BRIDGE_HTTP_PORT: '0' }).settings.port).toBe(0);
     expect(read({ BRIDGE_HTTP_PORT: '65536' }).problems).toEqual([

@@ -1,4 +1,5 @@
 import { type EnvironmentReader } from './environment-reader.js';
+import { checkReceivable } from './header-characters.js';
 
 export interface HttpSettings {
   host: string;
@@ -12,6 +13,7 @@ const LOOPBACK_HOSTS = new Set(['127.0.0.1', '::1', 'localhost']);
 export function readHttpSettings(env: EnvironmentReader): HttpSettings {
   const host = env.text('BRIDGE_HTTP_HOST', '127.0.0.1');
   const apiToken = env.secret('BRIDGE_API_TOKEN');
+  if (apiToken !== undefined) checkReceivable(env, 'BRIDGE_API_TOKEN', apiToken);
   if (!LOOPBACK_HOSTS.has(host) && apiToken === undefined) {
     env.problem('BRIDGE_API_TOKEN', 'is required when BRIDGE_HTTP_HOST is not loopback');
   }

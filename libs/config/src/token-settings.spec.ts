@@ -101,6 +101,15 @@ describe('the way to a token', () => {
     ]);
   });
 
+  it.each(['two\nlines', 'Bearer a-token', 'nul\u0000', 'bell\u0007', 'tokén'])(
+    'may not be one that no header can carry: %j',
+    (token) => {
+      expect(read({ MACHINE_CLOUD_TOKEN: token }).problems).toEqual([
+        'MACHINE_CLOUD_TOKEN holds a line break, a blank or another character that no token in a header can have',
+      ]);
+    },
+  );
+
   it.each([
     [{ MACHINE_CLOUD_TOKEN_FILE: missing }, 'MACHINE_CLOUD_TOKEN_FILE names a file that cannot be'],
     [

@@ -1,4 +1,5 @@
 import { type EnvironmentReader } from './environment-reader.js';
+import { checkSendable } from './header-characters.js';
 import { readServiceUrl } from './service-url.js';
 
 /** Where the access token comes from; exactly one way is configured. */
@@ -50,9 +51,13 @@ export function readToken(env: EnvironmentReader): TokenSettings {
 }
 
 function readFixed(env: EnvironmentReader): TokenSettings {
-  return { kind: 'fixed', token: env.text('MACHINE_CLOUD_TOKEN', '') };
+  const name = 'MACHINE_CLOUD_TOKEN';
+  const token = env.text(name, '');
+  checkSendable(env, name, token);
+  return { kind: 'fixed', token };
 }
 
+/** What a token file holds may be put right while the bridge runs: only that it is there is asked for. */
 function readFile(env: EnvironmentReader): TokenSettings {
   const name = 'MACHINE_CLOUD_TOKEN_FILE';
   const path = env.text(name, '');
