@@ -24,17 +24,29 @@ describe('readClockSettings', () => {
 
   it('refuses a clock that stands still or runs backwards', () => {
     expect(read({ CLOCK_SPEED: '0', CLOCK_ORIGIN: '-1' }).problems).toEqual([
-      'CLOCK_SPEED must be a number above 0',
-      'CLOCK_ORIGIN must be a number above 0',
+      'CLOCK_SPEED must be a number above 0, 60000 at most',
+      'CLOCK_ORIGIN must be epoch seconds: a whole number, and not milliseconds',
     ]);
   });
 
-  it('refuses any speed but the real one in production', () => {
+  it.each(['1763680000000', '1763680000.5', '2025-11-21T00:00:00Z', '0'])(
+    'refuses %s for an origin: it is not epoch seconds',
+    (origin) => {
+      expect(read({ CLOCK_ORIGIN: origin }).problems).toEqual([
+        'CLOCK_ORIGIN must be epoch seconds: a whole number, and not milliseconds',
+      ]);
+    },
+  );
+
+  it('refuses any speed but the real one, and any origin, in production', () => {
     const production = { NODE_ENV: 'production' };
     expect(read({ ...production, CLOCK_SPEED: '60' }).problems).toEqual([
       'CLOCK_SPEED other than 1 is refused when NODE_ENV is production',
     ]);
     expect(read({ ...production, CLOCK_SPEED: '1' }).problems).toEqual([]);
+    expect(read({ ...production, CLOCK_ORIGIN: '1763680000' }).problems).toEqual([
+      'CLOCK_ORIGIN is refused when NODE_ENV is production',
+    ]);
     expect(read({ NODE_ENV: 'test', CLOCK_SPEED: '60' }).problems).toEqual([]);
   });
 });

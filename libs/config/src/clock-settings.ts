@@ -1,15 +1,34 @@
 import { type ClockOptions, realEpochMs } from '#libs/clock';
 import { type EnvironmentReader } from './environment-reader.js';
 
+const SPEED = 'CLOCK_SPEED';
+const ORIGIN = 'CLOCK_ORIGIN';
+
+/** At that speed a minute's timer is as short as a timer can be. */
+const MAX_SPEED = 60_000;
+/** 11 digits reach the year 5138: anything above is milliseconds. */
+const LARGEST_EPOCH_SECONDS = 99_999_999_999;
+
 /**
  * `CLOCK_SPEED` and `CLOCK_ORIGIN`. Without an origin an accelerated clock starts from the moment
  * the settings are read: enough for one process, while two that share a plant need a common origin.
  */
 export function readClockSettings(env: EnvironmentReader): Required<ClockOptions> {
-  const speed = env.positiveNumber('CLOCK_SPEED') ?? 1;
-  const originSeconds = env.positiveNumber('CLOCK_ORIGIN') ?? Math.floor(realEpochMs() / 1000);
-  if (speed !== 1 && env.optional('NODE_ENV') === 'production') {
-    env.problem('CLOCK_SPEED', 'other than 1 is refused when NODE_ENV is production');
+  const speed = env.positiveNumber(SPEED, MAX_SPEED) ?? 1;
+  const originSeconds = readOrigin(env) ?? Math.floor(realEpochMs() / 1000);
+  if (env.optional('NODE_ENV') === 'production') {
+    const why = 'refused when NODE_ENV is production';
+    if (speed !== 1) env.problem(SPEED, `other than 1 is ${why}`);
+    if (env.isSet(ORIGIN)) env.problem(ORIGIN, `is ${why}`);
   }
   return { speed, originSeconds };
+}
+
+function readOrigin(env: EnvironmentReader): number | undefined {
+  const raw = env.optional(ORIGIN);
+  if (raw === undefined) return undefined;
+  const seconds = Number(raw);
+  if (/^\d+$/.test(raw) && seconds > 0 && seconds <= LARGEST_EPOCH_SECONDS) return seconds;
+  env.problem(ORIGIN, 'must be epoch seconds: a whole number, and not milliseconds');
+  return undefined;
 }

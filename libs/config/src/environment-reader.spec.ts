@@ -47,7 +47,7 @@ describe('EnvironmentReader', () => {
     },
   );
 
-  it.each(['0', '-2', 'fast', 'Infinity', 'NaN'])(
+  it.each(['0', '-2', 'fast', 'Infinity', 'NaN', '1e3', '0x10', '1,5', '1'.repeat(400)])(
     'refuses %s where a number above 0 belongs',
     (value) => {
       const env = new EnvironmentReader({ NAME: value });
@@ -55,6 +55,13 @@ describe('EnvironmentReader', () => {
       expect(env.problems).toEqual(['NAME must be a number above 0']);
     },
   );
+
+  it('reads fractions, up to what is allowed', () => {
+    const env = new EnvironmentReader({ SOME: '.5', MORE: '2.25', MOST: '10', TOO_MUCH: '10.1' });
+    const read = (name: string) => env.positiveNumber(name, 10);
+    expect(['SOME', 'MORE', 'MOST', 'TOO_MUCH'].map(read)).toEqual([0.5, 2.25, 10, undefined]);
+    expect(env.problems).toEqual(['TOO_MUCH must be a number above 0, 10 at most']);
+  });
 
   it('reads flags in any case and nothing else as a flag', () => {
     const env = new EnvironmentReader({ ON: 'TRUE', OFF: 'false', ODD: 'yes' });

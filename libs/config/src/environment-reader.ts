@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+const DECIMAL = /^\d*\.?\d+$/;
+
 export interface IntegerBounds {
   default: number;
   min?: number;
@@ -51,12 +53,13 @@ export class EnvironmentReader {
     return undefined;
   }
 
-  positiveNumber(name: string): number | undefined {
+  /** In decimal, with a fraction or without. */
+  positiveNumber(name: string, max = Infinity): number | undefined {
     const raw = this.optional(name);
     if (raw === undefined) return undefined;
     const value = Number(raw);
-    if (Number.isFinite(value) && value > 0) return value;
-    this.problem(name, 'must be a number above 0');
+    if (DECIMAL.test(raw) && Number.isFinite(value) && value > 0 && value <= max) return value;
+    this.problem(name, `must be a number above 0${max === Infinity ? '' : `, ${max} at most`}`);
     return undefined;
   }
 
