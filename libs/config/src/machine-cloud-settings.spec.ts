@@ -52,10 +52,38 @@ describe('readMachineCloudSettings', () => {
     expect(read({ [name]: value }).problems).toEqual([`${name} ${why}`]);
   });
 
+  describe('the path of the directory', () => {
+    it.each(['machineInfo', '/MahcineInfo', 'plant-1/machine_info.json'])('may be %s', (path) => {
+      const { settings, problems } = read({ MACHINE_CLOUD_MACHINE_INFO_PATH: path });
+      expect([settings.machineInfoPath, problems]).toEqual([path, []]);
+    });
+
+    it.each([
+      ['../admin', 'must be a path of'],
+      ['a/../../admin', 'must be a path of'],
+      ['./machineInfo', 'must be a path of'],
+      ['a\\..\\admin', 'must be a path of'],
+      ['%2e%2e/admin', 'must be a path of'],
+      ['machine info', 'must be a path of'],
+      ['machineInfo?all=true', 'must be a path of'],
+      ['machineInfo#top', 'must be a path of'],
+      ['machine\nInfo', 'must be a path of'],
+      ['//evil.example.com/a', 'must be a path of'],
+      ['https://cloud.example.com/machineInfo', 'must be a path of'],
+      ['/', 'must be a path of'],
+      ['/api/v1/machineInfo', 'must not begin with /api/v1'],
+    ])('may not be %j: it %s', (path, why) => {
+      const { problems } = read({ MACHINE_CLOUD_MACHINE_INFO_PATH: path });
+      expect(problems).toHaveLength(1);
+      expect(problems[0]).toContain(`MACHINE_CLOUD_MACHINE_INFO_PATH ${why}`);
+    });
+  });
+
   describe('the address', () => {
     it.each([
       'https://cloud.example.com',
       'https://cloud.example.com:8443/tenant',
+      'https://gateway.example.com/api',
       'http://localhost:3100',
       'http://127.0.0.1:3100',
       'http://[::1]:3100',
@@ -78,6 +106,14 @@ describe('readMachineCloudSettings', () => {
       ['http://0.0.0.0:3100', 'must be https'],
       ['ftp://localhost', 'must be https'],
       ['https://user:hunter2@cloud.example.com', 'must not carry a user name or password'],
+      ['https://cloud.example.com/?tenant=7', 'must not carry a query'],
+      ['https://cloud.example.com?', 'must not carry a query'],
+      ['https://cloud.example.com/#top', 'must not carry a fragment'],
+      ['https://cloud.example.com#', 'must not carry a fragment'],
+      ['https://cloud.example.com/api/v1', 'must not end in /api/v1'],
+      ['https://cloud.example.com/tenant/API/v1/', 'must not end in /api/v1'],
+      ['https://cloud.exa\nmple.com', 'must be a URL'],
+      ['https://cloud.example.com/a tenant', 'must be a URL'],
       ['http://localhost@cloud.example.com', 'must not carry a user name or password'],
     ])('may not be %j: it %s', (url, why) => {
       const { problems } = read({ [BASE_URL]: url });

@@ -1,5 +1,6 @@
 import { type EnvironmentReader } from './environment-reader.js';
-import { readServiceUrl } from './service-url.js';
+import { readMachineInfoPath } from './machine-info-path.js';
+import { readBaseUrl } from './service-url.js';
 import { readToken, type TokenSettings } from './token-settings.js';
 
 export interface MachineCloudSettings {
@@ -17,10 +18,10 @@ export function readMachineCloudSettings(env: EnvironmentReader): MachineCloudSe
   const what = 'the address of the Machine Data Service, without /api/v1';
   const maxRequestsPerSecond = env.positiveNumber('MACHINE_CLOUD_MAX_REQUESTS_PER_SECOND');
   return {
-    baseUrl: readServiceUrl(env, 'MACHINE_CLOUD_BASE_URL', what).replace(/\/+$/, ''),
+    baseUrl: readBaseUrl(env, 'MACHINE_CLOUD_BASE_URL', what),
     token: readToken(env),
     reasonField: env.oneOf('MACHINE_CLOUD_REASON_FIELD', ['reasonId', 'reason'], 'reasonId'),
-    machineInfoPath: env.text('MACHINE_CLOUD_MACHINE_INFO_PATH', 'mahcineInfo'),
+    machineInfoPath: readMachineInfoPath(env),
     timeoutMs: env.integer('MACHINE_CLOUD_TIMEOUT_MS', { default: 10_000, min: 1, max: 600_000 }),
     maxConcurrency: env.integer('MACHINE_CLOUD_MAX_CONCURRENCY', {
       default: 64,

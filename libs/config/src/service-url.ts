@@ -5,17 +5,31 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 /** A required address that secrets travel to: https only, http for loopback alone. */
 export function readServiceUrl(env: EnvironmentReader, name: string, what: string): string {
   const raw = env.required(name, what);
-  if (raw === '') return raw;
-  const url = URL.canParse(raw) ? new URL(raw) : undefined;
-  if (url === undefined) {
-    env.problem(name, 'must be a URL such as https://cloud.example.com');
-  } else if (url.username !== '' || url.password !== '') {
-    env.problem(name, 'must not carry a user name or password');
-  } else if (
-    url.protocol !== 'https:' &&
-    !(url.protocol === 'http:' && LOOPBACK.has(url.hostname))
-  ) {
-    env.problem(name, 'must be https (http is allowed for localhost, 127.0.0.1 and [::1] alone)');
-  }
+  const fault = raw === '' ? undefined : faultOf(raw);
+  if (fault !== undefined) env.problem(name, fault);
   return raw;
+}
+
+/** One that paths are added to: without slashes at its end. */
+export function readBaseUrl(env: EnvironmentReader, name: string, what: string): string {
+  const url = readServiceUrl(env, name, what).replace(/\/+$/, '');
+  if (url.includes('?')) env.problem(name, 'must not carry a query');
+  if (/\/api\/v\d+$/i.test(url)) {
+    env.problem(name, 'must not end in /api/v1: leave that away, the bridge adds it');
+  }
+  return url;
+}
+
+function faultOf(raw: string): string | undefined {
+  const url = URL.canParse(raw) ? new URL(raw) : undefined;
+  // the parser leaves line breaks out and takes other blanks for part of the path
+  if (url === undefined || /\s/.test(raw)) {
+    return 'must be a URL such as https://cloud.example.com';
+  }
+  if (url.username !== '' || url.password !== '') return 'must not carry a user name or password';
+  const isLocal = url.protocol === 'http:' && LOOPBACK.has(url.hostname);
+  if (url.protocol !== 'https:' && !isLocal) {
+    return 'must be https (http is allowed for localhost, 127.0.0.1 and [::1] alone)';
+  }
+  return raw.includes('#') ? 'must not carry a fragment (#…)' : undefined;
 }

@@ -132,6 +132,10 @@ describe('the way to a token', () => {
       { ...OAUTH, MACHINE_CLOUD_OAUTH_TOKEN_URL: `https://me:${SECRET}@login.example.com/token` },
       'MACHINE_CLOUD_OAUTH_TOKEN_URL must not carry a user name or password',
     ],
+    [
+      { ...OAUTH, MACHINE_CLOUD_OAUTH_TOKEN_URL: 'https://login.example.com/token#here' },
+      'MACHINE_CLOUD_OAUTH_TOKEN_URL must not carry a fragment',
+    ],
   ])('may not be %j', (environment, problem) => {
     const { problems } = read(environment);
     expect(problems).toHaveLength(1);
