@@ -3,12 +3,14 @@
 import './setup/require-node.mjs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { exitUntilTakenOver } from './process/exit-until-taken-over.mjs';
 import { watchNpm } from './process/parent-watch.mjs';
 import { dropSignalEchoes } from './process/signal-echo.mjs';
 import { runCommand, setUp } from './setup.mjs';
 import { ROOT } from './setup/root.mjs';
 
 const program = process.argv[2];
+if (program.endsWith('/main')) exitUntilTakenOver();
 await runCommand(() => setUp());
 dropSignalEchoes();
 watchNpm(() => process.kill(process.pid, 'SIGTERM'));

@@ -7,6 +7,18 @@ import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
 
+/** Has a Node process signal itself when a module is about to be loaded. */
+function signalOnLoading(module: string, signal: NodeJS.Signals): Environment {
+  const asModule = (code: string): string =>
+    `data:text/javascript,${encodeURIComponent(code).replaceAll("'", '%27')}`;
+  const hook = asModule(`export function resolve(specifier, context, next) {
+    if (specifier === '${module}') process.kill(process.pid, '${signal}');
+    return next(specifier, context);
+  }`);
+  const register = asModule(`import { register } from 'node:module'; register('${hook}');`);
+  return { NODE_OPTIONS: `--import=${register}` };
+}
+
 describe('the bridge as a process', () => {
   const topicPrefix = uniqueTopicPrefix();
   const kafka = new TestKafka(testBrokers(), topicPrefix);
@@ -111,6 +123,15 @@ describe('the bridge as a process', () => {
     await sandbox.control.listBecomes('M-001', ['in-flight']);
     expect(await kafka.committed(groupId, TOPICS.workOrderLists)).toBe(1);
   });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'exits 0 on a %s that comes before it is even loaded',
+    async (signal) => {
+      const bridge = start(signalOnLoading('@nestjs/core', signal));
+      expect(await bridge.exitCode()).toBe(0);
+      expect(bridge.output).toBe('');
+    },
+  );
 
   it('stops in good order though a client never finishes its request', async () => {
     const bridge = start();

@@ -83,6 +83,24 @@ describe('a port', () => {
   });
 });
 
+describe('a signal while an app is being set up', () => {
+  const SIGNALLED = `
+    import { exitUntilTakenOver } from './tools/process/exit-until-taken-over.mjs';
+    exitUntilTakenOver();
+    if (process.env.LISTENS) process.on('SIGTERM', () => process.exit(7));
+    process.kill(process.pid, 'SIGTERM');
+    setInterval(() => undefined, 1000);
+  `;
+
+  it('ends it in good order', () => {
+    expect(run(SIGNALLED, {}).status).toBe(0);
+  });
+
+  it("is the app's own as soon as that listens", () => {
+    expect(run(SIGNALLED, { LISTENS: 'yes' }).status).toBe(7);
+  });
+});
+
 describe('where to look', () => {
   it('names the topic in full, and how to read of it what is committed', () => {
     const { output } = run(

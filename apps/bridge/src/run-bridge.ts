@@ -1,0 +1,46 @@
+import { Logger } from '@nestjs/common';
+import {
+  EXIT_CODE_BAD_SETTINGS,
+  loadBridgeSettings,
+  readEnvironment,
+  SettingsError,
+} from '#libs/config';
+import { createBridge } from './create-bridge.js';
+import { type ExitOnSignals } from './exit-on-signals.js';
+import { stopInTime } from './stop-in-time.js';
+
+const logger = new Logger('Bridge');
+
+/** The bridge as a process: resolves once it consumes; ends the process where it cannot start. */
+export async function runBridge(signals: ExitOnSignals): Promise<void> {
+  process.on('unhandledRejection', (error) => {
+    // A bug of ours or of a client library's; offsets and outcomes do not depend on such a promise.
+    logger.error({ msg: 'unhandled rejection', err: error });
+  });
+  try {
+    await start(signals);
+  } catch (error) {
+    // What cannot start because it is being stopped is no failure: the stop ends the process.
+    if (!signals.isStopping) exitBecause(error);
+  }
+}
+
+async function start(signals: ExitOnSignals): Promise<void> {
+  const settings = loadBridgeSettings(readEnvironment());
+  const bridge = await createBridge(settings);
+  signals.after((signal) => stopInTime(signal, () => bridge.close()));
+  await bridge.start();
+  const { flows, kafka } = settings;
+  logger.log({ msg: 'consuming', flows: [...flows], topicPrefix: kafka.topicPrefix });
+}
+
+function exitBecause(error: unknown): never {
+  if (error instanceof SettingsError) {
+    process.stderr.write(`${error.message}\n`);
+    process.exit(EXIT_CODE_BAD_SETTINGS);
+  }
+  process.stderr.write(
+    `The bridge cannot start: ${error instanceof Error ? error.message : String(error)}\n`,
+  );
+  process.exit(1);
+}
