@@ -19,6 +19,7 @@ export { type OutboundRecord } from './outbox/outbound-record.js';
 export { Outbox } from './outbox/outbox.js';
 export { RecordRefusedError, refusalOf } from './outbox/record-refused.js';
 export { partitionOf } from './partition-of.js';
+export { readRecords, type RecordPlace } from './reading/read-records.js';
 export { readSpans } from './reading/read-spans.js';
 export { type StoredRecord } from './reading/stored-record.js';
 export { topicNames, type TopicSpan, topicSpans } from './reading/topic-span.js';
