@@ -164,6 +164,16 @@ describe('keyed state', () => {
     expect(after.get('a')).toEqual({ count: 3 });
   }, 60_000);
 
+  it('is owned anew after something that cannot be written', async () => {
+    const [owner] = members.slice(-1);
+    const before = await owner!.ownedPartition(0);
+    const unwritable = { count: 1n } as unknown as Counted;
+    await expect(before.commit([['a', unwritable]], [])).rejects.toThrow(TypeError);
+    expect(before.signal.aborted).toBe(true);
+    const after = await eventually(() => owner!.owned.get(0) ?? false, { what: 'it is owned' });
+    expect(after.get('a')).toEqual({ count: 3 });
+  }, 60_000);
+
   it('is restored although compaction has left batches with nothing in them', async () => {
     const empty = new TestKafka(testBrokers(), uniqueTopicPrefix());
     const name = 'machine-bridge.counts.v1';

@@ -1,5 +1,6 @@
 import { type OwnedState } from '#libs/messaging';
-import { type Entry, type PartitionWork, PartitionWriter } from './partition-writer.js';
+import { type PartitionWork, PartitionWriter } from './partition-writer.js';
+import { type Entry } from './waiting-entries.js';
 
 /** A {@link PartitionWriter} for each partition that is, or has been, owned here. */
 export class PartitionWriters<V, T extends Entry> {

@@ -119,8 +119,9 @@ export class KeyedStatePartition<V> {
       records: readonly OutboundRecord[],
     ): Promise<void> => {
       signal.throwIfAborted();
-      const written = changes.map((change) => this.toRecord(change));
+      let written: readonly StateRecord[];
       try {
+        written = changes.map((change) => this.toRecord(change));
         // A broker that falls silent while the partition is lost would keep a write waiting for ever.
         await abortable(writer.write([...written, ...records]), signal);
       } catch (error) {

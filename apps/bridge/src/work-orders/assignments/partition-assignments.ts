@@ -1,5 +1,6 @@
 import { type OwnedState } from '#libs/messaging';
-import { type Derivation, type Entry } from '../partition-writer.js';
+import { type Derivation } from '../partition-writer.js';
+import { type Entry } from '../waiting-entries.js';
 import { AssignmentTable } from './assignment-table.js';
 import {
   deriveAssignments,
