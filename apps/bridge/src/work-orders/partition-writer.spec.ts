@@ -15,6 +15,7 @@ interface Counted extends Entry {
 class HeldState implements OwnedState<number> {
   readonly partition = 0;
   readonly signal = new AbortController().signal;
+  readonly lost = new AbortController().signal;
   /** Sums that were asked to be written. */
   readonly writes: number[] = [];
   private end: (error?: Error) => void = () => undefined;
@@ -23,6 +24,10 @@ class HeldState implements OwnedState<number> {
 
   get(): number {
     return this.sum;
+  }
+
+  keys(): IterableIterator<string> {
+    return new Map([['sum', this.sum]]).keys();
   }
 
   entries(): IterableIterator<[string, number]> {

@@ -5,6 +5,7 @@ import {
   refusalOf,
   type StateChange,
 } from '#libs/messaging';
+import { type PartitionHolder } from './owned-partitions.js';
 import { type Refusal } from './refusal.js';
 import { type Entry, WaitingEntries } from './waiting-entries.js';
 
@@ -31,7 +32,7 @@ export interface PartitionWork<V, T extends Entry> {
  * messages wait until the partition is restored and are derived anew from that. They are abandoned
  * only when their partition is lost.
  */
-export class PartitionWriter<V, T extends Entry> {
+export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
   private readonly waiting = new WaitingEntries<T>();
   private state: OwnedState<V> | undefined;
   private isWriting = false;
@@ -41,6 +42,10 @@ export class PartitionWriter<V, T extends Entry> {
   private readonly refused = new WeakMap<InboundMessage, Refusal>();
 
   constructor(private readonly work: PartitionWork<V, T>) {}
+
+  get isIdle(): boolean {
+    return this.waiting.isEmpty && !this.isWriting;
+  }
 
   own(state: OwnedState<V>): void {
     this.work.restored(state);

@@ -72,7 +72,9 @@ function stateOf<V>(onRecords: (records: readonly OutboundRecord[]) => void): Ow
   return {
     partition: 0,
     signal: new AbortController().signal,
+    lost: new AbortController().signal,
     get: (key) => values.get(key),
+    keys: () => values.keys(),
     entries: () => values.entries(),
     commit: (changes, records) => {
       for (const [key, value] of changes) {

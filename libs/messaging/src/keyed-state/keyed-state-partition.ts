@@ -134,7 +134,9 @@ export class KeyedStatePartition<V> {
     const owned: OwnedState<V> = {
       partition,
       signal,
+      lost: this.closing.signal,
       get: (key) => state.get(key),
+      keys: () => state.keys(),
       entries: () => state.entries(),
       commit,
     };

@@ -2,8 +2,8 @@ import { Injectable, Logger } from '@nestjs/common';
 import { type OwnedState } from '#libs/messaging';
 import { type AnsweredMessage, CommandOutcomes } from '../../command-delivery/index.js';
 import { WorkOrderLists } from '../lists/work-order-lists.js';
-import { type PartitionWork } from '../partition-writer.js';
-import { PartitionWriters } from '../partition-writers.js';
+import { OwnedPartitions } from '../owned-partitions.js';
+import { type PartitionWork, PartitionWriter } from '../partition-writer.js';
 import { type Refusal, refusalResult } from '../refusal.js';
 import { type StoredAssignment } from './derive-assignments.js';
 import { OriginalMessages } from './original-messages.js';
@@ -17,7 +17,7 @@ import { type ChangeEntry, PartitionAssignments } from './partition-assignments.
 @Injectable()
 export class Assignments {
   private readonly logger = new Logger('Assignments');
-  private readonly writers = new PartitionWriters<StoredAssignment, ChangeEntry>(() => this.work());
+  private readonly writers = new OwnedPartitions(() => new PartitionWriter(this.work()));
 
   constructor(
     private readonly lists: WorkOrderLists,
@@ -32,7 +32,7 @@ export class Assignments {
 
   /** Takes changes of one partition in the order of their offsets. */
   take(partition: number, entries: readonly ChangeEntry[]): void {
-    this.writers.take(partition, entries);
+    this.writers.of(partition).take(entries);
   }
 
   private work(): PartitionWork<StoredAssignment, ChangeEntry> {

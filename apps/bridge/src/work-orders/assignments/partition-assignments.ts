@@ -29,7 +29,7 @@ export class PartitionAssignments {
       const operations = state.get(keyOf(machineId, orderId));
       return typeof operations === 'object' ? operations : [];
     });
-    for (const [key] of state.entries()) {
+    for (const key of state.keys()) {
       const place = placeOf(key);
       if (place !== undefined) this.table.changed(place.machineId, place.orderId, true);
     }

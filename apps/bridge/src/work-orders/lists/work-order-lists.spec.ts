@@ -91,7 +91,9 @@ describe('WorkOrderLists', () => {
   const ownedFences = (): OwnedState<number> => ({
     partition: 0,
     signal: new AbortController().signal,
+    lost: new AbortController().signal,
     get: (key) => fences.get(key),
+    keys: () => fences.keys(),
     entries: () => fences.entries(),
     commit: async (changes) => {
       await committing();

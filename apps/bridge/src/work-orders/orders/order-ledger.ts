@@ -5,8 +5,8 @@ import { CommandOutcomes } from '../../command-delivery/index.js';
 import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { changeRecord } from '../assignments/assignment-change.js';
-import { type PartitionWork } from '../partition-writer.js';
-import { PartitionWriters } from '../partition-writers.js';
+import { OwnedPartitions } from '../owned-partitions.js';
+import { type PartitionWork, PartitionWriter } from '../partition-writer.js';
 import { type Refusal, refusalResult } from '../refusal.js';
 import { type KnownOrder } from './known-order.js';
 import { type OrderAnswer, type OrderEntry, PartitionOrders } from './partition-orders.js';
@@ -19,7 +19,7 @@ import { type OrderAnswer, type OrderEntry, PartitionOrders } from './partition-
 @Injectable()
 export class OrderLedger {
   private readonly logger = new Logger('OrderLedger');
-  private readonly writers = new PartitionWriters<KnownOrder, OrderEntry>(() => this.work());
+  private readonly writers = new OwnedPartitions(() => new PartitionWriter(this.work()));
   private readonly topicPrefix: string;
 
   constructor(
@@ -38,7 +38,7 @@ export class OrderLedger {
 
   /** Takes messages of one partition in the order of their offsets; each is answered once it is written. */
   take(partition: number, entries: readonly OrderEntry[]): void {
-    this.writers.take(partition, entries);
+    this.writers.of(partition).take(entries);
   }
 
   private work(): PartitionWork<KnownOrder, OrderEntry> {
