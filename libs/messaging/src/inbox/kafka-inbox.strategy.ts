@@ -18,6 +18,8 @@ import { toInboundRecord } from './to-inbound-record.js';
 
 /** How long a stop waits for calls in flight. */
 const DRAIN_DEADLINE_MS = 10_000;
+/** State that is being restored may wait for a Kafka that says nothing. */
+const MEMORY_DEADLINE_MS = 3000;
 /** Whoever scrapes metrics waits no longer for Kafka. */
 const ENDS_DEADLINE_MS = 2000;
 
@@ -116,7 +118,7 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
     this.rest.end();
     await withDeadline(drained, DRAIN_DEADLINE_MS);
     await this.commits.finish();
-    await this.memory.close();
+    await withDeadline(this.memory.close(), MEMORY_DEADLINE_MS);
     await this.consumer?.stop();
   }
 

@@ -83,11 +83,13 @@ export class KeyedStatePartition<V> {
     const { name, transactionalIdPrefix, kafka } = this.options;
     const { partition } = this;
     const transactionalId = `${transactionalIdPrefix}-${name}-${partition}`;
+    const { signal } = this.closing;
     const writer = new TransactionalWriter(kafka, transactionalId);
     try {
-      await writer.open();
+      // A broker that says nothing would hold up whoever closes the partition.
+      await abortable(writer.open(), signal);
       const restore = new Restore(name, partition);
-      await writer.write([restore.mark]);
+      await abortable(writer.write([restore.mark]), signal);
       this.consumer.seek(name, partition, 0);
       // Not before: what is fetched from somewhere in the middle must not be taken for the beginning.
       this.restore = restore;
@@ -97,7 +99,7 @@ export class KeyedStatePartition<V> {
         groupIdPrefix: transactionalIdPrefix,
         topic: name,
         partition,
-        signal: this.closing.signal,
+        signal,
         putAside: () => {
           this.consumer.pause(name, partition);
         },

@@ -15,6 +15,7 @@ const MAX_BATCH_BYTES = 512 * 1024;
  */
 export class TransactionalWriter {
   private readonly producer: Producer;
+  private opening: Promise<void> = Promise.resolve();
   private previous: Promise<void> = Promise.resolve();
 
   constructor(kafka: Kafka, transactionalId: string) {
@@ -31,7 +32,8 @@ export class TransactionalWriter {
   }
 
   async open(): Promise<void> {
-    await this.producer.connect();
+    this.opening = this.producer.connect();
+    await this.opening;
   }
 
   /** Commits all records or none; a call waits for those before it. */
@@ -42,7 +44,10 @@ export class TransactionalWriter {
   }
 
   async close(): Promise<void> {
-    await withDeadline(this.producer.disconnect(), DISCONNECT_DEADLINE_MS);
+    // A producer that is disconnected while it connects would connect all the same, and be left behind.
+    const opened = this.opening.catch(() => undefined);
+    const closed = opened.then(() => this.producer.disconnect());
+    await withDeadline(closed, DISCONNECT_DEADLINE_MS);
   }
 
   private async transact(records: readonly OutboundRecord[]): Promise<void> {
