@@ -41,6 +41,12 @@ export class OwnedPartitions<V, H extends PartitionHolder<V>> {
     return this.holders.get(partition);
   }
 
+  /** Aborts when the partition is lost: one signal for each time it is owned. Undefined while it is not. */
+  ownedUntil(partition: number): AbortSignal | undefined {
+    const lost = this.lost.get(partition);
+    return lost?.aborted === false ? lost : undefined;
+  }
+
   private release(): void {
     for (const [partition, lost] of this.lost) {
       if (!lost.aborted || this.holders.get(partition)?.isIdle === false) continue;

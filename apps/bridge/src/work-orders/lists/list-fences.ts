@@ -16,6 +16,11 @@ export class ListFences {
     this.partitions.own(state);
   }
 
+  /** Aborts when the partition is lost: one signal for each time it is owned. Undefined while it is not. */
+  ownedUntil(partition: number): AbortSignal | undefined {
+    return this.partitions.ownedUntil(partition);
+  }
+
   /** Epoch seconds at which the list last applied was issued; undefined when none said so. */
   issuedAt(partition: number, machineId: string): number | undefined {
     return this.partitions.find(partition)?.issuedAt(machineId);
