@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
-import { type EachBatchPayload, type TopicPartition } from 'kafkajs';
+import { type EachBatchPayload } from 'kafkajs';
 import { lastValueFrom } from 'rxjs';
 import { withDeadline } from '../deadline.js';
 import { topicSpans } from '../reading/topic-span.js';
@@ -10,7 +10,7 @@ import { type Assignment, type ConsumerState } from './consumer-callbacks.js';
 import { type InboundMessage } from './inbound-message.js';
 import { type KafkaInboxOptions } from './kafka-inbox-options.js';
 import { OffsetCommits } from './offset-commits.js';
-import { type PartitionBacklog, PartitionQueues } from './partition-queues.js';
+import { type FreshPartition, type PartitionBacklog, PartitionQueues } from './partition-queues.js';
 import { recallFinished } from './recall-finished.js';
 import { StateTopics } from './state-topics.js';
 import { SupervisedConsumer } from './supervised-consumer.js';
@@ -192,12 +192,10 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
       });
   }
 
-  private async recall(partitions: readonly TopicPartition[]): Promise<void> {
+  private async recall(partitions: readonly FreshPartition[]): Promise<void> {
     const { kafka, groupId } = this.options;
     const finished = await recallFinished(kafka, groupId, partitions);
-    for (const { topic, partition } of partitions) {
-      this.queues.recall(topic, partition, finished(topic, partition));
-    }
+    for (const { topic, partition, recall } of partitions) recall(finished(topic, partition));
   }
 
   private async dispatch(messages: readonly InboundMessage[]): Promise<void> {

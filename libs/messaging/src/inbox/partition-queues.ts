@@ -28,6 +28,15 @@ export interface PartitionBacklog {
   lag: number;
 }
 
+/** A partition that is newly owned, whose messages wait. */
+export interface FreshPartition extends TopicPartition {
+  /**
+   * Says what an earlier owner has finished ahead of its commit, for which the messages wait. Of no effect
+   * when the partition has been lost meanwhile, also if it has come back: then that is asked for anew.
+   */
+  recall: (finished: FinishedAhead | undefined) => void;
+}
+
 /** A commit; `metadata` tells what has finished beyond the offset. */
 export type OffsetCommit = TopicPartitionOffset & { metadata: string };
 
@@ -50,12 +59,12 @@ export class PartitionQueues {
 
   /**
    * After a rebalance: what is no longer owned is dropped before anything is committed for it; what is
-   * newly owned is returned, and held until {@link recall} and, where `mustWait` says so, {@link release}.
+   * newly owned is returned, and held until it is recalled and, where `mustWait` says so, {@link release}.
    */
   reassign(
     assignment: Assignment,
     mustWait: (topic: string, partition: number) => boolean,
-  ): TopicPartition[] {
+  ): FreshPartition[] {
     for (const [key, { topic, partition, queue }] of this.owned) {
       if (assignment.get(topic)?.includes(partition)) continue;
       this.owned.delete(key);
@@ -63,26 +72,24 @@ export class PartitionQueues {
       this.resume(topic, partition);
       void queue.close(new Error(`${topic}/${partition} went to another process`));
     }
-    const fresh: TopicPartition[] = [];
+    const fresh: FreshPartition[] = [];
     for (const [topic, partitions] of assignment) {
       for (const partition of partitions) {
         const key = keyOf(topic, partition);
         if (this.owned.has(key)) continue;
         const opened = this.open(topic, partition);
+        const { queue } = opened;
         this.owned.set(key, opened);
-        opened.queue.hold('recall');
-        if (mustWait(topic, partition)) opened.queue.hold('state');
-        fresh.push({ topic, partition });
+        queue.hold('recall');
+        if (mustWait(topic, partition)) queue.hold('state');
+        const recall = (finished: FinishedAhead | undefined): void => {
+          queue.recall(finished);
+          queue.release('recall');
+        };
+        fresh.push({ topic, partition, recall });
       }
     }
     return fresh;
-  }
-
-  /** Says what an earlier owner has finished ahead of its commit, for which a fresh partition waits. */
-  recall(topic: string, partition: number, finished: FinishedAhead | undefined): void {
-    const queue = this.owned.get(keyOf(topic, partition))?.queue;
-    queue?.recall(finished);
-    queue?.release('recall');
   }
 
   /**
