@@ -74,7 +74,10 @@ describe('PartitionWriter', () => {
         return {
           changes: entries.every(({ number }) => number === 0) ? [] : [['sum', sum]],
           records: [],
-          conclude: () => told.push(`${entries.map(({ number }) => number).join('+')} written`),
+          conclude: () => {
+            if (entries.some(({ number }) => number === 17)) throw new Error('17');
+            told.push(`${entries.map(({ number }) => number).join('+')} written`);
+          },
         };
       },
       refuse: ({ number }, { why }) => told.push(`${number} ${why}`),
@@ -225,6 +228,16 @@ describe('PartitionWriter', () => {
       else await state.failed(error);
     }
     expect(told.filter((what) => !what.startsWith('restored'))).toEqual(['1 defect', '2 written']);
+  });
+
+  it('has messages handled anew that are written and cannot be answered, and goes on', async () => {
+    writer.own(state);
+    writer.take([entry(17)]);
+    await state.committed();
+    writer.take([entry(4)]);
+    await state.committed();
+    expect(told).toEqual(['restored 0', '17 failed', '4 written']);
+    expect(state.sum).toBe(21);
   });
 
   it('never takes in later what it has refused: those behind it are written by then', async () => {

@@ -77,7 +77,12 @@ export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
       this.failed(state, batch, error);
       return;
     }
-    conclude();
+    try {
+      conclude();
+    } catch (error) {
+      // A bug of ours: what is written is answered when it is handled anew, and those behind it go on.
+      for (const { message } of batch) message.fail(error);
+    }
   }
 
   private derive(state: OwnedState<V>, batch: readonly T[]): Derivation<V> | undefined {
