@@ -1,8 +1,9 @@
-import { type Kafka, Partitioners, type Producer } from 'kafkajs';
+import { type Kafka, type Producer } from 'kafkajs';
 import { withDeadline } from '../deadline.js';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
 import { byteLength, takeBatch } from '../outbox/take-batch.js';
 import { toTopicMessages } from '../outbox/to-topic-messages.js';
+import { partitionByKey } from '../partition-of.js';
 
 const DISCONNECT_DEADLINE_MS = 2000;
 /** Below the broker's default of 1 MB for a record batch, since a batch too large is refused as a whole. */
@@ -24,7 +25,7 @@ export class TransactionalWriter {
       idempotent: true,
       maxInFlightRequests: 1,
       allowAutoTopicCreation: false,
-      createPartitioner: Partitioners.DefaultPartitioner,
+      createPartitioner: partitionByKey,
       transactionTimeout: 30_000,
       // A transaction right after another is answered CONCURRENT_TRANSACTIONS: retried after this.
       retry: { initialRetryTime: 10, maxRetryTime: 2000, retries: 10 },
