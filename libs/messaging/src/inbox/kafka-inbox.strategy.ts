@@ -10,10 +10,11 @@ import { type Assignment, type ConsumerState } from './consumer-callbacks.js';
 import { type InboundMessage } from './inbound-message.js';
 import { type KafkaInboxOptions } from './kafka-inbox-options.js';
 import { OffsetCommits } from './offset-commits.js';
-import { type FreshPartition, type PartitionBacklog, PartitionQueues } from './partition-queues.js';
-import { recallFinished } from './recall-finished.js';
+import { type PartitionBacklog } from './owned-queue.js';
+import { PartitionQueues } from './partition-queues.js';
 import { StateTopics } from './state-topics.js';
 import { SupervisedConsumer } from './supervised-consumer.js';
+import { TakeOver } from './take-over.js';
 import { toInboundRecord } from './to-inbound-record.js';
 
 /** How long a stop waits for calls in flight. */
@@ -42,6 +43,7 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
   private readonly commits: OffsetCommits;
   private readonly rest: CallsAtRest;
   private readonly memory: StateTopics;
+  private readonly takeOver: TakeOver;
   /** Why it has not come to joining yet, in words. */
   startProblem: string | undefined;
   private consumer: SupervisedConsumer | undefined;
@@ -59,6 +61,7 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
     );
     this.rest = new CallsAtRest(options.calls, options.outbox, this.commits);
     this.memory = new StateTopics(options.stateTopics, options.topicPrefix);
+    this.takeOver = new TakeOver(options, this.memory, this.queues, this.stopping.signal);
   }
 
   /** Returns once the consumer is under supervision; joining the group goes on behind it. */
@@ -173,29 +176,8 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
 
   private reassign(assignment: Assignment): void {
     if (this.stopping.signal.aborted) return;
-    if (this.memory.lackPartitions(assignment)) this.widenState();
-    const inputs = this.memory.reassign(assignment);
-    const fresh = this.queues.reassign(inputs, (topic, partition) =>
-      this.memory.areAwaited(topic, partition),
-    );
-    if (fresh.length > 0) void this.recall(fresh);
+    this.takeOver.reassign(assignment);
     this.rest.end();
-  }
-
-  /** An input has grown while the bridge runs: its state must as well, upon which kafkajs joins anew. */
-  private widenState(): void {
-    this.logger.warn({ msg: 'messages wait: state has fewer partitions than its input' });
-    this.options
-      .prepare(this.stopping.signal, () => undefined)
-      .catch((error: unknown) => {
-        this.logger.error({ msg: 'state not widened', error: String(error) });
-      });
-  }
-
-  private async recall(partitions: readonly FreshPartition[]): Promise<void> {
-    const { kafka, groupId } = this.options;
-    const finished = await recallFinished(kafka, groupId, partitions);
-    for (const { topic, partition, recall } of partitions) recall(finished(topic, partition));
   }
 
   private async dispatch(messages: readonly InboundMessage[]): Promise<void> {

@@ -3,30 +3,11 @@ import { type TopicPartition, type TopicPartitionOffset } from 'kafkajs';
 import { type FinishedAhead } from '#libs/delivery';
 import { type Assignment } from './consumer-callbacks.js';
 import { type InboundMessage, type InboundRecord, type MessageHandler } from './inbound-message.js';
+import { type OffsetCommit, OwnedQueue, type PartitionBacklog } from './owned-queue.js';
 import { PartitionQueue } from './partition-queue.js';
 
 const MIB = 1024 * 1024;
 const LIMITS = { maxUnfinished: 2500, maxUnfinishedBytes: 8 * MIB, maxSpan: 250_000 };
-
-interface OwnedQueue {
-  topic: string;
-  partition: number;
-  queue: PartitionQueue;
-  /** The offset last handed out for a commit, and the one Kafka last acknowledged. */
-  committing: string | undefined;
-  acknowledged: number;
-  /** The end of the partition when it was last read. */
-  highWatermark: number;
-}
-
-export interface PartitionBacklog {
-  topic: string;
-  partition: number;
-  /** Fetched and not yet final. */
-  messages: number;
-  /** In Kafka and not yet committed. */
-  lag: number;
-}
 
 /** A partition that is newly owned, whose messages wait. */
 export interface FreshPartition extends TopicPartition {
@@ -36,9 +17,6 @@ export interface FreshPartition extends TopicPartition {
    */
   recall: (finished: FinishedAhead | undefined) => void;
 }
-
-/** A commit; `metadata` tells what has finished beyond the offset. */
-export type OffsetCommit = TopicPartitionOffset & { metadata: string };
 
 interface FetchedFrom {
   topic: string;
@@ -75,18 +53,8 @@ export class PartitionQueues {
     const fresh: FreshPartition[] = [];
     for (const [topic, partitions] of assignment) {
       for (const partition of partitions) {
-        const key = keyOf(topic, partition);
-        if (this.owned.has(key)) continue;
-        const opened = this.open(topic, partition);
-        const { queue } = opened;
-        this.owned.set(key, opened);
-        queue.hold('recall');
-        if (mustWait(topic, partition)) queue.hold('state');
-        const recall = (finished: FinishedAhead | undefined): void => {
-          queue.recall(finished);
-          queue.release('recall');
-        };
-        fresh.push({ topic, partition, recall });
+        if (this.owned.has(keyOf(topic, partition))) continue;
+        fresh.push(this.takeOver(topic, partition, mustWait(topic, partition)));
       }
     }
     return fresh;
@@ -101,11 +69,11 @@ export class PartitionQueues {
     let owned = this.owned.get(key);
     const [first] = messages;
     if (owned === undefined || first === undefined) return false;
-    if (first.offset < owned.acknowledged) {
+    if (owned.beginsAnewAt(first.offset)) {
       owned = this.startOver(owned, first.offset);
       this.owned.set(key, owned);
     }
-    owned.highWatermark = from.highWatermark;
+    owned.fetchedUpTo(from.highWatermark);
     return owned.queue.push(messages);
   }
 
@@ -126,27 +94,13 @@ export class PartitionQueues {
 
   /** Offsets that moved since they were last taken. */
   takeCommittable(): OffsetCommit[] {
-    const offsets: OffsetCommit[] = [];
-    for (const owned of this.owned.values()) {
-      const metadata = owned.queue.finishedAhead;
-      // With nothing before it finished, the lowest is committed for what is told beside it.
-      const offset =
-        owned.queue.committable() ?? (metadata === '' ? undefined : owned.queue.position);
-      if (offset === undefined || `${offset} ${metadata}` === owned.committing) continue;
-      owned.committing = `${offset} ${metadata}`;
-      const { topic, partition } = owned;
-      offsets.push({ topic, partition, offset: String(offset), metadata });
-    }
-    return offsets;
+    return [...this.owned.values()].flatMap((owned) => owned.takeCommittable() ?? []);
   }
 
   /** Says what became of offsets taken: those of a failed commit are taken again. */
   settle(offsets: readonly TopicPartitionOffset[], committed: boolean): void {
     for (const { topic, partition, offset } of offsets) {
-      const owned = this.owned.get(keyOf(topic, partition));
-      if (owned === undefined) continue;
-      if (committed) owned.acknowledged = Number(offset);
-      else owned.committing = undefined;
+      this.owned.get(keyOf(topic, partition))?.settle(offset, committed);
     }
   }
 
@@ -158,16 +112,24 @@ export class PartitionQueues {
 
   /** The end of a partition as Kafka has it now. */
   noteEnd(topic: string, partition: number, highWatermark: number): void {
-    const owned = this.owned.get(keyOf(topic, partition));
-    if (owned !== undefined) owned.highWatermark = Math.max(owned.highWatermark, highWatermark);
+    this.owned.get(keyOf(topic, partition))?.noteEnd(highWatermark);
   }
 
   backlog(): PartitionBacklog[] {
-    return [...this.owned.values()].map(({ topic, partition, queue, highWatermark }) => {
-      const { position } = queue;
-      const lag = position === undefined ? 0 : Math.max(0, highWatermark - position);
-      return { topic, partition, messages: queue.size, lag };
-    });
+    return [...this.owned.values()].map(({ backlog }) => backlog);
+  }
+
+  private takeOver(topic: string, partition: number, mustWait: boolean): FreshPartition {
+    const opened = this.open(topic, partition);
+    const { queue } = opened;
+    this.owned.set(keyOf(topic, partition), opened);
+    queue.hold('recall');
+    if (mustWait) queue.hold('state');
+    const recall = (finished: FinishedAhead | undefined): void => {
+      queue.recall(finished);
+      queue.release('recall');
+    };
+    return { topic, partition, recall };
   }
 
   private open(topic: string, partition: number): OwnedQueue {
@@ -176,17 +138,9 @@ export class PartitionQueues {
     };
     const { setAside } = this;
     const queue = new PartitionQueue(this.handle, { ...LIMITS, onResume, setAside });
-    return {
-      topic,
-      partition,
-      queue,
-      committing: undefined,
-      acknowledged: 0,
-      highWatermark: 0,
-    };
+    return new OwnedQueue(topic, partition, queue);
   }
 
-  /** Redelivery never begins before what was committed: these are other messages under old offsets. */
   private startOver({ topic, partition, queue }: OwnedQueue, offset: number): OwnedQueue {
     this.logger.error({
       msg: 'offsets begin anew: recreated or truncated',
