@@ -63,7 +63,9 @@ class HeldState {
   readonly state: OwnedState<TrackedMachine> = {
     partition: 0,
     signal: new AbortController().signal,
+    lost: new AbortController().signal,
     get: (machineId) => this.remembered.get(machineId),
+    keys: () => this.remembered.keys(),
     entries: () => this.remembered.entries(),
     commit: (changes, records) => {
       this.commits.push({ changes, records });

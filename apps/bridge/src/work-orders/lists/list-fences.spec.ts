@@ -7,7 +7,9 @@ function ownedState(partition: number, fences: [string, number][]): OwnedState<n
   return {
     partition,
     signal: new AbortController().signal,
+    lost: new AbortController().signal,
     get: (key) => values.get(key),
+    keys: () => values.keys(),
     entries: () => values.entries(),
     commit: (changes) => {
       for (const [key, value] of changes) if (value !== null) values.set(key, value);
@@ -31,6 +33,15 @@ describe('ListFences', () => {
 
   it('knows no fence of a partition it has never had', () => {
     expect(new ListFences().issuedAt(7, 'M-1')).toBeUndefined();
+  });
+
+  it('forgets those of a partition that is lost: its new owner has them', async () => {
+    const fences = new ListFences();
+    const losing = new AbortController();
+    fences.own({ ...ownedState(0, [['M-1', 10]]), lost: losing.signal });
+    losing.abort();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(fences.issuedAt(0, 'M-1')).toBeUndefined();
   });
 
   it('raises a fence before its partition is restored, and writes it then', async () => {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type OwnedState, type PartitionOwnership } from '#libs/messaging';
+import { OwnedPartitions } from '../owned-partitions.js';
 import { PartitionFences } from './partition-fences.js';
 
 /**
@@ -8,16 +9,21 @@ import { PartitionFences } from './partition-fences.js';
  */
 @Injectable()
 export class ListFences {
-  private readonly partitions = new Map<number, PartitionFences>();
+  private readonly partitions = new OwnedPartitions(() => new PartitionFences());
 
   /** Takes over a partition that has just been restored. */
   own(state: OwnedState<number>): void {
-    this.of(state.partition).own(state);
+    this.partitions.own(state);
+  }
+
+  /** Aborts when the partition is lost: one signal for each time it is owned. Undefined while it is not. */
+  ownedUntil(partition: number): AbortSignal | undefined {
+    return this.partitions.ownedUntil(partition);
   }
 
   /** Epoch seconds at which the list last applied was issued; undefined when none said so. */
   issuedAt(partition: number, machineId: string): number | undefined {
-    return this.partitions.get(partition)?.issuedAt(machineId);
+    return this.partitions.find(partition)?.issuedAt(machineId);
   }
 
   /** Resolves once Kafka has it; rejects when the partition is lost before. */
@@ -26,14 +32,6 @@ export class ListFences {
     machineId: string,
     issuedAt: number,
   ): Promise<void> {
-    return this.of(partition).raise(ownership, machineId, issuedAt);
-  }
-
-  private of(partition: number): PartitionFences {
-    const known = this.partitions.get(partition);
-    if (known !== undefined) return known;
-    const fences = new PartitionFences();
-    this.partitions.set(partition, fences);
-    return fences;
+    return this.partitions.of(partition).raise(ownership, machineId, issuedAt);
   }
 }
