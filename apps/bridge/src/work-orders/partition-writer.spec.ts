@@ -69,7 +69,7 @@ describe('PartitionWriter', () => {
     writer = new PartitionWriter<number, Counted>({
       restored: (restored) => told.push(`restored ${restored.get('sum')}`),
       derive: (owned, entries) => {
-        if (entries.some(({ number }) => number === 13)) throw new Error('13');
+        if (entries.some(({ number }) => number === 13 || number === 14)) throw new Error('13');
         const sum = entries.reduce((total, { number }) => total + number, owned.get('sum') ?? 0);
         return {
           changes: entries.every(({ number }) => number === 0) ? [] : [['sum', sum]],
@@ -80,7 +80,10 @@ describe('PartitionWriter', () => {
           },
         };
       },
-      refuse: ({ number }, { why }) => told.push(`${number} ${why}`),
+      refuse: ({ number }, { why }) => {
+        if (number === 14) throw new Error('14');
+        told.push(`${number} ${why}`);
+      },
     });
   });
 
@@ -238,6 +241,14 @@ describe('PartitionWriter', () => {
     await state.committed();
     expect(told).toEqual(['restored 0', '17 failed', '4 written']);
     expect(state.sum).toBe(21);
+  });
+
+  it('goes on after a refusal that cannot be told', async () => {
+    writer.own(state);
+    writer.take([entry(14), entry(4)]);
+    await nextTurn();
+    await state.committed();
+    expect(told).toEqual(['restored 0', '14 failed', '4 written']);
   });
 
   it('never takes in later what it has refused: those behind it are written by then', async () => {

@@ -118,12 +118,16 @@ export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
   /** Says so again of what has been refused before. */
   private isRefused(entry: T): boolean {
     const refusal = this.refused.get(entry.message);
-    if (refusal !== undefined) this.work.refuse(entry, refusal);
+    if (refusal !== undefined) this.refuse(entry, refusal);
     return refusal !== undefined;
   }
 
   private refuse(entry: T, refusal: Refusal): void {
     this.refused.set(entry.message, refusal);
-    this.work.refuse(entry, refusal);
+    try {
+      this.work.refuse(entry, refusal);
+    } catch (error) {
+      entry.message.fail(error);
+    }
   }
 }
