@@ -36,9 +36,8 @@ export class OwnedPartitions<V, H extends PartitionHolder<V>> {
     return holder;
   }
 
-  /** Undefined for a partition that nobody has asked anything of. */
-  find(partition: number): H | undefined {
-    return this.holders.get(partition);
+  all(): Iterable<H> {
+    return this.holders.values();
   }
 
   /** Aborts when the partition is lost: one signal for each time it is owned. Undefined while it is not. */

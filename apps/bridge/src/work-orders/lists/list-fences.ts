@@ -5,7 +5,8 @@ import { PartitionFences } from './partition-fences.js';
 
 /**
  * When the list last applied to each machine was issued, so that no older list follows it, not after a
- * restart either. Kept by the partition a list came through: whoever owns that has its fences.
+ * restart either. Kept by the partition a list came through: whoever owns that has its fences. Lists of a
+ * machine may come through several, for a message of several machines has one key.
  */
 @Injectable()
 export class ListFences {
@@ -21,9 +22,14 @@ export class ListFences {
     return this.partitions.ownedUntil(partition);
   }
 
-  /** Epoch seconds at which the list last applied was issued; undefined when none said so. */
-  issuedAt(partition: number, machineId: string): number | undefined {
-    return this.partitions.find(partition)?.issuedAt(machineId);
+  /** Epoch seconds at which the list last applied from here was issued; undefined when none said so. */
+  issuedAt(machineId: string): number | undefined {
+    let latest: number | undefined;
+    for (const fences of this.partitions.all()) {
+      const issuedAt = fences.issuedAt(machineId);
+      if (issuedAt !== undefined && !(latest !== undefined && latest > issuedAt)) latest = issuedAt;
+    }
+    return latest;
   }
 
   /** Resolves once Kafka has it; rejects when the partition is lost before. */

@@ -81,8 +81,8 @@ export class WorkOrderLists {
     const { machineId, payload } = command;
     const [waiter] = command.waiters;
     if (waiter === undefined) throw new Error('a list nobody waits for');
-    const { partition, ownership } = waiter.answers.message;
-    const applied = this.fences.issuedAt(partition, machineId);
+    const { ownership } = waiter.answers.message;
+    const applied = this.fences.issuedAt(machineId);
     if (isOlder(payload, applied)) {
       const detail = `issued at ${payload.issuedAt}; the list applied last was issued at ${applied}`;
       return { kind: 'superseded', detail };
