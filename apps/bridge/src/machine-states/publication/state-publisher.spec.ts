@@ -206,6 +206,15 @@ describe('StatePublisher', () => {
     expect(recordsOn(await publish(held, next), TOPICS.registry)).toEqual([JSON.stringify(names)]);
   });
 
+  it('says nothing of the state of a machine before its first event', async () => {
+    const held = new HeldState();
+    const { next } = derivation('M-1');
+    const unseen = await publish(held, { ...next, sequence: 0, periods: [] });
+    expect(recordsOn(unseen, TOPICS.registry)).toHaveLength(1);
+    expect(recordsOn(unseen, TOPICS.states)).toEqual([]);
+    expect(recordsOn(await publish(held, next), TOPICS.states)).toHaveLength(1);
+  });
+
   it('tells of a machine with the first step of a long history: what is remembered after it says that it is told', async () => {
     const held = new HeldState();
     const publisher = new StatePublisher(held.state, '');
