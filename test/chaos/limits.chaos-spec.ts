@@ -1,9 +1,11 @@
+import { CompressionTypes } from 'kafkajs';
 import { TOPICS } from '#libs/contracts';
 import { Answers } from '../support/chaos/answers.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { type CommandKind, numberOfList, REASON_ID } from '../support/chaos/commands.js';
 import { deliveryFaults } from '../support/chaos/delivery.js';
 import { overlaps } from '../support/chaos/overlaps.js';
+import { header } from '../support/kafka.js';
 
 /** A broker takes record batches of 1,048,588 bytes unless told otherwise; a batch of one adds about 150. */
 const LARGEST_VALUE_BYTES = 1_048_576 - 200;
@@ -74,6 +76,42 @@ describe('messages as large as they may be', () => {
     const details = await fetch(`${bridgeUrl}/api/machines/${encodeURIComponent(machineId)}`);
     expect(await details.json()).toMatchObject({ workOrderList: { workingOrders: [order] } });
   });
+});
+
+describe('messages of far more than a megabyte, once they are unpacked', () => {
+  const DEAD_LETTERS = `${TOPICS.workOrderLists}.dlq`;
+  let plant: ChaosPlant;
+
+  beforeAll(async () => {
+    plant = await ChaosPlant.open({ machines: 3, partitions: 1 });
+    await plant.startBridge().ready();
+  });
+
+  afterAll(() => plant.close());
+
+  const unpackedTo = async (bytes: number): Promise<void> => {
+    const value = JSON.stringify({ machineId: 'M-001', pad: '' }).replace(
+      '""',
+      `"${'y'.repeat(bytes)}"`,
+    );
+    const message = { key: 'M-001', value, headers: { 'message-id': String(bytes) } };
+    await plant.kafka.sendCompressed(TOPICS.workOrderLists, CompressionTypes.GZIP, message);
+  };
+
+  it('are set aside, with their value as far as one request can hold it, and stop nobody', async () => {
+    const [large, huge] = [40_000_000, 120_000_000];
+    await unpackedTo(large);
+    await unpackedTo(huge);
+    const list = { machineId: 'M-002', workingOrders: ['behind'] };
+    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-002', list);
+    await plant.sandbox.listBecomes('M-002', ['behind']);
+    const letters = await (await plant.kafka.read(DEAD_LETTERS)).take(2, () => true, 'dead letter');
+    expect(letters.map((letter) => header(letter, 'dlq-code'))).toEqual(['too-large', 'too-large']);
+    const [first, second] = letters;
+    expect(first?.value?.length).toBeGreaterThan(large);
+    expect(second?.value).toBeNull();
+    expect(Number(second && header(second, 'dlq-value-omitted'))).toBeGreaterThan(huge);
+  }, 120_000);
 });
 
 describe('a hundred thousand messages that wait', () => {

@@ -133,6 +133,24 @@ describe('the bridge as a process', () => {
     },
   );
 
+  it('waits ten seconds for a call that hangs, then leaves it to the next one in good order', async () => {
+    const bridge = start({ MACHINE_CLOUD_TIMEOUT_MS: '60000' });
+    await bridge.ready();
+    await sandbox.control.addFault({ operation: 'setWorkOrderList', hang: true });
+    const list = { machineId: 'M-005', workingOrders: ['hanging'] };
+    await kafka.sendJson(TOPICS.workOrderLists, 'M-005', list);
+    await untilCalledFor('M-005');
+    const committed = await kafka.committed(groupId, TOPICS.workOrderLists);
+    bridge.kill('SIGTERM');
+    expect(await bridge.exitCode()).toBe(0);
+    expect(bridge.output).toContain('calls cut off');
+    expect(bridge.output).not.toContain('cut short');
+    expect(await kafka.committed(groupId, TOPICS.workOrderLists)).toBe(committed);
+    await sandbox.control.clearFaults();
+    await start().ready();
+    await sandbox.control.listBecomes('M-005', ['hanging']);
+  });
+
   it('stops in good order though a client never finishes its request', async () => {
     const bridge = start();
     const { port } = new URL(await bridge.ready());

@@ -130,7 +130,9 @@ describe('keyed state', () => {
       what: 'each member owns one partition',
       timeoutMs: 30_000,
     });
+    const kept = [...first.owned.values()].map(({ lost }) => lost);
     await first.inbox.close();
+    expect(kept.map(({ aborted }) => aborted)).toEqual([true]);
     await second.owns([0, 1]);
     expect([...(await second.ownedPartition(0)).entries()]).toEqual([['a', { count: 2 }]]);
     expect((await second.ownedPartition(1)).get('c')).toEqual({ count: 3 });
@@ -152,6 +154,7 @@ describe('keyed state', () => {
     await intruder.disconnect();
     await expect(before.commit([['a', { count: 99 }]], [])).rejects.toThrow();
     expect(before.signal.aborted).toBe(true);
+    expect(before.lost.aborted).toBe(false);
     const after = await eventually(
       () => {
         const state = owner!.owned.get(0);
@@ -161,6 +164,16 @@ describe('keyed state', () => {
     );
     expect(after.get('a')).toEqual({ count: 2 });
     await after.commit([['a', { count: 3 }]], []);
+    expect(after.get('a')).toEqual({ count: 3 });
+  }, 60_000);
+
+  it('is owned anew after something that cannot be written', async () => {
+    const [owner] = members.slice(-1);
+    const before = await owner!.ownedPartition(0);
+    const unwritable = { count: 1n } as unknown as Counted;
+    await expect(before.commit([['a', unwritable]], [])).rejects.toThrow(TypeError);
+    expect(before.signal.aborted).toBe(true);
+    const after = await eventually(() => owner!.owned.get(0) ?? false, { what: 'it is owned' });
     expect(after.get('a')).toEqual({ count: 3 });
   }, 60_000);
 

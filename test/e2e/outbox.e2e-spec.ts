@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { Logger } from '@nestjs/common';
+import { ManualClock } from '#libs/clock';
 import { loadKafkaSettings } from '#libs/config';
-import { createKafka, ensureTopics, Outbox } from '#libs/messaging';
+import { createKafka, DeadLetters, ensureTopics, Outbox } from '#libs/messaging';
 import { eventually } from '../support/eventually.js';
-import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { header, testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 
 describe('the outbox', () => {
   const prefix = uniqueTopicPrefix();
@@ -15,7 +16,8 @@ describe('the outbox', () => {
   beforeAll(async () => {
     Logger.overrideLogger(false);
     const limited = { name: topic, cleanupPolicy: 'delete' as const, maxMessageBytes: 100_000 };
-    await ensureTopics(client, [limited], { create: true, partitions: 1 });
+    const letters = { ...limited, name: `${prefix}in.dlq` };
+    await ensureTopics(client, [limited, letters], { create: true, partitions: 1 });
   });
 
   afterAll(async () => {
@@ -44,6 +46,48 @@ describe('the outbox', () => {
     const reader = await kafka.read('out');
     const large = await reader.find(({ key }) => key?.toString() === 'd', 'the large record');
     expect(large.value).toHaveLength(200_000);
+  });
+
+  it('compresses at once what the broker would close the connection for', async () => {
+    const huge = Buffer.alloc(40_000_000);
+    await outbox.send(record('e', huge));
+    const reader = await kafka.read('out');
+    const large = await reader.find(({ key }) => key?.toString() === 'e', 'the huge record');
+    expect(large.value?.equals(huge)).toBe(true);
+  });
+
+  it('never sends what no request could hold, and goes on with the others', async () => {
+    const sends = [
+      outbox.send(record('f', Buffer.alloc(120_000_000))),
+      outbox.send(record('g', 'small')),
+    ];
+    const [first, second] = await Promise.allSettled(sends);
+    expect(first).toMatchObject({ reason: { code: 'too-large' } });
+    expect(second).toMatchObject({ status: 'fulfilled' });
+  });
+
+  it('sets a message aside whatever makes it too large for that', async () => {
+    const letters = new DeadLetters(outbox, new ManualClock(), prefix);
+    const place = { topic: 'in', partition: 0, timestamp: '0', bytes: 1 };
+    const small = { ...place, key: Buffer.from('k'), value: Buffer.from('v'), headers: {} };
+    const huge = randomBytes(200_000);
+    const reason = { code: 'invalid-message', detail: 'refused', attempts: 0 } as const;
+    await letters.publish({ ...small, offset: 0, value: huge }, reason);
+    await letters.publish({ ...small, offset: 1, headers: { huge } }, reason);
+    await letters.publish({ ...small, offset: 2, key: huge }, reason);
+    const reader = await kafka.read('in.dlq');
+    const set = await reader.take(3, () => true, 'dead letter');
+    const said = set.map((letter) => [
+      header(letter, 'dlq-source-offset'),
+      letter.key?.toString() ?? null,
+      header(letter, 'dlq-value-omitted'),
+      header(letter, 'dlq-detail'),
+    ]);
+    expect(said).toEqual([
+      ['0', 'k', '200000', 'refused'],
+      ['1', 'k', '1', 'without its headers; refused'],
+      ['2', null, '1', 'without its headers, key; refused'],
+    ]);
   });
 
   it('tells at once what cannot be encoded, and goes on', async () => {

@@ -4,6 +4,7 @@ import {
   createKafka,
   ensureTopics,
   type KafkaClient,
+  readRecords,
   readSpans,
   type StoredRecord,
   topicSpans,
@@ -123,6 +124,55 @@ describe('reading what a topic holds', () => {
     });
     await expect(read).rejects.toThrow('no more');
     expect(calls).toBe(1);
+  });
+
+  it('reads several stretches of one partition, near to one another and far away', async () => {
+    const topic = await createTopic('stretches');
+    const value = 'x'.repeat(1000);
+    for (const start of [0, 750, 1500, 2250]) {
+      await plant.send('stretches', ...numbers(750, start).map((key) => ({ key, value })));
+    }
+    const stretches = [
+      [3, 5],
+      [6, 7],
+      [2500, 2503],
+      [2999, 3000],
+    ];
+    const spans = stretches.map(([from = 0, until = 0]) => ({ topic, partition: 0, from, until }));
+    const read: string[] = [];
+    const onRecords = (records: readonly StoredRecord[]): void => {
+      read.push(...records.map(({ key }) => key?.toString() ?? ''));
+    };
+    await readSpans(kafka, spans, { groupIdPrefix: prefix, signal: never, onRecords });
+    expect(read).toEqual(['3', '4', '6', '2500', '2501', '2502', '2999']);
+  });
+
+  it('reads single records, each at its place, and nothing of those that are lost', async () => {
+    const [kept, cut, gone] = await Promise.all([
+      createTopic('kept', 2),
+      createTopic('cut'),
+      createTopic('gone'),
+    ]);
+    await plant.send('kept', ...numbers(5).map((value) => ({ partition: 1, value })));
+    await plant.send('cut', { value: 'cut' });
+    await plant.empty('cut');
+    await plant.send('cut', { value: 'not cut' });
+    await plant.send('gone', { value: 'gone' });
+    await plant.deleteTopic('gone');
+    const places = [
+      { topic: kept, partition: 1, offset: 4 },
+      { topic: gone, partition: 0, offset: 0 },
+      { topic: kept, partition: 1, offset: 2 },
+      { topic: kept, partition: 1, offset: 5 },
+      { topic: kept, partition: 0, offset: 0 },
+      { topic: kept, partition: 7, offset: 0 },
+      { topic: cut, partition: 0, offset: 0 },
+      { topic: cut, partition: 0, offset: 1 },
+    ];
+    const records = await readRecords(kafka, places, { groupIdPrefix: prefix, signal: never });
+    expect(records.map((record) => record && text(record))).toEqual([
+      ...['4', undefined, '2', undefined, undefined, undefined, undefined, 'not cut'],
+    ]);
   });
 
   it('leaves no consumer group behind', async () => {

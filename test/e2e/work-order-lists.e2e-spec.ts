@@ -87,6 +87,27 @@ describe('work order lists', () => {
     await plant.sandbox.listBecomes('M-005', ['new']);
   });
 
+  it('supersedes a list that was issued before, through whatever partition either came', async () => {
+    const all = ['M-010', 'M-011', 'M-012'];
+    const machines = all.map((machineId) => ({ machineId, workingOrders: ['new'] }));
+    await plant.kafka.sendJson(TOPICS.workOrderLists, 'any', { machines, issuedAt: 2000 });
+    for (const machineId of all) await plant.sandbox.listBecomes(machineId, ['new']);
+    for (const partition of [0, 1, 2]) {
+      const machineId = all[partition];
+      const value = JSON.stringify({ machineId, workingOrders: ['old'], issuedAt: 1000 });
+      await plant.kafka.send(TOPICS.workOrderLists, { partition, key: 'any', value });
+    }
+    const superseded = await outcomes.take(
+      3,
+      (record) =>
+        header(record, 'ce_type') === 'work-order-list.superseded.v1' &&
+        all.includes(header(record, 'ce_subject') ?? ''),
+      'superseded list',
+    );
+    expect(superseded.map((record) => header(record, 'ce_subject')).sort()).toEqual(all);
+    for (const machineId of all) await plant.sandbox.listBecomes(machineId, ['new']);
+  });
+
   it('reads a CloudEvent in structured mode and answers with its id', async () => {
     const event = {
       specversion: '1.0',

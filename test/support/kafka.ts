@@ -208,6 +208,17 @@ export class TestKafka {
     });
   }
 
+  /** Deletes a topic; returns once the brokers know. */
+  async deleteTopic(topic: string): Promise<void> {
+    const name = `${this.topicPrefix}${topic}`;
+    await this.withAdmin(async (admin) => {
+      await admin.deleteTopics({ topics: [name] });
+      await eventually(async () => !(await admin.listTopics()).includes(name), {
+        what: `${topic} is gone`,
+      });
+    });
+  }
+
   /** Waits until the members of a group have shared out the partitions among so many. */
   async untilGroupHas(members: number, groupId: string): Promise<void> {
     await this.withAdmin((admin) =>

@@ -11,7 +11,7 @@ export class WrongResult extends Error {}
  * @throws WrongResult
  */
 export async function requireCorrect({ service }, { outcomes, ends, lasts, mayBeRejected }) {
-  const [{ machines, overlaps, disorders }, told] = await Promise.all([
+  const [{ machines, overlaps, disorders, repeats }, told] = await Promise.all([
     service.report(),
     service.lasts(),
   ]);
@@ -21,6 +21,7 @@ export async function requireCorrect({ service }, { outcomes, ends, lasts, mayBe
   if (applied !== machines) faults.push(`${applied} applied, but the service was told ${machines}`);
   if (overlaps > 0) faults.push(`${overlaps} calls for a machine that had one under way`);
   if (disorders > 0) faults.push(`${disorders} calls out of order`);
+  if (repeats > 0) faults.push(`${repeats} calls made again`);
   if (stale.length > 0)
     faults.push(`${stale.length} machines, such as ${stale[0][0]}, not told their last message`);
   if (faults.length > 0) throw new WrongResult(describe(faults));

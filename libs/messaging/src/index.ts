@@ -20,6 +20,7 @@ export { type OutboundRecord } from './outbox/outbound-record.js';
 export { Outbox } from './outbox/outbox.js';
 export { RecordRefusedError, refusalOf } from './outbox/record-refused.js';
 export { partitionOf } from './partition-of.js';
+export { readRecords, type RecordPlace } from './reading/read-records.js';
 export { readSince } from './reading/read-since.js';
 export { readSpans } from './reading/read-spans.js';
 export { type StoredRecord } from './reading/stored-record.js';

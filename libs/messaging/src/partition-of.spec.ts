@@ -1,4 +1,8 @@
-import { partitionOf } from './partition-of.js';
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { type PartitionerArgs, Partitioners } from 'kafkajs';
+import { realNowMs } from '#libs/clock';
+import { partitionByKey, partitionOf } from './partition-of.js';
 
 describe('partitionOf', () => {
   // Utils.toPositive(Utils.murmur2(key)) % partitions, of kafka-clients 4.1.1, for 6, 12 and 50 partitions
@@ -20,5 +24,43 @@ describe('partitionOf', () => {
       of12,
       of50,
     ]);
+  });
+});
+
+describe('partitionByKey', () => {
+  const choiceOf = (message: PartitionerArgs['message'], partitions: number): PartitionerArgs => ({
+    topic: 'a-topic',
+    partitionMetadata: Array.from({ length: partitions }, (_, partitionId) => ({
+      ...{ partitionId, partitionErrorCode: 0, leader: 0, replicas: [], isr: [] },
+    })),
+    message,
+  });
+  const byDefault = Partitioners.DefaultPartitioner();
+  const byKey = partitionByKey();
+
+  it('puts any key where the client by itself would put it', () => {
+    const keys = fc.oneof(
+      fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
+      fc.string(),
+    );
+    fc.assert(
+      fc.property(keys, fc.integer({ min: 1, max: 100 }), (key, partitions) => {
+        const choice = choiceOf({ key, value: null }, partitions);
+        expect(byKey(choice)).toBe(byDefault(choice));
+      }),
+    );
+  });
+
+  it('leaves a record in the partition it names, and one without a key to any', () => {
+    expect(byKey(choiceOf({ key: 'M-1', value: null, partition: 5 }, 6))).toBe(5);
+    const byTurns = [1, 2, 3].map(() => byKey(choiceOf({ key: null, value: null }, 3)));
+    expect(byTurns.sort()).toEqual([0, 1, 2]);
+  });
+
+  it('does not hold the process up for a key as large as a message may be', () => {
+    const key = randomBytes(1024 * 1024);
+    const startedMs = realNowMs();
+    byKey(choiceOf({ key, value: null }, 6));
+    expect(realNowMs() - startedMs).toBeLessThan(1000);
   });
 });

@@ -1,15 +1,20 @@
-import { Partitioners } from 'kafkajs';
-
-const partitioner = Partitioners.DefaultPartitioner();
+import { type ICustomPartitioner, Partitioners } from 'kafkajs';
+import { murmur2 } from './murmur2.js';
 
 /** The partition of a key as every client with Java's default partitioner computes it (murmur2). */
-export function partitionOf(key: string, partitions: number): number {
-  const partitionMetadata = Array.from({ length: partitions }, (_, partitionId) => ({
-    partitionId,
-    leader: 0,
-    partitionErrorCode: 0,
-    replicas: [],
-    isr: [],
-  }));
-  return partitioner({ topic: '', partitionMetadata, message: { key, value: null } });
+export function partitionOf(key: Buffer | string, partitions: number): number {
+  const bytes = typeof key === 'string' ? Buffer.from(key) : key;
+  const positive = murmur2(bytes) & 0x7fffffff;
+  return positive % partitions;
 }
+
+/** For producers: by the record's partition, else by its key, else by turns. */
+export const partitionByKey: ICustomPartitioner = () => {
+  const byTurns = Partitioners.DefaultPartitioner();
+  return (choice) => {
+    const { message, partitionMetadata } = choice;
+    const key = message.key ?? undefined;
+    if (key === undefined || message.partition !== undefined) return byTurns(choice);
+    return partitionOf(key, partitionMetadata.length);
+  };
+};

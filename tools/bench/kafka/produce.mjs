@@ -4,13 +4,16 @@ import { Partitioners } from 'kafkajs';
 const AT_ONCE = 5000;
 const TICK_MS = 10;
 
-/** Writes `count` records as fast as Kafka takes them, each made from its number. */
-export async function produce(kafka, topic, count, record) {
+/**
+ * Writes `count` records as fast as Kafka takes them, each made from its number; those sent at once must not
+ * take a megabyte for any partition.
+ */
+export async function produce(kafka, topic, count, record, atOnce = AT_ONCE) {
   const producer = await connect(kafka);
-  for (let first = 0; first < count; first += AT_ONCE) {
+  for (let first = 0; first < count; first += atOnce) {
     await producer.send({
       topic,
-      messages: batch(first, Math.min(AT_ONCE, count - first), record),
+      messages: batch(first, Math.min(atOnce, count - first), record),
     });
   }
   await producer.disconnect();

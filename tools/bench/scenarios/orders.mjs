@@ -1,5 +1,6 @@
 import { readMetrics } from '../costs.mjs';
 import { addLoad, costsOf } from '../drain.mjs';
+import { IDOC_BYTES, idocOf } from '../idoc.mjs';
 import { produce } from '../kafka/produce.mjs';
 import { lastOrdinals, machineIdsOf, ORDERS } from '../load.mjs';
 import { faultsOf, ratePerSecond } from '../outcomes.mjs';
@@ -11,6 +12,8 @@ import { WrongResult } from '../verdict.mjs';
 
 const MACHINES = 5000;
 const ORDERS_IN_ALL = 100_000;
+const IDOCS = 6000;
+const IDOCS_AT_ONCE = 60;
 // orders alone are what is started with, and what its memory holds
 const SETTINGS = { BRIDGE_FLOWS: 'work-orders' };
 
@@ -22,24 +25,45 @@ export const orders = {
     const count = bench.scaled(ORDERS_IN_ALL);
     const machineOf = (number) => machineIds[number % MACHINES];
     await withTrial(bench, { flow: ORDERS, machines: MACHINES }, async (trial) => {
-      await bench.step('taken in', () => takeIn(trial, figures, count, machineOf));
+      await bench.step('taken in', () =>
+        takeIn(trial, figures, { count, machineOf, ...CANONICAL }),
+      );
       await bench.step('restored', () => restore(trial, figures, count));
+    });
+    await withTrial(bench, { flow: ORDERS, machines: MACHINES }, (trial) => {
+      const idocs = { count: bench.scaled(IDOCS), machineOf, ...AS_IDOC };
+      return bench.step(AS_IDOC.of, () => takeIn(trial, figures, idocs));
     });
   },
 };
 
-async function takeIn(trial, figures, count, machineOf) {
-  await produce(trial.kafka, trial.input, count, (number) => ({
-    key: String(number),
-    value: JSON.stringify(ORDERS.message(machineOf(number), number)),
-  }));
+const CANONICAL = {
+  of: 'taken in',
+  atLeast: 15_000,
+  valueOf: (machineId, number) => JSON.stringify(ORDERS.message(machineId, number)),
+};
+const AS_IDOC = {
+  of: `taken in as IDocs of ${IDOC_BYTES / 1000} kB`,
+  atLeast: 300,
+  valueOf: idocOf,
+  atOnce: IDOCS_AT_ONCE,
+};
+
+async function takeIn(trial, figures, { of, atLeast, count, machineOf, valueOf, atOnce }) {
+  // Numbered from 1: SAP knows no order 0.
+  const record = (index) => ({
+    key: String(index + 1),
+    value: valueOf(machineOf(index), index + 1),
+  });
+  await produce(trial.kafka, trial.input, count, record, atOnce);
   const app = await trial.start(startBridge(trial, { settings: SETTINGS }));
   const run = await costsOf(trial, app, outcomeCount(trial), count);
   const report = await trial.service.report();
   const [outcomes, ends] = [await readOutcomes(trial), await inputEnds(trial)];
-  await requireCorrect(trial, { outcomes, ends, lasts: lastOrdinals(ORDERS, count, machineOf) });
-  const of = 'taken in';
-  figures.add(of, 'messages a second', ratePerSecond(outcomes), { atLeast: 15_000 });
+  const lasts = lastOrdinals(ORDERS, count, machineOf);
+  for (const machineId of Object.keys(lasts)) lasts[machineId] += 1;
+  await requireCorrect(trial, { outcomes, ends, lasts });
+  figures.add(of, 'messages a second', ratePerSecond(outcomes), { atLeast });
   figures.add(of, 'CPU a message, µs', (run.cpuSeconds.process * 1e6) / run.messages, {
     digits: 1,
   });
@@ -68,7 +92,8 @@ async function requireCorrect({ service }, { outcomes, ends, lasts }) {
   const stale = Object.keys(lasts).filter((machineId) => told[machineId] !== lasts[machineId]);
   const faults = faultsOf(outcomes, { ends });
   if (overlaps > 0) faults.push(`${overlaps} calls for a machine that had one under way`);
-  if (disorders > 0) faults.push(`${disorders} calls out of order`);
+  // An order that comes after a newer one of its machine, by another partition, does not change what comes first.
+  if (disorders > 0) faults.push(`${disorders} calls without an order that was there before`);
   if (stale.length > 0) faults.push(`${stale.length} machines without their newest order`);
   if (faults.length > 0) throw new WrongResult(faults.slice(0, 5).join('\n'));
 }

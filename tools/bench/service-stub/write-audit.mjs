@@ -6,7 +6,7 @@ export class WriteAudit {
   #busy = new Set();
   #last = new Map();
   #inFlight = 0;
-  #tally = { calls: 0, machines: 0, overlaps: 0, disorders: 0, peakInFlight: 0 };
+  #tally = { calls: 0, machines: 0, overlaps: 0, disorders: 0, repeats: 0, peakInFlight: 0 };
   #firstMs = null;
   #lastMs = null;
 
@@ -15,7 +15,9 @@ export class WriteAudit {
     this.#tally.peakInFlight = Math.max(this.#tally.peakInFlight, this.#inFlight);
     for (const { machineId, ordinal } of writes) {
       if (this.#busy.has(machineId)) this.#tally.overlaps += 1;
-      if (ordinal <= (this.#last.get(machineId) ?? -1)) this.#tally.disorders += 1;
+      const last = this.#last.get(machineId) ?? -1;
+      if (ordinal < last) this.#tally.disorders += 1;
+      if (ordinal === last) this.#tally.repeats += 1;
       this.#busy.add(machineId);
     }
   }

@@ -9,20 +9,24 @@ export class EquipmentMapFile {
   private version: string | undefined;
   private problem: string | undefined;
 
-  /** @param content as it was read at start */
+  /**
+   * @param content as it was read at start
+   * @param read resolves with the text of a file, or rejects
+   */
   constructor(
     private readonly path: string,
     private content: string,
+    private readonly read = (file: string): Promise<string> => readFile(file, 'utf8'),
   ) {}
 
-  /** Undefined while the file is the one that was looked at last, or cannot be read for the same reason. */
+  /** Never rejects. Undefined while the file is the one that was looked at last, or cannot be read for the same reason. */
   async readIfChanged(): Promise<EquipmentMapRead | undefined> {
     try {
       // Looked at before reading: a change in between is then seen the next time.
       const version = await versionOf(this.path);
       if (version === this.version) return undefined;
+      const content = await this.read(this.path);
       this.version = version;
-      const content = await readFile(this.path, 'utf8');
       if (content === this.content) return undefined;
       this.content = content;
       const entries = parseEquipmentMap(content, equipmentMapFormat(this.path));

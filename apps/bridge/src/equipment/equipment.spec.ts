@@ -7,6 +7,7 @@ import { NestFactory } from '@nestjs/core';
 import { realDelayMs } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
 import { PlatformModule } from '../platform/index.js';
+import { EquipmentMapFile, type EquipmentMapRead } from './equipment-map-file.js';
 import { EquipmentModule } from './equipment.module.js';
 import { Equipment } from './equipment.js';
 import { UnmappedWorkCentres } from './unmapped-work-centres.js';
@@ -73,6 +74,27 @@ describe('Equipment', () => {
     jest.spyOn(Logger.prototype, 'log').mockReturnValue();
     writeMap({ ...MILL, machineId: 'M-4' });
     await untilMapped(MILL, 'M-4');
+  });
+
+  it('does not look again while the file hangs, and does once it answers', async () => {
+    const answers: ((read: EquipmentMapRead | undefined) => void)[] = [];
+    const looks = jest
+      .spyOn(EquipmentMapFile.prototype, 'readIfChanged')
+      .mockImplementation(() => new Promise((resolve) => answers.push(resolve)));
+    equipment.beforeApplicationShutdown();
+    jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
+    try {
+      equipment.onApplicationBootstrap();
+      jest.advanceTimersByTime(60_000);
+      expect(looks).toHaveBeenCalledTimes(1);
+      answers[0]?.(undefined);
+      await new Promise((resolve) => setImmediate(resolve));
+      jest.advanceTimersByTime(60_000);
+      expect(looks).toHaveBeenCalledTimes(2);
+    } finally {
+      equipment.beforeApplicationShutdown();
+      jest.useRealTimers();
+    }
   });
 
   it('remembers where orders wanted to go, until it is mapped', async () => {

@@ -7,7 +7,6 @@ import {
 } from '@nestjs/common';
 import { everyRealMs } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
-
 import { type EquipmentMap } from '#libs/erp-formats';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
@@ -24,6 +23,7 @@ export class Equipment implements OnApplicationBootstrap, BeforeApplicationShutd
   private readonly file: EquipmentMapFile | undefined;
   private map: EquipmentMap;
   private unlisted = '';
+  private isLooking = false;
   private stopLooking = (): void => undefined;
 
   constructor(
@@ -59,7 +59,11 @@ export class Equipment implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   private async look(file: EquipmentMapFile): Promise<void> {
+    // A mount that hangs keeps a thread for each look, of which the process has four.
+    if (this.isLooking) return;
+    this.isLooking = true;
     const read = await file.readIfChanged();
+    this.isLooking = false;
     if (read === undefined) return;
     if (read.kind === 'unreadable') {
       this.logger.error({ msg: 'equipment map not read, the last one holds', why: read.why });

@@ -89,7 +89,7 @@ export class MachineDirectory implements OnApplicationBootstrap, BeforeApplicati
 
   /**
    * A machine that is not listed is looked up once more, at most one look-up every two seconds. One that
-   * was not found goes without for as long; so do all for ten seconds after a look-up that told nothing.
+   * was not found goes without for ten seconds; so do all after a look-up that told nothing.
    */
   checkMachine(machineId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
     return this.list.check(machineId, signal);

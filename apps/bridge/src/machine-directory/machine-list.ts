@@ -11,6 +11,8 @@ import { SharedLookUp } from './shared-look-up.js';
 export type MachineListener = (machines: ReadonlyMap<string, MachineInfo>) => void;
 
 const MAX_MISSES = 1000;
+/** Orders behind one for a machine that does not exist wait for its look-up: not every other second. */
+const MISS_HOLDS_MS = 10_000;
 
 /** The machines the token may see (interface: getMachineInfo), as last read. */
 @Injectable()
@@ -19,7 +21,7 @@ export class MachineList implements OnApplicationShutdown {
   private readonly stopping = new AbortController();
   private readonly listeners = new Set<MachineListener>();
   private readonly lookUp: SharedLookUp<CloudAnswer<MachineInfo[]>>;
-  private readonly misses = new RecentMisses(MAX_MISSES);
+  private readonly misses = new RecentMisses(MAX_MISSES, MISS_HOLDS_MS);
   private current: ReadonlyMap<string, MachineInfo> = new Map();
   private loadedAt: number | null = null;
   private problem: string | null = 'not read yet';

@@ -35,6 +35,17 @@ describe('RecentMisses', () => {
     expect([misses.answerTo('M-1'), misses.answerTo('M-2')]).toEqual([undefined, 'unknown']);
   });
 
+  it('holds them for unknown from the latest look-up on, whatever that was made for', () => {
+    misses = new RecentMisses(2, 10_000);
+    misses.missed('M-1');
+    nowMs += 9000;
+    misses.found(new Set(['M-2']));
+    nowMs += 9999;
+    expect(misses.answerTo('M-1')).toBe('unknown');
+    nowMs += 1;
+    expect(misses.answerTo('M-1')).toBeUndefined();
+  });
+
   it('remembers as many names as it may, the latest', () => {
     for (const name of ['M-1', 'M-2', 'M-1', 'M-3']) misses.missed(name);
     const answers = ['M-1', 'M-2', 'M-3'].map((name) => misses.answerTo(name));

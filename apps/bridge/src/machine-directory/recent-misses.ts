@@ -13,8 +13,14 @@ export class RecentMisses {
   private readonly unknownUntilMs = new Map<string, number>();
   private failure: { kind: LookUpFailure; untilMs: number } | undefined;
 
-  /** @param capacity names remembered; messages may carry any number of wrong ones */
-  constructor(private readonly capacity: number) {}
+  /**
+   * @param capacity names remembered; messages may carry any number of wrong ones
+   * @param holdMs how long a look-up without a name answers for it; until the next one at most by default
+   */
+  constructor(
+    private readonly capacity: number,
+    private readonly holdMs = MIN_GAP_MS,
+  ) {}
 
   /** Undefined when only a look-up can tell. */
   answerTo(name: string): 'unknown' | LookUpFailure | undefined {
@@ -28,17 +34,19 @@ export class RecentMisses {
   missed(name: string): void {
     // A map keeps the order of insertion: taking the name out first makes it the youngest.
     this.unknownUntilMs.delete(name);
-    this.unknownUntilMs.set(name, realNowMs() + MIN_GAP_MS);
+    this.unknownUntilMs.set(name, realNowMs() + this.holdMs);
     if (this.unknownUntilMs.size <= this.capacity) return;
     const [oldest] = this.unknownUntilMs.keys();
     if (oldest !== undefined) this.unknownUntilMs.delete(oldest);
   }
 
-  /** A look-up has told what there is. */
+  /** A look-up has told what there is, whoever has asked for it: the other names are missing still. */
   found(names: { has(name: string): boolean }): void {
     this.failure = undefined;
+    const untilMs = realNowMs() + this.holdMs;
     for (const name of this.unknownUntilMs.keys()) {
       if (names.has(name)) this.unknownUntilMs.delete(name);
+      else this.unknownUntilMs.set(name, untilMs);
     }
   }
 

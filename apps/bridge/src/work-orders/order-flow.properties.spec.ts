@@ -95,7 +95,9 @@ class StoredPartition<M, V> {
     return {
       partition: 0,
       signal: new AbortController().signal,
+      lost: new AbortController().signal,
       get: (key) => this.values.get(key),
+      keys: () => this.values.keys(),
       entries: () => this.values.entries(),
       commit: () => Promise.reject(new Error('written by the flow')),
     };

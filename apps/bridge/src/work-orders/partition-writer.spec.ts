@@ -1,5 +1,6 @@
 import { type InboundMessage, type OwnedState, PartitionOwnership } from '#libs/messaging';
-import { type Entry, PartitionWriter } from './partition-writer.js';
+import { PartitionWriter } from './partition-writer.js';
+import { type Entry } from './waiting-entries.js';
 
 const unknown = new Error('not known to be committed');
 const tooLarge = Object.assign(new Error('too large'), { type: 'MESSAGE_TOO_LARGE' });
@@ -14,6 +15,7 @@ interface Counted extends Entry {
 class HeldState implements OwnedState<number> {
   readonly partition = 0;
   readonly signal = new AbortController().signal;
+  readonly lost = new AbortController().signal;
   /** Sums that were asked to be written. */
   readonly writes: number[] = [];
   private end: (error?: Error) => void = () => undefined;
@@ -22,6 +24,10 @@ class HeldState implements OwnedState<number> {
 
   get(): number {
     return this.sum;
+  }
+
+  keys(): IterableIterator<string> {
+    return new Map([['sum', this.sum]]).keys();
   }
 
   entries(): IterableIterator<[string, number]> {
@@ -63,15 +69,21 @@ describe('PartitionWriter', () => {
     writer = new PartitionWriter<number, Counted>({
       restored: (restored) => told.push(`restored ${restored.get('sum')}`),
       derive: (owned, entries) => {
-        if (entries.some(({ number }) => number === 13)) throw new Error('13');
+        if (entries.some(({ number }) => number === 13 || number === 14)) throw new Error('13');
         const sum = entries.reduce((total, { number }) => total + number, owned.get('sum') ?? 0);
         return {
           changes: entries.every(({ number }) => number === 0) ? [] : [['sum', sum]],
           records: [],
-          conclude: () => told.push(`${entries.map(({ number }) => number).join('+')} written`),
+          conclude: () => {
+            if (entries.some(({ number }) => number === 17)) throw new Error('17');
+            told.push(`${entries.map(({ number }) => number).join('+')} written`);
+          },
         };
       },
-      tooLarge: ({ number }) => told.push(`${number} too large`),
+      refuse: ({ number }, { why }) => {
+        if (number === 14) throw new Error('14');
+        told.push(`${number} ${why}`);
+      },
     });
   });
 
@@ -190,17 +202,65 @@ describe('PartitionWriter', () => {
     expect(told.filter((what) => !what.startsWith('restored'))).toEqual([
       '1 written',
       '2 written',
-      '3 too large',
+      '3 too-large',
       '4 written',
     ]);
     expect(state.sum).toBe(7);
   });
 
-  it('fails alone the message that brings a bug out', async () => {
+  it('sets aside alone, and at once, the message that brings a bug out', async () => {
     writer.own(state);
     writer.take([entry(1)]);
     writer.take([entry(2), entry(13), entry(4)]);
     for (let left = 3; left > 0; left -= 1) await state.committed();
-    expect(told).toEqual(['restored 0', '1 written', '2 written', '13 failed', '4 written']);
+    expect(told).toEqual(['restored 0', '1 written', '2 written', '13 defect', '4 written']);
+  });
+
+  it('sets aside what cannot be encoded, but not for an error that passes', async () => {
+    writer.take([entry(1)]);
+    for (let failures = 0; failures < 2; failures += 1) {
+      state = new HeldState();
+      writer.own(state);
+      await state.failed(new TypeError('not a string'));
+    }
+    writer.take([entry(2)]);
+    for (const error of [new TypeError('a passing one'), undefined]) {
+      state = new HeldState();
+      writer.own(state);
+      if (error === undefined) await state.committed();
+      else await state.failed(error);
+    }
+    expect(told.filter((what) => !what.startsWith('restored'))).toEqual(['1 defect', '2 written']);
+  });
+
+  it('has messages handled anew that are written and cannot be answered, and goes on', async () => {
+    writer.own(state);
+    writer.take([entry(17)]);
+    await state.committed();
+    writer.take([entry(4)]);
+    await state.committed();
+    expect(told).toEqual(['restored 0', '17 failed', '4 written']);
+    expect(state.sum).toBe(21);
+  });
+
+  it('goes on after a refusal that cannot be told', async () => {
+    writer.own(state);
+    writer.take([entry(14), entry(4)]);
+    await nextTurn();
+    await state.committed();
+    expect(told).toEqual(['restored 0', '14 failed', '4 written']);
+  });
+
+  it('never takes in later what it has refused: those behind it are written by then', async () => {
+    writer.own(state);
+    const refused = entry(13);
+    writer.take([refused]);
+    writer.take([entry(4)]);
+    await nextTurn();
+    await state.committed();
+    writer.take([refused]);
+    await nextTurn();
+    expect(told).toEqual(['restored 0', '13 defect', '4 written', '13 defect']);
+    expect(state.writes).toEqual([4]);
   });
 });

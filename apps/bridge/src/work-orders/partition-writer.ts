@@ -5,6 +5,9 @@ import {
   refusalOf,
   type StateChange,
 } from '#libs/messaging';
+import { type PartitionHolder } from './owned-partitions.js';
+import { type Refusal } from './refusal.js';
+import { type Entry, WaitingEntries } from './waiting-entries.js';
 
 /** What follows from some messages: written in one transaction, or not at all. */
 export interface Derivation<V> {
@@ -14,23 +17,14 @@ export interface Derivation<V> {
   conclude: () => void;
 }
 
-/** A message as it waits to be written. */
-export interface Entry {
-  readonly message: InboundMessage;
-}
-
 export interface PartitionWork<V, T extends Entry> {
   /** The partition has been restored; what was known of it before may have been otherwise. */
   restored: (state: OwnedState<V>) => void;
   /** Pure: entries in the order of their messages, over the state as it is. */
   derive: (state: OwnedState<V>, entries: readonly T[]) => Derivation<V>;
-  /** What follows from this message alone is more than Kafka takes. */
-  tooLarge: (entry: T) => void;
+  /** Nothing of this message is written; those behind it go on. Called again if it is handed in again. */
+  refuse: (entry: T, refusal: Refusal) => void;
 }
-
-/** A transaction holds what follows from so many messages, or bytes of them, and at least from one. */
-const MAX_ENTRIES = 1000;
-const MAX_BYTES = 512 * 1024;
 
 /**
  * Brings the messages of one partition into its keyed state, in their order, those that come while a
@@ -38,14 +32,20 @@ const MAX_BYTES = 512 * 1024;
  * messages wait until the partition is restored and are derived anew from that. They are abandoned
  * only when their partition is lost.
  */
-export class PartitionWriter<V, T extends Entry> {
-  private readonly pending: T[] = [];
+export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
+  private readonly waiting = new WaitingEntries<T>();
   private state: OwnedState<V> | undefined;
   private isWriting = false;
-  /** So many of those that wait go one by one: together they failed. */
-  private alone = 0;
+  /** Could not be encoded when it was written by itself, for the first time. */
+  private doubtful: T | undefined;
+  /** Those behind them may be written by now: handed in again, they would pass for written as well. */
+  private readonly refused = new WeakMap<InboundMessage, Refusal>();
 
   constructor(private readonly work: PartitionWork<V, T>) {}
+
+  get isIdle(): boolean {
+    return this.waiting.isEmpty && !this.isWriting;
+  }
 
   own(state: OwnedState<V>): void {
     this.work.restored(state);
@@ -54,17 +54,15 @@ export class PartitionWriter<V, T extends Entry> {
   }
 
   take(entries: readonly T[]): void {
-    for (const { message } of entries) message.ownership.whenLost(this.dropLost);
-    this.pending.push(...entries);
-    this.dropLost();
+    this.waiting.add(entries.filter((entry) => !this.isRefused(entry)));
     void this.write();
   }
 
   private async write(): Promise<void> {
     if (this.isWriting) return;
     this.isWriting = true;
-    while (this.pending.length > 0 && this.state !== undefined) {
-      await this.commit(this.state, this.nextBatch());
+    while (!this.waiting.isEmpty && this.state !== undefined) {
+      await this.commit(this.state, this.waiting.next());
     }
     this.isWriting = false;
   }
@@ -79,7 +77,12 @@ export class PartitionWriter<V, T extends Entry> {
       this.failed(state, batch, error);
       return;
     }
-    conclude();
+    try {
+      conclude();
+    } catch (error) {
+      // A bug of ours: what is written is answered when it is handled anew, and those behind it go on.
+      for (const { message } of batch) message.fail(error);
+    }
   }
 
   private derive(state: OwnedState<V>, batch: readonly T[]): Derivation<V> | undefined {
@@ -87,8 +90,9 @@ export class PartitionWriter<V, T extends Entry> {
       return this.work.derive(state, batch);
     } catch (error) {
       // A bug of ours that one of them brings out: the others must not be set aside with it.
-      if (batch.length > 1) this.putBackAlone(batch);
-      else for (const { message } of batch) message.fail(error);
+      const [only] = batch;
+      if (batch.length > 1) this.waiting.putBack(batch, { alone: true });
+      else if (only !== undefined) this.refuse(only, { why: 'defect', error });
       return undefined;
     }
   }
@@ -96,39 +100,34 @@ export class PartitionWriter<V, T extends Entry> {
   private failed(state: OwnedState<V>, batch: readonly T[], error: unknown): void {
     // It may have been restored again by now.
     if (this.state === state) this.state = undefined;
-    const isTooLarge = refusalOf(error) !== undefined;
+    const refusal = refusalOf(error);
     const [only] = batch;
-    if (isTooLarge && batch.length === 1 && only !== undefined) this.work.tooLarge(only);
-    else if (isTooLarge) this.putBackAlone(batch);
-    else this.pending.unshift(...batch);
-    this.dropLost();
+    if (refusal === undefined || only === undefined) this.waiting.putBack(batch, { alone: false });
+    else if (batch.length > 1) this.waiting.putBack(batch, { alone: true });
+    else if (refusal.code === 'too-large') this.refuse(only, { why: 'too-large', error });
+    else this.doubt(only, error);
   }
 
-  private putBackAlone(batch: readonly T[]): void {
-    this.pending.unshift(...batch);
-    this.alone = batch.length;
+  /** The client throws errors of this kind for reasons of its own as well, but not twice in a row. */
+  private doubt(entry: T, error: unknown): void {
+    if (this.doubtful === entry) this.refuse(entry, { why: 'defect', error });
+    else this.waiting.putBack([entry], { alone: true });
+    this.doubtful = this.doubtful === entry ? undefined : entry;
   }
 
-  private nextBatch(): T[] {
-    if (this.alone > 0) {
-      this.alone -= 1;
-      return this.pending.splice(0, 1);
-    }
-    let count = 0;
-    let bytes = 0;
-    for (const { message } of this.pending) {
-      bytes += message.bytes;
-      if (count === MAX_ENTRIES || (count > 0 && bytes > MAX_BYTES)) break;
-      count += 1;
-    }
-    return this.pending.splice(0, count);
+  /** Says so again of what has been refused before. */
+  private isRefused(entry: T): boolean {
+    const refusal = this.refused.get(entry.message);
+    if (refusal !== undefined) this.refuse(entry, refusal);
+    return refusal !== undefined;
   }
 
-  /** One function for all messages: their partition knows its listeners by identity. */
-  private readonly dropLost = (): void => {
-    for (const entry of this.pending.splice(0)) {
-      if (entry.message.ownership.isLost) entry.message.abandon();
-      else this.pending.push(entry);
+  private refuse(entry: T, refusal: Refusal): void {
+    this.refused.set(entry.message, refusal);
+    try {
+      this.work.refuse(entry, refusal);
+    } catch (error) {
+      entry.message.fail(error);
     }
-  };
+  }
 }

@@ -8,6 +8,7 @@ import { Assignments } from './assignments/assignments.js';
 import { OriginalMessages } from './assignments/original-messages.js';
 import { ListFencesState } from './lists/list-fences-state.js';
 import { ListFences } from './lists/list-fences.js';
+import { ListPartitions } from './lists/list-partitions.js';
 import { WorkOrderListsController } from './lists/work-order-lists.controller.js';
 import { WorkOrderLists } from './lists/work-order-lists.js';
 import { OrderLedger } from './orders/order-ledger.js';
@@ -24,6 +25,7 @@ import { WorkOrderTopics } from './work-order-topics.js';
   providers: [
     ListFences,
     ListFencesState,
+    ListPartitions,
     WorkOrderLists,
     Assignments,
     AssignmentsState,

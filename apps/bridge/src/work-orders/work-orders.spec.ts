@@ -19,6 +19,7 @@ import { PlatformModule } from '../platform/index.js';
 import { AssignmentChangesController } from './assignments/assignment-changes.controller.js';
 import { Assignments } from './assignments/assignments.js';
 import { type StoredAssignment } from './assignments/derive-assignments.js';
+import { OriginalMessages } from './assignments/original-messages.js';
 import { type ListToSet } from './lists/list-to-set.js';
 import { WorkOrderLists } from './lists/work-order-lists.js';
 import { type KnownOrder } from './orders/known-order.js';
@@ -71,7 +72,9 @@ function stateOf<V>(onRecords: (records: readonly OutboundRecord[]) => void): Ow
   return {
     partition: 0,
     signal: new AbortController().signal,
+    lost: new AbortController().signal,
     get: (key) => values.get(key),
+    keys: () => values.keys(),
     entries: () => values.entries(),
     commit: (changes, records) => {
       for (const [key, value] of changes) {
@@ -238,6 +241,38 @@ describe('orders on their way to the lists of machines', () => {
     jest.spyOn(directory, 'checkMachine').mockResolvedValue('unavailable');
     await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1'] }));
     expect(lists.map(({ list }) => list.machineId)).toEqual(['M-1']);
+  });
+
+  it('rejects for its machine a change that is too large to be written, and never calls it applied', async () => {
+    const original = orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1', 'M-2'] });
+    jest.spyOn(bridge.get(OriginalMessages), 'of').mockImplementation(({ source }) => ({
+      source,
+      read: () => Promise.resolve({ record: original }),
+    }));
+    const tooLarge = Object.assign(new Error('too large'), { type: 'MESSAGE_TOO_LARGE' });
+    const state = stateOf<StoredAssignment>(() => undefined);
+    const own = (): void => {
+      bridge.get(Assignments).own({
+        ...state,
+        commit: (written, records) =>
+          written.some(([key]) => key.startsWith('M-1'))
+            ? Promise.reject(tooLarge)
+            : state.commit(written, records),
+      });
+    };
+    own();
+    await handle(original);
+    // Restored after each failure: of both changes together, then of the one.
+    own();
+    await nextTurn();
+    own();
+    await nextTurn();
+    expect(lists.map(({ list }) => [list.machineId, list.workingOrders()])).toEqual([
+      ['M-2', ['4711']],
+    ]);
+    expect(outcomes).toEqual(['work-order-list.rejected.v1 of M-1, offset 7']);
+    expect(letters).toMatchObject([{ code: 'too-large', machineIds: ['M-1'] }]);
+    expect(failed).toEqual([]);
   });
 
   it('rejects what it cannot read, and takes the messages behind it', async () => {

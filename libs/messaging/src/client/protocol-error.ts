@@ -4,3 +4,11 @@ import { type KafkaJSProtocolError } from 'kafkajs';
 export function isProtocolError(error: unknown): error is KafkaJSProtocolError {
   return error instanceof Error && error.name === 'KafkaJSProtocolError';
 }
+
+/** Whether a broker has said, to the last try, that it has no such topic. */
+export function isMissingTopic(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (isProtocolError(cause)) return cause.type === 'UNKNOWN_TOPIC_OR_PARTITION';
+  }
+  return false;
+}

@@ -24,12 +24,16 @@ export class CallsAtRest {
   async begin(deadlineMs: number): Promise<void> {
     const { calls } = this;
     calls.hold();
-    if (!(await withDeadline(calls.idle(), deadlineMs))) {
-      this.logger.warn({ msg: 'calls cut off: partitions may be lost', calls: calls.underWay });
-      calls.cutOff(new Error('the partition may go to another process'));
-      await withDeadline(calls.idle(), CUT_OFF_DEADLINE_MS);
-    }
+    if (!(await withDeadline(calls.idle(), deadlineMs))) await this.cutOff();
     await withDeadline(this.commitAnswered(), ANSWERS_DEADLINE_MS);
+  }
+
+  /** Ends what is under way. What became of it is not known: whoever owns the partition next calls again. */
+  async cutOff(): Promise<void> {
+    const { calls } = this;
+    this.logger.warn({ msg: 'calls cut off: partitions may be lost', calls: calls.underWay });
+    calls.cutOff(new Error('the partition may go to another process'));
+    await withDeadline(calls.idle(), CUT_OFF_DEADLINE_MS);
   }
 
   /** It is known again what belongs here: calls may begin. */

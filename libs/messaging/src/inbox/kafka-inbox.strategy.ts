@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
-import { type EachBatchPayload, type TopicPartition } from 'kafkajs';
+import { type EachBatchPayload } from 'kafkajs';
 import { lastValueFrom } from 'rxjs';
 import { withDeadline } from '../deadline.js';
 import { topicSpans } from '../reading/topic-span.js';
@@ -10,15 +10,17 @@ import { type Assignment, type ConsumerState } from './consumer-callbacks.js';
 import { type InboundMessage } from './inbound-message.js';
 import { type KafkaInboxOptions } from './kafka-inbox-options.js';
 import { OffsetCommits } from './offset-commits.js';
-import { type PartitionBacklog, PartitionQueues } from './partition-queues.js';
-import { recallCommits } from './recall-commits.js';
+import { type PartitionBacklog } from './owned-queue.js';
+import { PartitionQueues } from './partition-queues.js';
 import { StateTopics } from './state-topics.js';
 import { SupervisedConsumer } from './supervised-consumer.js';
-import { takenOver } from './taken-over.js';
+import { TakeOver } from './take-over.js';
 import { toInboundRecord } from './to-inbound-record.js';
 
 /** How long a stop waits for calls in flight. */
 const DRAIN_DEADLINE_MS = 10_000;
+/** State that is being restored may wait for a Kafka that says nothing. */
+const MEMORY_DEADLINE_MS = 3000;
 /** Whoever scrapes metrics waits no longer for Kafka. */
 const ENDS_DEADLINE_MS = 2000;
 
@@ -41,6 +43,7 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
   private readonly commits: OffsetCommits;
   private readonly rest: CallsAtRest;
   private readonly memory: StateTopics;
+  private readonly takeOver: TakeOver;
   /** Why it has not come to joining yet, in words. */
   startProblem: string | undefined;
   private consumer: SupervisedConsumer | undefined;
@@ -60,6 +63,7 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
     );
     this.rest = new CallsAtRest(options.calls, options.outbox, this.commits);
     this.memory = new StateTopics(options.stateTopics, options.topicPrefix);
+    this.takeOver = new TakeOver(options, this.memory, this.queues, this.stopping.signal);
   }
 
   /** Returns once the consumer is under supervision; joining the group goes on behind it. */
@@ -117,9 +121,12 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
     const drained = this.queues.closeAll();
     // A stop in the middle of a rebalance: what waits to be called again is let go of now.
     this.rest.end();
-    await withDeadline(drained, DRAIN_DEADLINE_MS);
+    if (!(await withDeadline(drained, DRAIN_DEADLINE_MS))) {
+      // Its answer could not be waited for: its message stays uncommitted.
+      await this.rest.cutOff();
+    }
     await this.commits.finish();
-    await this.memory.close();
+    await withDeadline(this.memory.close(), MEMORY_DEADLINE_MS);
     await this.consumer?.stop();
   }
 
@@ -174,36 +181,8 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
 
   private reassign(assignment: Assignment): void {
     if (this.stopping.signal.aborted) return;
-    if (this.memory.lackPartitions(assignment)) this.widenState();
-    const inputs = this.memory.reassign(assignment);
-    const fresh = this.queues.reassign(inputs, (topic, partition) =>
-      this.memory.areAwaited(topic, partition),
-    );
-    if (fresh.length > 0) void this.recall(fresh);
+    this.takeOver.reassign(assignment);
     this.rest.end();
-  }
-
-  /** An input has grown while the bridge runs: its state must as well, upon which kafkajs joins anew. */
-  private widenState(): void {
-    this.logger.warn({ msg: 'messages wait: state has fewer partitions than its input' });
-    this.options
-      .prepare(this.stopping.signal, () => undefined)
-      .catch((error: unknown) => {
-        this.logger.error({ msg: 'state not widened', error: String(error) });
-      });
-  }
-
-  private async recall(partitions: readonly TopicPartition[]): Promise<void> {
-    const { kafka, groupId, recallTold } = this.options;
-    const lastOf = await recallCommits(kafka, groupId, partitions);
-    const known = partitions.flatMap(({ topic, partition }) => {
-      const last = lastOf(topic, partition);
-      return last === undefined ? [] : [takenOver(topic, partition, last)];
-    });
-    await recallTold?.(known, this.stopping.signal);
-    for (const { topic, partition } of partitions) {
-      this.queues.recall(topic, partition, lastOf(topic, partition)?.finished);
-    }
   }
 
   private async dispatch(messages: readonly InboundMessage[]): Promise<void> {

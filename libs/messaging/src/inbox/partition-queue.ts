@@ -3,6 +3,7 @@ import { handleAgain } from './handle-again.js';
 import { type InboundMessage, type InboundRecord, type MessageHandler } from './inbound-message.js';
 import { PartitionMessage } from './partition-message.js';
 import { PartitionOwnership } from './partition-ownership.js';
+import { WaitingRecords } from './waiting-records.js';
 
 export interface PartitionQueueOptions {
   /** Messages, and bytes of them, that may be unfinished before the partition is paused; half of it resumes it. */
@@ -21,8 +22,6 @@ export type HoldReason = 'state' | 'recall';
 /** Handed over in one turn of the event loop, so that parsing a whole fetch does not stop heartbeats and answers. */
 const CHUNK_MESSAGES = 64;
 const CHUNK_BYTES = 256 * 1024;
-/** Records handed over are dropped by the thousand: one by one each would move all that wait. */
-const FORGET_AT = 1000;
 const RESUME_AT = 0.5;
 
 /**
@@ -33,8 +32,7 @@ const RESUME_AT = 0.5;
 export class PartitionQueue {
   readonly ownership = new PartitionOwnership();
   private readonly offsets = new ContiguousOffsets();
-  private readonly waiting: InboundRecord[] = [];
-  private taken = 0;
+  private readonly waiting = new WaitingRecords();
   private unfinishedBytes = 0;
   private nextOffset = 0;
   private isPaused = false;
@@ -56,7 +54,7 @@ export class PartitionQueue {
       // After a rebalance that left the partition here, Kafka hands out again what is queued already.
       if (record.offset < this.nextOffset) continue;
       this.nextOffset = record.offset + 1;
-      this.waiting.push(record);
+      this.waiting.add(record);
       this.unfinishedBytes += record.bytes;
     }
     this.handOver();
@@ -77,12 +75,12 @@ export class PartitionQueue {
   /** The lowest offset that is not finished; undefined before the first fetch. */
   get position(): number | undefined {
     const next = this.nextOffset === 0 ? undefined : this.nextOffset;
-    return this.offsets.lowestUnfinished ?? this.waiting[this.taken]?.offset ?? next;
+    return this.offsets.lowestUnfinished ?? this.waiting.first?.offset ?? next;
   }
 
   /** Messages fetched and not finished. */
   get size(): number {
-    return this.waiting.length - this.taken + this.offsets.open;
+    return this.waiting.size + this.offsets.open;
   }
 
   /** So much is unfinished that nothing more is fetched. */
@@ -116,8 +114,7 @@ export class PartitionQueue {
 
   /** Hands nothing more over; resolves when every message handed over has ended one way or another. */
   async close(reason: Error): Promise<void> {
-    this.waiting.length = 0;
-    this.taken = 0;
+    this.waiting.clear();
     this.ownership.lose(reason);
     if (this.underWay === 0) return;
     await new Promise<void>((resolve) => this.whenEmpty.push(resolve));
@@ -160,9 +157,8 @@ export class PartitionQueue {
   private nextChunk(): PartitionMessage[] {
     const chunk: PartitionMessage[] = [];
     for (let bytes = 0; chunk.length < CHUNK_MESSAGES && bytes < CHUNK_BYTES;) {
-      const next = this.waiting[this.taken];
+      const next = this.waiting.take();
       if (next === undefined) break;
-      this.taken += 1;
       this.offsets.start(next.offset);
       if (this.finishedBefore?.includes(next.offset) === true) {
         this.offsets.finish(next.offset);
@@ -172,10 +168,6 @@ export class PartitionQueue {
       bytes += next.bytes;
       this.underWay += 1;
       chunk.push(new PartitionMessage(next, this));
-    }
-    if (this.taken >= FORGET_AT || this.taken === this.waiting.length) {
-      this.waiting.splice(0, this.taken);
-      this.taken = 0;
     }
     return chunk;
   }

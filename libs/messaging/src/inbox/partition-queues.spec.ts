@@ -43,9 +43,7 @@ describe('PartitionQueues', () => {
     mustWait: (topic: string, partition: number) => boolean = nobodyWaits,
   ): void => {
     const byTopic: Assignment = new Map(Object.entries(assignment));
-    for (const { topic, partition } of queues.reassign(byTopic, mustWait)) {
-      queues.recall(topic, partition, undefined);
-    }
+    for (const { recall } of queues.reassign(byTopic, mustWait)) recall(undefined);
   };
 
   beforeAll(() => {
@@ -88,18 +86,31 @@ describe('PartitionQueues', () => {
   }
 
   it('hands nothing of a fresh partition over before it is known what is finished already', async () => {
-    queues.reassign(new Map([['c', [0]]]), nobodyWaits);
+    const [fresh] = queues.reassign(new Map([['c', [0]]]), nobodyWaits);
     queues.push(from('c', 0), recordsUpTo(4));
     await nextTurn();
     expect(underWay).toEqual([]);
     // The second and third had been done, the first and fourth not.
-    queues.recall('c', 0, FinishedAhead.read(0, FinishedAhead.write([0, 3], 3)));
+    fresh?.recall(FinishedAhead.read(0, FinishedAhead.write([0, 3], 3)));
     await until(() => underWay.length === 2);
     expect(underWay.map(({ offset }) => offset)).toEqual([0, 3]);
     underWay[0]?.finish();
     expect(queues.takeCommittable()).toMatchObject([{ offset: '3', metadata: '' }]);
     underWay[1]?.finish();
     expect(queues.takeCommittable()).toMatchObject([{ offset: '4' }]);
+  });
+
+  it('goes by what was asked for since it owns the partition, not by an answer from before', async () => {
+    const [before] = queues.reassign(new Map([['c', [0]]]), nobodyWaits);
+    queues.reassign(new Map(), nobodyWaits);
+    const [now] = queues.reassign(new Map([['c', [0]]]), nobodyWaits);
+    queues.push(from('c', 0), recordsUpTo(4));
+    before?.recall(FinishedAhead.read(0, FinishedAhead.write([0, 1, 3], 3)));
+    await nextTurn();
+    expect(underWay).toEqual([]);
+    now?.recall(FinishedAhead.read(0, FinishedAhead.write([0, 3], 3)));
+    await until(() => underWay.length === 2);
+    expect(underWay.map(({ offset }) => offset)).toEqual([0, 3]);
   });
 
   it('tells beside a commit what is finished beyond it, and again when that has grown', async () => {

@@ -3,33 +3,20 @@ import { type TopicPartition, type TopicPartitionOffset } from 'kafkajs';
 import { type FinishedAhead } from '#libs/delivery';
 import { type Assignment } from './consumer-callbacks.js';
 import { type InboundMessage, type InboundRecord, type MessageHandler } from './inbound-message.js';
+import { type OffsetCommit, OwnedQueue, type PartitionBacklog } from './owned-queue.js';
 import { PartitionQueue } from './partition-queue.js';
 
 const MIB = 1024 * 1024;
 const LIMITS = { maxUnfinished: 2500, maxUnfinishedBytes: 8 * MIB, maxSpan: 250_000 };
 
-interface OwnedQueue {
-  topic: string;
-  partition: number;
-  queue: PartitionQueue;
-  /** The offset last handed out for a commit, and the one Kafka last acknowledged. */
-  committing: string | undefined;
-  acknowledged: number;
-  /** The end of the partition when it was last read. */
-  highWatermark: number;
+/** A partition that is newly owned, whose messages wait. */
+export interface FreshPartition extends TopicPartition {
+  /**
+   * Says what an earlier owner has finished ahead of its commit, for which the messages wait. Of no effect
+   * when the partition has been lost meanwhile, also if it has come back: then that is asked for anew.
+   */
+  recall: (finished: FinishedAhead | undefined) => void;
 }
-
-export interface PartitionBacklog {
-  topic: string;
-  partition: number;
-  /** Fetched and not yet final. */
-  messages: number;
-  /** In Kafka and not yet committed. */
-  lag: number;
-}
-
-/** What is to be committed; `metadata` tells what has finished beyond the offset. */
-export type OffsetCommit = TopicPartitionOffset & { metadata: string };
 
 interface FetchedFrom {
   topic: string;
@@ -50,12 +37,12 @@ export class PartitionQueues {
 
   /**
    * After a rebalance: what is no longer owned is dropped before anything is committed for it; what is
-   * newly owned is returned, and held until {@link recall} and, where `mustWait` says so, {@link release}.
+   * newly owned is returned, and held until it is recalled and, where `mustWait` says so, {@link release}.
    */
   reassign(
     assignment: Assignment,
     mustWait: (topic: string, partition: number) => boolean,
-  ): TopicPartition[] {
+  ): FreshPartition[] {
     for (const [key, { topic, partition, queue }] of this.owned) {
       if (assignment.get(topic)?.includes(partition)) continue;
       this.owned.delete(key);
@@ -63,26 +50,14 @@ export class PartitionQueues {
       this.resume(topic, partition);
       void queue.close(new Error(`${topic}/${partition} went to another process`));
     }
-    const fresh: TopicPartition[] = [];
+    const fresh: FreshPartition[] = [];
     for (const [topic, partitions] of assignment) {
       for (const partition of partitions) {
-        const key = keyOf(topic, partition);
-        if (this.owned.has(key)) continue;
-        const opened = this.open(topic, partition);
-        this.owned.set(key, opened);
-        opened.queue.hold('recall');
-        if (mustWait(topic, partition)) opened.queue.hold('state');
-        fresh.push({ topic, partition });
+        if (this.owned.has(keyOf(topic, partition))) continue;
+        fresh.push(this.takeOver(topic, partition, mustWait(topic, partition)));
       }
     }
     return fresh;
-  }
-
-  /** Says what an earlier owner has finished ahead of its commit, for which a fresh partition waits. */
-  recall(topic: string, partition: number, finished: FinishedAhead | undefined): void {
-    const queue = this.owned.get(keyOf(topic, partition))?.queue;
-    queue?.recall(finished);
-    queue?.release('recall');
   }
 
   /**
@@ -94,11 +69,11 @@ export class PartitionQueues {
     let owned = this.owned.get(key);
     const [first] = messages;
     if (owned === undefined || first === undefined) return false;
-    if (first.offset < owned.acknowledged) {
+    if (owned.beginsAnewAt(first.offset)) {
       owned = this.startOver(owned, first.offset);
       this.owned.set(key, owned);
     }
-    owned.highWatermark = from.highWatermark;
+    owned.fetchedUpTo(from.highWatermark);
     return owned.queue.push(messages);
   }
 
@@ -122,31 +97,15 @@ export class PartitionQueues {
    * `evenUnmoved`; else none. All, because what is noted beside them holds for all.
    */
   takeCommittable(evenUnmoved = false): OffsetCommit[] {
-    let haveMoved = evenUnmoved;
-    const offsets: OffsetCommit[] = [];
-    for (const owned of this.owned.values()) {
-      const { topic, partition, queue } = owned;
-      const committable = queue.committable();
-      // With nothing before it finished, the lowest is committed for what is told beside it.
-      const offset = committable ?? queue.lowestUnfinished;
-      if (offset === undefined) continue;
-      const metadata = queue.finishedAhead;
-      const place = `${offset} ${metadata}`;
-      const hasFinished = committable !== undefined || metadata !== '';
-      haveMoved ||= hasFinished && place !== owned.committing;
-      if (hasFinished) owned.committing = place;
-      offsets.push({ topic, partition, offset: String(offset), metadata });
-    }
-    return haveMoved ? offsets : [];
+    const taken = [...this.owned.values()].flatMap((owned) => owned.takeCommit() ?? []);
+    const haveMoved = taken.some(({ hasMoved }) => hasMoved);
+    return haveMoved || evenUnmoved ? taken.map(({ commit }) => commit) : [];
   }
 
   /** Says what became of offsets taken: those of a failed commit are taken again. */
   settle(offsets: readonly TopicPartitionOffset[], committed: boolean): void {
     for (const { topic, partition, offset } of offsets) {
-      const owned = this.owned.get(keyOf(topic, partition));
-      if (owned === undefined) continue;
-      if (committed) owned.acknowledged = Number(offset);
-      else owned.committing = undefined;
+      this.owned.get(keyOf(topic, partition))?.settle(offset, committed);
     }
   }
 
@@ -158,16 +117,24 @@ export class PartitionQueues {
 
   /** The end of a partition as Kafka has it now. */
   noteEnd(topic: string, partition: number, highWatermark: number): void {
-    const owned = this.owned.get(keyOf(topic, partition));
-    if (owned !== undefined) owned.highWatermark = Math.max(owned.highWatermark, highWatermark);
+    this.owned.get(keyOf(topic, partition))?.noteEnd(highWatermark);
   }
 
   backlog(): PartitionBacklog[] {
-    return [...this.owned.values()].map(({ topic, partition, queue, highWatermark }) => {
-      const { position } = queue;
-      const lag = position === undefined ? 0 : Math.max(0, highWatermark - position);
-      return { topic, partition, messages: queue.size, lag };
-    });
+    return [...this.owned.values()].map(({ backlog }) => backlog);
+  }
+
+  private takeOver(topic: string, partition: number, mustWait: boolean): FreshPartition {
+    const opened = this.open(topic, partition);
+    const { queue } = opened;
+    this.owned.set(keyOf(topic, partition), opened);
+    queue.hold('recall');
+    if (mustWait) queue.hold('state');
+    const recall = (finished: FinishedAhead | undefined): void => {
+      queue.recall(finished);
+      queue.release('recall');
+    };
+    return { topic, partition, recall };
   }
 
   private open(topic: string, partition: number): OwnedQueue {
@@ -176,17 +143,9 @@ export class PartitionQueues {
     };
     const { setAside } = this;
     const queue = new PartitionQueue(this.handle, { ...LIMITS, onResume, setAside });
-    return {
-      topic,
-      partition,
-      queue,
-      committing: undefined,
-      acknowledged: 0,
-      highWatermark: 0,
-    };
+    return new OwnedQueue(topic, partition, queue);
   }
 
-  /** Redelivery never begins before what was committed: these are other messages under old offsets. */
   private startOver({ topic, partition, queue }: OwnedQueue, offset: number): OwnedQueue {
     this.logger.error({
       msg: 'offsets begin anew: recreated or truncated',

@@ -13,6 +13,8 @@ export interface KeyedStateOptions<V> {
   format?: (value: V) => unknown;
   /** Turns what is stored back into the value, each time it is asked for; undefined for what cannot be read. */
   parse: (json: unknown) => V | undefined;
+  /** Called after each rebalance, before anything else follows from it. */
+  onAssigned?: () => void;
   /** Called each time a partition is owned and restored; `state.signal` aborts when that ends. */
   onOwned: (state: OwnedState<V>) => void;
 }

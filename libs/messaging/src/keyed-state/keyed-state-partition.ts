@@ -83,11 +83,13 @@ export class KeyedStatePartition<V> {
     const { name, transactionalIdPrefix, kafka } = this.options;
     const { partition } = this;
     const transactionalId = `${transactionalIdPrefix}-${name}-${partition}`;
+    const { signal } = this.closing;
     const writer = new TransactionalWriter(kafka, transactionalId);
     try {
-      await writer.open();
+      // A broker that says nothing would hold up whoever closes the partition.
+      await abortable(writer.open(), signal);
       const restore = new Restore(name, partition);
-      await writer.write([restore.mark]);
+      await abortable(writer.write([restore.mark]), signal);
       this.consumer.seek(name, partition, 0);
       // Not before: what is fetched from somewhere in the middle must not be taken for the beginning.
       this.restore = restore;
@@ -97,7 +99,7 @@ export class KeyedStatePartition<V> {
         groupIdPrefix: transactionalIdPrefix,
         topic: name,
         partition,
-        signal: this.closing.signal,
+        signal,
         putAside: () => {
           this.consumer.pause(name, partition);
         },
@@ -119,8 +121,9 @@ export class KeyedStatePartition<V> {
       records: readonly OutboundRecord[],
     ): Promise<void> => {
       signal.throwIfAborted();
-      const written = changes.map((change) => this.toRecord(change));
+      let written: readonly StateRecord[];
       try {
+        written = changes.map((change) => this.toRecord(change));
         // A broker that falls silent while the partition is lost would keep a write waiting for ever.
         await abortable(writer.write([...written, ...records]), signal);
       } catch (error) {
@@ -133,7 +136,9 @@ export class KeyedStatePartition<V> {
     const owned: OwnedState<V> = {
       partition,
       signal,
+      lost: this.closing.signal,
       get: (key) => state.get(key),
+      keys: () => state.keys(),
       entries: () => state.entries(),
       commit,
     };

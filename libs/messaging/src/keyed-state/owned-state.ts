@@ -10,7 +10,11 @@ export type StateChange<V> = readonly [key: string, value: V | null];
 export interface OwnedState<V> {
   readonly partition: number;
   readonly signal: AbortSignal;
+  /** Aborts when the partition is no longer this process's; `signal` alone aborts when it is only restored anew. */
+  readonly lost: AbortSignal;
   get(key: string): V | undefined;
+  /** Cheaper than {@link entries}, which reads the values as well. */
+  keys(): IterableIterator<string>;
   entries(): IterableIterator<[string, V]>;
   /**
    * Writes changes and the records they led to in one transaction: all of it becomes visible, or

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type Kafka } from 'kafkajs';
-import { realDelayMs } from '#libs/clock';
+import { abortable, realDelayMs } from '#libs/clock';
 import { readSpans } from '../reading/read-spans.js';
 import { topicSpans } from '../reading/topic-span.js';
 import { type Restore } from './restore.js';
@@ -23,18 +23,25 @@ interface Reading {
  * Waits until the bridge's own consumer has brought everything up to the mark. Where compaction has left
  * record batches with nothing in them, kafkajs fetches the same for ever and tells of nothing: the rest
  * is then read in a way that gets past them.
+ *
+ * @throws when that brings no mark either, Kafka is away, or with the signal's reason when it aborts
  */
 export async function readToMark(restore: Restore, reading: Reading): Promise<Map<string, string>> {
-  const done = new AbortController();
-  const values = restore.finished(reading.signal).finally(() => {
-    done.abort();
-  });
-  const stands = stalled(restore, done.signal).then(
-    () => true,
-    () => false,
-  );
-  if (await Promise.race([values.then(() => false), stands])) await readOn(restore, reading);
-  return values;
+  // Ends with the read: whatever still waited for it would keep all that has been read in memory.
+  const end = new AbortController();
+  const signal = AbortSignal.any([reading.signal, end.signal]);
+  try {
+    const values = restore.finished(signal);
+    const stands = stalled(restore, signal).then(
+      () => true,
+      () => false,
+    );
+    const hasToReadOn = await Promise.race([values.then(() => false), stands]);
+    if (hasToReadOn) await readOn(restore, { ...reading, signal });
+    return await values;
+  } finally {
+    end.abort(new Error('the read is over'));
+  }
 }
 
 async function stalled(restore: Restore, signal: AbortSignal): Promise<void> {
@@ -50,7 +57,8 @@ async function readOn(restore: Restore, reading: Reading): Promise<void> {
   const from = restore.position;
   new Logger('KeyedState').warn({ msg: 'restored by another consumer', topic, partition, from });
   putAside();
-  const spans = (await topicSpans(kafka, topic)).filter((span) => span.partition === partition);
+  const held = await abortable(topicSpans(kafka, topic), signal);
+  const spans = held.filter((span) => span.partition === partition);
   await readSpans(
     kafka,
     spans.map((span) => ({ ...span, from: Math.max(span.from, from) })),
@@ -62,4 +70,7 @@ async function readOn(restore: Restore, reading: Reading): Promise<void> {
       },
     },
   );
+  signal.throwIfAborted();
+  // The topic was made anew, or emptied, since the mark was written.
+  if (!restore.isComplete) throw new Error('the mark of the restore is not in its topic');
 }

@@ -38,6 +38,11 @@ export class Restore {
     return this.next;
   }
 
+  /** Whether the mark has been seen. */
+  get isComplete(): boolean {
+    return this.isDone;
+  }
+
   /** Takes records in the order of the log; false once the mark has been passed. */
   accept(records: readonly RestoredRecord[]): boolean {
     for (const { key, value, offset } of records) {

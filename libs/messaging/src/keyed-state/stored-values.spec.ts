@@ -18,6 +18,10 @@ describe('StoredValues', () => {
     expect([...values.entries()]).toEqual([['M-1', 1]]);
   });
 
+  it('tells the keys without reading what they stand for', () => {
+    expect([...values.keys()]).toEqual(['M-1', 'M-2', 'M-3']);
+  });
+
   it('takes new values in, and forgets', () => {
     values.put('M-2', '2');
     values.put('M-1', null);

@@ -14,6 +14,11 @@ export class StoredValues<V> {
     return text === undefined ? undefined : this.read(text);
   }
 
+  /** Also of what cannot be read. */
+  keys(): IterableIterator<string> {
+    return this.texts.keys();
+  }
+
   *entries(): IterableIterator<[string, V]> {
     for (const [key, text] of this.texts) {
       const value = this.read(text);

@@ -1,8 +1,9 @@
-import { type Kafka, Partitioners, type Producer } from 'kafkajs';
+import { type Kafka, type Producer } from 'kafkajs';
 import { withDeadline } from '../deadline.js';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
 import { byteLength, takeBatch } from '../outbox/take-batch.js';
 import { toTopicMessages } from '../outbox/to-topic-messages.js';
+import { partitionByKey } from '../partition-of.js';
 
 const DISCONNECT_DEADLINE_MS = 2000;
 /** Below the broker's default of 1 MB for a record batch, since a batch too large is refused as a whole. */
@@ -15,6 +16,7 @@ const MAX_BATCH_BYTES = 512 * 1024;
  */
 export class TransactionalWriter {
   private readonly producer: Producer;
+  private opening: Promise<void> = Promise.resolve();
   private previous: Promise<void> = Promise.resolve();
 
   constructor(kafka: Kafka, transactionalId: string) {
@@ -23,7 +25,7 @@ export class TransactionalWriter {
       idempotent: true,
       maxInFlightRequests: 1,
       allowAutoTopicCreation: false,
-      createPartitioner: Partitioners.DefaultPartitioner,
+      createPartitioner: partitionByKey,
       transactionTimeout: 30_000,
       // A transaction right after another is answered CONCURRENT_TRANSACTIONS: retried after this.
       retry: { initialRetryTime: 10, maxRetryTime: 2000, retries: 10 },
@@ -31,7 +33,8 @@ export class TransactionalWriter {
   }
 
   async open(): Promise<void> {
-    await this.producer.connect();
+    this.opening = this.producer.connect();
+    await this.opening;
   }
 
   /** Commits all records or none; a call waits for those before it. */
@@ -42,7 +45,10 @@ export class TransactionalWriter {
   }
 
   async close(): Promise<void> {
-    await withDeadline(this.producer.disconnect(), DISCONNECT_DEADLINE_MS);
+    // A producer that is disconnected while it connects would connect all the same, and be left behind.
+    const opened = this.opening.catch(() => undefined);
+    const closed = opened.then(() => this.producer.disconnect());
+    await withDeadline(closed, DISCONNECT_DEADLINE_MS);
   }
 
   private async transact(records: readonly OutboundRecord[]): Promise<void> {

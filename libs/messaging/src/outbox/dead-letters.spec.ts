@@ -107,4 +107,48 @@ describe('DeadLetters', () => {
       },
     ]);
   });
+
+  describe('on a topic that takes little', () => {
+    const LIMIT = 64 * 1024;
+    const sizeOf = ({ key, value, headers }: OutboundRecord): number =>
+      Buffer.byteLength(key ?? '') +
+      Buffer.byteLength(value ?? '') +
+      Object.values(headers).reduce<number>((sum, each) => sum + String(each).length, 0);
+    const refusing: Pick<Outbox, 'send'> = {
+      send: (record) => {
+        if (sizeOf(record) > LIMIT) {
+          return Promise.reject(new RecordRefusedError('too-large', new Error('64 KiB at most')));
+        }
+        sent.push(record);
+        return Promise.resolve();
+      },
+    };
+    const letters = new DeadLetters(refusing as Outbox, new ManualClock(0), '');
+    const reason = { code: 'rejected-by-service', detail: 'refused', attempts: 1 } as const;
+    const huge = 'x'.repeat(LIMIT);
+
+    it('leaves out the headers as well where they are what is too large, and says so', async () => {
+      await letters.publish({ ...message, headers: { huge } }, { ...reason, machineIds: ['M-1'] });
+      expect(sent).toMatchObject([{ key: message.key, value: null }]);
+      expect(sent[0]?.headers).toMatchObject({
+        'dlq-code': 'rejected-by-service',
+        'dlq-detail': 'without its headers; refused',
+        'dlq-machine-ids': 'M-1',
+        'dlq-source-offset': '41',
+        'dlq-value-omitted': '2',
+      });
+      expect(sent[0]?.headers).not.toHaveProperty('huge');
+    });
+
+    it('leaves out the key and the machines at fault where these are', async () => {
+      const machineIds = Array.from(
+        { length: 1000 },
+        (_, number) => `${number}-${'x'.repeat(100)}`,
+      );
+      await letters.publish({ ...message, key: Buffer.from(huge) }, { ...reason, machineIds });
+      const detail = 'without its headers, key, machines at fault; refused';
+      expect(sent).toMatchObject([{ key: null, value: null, headers: { 'dlq-detail': detail } }]);
+      expect(sent[0]?.headers).not.toHaveProperty('dlq-machine-ids');
+    });
+  });
 });

@@ -1,12 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { type Clock } from '#libs/clock';
-import {
-  DEAD_LETTER_HEADERS,
-  deadLetterHeaders,
-  deadLetterTopic,
-  type Rejection,
-} from '#libs/contracts';
+import { deadLetterHeaders, deadLetterTopic, type Rejection } from '#libs/contracts';
 import { type InboundRecord } from '../inbox/inbound-message.js';
+import { leanLetter, letterWithoutValue } from './lean-letters.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { type Outbox } from './outbox.js';
 import { RecordRefusedError } from './record-refused.js';
@@ -30,50 +26,56 @@ export class DeadLetters {
     private readonly topicPrefix: string,
   ) {}
 
-  /** Resolves once Kafka has acknowledged the dead letter; only then may the offset move. */
+  /**
+   * Resolves once Kafka has acknowledged the dead letter; only then may the offset move. A topic that
+   * takes less than the input's did must not stop everything behind this message: then the letter says
+   * where the message lies, in a topic that still has it.
+   */
   async publish(message: InboundRecord, reason: DeadLetterReason): Promise<void> {
     const { topic, partition, offset } = message;
     const { code, detail, machineIds } = reason;
     this.logger.warn({ msg: 'dead letter', topic, partition, offset, code, detail, machineIds });
-    const letter = this.letter(message, reason);
+    const why = this.headersOf(message, reason);
+    const whole: OutboundRecord = {
+      topic: deadLetterTopic(`${this.topicPrefix}${topic}`),
+      key: message.key,
+      value: message.value,
+      headers: { ...message.headers, ...why },
+    };
+    const refusal = await this.refusalOf(whole);
+    if (refusal === undefined) return;
+    this.logLack(message, 'value', refusal);
+    const secondRefusal = await this.refusalOf(letterWithoutValue(whole));
+    if (secondRefusal === undefined) return;
+    this.logLack(message, 'value and headers', secondRefusal);
+    await this.outbox.send(leanLetter(whole, why));
+  }
+
+  private async refusalOf(letter: OutboundRecord): Promise<RecordRefusedError | undefined> {
     try {
       await this.outbox.send(letter);
+      return undefined;
     } catch (error) {
-      if (!(error instanceof RecordRefusedError)) throw error;
-      await this.publishWithoutValue(message, letter, error);
+      if (error instanceof RecordRefusedError) return error;
+      throw error;
     }
   }
 
-  /**
-   * A topic that takes less than the input's did must not stop everything behind this message: the
-   * letter says where the message lies, in a topic that still has it.
-   */
-  private async publishWithoutValue(
-    { topic, partition, offset, value }: InboundRecord,
-    letter: OutboundRecord,
-    error: RecordRefusedError,
-  ): Promise<void> {
-    const bytes = value?.length ?? 0;
+  private logLack(message: InboundRecord, lacks: string, { message: error }: Error): void {
+    const { topic, partition, offset, bytes } = message;
     this.logger.error({
-      msg: 'dead letter without its value: raise max.message.bytes of the dead-letter topic',
-      topic,
-      partition,
-      offset,
-      bytes,
-      error: error.message,
+      msg: `dead letter without its ${lacks}: raise max.message.bytes of the dead-letter topic`,
+      ...{ topic, partition, offset, bytes, error },
     });
-    const headers = { ...letter.headers, [DEAD_LETTER_HEADERS.valueOmitted]: String(bytes) };
-    await this.outbox.send({ ...letter, value: null, headers });
   }
 
-  private letter(message: InboundRecord, reason: DeadLetterReason): OutboundRecord {
-    const { partition, offset, timestamp } = message;
+  private headersOf(message: InboundRecord, reason: DeadLetterReason): Record<string, string> {
+    const { topic, partition, offset, timestamp } = message;
     const { code, detail, attempts, httpStatus, machineIds } = reason;
-    const sourceTopic = `${this.topicPrefix}${message.topic}`;
-    const why = deadLetterHeaders({
+    return deadLetterHeaders({
       code,
       detail,
-      sourceTopic,
+      sourceTopic: `${this.topicPrefix}${topic}`,
       partition,
       offset: String(offset),
       timestamp,
@@ -82,11 +84,5 @@ export class DeadLetters {
       ...(httpStatus !== undefined && { httpStatus }),
       ...(machineIds !== undefined && { machineIds }),
     });
-    return {
-      topic: deadLetterTopic(sourceTopic),
-      key: message.key,
-      value: message.value,
-      headers: { ...message.headers, ...why },
-    };
   }
 }

@@ -1,5 +1,6 @@
-import { type CompressionTypes, type Kafka, Partitioners, type Producer } from 'kafkajs';
+import { type CompressionTypes, type Kafka, type Producer } from 'kafkajs';
 import { withDeadline } from '../deadline.js';
+import { partitionByKey } from '../partition-of.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { toTopicMessages } from './to-topic-messages.js';
 
@@ -27,7 +28,7 @@ export class OnDemandProducer {
     if (this.producer !== undefined) return this.producer;
     const producer = this.kafka.producer({
       allowAutoTopicCreation: false,
-      createPartitioner: Partitioners.DefaultPartitioner,
+      createPartitioner: partitionByKey,
     });
     await producer.connect();
     this.producer = producer;

@@ -4,7 +4,7 @@ import { realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { OnDemandProducer } from './on-demand-producer.js';
 import { type OutboundRecord } from './outbound-record.js';
-import { type RecordRefusedError, refusalOf } from './record-refused.js';
+import { RecordRefusedError, refusalOf } from './record-refused.js';
 import { byteLength, takeBatch } from './take-batch.js';
 
 interface Pending {
@@ -16,6 +16,14 @@ interface Pending {
 
 /** Below the broker's default of 1 MB for a record batch, since a batch too large is refused as a whole. */
 const MAX_BATCH_BYTES = 512 * 1024;
+const MIB = 1024 * 1024;
+/**
+ * A record of this size came compressed, and goes the same way: the broker does not refuse a request beyond
+ * `socket.request.max.bytes` (100 MiB), it closes the connection, and one that is sent again would stop all others.
+ */
+const COMPRESS_FROM_BYTES = 16 * MIB;
+/** Never sent: that it can be compressed is not certain, and each try takes several times its size in memory. */
+const MAX_RECORD_BYTES = 64 * MIB;
 const LINGER_MS = 5;
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
 /** Failing for longer than this is worth telling an operator. */
@@ -90,7 +98,7 @@ export class Outbox {
 
   private async sendAll(batch: readonly Pending[]): Promise<void> {
     this.sendingSinceMs = realEpochMs();
-    const refusal = await this.sendUntilAnswered(batch.map(({ record }) => record));
+    const refusal = await this.sendUntilAnswered(batch);
     this.sendingSinceMs = undefined;
     if (refusal === undefined) for (const { resolve } of batch) resolve();
     else if (batch.length === 1) batch[0]?.reject(refusal);
@@ -100,9 +108,12 @@ export class Outbox {
 
   /** Returns why it was refused for good, or undefined once it is acknowledged. */
   private async sendUntilAnswered(
-    records: readonly OutboundRecord[],
+    batch: readonly Pending[],
   ): Promise<RecordRefusedError | Error | undefined> {
-    let compression = CompressionTypes.None;
+    const bytes = batch.reduce((sum, entry) => sum + entry.bytes, 0);
+    if (bytes > MAX_RECORD_BYTES) return tooLarge(bytes);
+    const records = batch.map(({ record }) => record);
+    let compression = bytes < COMPRESS_FROM_BYTES ? CompressionTypes.None : CompressionTypes.GZIP;
     for (let attempt = 1; !this.stopping.signal.aborted; attempt += 1) {
       try {
         await this.producer.send(records, compression);
@@ -126,4 +137,9 @@ export class Outbox {
     await this.producer.discard();
     await realDelayMs(backOffMs(attempt, BACK_OFF), this.stopping.signal).catch(() => undefined);
   }
+}
+
+function tooLarge(bytes: number): RecordRefusedError {
+  const limit = `${bytes} bytes, of ${MAX_RECORD_BYTES} at most`;
+  return new RecordRefusedError('too-large', new Error(limit));
 }

@@ -13,7 +13,8 @@ const CLEAN_UP_DEADLINE_MS = 3000;
  * Reads spans to their ends, one after the other, committed records alone, and disturbs nobody: the
  * client can only read as a member of a consumer group, so there is one of this read's own, which
  * commits nothing and is deleted afterwards. (Where that is not allowed, Kafka forgets the group by
- * itself.) Memory stays bounded: the next records are fetched when `onRecords` is done with these.
+ * itself.) Memory stays bounded: the next records are fetched when `onRecords` is done with these. Spans
+ * of one partition must come in the order of their offsets and not overlap.
  *
  * @throws what onRecords throws, or an Error when Kafka is away or has nothing more to say for 30 s
  */

@@ -17,7 +17,7 @@ export class SpanCursor {
   private next = 0;
   private emptyAnswers = 0;
 
-  /** One span at most for each partition; empty ones are passed over. */
+  /** Spans of one partition come in the order of their offsets and do not overlap; empty ones are passed over. */
   constructor(spans: readonly TopicSpan[]) {
     this.waiting = [...spans];
     this.openNext();

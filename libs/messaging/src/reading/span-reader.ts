@@ -6,6 +6,7 @@ import { Ending } from './ending.js';
 import { type ReadOptions } from './read-options.js';
 import { type SpanCursor } from './span-cursor.js';
 import { type StoredRecord } from './stored-record.js';
+import { type TopicSpan } from './topic-span.js';
 
 /** Handed over at a time, so that a read can be stopped, and gives a sign of life, between them. */
 const MAX_RECORDS = 100;
@@ -83,20 +84,30 @@ export class SpanReader {
   }
 
   private async onBatch(payload: EachBatchPayload): Promise<void> {
-    const { batch } = payload;
-    const { topic, partition } = batch;
-    if (this.ending.isOver || !this.cursor.isAt(topic, partition)) return;
-    const records = batch.messages
-      .map((message) => toInboundRecord(topic, partition, message))
-      .filter(({ offset }) => this.cursor.wants(offset));
+    const { topic, partition } = payload.batch;
+    let span: TopicSpan | undefined;
+    // A batch may hold what several spans of its partition are for.
+    while (this.cursor.current !== span && this.cursor.isAt(topic, partition)) {
+      span = this.cursor.current;
+      if (this.ending.isOver || !(await this.takeWanted(payload))) return;
+      // Markers behind the last record, unless the span has ended with it.
+      if (this.cursor.current === span) this.pass(Number(payload.batch.lastOffset()));
+    }
+  }
+
+  /** Hands over what the current span is for; returns whether the read goes on. */
+  private async takeWanted(payload: EachBatchPayload): Promise<boolean> {
+    const { topic, partition, messages } = payload.batch;
+    const records = messages
+      .filter(({ offset }) => this.cursor.wants(Number(offset)))
+      .map((message) => toInboundRecord(topic, partition, message));
     for (let start = 0; start < records.length; start += MAX_RECORDS) {
       const some = records.slice(start, start + MAX_RECORDS);
-      if (!(await this.handle(some))) return;
+      if (!(await this.handle(some))) return false;
       this.pass(some.at(-1)?.offset ?? 0);
       await payload.heartbeat();
     }
-    // Markers behind the last record, unless the span has ended with it.
-    if (this.cursor.isAt(topic, partition)) this.pass(Number(batch.lastOffset()));
+    return true;
   }
 
   /** Returns whether the read goes on. An error must not reach kafkajs, which would try again. */

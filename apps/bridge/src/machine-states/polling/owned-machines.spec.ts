@@ -47,7 +47,9 @@ describe('OwnedMachines', () => {
     bridge.get(OwnedMachines).own({
       partition: 0,
       signal: new AbortController().signal,
+      lost: new AbortController().signal,
       get: () => undefined,
+      keys: () => new Map<string, never>().keys(),
       entries: () => {
         throw failure;
       },

@@ -54,7 +54,9 @@ describe('PartitionWatch', () => {
     const state: OwnedState<TrackedMachine> = {
       partition: PARTITION,
       signal: new AbortController().signal,
+      lost: new AbortController().signal,
       get: (key) => remembered.get(key),
+      keys: () => remembered.keys(),
       entries: () => remembered.entries(),
       commit: () => Promise.resolve(),
     };

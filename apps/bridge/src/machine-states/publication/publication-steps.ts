@@ -31,10 +31,9 @@ export function publicationSteps(
 ): PublicationStep[] {
   const changes = events.map((event) => ({ event, record: stateEventRecord(event, topicPrefix) }));
   const closing = (from: TrackedMachine | undefined, tracked: TrackedMachine): PublicationStep => {
-    const records = [
-      latestStateRecord(tracked, topicPrefix),
-      ...directoryRecords(from, tracked, topicPrefix),
-    ];
+    const latest = latestStateRecord(tracked, topicPrefix);
+    const told = directoryRecords(from, tracked, topicPrefix);
+    const records = latest === undefined ? told : [latest, ...told];
     const bytes = records.reduce((sum, record) => sum + recordBytes(record), trackedBytes(tracked));
     return { tracked, records, bytes };
   };

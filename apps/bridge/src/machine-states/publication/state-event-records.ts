@@ -22,8 +22,12 @@ export function stateEventRecord(published: SequencedEvent, topicPrefix: string)
   };
 }
 
-/** The latest state as a record of `machine.states.v1`. */
-export function latestStateRecord(tracked: TrackedMachine, topicPrefix: string): OutboundRecord {
+/** The latest state as a record of `machine.states.v1`; none before the machine's first event, with which it begins. */
+export function latestStateRecord(
+  tracked: TrackedMachine,
+  topicPrefix: string,
+): OutboundRecord | undefined {
+  if (tracked.sequence === 0) return undefined;
   const record = stateRecord(tracked);
   return {
     topic: `${topicPrefix}${TOPICS.states}`,

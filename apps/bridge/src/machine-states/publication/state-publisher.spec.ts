@@ -63,7 +63,9 @@ class HeldState {
   readonly state: OwnedState<TrackedMachine> = {
     partition: 0,
     signal: new AbortController().signal,
+    lost: new AbortController().signal,
     get: (machineId) => this.remembered.get(machineId),
+    keys: () => this.remembered.keys(),
     entries: () => this.remembered.entries(),
     commit: (changes, records) => {
       this.commits.push({ changes, records });
@@ -202,6 +204,15 @@ describe('StatePublisher', () => {
     const still = await publish(held, { ...next, observation: 'removed' });
     expect(recordsOn(still, TOPICS.registry)).toEqual([]);
     expect(recordsOn(await publish(held, next), TOPICS.registry)).toEqual([JSON.stringify(names)]);
+  });
+
+  it('says nothing of the state of a machine before its first event', async () => {
+    const held = new HeldState();
+    const { next } = derivation('M-1');
+    const unseen = await publish(held, { ...next, sequence: 0, periods: [] });
+    expect(recordsOn(unseen, TOPICS.registry)).toHaveLength(1);
+    expect(recordsOn(unseen, TOPICS.states)).toEqual([]);
+    expect(recordsOn(await publish(held, next), TOPICS.states)).toHaveLength(1);
   });
 
   it('tells of a machine with the first step of a long history: what is remembered after it says that it is told', async () => {

@@ -1,9 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { type OwnedState } from '#libs/messaging';
-import { CommandOutcomes } from '../../command-delivery/index.js';
+import { type AnsweredMessage, CommandOutcomes } from '../../command-delivery/index.js';
 import { WorkOrderLists } from '../lists/work-order-lists.js';
-import { type PartitionWork } from '../partition-writer.js';
-import { PartitionWriters } from '../partition-writers.js';
+import { OwnedPartitions } from '../owned-partitions.js';
+import { type PartitionWork, PartitionWriter } from '../partition-writer.js';
+import { type Refusal, refusalResult } from '../refusal.js';
 import { type StoredAssignment } from './derive-assignments.js';
 import { OriginalMessages } from './original-messages.js';
 import { type ChangeEntry, PartitionAssignments } from './partition-assignments.js';
@@ -16,7 +17,7 @@ import { type ChangeEntry, PartitionAssignments } from './partition-assignments.
 @Injectable()
 export class Assignments {
   private readonly logger = new Logger('Assignments');
-  private readonly writers = new PartitionWriters<StoredAssignment, ChangeEntry>(() => this.work());
+  private readonly writers = new OwnedPartitions(() => new PartitionWriter(this.work()));
 
   constructor(
     private readonly lists: WorkOrderLists,
@@ -31,7 +32,7 @@ export class Assignments {
 
   /** Takes changes of one partition in the order of their offsets. */
   take(partition: number, entries: readonly ChangeEntry[]): void {
-    this.writers.take(partition, entries);
+    this.writers.of(partition).take(entries);
   }
 
   private work(): PartitionWork<StoredAssignment, ChangeEntry> {
@@ -43,21 +44,35 @@ export class Assignments {
         assignments.restored(state);
       },
       derive: (state, entries) => assignments.derive(state, entries),
-      tooLarge: ({ message }) => {
-        // Larger than the change itself, which Kafka has taken: only when the topics' limits differ.
-        const { partition, offset } = message;
-        this.logger.error({ msg: 'change larger than its topic takes', partition, offset });
-        message.fail(new Error('larger than the topic of assignments takes'));
+      refuse: (entry, refusal) => {
+        this.refuse(entry, refusal);
       },
     };
   }
 
-  private setList(assignments: PartitionAssignments, { message, change }: ChangeEntry): void {
-    const { machineId, source } = change;
-    const origin = this.originals.of(change);
-    const answered = { message, messageId: source.messageId, origin, namesOthers: true };
-    const answers = this.outcomes.answersTo('work-order-list', answered, 1, []);
+  private setList(assignments: PartitionAssignments, entry: ChangeEntry): void {
+    const { machineId } = entry.change;
+    const answers = this.outcomes.answersTo('work-order-list', this.answeredBy(entry), 1, []);
     const workingOrders = (): readonly string[] => assignments.listOf(machineId);
     this.lists.set({ machineId, workingOrders, cumulative: true }, answers);
+  }
+
+  /** Too large it can only be where the topics' limits differ: Kafka has taken the change itself. */
+  private refuse(entry: ChangeEntry, refusal: Refusal): void {
+    const { message, change } = entry;
+    const { partition, offset } = message;
+    const { why, error } = refusal;
+    const msg = why === 'defect' ? 'change not handled' : 'change larger than its topic takes';
+    this.logger.error({ msg, partition, offset, err: error });
+    const what = 'what its orders change on the machine';
+    this.outcomes.answersTo('work-order-list', this.answeredBy(entry), 0, [
+      refusalResult(refusal, what, change.machineId),
+    ]);
+  }
+
+  /** The message that asked for the change. */
+  private answeredBy({ message, change }: ChangeEntry): AnsweredMessage {
+    const { messageId } = change.source;
+    return { message, messageId, origin: this.originals.of(change), namesOthers: true };
   }
 }

@@ -1,28 +1,29 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type BridgeSettings } from '#libs/config';
-import { type KafkaClient } from '#libs/messaging';
+import { type KafkaClient, readRecords } from '#libs/messaging';
 import { type MessageOrigin, type OriginalMessage } from '../../command-delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { type AssignmentChange } from './assignment-change.js';
-import { readRecord } from './read-record.js';
+import { GatheredReads } from './gathered-reads.js';
 
 /**
- * The messages behind assignment changes, read from where they lie when they must be set aside. One
- * read at a time: each is a consumer group of its own, and a service that refuses a hundred machines
- * must not become a hundred of them.
+ * The messages behind assignment changes, read from where they lie when they must be set aside. Together,
+ * because each read is a consumer group of its own: a service that refuses a hundred machines must not
+ * become a hundred of them.
  */
 @Injectable()
 export class OriginalMessages {
-  private readonly groupIdPrefix: string;
   private readonly topicPrefix: string;
-  private previous: Promise<unknown> = Promise.resolve();
+  private readonly reads: GatheredReads;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) { kafka: { groupId, topicPrefix } }: BridgeSettings,
-    @Inject(KAFKA) private readonly kafka: KafkaClient,
+    @Inject(KAFKA) kafka: KafkaClient,
   ) {
-    this.groupIdPrefix = groupId;
     this.topicPrefix = topicPrefix;
+    this.reads = new GatheredReads((places, signal) =>
+      readRecords(kafka, places, { groupIdPrefix: groupId, signal }),
+    );
   }
 
   of(change: AssignmentChange): MessageOrigin {
@@ -30,17 +31,12 @@ export class OriginalMessages {
   }
 
   /** The message as it was sent; without its value, if its topic no longer holds it. */
-  private read(change: AssignmentChange, signal: AbortSignal): Promise<OriginalMessage> {
-    const { groupIdPrefix, kafka } = this;
+  private async read(change: AssignmentChange, signal: AbortSignal): Promise<OriginalMessage> {
     const { source } = change;
-    const read = this.previous.then(() => readRecord(kafka, source, { groupIdPrefix, signal }));
-    this.previous = read.catch(() => undefined);
-    return read.then((stored) => {
-      const topic = source.topic.slice(this.topicPrefix.length);
-      return stored === undefined
-        ? lost(change, topic)
-        : { record: { ...stored, topic, bytes: 0 } };
-    });
+    const stored = await this.reads.read(source, signal);
+    const topic = source.topic.slice(this.topicPrefix.length);
+    if (stored === undefined) return lost(change, topic);
+    return { record: { ...stored, topic, bytes: 0 } };
   }
 }
 

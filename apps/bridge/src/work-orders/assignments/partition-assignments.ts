@@ -1,5 +1,6 @@
 import { type OwnedState } from '#libs/messaging';
-import { type Derivation, type Entry } from '../partition-writer.js';
+import { type Derivation } from '../partition-writer.js';
+import { type Entry } from '../waiting-entries.js';
 import { AssignmentTable } from './assignment-table.js';
 import {
   deriveAssignments,
@@ -28,7 +29,7 @@ export class PartitionAssignments {
       const operations = state.get(keyOf(machineId, orderId));
       return typeof operations === 'object' ? operations : [];
     });
-    for (const [key] of state.entries()) {
+    for (const key of state.keys()) {
       const place = placeOf(key);
       if (place !== undefined) this.table.changed(place.machineId, place.orderId, true);
     }

@@ -7,9 +7,17 @@ export interface AppliedList {
   appliedAt: number;
 }
 
+/** What must have been this process's all along, so that nobody else can have set a machine's list. */
+export interface Custody {
+  /** Of the partition the list's message came by. */
+  ownership: PartitionOwnership;
+  /** Of the partition that replacement lists of the machine come through. */
+  soleSetterUntil: AbortSignal;
+}
+
 interface StandingList extends AppliedList {
-  /** Of the partition its message came by; undefined once something else was sent that may have arrived. */
-  ownership: PartitionOwnership | undefined;
+  /** Undefined where it may be another's, and once something else was sent that may have arrived. */
+  custody: Custody | undefined;
 }
 
 /** The lists the service has taken from this process, and which of them certainly still stand. */
@@ -23,26 +31,31 @@ export class AppliedLists {
   /** A call begins for the machine: until it is answered well nobody knows what stands. */
   doubt(machineId: string): void {
     const known = this.lists.get(machineId);
-    if (known !== undefined) known.ownership = undefined;
+    if (known !== undefined) known.custody = undefined;
   }
 
-  apply(machineId: string, list: AppliedList, ownership: PartitionOwnership | undefined): void {
-    this.lists.set(machineId, { ...list, ownership });
+  apply(machineId: string, list: AppliedList, custody: Custody | undefined): void {
+    this.lists.set(machineId, { ...list, custody });
   }
 
   /**
    * When the service took exactly these orders, if nobody can have set others since: the machine's
-   * partition has been this process's all along. Epoch seconds.
+   * partitions have been this process's all along. Epoch seconds.
    */
   standsSince(
     machineId: string,
     workingOrders: readonly string[],
-    ownership: PartitionOwnership,
+    custody: Custody | undefined,
   ): number | undefined {
     const known = this.lists.get(machineId);
-    if (known?.ownership !== ownership) return undefined;
+    if (known === undefined || !isUnbroken(known.custody, custody)) return undefined;
     return isSame(known.workingOrders, workingOrders) ? known.appliedAt : undefined;
   }
+}
+
+function isUnbroken(then: Custody | undefined, now: Custody | undefined): boolean {
+  if (then === undefined || now === undefined) return false;
+  return then.ownership === now.ownership && then.soleSetterUntil === now.soleSetterUntil;
 }
 
 function isSame(one: readonly string[], other: readonly string[]): boolean {

@@ -4,6 +4,7 @@ import { TOPICS } from '#libs/contracts';
 import { type KafkaClient, KeyedState } from '#libs/messaging';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { ListFences } from './list-fences.js';
+import { ListPartitions } from './list-partitions.js';
 
 /** {@link ListFences} in Kafka: epoch seconds by machine, in the partition its lists come through. */
 @Injectable()
@@ -12,6 +13,7 @@ export class ListFencesState extends KeyedState<number> {
     @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix, groupId } }: BridgeSettings,
     @Inject(KAFKA) kafka: KafkaClient,
     fences: ListFences,
+    partitions: ListPartitions,
   ) {
     super({
       kafka,
@@ -19,6 +21,9 @@ export class ListFencesState extends KeyedState<number> {
       inputs: [TOPICS.workOrderLists],
       transactionalIdPrefix: groupId,
       parse: (json) => (typeof json === 'number' ? json : undefined),
+      onAssigned: () => {
+        partitions.assignedAnew();
+      },
       onOwned: (state) => {
         fences.own(state);
       },

@@ -7,7 +7,9 @@ function ownedState(partition: number, fences: [string, number][]): OwnedState<n
   return {
     partition,
     signal: new AbortController().signal,
+    lost: new AbortController().signal,
     get: (key) => values.get(key),
+    keys: () => values.keys(),
     entries: () => values.entries(),
     commit: (changes) => {
       for (const [key, value] of changes) if (value !== null) values.set(key, value);
@@ -17,26 +19,36 @@ function ownedState(partition: number, fences: [string, number][]): OwnedState<n
 }
 
 describe('ListFences', () => {
-  it('keeps the fences of each partition apart', async () => {
+  it('goes by the highest fence of a machine, whatever partition its lists came through', async () => {
     const fences = new ListFences();
-    fences.own(ownedState(0, [['M-1', 10]]));
-    fences.own(ownedState(1, [['M-2', 20]]));
+    const states = [ownedState(0, [['M-1', 10]]), ownedState(1, [['M-2', 20]])];
+    for (const state of states) fences.own(state);
     const ownership = new PartitionOwnership();
     await fences.raise({ partition: 1, ownership }, 'M-1', 30);
-    expect(fences.issuedAt(0, 'M-1')).toBe(10);
-    expect(fences.issuedAt(0, 'M-2')).toBeUndefined();
-    expect(fences.issuedAt(1, 'M-1')).toBe(30);
-    expect(fences.issuedAt(1, 'M-2')).toBe(20);
+    expect(fences.issuedAt('M-1')).toBe(30);
+    expect(fences.issuedAt('M-2')).toBe(20);
+    await fences.raise({ partition: 0, ownership }, 'M-2', 15);
+    expect(fences.issuedAt('M-2')).toBe(20);
+    expect(states.map((state) => state.get('M-1'))).toEqual([10, 30]);
   });
 
   it('knows no fence of a partition it has never had', () => {
-    expect(new ListFences().issuedAt(7, 'M-1')).toBeUndefined();
+    expect(new ListFences().issuedAt('M-1')).toBeUndefined();
+  });
+
+  it('forgets those of a partition that is lost: its new owner has them', async () => {
+    const fences = new ListFences();
+    const losing = new AbortController();
+    fences.own({ ...ownedState(0, [['M-1', 10]]), lost: losing.signal });
+    losing.abort();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(fences.issuedAt('M-1')).toBeUndefined();
   });
 
   it('raises a fence before its partition is restored, and writes it then', async () => {
     const fences = new ListFences();
     const raised = fences.raise({ partition: 0, ownership: new PartitionOwnership() }, 'M-1', 10);
-    expect(fences.issuedAt(0, 'M-1')).toBe(10);
+    expect(fences.issuedAt('M-1')).toBe(10);
     const state = ownedState(0, []);
     fences.own(state);
     await raised;

@@ -1,23 +1,35 @@
 import { Injectable } from '@nestjs/common';
 import { type OwnedState, type PartitionOwnership } from '#libs/messaging';
+import { OwnedPartitions } from '../owned-partitions.js';
 import { PartitionFences } from './partition-fences.js';
 
 /**
  * When the list last applied to each machine was issued, so that no older list follows it, not after a
- * restart either. Kept by the partition a list came through: whoever owns that has its fences.
+ * restart either. Kept by the partition a list came through: whoever owns that has its fences. Lists of a
+ * machine may come through several, for a message of several machines has one key.
  */
 @Injectable()
 export class ListFences {
-  private readonly partitions = new Map<number, PartitionFences>();
+  private readonly partitions = new OwnedPartitions(() => new PartitionFences());
 
   /** Takes over a partition that has just been restored. */
   own(state: OwnedState<number>): void {
-    this.of(state.partition).own(state);
+    this.partitions.own(state);
   }
 
-  /** Epoch seconds at which the list last applied was issued; undefined when none said so. */
-  issuedAt(partition: number, machineId: string): number | undefined {
-    return this.partitions.get(partition)?.issuedAt(machineId);
+  /** Aborts when the partition is lost: one signal for each time it is owned. Undefined while it is not. */
+  ownedUntil(partition: number): AbortSignal | undefined {
+    return this.partitions.ownedUntil(partition);
+  }
+
+  /** Epoch seconds at which the list last applied from here was issued; undefined when none said so. */
+  issuedAt(machineId: string): number | undefined {
+    let latest: number | undefined;
+    for (const fences of this.partitions.all()) {
+      const issuedAt = fences.issuedAt(machineId);
+      if (issuedAt !== undefined && !(latest !== undefined && latest > issuedAt)) latest = issuedAt;
+    }
+    return latest;
   }
 
   /** Resolves once Kafka has it; rejects when the partition is lost before. */
@@ -26,14 +38,6 @@ export class ListFences {
     machineId: string,
     issuedAt: number,
   ): Promise<void> {
-    return this.of(partition).raise(ownership, machineId, issuedAt);
-  }
-
-  private of(partition: number): PartitionFences {
-    const known = this.partitions.get(partition);
-    if (known !== undefined) return known;
-    const fences = new PartitionFences();
-    this.partitions.set(partition, fences);
-    return fences;
+    return this.partitions.of(partition).raise(ownership, machineId, issuedAt);
   }
 }

@@ -10,6 +10,7 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 class HeldState implements OwnedState<number> {
   readonly partition = 0;
   readonly signal = new AbortController().signal;
+  readonly lost = new AbortController().signal;
   /** What was asked to be written, one entry a transaction. */
   readonly writes: Record<string, number | null>[] = [];
   private end: (error?: Error) => void = () => undefined;
@@ -18,6 +19,10 @@ class HeldState implements OwnedState<number> {
 
   get(key: string): number | undefined {
     return this.fences.get(key);
+  }
+
+  keys(): IterableIterator<string> {
+    return this.fences.keys();
   }
 
   entries(): IterableIterator<[string, number]> {

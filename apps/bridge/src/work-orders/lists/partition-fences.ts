@@ -1,4 +1,5 @@
 import { type OwnedState, type PartitionOwnership } from '#libs/messaging';
+import { type PartitionHolder } from '../owned-partitions.js';
 
 interface Write {
   ownership: PartitionOwnership;
@@ -14,7 +15,7 @@ interface Write {
  * for no list may pass because a fence cannot be written. It ends without having been made only when its
  * message's partition is lost. A fence is never lowered.
  */
-export class PartitionFences {
+export class PartitionFences implements PartitionHolder<number> {
   private readonly pending: Write[] = [];
   /** What has been raised here and may not be written yet. */
   private readonly raised = new Map<string, number>();
@@ -22,6 +23,10 @@ export class PartitionFences {
   private state: OwnedState<number> | undefined;
   private isWritable = false;
   private isWriting = false;
+
+  get isIdle(): boolean {
+    return this.pending.length === 0 && !this.isWriting;
+  }
 
   own(state: OwnedState<number>): void {
     this.state = state;

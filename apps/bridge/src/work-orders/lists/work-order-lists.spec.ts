@@ -9,6 +9,7 @@ import { CommandOutcomes, type CommandResult } from '../../command-delivery/inde
 import { MachineDirectory } from '../../machine-directory/index.js';
 import { PlatformModule } from '../../platform/index.js';
 import { ListFences } from './list-fences.js';
+import { ListPartitions } from './list-partitions.js';
 import { WorkOrderLists } from './work-order-lists.js';
 import { WorkOrderListsController } from './work-order-lists.controller.js';
 import { WorkOrdersModule } from '../work-orders.module.js';
@@ -38,6 +39,8 @@ describe('WorkOrderLists', () => {
   let answer: () => Promise<void>;
   let fences: Map<string, number>;
   let committing: () => Promise<void>;
+  /** Until when nobody but this process can set lists of a machine. */
+  let soleSetterUntil: AbortSignal | undefined;
   let answers: Map<InboundMessage, CommandResult[]>;
 
   beforeEach(async () => {
@@ -78,6 +81,9 @@ describe('WorkOrderLists', () => {
         answers.get(message)?.push(...results);
         return Promise.resolve();
       });
+    jest
+      .spyOn(bridge.get(ListPartitions), 'soleSetterUntil')
+      .mockImplementation(() => soleSetterUntil);
     bridge.get(ListFences).own(ownedFences());
     await bridge.get(MachineDirectory).firstLoad(new AbortController().signal);
   };
@@ -91,7 +97,9 @@ describe('WorkOrderLists', () => {
   const ownedFences = (): OwnedState<number> => ({
     partition: 0,
     signal: new AbortController().signal,
+    lost: new AbortController().signal,
     get: (key) => fences.get(key),
+    keys: () => fences.keys(),
     entries: () => fences.entries(),
     commit: async (changes) => {
       await committing();
@@ -182,6 +190,7 @@ describe('WorkOrderLists', () => {
 
     beforeEach(() => {
       [ownership, orders] = [new PartitionOwnership(), ['4711']];
+      soleSetterUntil = new AbortController().signal;
     });
 
     /** Sets the list of M-1 as the ledger has it by the time it is sent; what the message is answered. */
@@ -219,6 +228,16 @@ describe('WorkOrderLists', () => {
       ownership = new PartitionOwnership();
       await draw();
       expect(requests).toHaveLength(2);
+    });
+
+    it('is sent again when its replacement lists have been in other hands, or are', async () => {
+      await draw();
+      for (const other of [new AbortController().signal, undefined]) {
+        soleSetterUntil = other;
+        await draw();
+      }
+      await draw();
+      expect(requests).toHaveLength(4);
     });
 
     it('is sent again when another list has been set since', async () => {

@@ -3,6 +3,7 @@ import { Clock, realNowMs } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
+import { type PartitionOwnership } from '#libs/messaging';
 import {
   type Admission,
   Command,
@@ -14,8 +15,9 @@ import {
 } from '../../command-delivery/index.js';
 import { admitKnownMachine, MachineDirectory } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
-import { type AppliedList, AppliedLists } from './applied-lists.js';
+import { type AppliedList, AppliedLists, type Custody } from './applied-lists.js';
 import { ListFences } from './list-fences.js';
+import { ListPartitions } from './list-partitions.js';
 import { isOlder, type ListToSet, precedenceOf, sizeOf } from './list-to-set.js';
 
 type ListCommand = Command<ListToSet>;
@@ -37,6 +39,7 @@ export class WorkOrderLists {
     private readonly cloud: MachineCloudClient,
     private readonly directory: MachineDirectory,
     private readonly fences: ListFences,
+    private readonly partitions: ListPartitions,
     outcomes: CommandOutcomes,
     slots: CallSlots,
   ) {
@@ -78,14 +81,15 @@ export class WorkOrderLists {
     const { machineId, payload } = command;
     const [waiter] = command.waiters;
     if (waiter === undefined) throw new Error('a list nobody waits for');
-    const { partition, ownership } = waiter.answers.message;
-    const applied = this.fences.issuedAt(partition, machineId);
+    const { ownership } = waiter.answers.message;
+    const applied = this.fences.issuedAt(machineId);
     if (isOlder(payload, applied)) {
       const detail = `issued at ${payload.issuedAt}; the list applied last was issued at ${applied}`;
       return { kind: 'superseded', detail };
     }
     if (payload.cumulative) {
-      const since = this.applied.standsSince(machineId, payload.workingOrders(), ownership);
+      const custody = this.custodyOf(machineId, ownership);
+      const since = this.applied.standsSince(machineId, payload.workingOrders(), custody);
       if (since !== undefined) return { kind: 'applied', appliedAt: since };
     }
     if (this.directory.hasMachine(machineId)) return GO;
@@ -107,8 +111,14 @@ export class WorkOrderLists {
       workingOrders: this.sent.get(command) ?? [],
       appliedAt: this.clock.nowSeconds(),
     };
-    this.applied.apply(machineId, list, waiter?.answers.message.ownership);
-    if (payload.issuedAt === undefined || waiter === undefined) return undefined;
-    return this.fences.raise(waiter.answers.message, machineId, payload.issuedAt);
+    const message = waiter?.answers.message;
+    this.applied.apply(machineId, list, message && this.custodyOf(machineId, message.ownership));
+    if (payload.issuedAt === undefined || message === undefined) return undefined;
+    return this.fences.raise(message, machineId, payload.issuedAt);
+  }
+
+  private custodyOf(machineId: string, ownership: PartitionOwnership): Custody | undefined {
+    const soleSetterUntil = this.partitions.soleSetterUntil(machineId);
+    return soleSetterUntil && { ownership, soleSetterUntil };
   }
 }

@@ -1,12 +1,13 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { type BridgeSettings } from '#libs/config';
 import { type OwnedState } from '#libs/messaging';
-import { CommandOutcomes, rejection } from '../../command-delivery/index.js';
+import { CommandOutcomes } from '../../command-delivery/index.js';
 import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { changeRecord } from '../assignments/assignment-change.js';
-import { type PartitionWork } from '../partition-writer.js';
-import { PartitionWriters } from '../partition-writers.js';
+import { OwnedPartitions } from '../owned-partitions.js';
+import { type PartitionWork, PartitionWriter } from '../partition-writer.js';
+import { type Refusal, refusalResult } from '../refusal.js';
 import { type KnownOrder } from './known-order.js';
 import { type OrderAnswer, type OrderEntry, PartitionOrders } from './partition-orders.js';
 
@@ -18,7 +19,7 @@ import { type OrderAnswer, type OrderEntry, PartitionOrders } from './partition-
 @Injectable()
 export class OrderLedger {
   private readonly logger = new Logger('OrderLedger');
-  private readonly writers = new PartitionWriters<KnownOrder, OrderEntry>(() => this.work());
+  private readonly writers = new OwnedPartitions(() => new PartitionWriter(this.work()));
   private readonly topicPrefix: string;
 
   constructor(
@@ -37,7 +38,7 @@ export class OrderLedger {
 
   /** Takes messages of one partition in the order of their offsets; each is answered once it is written. */
   take(partition: number, entries: readonly OrderEntry[]): void {
-    this.writers.take(partition, entries);
+    this.writers.of(partition).take(entries);
   }
 
   private work(): PartitionWork<KnownOrder, OrderEntry> {
@@ -53,8 +54,8 @@ export class OrderLedger {
         orders.restored(state);
       },
       derive: (state, entries) => orders.derive(state, entries),
-      tooLarge: (entry) => {
-        this.refuse(entry);
+      refuse: (entry, refusal) => {
+        this.refuse(entry, refusal);
       },
     };
   }
@@ -74,11 +75,11 @@ export class OrderLedger {
     );
   }
 
-  private refuse({ answered, message: { partition, offset } }: OrderEntry): void {
-    this.logger.error({ msg: 'orders larger than their topics take', partition, offset });
-    const detail = 'what is to be remembered of its orders is larger than their topic takes';
-    this.outcomes.answersTo('work-order-list', answered, 0, [
-      rejection({ code: 'too-large', detail }),
-    ]);
+  private refuse({ answered, message: { partition, offset } }: OrderEntry, refusal: Refusal): void {
+    const { why, error } = refusal;
+    const msg = why === 'defect' ? 'orders not handled' : 'orders larger than their topics take';
+    this.logger.error({ msg, partition, offset, err: error });
+    const result = refusalResult(refusal, 'what is to be remembered of its orders');
+    this.outcomes.answersTo('work-order-list', answered, 0, [result]);
   }
 }

@@ -25,7 +25,9 @@ describe('PartitionOrders', () => {
   const state = (): OwnedState<KnownOrder> => ({
     partition: 0,
     signal: new AbortController().signal,
+    lost: new AbortController().signal,
     get: (key) => known.get(key),
+    keys: () => known.keys(),
     entries: () => known.entries(),
     commit: () => Promise.resolve(),
   });

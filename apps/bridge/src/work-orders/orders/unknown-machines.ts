@@ -2,10 +2,17 @@ import { Injectable } from '@nestjs/common';
 import { afterRealMs } from '#libs/clock';
 import { type Rejection } from '#libs/contracts';
 import { type PartitionOwnership } from '#libs/messaging';
-import { admitKnownMachine, MachineDirectory } from '../../machine-directory/index.js';
+import {
+  admitKnownMachine,
+  LOOK_UP_GAP_MS,
+  MachineDirectory,
+} from '../../machine-directory/index.js';
 
-/** Everything behind it waits meanwhile; afterwards the machine counts as known, and is judged when it is called. */
-const PATIENCE_MS = 2000;
+/**
+ * Everything behind it waits meanwhile; afterwards the machine counts as known, and is judged when it is
+ * called. A look-up may have to wait for the gap after the last one, and then takes its time.
+ */
+const PATIENCE_MS = LOOK_UP_GAP_MS + 1000;
 
 /** Says which machines do not exist, before orders are put on them. */
 @Injectable()
