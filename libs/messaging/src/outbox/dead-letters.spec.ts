@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
+import { deadLetterHeaders } from '#libs/contracts';
 import { type InboundMessage } from '../inbox/inbound-message.js';
 import { PartitionOwnership } from '../inbox/partition-ownership.js';
 import { DeadLetters } from './dead-letters.js';
@@ -60,6 +61,23 @@ describe('DeadLetters', () => {
         },
       },
     ]);
+  });
+
+  it('says nothing of an earlier dead letter whose headers the message carries', async () => {
+    const earlier = deadLetterHeaders({
+      ...{ code: 'rejected-by-service', detail: 'refused', sourceTopic: 'old', partition: 9 },
+      ...{ offset: '9', timestamp: '9', failedAt: 9, attempts: 9 },
+      ...{ httpStatus: 422, machineIds: ['M-1'] },
+    });
+    const own = { ...message.headers, 'dlq-of-the-sender': 'kept', 'DLQ-Machine-Ids': 'kept' };
+    const copied = { ...message, headers: { ...own, ...earlier, 'dlq-value-omitted': '7' } };
+    await deadLetters.publish(copied, { code: 'invalid-json', detail: 'no JSON', attempts: 0 });
+    await deadLetters.publish(
+      { ...message, headers: own },
+      { code: 'invalid-json', detail: 'no JSON', attempts: 0 },
+    );
+    expect(sent[0]).toEqual(sent[1]);
+    expect(sent[0]?.headers).toMatchObject(own);
   });
 
   it("names the service's answer and the machines at fault where there are any", async () => {

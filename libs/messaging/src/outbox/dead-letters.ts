@@ -1,6 +1,11 @@
 import { Logger } from '@nestjs/common';
 import { type Clock } from '#libs/clock';
-import { deadLetterHeaders, deadLetterTopic, type Rejection } from '#libs/contracts';
+import {
+  deadLetterHeaders,
+  deadLetterTopic,
+  originalHeaders,
+  type Rejection,
+} from '#libs/contracts';
 import { type InboundRecord } from '../inbox/inbound-message.js';
 import { leanLetter, letterWithoutValue } from './lean-letters.js';
 import { type OutboundRecord } from './outbound-record.js';
@@ -40,7 +45,8 @@ export class DeadLetters {
       topic: deadLetterTopic(`${this.topicPrefix}${topic}`),
       key: message.key,
       value: message.value,
-      headers: { ...message.headers, ...why },
+      // An input may have been copied from a dead letter: what was wrong then is not what is wrong now.
+      headers: { ...originalHeaders(message.headers), ...why },
     };
     const refusal = await this.refusalOf(whole);
     if (refusal === undefined) return;
