@@ -1,8 +1,14 @@
 import { type CloudError } from './cloud-error.js';
+import { type IncompleteEntries } from './list-entries.js';
 
 /** What a call came to. Every failure but the caller's own abort is one of these values. */
 export type CloudAnswer<T> =
-  | { kind: 'data'; data: T }
+  | {
+      kind: 'data';
+      data: T;
+      /** Entries that a list had beside those in `data`. */
+      incomplete?: IncompleteEntries;
+    }
   /** 204, or an empty reason list: the service has nothing to say. */
   | { kind: 'noData' }
   /** The request's own fault; sending it again will not help. `detail` is one line for a human. */

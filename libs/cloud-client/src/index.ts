@@ -2,6 +2,7 @@ export { type Caller } from './caller.js';
 export { type CloudAnswer } from './cloud-answer.js';
 export { CloudError, type CloudErrorCode } from './cloud-error.js';
 export { type CloudCall, type CloudClientOptions } from './cloud-client-options.js';
+export { type IncompleteEntries } from './list-entries.js';
 export { MachineCloudClient } from './machine-cloud-client.js';
 export {
   type ActivityLogEntry,

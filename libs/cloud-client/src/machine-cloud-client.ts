@@ -17,16 +17,16 @@ import { parseMachineInfo } from './parse-machine-info.js';
 import { parseMachineState } from './parse-machine-state.js';
 import { RememberedForm } from './remembered-form.js';
 import { type ServiceCalls } from './service-calls.js';
-import { applied, bodyRead } from './to-answer.js';
+import { applied, bodyRead, listRead } from './to-answer.js';
 
 /** As the operation table spells it, as its sample does, and as it was meant. */
 const MACHINE_INFO_PATHS = ['mahcineInfo', 'MahcineInfo', 'machineInfo'];
 
 const NOBODY: Caller = { signal: undefined };
-const machineInfo = bodyRead(parseMachineInfo);
+const machineInfo = listRead(parseMachineInfo);
 const machineState = bodyRead(parseMachineState);
 const activityLog = bodyRead(parseActivityLog);
-const classificationReasons = bodyRead(parseClassificationReasons);
+const classificationReasons = listRead(parseClassificationReasons);
 
 /**
  * The six operations of the Machine Data Service (interface: "Endpoints"). Each makes one attempt,

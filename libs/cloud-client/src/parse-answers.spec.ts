@@ -36,7 +36,8 @@ describe('parseMachineInfo', () => {
     factoryId: 'F-1',
     factoryName: 'North',
   };
-  const parse = (json: unknown): unknown => parseMachineInfo(new FieldReader(json));
+  const read = (json: unknown) => parseMachineInfo(new FieldReader(json));
+  const parse = (json: unknown): unknown => read(json).entries;
 
   it('reads a bare list', () => {
     expect(parse([INFO])).toEqual([machine]);
@@ -58,19 +59,41 @@ describe('parseMachineInfo', () => {
     ]);
   });
 
+  it('takes a name of the factory in any form', () => {
+    expect(read([{ ...INFO, factoryName: { en: 'North' } }]).entries).toEqual([machine]);
+    expect(parse([{ ...INFO, factoryName: 7 }])).toEqual([{ ...machine, factoryName: '7' }]);
+  });
+
+  it.each([
+    [null, '[1] is null, expected an object', []],
+    [[], '[1] is a list, expected an object', []],
+    ['M-2', '[1] is of type string, expected an object', []],
+    [{ ...INFO, machineUniqueId: undefined }, '[1].machineUniqueId is absent', []],
+    [{ ...INFO, machineUniqueId: '' }, '[1].machineUniqueId is of type string', []],
+    [{ ...INFO, machineUniqueId: {} }, '[1].machineUniqueId is of type object', []],
+    [{ ...INFO, machineUniqueId: 'M-2', factoryId: null }, '[1].factoryId is absent', ['M-2']],
+  ])('leaves %j out, and it alone', (incomplete, why, ids) => {
+    const other = { ...INFO, machineUniqueId: 'M-3' };
+    const { entries, incomplete: left } = read([INFO, incomplete, null, other]);
+    expect(entries).toEqual([machine, { ...machine, machineId: 'M-3' }]);
+    expect(left).toEqual({ count: 2, why: expect.stringContaining(why) as string, ids });
+  });
+
+  it('has nothing to say of entries that are all complete', () => {
+    expect(read([INFO])).toEqual({ entries: [machine] });
+    expect(read([])).toEqual({ entries: [] });
+  });
+
   it.each([
     [null, 'body'],
     ['text', 'body'],
     [{}, 'machines'],
     [{ machines: {} }, 'machines'],
-    [[INFO, null], '[1]'],
-    [[INFO, []], '[1]'],
+    [[null, []], '[0]'],
     [[{ ...INFO, machineUniqueId: undefined }], '[0].machineUniqueId'],
-    [[{ ...INFO, machineUniqueId: '' }], '[0].machineUniqueId'],
     [{ machines: [{ ...INFO, machineUniqueId: {} }] }, 'machines[0].machineUniqueId'],
     [[{ ...INFO, factoryId: null }], '[0].factoryId'],
-    [[{ ...INFO, factoryName: ['North'] }], '[0].factoryName'],
-  ])('refuses %j, naming %s', (json, field) => {
+  ])('refuses %j as a whole, naming %s', (json, field) => {
     expect(malformedField(parseMachineInfo, json)).toBe(field);
   });
 });
@@ -136,7 +159,8 @@ describe('parseActivityLog', () => {
 });
 
 describe('parseClassificationReasons', () => {
-  const parse = (json: unknown): unknown => parseClassificationReasons(new FieldReader(json));
+  const read = (json: unknown) => parseClassificationReasons(new FieldReader(json));
+  const parse = (json: unknown): unknown => read(json).entries;
 
   it('reads a list under reasons and a bare list', () => {
     expect(parse({ reasons: [REASON] })).toEqual([REASON]);
@@ -145,13 +169,24 @@ describe('parseClassificationReasons', () => {
 
   it('names a reason without a name by its code', () => {
     expect(parse({ reasons: [{ code: 22 }] })).toEqual([{ name: '22', code: '22' }]);
+    expect(parse([{ ...REASON, name: {} }])).toEqual([{ name: '22', code: '22' }]);
+  });
+
+  it('leaves a reason without a code out, and it alone', () => {
+    expect(read({ reasons: [{ name: 'No code' }, REASON, null] })).toEqual({
+      entries: [REASON],
+      incomplete: {
+        count: 2,
+        why: 'reasons[0].code is absent, expected a non-empty string',
+        ids: [],
+      },
+    });
   });
 
   it.each([
     [{ reasons: 'none' }, 'reasons'],
-    [{ reasons: [REASON, { name: 'No code' }] }, 'reasons[1].code'],
-    [{ reasons: [{ ...REASON, name: {} }] }, 'reasons[0].name'],
-  ])('refuses %j, naming %s', (json, field) => {
+    [{ reasons: [{ name: 'No code' }, null] }, 'reasons[0].code'],
+  ])('refuses %j as a whole, naming %s', (json, field) => {
     expect(malformedField(parseClassificationReasons, json)).toBe(field);
   });
 });

@@ -3,6 +3,7 @@ import { type CloudAnswer } from './cloud-answer.js';
 import { CloudError } from './cloud-error.js';
 import { type Exchange, type ServiceReply } from './exchange.js';
 import { FieldReader, MalformedField } from './field-reader.js';
+import { type ListEntries } from './list-entries.js';
 import { type Operation } from './operations.js';
 import { describeRejection } from './rejection-detail.js';
 import { readRetryAfter } from './retry-after.js';
@@ -57,6 +58,18 @@ export function withoutToken(operation: Operation, reason: NoToken): CloudAnswer
 
 /** A read: 204 is no data, any other success has a JSON body that `parse` understands. */
 export function bodyRead<T>(parse: (answer: FieldReader) => T): SuccessMeaning<T> {
+  return reading((answer) => ({ kind: 'data', data: parse(answer) }));
+}
+
+/** The same of a list, whose incomplete entries are left out. */
+export function listRead<T>(parse: (answer: FieldReader) => ListEntries<T>): SuccessMeaning<T[]> {
+  return reading((answer) => {
+    const { entries, incomplete } = parse(answer);
+    return { kind: 'data', data: entries, ...(incomplete && { incomplete }) };
+  });
+}
+
+function reading<T>(read: (answer: FieldReader) => CloudAnswer<T>): SuccessMeaning<T> {
   return (operation, reply) => {
     const { status, bodyFault } = reply;
     if (classifyStatus(status) === 'noContent') return { kind: 'noData' };
@@ -66,7 +79,7 @@ export function bodyRead<T>(parse: (answer: FieldReader) => T): SuccessMeaning<T
       return repeat(new CloudError(code, operation, cause.message, { status, cause, ...field }));
     }
     try {
-      return { kind: 'data', data: parse(new FieldReader(parseJson(reply.body))) };
+      return read(new FieldReader(parseJson(reply.body)));
     } catch (error) {
       if (!(error instanceof MalformedField)) throw error;
       const { field, message } = error;
