@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import { Registry } from 'prom-client';
 import { ManualClock } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
 import { loadBridgeSettings } from '#libs/config';
@@ -150,6 +151,65 @@ describe('MachineDirectory', () => {
     directory.onApplicationBootstrap();
     expect(await logged).toMatchObject({ err: failure });
     jest.restoreAllMocks();
+  });
+
+  describe('of a list with incomplete entries', () => {
+    const { factoryId, ...homeless } = { ...MILL, machineUniqueId: 'M-2' };
+
+    const metrics = async (): Promise<string> => {
+      const registry = new Registry();
+      for (const metric of directory.metrics) registry.registerMetric(metric);
+      return registry.metrics();
+    };
+
+    it('knows the machines of the others, and says how many are passed over', async () => {
+      const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
+      machines = { status: 200, body: [null, MILL, homeless] };
+      await list.refresh();
+      await list.refresh();
+      expect([...directory.machines().keys()]).toEqual(['M-1']);
+      expect(directory.status.problem).toBeNull();
+      const why = '[0] is null, expected an object';
+      const msg = 'incomplete entries are passed over';
+      expect(warn.mock.calls).toEqual([[{ msg, list: 'machines', count: 2, why }]]);
+      const gauge = 'machine_bridge_directory_incomplete_entries';
+      expect(await metrics()).toContain(`${gauge}{list="machines"} 2`);
+      machines = { status: 200, body: [MILL] };
+      await list.refresh();
+      expect(await metrics()).toContain(`${gauge}{list="machines"} 0`);
+      jest.restoreAllMocks();
+    });
+
+    it('leaves a machine that is named there, and no more, to the service', async () => {
+      machines = { status: 200, body: [MILL, homeless] };
+      expect(await directory.checkMachine('M-2', never)).toBe('unverifiable');
+      expect(await directory.checkMachine('M-2', never)).toBe('unverifiable');
+      expect(await directory.checkMachine('M-3', never)).toBe('unknown');
+      expect(calls).toHaveLength(2);
+    });
+
+    it('does not take a machine for gone whose entry has lost something', async () => {
+      machines = { status: 200, body: [MILL, { ...homeless, factoryId }] };
+      await list.refresh();
+      machines = { status: 200, body: [MILL, homeless] };
+      await list.refresh();
+      expect(directory.machines().get('M-2')).toMatchObject({ machineId: 'M-2', factoryId: 'F-1' });
+      machines = { status: 200, body: [MILL] };
+      await list.refresh();
+      expect(directory.hasMachine('M-2')).toBe(false);
+    });
+
+    it('knows the reasons of the others', async () => {
+      const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
+      await list.refresh();
+      reasonList = { status: 200, body: { reasons: [{ name: 'No code' }, { code: '22' }] } };
+      expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+      expect(warn.mock.calls).toEqual([
+        [expect.objectContaining({ list: 'reasons', machineId: 'M-1', count: 1 })],
+      ]);
+      expect(await metrics()).toContain('entries{list="reasons"} 1');
+      jest.restoreAllMocks();
+    });
   });
 
   it('tells its listeners of every list', async () => {

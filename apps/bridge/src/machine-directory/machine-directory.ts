@@ -5,12 +5,13 @@ import {
   Logger,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
-import { Gauge, type Metric } from 'prom-client';
+import { type Metric } from 'prom-client';
 import { abortable, Clock, realDelayMs } from '#libs/clock';
 import { type CloudAnswer, type MachineInfo } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { backOffMs } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
+import { directoryMetrics } from './directory-metrics.js';
 import { describeFailure } from './describe-failure.js';
 import { type DirectoryAnswer, type DirectoryStatus } from './directory-status.js';
 import { MachineList, type MachineListener } from './machine-list.js';
@@ -23,33 +24,16 @@ const BACK_OFF = { baseMs: 1000, capMs: 30_000 };
 export class MachineDirectory implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('MachineDirectory');
   private readonly stopping = new AbortController();
-  private readonly machinesGauge = new Gauge({
-    name: 'machine_bridge_directory_machines',
-    help: 'Machines the token may see',
-    registers: [],
-    collect: () => {
-      this.machinesGauge.set(this.list.machines.size);
-    },
-  });
-  private readonly ageGauge = new Gauge({
-    name: 'machine_bridge_directory_age_seconds',
-    help: 'Age of the machine list in seconds of the clock; -1 before the first',
-    registers: [],
-    collect: () => {
-      const { loadedAt } = this.status;
-      this.ageGauge.set(loadedAt === null ? -1 : this.clock.nowSeconds() - loadedAt);
-    },
-  });
+  /** Of the machines and of their reasons. */
+  readonly metrics: Metric[];
 
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     private readonly clock: Clock,
     private readonly list: MachineList,
     private readonly reasons: ReasonLists,
-  ) {}
-
-  get metrics(): Metric[] {
-    return [this.machinesGauge, this.ageGauge];
+  ) {
+    this.metrics = directoryMetrics(list, reasons, clock);
   }
 
   get status(): DirectoryStatus {

@@ -1,9 +1,15 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { abortable, Clock } from '#libs/clock';
-import { type CloudAnswer, MachineCloudClient, type MachineInfo } from '#libs/cloud-client';
+import {
+  type CloudAnswer,
+  type IncompleteEntries,
+  MachineCloudClient,
+  type MachineInfo,
+} from '#libs/cloud-client';
 import { describeFailure } from './describe-failure.js';
 import { type DirectoryAnswer, type DirectoryStatus } from './directory-status.js';
 import { lookUpFailure } from './look-up-failure.js';
+import { PassedOverEntries } from './passed-over-entries.js';
 import { RecentMisses } from './recent-misses.js';
 import { SharedLookUp } from './shared-look-up.js';
 
@@ -17,11 +23,15 @@ const MISS_HOLDS_MS = 10_000;
 /** The machines the token may see (interface: getMachineInfo), as last read. */
 @Injectable()
 export class MachineList implements OnApplicationShutdown {
+  /** Entries of the list that are passed over. */
+  readonly incomplete = new PassedOverEntries('machines');
   private readonly logger = new Logger('MachineList');
   private readonly stopping = new AbortController();
   private readonly listeners = new Set<MachineListener>();
   private readonly lookUp: SharedLookUp<CloudAnswer<MachineInfo[]>>;
   private readonly misses = new RecentMisses(MAX_MISSES, MISS_HOLDS_MS);
+  /** Listed by the service, but not completely: that is no verdict on them. */
+  private namedAlone: ReadonlySet<string> = new Set();
   private current: ReadonlyMap<string, MachineInfo> = new Map();
   private loadedAt: number | null = null;
   private problem: string | null = 'not read yet';
@@ -44,10 +54,12 @@ export class MachineList implements OnApplicationShutdown {
   /** Waits for a look-up that starts after this call, unless the last ones have answered it already. */
   async check(machineId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
     if (this.current.has(machineId)) return 'known';
+    if (this.namedAlone.has(machineId)) return 'unverifiable';
     const remembered = this.misses.answerTo(machineId);
     if (remembered !== undefined) return remembered;
     const answer = await abortable(this.refresh(), signal);
     if (this.current.has(machineId)) return 'known';
+    if (this.namedAlone.has(machineId)) return 'unverifiable';
     const failure = lookUpFailure(answer);
     if (failure !== undefined) return failure;
     this.misses.missed(machineId);
@@ -74,7 +86,7 @@ export class MachineList implements OnApplicationShutdown {
 
   private async read(): Promise<CloudAnswer<MachineInfo[]>> {
     const answer = await this.client.getMachineInfo(this.stopping.signal);
-    if (answer.kind === 'data') this.replace(answer.data);
+    if (answer.kind === 'data') this.replace(answer.data, answer.incomplete);
     else if (answer.kind === 'noData') this.replace([]);
     else {
       this.problem = describeFailure(answer);
@@ -83,11 +95,17 @@ export class MachineList implements OnApplicationShutdown {
     return answer;
   }
 
-  private replace(machines: readonly MachineInfo[]): void {
-    this.current = new Map(machines.map((machine) => [machine.machineId, machine]));
+  private replace(machines: readonly MachineInfo[], incomplete?: IncompleteEntries): void {
+    const ids = incomplete?.ids ?? [];
+    // Of a machine whose entry has lost something, what is known still holds: it is not gone.
+    const kept = ids.flatMap((id) => this.current.get(id) ?? []);
+    const listed = [...kept, ...machines];
+    this.current = new Map(listed.map((machine) => [machine.machineId, machine]));
+    this.namedAlone = new Set(ids);
+    this.incomplete.note('', incomplete);
     this.loadedAt = this.clock.nowSeconds();
     this.problem = null;
-    this.misses.found(this.current);
+    this.misses.found({ has: (id) => this.current.has(id) || this.namedAlone.has(id) });
     for (const listener of this.listeners) {
       try {
         listener(this.current);

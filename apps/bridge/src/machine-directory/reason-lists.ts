@@ -11,6 +11,7 @@ import { CallSlots } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { type DirectoryAnswer } from './directory-status.js';
 import { lookUpFailure } from './look-up-failure.js';
+import { PassedOverEntries } from './passed-over-entries.js';
 import { RecentMisses } from './recent-misses.js';
 import { SharedLookUp } from './shared-look-up.js';
 
@@ -37,6 +38,8 @@ const LOOK_UPS_AT_ONCE = 16;
 /** The reasons that may be set for each machine (interface: MachineClassification), read when first needed. */
 @Injectable()
 export class ReasonLists implements OnApplicationShutdown {
+  /** Entries of the lists that are passed over. */
+  readonly incomplete = new PassedOverEntries('reasons');
   private readonly stopping = new AbortController();
   private readonly lookUps = new CallSlots(LOOK_UPS_AT_ONCE);
   private readonly lists = new Map<string, ReasonList>();
@@ -135,9 +138,11 @@ export class ReasonLists implements OnApplicationShutdown {
   private async read(machineId: string): Promise<CloudAnswer<ClassificationReason[]>> {
     const { signal } = this.stopping;
     const answer = await this.client.getClassificationReasons(machineId, signal);
-    if (answer.kind === 'data') this.listener(machineId, answer.data);
-    else if (answer.kind === 'noData') this.listener(machineId, []);
-    else if (answer.kind === 'rejected') this.listener(machineId, null);
+    if (answer.kind === 'rejected') this.listener(machineId, null);
+    if (answer.kind !== 'data' && answer.kind !== 'noData') return answer;
+    const isEmpty = answer.kind === 'noData';
+    this.incomplete.note(machineId, isEmpty ? undefined : answer.incomplete);
+    this.listener(machineId, isEmpty ? [] : answer.data);
     return answer;
   }
 }

@@ -1,0 +1,49 @@
+import { Logger } from '@nestjs/common';
+import { type IncompleteEntries } from '#libs/cloud-client';
+
+/** Messages may name machines that do not exist: what is remembered of their lists must not grow for ever. */
+const MAX_LISTS = 10_000;
+
+/** The incomplete entries of one kind of list, as last read; logs them once per change. */
+export class PassedOverEntries {
+  private readonly logger = new Logger('MachineDirectory');
+  private readonly lists = new Map<string, IncompleteEntries>();
+
+  constructor(private readonly kind: 'machines' | 'reasons') {}
+
+  /** Of all lists together, or of those of some machines. */
+  count(machines?: { has(machineId: string): boolean }): number {
+    let count = 0;
+    for (const [machineId, entries] of this.lists) {
+      if (machines?.has(machineId) ?? true) count += entries.count;
+    }
+    return count;
+  }
+
+  /** @param machineId whose list it is; empty where there is one list of all */
+  note(machineId: string, entries: IncompleteEntries | undefined): void {
+    const known = this.lists.get(machineId);
+    this.lists.delete(machineId);
+    if (entries !== undefined) this.lists.set(machineId, entries);
+    if (this.lists.size > MAX_LISTS) {
+      const [oldest] = this.lists.keys();
+      if (oldest !== undefined) this.lists.delete(oldest);
+    }
+    if (signatureOf(known) !== signatureOf(entries)) this.log(machineId, entries);
+  }
+
+  private log(machineId: string, entries: IncompleteEntries | undefined): void {
+    const which = { list: this.kind, ...(machineId !== '' && { machineId }) };
+    if (entries === undefined) {
+      this.logger.log({ msg: 'entries are complete again', ...which });
+      return;
+    }
+    const { count, why } = entries;
+    this.logger.warn({ msg: 'incomplete entries are passed over', ...which, count, why });
+  }
+}
+
+/** Where in the list they stand is no change: the service need not keep an order. */
+function signatureOf(entries: IncompleteEntries | undefined): string {
+  return entries === undefined ? '' : `${entries.count} ${entries.why.replace(/\[\d+\]/g, '[]')}`;
+}
