@@ -72,7 +72,7 @@ export class CommandAdmission<P> {
         this.lanes.end(command, 'untold', admission);
         return false;
       case 'not-yet':
-        this.lanes.postpone(command, 'untold', realNowMs() + Math.max(1, admission.waitMs));
+        this.lanes.hold(command, realNowMs() + Math.max(1, admission.waitMs));
         return false;
       case 'unavailable':
         this.backOff(command, isProbe);

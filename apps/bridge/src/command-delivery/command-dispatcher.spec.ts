@@ -699,6 +699,21 @@ describe('CommandDispatcher', () => {
       ]);
     });
 
+    it('counts only from then what is not due yet, and what is behind it, as waiting for the service', async () => {
+      flow = new Flow({ deferredAfterMs: 3000 });
+      const dueMs = realNowMs() + 2000;
+      flow.service = () => awayFor(500);
+      flow.admit = (name) => {
+        const waitMs = dueMs - realNowMs();
+        return name === 'mill1' && waitMs > 0 ? { kind: 'not-yet', waitMs } : GO;
+      };
+      for (const name of ['mill1', 'mill2', 'lathe1']) flow.submit(name);
+      await pass(4900);
+      expect(flow.deferred.map(({ machineId }) => machineId)).toEqual(['lathe']);
+      await pass(500);
+      expect(flow.deferred.map(({ machineId }) => machineId)).toEqual(['lathe', 'mill', 'mill']);
+    });
+
     it('keeps what follows a command behind it that is not due yet', async () => {
       const dueMs = realNowMs() + 100;
       flow.admit = (name) => {

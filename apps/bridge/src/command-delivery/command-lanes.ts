@@ -54,6 +54,12 @@ export class CommandLanes<P> {
     this.queue.free(command.machineId, conduct, notBeforeMs);
   }
 
+  /** The command's time comes then; what follows it of its machine stays behind it. */
+  hold(command: Command<P>, untilMs: number): void {
+    this.open.hold(command.machineId, untilMs);
+    this.postpone(command, 'untold', untilMs);
+  }
+
   /** Nobody waits for the command, which was under way, any more. */
   drop(command: Command<P>): void {
     this.queue.free(command.machineId, 'untold');

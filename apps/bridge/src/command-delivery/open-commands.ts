@@ -7,33 +7,42 @@ const SWEEP_MS = 250;
 /** Everyone who waits for a command of one flow, from receipt to the final result. */
 export class OpenCommands {
   /** A set keeps the order of insertion: the first has waited longest. */
-  private readonly waiting = new Set<CommandWaiter>();
-  private readonly deferred = new Set<CommandWaiter>();
+  private readonly open = new Set<CommandWaiter>();
+  /** Those among them of whom nothing has been said yet, oldest first as well. */
+  private readonly untold = new Set<CommandWaiter>();
+  /** Those who came long ago, but not for the service's sake are still here. Few: each sweep looks at all of them. */
+  private readonly held = new Set<CommandWaiter>();
+  /** Until when, in real milliseconds, a machine's commands waited for something else than the service. */
+  private readonly heldUntilMs = new Map<string, number>();
   private stopSweep: (() => void) | undefined;
 
-  /** @param onDeferred told once of each that has waited `deferredAfterMs` of real time */
+  /** @param onDeferred told once of each that has waited `deferredAfterMs` of real time for the service */
   constructor(
     private readonly deferredAfterMs: number,
     private readonly onDeferred: (waiter: CommandWaiter) => void,
   ) {}
 
   get size(): number {
-    return this.waiting.size + this.deferred.size;
+    return this.open.size;
   }
 
   /** Real milliseconds for which the longest has waited; 0 when nobody waits. */
   oldestAgeMs(nowMs: number): number {
-    const [deferred] = this.deferred;
-    const [waiting] = this.waiting;
-    const oldest = deferred ?? waiting;
+    const [oldest] = this.open;
     return oldest === undefined ? 0 : nowMs - oldest.sinceMs;
   }
 
   add(waiter: CommandWaiter): void {
-    this.waiting.add(waiter);
+    this.open.add(waiter);
+    this.untold.add(waiter);
     this.stopSweep ??= everyRealMs(SWEEP_MS, () => {
       this.sweep(realNowMs());
     });
+  }
+
+  /** The time of the machine's next command has not come: nobody there waits for the service before that. */
+  hold(machineId: string, untilMs: number): void {
+    this.heldUntilMs.set(machineId, untilMs);
   }
 
   settle(waiter: CommandWaiter, end: CommandEnd): void {
@@ -56,15 +65,25 @@ export class OpenCommands {
       this.stopSweep?.();
       this.stopSweep = undefined;
     }
-    for (const waiter of this.waiting) {
-      if (nowMs - waiter.sinceMs < this.deferredAfterMs) return;
-      this.waiting.delete(waiter);
-      this.deferred.add(waiter);
+    const receivedBeforeMs = nowMs - this.deferredAfterMs;
+    for (const waiter of this.untold) {
+      if (waiter.sinceMs > receivedBeforeMs) break;
+      this.untold.delete(waiter);
+      this.held.add(waiter);
+    }
+    for (const waiter of this.held) {
+      if ((this.heldUntilMs.get(waiter.machineId) ?? -Infinity) > receivedBeforeMs) continue;
+      this.held.delete(waiter);
       this.onDeferred(waiter);
+    }
+    for (const [machineId, untilMs] of this.heldUntilMs) {
+      if (untilMs <= receivedBeforeMs) this.heldUntilMs.delete(machineId);
     }
   }
 
   private forget(waiter: CommandWaiter): boolean {
-    return this.waiting.delete(waiter) || this.deferred.delete(waiter);
+    this.untold.delete(waiter);
+    this.held.delete(waiter);
+    return this.open.delete(waiter);
   }
 }
