@@ -202,6 +202,17 @@ describe('the bridge as a process', () => {
     expect(await bridge.exitCode()).toBe(0);
   });
 
+  it('says at start that it sends nothing to a collector of OpenTelemetry', async () => {
+    const bridge = start({
+      KAFKA_BROKERS: '127.0.0.1:1',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://me:hunter2@collector:4318',
+    });
+    await bridge.url();
+    expect(bridge.output).toContain('"msg":"a setting has no effect"');
+    expect(bridge.output).toContain('OTEL_EXPORTER_OTLP_ENDPOINT');
+    expect(bridge.output).not.toContain('hunter2');
+  });
+
   it('asks for its API token when one is set', async () => {
     const bridge = start({ BRIDGE_API_TOKEN: 'api-secret' });
     const url = await bridge.ready();

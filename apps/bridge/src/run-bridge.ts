@@ -29,6 +29,9 @@ async function start(signals: ExitOnSignals): Promise<void> {
   const settings = loadBridgeSettings(readEnvironment());
   const bridge = await createBridge(settings);
   signals.after((signal) => stopInTime(signal, () => bridge.close()));
+  for (const setting of settings.unsupported) {
+    logger.warn({ msg: 'a setting has no effect', ...setting });
+  }
   await bridge.start();
   const { flows, kafka } = settings;
   logger.log({ msg: 'consuming', flows: [...flows], topicPrefix: kafka.topicPrefix });

@@ -7,6 +7,7 @@ import { type KafkaSettings, readKafkaSettings } from './kafka-settings.js';
 import { LOG_LEVELS, type LogLevel } from './log-level.js';
 import { type MachineCloudSettings, readMachineCloudSettings } from './machine-cloud-settings.js';
 import { SettingsError } from './settings-error.js';
+import { readUnsupported, type UnsupportedSetting } from './unsupported-settings.js';
 
 /** setTimeout overflows past 2^31 - 1 ms, and then fires at once. */
 const LONGEST_TIMER_SECONDS = 2_147_483;
@@ -34,6 +35,8 @@ export interface BridgeSettings {
   outcomeDeferredAfterSeconds: number;
   erp: ErpSettings;
   logLevel: LogLevel;
+  /** Set, but without effect. */
+  unsupported: readonly UnsupportedSetting[];
 }
 
 /** @throws SettingsError naming everything that is wrong */
@@ -64,6 +67,7 @@ export function loadBridgeSettings(environment: Environment): BridgeSettings {
     }),
     erp: readErpSettings(env),
     logLevel: env.oneOf<LogLevel>('LOG_LEVEL', LOG_LEVELS, 'info'),
+    unsupported: readUnsupported(env),
   };
   if (env.problems.length > 0) throw new SettingsError(env.problems);
   return settings;
