@@ -70,6 +70,10 @@ describe('the bridge as a process', () => {
       MACHINE_CLOUD_TOKEN_FILE: '/no/such/file',
       POLL_INTERVAL_SECONDS: 'often',
       BRIDGE_HTTP_HOST: '0.0.0.0',
+      KAFKA_SASL_PASSWORD: 'secret-password',
+      KAFKA_SSL_CERT_FILE: 'package.json',
+      MACHINE_CLOUD_MACHINE_INFO_PATH: '../secret-path',
+      CLOCK_ORIGIN: '1763680000000',
     });
     expect(await bridge.exitCode()).toBe(78);
     for (const name of [
@@ -78,10 +82,15 @@ describe('the bridge as a process', () => {
       'MACHINE_CLOUD_TOKEN',
       'POLL_INTERVAL_SECONDS',
       'BRIDGE_API_TOKEN',
+      'KAFKA_SASL_MECHANISM',
+      'KAFKA_SSL_CERT_FILE',
+      'KAFKA_SSL_KEY_FILE',
+      'MACHINE_CLOUD_MACHINE_INFO_PATH',
+      'CLOCK_ORIGIN',
     ]) {
       expect(bridge.output).toContain(name);
     }
-    expect(bridge.output).not.toContain('secret-token');
+    expect(bridge.output).not.toContain('secret-');
     expect(bridge.output).not.toContain('often');
   });
 

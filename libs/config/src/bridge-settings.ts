@@ -1,6 +1,6 @@
 import { type ClockOptions } from '#libs/clock';
 import { readClockSettings } from './clock-settings.js';
-import { type Environment, EnvironmentReader } from './environment-reader.js';
+import { type Environment, EnvironmentReader, type IntegerBounds } from './environment-reader.js';
 import { type ErpSettings, readErpSettings } from './erp-settings.js';
 import { readHttpSettings, type HttpSettings } from './http-settings.js';
 import { type KafkaSettings, readKafkaSettings } from './kafka-settings.js';
@@ -11,6 +11,13 @@ import { readUnsupported, type UnsupportedSetting } from './unsupported-settings
 
 /** setTimeout overflows past 2^31 - 1 ms, and then fires at once. */
 const LONGEST_TIMER_SECONDS = 2_147_483;
+
+/** Ten years: a longer span of the plant's time was meant in another unit. */
+const LONGEST_SPAN_SECONDS = 315_360_000;
+/** A reason that is held holds up its machine; a start that lies further ahead is a mistake. */
+const LARGEST_SKEW_SECONDS = 86_400;
+/** As many as a message may name. */
+const MOST_MACHINES = 10_000;
 
 const FLOWS = ['work-orders', 'downtime-reasons', 'machine-states'] as const;
 export type Flow = (typeof FLOWS)[number];
@@ -49,16 +56,23 @@ export function loadBridgeSettings(environment: Environment): BridgeSettings {
     flows: readFlows(env),
     clock: readClockSettings(env),
     polling: {
-      intervalSeconds: env.integer('POLL_INTERVAL_SECONDS', { default: 60, min: 1 }),
-      staleAfterSeconds: env.integer('STALE_AFTER_SECONDS', { default: 300, min: 1 }),
-      settleSeconds: env.integer('SETTLE_SECONDS', { default: 300 }),
-      backfillOnFirstStartSeconds: env.integer('BACKFILL_ON_FIRST_START_SECONDS', { default: 0 }),
+      intervalSeconds: readSpan(env, 'POLL_INTERVAL_SECONDS', { default: 60, min: 1 }),
+      staleAfterSeconds: readSpan(env, 'STALE_AFTER_SECONDS', { default: 300, min: 1 }),
+      settleSeconds: readSpan(env, 'SETTLE_SECONDS', { default: 300 }),
+      backfillOnFirstStartSeconds: readSpan(env, 'BACKFILL_ON_FIRST_START_SECONDS', { default: 0 }),
     },
-    directoryRefreshSeconds: env.integer('DIRECTORY_REFRESH_SECONDS', { default: 300, min: 1 }),
-    reasonsRefreshSeconds: env.integer('REASONS_REFRESH_SECONDS', { default: 3600, min: 1 }),
-    downtimeReasonMaxSkewSeconds: env.integer('DOWNTIME_REASON_MAX_SKEW_SECONDS', { default: 120 }),
+    directoryRefreshSeconds: readSpan(env, 'DIRECTORY_REFRESH_SECONDS', { default: 300, min: 1 }),
+    reasonsRefreshSeconds: readSpan(env, 'REASONS_REFRESH_SECONDS', { default: 3600, min: 1 }),
+    downtimeReasonMaxSkewSeconds: env.integer('DOWNTIME_REASON_MAX_SKEW_SECONDS', {
+      default: 120,
+      max: LARGEST_SKEW_SECONDS,
+    }),
     workOrderList: {
-      maxMachines: env.integer('WORK_ORDER_LIST_MAX_MACHINES', { default: 100, min: 1 }),
+      maxMachines: env.integer('WORK_ORDER_LIST_MAX_MACHINES', {
+        default: 100,
+        min: 1,
+        max: MOST_MACHINES,
+      }),
       lingerMs: env.integer('WORK_ORDER_LIST_LINGER_MS', { default: 20, max: 60_000 }),
     },
     outcomeDeferredAfterSeconds: env.integer('OUTCOME_DEFERRED_AFTER_SECONDS', {
@@ -71,6 +85,10 @@ export function loadBridgeSettings(environment: Environment): BridgeSettings {
   };
   if (env.problems.length > 0) throw new SettingsError(env.problems);
   return settings;
+}
+
+function readSpan(env: EnvironmentReader, name: string, bounds: IntegerBounds): number {
+  return env.integer(name, { max: LONGEST_SPAN_SECONDS, ...bounds });
 }
 
 function readFlows(env: EnvironmentReader): ReadonlySet<Flow> {

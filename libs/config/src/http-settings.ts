@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { type EnvironmentReader } from './environment-reader.js';
 import { checkReceivable } from './header-characters.js';
 
@@ -8,13 +9,16 @@ export interface HttpSettings {
   apiToken?: string;
 }
 
+const HOST_NAME = /^[A-Za-z0-9._-]+$/;
 const LOOPBACK_HOSTS = new Set(['127.0.0.1', '::1', 'localhost']);
 
 export function readHttpSettings(env: EnvironmentReader): HttpSettings {
   const host = env.text('BRIDGE_HTTP_HOST', '127.0.0.1');
   const apiToken = env.secret('BRIDGE_API_TOKEN');
   if (apiToken !== undefined) checkReceivable(env, 'BRIDGE_API_TOKEN', apiToken);
-  if (!LOOPBACK_HOSTS.has(host) && apiToken === undefined) {
+  if (isIP(host) === 0 && !HOST_NAME.test(host)) {
+    env.problem('BRIDGE_HTTP_HOST', 'must be a host name or an IP address, and nothing else');
+  } else if (!LOOPBACK_HOSTS.has(host) && apiToken === undefined) {
     env.problem('BRIDGE_API_TOKEN', 'is required when BRIDGE_HTTP_HOST is not loopback');
   }
   return {

@@ -38,12 +38,18 @@ export function readKafkaSettings(env: EnvironmentReader): KafkaSettings {
   const sasl = readSasl(env);
   return {
     brokers: readBrokers(env),
-    clientId: env.text('KAFKA_CLIENT_ID', 'machine-bridge'),
-    groupId: env.text('KAFKA_GROUP_ID', 'machine-bridge'),
+    clientId: readId(env, 'KAFKA_CLIENT_ID'),
+    groupId: readId(env, 'KAFKA_GROUP_ID'),
     topicPrefix,
     createTopics: env.flag('KAFKA_CREATE_TOPICS', true),
     topicPartitions: env.integer('KAFKA_TOPIC_PARTITIONS', { default: 6, min: 1, max: 1000 }),
     ...(tls && { tls }),
     ...(sasl && { sasl }),
   };
+}
+
+function readId(env: EnvironmentReader, name: string): string {
+  const id = env.text(name, 'machine-bridge');
+  if (/\p{Cc}/u.test(id)) env.problem(name, 'must not hold line breaks or control characters');
+  return id;
 }
