@@ -30,6 +30,7 @@ export function loadKafkaSettings(environment: Environment): KafkaSettings {
 }
 
 export function readKafkaSettings(env: EnvironmentReader): KafkaSettings {
+  const brokers = readBrokers(env);
   const topicPrefix = env.text('KAFKA_TOPIC_PREFIX', '');
   if (!TOPIC_PREFIX.test(topicPrefix)) {
     env.problem('KAFKA_TOPIC_PREFIX', 'may hold letters, digits, dots, underscores and dashes');
@@ -37,7 +38,7 @@ export function readKafkaSettings(env: EnvironmentReader): KafkaSettings {
   const tls = readTls(env);
   const sasl = readSasl(env);
   return {
-    brokers: readBrokers(env),
+    brokers,
     clientId: readId(env, 'KAFKA_CLIENT_ID'),
     groupId: readId(env, 'KAFKA_GROUP_ID'),
     topicPrefix,
