@@ -151,6 +151,31 @@ describe('the order ledger', () => {
     expect(header(letter, 'dlq-source-offset')).toBe(String(offset));
   });
 
+  it('sets an order aside once that the service refuses for several machines', async () => {
+    const machineIds = ['M-011', 'M-012'];
+    for (const machineId of machineIds) {
+      await plant.sandbox.addFault({ operation: 'setWorkOrderList', machineId, status: 422 });
+    }
+    const operations = ['M-001', ...machineIds].map((machineId) => ({ machineId }));
+    const order = orderOf('K', 100, operations, 'released');
+    await plant.kafka.sendJson(TOPICS.workOrders, 'K', order, { 'message-id': 'K/100' });
+    const rejected = await answers.take(
+      2,
+      (record) =>
+        header(record, 'ce_type') === 'work-order-list.rejected.v1' &&
+        machineIds.includes(header(record, 'ce_subject') ?? ''),
+      'rejection',
+    );
+    await plant.sandbox.clearFaults();
+    expect(rejected.map((record) => header(record, 'ce_subject')).sort()).toEqual(machineIds);
+    const letters = answers.records.filter(
+      (record) => record.topic === DEAD_LETTERS && record.key?.toString() === 'K',
+    );
+    expect(letters).toHaveLength(1);
+    const atFault = letters[0] && header(letters[0], 'dlq-machine-ids');
+    expect(atFault?.split(',').sort()).toEqual(machineIds);
+  });
+
   it('sets aside what is known of an order that its topic has lost by the time it is refused', async () => {
     const fault = { operation: 'setWorkOrderList', machineId: 'M-010' };
     await plant.sandbox.addFault({ ...fault, status: 503 });

@@ -7,7 +7,8 @@ import { DeadLetters, type InboundMessage, Outbox } from '#libs/messaging';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { type AnsweredMessage } from './answered-message.js';
 import { type CommandWaiter } from './command.js';
-import { type CommandResult } from './command-result.js';
+import { type CommandResult, type RejectedResult } from './command-result.js';
+import { GatheredFaults } from './gathered-faults.js';
 import {
   type CommandFamily,
   FLOW_OF,
@@ -23,8 +24,6 @@ import { OutcomeHistory } from './outcome-history.js';
 import { outcomeRecord } from './outcome-record.js';
 import { ToldOutcomes } from './told-outcomes.js';
 
-type RejectedResult = Extract<CommandResult, { kind: 'rejected' }>;
-
 /** Tells what became of input messages: an outcome per machine, a dead letter per message at fault. */
 @Injectable()
 export class CommandOutcomes {
@@ -36,6 +35,9 @@ export class CommandOutcomes {
   });
   private readonly logger = new Logger('CommandOutcomes');
   private readonly history = new OutcomeHistory();
+  private readonly gathered = new GatheredFaults((answered, faults) =>
+    this.setAside(answered, faults, true),
+  );
   private readonly topicPrefix: string;
 
   constructor(
@@ -109,8 +111,10 @@ export class CommandOutcomes {
     hasOthers: boolean,
   ): Promise<void> {
     const untold = faults.filter(({ machineId }) => !this.told.take(source, machineId));
-    await this.setAside(answered, untold, hasOthers || answered.namesOthers === true);
-    const { message } = answered;
+    if (untold.length === 0) return;
+    const { message, origin, namesOthers = false } = answered;
+    if (origin !== undefined) await this.gathered.add(source, answered, untold);
+    else await this.setAside(answered, untold, hasOthers || namesOthers);
     await Promise.all(
       untold.map((result) => this.send(family, message, source, result.kind, toData(result))),
     );

@@ -12,6 +12,8 @@ export type CommandResult =
       httpStatus?: number;
     };
 
+export type RejectedResult = Extract<CommandResult, { kind: 'rejected' }>;
+
 /** A refusal before any call; of the machine that the reason names, unless another one is given. */
 export function rejection(
   reason: Rejection,

@@ -1,6 +1,7 @@
 import { jest } from '@jest/globals';
 import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { realDelayMs } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
 import { type CommandOutcome } from '#libs/contracts';
 import { EquipmentMap } from '#libs/erp-formats';
@@ -270,6 +271,8 @@ describe('orders on their way to the lists of machines', () => {
     expect(lists.map(({ list }) => [list.machineId, list.workingOrders()])).toEqual([
       ['M-2', ['4711']],
     ]);
+    // The faults of a message are gathered before it is set aside, and told of after that.
+    while (outcomes.length === 0) await realDelayMs(20);
     expect(outcomes).toEqual(['work-order-list.rejected.v1 of M-1, offset 7']);
     expect(letters).toMatchObject([{ code: 'too-large', machineIds: ['M-1'] }]);
     expect(failed).toEqual([]);

@@ -1,0 +1,55 @@
+import { PartitionOwnership } from '#libs/messaging';
+import { type AnsweredMessage } from './answered-message.js';
+import { rejection, type RejectedResult } from './command-result.js';
+import { GatheredFaults } from './gathered-faults.js';
+
+const place = { topic: 'orders', partition: 0, offset: 7, messageId: null };
+const message = {
+  ...{ ...place, timestamp: '0', key: null, value: null, headers: {}, bytes: 0 },
+  ownership: new PartitionOwnership(),
+  finish: () => undefined,
+  abandon: () => undefined,
+  fail: () => undefined,
+};
+const answered: AnsweredMessage = { message, messageId: null };
+
+function faultOf(machineId: string): RejectedResult {
+  const reason = { code: 'rejected-by-service', detail: 'no' } as const;
+  return rejection(reason, machineId) as RejectedResult;
+}
+
+describe('the faults of one message', () => {
+  let letters: (string | null)[][];
+  let gathered: GatheredFaults;
+
+  beforeEach(() => {
+    letters = [];
+    gathered = new GatheredFaults((_, faults) => {
+      letters.push(faults.map(({ machineId }) => machineId));
+      return Promise.resolve();
+    });
+  });
+
+  it('that come about together are set aside as one, and those of others apart', async () => {
+    const other = { ...place, offset: 8 };
+    await Promise.all([
+      gathered.add(place, answered, [faultOf('M-1')]),
+      gathered.add(other, answered, [faultOf('M-3')]),
+      gathered.add(place, answered, [faultOf('M-2')]),
+    ]);
+    expect(letters).toEqual([['M-1', 'M-2'], ['M-3']]);
+  });
+
+  it('that come later are set aside again', async () => {
+    await gathered.add(place, answered, [faultOf('M-1')]);
+    await gathered.add(place, answered, [faultOf('M-2')]);
+    expect(letters).toEqual([['M-1'], ['M-2']]);
+  });
+
+  it('wait all of them for the message to be set aside, which may fail', async () => {
+    gathered = new GatheredFaults(() => Promise.reject(new Error('lost')));
+    const adds = [faultOf('M-1'), faultOf('M-2')].map((it) => gathered.add(place, answered, [it]));
+    const results = await Promise.allSettled(adds);
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  });
+});
