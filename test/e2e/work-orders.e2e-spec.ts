@@ -14,6 +14,10 @@ interface Operation {
   sequence?: number;
 }
 
+function isOf(source: unknown, messageId: string): boolean {
+  return (source as { messageId: string | null }).messageId === messageId;
+}
+
 describe('work orders', () => {
   let plant: Plant;
   let answers: TopicReader;
@@ -33,7 +37,22 @@ describe('work orders', () => {
   ): Promise<void> => {
     const withStatus = operations.map((operation) => ({ status, ...operation }));
     const order = { orderId, changedAt, status, operations: withStatus };
-    return plant.kafka.sendJson(TOPICS.workOrders, orderId, order);
+    const headers = { 'message-id': `${orderId}/${changedAt}` };
+    return plant.kafka.sendJson(TOPICS.workOrders, orderId, order, headers);
+  };
+
+  /** The first outcome of the order's message. */
+  const outcomeOf = async (
+    orderId: string,
+    changedAt: number,
+  ): Promise<Record<string, unknown>> => {
+    const outcome = await answers.find(
+      (record) =>
+        record.topic === TOPICS.commandOutcomes &&
+        isOf(json(record)['source'], `${orderId}/${changedAt}`),
+      `an outcome of ${orderId}/${changedAt}`,
+    );
+    return { ...json(outcome), type: header(outcome, 'ce_type'), key: outcome.key?.toString() };
   };
 
   it('turns a real SAP order into the list of the machine its work centre is mapped to', async () => {
@@ -78,5 +97,59 @@ describe('work orders', () => {
     const letter = await answers.find(({ topic }) => topic === DEAD_LETTERS, 'a dead letter');
     expect(header(letter, 'dlq-code')).toBe('unmapped-work-centre');
     expect(header(letter, 'dlq-detail')).toContain('1000/NOWHERE');
+  });
+
+  it('answers an order that concerns no machine under its own key, as applied', async () => {
+    const nowhere = [{ operationId: '0010', plant: '1000', workCentre: 'NOWHERE' }];
+    await sendOrder('E', 400, []);
+    await sendOrder('F', 400, nowhere, 'planned');
+    await sendOrder('G', 400, [], 'completed');
+    for (const orderId of ['E', 'F', 'G']) {
+      const outcome = await outcomeOf(orderId, 400);
+      expect(outcome).toMatchObject({
+        ...{ type: 'work-order-list.applied.v1', key: orderId, machineId: null },
+        ...{ code: null, detail: null, attempts: 0, appliedAt: expect.any(Number) as unknown },
+      });
+    }
+  });
+
+  it('answers each of its duplicates, and as superseded what is older', async () => {
+    await sendOrder('H', 500, []);
+    await sendOrder('H', 500, []);
+    await sendOrder('H', 499, []);
+    await outcomeOf('H', 499);
+    const ofH = answers.records.filter(({ topic, key }) => {
+      return topic === TOPICS.commandOutcomes && key?.toString() === 'H';
+    });
+    expect(ofH.map((record) => header(record, 'ce_type'))).toEqual([
+      'work-order-list.applied.v1',
+      'work-order-list.applied.v1',
+      'work-order-list.superseded.v1',
+    ]);
+    expect(new Set(ofH.map((record) => header(record, 'ce_id'))).size).toBe(3);
+  });
+
+  it('answers for the machine what takes an order off it, and nothing beside that', async () => {
+    await sendOrder('I', 600, [{ operationId: '0010', machineId: 'M-010' }]);
+    await plant.sandbox.listBecomes('M-010', ['I']);
+    await sendOrder('I', 601, []);
+    await plant.sandbox.listBecomes('M-010', []);
+    expect(await outcomeOf('I', 601)).toMatchObject({ machineId: 'M-010' });
+    await sendOrder('I', 599, []);
+    expect(await outcomeOf('I', 599)).toMatchObject({
+      ...{ type: 'work-order-list.superseded.v1', key: 'I', machineId: null, appliedAt: null },
+      detail: 'order I changed at 599; known is the change of 601',
+    });
+  });
+
+  it('rejects an order that should be on a list and has no machine', async () => {
+    const nowhere = [{ operationId: '0010', plant: '1000', workCentre: 'NOWHERE' }];
+    await sendOrder('J', 700, nowhere);
+    expect(await outcomeOf('J', 700)).toMatchObject({
+      ...{ type: 'work-order-list.rejected.v1', key: 'J', machineId: null },
+      code: 'unmapped-work-centre',
+    });
+    const letters = answers.records.filter(({ topic }) => topic === DEAD_LETTERS);
+    expect(letters.map(({ key }) => key?.toString())).toEqual(['D', 'J']);
   });
 });

@@ -96,9 +96,16 @@ describe.each(PUBLISHED)('the schema %s', (schema, value) => {
 
 describe('the schemas of outcomes', () => {
   it.each([
+    ['outcome-applied', applied],
+    ['outcome-superseded', superseded],
+    ['outcome-rejected', rejected],
+  ])('take one of an order that concerns no machine: %s', (schema, value) => {
+    expect(faultsOf(schema, { ...value, machineId: null })).toEqual([]);
+  });
+
+  it.each([
     ['outcome-applied', { attempts: -1 }],
     ['outcome-applied', { appliedAt: null }],
-    ['outcome-applied', { machineId: null }],
     ['outcome-superseded', { appliedAt: NOW }],
     ['outcome-rejected', { code: null }],
     ['outcome-rejected', { detail: null }],

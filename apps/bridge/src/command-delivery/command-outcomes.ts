@@ -3,7 +3,7 @@ import { Counter, type Metric } from 'prom-client';
 import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
 import { type CommandOutcome, type OutcomeSource } from '#libs/contracts';
-import { DeadLetters, type InboundMessage, Outbox } from '#libs/messaging';
+import { DeadLetters, type InboundMessage, type OutboundRecord, Outbox } from '#libs/messaging';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { type AnsweredMessage } from './answered-message.js';
 import { type CommandWaiter } from './command.js';
@@ -143,9 +143,31 @@ export class CommandOutcomes {
     const data: CommandOutcome = { machineId, source, code, detail, attempts, appliedAt };
     this.counter.inc({ flow: FLOW_OF[family], outcome, code: code ?? '' });
     if (machineId !== null) this.history.add(machineId, data);
-    const [key, type] = [keyOf(machineId, message), outcomeType(family, outcome)];
-    const nowSeconds = this.clock.nowSeconds();
-    await this.outbox.send(outcomeRecord(this.topicPrefix, key, type, data, nowSeconds));
+    await this.outbox.send(this.recordOf(family, message, outcome, data));
+  }
+
+  /** An outcome for the caller to write in a transaction of its own; {@link noteWritten} when that is done. */
+  toRecord(
+    family: CommandFamily,
+    answered: AnsweredMessage,
+    result: CommandResult,
+  ): OutboundRecord {
+    const data = { ...toData(result), source: this.sourceOf(answered) };
+    return this.recordOf(family, answered.message, result.kind, data);
+  }
+
+  noteWritten(family: CommandFamily, outcome: Exclude<Outcome, 'rejected'>): void {
+    this.counter.inc({ flow: FLOW_OF[family], outcome, code: '' });
+  }
+
+  private recordOf(
+    family: CommandFamily,
+    message: InboundMessage,
+    outcome: Outcome,
+    data: CommandOutcome,
+  ): OutboundRecord {
+    const [key, type] = [keyOf(data.machineId, message), outcomeType(family, outcome)];
+    return outcomeRecord(this.topicPrefix, key, type, data, this.clock.nowSeconds());
   }
 
   /** Where the message that is answered stands, under its topic's full name. */

@@ -1,9 +1,9 @@
 import { type Rejection } from '#libs/contracts';
 
-/** What became of a command for one machine; `machineId` is null when the message names no readable one. */
+/** What became of a command for one machine; `machineId` is null when the message names none that is readable, or none at all. */
 export type CommandResult =
-  | { kind: 'applied'; machineId: string; attempts: number; appliedAt: number }
-  | { kind: 'superseded'; machineId: string; attempts: number; detail: string }
+  | { kind: 'applied'; machineId: string | null; attempts: number; appliedAt: number }
+  | { kind: 'superseded'; machineId: string | null; attempts: number; detail: string }
   | {
       kind: 'rejected';
       machineId: string | null;

@@ -138,6 +138,7 @@ class OrderFlow {
       new PartitionOrders({
         machineOf: ({ machineId }) => machineId,
         toRecord: (change) => ({ value: JSON.stringify(change) }) as OutboundRecord,
+        toOutcome: () => ({ value: null }) as OutboundRecord,
         answer: () => undefined,
       }),
   );
@@ -219,6 +220,8 @@ class OrderFlow {
     if (derivation === undefined) return;
     stored.write(derivation.changes);
     for (const { value } of derivation.records) {
+      // An outcome, which leads to no list.
+      if (value === null) continue;
       const change = JSON.parse(String(value)) as AssignmentChange;
       this.changes[partitionOf(MACHINES, change.machineId)]?.log.push(change);
     }

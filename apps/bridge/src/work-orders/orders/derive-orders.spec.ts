@@ -10,6 +10,7 @@ import { type CommandResult } from '../../command-delivery/index.js';
 import { HeldAssignments } from '../assignments/held-assignments.js';
 import { deriveOrders } from './derive-orders.js';
 import { type KnownOrder } from './known-order.js';
+import { type AnswerWithoutMachine } from './without-machine.js';
 
 const MACHINES = ['M-1', 'M-2', 'M-3'];
 const machineOf = ({ machineId }: OrderOperation): string | undefined => machineId;
@@ -41,11 +42,12 @@ class Ledger {
     };
     const unknownMachines = new Map(this.unknown.map((id) => [id, NO_SUCH_MACHINE]));
     const told = { offset, orders, unknownMachines };
-    const { assignments, results } = deriveOrders(told, view, machineOf);
+    const { assignments, results, withoutMachine } = deriveOrders(told, view, machineOf);
     for (const [machineId, changes] of assignments) {
       for (const change of changes) this.table.assign(machineId, change);
     }
-    return { touched: [...assignments.keys()], results };
+    const touched = [...assignments.keys()];
+    return { touched, results, ...(withoutMachine !== undefined && { withoutMachine }) };
   }
 
   listOf(machineId: string): readonly string[] {
@@ -57,6 +59,8 @@ interface Taken {
   /** Machines whose lists are set. */
   touched: string[];
   results: readonly CommandResult[];
+  /** Where there is neither of the former. */
+  withoutMachine?: AnswerWithoutMachine;
 }
 
 function operation(operationId: string, more: Partial<OrderOperation> = {}): OrderOperation {
@@ -222,7 +226,8 @@ describe('a snapshot of an order', () => {
 
   it('needs no machine for an operation that stands on no list', () => {
     const planned: OrderOperation = { operationId: '0010', workCentre: 'FR01', status: 'planned' };
-    expect(new Ledger().take([order('4711', [planned])])).toEqual({ touched: [], results: [] });
+    const taken = new Ledger().take([order('4711', [planned])]);
+    expect(taken).toEqual({ touched: [], results: [], withoutMachine: { kind: 'applied' } });
   });
 
   it('is put on the machines that exist, and refused for the others', () => {
@@ -240,6 +245,78 @@ describe('a snapshot of an order', () => {
     const later = new Ledger(['M-1']);
     for (const [orderId, known] of ledger.orders) later.orders.set(orderId, known);
     expect(later.take([{ ...onSecond, changedAt: 101 }], 9).touched).toEqual(['M-1', 'M-2']);
+  });
+});
+
+describe('a message that concerns no machine', () => {
+  const planned: OrderOperation = { operationId: '0010', workCentre: 'FR01', status: 'planned' };
+  const nowhere = order('4711', [planned]);
+  const onFirst = order('4711', [operation('0010')]);
+  const older = order('4711', [], { changedAt: 99 });
+  const detail = 'order 4711 changed at 99; known is the change of 100';
+
+  it.each([
+    ['a new order without operations', order('4711', [])],
+    ['a planned one', nowhere],
+    ['one that is over before anybody has heard of it', order('4711', [], { status: 'cancelled' })],
+  ])('is answered as applied: %s', (_name, snapshot) => {
+    const { withoutMachine } = new Ledger().take([snapshot]);
+    expect(withoutMachine).toEqual({ kind: 'applied' });
+  });
+
+  it('is answered as applied when it holds no order', () => {
+    expect(new Ledger().take([]).withoutMachine).toEqual({ kind: 'applied' });
+  });
+
+  it('is answered as superseded when it is older', () => {
+    const { withoutMachine } = ledgerOf(onFirst).take([older]);
+    expect(withoutMachine).toEqual({ kind: 'superseded', detail });
+  });
+
+  it('is answered as applied when one of its orders is new and another one older', () => {
+    const { withoutMachine } = ledgerOf(onFirst).take([older, order('4712', [])]);
+    expect(withoutMachine).toEqual({ kind: 'applied' });
+  });
+
+  it('is answered when it tells of an order twice', () => {
+    expect(new Ledger().take([nowhere, nowhere]).withoutMachine).toEqual({ kind: 'applied' });
+  });
+
+  it('has no answer of its own beside that of a machine', () => {
+    const ledger = ledgerOf(order('4712', [operation('0010')]));
+    const outdated = order('4712', [operation('0010')], { changedAt: 99 });
+    expect(ledger.take([nowhere, outdated])).toMatchObject({ results: [{ kind: 'superseded' }] });
+    expect(ledger.take([nowhere, outdated])).not.toHaveProperty('withoutMachine');
+    expect(ledger.take([nowhere, order('4713', [operation('0010')])])).toEqual({
+      touched: ['M-1'],
+      results: [],
+    });
+  });
+
+  it('is not answered again: it may have taken the order off machines when it first came', () => {
+    const ledger = new Ledger();
+    ledger.take([onFirst], 1);
+    const off = { ...nowhere, changedAt: 101 };
+    const silent = { touched: [], results: [] };
+    expect(ledger.take([off], 2)).toEqual({ touched: ['M-1'], results: [] });
+    expect(ledger.take([off], 2)).toEqual(silent);
+    ledger.take([order('4711', [], { changedAt: 102 })], 3);
+    expect(ledger.take([off], 2)).toEqual(silent);
+  });
+
+  it('is answered as superseded again: that leaves nothing in the ledger', () => {
+    const ledger = new Ledger();
+    ledger.take([onFirst], 1);
+    for (const offset of [2, 2]) {
+      expect(ledger.take([older], offset).withoutMachine).toEqual({ kind: 'superseded', detail });
+    }
+  });
+
+  it('is answered under an offset of a topic made anew, when it is newer', () => {
+    const ledger = new Ledger();
+    ledger.take([nowhere], 9);
+    const { withoutMachine } = ledger.take([{ ...nowhere, changedAt: 101 }], 0);
+    expect(withoutMachine).toEqual({ kind: 'applied' });
   });
 });
 

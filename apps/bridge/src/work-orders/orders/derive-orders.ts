@@ -5,6 +5,12 @@ import { type KnownOrder, toKnownOrder } from './known-order.js';
 import { meetKnownOrder } from './meet-known-order.js';
 import { type MachineOf, placeOrder } from './place-order.js';
 import { rejectUnmapped, type UnmappedOperation } from './reject-unmapped.js';
+import {
+  answerWithoutMachine,
+  type AnswerWithoutMachine,
+  isTakenInAgain,
+  type OrderStanding,
+} from './without-machine.js';
 
 /** The orders one message tells of. */
 export interface ToldOrders {
@@ -28,6 +34,15 @@ export interface OrderConsequences {
   results: CommandResult[];
   /** Operations that have no machine; rejected among the results. */
   unmapped: UnmappedOperation[];
+  /** All there is to say of it where it concerns no machine: then there is nothing else. */
+  withoutMachine: AnswerWithoutMachine | undefined;
+}
+
+/** What its orders have come to so far. */
+interface Gathered extends Omit<OrderConsequences, 'withoutMachine'> {
+  standings: OrderStanding[];
+  /** Orders it has told of: what is known of them is from itself. */
+  met: Set<string>;
 }
 
 /** Takes in what one message tells of orders, one after the other. */
@@ -36,14 +51,24 @@ export function deriveOrders(
   view: OrderView,
   machineOf: MachineOf,
 ): OrderConsequences {
-  const gathered: OrderConsequences = { assignments: new Map(), results: [], unmapped: [] };
+  const gathered: Gathered = {
+    assignments: new Map(),
+    results: [],
+    unmapped: [],
+    standings: [],
+    met: new Set(),
+  };
   for (const order of told.orders) takeIn(order, told, view, machineOf, gathered);
-  const { assignments, unmapped } = gathered;
+  const { assignments, unmapped, standings } = gathered;
   // A machine is answered once a message: where an order of it is superseded and another one is not, by that.
-  const results = gathered.results.filter(
-    ({ kind, machineId }) => kind !== 'superseded' || !assignments.has(machineId),
+  const answered = gathered.results.filter(
+    ({ kind, machineId }) =>
+      kind !== 'superseded' || machineId === null || !assignments.has(machineId),
   );
-  return { assignments, results: [...results, ...rejectUnmapped(unmapped)], unmapped };
+  const results = [...answered, ...rejectUnmapped(unmapped)];
+  const isSilent = assignments.size === 0 && results.length === 0;
+  const withoutMachine = isSilent ? answerWithoutMachine(standings) : undefined;
+  return { assignments, results, unmapped, withoutMachine };
 }
 
 function takeIn(
@@ -51,9 +76,10 @@ function takeIn(
   told: ToldOrders,
   view: OrderView,
   machineOf: MachineOf,
-  { assignments, results, unmapped }: OrderConsequences,
+  gathered: Gathered,
 ): void {
   const { orderId, changedAt } = message.order;
+  const { results, standings, met } = gathered;
   const known = view.get(orderId);
   const meeting = meetKnownOrder(known, message, told.offset);
   if (meeting.kind === 'unknown-order') {
@@ -63,16 +89,20 @@ function takeIn(
   const { order } = meeting;
   // A change names no machines by itself: it goes for those of the order.
   const placed = placeOrder(message.kind === 'snapshot' ? message.order : order, machineOf);
+  const isRepeated = !met.has(orderId) && isTakenInAgain(known, message, told.offset);
+  met.add(orderId);
   if (meeting.kind === 'superseded') {
     const detail = `order ${orderId} changed at ${changedAt}; known is the change of ${order.changedAt}`;
     for (const machineId of placed.machines.keys()) {
       results.push({ kind: 'superseded', machineId, attempts: 0, detail });
     }
+    standings.push(isRepeated ? { kind: 'repeated' } : { kind: 'superseded', detail });
     return;
   }
-  for (const operation of placed.unmapped) unmapped.push({ orderId, operation });
-  const before = known?.machineIds ?? [];
+  standings.push({ kind: isRepeated ? 'repeated' : 'taken-in' });
+  for (const operation of placed.unmapped) gathered.unmapped.push({ orderId, operation });
   const { machines } = meeting.kind === 'recorded' ? placed : placeOrder(order, machineOf);
+  const before = known?.machineIds ?? [];
   const listedOn: string[] = [];
   for (const machineId of new Set([...before, ...placed.machines.keys()])) {
     const refusal = told.unknownMachines.get(machineId);
@@ -83,11 +113,10 @@ function takeIn(
     }
     const operations = machines.get(machineId) ?? [];
     if (operations.length > 0) listedOn.push(machineId);
-    append(assignments, machineId, { orderId, operations });
+    append(gathered.assignments, machineId, { orderId, operations });
   }
   if (meeting.kind === 'recorded') view.set(orderId, toKnownOrder(order, listedOn, told.offset));
 }
-
 function unknownOrder(orderId: string): string {
   return `order ${orderId} is not known, and the message does not say where it is done`;
 }

@@ -1,4 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
 import { type OwnedState } from '#libs/messaging';
 import { CommandOutcomes } from '../../command-delivery/index.js';
@@ -10,6 +11,7 @@ import { type PartitionWork, PartitionWriter } from '../partition-writer.js';
 import { type Refusal, refusalResult } from '../refusal.js';
 import { type KnownOrder } from './known-order.js';
 import { type OrderAnswer, type OrderEntry, PartitionOrders } from './partition-orders.js';
+import { resultWithoutMachine } from './without-machine.js';
 
 /**
  * The last snapshot of each order (contract §2.2), by the partition its messages come through, and from
@@ -24,6 +26,7 @@ export class OrderLedger {
 
   constructor(
     @Inject(BRIDGE_SETTINGS) { kafka }: BridgeSettings,
+    private readonly clock: Clock,
     private readonly equipment: Equipment,
     private readonly unmapped: UnmappedWorkCentres,
     private readonly outcomes: CommandOutcomes,
@@ -45,6 +48,12 @@ export class OrderLedger {
     const orders = new PartitionOrders({
       machineOf: (operation) => this.equipment.machineOf(operation),
       toRecord: (change) => changeRecord(this.topicPrefix, change),
+      toOutcome: ({ answered }, answer) =>
+        this.outcomes.toRecord(
+          'work-order-list',
+          answered,
+          resultWithoutMachine(answer, this.clock.nowSeconds()),
+        ),
       answer: (answer) => {
         this.answer(answer);
       },
@@ -61,8 +70,10 @@ export class OrderLedger {
   }
 
   /** What is left to say is said by whoever owns the machines. */
-  private answer({ entry: { answered }, results, assigned, unmapped }: OrderAnswer): void {
+  private answer({ entry, results, assigned, unmapped, withoutMachine }: OrderAnswer): void {
+    const { answered } = entry;
     for (const { orderId, operation } of unmapped) this.unmapped.note(orderId, operation);
+    if (withoutMachine) this.outcomes.noteWritten('work-order-list', withoutMachine.kind);
     if (results.length === 0) {
       answered.message.finish();
       return;

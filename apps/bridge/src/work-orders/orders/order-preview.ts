@@ -31,7 +31,7 @@ export class OrderPreview {
     const messages = await readOrders(document, this.erp);
     if (!messages.ok) return messages;
     const told = { offset: this.offset++, orders: messages.value, unknownMachines: new Map() };
-    const { assignments, results } = deriveOrders(told, this.orders, (operation) =>
+    const { assignments, results, withoutMachine } = deriveOrders(told, this.orders, (operation) =>
       this.erp.equipmentMap.machineOf(operation),
     );
     for (const [machineId, orders] of assignments) {
@@ -42,7 +42,9 @@ export class OrderPreview {
       messages: messages.value,
       machineIds: [...assignments.keys()],
       rejections: results.flatMap((it) => (it.kind === 'rejected' ? [it.rejection] : [])),
-      superseded: results.flatMap((it) => (it.kind === 'superseded' ? [it.detail] : [])),
+      superseded: (withoutMachine === undefined ? results : [withoutMachine]).flatMap((it) =>
+        it.kind === 'superseded' ? [it.detail] : [],
+      ),
     });
   }
 

@@ -18,6 +18,9 @@ describe('PartitionOrders', () => {
         ...{ topic: 'changes', key: machineId, headers: {} },
         value: changed.map(({ orderId }) => orderId).join(),
       }),
+      toOutcome: (_entry, { kind }) => {
+        return { topic: 'outcomes', key: null, value: kind, headers: {} };
+      },
       answer: (answer) => answers.push(answer),
     });
   });
@@ -32,7 +35,12 @@ describe('PartitionOrders', () => {
     commit: () => Promise.resolve(),
   });
 
-  const entry = (orderId: string, status: OrderSnapshot['status'], changedAt = 100): OrderEntry => {
+  const entry = (
+    orderId: string,
+    status: OrderSnapshot['status'],
+    changedAt = 100,
+    operations = [{ operationId: '0010', machineId: 'M-1', status }],
+  ): OrderEntry => {
     const place = { topic: 'orders', partition: 0, offset: 7, timestamp: '0', bytes: 1 };
     const message: InboundMessage = {
       ...{ ...place, key: null, value: null, headers: {}, ownership: new PartitionOwnership() },
@@ -40,7 +48,6 @@ describe('PartitionOrders', () => {
       abandon: () => undefined,
       fail: () => undefined,
     };
-    const operations = [{ operationId: '0010', machineId: 'M-1', status }];
     const source = { topic: 'orders', partition: 0, offset: 7, messageId: null };
     return {
       ...{ message, offset: 7, source, answered: { message, messageId: null } },
@@ -66,6 +73,13 @@ describe('PartitionOrders', () => {
     expect(answers.map(({ assigned, results }) => [assigned, results.length])).toEqual([
       [1, 0],
       [0, 1],
+    ]);
+  });
+
+  it('writes what a message that concerns no machine is answered with, and says nothing else of it', () => {
+    expect(write(entry('4711', 'planned', 101, []))).toEqual(['null: applied']);
+    expect(answers).toMatchObject([
+      { assigned: 0, results: [], withoutMachine: { kind: 'applied' } },
     ]);
   });
 

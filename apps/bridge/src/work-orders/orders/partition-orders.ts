@@ -9,6 +9,7 @@ import { FinishedOrders } from './finished-orders.js';
 import { isFinished, type KnownOrder } from './known-order.js';
 import { type MachineOf } from './place-order.js';
 import { type UnmappedOperation } from './reject-unmapped.js';
+import { type AnswerWithoutMachine } from './without-machine.js';
 
 /** A message of orders as it waits to be written. */
 export interface OrderEntry extends Entry, ToldOrders {
@@ -23,11 +24,15 @@ export interface OrderAnswer {
   /** Machines whose assignments it has changed. */
   assigned: number;
   unmapped: readonly UnmappedOperation[];
+  /** Written already, as what the message is answered with. */
+  withoutMachine: AnswerWithoutMachine | undefined;
 }
 
 export interface PartitionOrdersOptions {
   machineOf: MachineOf;
   toRecord: (change: AssignmentChange) => OutboundRecord;
+  /** What a message that concerns no machine is answered with. */
+  toOutcome: (entry: OrderEntry, answer: AnswerWithoutMachine) => OutboundRecord;
   answer: (answer: OrderAnswer) => void;
 }
 
@@ -47,7 +52,7 @@ export class PartitionOrders {
   }
 
   derive(state: OwnedState<KnownOrder>, entries: readonly OrderEntry[]): Derivation<KnownOrder> {
-    const { machineOf, toRecord, answer } = this.options;
+    const { machineOf, toRecord, toOutcome, answer } = this.options;
     const changed = new Map<string, KnownOrder>();
     const view = {
       get: (orderId: string) => changed.get(orderId) ?? state.get(orderId),
@@ -56,11 +61,12 @@ export class PartitionOrders {
     const records: OutboundRecord[] = [];
     const answers: OrderAnswer[] = [];
     for (const entry of entries) {
-      const { assignments, results, unmapped } = deriveOrders(entry, view, machineOf);
+      const { assignments, ...said } = deriveOrders(entry, view, machineOf);
       for (const [machineId, orders] of assignments) {
         records.push(toRecord({ machineId, orders, source: entry.source }));
       }
-      answers.push({ entry, results, assigned: assignments.size, unmapped });
+      if (said.withoutMachine !== undefined) records.push(toOutcome(entry, said.withoutMachine));
+      answers.push({ entry, assigned: assignments.size, ...said });
     }
     const changes = this.withForgotten(changed);
     return {
