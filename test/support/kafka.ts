@@ -24,8 +24,6 @@ export interface ReadRecord extends PublishedRecord {
   offset: number;
 }
 
-const PATIENCE_MS = 3000;
-
 /** The broker that `npm test` has started, or the one of KAFKA_BROKERS. */
 export function testBrokers(): string[] {
   const brokers = process.env['KAFKA_BROKERS'];
@@ -164,12 +162,11 @@ export class TestKafka {
     return reader;
   }
 
-  /** Whether a consumer gets anything of a topic's first partition, however patient it is: see the empty-batch guard. */
-  async canBeRead(topic: string): Promise<boolean> {
+  /** The offset of the first record that is left of a topic of one partition. */
+  async firstOffset(topic: string): Promise<number | undefined> {
     const reader = await this.read(topic);
-    return eventually(() => reader.records.length > 0, { timeoutMs: PATIENCE_MS }).catch(
-      () => false,
-    );
+    await eventually(() => reader.records.length > 0, { what: `a record of ${topic}` });
+    return reader.records[0]?.offset;
   }
 
   /** The committed offsets of a group, summed over a topic's partitions; uncommitted ones count 0. */
