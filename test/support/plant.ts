@@ -28,6 +28,8 @@ export interface PlantOptions {
   sandboxEnv?: Environment;
   clockSpeed?: number;
   brokers?: string[];
+  /** What is to be there before the bridge. */
+  prepare?: (kafka: TestKafka) => Promise<void>;
 }
 
 export async function startPlant(options: PlantOptions = {}): Promise<Plant> {
@@ -54,6 +56,7 @@ export async function startPlant(options: PlantOptions = {}): Promise<Plant> {
     ...options.env,
   });
   const kafka = new TestKafka(brokers, topicPrefix);
+  await options.prepare?.(kafka);
   const plant: Plant = {
     kafka,
     sandbox,

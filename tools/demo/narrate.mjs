@@ -58,6 +58,8 @@ export function narrator({ machines, sandboxUrl, clock, readJson, print }) {
   }
 
   async function listApplied({ machineId, source }) {
+    // of an order that concerns no machine
+    if (machineId === null) return;
     const { workingOrders } = await readJson(`${sandboxUrl}/sandbox/machines/${machineId}`);
     const from = source.topic.endsWith('erp.work-orders.v1')
       ? 'SAP order (IDoc LOIPRO05)'

@@ -51,6 +51,12 @@ describe('partitionByKey', () => {
     );
   });
 
+  it('puts a record where its partition key belongs, if it has one', () => {
+    const message = { key: 'M-1/0/7', partitionKey: 'M-1', value: null };
+    expect(byKey(choiceOf(message, 50))).toBe(partitionOf('M-1', 50));
+    expect(byKey(choiceOf(message, 50))).not.toBe(partitionOf('M-1/0/7', 50));
+  });
+
   it('leaves a record in the partition it names, and one without a key to any', () => {
     expect(byKey(choiceOf({ key: 'M-1', value: null, partition: 5 }, 6))).toBe(5);
     const byTurns = [1, 2, 3].map(() => byKey(choiceOf({ key: null, value: null }, 3)));

@@ -1,5 +1,6 @@
-import { type ICustomPartitioner, Partitioners } from 'kafkajs';
+import { type ICustomPartitioner, type Message, Partitioners } from 'kafkajs';
 import { murmur2 } from './murmur2.js';
+import { type OutboundRecord } from './outbox/outbound-record.js';
 
 /** The partition of a key as every client with Java's default partitioner computes it (murmur2). */
 export function partitionOf(key: Buffer | string, partitions: number): number {
@@ -8,12 +9,13 @@ export function partitionOf(key: Buffer | string, partitions: number): number {
   return positive % partitions;
 }
 
-/** For producers: by the record's partition, else by its key, else by turns. */
+/** For producers: by the record's partition, else by its partition key, else by its key, else by turns. */
 export const partitionByKey: ICustomPartitioner = () => {
   const byTurns = Partitioners.DefaultPartitioner();
   return (choice) => {
     const { message, partitionMetadata } = choice;
-    const key = message.key ?? undefined;
+    const { partitionKey } = message as Message & Pick<OutboundRecord, 'partitionKey'>;
+    const key = partitionKey ?? message.key ?? undefined;
     if (key === undefined || message.partition !== undefined) return byTurns(choice);
     return partitionOf(key, partitionMetadata.length);
   };

@@ -138,6 +138,20 @@ describe('PartitionWriter', () => {
     expect(told).toContain('0 written');
   });
 
+  it('asks what is to be written without a message when it is told to, with the messages where some wait', async () => {
+    writer.flush();
+    expect(told).toEqual([]);
+    writer.own(state);
+    await nextTurn();
+    expect(told).toEqual(['restored 0', ' written']);
+    writer.take([entry(1)]);
+    writer.flush();
+    writer.take([entry(2)]);
+    await state.committed();
+    await state.committed();
+    expect(told.slice(2)).toEqual(['1 written', '2 written']);
+  });
+
   it('derives anew from what Kafka holds after a transaction whose fate is not known', async () => {
     writer.own(state);
     writer.take([entry(1)]);

@@ -20,7 +20,7 @@ export interface Derivation<V> {
 export interface PartitionWork<V, T extends Entry> {
   /** The partition has been restored; what was known of it before may have been otherwise. */
   restored: (state: OwnedState<V>) => void;
-  /** Pure: entries in the order of their messages, over the state as it is. */
+  /** Pure: entries in the order of their messages, over the state as it is; of none after {@link PartitionWriter.flush}. */
   derive: (state: OwnedState<V>, entries: readonly T[]) => Derivation<V>;
   /** Nothing of this message is written; those behind it go on. Called again if it is handed in again. */
   refuse: (entry: T, refusal: Refusal) => void;
@@ -36,6 +36,7 @@ export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
   private readonly waiting = new WaitingEntries<T>();
   private state: OwnedState<V> | undefined;
   private isWriting = false;
+  private isFlushWanted = false;
   /** Could not be encoded when it was written by itself, for the first time. */
   private doubtful: T | undefined;
   /** Those behind them may be written by now: handed in again, they would pass for written as well. */
@@ -58,11 +59,18 @@ export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
     void this.write();
   }
 
+  /** Writes also where no message waits: what is derived from none. */
+  flush(): void {
+    this.isFlushWanted = true;
+    void this.write();
+  }
+
   private async write(): Promise<void> {
     if (this.isWriting) return;
     this.isWriting = true;
-    while (!this.waiting.isEmpty && this.state !== undefined) {
-      await this.commit(this.state, this.waiting.next());
+    while (this.state !== undefined && (this.isFlushWanted || !this.waiting.isEmpty)) {
+      this.isFlushWanted = false;
+      await this.commit(this.state, this.waiting.isEmpty ? [] : this.waiting.next());
     }
     this.isWriting = false;
   }

@@ -26,7 +26,7 @@ export class WorkOrderTopics {
     this.queues = [
       {
         name: changes,
-        cleanupPolicy: 'delete',
+        cleanupPolicy: 'compact',
         // So that lists and orders of a machine are owned together, where both are keyed by it.
         createdAsWideAs: [`${topicPrefix}${TOPICS.workOrderLists}`],
       },

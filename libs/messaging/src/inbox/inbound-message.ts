@@ -21,6 +21,8 @@ export interface InboundRecord {
  */
 export interface InboundMessage extends InboundRecord {
   readonly ownership: PartitionOwnership;
+  /** Told once it is finished; for whoever has handed it on. */
+  onFinished?: (message: InboundMessage) => void;
   /** Nothing is left to do for it: its offset may move. */
   finish(): void;
   /** Its partition is lost: nothing more is done for it here, and another process receives it again. */

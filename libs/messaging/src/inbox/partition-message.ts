@@ -19,6 +19,7 @@ export class PartitionMessage implements InboundMessage {
   readonly value: Buffer | null;
   readonly headers: IHeaders;
   readonly bytes: number;
+  onFinished?: (message: InboundMessage) => void;
   /** How often handling it has failed. */
   failures = 0;
   private hasEnded = false;
@@ -66,5 +67,6 @@ export class PartitionMessage implements InboundMessage {
     if (this.hasEnded) return;
     this.hasEnded = true;
     this.ends.ended(this, how);
+    if (how === 'finished') this.onFinished?.(this);
   }
 }

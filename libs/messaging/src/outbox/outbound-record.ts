@@ -7,6 +7,8 @@ export interface OutboundRecord {
   key: Buffer | string | null;
   value: Buffer | string | null;
   headers: IHeaders;
-  /** Only where the partition is not left to the key's hash. */
+  /** Whose hash shares the record out; without it, the key's. */
+  partitionKey?: string;
+  /** Only where the partition is not left to a hash. */
   partition?: number;
 }

@@ -1,8 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { type OutcomeSource } from '#libs/contracts';
 import { type OutboundRecord } from '#libs/messaging';
 import { type OrderAssignment } from './assigned-operation.js';
 
-/** Without the prefix: what the orders of one message change on one machine. Keyed by machineId. */
+/**
+ * Without the prefix: what the orders of one message change on one machine, in the partition of the machine's
+ * id. Each under a key of its own: the topic is compacted, and keeps a change until there is a tombstone for it.
+ */
 export const ASSIGNMENT_CHANGES = 'machine-bridge.assignment-changes.v1';
 
 /**
@@ -20,10 +24,21 @@ export interface AssignmentChange {
 export function changeRecord(topicPrefix: string, change: AssignmentChange): OutboundRecord {
   return {
     topic: `${topicPrefix}${ASSIGNMENT_CHANGES}`,
-    key: change.machineId,
+    key: keyOf(change),
+    partitionKey: change.machineId,
     value: JSON.stringify(change),
     headers: {},
   };
+}
+
+/** Another one each time, since a change may be written again before what was written first is done with. */
+function keyOf({ machineId, source: { partition, offset } }: AssignmentChange): string {
+  return `${machineId}/${partition}/${offset}/${randomUUID().slice(0, 8)}`;
+}
+
+/** Before keys were each change's own, they were the machine's: a tombstone would go for all its changes. */
+export function hasOwnKey(key: Buffer | null, { machineId }: AssignmentChange): key is Buffer {
+  return key !== null && key.length > Buffer.byteLength(machineId);
 }
 
 /** The bridge alone writes these; undefined for what is none of them. */

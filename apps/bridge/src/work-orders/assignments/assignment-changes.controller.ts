@@ -17,6 +17,11 @@ export class AssignmentChangesController {
     const entries: ChangeEntry[] = [];
     for (const message of messages) {
       const { partition, offset } = message;
+      if (message.value === null) {
+        // The tombstone of a change that is done with.
+        message.finish();
+        continue;
+      }
       const change = parseAssignmentChange(message.value);
       if (change !== undefined) {
         entries.push({ message, offset, change });

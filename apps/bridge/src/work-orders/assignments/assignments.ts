@@ -1,10 +1,14 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { type BridgeSettings } from '#libs/config';
 import { type OwnedState } from '#libs/messaging';
 import { type AnsweredMessage, CommandOutcomes } from '../../command-delivery/index.js';
+import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { WorkOrderLists } from '../lists/work-order-lists.js';
 import { OwnedPartitions } from '../owned-partitions.js';
-import { type PartitionWork, PartitionWriter } from '../partition-writer.js';
+import { type PartitionWork } from '../partition-writer.js';
 import { type Refusal, refusalResult } from '../refusal.js';
+import { ASSIGNMENT_CHANGES } from './assignment-change.js';
+import { ChangePartition } from './change-partition.js';
 import { type StoredAssignment } from './derive-assignments.js';
 import { OriginalMessages } from './original-messages.js';
 import { type ChangeEntry, PartitionAssignments } from './partition-assignments.js';
@@ -17,22 +21,26 @@ import { type ChangeEntry, PartitionAssignments } from './partition-assignments.
 @Injectable()
 export class Assignments {
   private readonly logger = new Logger('Assignments');
-  private readonly writers = new OwnedPartitions(() => new PartitionWriter(this.work()));
+  private readonly partitions: OwnedPartitions<StoredAssignment, ChangePartition>;
 
   constructor(
+    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix } }: BridgeSettings,
     private readonly lists: WorkOrderLists,
     private readonly outcomes: CommandOutcomes,
     private readonly originals: OriginalMessages,
-  ) {}
+  ) {
+    const topic = `${topicPrefix}${ASSIGNMENT_CHANGES}`;
+    this.partitions = new OwnedPartitions(() => new ChangePartition(this.work(), topic));
+  }
 
   /** Takes over a partition that has just been restored. */
   own(state: OwnedState<StoredAssignment>): void {
-    this.writers.own(state);
+    this.partitions.own(state);
   }
 
   /** Takes changes of one partition in the order of their offsets. */
   take(partition: number, entries: readonly ChangeEntry[]): void {
-    this.writers.of(partition).take(entries);
+    this.partitions.of(partition).take(entries);
   }
 
   private work(): PartitionWork<StoredAssignment, ChangeEntry> {

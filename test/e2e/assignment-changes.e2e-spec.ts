@@ -1,0 +1,115 @@
+import { TOPICS } from '#libs/contracts';
+import { partitionOf } from '#libs/messaging';
+import { eventually } from '../support/eventually.js';
+import { json, type ReadRecord } from '../support/kafka.js';
+import { type Plant, startPlant } from '../support/plant.js';
+
+const CHANGES = 'machine-bridge.assignment-changes.v1';
+const SET_LIST = 'setWorkOrderList';
+
+function sendOrder(
+  { kafka }: Plant,
+  orderId: string,
+  machineId: string,
+  changedAt = 100,
+): Promise<void> {
+  const operations = [{ operationId: '0010', machineId }];
+  const order = { orderId, changedAt, status: 'released', operations };
+  return kafka.sendJson(TOPICS.workOrders, orderId, order);
+}
+
+/** The machine whose change it is. */
+const machineOf = (record: ReadRecord): unknown => json(record)['machineId'];
+const keyOf = ({ key }: ReadRecord): string | undefined => key?.toString();
+
+describe('changes of assignments', () => {
+  let plant: Plant;
+
+  beforeAll(async () => {
+    plant = await startPlant();
+  });
+
+  afterAll(() => plant.close());
+
+  it('lie in the partition of their machine, each under its own key, until they are final', async () => {
+    await plant.sandbox.addFault({ operation: SET_LIST, machineId: 'M-001', status: 503 });
+    const changes = await plant.kafka.read(CHANGES);
+    await sendOrder(plant, 'A', 'M-001');
+    await sendOrder(plant, 'B', 'M-002');
+    await sendOrder(plant, 'B', 'M-002', 101);
+    const isChange = ({ value }: ReadRecord): boolean => value !== null;
+    const isTombstone = ({ value }: ReadRecord): boolean => value === null;
+    const written = await changes.take(3, isChange, 'change');
+    expect(new Set(written.map(keyOf)).size).toBe(3);
+    for (const record of written) {
+      expect(record.partition).toBe(partitionOf(String(machineOf(record)), 3));
+    }
+    const keysOf = (machineId: string): (string | undefined)[] =>
+      written.filter((record) => machineOf(record) === machineId).map(keyOf);
+    const tombstones = await changes.take(2, isTombstone, 'tombstone');
+    expect(tombstones.map(keyOf).sort()).toEqual(keysOf('M-002').sort());
+    await plant.sandbox.clearFaults();
+    const last = await changes.find(
+      (record) => isTombstone(record) && keyOf(record) === keysOf('M-001')[0],
+      'the tombstone of what has become final',
+    );
+    await eventually(
+      async () => {
+        const offsets = await plant.kafka.committedOffsets(plant.groupId, CHANGES);
+        return (offsets.get(last.partition) ?? 0) > last.offset;
+      },
+      { what: 'the tombstone is committed as well' },
+    );
+  });
+});
+
+describe('a topic of changes', () => {
+  let plant: Plant;
+
+  afterEach(() => plant.close());
+
+  it('may be one that Kafka deletes from, as earlier versions have made it', async () => {
+    plant = await startPlant({ prepare: (kafka) => kafka.createTopics(3, CHANGES) });
+    await sendOrder(plant, 'A', 'M-001');
+    await plant.sandbox.listBecomes('M-001', ['A']);
+  });
+
+  /** Machines that have a change left, in the order of the log; after one more for M-003, because the end is never compacted. */
+  const machinesHeld = async (orderId: string): Promise<unknown[]> => {
+    await sendOrder(plant, orderId, 'M-003');
+    const changes = await plant.kafka.read(CHANGES);
+    await changes.find(
+      ({ value }) => value?.includes(`"orderId":"${orderId}"`) === true,
+      'the last change',
+    );
+    return changes.records.filter(({ value }) => value !== null).map(machineOf);
+  };
+
+  it('holds what is not final through compaction, and is read past what compaction has left', async () => {
+    plant = await startPlant({
+      prepare: (kafka) =>
+        kafka.createCompacted(CHANGES, {
+          ...{ 'segment.ms': '200', 'min.cleanable.dirty.ratio': '0.001' },
+          ...{ 'delete.retention.ms': '1', 'max.compaction.lag.ms': '1' },
+        }),
+    });
+    await plant.sandbox.addFault({ operation: SET_LIST, machineId: 'M-001', status: 503 });
+    await sendOrder(plant, 'A', 'M-001');
+    await sendOrder(plant, 'B', 'M-002');
+    let held: unknown[] = [];
+    let round = 0;
+    await eventually(
+      async () => {
+        held = await machinesHeld(`C-${(round += 1)}`);
+        return !held.includes('M-002');
+      },
+      { what: 'what is final is gone', timeoutMs: 60_000 },
+    );
+    expect(held[0]).toBe('M-001');
+    await plant.restartBridge();
+    await plant.sandbox.clearFaults();
+    await sendOrder(plant, 'D', 'M-004');
+    await plant.sandbox.listBecomes('M-001', ['A']);
+    await plant.sandbox.listBecomes('M-004', ['D']);
+  }, 120_000);
+});
