@@ -34,9 +34,12 @@ export class ContiguousOffsets {
     return highest === undefined || lowest === undefined ? 0 : highest - lowest + 1;
   }
 
-  /** What has finished beyond the lowest unfinished offset, as metadata for its commit; empty when nothing has. */
-  get finishedAhead(): string {
-    return this.highest === undefined ? '' : FinishedAhead.write(this.unfinished, this.highest);
+  /** What has finished beyond the lowest unfinished offset, as {@link FinishedAhead.compose} tells it. */
+  get finishedAhead(): { metadata: string; isWhole: boolean } {
+    if (this.highest === undefined) return { metadata: '', isWhole: true };
+    const { metadata, isWhole } = FinishedAhead.compose(this.unfinished, this.highest);
+    // However many are unfinished, nothing has finished among them.
+    return { metadata, isWhole: isWhole || this.open === this.span };
   }
 
   /** The lowest unfinished offset, as far as anything has finished before it; else undefined. */

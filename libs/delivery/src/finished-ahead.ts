@@ -28,11 +28,15 @@ export class FinishedAhead {
 
   /**
    * Metadata for a commit of the lowest unfinished offset; empty when nothing beyond it has finished.
+   * `isWhole` unless so many are unfinished that it does not tell of all that have.
    *
    * @param unfinished in ascending order; the first is the offset to be committed
    * @param highest the highest offset started
    */
-  static write(unfinished: Iterable<number>, highest: number): string {
+  static compose(
+    unfinished: Iterable<number>,
+    highest: number,
+  ): { metadata: string; isWhole: boolean } {
     const gaps: string[] = [];
     let upTo = highest;
     let length = 0;
@@ -41,7 +45,7 @@ export class FinishedAhead {
       const gap = last === undefined ? '' : (offset - last).toString(36);
       length += gap.length + 1;
       if (length > MAX_LENGTH) {
-        // What lies beyond may be repeated, which does no harm.
+        // What lies beyond may be repeated.
         upTo = offset - 1;
         break;
       }
@@ -49,7 +53,13 @@ export class FinishedAhead {
       last = offset;
     }
     const nothingAhead = last === undefined || (upTo === last && gaps.every((gap) => gap === '1'));
-    return nothingAhead ? '' : `ahead/1 ${upTo.toString(36)} ${gaps.join('.')}`;
+    const metadata = nothingAhead ? '' : `ahead/1 ${upTo.toString(36)} ${gaps.join('.')}`;
+    return { metadata, isWhole: upTo === highest };
+  }
+
+  /** The metadata of {@link compose} alone. */
+  static write(unfinished: Iterable<number>, highest: number): string {
+    return FinishedAhead.compose(unfinished, highest).metadata;
   }
 
   includes(offset: number): boolean {

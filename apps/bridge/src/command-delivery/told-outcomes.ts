@@ -1,7 +1,8 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { afterRealMs } from '#libs/clock';
+import { afterRealMs, realDelayMs } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
 import { type CommandOutcome, type OutcomeSource, OUTCOME_TYPES, TOPICS } from '#libs/contracts';
+import { backOffMs } from '#libs/delivery';
 import { type KafkaClient, readSince, type StoredRecord, type TakenOver } from '#libs/messaging';
 import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
 
@@ -9,7 +10,11 @@ type Source = Pick<OutcomeSource, 'topic' | 'partition' | 'offset'>;
 
 /** Commits are half a second apart: this is as much as can be told between two of them. */
 const MAX_PER_PARTITION = 20_000;
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 30_000;
+const BACK_OFF = { baseMs: 100, capMs: 1000 };
+
+const NOT_ALL_KNOWN =
+  'what was told before is not all known: some may be told again, and otherwise';
 
 const NOT_FINAL = new Set<string | undefined>([
   undefined,
@@ -46,14 +51,28 @@ export class ToldOutcomes {
     const stopTimer = afterRealMs(DEADLINE_MS, () => {
       tooLong.abort(new Error(`not read in ${DEADLINE_MS / 1000} s`));
     });
+    const signal = AbortSignal.any([stopping, tooLong.signal]);
+    for (let attempt = 1; !signal.aborted; attempt += 1) {
+      if (await this.hasRead(Math.min(...since), partitions, signal)) break;
+      await realDelayMs(backOffMs(attempt, BACK_OFF), signal).catch(() => undefined);
+    }
+    stopTimer();
+  }
+
+  /** Returns whether all was read. */
+  private async hasRead(
+    sinceMs: number,
+    partitions: readonly TakenOver[],
+    signal: AbortSignal,
+  ): Promise<boolean> {
     try {
-      await this.read(Math.min(...since), partitions, AbortSignal.any([stopping, tooLong.signal]));
-      tooLong.signal.throwIfAborted();
+      await this.read(sinceMs, partitions, signal);
+      signal.throwIfAborted();
+      return true;
     } catch (error) {
-      const msg = 'what was told before is not all known: some may be told again, and otherwise';
+      const msg = signal.aborted ? NOT_ALL_KNOWN : 'what was told before is not known yet';
       this.logger.warn({ msg, error: String(error) });
-    } finally {
-      stopTimer();
+      return false;
     }
   }
 

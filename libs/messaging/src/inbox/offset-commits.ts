@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type TopicPartitionOffset } from 'kafkajs';
 import { everyRealMs } from '#libs/clock';
 import { withDeadline } from '../deadline.js';
-import { AT_REST, type ToldUntil, writeNote } from './commit-note.js';
+import { writeNote } from './commit-note.js';
 import { type PartitionQueues } from './partition-queues.js';
 
 const INTERVAL_MS = 500;
@@ -20,7 +20,7 @@ export class OffsetCommits {
     private readonly queues: PartitionQueues,
     private readonly commit: (offsets: TopicPartitionOffset[]) => Promise<void>,
     /** Epoch milliseconds up to which everything told has been acknowledged. */
-    private readonly toldUntil: () => number,
+    private readonly toldUntilMs: () => number,
   ) {}
 
   start(): void {
@@ -32,7 +32,7 @@ export class OffsetCommits {
   /** Nothing is told for now: waits for a commit under way, then commits the rest and says so. */
   async commitAtRest(): Promise<void> {
     await this.underWay;
-    await this.begin(AT_REST);
+    await this.begin(true);
   }
 
   /** Messages are told of again, which the commits must say in case this process ends before the next one. */
@@ -44,27 +44,31 @@ export class OffsetCommits {
   async finish(): Promise<void> {
     this.stopTimer();
     await withDeadline(this.underWay, LAST_COMMIT_DEADLINE_MS);
-    await withDeadline(this.commitFinished(AT_REST), LAST_COMMIT_DEADLINE_MS);
+    await withDeadline(this.commitFinished(true), LAST_COMMIT_DEADLINE_MS);
   }
 
   /** One at a time: a late older commit must not set back what a newer one has said. */
-  private begin(toldUntil?: ToldUntil): Promise<void> {
-    this.underWay ??= this.commitFinished(toldUntil).finally(() => {
+  private begin(isAtRest = false): Promise<void> {
+    this.underWay ??= this.commitFinished(isAtRest).finally(() => {
       this.underWay = undefined;
     });
     return this.underWay;
   }
 
-  private async commitFinished(toldUntil: ToldUntil = this.toldUntil()): Promise<void> {
+  private async commitFinished(isAtRest: boolean): Promise<void> {
     // What was committed at rest is not so any more, or the other way round.
-    const noteDiffers = (toldUntil === AT_REST) !== this.saysAtRest;
-    const offsets = this.queues.takeCommittable(noteDiffers);
+    const noteDiffers = isAtRest !== this.saysAtRest;
+    const told = { untilMs: this.toldUntilMs(), isAtRest };
+    const offsets = this.queues.takeCommittable(told, noteDiffers);
     if (offsets.length === 0) return;
     try {
       await this.commit(
-        offsets.map((it) => ({ ...it, metadata: writeNote(it.metadata, toldUntil) })),
+        offsets.map(({ metadata, toldUntil, ...place }) => ({
+          ...place,
+          metadata: writeNote(metadata, toldUntil),
+        })),
       );
-      this.saysAtRest = toldUntil === AT_REST;
+      this.saysAtRest = isAtRest;
       this.queues.settle(offsets, true);
     } catch (error) {
       this.queues.settle(offsets, false);

@@ -1,4 +1,7 @@
 import { type TopicPartitionOffset } from 'kafkajs';
+import { realEpochMs } from '#libs/clock';
+import { type FinishedAhead } from '#libs/delivery';
+import { AT_REST, type ToldUntil } from './commit-note.js';
 import { type PartitionQueue } from './partition-queue.js';
 
 export interface PartitionBacklog {
@@ -11,7 +14,23 @@ export interface PartitionBacklog {
 }
 
 /** What is to be committed; `metadata` tells what has finished beyond the offset. */
-export type OffsetCommit = TopicPartitionOffset & { metadata: string };
+export type OffsetCommit = TopicPartitionOffset & { metadata: string; toldUntil: ToldUntil };
+
+/** What an earlier owner has left of a partition. */
+export interface Inherited {
+  finished: FinishedAhead | undefined;
+  /** Epoch milliseconds; undefined when nothing was told that is not committed. */
+  toldUntilMs: number | undefined;
+  end: number;
+}
+
+/** What this process has told of messages by now. */
+export interface Told {
+  /** Epoch milliseconds up to which all of it has been acknowledged, and so is in the queues. */
+  untilMs: number;
+  /** Nothing is told for now. */
+  isAtRest: boolean;
+}
 
 /** The queue of an owned partition, and what Kafka knows and tells of that partition. */
 export class OwnedQueue {
@@ -21,6 +40,10 @@ export class OwnedQueue {
   private acknowledged = 0;
   /** The end of the partition when it was last read. */
   private highWatermark = 0;
+  /** Epoch milliseconds since when something may have been told that no commit has in it. */
+  private toldSinceMs = realEpochMs();
+  /** Of offsets below this an earlier owner may have told something that is in no commit before all of them are finished. */
+  private inheritedEnd = 0;
 
   constructor(
     readonly topic: string,
@@ -28,19 +51,29 @@ export class OwnedQueue {
     readonly queue: PartitionQueue,
   ) {}
 
+  /** What an earlier owner has told since then of offsets up to that end is to be known to the next one as well. */
+  inherit(toldSinceMs: number, end: number): void {
+    this.toldSinceMs = toldSinceMs;
+    this.inheritedEnd = end;
+  }
+
   /** What to commit, and whether that has moved since it was last taken; undefined before anything was handed over. */
-  takeCommit(): { commit: OffsetCommit; hasMoved: boolean } | undefined {
+  takeCommit(told: Told): { commit: OffsetCommit; hasMoved: boolean } | undefined {
     const { topic, partition, queue } = this;
     const committable = queue.committable();
     // With nothing before it finished, the lowest is committed for what is told beside it.
     const offset = committable ?? queue.lowestUnfinished;
     if (offset === undefined) return undefined;
-    const metadata = queue.finishedAhead;
+    const { metadata, isWhole } = queue.finishedAhead;
+    const isAllIn = isWhole && offset >= this.inheritedEnd;
+    if (isAllIn) this.toldSinceMs = told.untilMs;
+    const toldUntil: ToldUntil = isAllIn && told.isAtRest ? AT_REST : this.toldSinceMs;
     const place = `${offset} ${metadata}`;
     const hasFinished = committable !== undefined || metadata !== '';
     const hasMoved = hasFinished && place !== this.committing;
     if (hasMoved) this.committing = place;
-    return { commit: { topic, partition, offset: String(offset), metadata }, hasMoved };
+    const commit = { topic, partition, offset: String(offset), metadata, toldUntil };
+    return { commit, hasMoved };
   }
 
   /** Says what became of what was taken: what was not committed is taken again. */

@@ -107,8 +107,8 @@ export class PartitionQueue {
     this.finishedBefore = finished;
   }
 
-  /** What has finished ahead of {@link committable}, as its commit's metadata. */
-  get finishedAhead(): string {
+  /** What has finished ahead of {@link committable}, as its commit's metadata, and whether that is all of it. */
+  get finishedAhead(): { metadata: string; isWhole: boolean } {
     return this.offsets.finishedAhead;
   }
 

@@ -2,6 +2,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import { FinishedAhead } from '#libs/delivery';
+import { AT_REST } from './commit-note.js';
 import { type Assignment } from './consumer-callbacks.js';
 import { type InboundMessage, type InboundRecord } from './inbound-message.js';
 import { PartitionQueues } from './partition-queues.js';
@@ -28,6 +29,12 @@ const from = (topic: string, partition: number, highWatermark = 0) => ({
   topic,
   partition,
   highWatermark,
+});
+
+const told = { untilMs: 1000, isAtRest: false };
+
+const inherited = (finished: FinishedAhead | undefined) => ({
+  ...{ finished, toldUntilMs: undefined, end: 0 },
 });
 
 const nobodyWaits = (): boolean => false;
@@ -91,13 +98,13 @@ describe('PartitionQueues', () => {
     await nextTurn();
     expect(underWay).toEqual([]);
     // The second and third had been done, the first and fourth not.
-    fresh?.recall(FinishedAhead.read(0, FinishedAhead.write([0, 3], 3)));
+    fresh?.recall(inherited(FinishedAhead.read(0, FinishedAhead.write([0, 3], 3))));
     await until(() => underWay.length === 2);
     expect(underWay.map(({ offset }) => offset)).toEqual([0, 3]);
     underWay[0]?.finish();
-    expect(queues.takeCommittable()).toMatchObject([{ offset: '3', metadata: '' }]);
+    expect(queues.takeCommittable(told)).toMatchObject([{ offset: '3', metadata: '' }]);
     underWay[1]?.finish();
-    expect(queues.takeCommittable()).toMatchObject([{ offset: '4' }]);
+    expect(queues.takeCommittable(told)).toMatchObject([{ offset: '4' }]);
   });
 
   it('goes by what was asked for since it owns the partition, not by an answer from before', async () => {
@@ -105,10 +112,10 @@ describe('PartitionQueues', () => {
     queues.reassign(new Map(), nobodyWaits);
     const [now] = queues.reassign(new Map([['c', [0]]]), nobodyWaits);
     queues.push(from('c', 0), recordsUpTo(4));
-    before?.recall(FinishedAhead.read(0, FinishedAhead.write([0, 1, 3], 3)));
+    before?.recall(inherited(FinishedAhead.read(0, FinishedAhead.write([0, 1, 3], 3))));
     await nextTurn();
     expect(underWay).toEqual([]);
-    now?.recall(FinishedAhead.read(0, FinishedAhead.write([0, 3], 3)));
+    now?.recall(inherited(FinishedAhead.read(0, FinishedAhead.write([0, 3], 3))));
     await until(() => underWay.length === 2);
     expect(underWay.map(({ offset }) => offset)).toEqual([0, 3]);
   });
@@ -117,41 +124,78 @@ describe('PartitionQueues', () => {
     queues.push(from('a', 0), recordsUpTo(4));
     await until(() => underWay.length === 4);
     underWay[2]?.finish();
-    const [first] = queues.takeCommittable();
+    const [first] = queues.takeCommittable(told);
     expect(first).toMatchObject({ offset: '0' });
     expect(FinishedAhead.read(0, first?.metadata ?? '')?.includes(2)).toBe(true);
-    expect(queues.takeCommittable()).toEqual([]);
+    expect(queues.takeCommittable(told)).toEqual([]);
     underWay[1]?.finish();
-    const [second] = queues.takeCommittable();
+    const [second] = queues.takeCommittable(told);
     expect(FinishedAhead.read(0, second?.metadata ?? '')?.includes(1)).toBe(true);
+  });
+
+  describe('notes since when something may have been told that is not in a commit', () => {
+    const notes = (isAtRest = false): unknown[] =>
+      queues.takeCommittable({ untilMs: 1000, isAtRest }, true).map(({ toldUntil }) => toldUntil);
+
+    it('by now, or that nothing is told', async () => {
+      queues.push(from('a', 0), recordsUpTo(1));
+      await finishAll();
+      expect(notes()).toEqual([1000]);
+      expect(notes(true)).toEqual([AT_REST]);
+    });
+
+    it('as it was left by an earlier owner, until all is finished that was there by then', async () => {
+      const [fresh] = queues.reassign(new Map([['c', [0]]]), nobodyWaits);
+      fresh?.recall({ finished: undefined, toldUntilMs: 700, end: 2 });
+      queues.push(from('c', 0), recordsUpTo(3));
+      await until(() => underWay.length === 3);
+      underWay[1]?.finish();
+      expect(notes()).toEqual([700]);
+      expect(notes(true)).toEqual([700]);
+      underWay[0]?.finish();
+      expect(notes()).toEqual([1000]);
+    });
+
+    it('as it was while so many are unfinished that the commit cannot tell of all that are not', async () => {
+      const count = 2400;
+      queues.push(from('a', 0), recordsUpTo(count));
+      await until(() => underWay.length === count);
+      for (const message of underWay.slice(0, 10)) message.finish();
+      expect(notes()).toEqual([1000]);
+      for (const [index, message] of underWay.entries()) if (index % 3 === 1) message.finish();
+      const told = { untilMs: 2000, isAtRest: false };
+      expect(queues.takeCommittable(told)[0]?.toldUntil).toBe(1000);
+      await finishAll();
+      expect(queues.takeCommittable(told)[0]?.toldUntil).toBe(2000);
+    });
   });
 
   describe('hands out what may be committed', () => {
     it('once, when it has moved', async () => {
       queues.push(from('a', 0), recordsUpTo(2));
       queues.push(from('b', 3), recordsUpTo(1, 10));
-      expect(queues.takeCommittable()).toEqual([]);
+      expect(queues.takeCommittable(told)).toEqual([]);
       await finishAll();
-      expect(queues.takeCommittable()).toMatchObject([
+      expect(queues.takeCommittable(told)).toMatchObject([
         { topic: 'a', partition: 0, offset: '2' },
         { topic: 'b', partition: 3, offset: '11' },
       ]);
-      expect(queues.takeCommittable()).toEqual([]);
+      expect(queues.takeCommittable(told)).toEqual([]);
     });
 
     it('of all it owns when one has moved, or when it is asked for: what is noted beside them holds for all', async () => {
       queues.push(from('a', 0), recordsUpTo(1));
       await finishAll();
-      queues.takeCommittable();
+      queues.takeCommittable(told);
       queues.push(from('a', 1), recordsUpTo(2, 5));
-      expect(queues.takeCommittable()).toEqual([]);
+      expect(queues.takeCommittable(told)).toEqual([]);
       const all = [
         { topic: 'a', partition: 0, offset: '1' },
         { topic: 'a', partition: 1, offset: '5' },
       ];
-      expect(queues.takeCommittable(true)).toMatchObject(all);
+      expect(queues.takeCommittable(told, true)).toMatchObject(all);
       underWay.at(-1)?.finish();
-      expect(queues.takeCommittable()).toMatchObject(all);
+      expect(queues.takeCommittable(told)).toMatchObject(all);
     });
 
     it('nothing beyond what was handed over, once it is closed', async () => {
@@ -160,18 +204,18 @@ describe('PartitionQueues', () => {
       reassign({ a: [0], c: [0] }, () => true);
       queues.push(from('c', 0), recordsUpTo(3));
       void queues.closeAll();
-      expect(queues.takeCommittable()).toMatchObject([{ topic: 'a', offset: '1' }]);
+      expect(queues.takeCommittable(told)).toMatchObject([{ topic: 'a', offset: '1' }]);
     });
 
     it('again when the commit failed', async () => {
       queues.push(from('a', 0), recordsUpTo(1));
       await finishAll();
-      const offsets = queues.takeCommittable();
+      const offsets = queues.takeCommittable(told);
       queues.settle(offsets, false);
-      expect(queues.takeCommittable()).toEqual(offsets);
+      expect(queues.takeCommittable(told)).toEqual(offsets);
       queues.settle(offsets, true);
       queues.settle([{ topic: 'gone', partition: 0, offset: '1' }], false);
-      expect(queues.takeCommittable()).toEqual([]);
+      expect(queues.takeCommittable(told)).toEqual([]);
     });
 
     it('only of what it owns still', async () => {
@@ -181,7 +225,9 @@ describe('PartitionQueues', () => {
       reassign({ a: [1, 2] });
       expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([true, false, true]);
       await finishAll();
-      expect(queues.takeCommittable()).toMatchObject([{ topic: 'a', partition: 1, offset: '1' }]);
+      expect(queues.takeCommittable(told)).toMatchObject([
+        { topic: 'a', partition: 1, offset: '1' },
+      ]);
     });
   });
 
@@ -231,7 +277,9 @@ describe('PartitionQueues', () => {
       expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([false, false]);
       queues.push(from('a', 0), recordsUpTo(2));
       await finishAll();
-      expect(queues.takeCommittable()).toMatchObject([{ topic: 'a', partition: 0, offset: '2' }]);
+      expect(queues.takeCommittable(told)).toMatchObject([
+        { topic: 'a', partition: 0, offset: '2' },
+      ]);
     });
 
     it('starts anew with a partition that comes back', async () => {
@@ -241,13 +289,15 @@ describe('PartitionQueues', () => {
       queues.push(from('a', 0), recordsUpTo(2));
       expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([true, true, false, false]);
       await finishAll();
-      expect(queues.takeCommittable()).toMatchObject([{ topic: 'a', partition: 0, offset: '2' }]);
+      expect(queues.takeCommittable(told)).toMatchObject([
+        { topic: 'a', partition: 0, offset: '2' },
+      ]);
     });
 
     it('takes nothing of a partition that is not its own: the fetch was under way when it was lost', async () => {
       expect(queues.push(from('a', 7), recordsUpTo(1, 5500))).toBe(false);
       await finishAll();
-      expect(queues.takeCommittable()).toEqual([]);
+      expect(queues.takeCommittable(told)).toEqual([]);
     });
 
     it('holds what is newly owned until what it must wait for has come', async () => {
@@ -282,14 +332,16 @@ describe('PartitionQueues', () => {
     beforeEach(async () => {
       queues.push(from('a', 0), recordsUpTo(100));
       await finishAll();
-      queues.settle(queues.takeCommittable(), true);
+      queues.settle(queues.takeCommittable(told), true);
     });
 
     it('starts over', async () => {
       queues.push(from('a', 0), recordsUpTo(2));
       expect(underWay).toHaveLength(2);
       await finishAll();
-      expect(queues.takeCommittable()).toMatchObject([{ topic: 'a', partition: 0, offset: '2' }]);
+      expect(queues.takeCommittable(told)).toMatchObject([
+        { topic: 'a', partition: 0, offset: '2' },
+      ]);
     });
 
     it('gives up what is under way of the old one', async () => {
@@ -298,7 +350,9 @@ describe('PartitionQueues', () => {
       queues.push(from('a', 0), recordsUpTo(2));
       expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([true, false, false]);
       await finishAll();
-      expect(queues.takeCommittable()).toMatchObject([{ topic: 'a', partition: 0, offset: '2' }]);
+      expect(queues.takeCommittable(told)).toMatchObject([
+        { topic: 'a', partition: 0, offset: '2' },
+      ]);
     });
   });
 
@@ -306,7 +360,7 @@ describe('PartitionQueues', () => {
     queues.push(from('a', 1), recordsUpTo(2));
     const [first, second] = underWay;
     first?.finish();
-    queues.settle(queues.takeCommittable(), true);
+    queues.settle(queues.takeCommittable(told), true);
     queues.push(from('a', 1), recordsUpTo(1, 1));
     expect(second?.ownership.isLost).toBe(false);
     expect(underWay).toHaveLength(2);
@@ -320,7 +374,7 @@ describe('PartitionQueues', () => {
     });
     expect(setAside).toMatchObject([{ topic: 'a', offset: 0 }]);
     await nextTurn();
-    expect(queues.takeCommittable()).toMatchObject([{ topic: 'a', partition: 0, offset: '1' }]);
+    expect(queues.takeCommittable(told)).toMatchObject([{ topic: 'a', partition: 0, offset: '1' }]);
   });
 
   it('closes when all that is under way has ended, and still commits what finished', async () => {
@@ -337,7 +391,7 @@ describe('PartitionQueues', () => {
     third?.abandon();
     await closed;
     expect(log).toEqual(['the last one ends', 'closed']);
-    expect(queues.takeCommittable()).toMatchObject([
+    expect(queues.takeCommittable(told)).toMatchObject([
       { topic: 'a', partition: 0, offset: '1' },
       { topic: 'b', partition: 0, offset: '0' },
     ]);

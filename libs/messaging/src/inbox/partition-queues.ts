@@ -1,9 +1,14 @@
 import { Logger } from '@nestjs/common';
 import { type TopicPartition, type TopicPartitionOffset } from 'kafkajs';
-import { type FinishedAhead } from '#libs/delivery';
 import { type Assignment } from './consumer-callbacks.js';
 import { type InboundMessage, type InboundRecord, type MessageHandler } from './inbound-message.js';
-import { type OffsetCommit, OwnedQueue, type PartitionBacklog } from './owned-queue.js';
+import {
+  type Inherited,
+  type OffsetCommit,
+  OwnedQueue,
+  type PartitionBacklog,
+  type Told,
+} from './owned-queue.js';
 import { PartitionQueue } from './partition-queue.js';
 
 const MIB = 1024 * 1024;
@@ -12,10 +17,11 @@ const LIMITS = { maxUnfinished: 2500, maxUnfinishedBytes: 8 * MIB, maxSpan: 250_
 /** A partition that is newly owned, whose messages wait. */
 export interface FreshPartition extends TopicPartition {
   /**
-   * Says what an earlier owner has finished ahead of its commit, for which the messages wait. Of no effect
-   * when the partition has been lost meanwhile, also if it has come back: then that is asked for anew.
+   * Says what an earlier owner has left, for which the messages wait: what it has finished ahead of its commit, and
+   * since when it may have told of what lies before `end`. Of no effect when the partition has been lost
+   * meanwhile, also if it has come back: then that is asked for anew.
    */
-  recall: (finished: FinishedAhead | undefined) => void;
+  recall: (inherited: Inherited | undefined) => void;
 }
 
 interface FetchedFrom {
@@ -94,10 +100,10 @@ export class PartitionQueues {
 
   /**
    * The offsets of all partitions when one of them has moved since they were last taken, or when
-   * `evenUnmoved`; else none. All, because what is noted beside them holds for all.
+   * `evenUnmoved`; else none. All, because what is told by now is noted beside each.
    */
-  takeCommittable(evenUnmoved = false): OffsetCommit[] {
-    const taken = [...this.owned.values()].flatMap((owned) => owned.takeCommit() ?? []);
+  takeCommittable(told: Told, evenUnmoved = false): OffsetCommit[] {
+    const taken = [...this.owned.values()].flatMap((owned) => owned.takeCommit(told) ?? []);
     const haveMoved = taken.some(({ hasMoved }) => hasMoved);
     return haveMoved || evenUnmoved ? taken.map(({ commit }) => commit) : [];
   }
@@ -130,8 +136,10 @@ export class PartitionQueues {
     this.owned.set(keyOf(topic, partition), opened);
     queue.hold('recall');
     if (mustWait) queue.hold('state');
-    const recall = (finished: FinishedAhead | undefined): void => {
-      queue.recall(finished);
+    const recall = (inherited: Inherited | undefined): void => {
+      queue.recall(inherited?.finished);
+      if (inherited?.toldUntilMs !== undefined)
+        opened.inherit(inherited.toldUntilMs, inherited.end);
       queue.release('recall');
     };
     return { topic, partition, recall };

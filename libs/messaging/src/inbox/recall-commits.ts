@@ -1,11 +1,16 @@
 import { Logger } from '@nestjs/common';
 import { type Kafka, type TopicPartition } from 'kafkajs';
+import { realDelayMs, realNowMs } from '#libs/clock';
+import { backOffMs } from '#libs/delivery';
 import { withAdmin } from '../client/with-admin.js';
 import { withDeadline } from '../deadline.js';
 import { topicSpans } from '../reading/topic-span.js';
 import { type CommitNote, readNote } from './commit-note.js';
 
-const DEADLINE_MS = 5000;
+/** A coordinator that has just moved is there again within seconds. */
+const DEADLINE_MS = 20_000;
+const TRY_MS = 5000;
+const BACK_OFF = { baseMs: 100, capMs: 1000 };
 
 /** What was committed of a partition last; nothing when that is not known. */
 export interface LastCommit extends CommitNote {
@@ -25,13 +30,18 @@ export async function recallCommits(
   kafka: Kafka,
   groupId: string,
   partitions: readonly TopicPartition[],
+  signal: AbortSignal,
 ): Promise<Recalled> {
-  const answer: { recalled?: Recalled } = {};
-  const asked = askFor(kafka, groupId, partitions).then((recalled) => {
-    answer.recalled = recalled;
-  });
-  await withDeadline(asked, DEADLINE_MS);
-  if (answer.recalled !== undefined) return answer.recalled;
+  const giveUpMs = realNowMs() + DEADLINE_MS;
+  for (let attempt = 1; realNowMs() < giveUpMs && !signal.aborted; attempt += 1) {
+    const answer: { recalled?: Recalled } = {};
+    const asked = askFor(kafka, groupId, partitions).then((recalled) => {
+      answer.recalled = recalled;
+    });
+    await withDeadline(asked, TRY_MS);
+    if (answer.recalled !== undefined) return answer.recalled;
+    await realDelayMs(backOffMs(attempt, BACK_OFF), signal).catch(() => undefined);
+  }
   new Logger('Inbox').warn({ msg: 'what is finished already is not known: done again' });
   return () => undefined;
 }

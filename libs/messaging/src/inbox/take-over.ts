@@ -43,13 +43,15 @@ export class TakeOver {
 
   private async recall(partitions: readonly FreshPartition[]): Promise<void> {
     const { kafka, groupId, recallTold } = this.options;
-    const lastOf = await recallCommits(kafka, groupId, partitions);
-    const known = partitions.flatMap(({ topic, partition }) => {
+    const lastOf = await recallCommits(kafka, groupId, partitions, this.signal);
+    const inherited = partitions.map(({ topic, partition }) => {
       const last = lastOf(topic, partition);
-      return last === undefined ? [] : [takenOver(topic, partition, last)];
+      return last && takenOver(topic, partition, last);
     });
+    const known = inherited.filter((it) => it !== undefined);
     await recallTold?.(known, this.signal);
-    for (const { topic, partition, recall } of partitions)
-      recall(lastOf(topic, partition)?.finished);
+    partitions.forEach(({ recall }, index) => {
+      recall(inherited[index]);
+    });
   }
 }

@@ -1,14 +1,13 @@
 import { realEpochMs } from '#libs/clock';
 import { AT_REST } from './commit-note.js';
+import { type Inherited } from './owned-queue.js';
 import { type LastCommit } from './recall-commits.js';
 
 /** A partition that has come to this process, and what its last owner has left of it. */
-export interface TakenOver {
+export interface TakenOver extends Inherited {
   /** Full name, prefix included. */
   topic: string;
   partition: number;
-  /** Epoch milliseconds, since when something may have been told that was not committed; undefined: nothing was. */
-  toldUntilMs: number | undefined;
   isFinished: (offset: number) => boolean;
 }
 
@@ -16,10 +15,12 @@ export interface TakenOver {
 const BEFORE_FIRST_COMMIT_MS = 600_000;
 
 export function takenOver(topic: string, partition: number, last: LastCommit): TakenOver {
-  const { offset: committed, finished } = last;
+  const { offset: committed, finished, end } = last;
   return {
     topic,
     partition,
+    finished,
+    end,
     toldUntilMs: sinceWhen(last),
     isFinished: (offset) => offset < committed || finished?.includes(offset) === true,
   };
