@@ -8,7 +8,6 @@ import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { type AnsweredMessage } from './answered-message.js';
 import { type CommandWaiter } from './command.js';
 import { type CommandResult, type RejectedResult } from './command-result.js';
-import { GatheredFaults } from './gathered-faults.js';
 import {
   type CommandFamily,
   FLOW_OF,
@@ -22,6 +21,7 @@ import { MessageAnswers } from './message-answers.js';
 import { outcomePerMachine } from './outcome-per-machine.js';
 import { OutcomeHistory } from './outcome-history.js';
 import { outcomeRecord } from './outcome-record.js';
+import { RejectedMessages } from './rejected-messages.js';
 import { ToldOutcomes } from './told-outcomes.js';
 
 /** Tells what became of input messages: an outcome per machine, a dead letter per message at fault. */
@@ -35,19 +35,18 @@ export class CommandOutcomes {
   });
   private readonly logger = new Logger('CommandOutcomes');
   private readonly history = new OutcomeHistory();
-  private readonly gathered = new GatheredFaults((answered, faults) =>
-    this.setAside(answered, faults, true),
-  );
+  private readonly rejected: RejectedMessages;
   private readonly topicPrefix: string;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) settings: BridgeSettings,
     private readonly clock: Clock,
     private readonly outbox: Outbox,
-    private readonly deadLetters: DeadLetters,
+    deadLetters: DeadLetters,
     private readonly told: ToldOutcomes,
   ) {
     this.topicPrefix = settings.kafka.topicPrefix;
+    this.rejected = new RejectedMessages(deadLetters);
   }
 
   get metrics(): Metric[] {
@@ -112,9 +111,8 @@ export class CommandOutcomes {
   ): Promise<void> {
     const untold = faults.filter(({ machineId }) => !this.told.take(source, machineId));
     if (untold.length === 0) return;
-    const { message, origin, namesOthers = false } = answered;
-    if (origin !== undefined) await this.gathered.add(source, answered, untold);
-    else await this.setAside(answered, untold, hasOthers || namesOthers);
+    await this.rejected.setAside(source, answered, untold, hasOthers);
+    const { message } = answered;
     await Promise.all(
       untold.map((result) => this.send(family, message, source, result.kind, toData(result))),
     );
@@ -175,25 +173,5 @@ export class CommandOutcomes {
     if (origin !== undefined) return origin.source;
     const { topic, partition, offset } = message;
     return { topic: `${this.topicPrefix}${topic}`, partition, offset, messageId };
-  }
-
-  private async setAside(
-    { message, origin }: AnsweredMessage,
-    faults: readonly RejectedResult[],
-    namesSeveral: boolean,
-  ): Promise<void> {
-    const [first] = faults;
-    if (first === undefined) return;
-    const { rejection, attempts, httpStatus } = first;
-    const machineIds = faults.flatMap(({ machineId }) => (machineId === null ? [] : [machineId]));
-    const original = await origin?.read(message.ownership.signal);
-    const { record, remark } = original ?? { record: message, remark: undefined };
-    await this.deadLetters.publish(record, {
-      ...rejection,
-      ...(remark !== undefined && { detail: `${rejection.detail}; ${remark}` }),
-      attempts,
-      ...(httpStatus !== undefined && { httpStatus }),
-      ...(namesSeveral && machineIds.length > 0 && { machineIds }),
-    });
   }
 }
