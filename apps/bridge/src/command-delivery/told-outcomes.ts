@@ -1,10 +1,11 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { afterRealMs, realDelayMs } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
-import { type CommandOutcome, type OutcomeSource, OUTCOME_TYPES, TOPICS } from '#libs/contracts';
+import { type OutcomeSource, TOPICS } from '#libs/contracts';
 import { backOffMs } from '#libs/delivery';
 import { type KafkaClient, readSince, type StoredRecord, type TakenOver } from '#libs/messaging';
 import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
+import { finalOutcomeOf } from './final-outcome.js';
 
 type Source = Pick<OutcomeSource, 'topic' | 'partition' | 'offset'>;
 
@@ -16,12 +17,6 @@ const BACK_OFF = { baseMs: 100, capMs: 1000 };
 const NOT_ALL_KNOWN =
   'what was told before is not all known: some may be told again, and otherwise';
 
-const NOT_FINAL = new Set<string | undefined>([
-  undefined,
-  OUTCOME_TYPES.workOrderListDeferred,
-  OUTCOME_TYPES.downtimeReasonDeferred,
-]);
-
 /**
  * The final outcomes that an earlier owner of a partition has told of messages which it could not commit
  * any more. They are delivered again, and by now another outcome might come of them: the list that was
@@ -32,6 +27,8 @@ export class ToldOutcomes {
   private readonly logger = new Logger('ToldOutcomes');
   private readonly topicPrefix: string;
   private readonly groupId: string;
+  /** The topic of orders, its full name. */
+  private readonly orders: string;
   /** By topic and partition of the message. */
   private readonly told = new Map<string, Set<string>>();
 
@@ -40,11 +37,13 @@ export class ToldOutcomes {
     @Inject(KAFKA) private readonly kafka: KafkaClient,
   ) {
     ({ topicPrefix: this.topicPrefix, groupId: this.groupId } = settings.kafka);
+    this.orders = `${this.topicPrefix}${TOPICS.workOrders}`;
   }
 
   /** Reads what was told since the last commits of partitions that have come here. Never rejects. */
   async recall(partitions: readonly TakenOver[], stopping: AbortSignal): Promise<void> {
     for (const partition of partitions) this.told.delete(keyOf(partition));
+    this.forgetOrders();
     const since = partitions.flatMap(({ toldUntilMs: ms }) => (ms === undefined ? [] : [ms]));
     if (since.length === 0) return;
     const tooLong = new AbortController();
@@ -87,6 +86,12 @@ export class ToldOutcomes {
     return wasTold;
   }
 
+  /** Which of them come again is not known, so what is left of them must not stay: told again, it would be the same. */
+  private forgetOrders(): void {
+    for (const key of this.told.keys())
+      if (key.startsWith(`${this.orders}/`)) this.told.delete(key);
+  }
+
   private async read(
     sinceMs: number,
     partitions: readonly TakenOver[],
@@ -107,10 +112,10 @@ export class ToldOutcomes {
 
   /** Returns how many it has noted. */
   private note(record: StoredRecord, partitions: readonly TakenOver[]): 0 | 1 {
-    const { headers, value, timestamp } = record;
-    if (NOT_FINAL.has(headers['ce_type']?.toString()) || value === null) return 0;
-    const { source, machineId } = JSON.parse(value.toString()) as CommandOutcome;
-    if (!this.isOpen(source, Number(timestamp), partitions)) return 0;
+    const outcome = finalOutcomeOf(record);
+    if (outcome === undefined) return 0;
+    const { source, machineId } = outcome;
+    if (!this.isOpen(source, Number(record.timestamp), partitions)) return 0;
     const key = keyOf(source);
     const told = this.told.get(key) ?? new Set();
     this.told.set(key, told.add(entryOf(source.offset, machineId)));
@@ -120,7 +125,7 @@ export class ToldOutcomes {
   /** Whether the message that was answered is delivered again for no other reason than a lost commit. */
   private isOpen(source: Source, toldMs: number, partitions: readonly TakenOver[]): boolean {
     // What an order leads to is done in another partition than the one the order came through.
-    if (source.topic === `${this.topicPrefix}${TOPICS.workOrders}`) return true;
+    if (source.topic === this.orders) return true;
     const own = partitions.find((partition) => keyOf(partition) === keyOf(source));
     if (own?.toldUntilMs === undefined) return false;
     return toldMs >= own.toldUntilMs && !own.isFinished(source.offset);

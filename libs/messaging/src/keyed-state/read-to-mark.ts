@@ -20,9 +20,9 @@ interface Reading {
 }
 
 /**
- * Waits until the bridge's own consumer has brought everything up to the mark. Where compaction has left
- * record batches with nothing in them, kafkajs fetches the same for ever and tells of nothing: the rest
- * is then read in a way that gets past them.
+ * Waits until the bridge's own consumer has brought everything up to the mark. Should it stand still, as kafkajs
+ * by itself does at record batches in which compaction has left nothing (decision 29), the rest is read by
+ * another one.
  *
  * @throws when that brings no mark either, Kafka is away, or with the signal's reason when it aborts
  */

@@ -1,20 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { loadBridgeSettings } from '#libs/config';
-import { type KafkaClient, type OwnedState, partitionOf } from '#libs/messaging';
+import { type KafkaClient, partitionOf } from '#libs/messaging';
+import { emptyState } from '../testing/empty-state.js';
 import { ListFences } from './list-fences.js';
 import { ListPartitions } from './list-partitions.js';
-
-function fencesOf(partition: number, lost: AbortSignal): OwnedState<number> {
-  return {
-    partition,
-    signal: lost,
-    lost,
-    get: () => undefined,
-    keys: () => new Map<string, number>().keys(),
-    entries: () => new Map<string, number>().entries(),
-    commit: () => Promise.resolve(),
-  };
-}
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -53,7 +42,7 @@ describe('the partition that lists of a machine come through', () => {
       { admin: () => admin } as unknown as KafkaClient,
       fences,
     );
-    fences.own(fencesOf(0, losing.signal));
+    fences.own(emptyState(0, losing.signal));
     partitions.assignedAnew();
     await nextTurn();
   });
