@@ -1,24 +1,24 @@
-interface Due<T> {
-  dueMs: number;
-  item: T;
-}
-
-/** What is due when, the earliest first: a binary heap, cheap with a hundred thousand machines. */
+/**
+ * What is due when, the earliest first: a binary heap. The times lie beside the items, for an object that
+ * holds both, made anew a hundred thousand times a minute, would leave the heap of the process in shreds.
+ */
 export class DueQueue<T> {
-  private readonly heap: Due<T>[] = [];
+  private readonly times: number[] = [];
+  private readonly items: T[] = [];
 
   get size(): number {
-    return this.heap.length;
+    return this.items.length;
   }
 
   /** Undefined when empty. */
   get earliestMs(): number | undefined {
-    return this.heap[0]?.dueMs;
+    return this.times[0];
   }
 
   add(dueMs: number, item: T): void {
-    this.heap.push({ dueMs, item });
-    let index = this.heap.length - 1;
+    let index = this.size;
+    this.times.push(dueMs);
+    this.items.push(item);
     while (index > 0) {
       const parent = (index - 1) >> 1;
       if (!this.isEarlier(index, parent)) return;
@@ -27,11 +27,12 @@ export class DueQueue<T> {
     }
   }
 
-  take(): Due<T> | undefined {
-    const first = this.heap[0];
-    const last = this.heap.pop();
-    if (first === undefined || last === undefined || this.heap.length === 0) return first;
-    this.heap[0] = last;
+  /** The one due at {@link earliestMs}; undefined when empty. */
+  take(): T | undefined {
+    if (this.size === 0) return undefined;
+    this.swap(0, this.size - 1);
+    this.times.pop();
+    const first = this.items.pop();
     this.sink();
     return first;
   }
@@ -41,7 +42,7 @@ export class DueQueue<T> {
     for (;;) {
       let earliest = index;
       for (const child of [2 * index + 1, 2 * index + 2]) {
-        if (child < this.heap.length && this.isEarlier(child, earliest)) earliest = child;
+        if (child < this.size && this.isEarlier(child, earliest)) earliest = child;
       }
       if (earliest === index) return;
       this.swap(index, earliest);
@@ -50,13 +51,15 @@ export class DueQueue<T> {
   }
 
   private isEarlier(index: number, other: number): boolean {
-    return (this.heap[index]?.dueMs ?? Infinity) < (this.heap[other]?.dueMs ?? Infinity);
+    return (this.times[index] ?? Infinity) < (this.times[other] ?? Infinity);
   }
 
   private swap(index: number, other: number): void {
-    const [a, b] = [this.heap[index], this.heap[other]];
-    if (a === undefined || b === undefined) return;
-    this.heap[index] = b;
-    this.heap[other] = a;
+    swapEntries(this.times, index, other);
+    swapEntries(this.items, index, other);
   }
+}
+
+function swapEntries(list: unknown[], index: number, other: number): void {
+  [list[index], list[other]] = [list[other], list[index]];
 }

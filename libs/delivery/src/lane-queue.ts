@@ -131,7 +131,7 @@ export class LaneQueue<T extends LaneEntry> {
 
   private unblock(nowMs: number): void {
     for (let due = this.blocked.earliestMs; due !== undefined && due <= nowMs;) {
-      const lane = this.blocked.take()?.item;
+      const lane = this.blocked.take();
       due = this.blocked.earliestMs;
       if (lane === undefined || lane.inFlight || lane.waiting.length === 0) continue;
       if (lane.notBeforeMs <= nowMs) this.ready.add(lane);

@@ -22,8 +22,9 @@ export interface Finding {
 export class MachineInquiry {
   private readonly log: MachineLog;
   private seen: Seen | null = null;
-  /** Of the latest update, and when it came; to tell a service that stands from one whose clock is off. */
-  private update = { time: 0, seenAt: 0 };
+  private lastUpdateTime = 0;
+  /** When that was seen first, to tell a service that stands from one whose clock is off. */
+  private lastUpdateSeenAt = 0;
   private answeredAt: number;
 
   /** @param signal of the partition: aborts when that is lost */
@@ -75,7 +76,9 @@ export class MachineInquiry {
   /** Called once the finding is published, and not before: what was not committed is found again. */
   remember({ sighting, seen }: Finding): void {
     if (sighting.kind === 'lost') this.log.isNotMissed();
-    this.seen = seen;
+    // In place: a new one each minute of a hundred thousand machines would leave the heap in shreds.
+    if (this.seen !== null && seen !== null) Object.assign(this.seen, seen);
+    else this.seen = seen;
   }
 
   private async read(
@@ -104,8 +107,11 @@ export class MachineInquiry {
   }
 
   private updateSeenAt({ lastUpdateTime }: MachineStateReading): number {
-    if (lastUpdateTime > this.update.time) this.update = { time: lastUpdateTime, seenAt: this.now };
-    return this.update.seenAt;
+    if (lastUpdateTime > this.lastUpdateTime) {
+      this.lastUpdateTime = lastUpdateTime;
+      this.lastUpdateSeenAt = this.now;
+    }
+    return this.lastUpdateSeenAt;
   }
 
   private completed(): void {

@@ -79,7 +79,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   private startNext(): Promise<void> {
     return new Promise((started) => {
       void this.calls.run(async () => {
-        const turn = this.queue.take()?.item;
+        const turn = this.queue.take();
         started();
         if (turn === undefined || this.isStopping()) return;
         const poll = await this.ask(turn);
@@ -130,7 +130,8 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     if (polled.hasEnded) this.turns.end(turn);
     else {
       const restMs = (poll?.restMs ?? 0) * this.clock.speed;
-      this.enqueue(this.turns.next(turn, this.clock.nowMs() + restMs));
+      this.turns.move(turn, this.clock.nowMs() + restMs);
+      this.enqueue(turn);
     }
   }
 

@@ -6,8 +6,9 @@ interface Updated {
   readonly updatedAt: number | null;
 }
 
+/** One for each machine as long as it is polled: there may be a hundred thousand of them. */
 export interface PollTurn<T> {
-  polled: T;
+  readonly polled: T;
   /** None while its update time is not known. */
   place: PollPlace | undefined;
   /** Milliseconds of the clock. */
@@ -49,13 +50,15 @@ export class PollTurns<T extends Updated> {
     });
   }
 
-  /** The turn after one that is done, and whose machine is to be left alone until `restedMs`. */
-  next({ polled, place: before, dueMs }: PollTurn<T>, restedMs: number): PollTurn<T> {
-    const place = this.placeOf(polled, before);
+  /** To its next, for one that is done, and whose machine is to be left alone until `restedMs`. */
+  move(turn: PollTurn<T>, restedMs: number): void {
+    const place = this.placeOf(turn.polled, turn.place);
     // Never twice in one turn, though a place may move, and a clock may be set back between due and done.
-    const afterMs = Math.max(restedMs, dueMs + this.intervalMs / 2);
-    const nextMs = place === undefined ? dueMs + this.intervalMs : this.plan.nextMs(place, afterMs);
-    return { polled, place, dueMs: Math.max(nextMs, afterMs) };
+    const afterMs = Math.max(restedMs, turn.dueMs + this.intervalMs / 2);
+    const nextMs =
+      place === undefined ? turn.dueMs + this.intervalMs : this.plan.nextMs(place, afterMs);
+    turn.place = place;
+    turn.dueMs = Math.max(nextMs, afterMs);
   }
 
   /** Its machine is polled no more. */
