@@ -30,7 +30,13 @@ export function Field(
 
 type DtoClass<T extends object> = new () => T;
 
-const fieldNames = new WeakMap<DtoClass<object>, readonly string[]>();
+/** A field of a DTO, and one of its rules as class-validator keeps it. */
+interface FieldRule {
+  name: string;
+  accepts: (value: unknown) => boolean | Promise<boolean>;
+}
+
+const rulesOf = new WeakMap<DtoClass<object>, readonly FieldRule[]>();
 
 /**
  * Reads the fields that a DTO declares out of a message; every other field is left out. The first fault
@@ -41,7 +47,12 @@ export function readFields<T extends object>(
   message: JsonObject,
   path = '',
 ): Parsed<T> {
-  const instance = pick(dto, message);
+  const rules = rulesOf.get(dto) ?? findRules(dto);
+  const instance = pick(dto, rules, message);
+  // class-validator takes 2 kB of memory to find nothing wrong: it is asked only what is.
+  if (rules.every(({ name, accepts }) => accepts(instance[name as keyof T]) === true)) {
+    return parsed(instance);
+  }
   const [fault] = validateSync(instance, { stopAtFirstError: true });
   return fault === undefined ? parsed(instance) : refusal(fault, path);
 }
@@ -50,18 +61,27 @@ export function readFields<T extends object>(
  * Fields are taken over as they are, own ones only. class-transformer would copy every entry of a list:
  * 30 ms for ten thousand orders, where the rules themselves take less than one.
  */
-function pick<T extends object>(dto: DtoClass<T>, message: JsonObject): T {
-  const fields = namesOf(dto).map((name) => [name, field(message, name)] as const);
-  return Object.assign(new dto(), Object.fromEntries(fields));
+function pick<T extends object>(
+  dto: DtoClass<T>,
+  rules: readonly FieldRule[],
+  message: JsonObject,
+): T {
+  const instance = new dto();
+  for (const { name } of rules) (instance as JsonObject)[name] = field(message, name);
+  return instance;
 }
 
-function namesOf(dto: DtoClass<object>): readonly string[] {
-  const known = fieldNames.get(dto);
-  if (known !== undefined) return known;
-  const rules = getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false);
-  const names = [...new Set(rules.map((rule) => rule.propertyName))];
-  fieldNames.set(dto, names);
-  return names;
+function findRules(dto: DtoClass<object>): readonly FieldRule[] {
+  const storage = getMetadataStorage();
+  const rules = storage
+    .getTargetValidationMetadatas(dto, '', false, false)
+    .flatMap(({ propertyName: name, constraintCls }) =>
+      storage.getTargetValidatorConstraints(constraintCls).map(({ instance }): FieldRule => {
+        return { name, accepts: (value) => instance.validate(value) };
+      }),
+    );
+  rulesOf.set(dto, rules);
+  return rules;
 }
 
 function refusal(fault: ValidationError, path: string): Parsed<never> {

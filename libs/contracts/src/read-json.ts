@@ -5,10 +5,6 @@ export const MAX_BODY_BYTES = 1_048_576;
 
 const MAX_DEPTH = 64;
 
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
-const [OPEN_BRACKET, CLOSE_BRACKET] = [0x5b, 0x5d];
-const [OPEN_BRACE, CLOSE_BRACE] = [0x7b, 0x7d];
-
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
@@ -27,7 +23,7 @@ export function readJson(body: Buffer): Parsed<unknown> {
   } catch (error) {
     return rejected('invalid-json', `the body is not valid JSON${position(error)}`);
   }
-  if (isDeeperThan(MAX_DEPTH, text)) {
+  if (isDeeperThan(MAX_DEPTH, value)) {
     return rejected('invalid-message', `the body is nested deeper than ${MAX_DEPTH} levels`);
   }
   return parsed(value);
@@ -53,26 +49,13 @@ function position(error: unknown): string {
   return match === null ? '' : ` at character ${match[1] ?? ''}`;
 }
 
-/**
- * Counts brackets outside strings in valid JSON text. A walk over the value would need a stack as deep
- * as the sender likes.
- */
-function isDeeperThan(limit: number, text: string): boolean {
-  let depth = 0;
-  let inString = false;
-  for (let i = 0; i < text.length; i += 1) {
-    const code = text.charCodeAt(i);
-    if (inString) {
-      if (code === BACKSLASH) i += 1;
-      else inString = code !== QUOTE;
-    } else if (code === QUOTE) {
-      inString = true;
-    } else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
-      depth += 1;
-      if (depth > limit) return true;
-    } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) {
-      depth -= 1;
-    }
+/** Looks no deeper than that, however deep the sender has gone. */
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  if (Array.isArray(value)) return value.some((item) => isDeeperThan(levels - 1, item));
+  for (const name in value) {
+    if (isDeeperThan(levels - 1, (value as Readonly<Record<string, unknown>>)[name])) return true;
   }
   return false;
 }

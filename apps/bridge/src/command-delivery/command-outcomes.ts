@@ -8,19 +8,11 @@ import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { type AnsweredMessage } from './answered-message.js';
 import { type CommandWaiter } from './command.js';
 import { type CommandResult, type RejectedResult } from './command-result.js';
-import {
-  type CommandFamily,
-  FLOW_OF,
-  keyOf,
-  type Outcome,
-  type OutcomeData,
-  outcomeType,
-  toData,
-} from './outcome-data.js';
+import { type CommandFamily, FLOW_OF, type Outcome, toOutcome } from './outcome-data.js';
 import { MessageAnswers } from './message-answers.js';
 import { outcomePerMachine } from './outcome-per-machine.js';
 import { OutcomeHistory } from './outcome-history.js';
-import { outcomeRecord } from './outcome-record.js';
+import { OutcomeRecords } from './outcome-records.js';
 import { RejectedMessages } from './rejected-messages.js';
 import { ToldOutcomes } from './told-outcomes.js';
 
@@ -36,16 +28,16 @@ export class CommandOutcomes {
   private readonly logger = new Logger('CommandOutcomes');
   private readonly history = new OutcomeHistory();
   private readonly rejected: RejectedMessages;
-  private readonly topicPrefix: string;
+  private readonly records: OutcomeRecords;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) settings: BridgeSettings,
-    private readonly clock: Clock,
+    clock: Clock,
     private readonly outbox: Outbox,
     deadLetters: DeadLetters,
     private readonly told: ToldOutcomes,
   ) {
-    this.topicPrefix = settings.kafka.topicPrefix;
+    this.records = new OutcomeRecords(settings.kafka.topicPrefix, clock);
     this.rejected = new RejectedMessages(deadLetters);
   }
 
@@ -76,12 +68,12 @@ export class CommandOutcomes {
     answered: AnsweredMessage,
     results: readonly CommandResult[],
   ): Promise<void> {
+    const source = this.sourceOf(answered);
     const [only] = results;
     if (only !== undefined && results.length === 1 && only.kind !== 'rejected') {
-      await this.tell(family, answered, this.sourceOf(answered), only);
+      await this.tell(family, answered, source, only);
       return;
     }
-    const source = this.sourceOf(answered);
     const faults = results.filter((result) => result.kind === 'rejected');
     await Promise.all([
       ...results
@@ -98,7 +90,7 @@ export class CommandOutcomes {
     result: CommandResult,
   ): Promise<void> {
     if (this.told.take(source, result.machineId)) return Promise.resolve();
-    return this.send(family, answered.message, source, result.kind, toData(result));
+    return this.send(family, answered.message, result.kind, toOutcome(result, source));
   }
 
   /** A rejection is told once the dead letter is there: whoever finds it told need not write another one. */
@@ -114,34 +106,36 @@ export class CommandOutcomes {
     await this.rejected.setAside(source, answered, untold, hasOthers);
     const { message } = answered;
     await Promise.all(
-      untold.map((result) => this.send(family, message, source, result.kind, toData(result))),
+      untold.map((result) => this.send(family, message, result.kind, toOutcome(result, source))),
     );
   }
 
   /** Says once that a message waits for the service; never final, and nobody waits for it to get out. */
   publishDeferred(family: CommandFamily, { machineId, calls, answers }: CommandWaiter): void {
-    const detail = 'waits for the service to take it';
-    const data = { machineId, code: null, detail, attempts: calls, appliedAt: null };
     const { answered } = answers;
-    const source = this.sourceOf(answered);
-    this.send(family, answered.message, source, 'deferred', data).catch((error: unknown) => {
+    const outcome: CommandOutcome = {
+      machineId,
+      source: this.sourceOf(answered),
+      code: null,
+      detail: 'waits for the service to take it',
+      attempts: calls,
+      appliedAt: null,
+    };
+    this.send(family, answered.message, 'deferred', outcome).catch((error: unknown) => {
       this.logger.warn({ msg: 'deferral not told', machineId, error: String(error) });
     });
   }
 
-  private async send(
+  private send(
     family: CommandFamily,
     message: InboundMessage,
-    source: OutcomeSource,
-    outcome: Outcome,
-    answer: OutcomeData,
+    kind: Outcome,
+    outcome: CommandOutcome,
   ): Promise<void> {
-    // Written out: this runs for every message, and spreading objects would cost as much as all the rest.
-    const { machineId, code, detail, attempts, appliedAt } = answer;
-    const data: CommandOutcome = { machineId, source, code, detail, attempts, appliedAt };
-    this.counter.inc({ flow: FLOW_OF[family], outcome, code: code ?? '' });
-    if (machineId !== null) this.history.add(machineId, data);
-    await this.outbox.send(this.recordOf(family, message, outcome, data));
+    const { machineId, code } = outcome;
+    this.counter.inc({ flow: FLOW_OF[family], outcome: kind, code: code ?? '' });
+    if (machineId !== null) this.history.add(machineId, outcome);
+    return this.outbox.send(this.records.of(family, message, kind, outcome));
   }
 
   /** An outcome for the caller to write in a transaction of its own; {@link noteWritten} when that is done. */
@@ -150,28 +144,16 @@ export class CommandOutcomes {
     answered: AnsweredMessage,
     result: CommandResult,
   ): OutboundRecord {
-    const data = { ...toData(result), source: this.sourceOf(answered) };
-    return this.recordOf(family, answered.message, result.kind, data);
+    const outcome = toOutcome(result, this.sourceOf(answered));
+    return this.records.of(family, answered.message, result.kind, outcome);
   }
 
   noteWritten(family: CommandFamily, outcome: Exclude<Outcome, 'rejected'>): void {
     this.counter.inc({ flow: FLOW_OF[family], outcome, code: '' });
   }
 
-  private recordOf(
-    family: CommandFamily,
-    message: InboundMessage,
-    outcome: Outcome,
-    data: CommandOutcome,
-  ): OutboundRecord {
-    const [key, type] = [keyOf(data.machineId, message), outcomeType(family, outcome)];
-    return outcomeRecord(this.topicPrefix, key, type, data, this.clock.nowSeconds());
-  }
-
   /** Where the message that is answered stands, under its topic's full name. */
-  sourceOf({ message, messageId, origin }: AnsweredMessage): OutcomeSource {
-    if (origin !== undefined) return origin.source;
-    const { topic, partition, offset } = message;
-    return { topic: `${this.topicPrefix}${topic}`, partition, offset, messageId };
+  sourceOf(answered: AnsweredMessage): OutcomeSource {
+    return this.records.sourceOf(answered);
   }
 }

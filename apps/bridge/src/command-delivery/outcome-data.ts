@@ -1,4 +1,9 @@
-import { type CommandOutcome, OUTCOME_TYPES, type OutcomeType } from '#libs/contracts';
+import {
+  type CommandOutcome,
+  OUTCOME_TYPES,
+  type OutcomeSource,
+  type OutcomeType,
+} from '#libs/contracts';
 import { type InboundMessage } from '#libs/messaging';
 import { type CommandResult } from './command-result.js';
 
@@ -11,7 +16,6 @@ export const FLOW_OF: Record<CommandFamily, string> = {
 };
 
 export type Outcome = CommandResult['kind'] | 'deferred';
-export type OutcomeData = Omit<CommandOutcome, 'source'>;
 
 /** A key is there to find the outcome by: one of a megabyte would keep it from being sent at all. */
 const LONGEST_KEY_BYTES = 4096;
@@ -28,16 +32,22 @@ export function outcomeType(family: CommandFamily, outcome: Outcome): OutcomeTyp
   return `${family}.${outcome}.v1`;
 }
 
-export function toData(result: CommandResult): OutcomeData {
+/** Written out: this runs for every message, and spreading objects costs as much as all the rest. */
+export function toOutcome(result: CommandResult, source: OutcomeSource): CommandOutcome {
   const { machineId, attempts } = result;
-  const data = { machineId, code: null, detail: null, attempts, appliedAt: null };
   switch (result.kind) {
-    case 'applied':
-      return { ...data, appliedAt: result.appliedAt };
-    case 'superseded':
-      return { ...data, detail: result.detail };
-    case 'rejected':
-      return { ...data, code: result.rejection.code, detail: result.rejection.detail };
+    case 'applied': {
+      const { appliedAt } = result;
+      return { machineId, source, code: null, detail: null, attempts, appliedAt };
+    }
+    case 'superseded': {
+      const { detail } = result;
+      return { machineId, source, code: null, detail, attempts, appliedAt: null };
+    }
+    case 'rejected': {
+      const { code, detail } = result.rejection;
+      return { machineId, source, code, detail, attempts, appliedAt: null };
+    }
     default:
       return result satisfies never;
   }

@@ -27,6 +27,7 @@ export function toInboundRecord(
 }
 
 const EMPTY = Buffer.alloc(0);
+const NO_HEADERS = { headers: Object.freeze(Object.create(null)) as IHeaders, bytes: 0 };
 
 function copyOf(window: Buffer | null): Buffer | null {
   return window === null ? null : Buffer.from(window);
@@ -41,10 +42,11 @@ function readableHeaders(headers: Readonly<Record<string, unknown>> | undefined)
   headers: IHeaders;
   bytes: number;
 } {
+  const names = Object.keys(headers ?? {});
+  if (headers === undefined || names.length === 0) return NO_HEADERS;
   const readable = Object.create(null) as IHeaders;
   let bytes = 0;
-  for (const name in headers) {
-    if (!Object.hasOwn(headers, name)) continue;
+  for (const name of names) {
     const value = headers[name];
     const own = Array.isArray(value)
       ? value.flatMap((item: unknown) => headerItem(item))

@@ -5,6 +5,8 @@ export interface ListToSet {
   machineId: string;
   /** Asked for when it is sent: what it was when the message came may be outdated by then. */
   workingOrders: () => readonly string[];
+  /** What it was when it was sent last; it may be another one by the time that is answered. */
+  sent?: readonly string[];
   /** Epoch seconds, where the sender says it; a list issued before the last one applied is superseded. */
   issuedAt?: number | undefined;
   /** Drawn from the ledger: a later one says all that an earlier one does, and applying it applies both. */

@@ -30,8 +30,6 @@ const MAX_REQUEST_BYTES = 512 * 1024;
 export class WorkOrderLists {
   readonly flow: CommandDispatcher<ListToSet>;
   private readonly applied = new AppliedLists();
-  /** What was sent; a list drawn from the ledger may be another one by the time it is answered. */
-  private readonly sent = new WeakMap<ListCommand, readonly string[]>();
 
   constructor(
     @Inject(BRIDGE_SETTINGS) settings: BridgeSettings,
@@ -96,10 +94,9 @@ export class WorkOrderLists {
     return admitKnownMachine(this.directory, machineId, ownership.signal);
   }
 
-  private send(command: ListCommand): { machineId: string; workingOrders: readonly string[] } {
-    const { machineId, payload } = command;
+  private send({ machineId, payload }: ListCommand): { machineId: string; workingOrders: readonly string[] } {
     const workingOrders = payload.workingOrders();
-    this.sent.set(command, workingOrders);
+    payload.sent = workingOrders;
     this.applied.doubt(machineId);
     return { machineId, workingOrders };
   }
@@ -108,7 +105,7 @@ export class WorkOrderLists {
     const { machineId, payload, waiters } = command;
     const [waiter] = waiters;
     const list = {
-      workingOrders: this.sent.get(command) ?? [],
+      workingOrders: payload.sent ?? [],
       appliedAt: this.clock.nowSeconds(),
     };
     const message = waiter?.answers.message;
