@@ -7,6 +7,8 @@ import { type MessageAnswers } from './message-answers.js';
 export class CommandWaiter {
   /** Calls made on its behalf. */
   calls = 0;
+  /** It has been said that it waits for the service; that is said once. */
+  isDeferred = false;
 
   constructor(
     readonly machineId: string,

@@ -8,10 +8,6 @@ const SWEEP_MS = 250;
 export class OpenCommands {
   /** A set keeps the order of insertion: the first has waited longest. */
   private readonly open = new Set<CommandWaiter>();
-  /** Those among them of whom nothing has been said yet, oldest first as well. */
-  private readonly untold = new Set<CommandWaiter>();
-  /** Those who came long ago, but not for the service's sake are still here. Few: each sweep looks at all of them. */
-  private readonly held = new Set<CommandWaiter>();
   /** Until when, in real milliseconds, a machine's commands waited for something else than the service. */
   private readonly heldUntilMs = new Map<string, number>();
   private stopSweep: (() => void) | undefined;
@@ -34,7 +30,6 @@ export class OpenCommands {
 
   add(waiter: CommandWaiter): void {
     this.open.add(waiter);
-    this.untold.add(waiter);
     this.stopSweep ??= everyRealMs(SWEEP_MS, () => {
       this.sweep(realNowMs());
     });
@@ -46,18 +41,18 @@ export class OpenCommands {
   }
 
   settle(waiter: CommandWaiter, end: CommandEnd): void {
-    if (!this.forget(waiter)) return;
+    if (!this.open.delete(waiter)) return;
     const { machineId, calls: attempts } = waiter;
     const result: CommandResult = { machineId, attempts, ...end };
     waiter.answers.settle(result);
   }
 
   abandon(waiter: CommandWaiter): void {
-    if (this.forget(waiter)) waiter.answers.message.abandon();
+    if (this.open.delete(waiter)) waiter.answers.message.abandon();
   }
 
   fail(waiter: CommandWaiter, error: unknown): void {
-    if (this.forget(waiter)) waiter.answers.message.fail(error);
+    if (this.open.delete(waiter)) waiter.answers.message.fail(error);
   }
 
   private sweep(nowMs: number): void {
@@ -66,24 +61,15 @@ export class OpenCommands {
       this.stopSweep = undefined;
     }
     const receivedBeforeMs = nowMs - this.deferredAfterMs;
-    for (const waiter of this.untold) {
+    for (const waiter of this.open) {
       if (waiter.sinceMs > receivedBeforeMs) break;
-      this.untold.delete(waiter);
-      this.held.add(waiter);
-    }
-    for (const waiter of this.held) {
+      if (waiter.isDeferred) continue;
       if ((this.heldUntilMs.get(waiter.machineId) ?? -Infinity) > receivedBeforeMs) continue;
-      this.held.delete(waiter);
+      waiter.isDeferred = true;
       this.onDeferred(waiter);
     }
     for (const [machineId, untilMs] of this.heldUntilMs) {
       if (untilMs <= receivedBeforeMs) this.heldUntilMs.delete(machineId);
     }
-  }
-
-  private forget(waiter: CommandWaiter): boolean {
-    this.untold.delete(waiter);
-    this.held.delete(waiter);
-    return this.open.delete(waiter);
   }
 }

@@ -19,17 +19,20 @@ describe('OutcomeHistory', () => {
     expect(history.of('M-2').map(({ source }) => source.offset)).toEqual([99]);
   });
 
-  it('forgets the machine heard of longest ago when there are more than 20,000', () => {
+  it('forgets machines when 20,000 others have been heard of twice over since', () => {
     const history = new OutcomeHistory();
-    for (let number = 0; number < 20_000; number += 1) {
-      history.add(`M-${number}`, outcomeAt(number));
-    }
-    history.add('M-0', outcomeAt(20_000));
+    const hearOf = (from: number): void => {
+      for (let number = from; number < from + 20_000; number += 1) {
+        history.add(`M-${number}`, outcomeAt(number));
+      }
+    };
+    hearOf(0);
+    hearOf(20_000);
     expect(history.of('M-1')).toHaveLength(1);
-    history.add('one more', outcomeAt(20_001));
-    expect(history.of('M-1')).toEqual([]);
+    history.add('M-0', outcomeAt(40_000));
+    hearOf(40_000);
     expect(history.of('M-0')).toHaveLength(2);
-    expect(history.of('M-2')).toHaveLength(1);
-    expect(history.of('one more')).toHaveLength(1);
+    expect(history.of('M-1')).toEqual([]);
+    expect(history.of('M-40000')).toHaveLength(1);
   });
 });

@@ -1,23 +1,36 @@
 import { type CommandOutcome } from '#libs/contracts';
 
 const OUTCOMES_PER_MACHINE = 5;
+/** Of a generation; there are two. */
 const MACHINES = 20_000;
 
-/** The latest outcomes of each machine, for the read API; the machine heard of longest ago is forgotten first. */
+/**
+ * The latest outcomes of each machine, for the read API. Kept in two generations, for every outcome passes
+ * here: when the younger is full it becomes the elder, and whoever has not been heard of since the one
+ * before is forgotten.
+ */
 export class OutcomeHistory {
-  private readonly outcomes = new Map<string, readonly CommandOutcome[]>();
+  private younger = new Map<string, CommandOutcome[]>();
+  private elder = new Map<string, CommandOutcome[]>();
 
+  /** Newest first. */
   of(machineId: string): readonly CommandOutcome[] {
-    return this.outcomes.get(machineId) ?? [];
+    return this.younger.get(machineId) ?? this.elder.get(machineId) ?? [];
   }
 
   add(machineId: string, outcome: CommandOutcome): void {
-    const recent = [outcome, ...this.of(machineId)].slice(0, OUTCOMES_PER_MACHINE);
-    // A map keeps the order of insertion: taking the key out first makes it the youngest.
-    this.outcomes.delete(machineId);
-    this.outcomes.set(machineId, recent);
-    if (this.outcomes.size <= MACHINES) return;
-    const [oldest] = this.outcomes.keys();
-    if (oldest !== undefined) this.outcomes.delete(oldest);
+    const recent = this.younger.get(machineId) ?? this.rejuvenate(machineId);
+    recent.unshift(outcome);
+    if (recent.length > OUTCOMES_PER_MACHINE) recent.pop();
+  }
+
+  private rejuvenate(machineId: string): CommandOutcome[] {
+    const recent = this.elder.get(machineId) ?? [];
+    if (this.younger.size >= MACHINES) {
+      this.elder = this.younger;
+      this.younger = new Map();
+    }
+    this.younger.set(machineId, recent);
+    return recent;
   }
 }

@@ -35,7 +35,11 @@ export class AppliedLists {
   }
 
   apply(machineId: string, list: AppliedList, custody: Custody | undefined): void {
-    this.lists.set(machineId, { ...list, custody });
+    this.lists.set(machineId, {
+      workingOrders: list.workingOrders,
+      appliedAt: list.appliedAt,
+      custody,
+    });
   }
 
   /**

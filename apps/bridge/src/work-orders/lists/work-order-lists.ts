@@ -80,7 +80,7 @@ export class WorkOrderLists {
     const [waiter] = command.waiters;
     if (waiter === undefined) throw new Error('a list nobody waits for');
     const { ownership } = waiter.answers.message;
-    const applied = this.fences.issuedAt(machineId);
+    const applied = payload.issuedAt && this.fences.issuedAt(machineId);
     if (isOlder(payload, applied)) {
       const detail = `issued at ${payload.issuedAt}; the list applied last was issued at ${applied}`;
       return { kind: 'superseded', detail };
