@@ -86,6 +86,15 @@ describe('a Kafka that asks for TLS and logins', () => {
     ...env,
   });
 
+  /** With a user and a password, and no TLS. */
+  const unencrypted = (mechanism: string): Environment =>
+    byLogin({
+      KAFKA_BROKERS: secured.addresses.unencrypted,
+      KAFKA_SSL: '',
+      KAFKA_SSL_CA_FILE: '',
+      KAFKA_SASL_MECHANISM: mechanism,
+    });
+
   /** Over TLS with a certificate. */
   const byCertificate = (env: Environment = {}): Environment => ({
     KAFKA_BROKERS: secured.addresses.mutual,
@@ -185,6 +194,9 @@ describe('a Kafka that asks for TLS and logins', () => {
     const isRejected = (record: { headers: Record<string, unknown> }): boolean =>
       String(record.headers['ce_type']) === 'work-order-list.rejected.v1';
     await published.take(2, isRejected, 'a rejected list');
+    const replayed = await command(unencrypted('plain'), 'dlq', 'list');
+    expect(replayed).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(replayed.stdout).toContain('2 dead letters, 1 replayed');
     expectNoSecret(await everythingToldBy(bridge));
   });
 
@@ -206,6 +218,10 @@ describe('a Kafka that asks for TLS and logins', () => {
       'a login that nobody asks for': [
         () => byLogin(byCertificate()),
         'unset the KAFKA_SASL_… settings',
+      ],
+      'a mechanism that is not offered': [
+        () => unencrypted('scram-sha-512'),
+        'does not offer what KAFKA_SASL_MECHANISM names',
       ],
       'TLS that is missing': [
         () => byLogin({ KAFKA_SSL: 'false', KAFKA_SSL_CA_FILE: '' }),

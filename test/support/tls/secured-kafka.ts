@@ -20,6 +20,8 @@ export interface SecuredKafka {
     mutual: string;
     /** SSL; its certificate has ended. */
     expired: string;
+    /** SASL_PLAINTEXT, for logins by PLAIN alone. */
+    unencrypted: string;
   };
   /** Has the broker show another certificate to those who log in, from its next start on. */
   present: (identity: Identity) => Promise<unknown>;
@@ -57,6 +59,7 @@ export async function startSecuredKafka(dir: string): Promise<SecuredKafka> {
       { name: 'LOGIN', protocol: 'SASL_SSL', host: 'localhost', security: security.login },
       { name: 'MUTUAL', protocol: 'SSL', security: security.mutual },
       { name: 'EXPIRED', protocol: 'SSL', security: security.expired },
+      { name: 'UNENCRYPTED', protocol: 'SASL_PLAINTEXT', security: PLAIN_LOGIN },
     ],
     scramUsers: SCRAM.map((mechanism) => ({ mechanism, name: USER, password: PASSWORD })),
   });
@@ -64,15 +67,20 @@ export async function startSecuredKafka(dir: string): Promise<SecuredKafka> {
     login: `localhost:${broker.ports['LOGIN']}`,
     mutual: `127.0.0.1:${broker.ports['MUTUAL']}`,
     expired: `127.0.0.1:${broker.ports['EXPIRED']}`,
+    unencrypted: `127.0.0.1:${broker.ports['UNENCRYPTED']}`,
   };
   return { broker, authority, addresses, present: (identity) => shows('login', identity), write };
 }
 
 const MODULES = 'org.apache.kafka.common.security';
 const SCRAM_LOGIN = `${MODULES}.scram.ScramLoginModule required;`;
-const LOGINS = {
-  'sasl.enabled.mechanisms': ['PLAIN', ...SCRAM].join(),
+const PLAIN_LOGIN = {
+  'sasl.enabled.mechanisms': 'PLAIN',
   'plain.sasl.jaas.config': `${MODULES}.plain.PlainLoginModule required user_${USER}="${PASSWORD}";`,
+};
+const LOGINS = {
+  ...PLAIN_LOGIN,
+  'sasl.enabled.mechanisms': ['PLAIN', ...SCRAM].join(),
   'scram-sha-256.sasl.jaas.config': SCRAM_LOGIN,
   'scram-sha-512.sasl.jaas.config': SCRAM_LOGIN,
 };
