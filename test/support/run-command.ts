@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type Environment } from '#libs/config';
 import { testBrokers } from './kafka.js';
 
 export interface CommandResult {
@@ -13,6 +14,8 @@ export interface CommandResult {
 interface CommandOptions {
   topicPrefix: string;
   brokers?: string;
+  /** Settings beyond these. */
+  env?: Environment;
 }
 
 /** One of the bridge's commands, as it is built, in a process of its own. */
@@ -22,13 +25,14 @@ export class RunningCommand {
   private readonly stderr: Buffer[] = [];
   private readonly closed: Promise<unknown>;
 
-  constructor(args: readonly string[], { topicPrefix, brokers }: CommandOptions) {
+  constructor(args: readonly string[], { topicPrefix, brokers, env }: CommandOptions) {
     this.child = spawn(process.execPath, ['dist/apps/bridge/src/cli.js', ...args], {
       // PATH alone is inherited: settings of whoever runs the tests must not leak in.
       env: {
         PATH: process.env['PATH'],
         KAFKA_BROKERS: brokers ?? testBrokers().join(','),
         KAFKA_TOPIC_PREFIX: topicPrefix,
+        ...env,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -16,15 +16,19 @@ export function layoutOf(dir) {
 }
 
 /** Writes the node's properties and gives its data folder an identity, unless it has one. */
-export async function prepareFolder({ dir, port, controllerPort, java, classPath }) {
+export async function prepareFolder({ dir, java, classPath, scramUsers, ...addresses }) {
   const { data, properties } = layoutOf(dir);
   await mkdir(dir, { recursive: true });
-  await writeFile(properties, serverProperties({ dataDir: data, port, controllerPort }));
+  await writeFile(properties, serverProperties({ dataDir: data, ...addresses }));
   if (existsSync(join(data, 'meta.properties'))) return;
   // whatever lies there without an identity is a format that was cut short
   await rm(data, { recursive: true, force: true });
   const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId(), '-c', properties];
-  await runTool(java, ['-XX:TieredStopAtLevel=1', '-cp', classPath, ...format]);
+  const users = scramUsers.flatMap(({ mechanism, name, password }) => [
+    '--add-scram',
+    `${mechanism}=[name=${name},password=${password}]`,
+  ]);
+  await runTool(java, ['-XX:TieredStopAtLevel=1', '-cp', classPath, ...format, ...users]);
 }
 
 /** Moves data that Kafka cannot start from out of the way; of earlier such data nothing is kept. */

@@ -2,6 +2,8 @@
 export interface LocalKafka {
   /** `host:port`, the same after a restart. */
   readonly brokers: string;
+  /** Where each of the further listeners is bound, by its name; the same after a restart. */
+  readonly ports: Readonly<Record<string, number>>;
   /** The broker's present process. */
   pid(): number | undefined;
   /** Ends the broker cleanly (SIGTERM). */
@@ -18,6 +20,24 @@ export interface LocalKafka {
   ended(): Promise<{ code: number | null; signal: NodeJS.Signals | null; error?: string }>;
 }
 
+/** A way in beside the plain one, on a free port of 127.0.0.1. */
+export interface SecuredListener {
+  /** Capital letters. */
+  name: string;
+  protocol: 'SSL' | 'SASL_SSL' | 'SASL_PLAINTEXT';
+  /** What clients are told to connect to. Default: 127.0.0.1. */
+  host?: string;
+  /** Kafka's properties of this listener, without `listener.name.<name>.`. */
+  security: Readonly<Record<string, string>>;
+}
+
+/** Whom the broker lets in by SCRAM. */
+export interface ScramUser {
+  mechanism: 'SCRAM-SHA-256' | 'SCRAM-SHA-512';
+  name: string;
+  password: string;
+}
+
 export interface LocalKafkaOptions {
   /** Absolute folder for data, configuration and `kafka.log`; created when missing. */
   dir: string;
@@ -27,6 +47,9 @@ export interface LocalKafkaOptions {
   preferredPort?: number;
   /** Deletes `dir` once the broker has ended, also when this process was killed; rules out `restart`. */
   removeWhenStopped?: boolean;
+  listeners?: readonly SecuredListener[];
+  /** Written into new data; a folder that has data keeps those it has. */
+  scramUsers?: readonly ScramUser[];
 }
 
 /** `{java, maven}` when a broker can be run from Kafka's Maven artifacts, else undefined. */

@@ -20,7 +20,7 @@ export async function findJavaWay() {
  * Starts an Apache Kafka of one's own as a local KRaft node; see local-kafka.d.mts.
  * `preferredPort` is tried first and gives way to the next free one; `port` is taken as it is.
  */
-export async function startLocalKafka({ dir, port, preferredPort, removeWhenStopped = false }) {
+export async function startLocalKafka({ dir, port, preferredPort, removeWhenStopped, ...extras }) {
   const way = await findJavaWay();
   if (!way)
     throw new SetupError('A local Kafka needs Java 17 or newer, and Maven to fetch it once.');
@@ -32,11 +32,14 @@ export async function startLocalKafka({ dir, port, preferredPort, removeWhenStop
     classPath,
     port: port ?? (await (preferredPort ? nextFreePort(preferredPort) : anyFreePort())),
     controllerPort: await anyFreePort(),
+    listeners: await withPorts(extras.listeners ?? []),
+    scramUsers: extras.scramUsers ?? [],
     afterwards: removeWhenStopped ? [['rm', '-rf', dir]] : [],
   };
   let broker = await startOnOldOrNewData(node);
   return {
     brokers: `127.0.0.1:${node.port}`,
+    ports: Object.fromEntries(node.listeners.map((listener) => [listener.name, listener.port])),
     /** The process of now. */
     pid: () => broker.pid,
     stop: async () => void (await broker.stop()),
@@ -50,6 +53,12 @@ export async function startLocalKafka({ dir, port, preferredPort, removeWhenStop
     /** Settles when the process of now has ended, whoever ended it. */
     ended: () => broker.exited,
   };
+}
+
+async function withPorts(listeners) {
+  const chosen = [];
+  for (const listener of listeners) chosen.push({ ...listener, port: await anyFreePort() });
+  return chosen;
 }
 
 async function startOnOldOrNewData(node) {

@@ -5,6 +5,7 @@ import { TOPIC_DEFINITIONS } from '#libs/contracts';
 import { backOffMs, CallSlots } from '#libs/delivery';
 import {
   DeadLetters,
+  describeKafkaFailure,
   ensureTopics,
   type KafkaClient,
   type KafkaInboxOptions,
@@ -93,7 +94,7 @@ async function prepareTopics(
       return;
     } catch (error) {
       if (error instanceof MissingTopicsError) throw error;
-      const why = `the topics cannot be prepared: ${String(error)}`;
+      const why = `the topics cannot be prepared: ${describeKafkaFailure(error)}`;
       logger.warn({ msg: 'not started yet, will try again', why, attempt });
       report(why);
       await realDelayMs(backOffMs(attempt, BACK_OFF), signal);

@@ -1,4 +1,5 @@
 export { registerCompressionCodecs } from './client/compression-codecs.js';
+export { describeKafkaFailure } from './client/describe-kafka-failure.js';
 export {
   ensureTopics,
   MissingTopicsError,

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Command, Help, Option } from 'nest-commander';
 import { createKafka, Outbox } from '#libs/messaging';
 import { BridgeCommand } from './bridge-command.js';
-import { commandKafkaSettings, KAFKA_HELP } from './command-kafka.js';
+import { commandKafkaSettings, KAFKA_HELP, reachTopics } from './command-kafka.js';
 import { identifyDocument } from './identify-document.js';
 import { print } from './terminal.js';
 
@@ -29,7 +29,9 @@ export class SendCommand extends BridgeCommand {
       throw new Error(`name a file to send\n\n${this.command.helpInformation()}`);
     }
     const settings = commandKafkaSettings();
-    const outbox = new Outbox(createKafka(settings));
+    const kafka = createKafka(settings);
+    await reachTopics(kafka, settings);
+    const outbox = new Outbox(kafka);
     try {
       for (const file of files) await this.send(file, settings.topicPrefix, options, outbox);
     } finally {

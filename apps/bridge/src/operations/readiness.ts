@@ -45,7 +45,7 @@ export class Readiness {
       case 'starting':
         return this.inbox.startProblem ?? 'not yet a member of the consumer group';
       case 'broken':
-        return 'Kafka cannot be reached, or the group coordinator does not answer; trying again';
+        return `Kafka cannot be reached, or the group coordinator does not answer; trying again: ${this.inbox.endedBecause}`;
       case 'stopped':
         return 'the bridge is stopping';
       default:

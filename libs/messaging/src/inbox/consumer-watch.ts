@@ -1,5 +1,6 @@
 import { type Consumer } from 'kafkajs';
 import { everyRealMs } from '#libs/clock';
+import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { type Assignment } from './consumer-callbacks.js';
 import { SESSION_TIMEOUT_MS } from './create-consumer.js';
 import { type RestBeforeJoin } from './rest-before-join.js';
@@ -35,7 +36,7 @@ export function watchConsumer(
   let stop = (): void => undefined;
   const end = new Promise<string>((resolve) => {
     consumer.on(CRASH, ({ payload }) => {
-      resolve(payload.error.message);
+      resolve(describeKafkaFailure(payload.error));
     });
     consumer.on(REQUEST, ({ payload: { apiName, createdAt } }) => {
       // Not `sentAt`, which is read after the request has left: the process may be suspended in between.

@@ -73,6 +73,7 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
     };
     void this.options.prepare(this.stopping.signal, report).then(
       () => {
+        this.startProblem = undefined;
         this.start();
         callback();
       },
@@ -84,6 +85,11 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
 
   get state(): ConsumerState {
     return this.consumer?.state ?? 'starting';
+  }
+
+  /** Why the consumer ended the last time, in words. */
+  get endedBecause(): string | undefined {
+    return this.consumer?.endedBecause;
   }
 
   /** Partitions whose messages wait until the state they are judged by is restored. */

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type TopicPartitionOffset } from 'kafkajs';
 import { everyRealMs } from '#libs/clock';
+import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { withDeadline } from '../deadline.js';
 import { writeNote } from './commit-note.js';
 import { type PartitionQueues } from './partition-queues.js';
@@ -72,7 +73,8 @@ export class OffsetCommits {
       this.queues.settle(offsets, true);
     } catch (error) {
       this.queues.settle(offsets, false);
-      this.logger.warn({ msg: 'offsets not committed, will try again', error: String(error) });
+      const why = describeKafkaFailure(error);
+      this.logger.warn({ msg: 'offsets not committed, will try again', error: why });
     }
   }
 }

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type Consumer, type Kafka, type TopicPartitionOffset } from 'kafkajs';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
+import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { withDeadline } from '../deadline.js';
 import { CommitOfAssignment } from './commit-of-assignment.js';
 import { type ConsumerCallbacks, type ConsumerState } from './consumer-callbacks.js';
@@ -24,6 +25,8 @@ const REST_DEADLINE_MS = 7000;
  * restart is off and every end is treated alike.
  */
 export class SupervisedConsumer {
+  /** Why it ended the last time, in words. */
+  endedBecause: string | undefined;
   private readonly logger = new Logger('Consumer');
   private readonly stopping = new AbortController();
   private readonly lease = new SessionLease();
@@ -112,10 +115,13 @@ export class SupervisedConsumer {
   private async supervise(): Promise<void> {
     for (let failures = 1; !this.isStopping(); failures += 1) {
       const startedMs = realNowMs();
-      const end = await this.run().catch((error: unknown) => `cannot join: ${String(error)}`);
+      const end = await this.run().catch(
+        (error: unknown) => `cannot join: ${describeKafkaFailure(error)}`,
+      );
       this.joined = undefined;
       if (this.isStopping()) return;
       this.currentState = 'broken';
+      this.endedBecause = end;
       this.logger.error({ msg: 'consumer ended, starting anew', why: end });
       await this.comeToRest();
       this.rest.end();

@@ -3,6 +3,7 @@ import { type KafkaMessage } from 'kafkajs';
 import { abortable, realDelayMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { aborted } from '../aborted.js';
+import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { type SupervisedConsumer } from '../inbox/supervised-consumer.js';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
 import { type KeyedStateOptions } from './keyed-state-options.js';
@@ -69,7 +70,8 @@ export class KeyedStatePartition<V> {
       } catch (error) {
         if (this.isClosing()) return;
         const { partition } = this;
-        this.logger.warn({ msg: 'state not available', name, partition, error: String(error) });
+        const why = describeKafkaFailure(error);
+        this.logger.warn({ msg: 'state not available', name, partition, error: why });
         failures += 1;
         await realDelayMs(backOffMs(failures, BACK_OFF), this.closing.signal).catch(
           () => undefined,

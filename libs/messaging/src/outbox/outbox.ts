@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { CompressionTypes, type Kafka } from 'kafkajs';
 import { realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
+import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { OnDemandProducer } from './on-demand-producer.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { RecordRefusedError, refusalOf } from './record-refused.js';
@@ -125,7 +126,7 @@ export class Outbox {
         if (refusal?.code === 'unencodable' || (refusal !== undefined && isLastTry)) return refusal;
         // What came compressed and fitted may fit again when it is compressed.
         if (refusal !== undefined) compression = CompressionTypes.GZIP;
-        else await this.backOff(attempt, String(error));
+        else await this.backOff(attempt, describeKafkaFailure(error));
       }
     }
     return this.stopping.signal.reason as Error;

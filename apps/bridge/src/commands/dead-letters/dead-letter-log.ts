@@ -5,10 +5,10 @@ import {
   type KafkaClient,
   readSpans,
   type StoredRecord,
-  topicNames,
   type TopicSpan,
   topicSpans,
 } from '#libs/messaging';
+import { reachTopics } from '../command-kafka.js';
 import { note } from '../terminal.js';
 import { type TopicListing } from './dead-letter-topics.js';
 import { lengthOf } from './letter-selection.js';
@@ -42,13 +42,8 @@ export class DeadLetterLog {
    * @throws Error that says Kafka is not there
    */
   async topics(): Promise<TopicListing> {
-    const { brokers, topicPrefix } = this.settings;
-    try {
-      return { topics: await topicNames(this.kafka), topicPrefix };
-    } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
-      throw new Error(`Kafka cannot be reached at ${brokers.join(', ')}: ${why}`, { cause });
-    }
+    const { topicPrefix } = this.settings;
+    return { topics: await reachTopics(this.kafka, this.settings), topicPrefix };
   }
 
   spans(topic: string): Promise<TopicSpan[]> {

@@ -1,0 +1,328 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { realEpochMs } from '#libs/clock';
+import { type Environment } from '#libs/config';
+import { TOPICS } from '#libs/contracts';
+import { BridgeProcess } from '../support/bridge-process.js';
+import { eventually } from '../support/eventually.js';
+import { header, TestKafka, type TopicReader, uniqueTopicPrefix } from '../support/kafka.js';
+import { type CommandResult, runCommand } from '../support/run-command.js';
+import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
+import { Authority } from '../support/tls/authority.js';
+import {
+  PASSWORD,
+  type SecuredKafka,
+  startSecuredKafka,
+  USER,
+} from '../support/tls/secured-kafka.js';
+
+const WRONG_PASSWORD = 'hunter3-of-another';
+const SECRETS = [PASSWORD, WRONG_PASSWORD].flatMap((password) => [
+  password,
+  // as PLAIN sends it
+  Buffer.from(`\0${USER}\0${password}`).toString('base64'),
+]);
+
+describe('a Kafka that asks for TLS and logins', () => {
+  const topicPrefix = uniqueTopicPrefix();
+  let folder: string;
+  let secured: SecuredKafka;
+  let sandbox: RunningSandbox;
+  /** On the plain port. */
+  let kafka: TestKafka;
+  let published: TopicReader;
+  let running: BridgeProcess | undefined;
+  let files: {
+    ca: string;
+    foreignCa: string;
+    password: string;
+    client: Environment;
+    foreignClient: Environment;
+  };
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'secured-kafka-'));
+    secured = await startSecuredKafka(folder);
+    sandbox = await startSandbox();
+    kafka = new TestKafka([secured.broker.brokers], topicPrefix);
+    const { authority, write } = secured;
+    const foreign = new Authority('Another CA');
+    files = {
+      ca: await write('ca.pem', authority.certificate),
+      foreignCa: await write('foreign-ca.pem', foreign.certificate),
+      password: await write('password', `${PASSWORD}\n`),
+      client: await clientFiles('client', authority),
+      foreignClient: await clientFiles('foreign-client', foreign),
+    };
+  }, 90_000);
+
+  afterEach(() => running?.close());
+
+  afterAll(async () => {
+    await kafka.close();
+    await sandbox.close();
+    await secured.broker.kill();
+    await rm(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  /** A client's certificate and key, as the settings name them. */
+  const clientFiles = async (name: string, authority: Authority): Promise<Environment> => {
+    const { certificate, key } = authority.identify({ name });
+    return {
+      KAFKA_SSL_CERT_FILE: await secured.write(`${name}.pem`, certificate),
+      KAFKA_SSL_KEY_FILE: await secured.write(`${name}.key`, key),
+    };
+  };
+
+  /** Over TLS with a user and a password. */
+  const byLogin = (env: Environment = {}): Environment => ({
+    KAFKA_BROKERS: secured.addresses.login,
+    KAFKA_SSL: 'true',
+    KAFKA_SSL_CA_FILE: files.ca,
+    KAFKA_SASL_MECHANISM: 'scram-sha-512',
+    KAFKA_SASL_USERNAME: USER,
+    KAFKA_SASL_PASSWORD: PASSWORD,
+    ...env,
+  });
+
+  /** With a user and a password, and no TLS. */
+  const unencrypted = (mechanism: string): Environment =>
+    byLogin({
+      KAFKA_BROKERS: secured.addresses.unencrypted,
+      KAFKA_SSL: '',
+      KAFKA_SSL_CA_FILE: '',
+      KAFKA_SASL_MECHANISM: mechanism,
+    });
+
+  /** Over TLS with a certificate. */
+  const byCertificate = (env: Environment = {}): Environment => ({
+    KAFKA_BROKERS: secured.addresses.mutual,
+    KAFKA_SSL: 'true',
+    KAFKA_SSL_CA_FILE: files.ca,
+    ...files.client,
+    ...env,
+  });
+
+  const start = (env: Environment): BridgeProcess => {
+    running = new BridgeProcess({
+      KAFKA_TOPIC_PREFIX: topicPrefix,
+      KAFKA_GROUP_ID: `${topicPrefix}bridge`,
+      KAFKA_TOPIC_PARTITIONS: '1',
+      MACHINE_CLOUD_BASE_URL: sandbox.control.url,
+      MACHINE_CLOUD_TOKEN: 'sandbox-token',
+      BRIDGE_HTTP_PORT: '0',
+      LOG_LEVEL: 'trace',
+      ...env,
+    });
+    return running;
+  };
+
+  const command = (env: Environment, ...args: string[]): Promise<CommandResult> =>
+    runCommand(args, { topicPrefix, env });
+
+  const sendFile = async (env: Environment, document: object): Promise<CommandResult> => {
+    const file = await secured.write('document.json', JSON.stringify(document));
+    return command(env, 'send', file);
+  };
+
+  /** All that somebody could see of a bridge that runs. */
+  const everythingToldBy = async (bridge: BridgeProcess): Promise<string> => {
+    const url = await bridge.url();
+    const paths = ['/health/ready', '/health/live', '/metrics', '/api/machines'];
+    const answers = paths.map(async (path) => (await fetch(`${url}${path}`)).text());
+    return [bridge.output, ...(await Promise.all(answers))].join('\n');
+  };
+
+  const expectNoSecret = (text: string): void => {
+    for (const secret of SECRETS) expect(text).not.toContain(secret);
+    expect(text).not.toContain('PRIVATE KEY');
+  };
+
+  const outcomeOf = (machineId: string, type: string) =>
+    published.find(
+      (record) => header(record, 'ce_subject') === machineId && header(record, 'ce_type') === type,
+      `${type} of ${machineId}`,
+    );
+
+  /** Waits until the bridge is not ready for a reason that says this much. */
+  const notReadyBecause = (url: string, why: string): Promise<string> =>
+    eventually(
+      async () => {
+        const answer = await fetch(`${url}/health/ready`);
+        const text = await answer.text();
+        return answer.status === 503 && text.includes(why) && text;
+      },
+      { what: `the bridge is not ready: ${why}`, timeoutMs: 60_000 },
+    );
+
+  it('is served like any other: lists, reasons, outcomes and states, whichever the login', async () => {
+    const bridge = start(
+      byLogin({ KAFKA_SASL_PASSWORD: '', KAFKA_SASL_PASSWORD_FILE: files.password }),
+    );
+    await bridge.ready();
+    published = await kafka.read(TOPICS.commandOutcomes, TOPICS.stateChanges);
+    const list = { machineId: 'M-001', workingOrders: ['4711', '4712'] };
+    const sent = await sendFile(byLogin({ KAFKA_SASL_MECHANISM: 'scram-sha-256' }), list);
+    expect(sent).toMatchObject({ exitCode: 0, stderr: '' });
+    await sandbox.control.listBecomes('M-001', ['4711', '4712']);
+    const startTime = Math.floor(realEpochMs() / 1000) - 600;
+    const reason = { machineId: 'M-002', reasonId: '11', startTime };
+    const plain = byLogin({ KAFKA_SASL_MECHANISM: 'plain' });
+    expect(await sendFile(plain, reason)).toMatchObject({ exitCode: 0, stderr: '' });
+    await outcomeOf('M-001', 'work-order-list.applied.v1');
+    await outcomeOf('M-002', 'downtime-reason.applied.v1');
+    expect((await sandbox.control.machine('M-002')).classifications).toHaveLength(1);
+    // published in a transaction, and read by a client that is shown committed ones alone
+    await outcomeOf('M-003', 'machine.state.changed.v1');
+    expectNoSecret(await everythingToldBy(bridge));
+    bridge.kill('SIGTERM');
+    expect(await bridge.exitCode()).toBe(0);
+  });
+
+  it('is served with a certificate in place of a login, dead letters and their replay included', async () => {
+    const bridge = start(byCertificate());
+    await bridge.ready();
+    const list = { machineId: 'nobody', workingOrders: ['4713'] };
+    await kafka.sendJson(TOPICS.workOrderLists, 'nobody', list);
+    await outcomeOf('nobody', 'work-order-list.rejected.v1');
+    const letters = await command(byCertificate(), 'dlq', 'list', TOPICS.workOrderLists);
+    expect(letters).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(letters.stdout).toContain('unknown-machine');
+    const replay = ['dlq', 'replay', TOPICS.workOrderLists, '--all', '--yes'];
+    expect(await command(byLogin(), ...replay)).toMatchObject({ exitCode: 0, stderr: '' });
+    const isRejected = (record: { headers: Record<string, unknown> }): boolean =>
+      String(record.headers['ce_type']) === 'work-order-list.rejected.v1';
+    await published.take(2, isRejected, 'a rejected list');
+    const replayed = await command(unencrypted('plain'), 'dlq', 'list');
+    expect(replayed).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(replayed.stdout).toContain('2 dead letters, 1 replayed');
+    expectNoSecret(await everythingToldBy(bridge));
+  });
+
+  describe('tells a command which setting is at fault', () => {
+    const none = { KAFKA_SASL_MECHANISM: '', KAFKA_SASL_USERNAME: '', KAFKA_SASL_PASSWORD: '' };
+    const wrong = { KAFKA_SASL_PASSWORD: WRONG_PASSWORD };
+    const renamed = (address: string): Environment => ({
+      KAFKA_BROKERS: address.replace(/^[^:]+/, (host) =>
+        host === 'localhost' ? '127.0.0.1' : 'localhost',
+      ),
+    });
+    const faults: Record<string, [settings: () => Environment, says: string]> = {
+      'a password that is wrong': [() => byLogin(wrong), 'KAFKA_SASL_PASSWORD is wrong'],
+      'a password that is wrong and sent as it is': [
+        () => byLogin({ ...wrong, KAFKA_SASL_MECHANISM: 'plain' }),
+        'KAFKA_SASL_PASSWORD is wrong',
+      ],
+      'a login that is missing': [() => byLogin(none), 'KAFKA_SASL_MECHANISM'],
+      'a login that nobody asks for': [
+        () => byLogin(byCertificate()),
+        'unset the KAFKA_SASL_… settings',
+      ],
+      'a mechanism that is not offered': [
+        () => unencrypted('scram-sha-512'),
+        'does not offer what KAFKA_SASL_MECHANISM names',
+      ],
+      'TLS that is missing': [
+        () => byLogin({ KAFKA_SSL: 'false', KAFKA_SSL_CA_FILE: '' }),
+        'its port expects another KAFKA_SSL',
+      ],
+      'TLS where there is none': [
+        () => byLogin({ KAFKA_BROKERS: secured.broker.brokers }),
+        'no TLS could be agreed on',
+      ],
+      'the wrong authority': [
+        () => byLogin({ KAFKA_SSL_CA_FILE: files.foreignCa }),
+        'KAFKA_SSL_CA_FILE must hold',
+      ],
+      'an authority that is missing': [
+        () => byLogin({ KAFKA_SSL_CA_FILE: '' }),
+        'KAFKA_SSL_CA_FILE must hold',
+      ],
+      'an address where the certificate has a name': [
+        () => byLogin(renamed(secured.addresses.login)),
+        'certificate is for other hosts: KAFKA_BROKERS',
+      ],
+      'a name where the certificate has an address': [
+        () => byCertificate(renamed(secured.addresses.mutual)),
+        'certificate is for other hosts: KAFKA_BROKERS',
+      ],
+      'a certificate of the broker that has ended': [
+        () => byCertificate({ KAFKA_BROKERS: secured.addresses.expired }),
+        'is not valid at this time',
+      ],
+      'a certificate of its own that is missing': [
+        () => byCertificate({ KAFKA_SSL_CERT_FILE: '', KAFKA_SSL_KEY_FILE: '' }),
+        'asks for a certificate',
+      ],
+      'a certificate of its own from elsewhere': [
+        () => byCertificate(files.foreignClient),
+        'does not accept this one: see KAFKA_SSL_CERT_FILE',
+      ],
+    };
+    const results = new Map<string, CommandResult>();
+
+    // Each of them spends its time waiting for the last of some tries: all at once.
+    beforeAll(async () => {
+      const commands = Object.entries(faults).map(async ([fault, [settings]]) => {
+        results.set(fault, await command(settings(), 'dlq', 'list'));
+      });
+      await Promise.all(commands);
+    }, 90_000);
+
+    it.each(Object.entries(faults))('%s', (fault, [, says]) => {
+      const { exitCode, stdout, stderr } = results.get(fault)!;
+      expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+      expect(stderr).toContain('Kafka cannot be reached');
+      expect(stderr).toContain(says);
+      expectNoSecret(stderr);
+    });
+  });
+
+  it('does not let a file wait for a login that is refused', async () => {
+    const wrong = byLogin({ KAFKA_SASL_PASSWORD: WRONG_PASSWORD });
+    const sent = await sendFile(wrong, { machineId: 'M-001', workingOrders: [] });
+    expect(sent).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(sent.stderr).toContain('KAFKA_SASL_PASSWORD');
+    expectNoSecret(sent.stderr);
+  });
+
+  it.each<[fault: string, says: string, settings: () => Environment]>([
+    [
+      'a wrong password',
+      'KAFKA_SASL_PASSWORD is wrong',
+      () => byLogin({ KAFKA_SASL_PASSWORD: WRONG_PASSWORD }),
+    ],
+    [
+      'the wrong authority',
+      'KAFKA_SSL_CA_FILE must hold',
+      () => byLogin({ KAFKA_SSL_CA_FILE: files.foreignCa }),
+    ],
+  ])('is waited for with %s, which ready and log tell and nothing gives away', async (...of) => {
+    const [, says, settings] = of;
+    const bridge = start(settings());
+    const url = await bridge.url();
+    expect(await notReadyBecause(url, says)).toContain('the topics cannot be prepared');
+    expect((await fetch(`${url}/health/live`)).status).toBe(200);
+    const lines = bridge.output.split('\n');
+    expect(lines.find((line) => line.includes('not started yet'))).toContain(says);
+    expectNoSecret(await everythingToldBy(bridge));
+    bridge.kill('SIGTERM');
+    expect(await bridge.exitCode()).toBe(0);
+  });
+
+  it('is waited for as well when it shows another certificate from one day to the next', async () => {
+    // A reader would outlive the broker, and go on looking for it after the test.
+    await kafka.close();
+    const bridge = start(byLogin());
+    const url = await bridge.ready();
+    const foreign = new Authority('Another CA');
+    await secured.present(foreign.identify({ name: 'broker', hosts: ['localhost'] }));
+    await secured.broker.kill();
+    await secured.broker.restart();
+    await notReadyBecause(url, 'KAFKA_SSL_CA_FILE must hold');
+    expectNoSecret(await everythingToldBy(bridge));
+    bridge.kill('SIGTERM');
+    expect(await bridge.exitCode()).toBe(0);
+  });
+});
