@@ -1,25 +1,10 @@
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
-import { header, json, type TopicReader } from '../support/kafka.js';
+import { type TopicReader } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { toldOf } from '../support/told-of.js';
 
 const DEAD_LETTERS = `${TOPICS.workOrderLists}.dlq`;
-
-/** What was told of messages, by their `message-id`, in alphabetical order. */
-function toldOf(outcomes: TopicReader): Record<string, string[]> {
-  const told: Record<string, string[]> = {};
-  for (const outcome of outcomes.records) {
-    if (outcome.topic !== TOPICS.commandOutcomes) continue;
-    const { machineId, source } = json(outcome) as {
-      machineId: string;
-      source: { messageId: string };
-    };
-    const what = header(outcome, 'ce_type')?.split('.')[1] ?? '';
-    (told[source.messageId] ??= []).push(`${machineId} ${what}`);
-  }
-  for (const outcomesOfOne of Object.values(told)) outcomesOfOne.sort();
-  return told;
-}
 
 describe('messages that are delivered again after their outcomes were told', () => {
   let plant: Plant;

@@ -162,11 +162,11 @@ export class TestKafka {
     return reader;
   }
 
-  /** The offset of the first record that is left of a topic of one partition. */
-  async firstOffset(topic: string): Promise<number | undefined> {
+  /** The offsets of what is left of a topic of one partition, up to its last record, which is known. */
+  async offsetsLeft(topic: string, last: number): Promise<number[]> {
     const reader = await this.read(topic);
-    await eventually(() => reader.records.length > 0, { what: `a record of ${topic}` });
-    return reader.records[0]?.offset;
+    await reader.find(({ offset }) => offset === last, `the last record of ${topic}`);
+    return reader.records.map(({ offset }) => offset);
   }
 
   /** The committed offsets of a group, summed over a topic's partitions; uncommitted ones count 0. */

@@ -84,7 +84,8 @@ async function runBridge(
   const bridgeUrl = await bridge.url();
   await eventually(async () => (await fetch(`${bridgeUrl}/health/ready`)).ok, {
     what: 'the bridge is ready',
-    timeoutMs: 30_000,
+    // It may have to give up reading outcomes told before, for which it tries for 30 s.
+    timeoutMs: 60_000,
   });
   return { bridge, bridgeUrl };
 }

@@ -1,11 +1,12 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { afterRealMs, realDelayMs } from '#libs/clock';
+import { abortable, afterRealMs, realDelayMs } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
 import { type OutcomeSource, TOPICS } from '#libs/contracts';
 import { backOffMs } from '#libs/delivery';
 import { type KafkaClient, readSince, type StoredRecord, type TakenOver } from '#libs/messaging';
 import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
 import { finalOutcomeOf } from './final-outcome.js';
+import { ToldBefore } from './told-before.js';
 
 type Source = Pick<OutcomeSource, 'topic' | 'partition' | 'offset'>;
 
@@ -14,6 +15,7 @@ const MAX_PER_PARTITION = 20_000;
 const DEADLINE_MS = 30_000;
 const BACK_OFF = { baseMs: 100, capMs: 1000 };
 
+const NOT_YET_KNOWN = 'what was told before is not known yet';
 const NOT_ALL_KNOWN =
   'what was told before is not all known: some may be told again, and otherwise';
 
@@ -29,8 +31,7 @@ export class ToldOutcomes {
   private readonly groupId: string;
   /** The topic of orders, its full name. */
   private readonly orders: string;
-  /** By topic and partition of the message. */
-  private readonly told = new Map<string, Set<string>>();
+  private readonly told = new ToldBefore();
 
   constructor(
     @Inject(BRIDGE_SETTINGS) settings: BridgeSettings,
@@ -40,66 +41,64 @@ export class ToldOutcomes {
     this.orders = `${this.topicPrefix}${TOPICS.workOrders}`;
   }
 
-  /** Reads what was told since the last commits of partitions that have come here. Never rejects. */
-  async recall(partitions: readonly TakenOver[], stopping: AbortSignal): Promise<void> {
-    for (const partition of partitions) this.told.delete(keyOf(partition));
-    this.forgetOrders();
-    const since = partitions.flatMap(({ toldUntilMs: ms }) => (ms === undefined ? [] : [ms]));
-    if (since.length === 0) return;
-    const tooLong = new AbortController();
-    const stopTimer = afterRealMs(DEADLINE_MS, () => {
-      tooLong.abort(new Error(`not read in ${DEADLINE_MS / 1000} s`));
-    });
-    const signal = AbortSignal.any([stopping, tooLong.signal]);
-    for (let attempt = 1; !signal.aborted; attempt += 1) {
-      if (await this.hasRead(Math.min(...since), partitions, signal)) break;
-      await realDelayMs(backOffMs(attempt, BACK_OFF), signal).catch(() => undefined);
-    }
-    stopTimer();
-  }
-
-  /** Returns whether all was read. */
-  private async hasRead(
-    sinceMs: number,
+  /**
+   * Reads what was told since the last commits of partitions that have come here, for `deadlineMs` at most.
+   * Never rejects: the log says what may come of it when not all could be read.
+   */
+  async recall(
     partitions: readonly TakenOver[],
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    try {
-      await this.read(sinceMs, partitions, signal);
-      signal.throwIfAborted();
-      return true;
-    } catch (error) {
-      const msg = signal.aborted ? NOT_ALL_KNOWN : 'what was told before is not known yet';
-      this.logger.warn({ msg, error: String(error) });
-      return false;
-    }
+    stopping: AbortSignal,
+    deadlineMs = DEADLINE_MS,
+  ): Promise<void> {
+    for (const partition of partitions) this.told.forget(partition);
+    // Which of them come again is not known, so what is left of them must not stay: told again, it would be the same.
+    this.told.forgetTopic(this.orders);
+    const open = partitions.filter(({ toldUntilMs }) => toldUntilMs !== undefined);
+    if (open.length === 0) return;
+    const tooLong = new AbortController();
+    const stopTimer = afterRealMs(deadlineMs, () => {
+      tooLong.abort(new Error(`not read in ${deadlineMs / 1000} s`));
+    });
+    const why = await this.tryToRead(open, AbortSignal.any([stopping, tooLong.signal]));
+    stopTimer();
+    // A bridge that stops tells nothing any more.
+    if (why === undefined || stopping.aborted) return;
+    const names = open.map(({ topic, partition }) => `${topic}/${partition}`);
+    this.logger.warn({ msg: NOT_ALL_KNOWN, partitions: names, error: why });
   }
 
   /** Whether this was told; asked right before it would be told again, and no longer remembered then. */
   take(source: Source, machineId: string | null): boolean {
-    // Asked for every message: most of the time there is nothing to compare with.
-    if (this.told.size === 0) return false;
-    const told = this.told.get(keyOf(source));
-    if (told === undefined) return false;
-    const wasTold = told.delete(entryOf(source.offset, machineId));
-    if (told.size === 0) this.told.delete(keyOf(source));
-    return wasTold;
+    return this.told.take(source, machineId);
   }
 
-  /** Which of them come again is not known, so what is left of them must not stay: told again, it would be the same. */
-  private forgetOrders(): void {
-    for (const key of this.told.keys())
-      if (key.startsWith(`${this.orders}/`)) this.told.delete(key);
-  }
-
-  private async read(
-    sinceMs: number,
+  /** Tries until the signal aborts; returns undefined once all is read, else what kept it from that. */
+  private async tryToRead(
     partitions: readonly TakenOver[],
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<string | undefined> {
+    let why: string | undefined;
+    const isOver = (): boolean => signal.aborted;
+    for (let attempt = 1; !isOver(); attempt += 1) {
+      try {
+        // Where Kafka says nothing, the client would go on asking for much longer.
+        await abortable(this.read(partitions, signal), signal);
+        return undefined;
+      } catch (error) {
+        if (isOver()) break;
+        why = String(error);
+        this.logger.warn({ msg: NOT_YET_KNOWN, error: why });
+      }
+      await realDelayMs(backOffMs(attempt, BACK_OFF), signal).catch(() => undefined);
+    }
+    return why ?? String(signal.reason);
+  }
+
+  private async read(partitions: readonly TakenOver[], signal: AbortSignal): Promise<void> {
     let count = 0;
     const topic = `${this.topicPrefix}${TOPICS.commandOutcomes}`;
-    const latest = { topic, sinceMs, maxPerPartition: MAX_PER_PARTITION };
+    const since = partitions.flatMap(({ toldUntilMs: ms }) => (ms === undefined ? [] : [ms]));
+    const latest = { topic, sinceMs: Math.min(...since), maxPerPartition: MAX_PER_PARTITION };
     await readSince(this.kafka, latest, {
       groupIdPrefix: this.groupId,
       signal,
@@ -107,6 +106,7 @@ export class ToldOutcomes {
         for (const record of records) count += this.note(record, partitions);
       },
     });
+    signal.throwIfAborted();
     if (count > 0) this.logger.log({ msg: 'told by an earlier owner, not told again', count });
   }
 
@@ -116,9 +116,7 @@ export class ToldOutcomes {
     if (outcome === undefined) return 0;
     const { source, machineId } = outcome;
     if (!this.isOpen(source, Number(record.timestamp), partitions)) return 0;
-    const key = keyOf(source);
-    const told = this.told.get(key) ?? new Set();
-    this.told.set(key, told.add(entryOf(source.offset, machineId)));
+    this.told.add(source, machineId);
     return 1;
   }
 
@@ -126,16 +124,10 @@ export class ToldOutcomes {
   private isOpen(source: Source, toldMs: number, partitions: readonly TakenOver[]): boolean {
     // What an order leads to is done in another partition than the one the order came through.
     if (source.topic === this.orders) return true;
-    const own = partitions.find((partition) => keyOf(partition) === keyOf(source));
+    const own = partitions.find(
+      ({ topic, partition }) => topic === source.topic && partition === source.partition,
+    );
     if (own?.toldUntilMs === undefined) return false;
     return toldMs >= own.toldUntilMs && !own.isFinished(source.offset);
   }
-}
-
-function keyOf({ topic, partition }: Omit<Source, 'offset'>): string {
-  return `${topic}/${partition}`;
-}
-
-function entryOf(offset: number, machineId: string | null): string {
-  return JSON.stringify([offset, machineId]);
 }

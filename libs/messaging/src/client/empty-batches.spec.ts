@@ -1,41 +1,64 @@
 import { createRequire } from 'node:module';
 import { passOverEmptyBatches } from './empty-batches.js';
+import { encodeRecord } from './encode-record.js';
 
 const require = createRequire(import.meta.url);
 
 type DecodeMessages = (decoder: unknown) => Promise<{ offset: string }[]>;
 
-/** A record batch (magic 2) in which compaction has left nothing, as an answer to a fetch holds it. */
-function answerOfEmptyBatch(firstOffset: bigint, lastOffsetDelta: number): Buffer {
+interface Batch {
+  rawMessages: { offset: string }[];
+  messages: { offset: string }[];
+  isEmptyDueToFiltering: () => boolean;
+  lastOffset: () => string;
+}
+
+/** An answer to a fetch: a record batch (magic 2) of offsets 5 to 8, of which these are left. */
+function answerWith(...left: number[]): Buffer {
   const HEADER_BYTES = 61;
-  const batch = Buffer.alloc(HEADER_BYTES);
-  batch.writeBigInt64BE(firstOffset, 0);
-  batch.writeInt32BE(HEADER_BYTES - 12, 8);
+  const FIRST_OFFSET = 5;
+  const records = left.map((offset) => {
+    return encodeRecord({ offsetDelta: offset - FIRST_OFFSET, value: 'text' }).buffer;
+  });
+  const batch = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...records]);
+  batch.writeBigInt64BE(BigInt(FIRST_OFFSET), 0);
+  batch.writeInt32BE(batch.length - 12, 8);
   batch.writeInt8(2, 16);
-  batch.writeInt32BE(lastOffsetDelta, 23);
-  batch.writeInt32BE(0, 57);
+  batch.writeInt32BE(3, 23);
+  batch.writeInt32BE(records.length, 57);
   const size = Buffer.alloc(4);
   size.writeInt32BE(batch.length);
   return Buffer.concat([size, batch]);
 }
 
-describe('a record batch with nothing in it', () => {
-  it('tells kafkajs where it ends, however often that is asked for', async () => {
+describe('a record batch whose end compaction has taken', () => {
+  const read = async (answer: Buffer): Promise<Batch> => {
     passOverEmptyBatches();
     passOverEmptyBatches();
     const Decoder = require('kafkajs/src/protocol/decoder.js') as new (bytes: Buffer) => object;
     const decode =
       require('kafkajs/src/protocol/requests/fetch/v4/decodeMessages.js') as DecodeMessages;
-    const Batch = require('kafkajs/src/consumer/batch.js') as new (
+    const BatchOf = require('kafkajs/src/consumer/batch.js') as new (
       ...fetched: [topic: string, offset: string, data: object]
-    ) => { isEmptyDueToFiltering: () => boolean; lastOffset: () => string };
+    ) => Batch;
+    const messages = await decode(new Decoder(answer));
+    const data = { partition: 0, highWatermark: '100', abortedTransactions: [], messages };
+    return new BatchOf('a-topic', '6', data);
+  };
 
-    const messages = await decode(new Decoder(answerOfEmptyBatch(5n, 3)));
-    const answer = { partition: 0, highWatermark: '100', abortedTransactions: [], messages };
-    const batch = new Batch('a-topic', '6', answer);
-
-    expect(messages).toHaveLength(1);
-    expect(batch.isEmptyDueToFiltering()).toBe(true);
+  it.each([
+    ['nothing', [], []],
+    ['what has been read before', [5], []],
+    ['a record', [6], ['6']],
+  ])('tells kafkajs where it ends when %s is left in it', async (_, left, expected) => {
+    const batch = await read(answerWith(...left));
+    expect(batch.messages.map(({ offset }) => offset)).toEqual(expected);
+    expect(batch.isEmptyDueToFiltering()).toBe(expected.length === 0);
     expect(batch.lastOffset()).toBe('8');
+  });
+
+  it('gets no end beside its own when its last record is left', async () => {
+    const { rawMessages } = await read(answerWith(6, 8));
+    expect(rawMessages.map(({ offset }) => offset)).toEqual(['6', '8']);
   });
 });

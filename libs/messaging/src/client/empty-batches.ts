@@ -6,7 +6,7 @@ const KAFKAJS_BATCH_DECODER = 'kafkajs/src/protocol/recordBatch/v0/decoder.js';
 interface DecodedBatch {
   firstOffset: string;
   lastOffsetDelta: number;
-  records: object[];
+  records: { offset: string }[];
 }
 
 type Decode = (fetched: unknown) => Promise<DecodedBatch>;
@@ -14,10 +14,10 @@ type Decode = (fetched: unknown) => Promise<DecodedBatch>;
 const ours = new WeakSet();
 
 /**
- * Makes kafkajs see the end of a record batch in which compaction has left nothing. Kafka keeps such a batch
- * for what it says of its producer. kafkajs by itself takes an answer of such batches alone for the end of
- * the partition, and fetches the same for ever. Exchanged as the encoding is: before the first fetch makes
- * it known to the rest of kafkajs.
+ * Makes kafkajs see the end of a record batch whose last records compaction has taken. Kafka keeps a batch with
+ * nothing in it for what it says of its producer. kafkajs by itself takes an answer of such batches alone for the
+ * end of the partition, and fetches the same for ever; one whose end alone is missing it fetches again for each
+ * offset that is. Exchanged as the encoding is: before the first fetch makes it known to the rest of kafkajs.
  *
  * @throws Error when kafkajs is not laid out as the pinned version is
  */
@@ -38,15 +38,15 @@ export function passOverEmptyBatches(): void {
 function withEnd(decode: Decode): Decode {
   return async (fetched) => {
     const batch = await decode(fetched);
-    return batch.records.length === 0 ? { ...batch, records: [endOf(batch)] } : batch;
+    const end = String(BigInt(batch.firstOffset) + BigInt(batch.lastOffsetDelta));
+    const { records } = batch;
+    if (records.at(-1)?.offset === end) return batch;
+    return { ...batch, records: [...records, endOf(batch, end)] };
   };
 }
 
 /** What nobody is shown, and moves the position all the same: like the marker of a transaction. */
-function endOf(batch: DecodedBatch): object {
-  const offset = BigInt(batch.firstOffset) + BigInt(batch.lastOffsetDelta);
-  return {
-    ...{ offset: String(offset), key: null, value: null, headers: {} },
-    ...{ isControlRecord: true, batchContext: batch },
-  };
+function endOf(batch: DecodedBatch, offset: string): DecodedBatch['records'][number] {
+  const marker = { isControlRecord: true, batchContext: batch };
+  return { ...marker, ...{ offset, key: null, value: null, headers: {} } };
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { type Kafka } from 'kafkajs';
 import { loadKafkaSettings } from '#libs/config';
@@ -11,7 +12,7 @@ import { KeyedStatePartition } from './keyed-state-partition.js';
 /** A time-out of the client is many times as long. */
 const CLOSE_DEADLINE_MS = 4000;
 
-describe('a partition of state that is closed while Kafka says nothing', () => {
+describe('a partition of state while Kafka says nothing', () => {
   let broker: Server;
   const sockets: Socket[] = [];
   let settings: ReturnType<typeof loadKafkaSettings>;
@@ -22,6 +23,10 @@ describe('a partition of state that is closed while Kafka says nothing', () => {
     await once(broker, 'listening');
     const { port } = broker.address() as AddressInfo;
     settings = loadKafkaSettings({ KAFKA_BROKERS: `127.0.0.1:${port}` });
+  });
+
+  afterEach(() => {
+    jest.useRealTimers();
   });
 
   afterAll(() => {
@@ -53,14 +58,14 @@ describe('a partition of state that is closed while Kafka says nothing', () => {
     );
   };
 
-  it('does not wait for a connection', async () => {
+  it('is closed without waiting for a connection', async () => {
     const partition = partitionOf(createKafka(settings));
     partition.start();
     await once(broker, 'connection');
     expect(await withDeadline(partition.close(), CLOSE_DEADLINE_MS)).toBe(true);
   });
 
-  it('does not wait for its mark to be written', async () => {
+  it('is closed without waiting for its mark to be written', async () => {
     let producer: object | undefined;
     const writing = new Promise<void>((begun) => {
       producer = {
@@ -76,5 +81,29 @@ describe('a partition of state that is closed while Kafka says nothing', () => {
     partition.start();
     await writing;
     expect(await withDeadline(partition.close(), CLOSE_DEADLINE_MS)).toBe(true);
+  });
+
+  it('writes another mark when nothing comes up to the one before', async () => {
+    jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
+    let marks = 0;
+    let another: () => void = () => undefined;
+    const secondMark = new Promise<void>((resolve) => (another = resolve));
+    const sendBatch = (): void => {
+      marks += 1;
+      if (marks > 1) another();
+    };
+    const producer = {
+      connect: () => Promise.resolve(),
+      transaction: () => ({ sendBatch, commit: () => Promise.resolve() }),
+      disconnect: () => Promise.resolve(),
+    };
+    const partition = partitionOf({ producer: () => producer } as unknown as Kafka);
+    partition.start();
+    await jest.advanceTimersByTimeAsync(29_000);
+    expect(marks).toBe(1);
+    await jest.advanceTimersByTimeAsync(2000);
+    await secondMark;
+    expect(partition.isRestored).toBe(false);
+    await partition.close();
   });
 });

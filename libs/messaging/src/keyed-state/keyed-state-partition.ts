@@ -8,7 +8,6 @@ import { type SupervisedConsumer } from '../inbox/supervised-consumer.js';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
 import { type KeyedStateOptions } from './keyed-state-options.js';
 import { type OwnedState, type StateChange } from './owned-state.js';
-import { readToMark } from './read-to-mark.js';
 import { Restore } from './restore.js';
 import { StoredValues } from './stored-values.js';
 import { TransactionalWriter } from './transactional-writer.js';
@@ -96,16 +95,7 @@ export class KeyedStatePartition<V> {
       // Not before: what is fetched from somewhere in the middle must not be taken for the beginning.
       this.restore = restore;
       this.consumer.resume(name, partition);
-      const texts = await readToMark(restore, {
-        kafka,
-        groupIdPrefix: transactionalIdPrefix,
-        topic: name,
-        partition,
-        signal,
-        putAside: () => {
-          this.consumer.pause(name, partition);
-        },
-      });
+      const texts = await restore.finished(signal);
       await this.own(new StoredValues(texts, this.options.parse), writer);
     } finally {
       this.restored = false;

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { type KafkaMessage } from 'kafkajs';
 import { Restore } from './restore.js';
 
@@ -20,6 +21,10 @@ function markOf({ mark }: Restore): KafkaMessage {
 }
 
 describe('Restore', () => {
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
   it('addresses its mark to the partition it reads', () => {
     expect(new Restore('machine-bridge.states', 4).mark).toMatchObject({
       topic: 'machine-bridge.states',
@@ -83,5 +88,20 @@ describe('Restore', () => {
     await expect(new Restore('topic', 0).finished(controller.signal)).rejects.toThrow(
       'no longer owned',
     );
+  });
+
+  it('fails once nothing has come for 30 s, and takes nothing more', async () => {
+    jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
+    const restore = new Restore('counts', 4);
+    const finished = restore.finished(never);
+    jest.advanceTimersByTime(25_000);
+    expect(restore.accept([record('M-1', '1')])).toBe(true);
+    jest.advanceTimersByTime(29_000);
+    expect(restore.accept([record('M-2', '2')])).toBe(true);
+    jest.advanceTimersByTime(31_000);
+    await expect(finished).rejects.toThrow(
+      'Kafka says nothing more since 30 s: counts, partition 4',
+    );
+    expect(restore.accept([markOf(restore)])).toBe(false);
   });
 });

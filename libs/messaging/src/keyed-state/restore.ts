@@ -1,13 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { type KafkaMessage } from 'kafkajs';
 import { abortable } from '#libs/clock';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
-
-/** A record as it is read, by whichever consumer. */
-export interface RestoredRecord {
-  key: Buffer | null;
-  value: Buffer | null;
-  offset: string | number;
-}
+import { Ending } from '../reading/ending.js';
+import { SilenceWatch } from '../reading/silence-watch.js';
 
 /** No machine or order is called this: ids hold no control characters. */
 const MARK_KEY = '\u0000restore-mark';
@@ -21,47 +17,42 @@ export class Restore {
   readonly mark: OutboundRecord;
   private readonly id = randomUUID();
   private readonly texts = new Map<string, string>();
-  private readonly done: Promise<void>;
-  private markSeen: () => void = () => undefined;
-  private isDone = false;
-  private next = 0;
+  private readonly ending = new Ending();
+  private readonly silence: SilenceWatch;
 
   constructor(topic: string, partition: number) {
     this.mark = { topic, partition, key: MARK_KEY, value: this.id, headers: {} };
-    this.done = new Promise((resolve) => {
-      this.markSeen = resolve;
-    });
-  }
-
-  /** The offset after the last record taken. */
-  get position(): number {
-    return this.next;
-  }
-
-  /** Whether the mark has been seen. */
-  get isComplete(): boolean {
-    return this.isDone;
+    this.silence = new SilenceWatch(() => `${topic}, partition ${partition}, before its mark`);
   }
 
   /** Takes records in the order of the log; false once the mark has been passed. */
-  accept(records: readonly RestoredRecord[]): boolean {
-    for (const { key, value, offset } of records) {
-      if (this.isDone) return false;
-      this.next = Number(offset) + 1;
+  accept(records: readonly Pick<KafkaMessage, 'key' | 'value'>[]): boolean {
+    this.silence.sign();
+    for (const { key, value } of records) {
+      if (this.ending.isOver) return false;
       if (key === null) continue;
       const name = key.toString();
       if (name !== MARK_KEY) this.apply(name, value);
-      else if (value?.toString() === this.id) {
-        this.isDone = true;
-        this.markSeen();
-      }
+      else if (value?.toString() === this.id) this.ending.end();
     }
-    return !this.isDone;
+    return !this.ending.isOver;
   }
 
-  /** The values by key, as they are stored; rejects with the signal's reason when it aborts first. */
+  /**
+   * The values by key, as they are stored.
+   *
+   * @throws the signal's reason when it aborts first, or an Error when nothing has come for 30 s: the mark may
+   *   be no more, as in a topic that was made anew or emptied
+   */
   async finished(signal: AbortSignal): Promise<Map<string, string>> {
-    await abortable(this.done, signal);
+    const stopWatching = this.silence.start((error) => {
+      this.ending.end(error);
+    });
+    try {
+      await abortable(this.ending.reached, signal);
+    } finally {
+      stopWatching();
+    }
     return this.texts;
   }
 

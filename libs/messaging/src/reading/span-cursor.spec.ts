@@ -45,21 +45,4 @@ describe('SpanCursor', () => {
     expect(cursor.pass(40)).toBe(true);
     expect(cursor.current).toBeUndefined();
   });
-
-  it('is stuck when answer after answer brings nothing, and only then', () => {
-    const answers = (cursor: SpanCursor): number => {
-      let count = 1;
-      while (!cursor.isStuck()) count += 1;
-      return count;
-    };
-    const cursor = new SpanCursor([span(0, 0, 10)]);
-    const needed = answers(cursor);
-    expect(needed).toBeGreaterThan(6);
-    cursor.pass(0);
-    expect(answers(cursor)).toBe(needed);
-    cursor.pass(1);
-    cursor.isStuck();
-    cursor.beginAnew();
-    expect(answers(cursor)).toBe(needed);
-  });
 });

@@ -1,41 +1,43 @@
 import { type Consumer, type EachBatchPayload } from 'kafkajs';
-import { everyRealMs, realNowMs } from '#libs/clock';
 import { withDeadline } from '../deadline.js';
 import { toInboundRecord } from '../inbox/to-inbound-record.js';
 import { Ending } from './ending.js';
+import { HandOver } from './hand-over.js';
 import { type ReadOptions } from './read-options.js';
+import { SilenceWatch } from './silence-watch.js';
 import { type SpanCursor } from './span-cursor.js';
-import { type StoredRecord } from './stored-record.js';
 import { type TopicSpan } from './topic-span.js';
 
 /** Handed over at a time, so that a read can be stopped, and gives a sign of life, between them. */
 const MAX_RECORDS = 100;
-const SILENCE_MS = 30_000;
 const START_DEADLINE_MS = 5000;
-/** Kafka holds back an answer for longer than this only when it has nothing at all to send. */
-const PROMPT_ANSWER_MS = 125;
 
 /** Takes one kafkajs consumer, alone in its group, through the spans of a cursor. */
 export class SpanReader {
   private readonly ending = new Ending();
-  private handling = false;
-  private lastSignMs = realNowMs();
+  private readonly handOver: HandOver;
+  private readonly silence = new SilenceWatch(() => {
+    const { current, position } = this.cursor;
+    return `${current?.topic}, partition ${current?.partition}, offset ${position}`;
+  });
 
   constructor(
     private readonly consumer: Consumer,
     private readonly cursor: SpanCursor,
     private readonly options: ReadOptions,
-  ) {}
+  ) {
+    this.handOver = new HandOver(options, this.ending);
+  }
 
   /** Resolves at the end of the last span, or when the signal has aborted. */
   async read(topics: string[]): Promise<void> {
     const { signal } = this.options;
     const onAbort = (): void => {
-      if (!this.handling) this.ending.end();
+      if (!this.handOver.isUnderWay) this.ending.end();
     };
     signal.addEventListener('abort', onAbort);
-    const stopWatching = everyRealMs(1000, () => {
-      this.watch();
+    const stopWatching = this.silence.start((error) => {
+      if (!this.handOver.isUnderWay) this.ending.end(error);
     });
     const starting = this.start(topics).catch((error: unknown) => {
       this.ending.end(error as Error);
@@ -59,7 +61,7 @@ export class SpanReader {
   }
 
   private listen(): void {
-    const { CRASH, GROUP_JOIN, END_BATCH_PROCESS, REQUEST } = this.consumer.events;
+    const { CRASH, GROUP_JOIN, END_BATCH_PROCESS } = this.consumer.events;
     this.consumer.on(CRASH, ({ payload }) => {
       this.ending.end(payload.error);
     });
@@ -68,17 +70,13 @@ export class SpanReader {
     });
     this.consumer.on(END_BATCH_PROCESS, ({ payload }) => {
       const { topic, partition, batchSize, lastOffset } = payload;
-      // Transaction markers and aborted records alone: not shown to eachBatch.
+      // Transaction markers, aborted records and what compaction has taken: not shown to eachBatch.
       if (batchSize === 0 && this.cursor.isAt(topic, partition)) this.pass(Number(lastOffset));
-    });
-    this.consumer.on(REQUEST, ({ payload: { apiName, duration } }) => {
-      if (apiName === 'Fetch' && duration < PROMPT_ANSWER_MS) this.onPromptAnswer();
     });
   }
 
   /** A member that joins, or joins again after it was thought dead, starts from the beginning of everything. */
   private onJoin(assigned: [topic: string, partitions: number[]][]): void {
-    this.cursor.beginAnew();
     this.consumer.pause(assigned.map(([topic, partitions]) => ({ topic, partitions })));
     this.goOn();
   }
@@ -103,30 +101,16 @@ export class SpanReader {
       .map((message) => toInboundRecord(topic, partition, message));
     for (let start = 0; start < records.length; start += MAX_RECORDS) {
       const some = records.slice(start, start + MAX_RECORDS);
-      if (!(await this.handle(some))) return false;
+      if (!(await this.handOver.give(some))) return false;
       this.pass(some.at(-1)?.offset ?? 0);
       await payload.heartbeat();
     }
     return true;
   }
 
-  /** Returns whether the read goes on. An error must not reach kafkajs, which would try again. */
-  private async handle(records: readonly StoredRecord[]): Promise<boolean> {
-    const { signal, onRecords } = this.options;
-    this.handling = true;
-    try {
-      await onRecords(records);
-      if (signal.aborted) this.ending.end();
-    } catch (error) {
-      this.ending.end(error as Error);
-    }
-    this.handling = false;
-    return !this.ending.isOver;
-  }
-
   private pass(offset: number): void {
     const { current } = this.cursor;
-    this.lastSignMs = realNowMs();
+    this.silence.sign();
     if (!this.cursor.pass(offset) || current === undefined) return;
     this.consumer.pause([{ topic: current.topic, partitions: [current.partition] }]);
     this.goOn();
@@ -141,20 +125,5 @@ export class SpanReader {
     const { topic, partition } = current;
     this.consumer.seek({ topic, partition, offset: String(position) });
     this.consumer.resume([{ topic, partitions: [partition] }]);
-  }
-
-  private onPromptAnswer(): void {
-    const { current, position } = this.cursor;
-    if (current === undefined || !this.cursor.isStuck()) return;
-    this.pass(position);
-    if (this.cursor.current === current) this.goOn();
-  }
-
-  private watch(): void {
-    if (this.handling) this.lastSignMs = realNowMs();
-    const { current, position } = this.cursor;
-    if (current === undefined || realNowMs() - this.lastSignMs < SILENCE_MS) return;
-    const where = `${current.topic}, partition ${current.partition}, offset ${position}`;
-    this.ending.end(new Error(`Kafka says nothing more since ${SILENCE_MS / 1000} s: ${where}`));
   }
 }

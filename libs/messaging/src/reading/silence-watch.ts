@@ -1,0 +1,28 @@
+import { everyRealMs, realNowMs } from '#libs/clock';
+
+/** Longer than a rebalance takes, in which nothing is fetched. */
+const SILENCE_MS = 30_000;
+const CHECK_MS = 1000;
+
+/** Notices that a read which is not at its end yet gets nowhere any more. */
+export class SilenceWatch {
+  private lastSignMs = realNowMs();
+
+  /** @param where is what is read, and how far it has come, in words */
+  constructor(private readonly where: () => string) {}
+
+  /** The read has come further. */
+  sign(): void {
+    this.lastSignMs = realNowMs();
+  }
+
+  /** Calls `onSilence` each second in which there has been no sign for 30 s, until the returned function is called. */
+  start(onSilence: (error: Error) => void): () => void {
+    this.sign();
+    return everyRealMs(CHECK_MS, () => {
+      if (realNowMs() - this.lastSignMs < SILENCE_MS) return;
+      const since = `${SILENCE_MS / 1000} s`;
+      onSilence(new Error(`Kafka says nothing more since ${since}: ${this.where()}`));
+    });
+  }
+}

@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+const SIZE_BYTES = 4;
+
+/**
+ * A way to a broker on which requests can be held back: whoever sent them gets no answer, and everything else
+ * goes on. Where an answer names the broker it names the relay instead, so that no client finds a way around it.
+ */
+export class KafkaRelay {
+  private isHeldBack: (request: Buffer) => boolean = () => false;
+  private readonly held: (() => void)[] = [];
+  private readonly sockets = new Set<Socket>();
+
+  private constructor(
+    private readonly server: Server,
+    private readonly host: string,
+    private readonly port: number,
+  ) {
+    server.on('connection', (client: Socket) => {
+      this.join(client);
+    });
+  }
+
+  /** @param broker `host:port`, as the broker calls itself */
+  static async to(broker: string): Promise<KafkaRelay> {
+    const [host = '', port] = broker.split(':');
+    const server = createServer().listen(0, host);
+    await once(server, 'listening');
+    return new KafkaRelay(server, host, Number(port));
+  }
+
+  /** Where clients find it, `host:port`. */
+  get address(): string {
+    return `${this.host}:${this.ownPort}`;
+  }
+
+  /** Holds requests back from now on, by what is in them. */
+  holdBack(isHeldBack: (request: Buffer) => boolean): void {
+    this.isHeldBack = isHeldBack;
+  }
+
+  /** How many requests are held back. */
+  get heldBack(): number {
+    return this.held.length;
+  }
+
+  /** Hands on what was held back, and whatever comes from now on. */
+  release(): void {
+    this.isHeldBack = () => false;
+    for (const handOn of this.held.splice(0)) handOn();
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.sockets) socket.destroy();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  private get ownPort(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  private join(client: Socket): void {
+    const broker = connect(this.port, this.host);
+    for (const [from, to] of [[client, broker] as const, [broker, client] as const]) {
+      this.sockets.add(from);
+      // Whichever side is gone, the other one is as well.
+      from.on('error', () => undefined).on('close', () => to.destroy());
+    }
+    onFrame(client, (request) => {
+      const handOn = (): void => {
+        broker.write(request);
+      };
+      if (this.isHeldBack(request)) this.held.push(handOn);
+      else handOn();
+    });
+    onFrame(broker, (answer) => {
+      client.write(this.withOwnPort(answer));
+    });
+  }
+
+  private withOwnPort(answer: Buffer): Buffer {
+    const theirs = addressBytes(this.host, this.port);
+    const ours = addressBytes(this.host, this.ownPort);
+    for (let at = answer.indexOf(theirs); at >= 0; at = answer.indexOf(theirs, at)) {
+      ours.copy(answer, at);
+    }
+    return answer;
+  }
+}
+
+/** A broker's address as answers about metadata and coordinators have it: a string and an int32. */
+function addressBytes(host: string, port: number): Buffer {
+  const bytes = Buffer.alloc(2 + host.length + 4);
+  bytes.writeInt16BE(host.length);
+  bytes.write(host, 2);
+  bytes.writeInt32BE(port, 2 + host.length);
+  return bytes;
+}
+
+/** Calls back with each request or answer as a whole, its size in front. */
+function onFrame(socket: Socket, take: (frame: Buffer) => void): void {
+  let pending: Buffer = Buffer.alloc(0);
+  socket.on('data', (bytes: Buffer) => {
+    pending = Buffer.concat([pending, bytes]);
+    while (pending.length >= SIZE_BYTES) {
+      const end = SIZE_BYTES + pending.readInt32BE();
+      if (pending.length < end) return;
+      take(pending.subarray(0, end));
+      pending = pending.subarray(end);
+    }
+  });
+}

@@ -1,0 +1,18 @@
+import { TOPICS } from '#libs/contracts';
+import { header, json, type TopicReader } from './kafka.js';
+
+/** What was told of messages, by their `message-id`, in alphabetical order. */
+export function toldOf(outcomes: TopicReader): Record<string, string[]> {
+  const told: Record<string, string[]> = {};
+  for (const outcome of outcomes.records) {
+    if (outcome.topic !== TOPICS.commandOutcomes) continue;
+    const { machineId, source } = json(outcome) as {
+      machineId: string;
+      source: { messageId: string };
+    };
+    const what = header(outcome, 'ce_type')?.split('.')[1] ?? '';
+    (told[source.messageId] ??= []).push(`${machineId} ${what}`);
+  }
+  for (const outcomesOfOne of Object.values(told)) outcomesOfOne.sort();
+  return told;
+}
