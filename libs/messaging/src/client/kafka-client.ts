@@ -1,15 +1,13 @@
 import { Logger } from '@nestjs/common';
 import { Kafka, type KafkaConfig, type logCreator, logLevel, type SASLOptions } from 'kafkajs';
 import { type KafkaSettings } from '#libs/config';
+import { exchangeModules } from '../exchanged/exchange-modules.js';
 import { registerCompressionCodecs } from './compression-codecs.js';
-import { passOverEmptyBatches } from './empty-batches.js';
-import { useOwnRecordEncoding } from './record-encoding.js';
 
 /** One configured client; consumers, producers and admins are made from it. */
 export function createKafka(settings: KafkaSettings): Kafka {
   registerCompressionCodecs();
-  useOwnRecordEncoding();
-  passOverEmptyBatches();
+  exchangeModules();
   const config: KafkaConfig = {
     clientId: settings.clientId,
     brokers: settings.brokers,

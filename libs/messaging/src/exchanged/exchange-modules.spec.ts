@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { encodeRecord } from './encode-record.js';
-import { useOwnRecordEncoding } from './record-encoding.js';
+import { exchangeModules } from './exchange-modules.js';
 
 const require = createRequire(import.meta.url);
 
@@ -10,7 +10,7 @@ interface ProduceRequest {
 
 describe('the encoding that kafkajs uses', () => {
   it('is our own in the requests it makes afterwards', async () => {
-    useOwnRecordEncoding();
+    exchangeModules();
 
     const produce = require('kafkajs/src/protocol/requests/produce/v3/request.js') as (
       fields: object,
