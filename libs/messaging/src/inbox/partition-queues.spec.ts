@@ -249,6 +249,135 @@ describe('PartitionQueues', () => {
     });
   });
 
+  describe('while calls rest', () => {
+    it('hands nothing over, not even of what is newly owned or starts over meanwhile, and goes on at once after', async () => {
+      queues.push(from('a', 0), recordsUpTo(100));
+      await finishAll();
+      commit();
+      queues.holdBack();
+      queues.push(from('a', 0), recordsUpTo(1, 100));
+      queues.push(from('a', 1), recordsUpTo(1, 7));
+      queues.push(from('a', 0), recordsUpTo(1, 5));
+      reassign({ a: [0, 1], c: [0] });
+      queues.push(from('c', 0), recordsUpTo(1, 9));
+      await nextTurn();
+      await nextTurn();
+      expect(underWay).toEqual([]);
+      expect(queues.held).toBe(0);
+      queues.endRest();
+      expect(underWay.map(({ offset }) => offset).sort()).toEqual([5, 7, 9]);
+    });
+  });
+
+  describe('lets what became of messages be told', () => {
+    let toldOffsets: number[];
+
+    beforeEach(() => {
+      toldOffsets = [];
+    });
+
+    const tell = (message: InboundMessage | undefined): void => {
+      message?.ownership.telling.begin(
+        () => {
+          toldOffsets.push(message.offset);
+          message.finish();
+          return Promise.resolve();
+        },
+        () => {
+          message.abandon();
+        },
+      );
+    };
+
+    it('only once there is a commit of its own, which it asks for: the one before may say that nothing is told', () => {
+      queues.push(from('a', 0), recordsUpTo(2));
+      expect(commitsWanted).toBe(0);
+      for (const message of underWay) tell(message);
+      expect(toldOffsets).toEqual([]);
+      expect(commitsWanted).toBe(1);
+      const [first] = queues.takeCommittable(told);
+      first?.settle(false);
+      expect(toldOffsets).toEqual([]);
+      commit();
+      expect(toldOffsets).toEqual([0, 1]);
+    });
+
+    it('no more once it is to stop, until a commit has taken back what the one before says', async () => {
+      queues.push(from('a', 0), recordsUpTo(2));
+      commit();
+      tell(underWay[0]);
+      await queues.stopTelling();
+      tell(underWay[1]);
+      const [atRest] = queues.takeCommittable(told);
+      expect(atRest).toMatchObject({ offset: '1', toldUntil: AT_REST });
+      queues.endRest();
+      atRest?.settle(true);
+      expect(toldOffsets).toEqual([0]);
+      const [after] = queues.takeCommittable(told);
+      expect(after).toMatchObject({ offset: '1', toldUntil: told });
+      expect(toldOffsets).toEqual([0]);
+      after?.settle(true);
+      expect(toldOffsets).toEqual([0, 1]);
+      expect(commitsWanted).toBe(0);
+    });
+
+    it('at once when it has stopped and nothing has been committed since', async () => {
+      queues.push(from('a', 0), recordsUpTo(1));
+      commit();
+      await queues.stopTelling();
+      tell(underWay[0]);
+      expect(toldOffsets).toEqual([]);
+      queues.endRest();
+      expect(toldOffsets).toEqual([0]);
+    });
+
+    it('also where the commit at rest may have been lost, only after another one', async () => {
+      queues.push(from('a', 0), recordsUpTo(1));
+      commit();
+      await queues.stopTelling();
+      queues.takeCommittable(told)[0]?.settle(false);
+      tell(underWay[0]);
+      queues.endRest();
+      expect(toldOffsets).toEqual([]);
+      commit();
+      expect(toldOffsets).toEqual([0]);
+    });
+
+    it('to the end where it has begun, before a commit says that nothing is told', async () => {
+      queues.push(from('a', 0), recordsUpTo(1));
+      commit();
+      const [message] = underWay;
+      let acknowledge: () => void = () => undefined;
+      message?.ownership.telling.begin(
+        async () => {
+          await new Promise<void>((resolve) => {
+            acknowledge = resolve;
+          });
+          message.finish();
+        },
+        () => undefined,
+      );
+      const stopped = queues.stopTelling();
+      await nextTurn();
+      expect(queues.takeCommittable(told)).toEqual([]);
+      acknowledge();
+      await stopped;
+      expect(queues.takeCommittable(told)).toMatchObject([{ offset: '1', toldUntil: AT_REST }]);
+    });
+
+    it('nowhere any more where the partition has gone to another process meanwhile', async () => {
+      queues.push(from('a', 0), recordsUpTo(1));
+      queues.push(from('a', 1), recordsUpTo(1, 7));
+      commit();
+      await queues.stopTelling();
+      for (const message of underWay) tell(message);
+      reassign({ a: [1] });
+      queues.endRest();
+      commit();
+      expect(toldOffsets).toEqual([7]);
+    });
+  });
+
   describe('asks for a pause', () => {
     it('of the partition that is full, and resumes that one alone', async () => {
       expect(queues.push(from('a', 0), recordsUpTo(2499))).toBe(false);
