@@ -398,6 +398,28 @@ describe('PartitionQueue', () => {
       expect(handling.queue.committable()).toBe(2);
     });
 
+    it('sets nothing aside while nothing may be told, and what waits for that is given up with its partition', async () => {
+      const handling = new Handling();
+      const { telling } = handling.queue.ownership;
+      let awaited = 0;
+      telling.onAwaited = () => {
+        awaited += 1;
+      };
+      void telling.close();
+      handling.handler = () => Promise.reject(new TypeError('a bug'));
+      handling.queue.push(recordsAt(1));
+      await until(() => awaited === 1);
+      telling.open();
+      await until(() => handling.queue.size === 0);
+      expect(handling.setAside).toEqual([1]);
+      void telling.close();
+      handling.queue.push(recordsAt(2));
+      await until(() => awaited === 2);
+      await handling.queue.close(new Error('revoked'));
+      expect(handling.setAside).toEqual([1]);
+      expect(handling.queue.committable()).toBe(2);
+    });
+
     it('takes for one failure what is said several times of one attempt', async () => {
       const handling = new Handling();
       handling.handler = () => Promise.resolve();
