@@ -30,7 +30,6 @@ export class PartitionQueue {
   private nextOffset = 0;
   private isPaused = false;
   private readonly holds = new Holds();
-  private finishedBefore: FinishedAhead | undefined;
   private isHandingOver = false;
   private underWay = 0;
   private readonly whenEmpty: (() => void)[] = [];
@@ -98,7 +97,7 @@ export class PartitionQueue {
 
   /** What an earlier owner has finished ahead of what it committed is finished here as well. */
   recall(finished: FinishedAhead | undefined): void {
-    this.finishedBefore = finished;
+    this.offsets.inherit(finished);
   }
 
   /** What has finished ahead of {@link committable}, as its commit's metadata, and whether that is all of it. */
@@ -153,9 +152,7 @@ export class PartitionQueue {
     for (let bytes = 0; chunk.length < CHUNK_MESSAGES && bytes < CHUNK_BYTES;) {
       const next = this.waiting.take();
       if (next === undefined) break;
-      this.offsets.start(next.offset);
-      if (this.finishedBefore?.includes(next.offset) === true) {
-        this.offsets.finish(next.offset);
+      if (!this.offsets.start(next.offset)) {
         this.unfinishedBytes -= next.bytes;
         continue;
       }
