@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { ContiguousOffsets } from './contiguous-offsets.js';
+import { FinishedAhead } from './finished-ahead.js';
 
 /** Ascending offsets with gaps, as compaction and transaction markers leave them. */
 const ascending = fc
@@ -90,5 +91,50 @@ describe('ContiguousOffsets', () => {
     offsets.finish(3000);
     expect(offsets).toMatchObject({ open: 0, span: 0 });
     expect(offsets.committable()).toBe(5000);
+  });
+
+  describe('after an earlier owner that has finished some ahead of its commit', () => {
+    const LAST = 60;
+    const left = fc.record({
+      /** Not finished by the earlier owner; the lowest was committed. */
+      unfinished: fc
+        .uniqueArray(fc.nat(LAST), { minLength: 1, maxLength: 20 })
+        .map((offsets) => offsets.sort((a, b) => a - b)),
+      /** Up to where this owner has come. */
+      startedUpTo: fc.nat(LAST + 10),
+      finishes: fc.infiniteStream(fc.boolean()),
+    });
+
+    it('does again what was not finished alone, and forgets nothing of the rest while it has not come up again', () => {
+      fc.assert(
+        fc.property(left, ({ unfinished, startedUpTo, finishes }) => {
+          const committed = unfinished[0]!;
+          const offsets = new ContiguousOffsets();
+          const note = FinishedAhead.write(unfinished, LAST);
+          offsets.inherit(FinishedAhead.read(committed, note));
+          const open = new Set(unfinished);
+          const known = note === '' ? committed - 1 : LAST;
+          for (let offset = committed; offset <= startedUpTo; offset += 1) {
+            expect(offsets.start(offset)).toBe(offset > known || open.has(offset));
+            open.add(offset);
+            const wasFinished = offset <= known && !unfinished.includes(offset);
+            if (!wasFinished && !finishes.next().value) continue;
+            offsets.finish(offset);
+            open.delete(offset);
+          }
+          if (startedUpTo < committed) return;
+          const next = offsets.committable() ?? offsets.lowestUnfinished!;
+          const passedOn = FinishedAhead.read(next, offsets.finishedAhead.metadata);
+          const isDone = (offset: number): boolean =>
+            offset < next || passedOn?.includes(offset) === true;
+          for (let offset = committed; offset <= Math.max(LAST, startedUpTo); offset += 1) {
+            const isKnown = offset <= startedUpTo || offset <= known;
+            if (open.has(offset) || !isKnown) expect(isDone(offset)).toBe(false);
+            else if (offset !== next) expect(isDone(offset)).toBe(true);
+          }
+          expect(offsets.finishedAhead.isWhole).toBe(true);
+        }),
+      );
+    });
   });
 });

@@ -11,11 +11,22 @@ export class ContiguousOffsets {
   private readonly unfinished = new Set<number>();
   private highest: number | undefined;
   private first: number | undefined;
+  /** What an earlier owner has finished, while not all of it has been started. */
+  private before: FinishedAhead | undefined;
 
-  start(offset: number): void {
+  /** What an earlier owner has finished ahead of what it committed is finished here as well. */
+  inherit(before: FinishedAhead | undefined): void {
+    this.before = before;
+  }
+
+  /** Returns whether it is still to be done. */
+  start(offset: number): boolean {
     this.first ??= offset;
-    this.unfinished.add(offset);
     this.highest = offset;
+    const wasFinished = this.before?.includes(offset) === true;
+    if (!wasFinished) this.unfinished.add(offset);
+    if (this.before !== undefined && offset >= this.before.upTo) this.before = undefined;
+    return !wasFinished;
   }
 
   finish(offset: number): void {
@@ -37,6 +48,7 @@ export class ContiguousOffsets {
   /** What has finished beyond the lowest unfinished offset, as {@link FinishedAhead.compose} tells it. */
   get finishedAhead(): { metadata: string; isWhole: boolean } {
     if (this.highest === undefined) return { metadata: '', isWhole: true };
+    if (this.before !== undefined) return this.withInherited(this.highest, this.before);
     const { metadata, isWhole } = FinishedAhead.compose(this.unfinished, this.highest);
     // However many are unfinished, nothing has finished among them.
     return { metadata, isWhole: isWhole || this.open === this.span };
@@ -49,6 +61,17 @@ export class ContiguousOffsets {
     const lowest = this.lowestUnfinished;
     if (lowest === undefined) return highest + 1;
     return lowest === first ? undefined : lowest;
+  }
+
+  /** A commit must not lose what has not come up here again yet. */
+  private withInherited(
+    highest: number,
+    before: FinishedAhead,
+  ): { metadata: string; isWhole: boolean } {
+    // What is composed begins with the offset that is committed, finished or not.
+    const own = this.open === 0 ? [highest + 1] : this.unfinished;
+    const above = before.unfinishedAbove(this.open === 0 ? highest + 1 : highest);
+    return FinishedAhead.compose([...own, ...above], before.upTo);
   }
 
   get lowestUnfinished(): number | undefined {

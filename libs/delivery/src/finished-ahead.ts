@@ -9,7 +9,8 @@ const FORM = /^ahead\/1 ([0-9a-z]{1,11}) ((?:[0-9a-z]{1,11}(?:\.[0-9a-z]{1,11})*
 export class FinishedAhead {
   private constructor(
     private readonly committed: number,
-    private readonly upTo: number,
+    /** Of what lies beyond nothing is known. */
+    readonly upTo: number,
     private readonly unfinished: ReadonlySet<number>,
   ) {}
 
@@ -60,6 +61,11 @@ export class FinishedAhead {
   /** The metadata of {@link compose} alone. */
   static write(unfinished: Iterable<number>, highest: number): string {
     return FinishedAhead.compose(unfinished, highest).metadata;
+  }
+
+  /** Those above the offset, up to {@link upTo}, that have not finished. */
+  unfinishedAbove(offset: number): number[] {
+    return [...this.unfinished].filter((unfinished) => unfinished > offset);
   }
 
   includes(offset: number): boolean {

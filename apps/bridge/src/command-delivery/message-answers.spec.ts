@@ -79,6 +79,34 @@ describe('MessageAnswers', () => {
     expect(ends).toEqual(['finished']);
   });
 
+  it('waits with the answer while nothing may be told', async () => {
+    void ownership.telling.close();
+    answersTo(1, []).settle(applied);
+    answersTo(0, [faulty]);
+    await nextTurn();
+    expect(published).toEqual([]);
+    ownership.telling.open();
+    expect(published).toEqual([[applied], [faulty]]);
+  });
+
+  it('counts as told only when the message has ended, so that the next commit has it in it', async () => {
+    answersTo(0, [faulty]);
+    const quiet = ownership.telling.close().then(() => ends.push('quiet'));
+    await nextTurn();
+    expect(ends).toEqual([]);
+    acknowledge();
+    await quiet;
+    expect(ends).toEqual(['finished', 'quiet']);
+  });
+
+  it('leaves an answer that had to wait to the new owner of the partition', () => {
+    void ownership.telling.close();
+    answersTo(1, []).settle(applied);
+    ownership.lose(new Error('another process has it'));
+    expect(published).toEqual([]);
+    expect(ends).toEqual(['abandoned']);
+  });
+
   it('has a message handled anew that cannot be answered', async () => {
     answersTo(1, []).settle(applied);
     const tooLarge = new Error('the record is too large');

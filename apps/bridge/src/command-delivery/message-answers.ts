@@ -5,7 +5,7 @@ import { type CommandResult } from './command-result.js';
 /** Tells what became of a message; resolves once Kafka has acknowledged that. */
 export type Publish = (results: readonly CommandResult[]) => Promise<void>;
 
-/** Collects what became of the commands of one message; when all are final, answers it and ends it. */
+/** Collects what became of the commands of one message; when all are final, answers it as soon as that may be told, and ends it. */
 export class MessageAnswers {
   private readonly results: CommandResult[];
 
@@ -32,14 +32,23 @@ export class MessageAnswers {
 
   private answer(): void {
     const { message } = this;
-    this.publish(this.results).then(
+    message.ownership.telling.begin(
+      () => this.publishThenEnd(),
       () => {
-        message.finish();
-      },
-      (error: unknown) => {
-        if (message.ownership.isLost) message.abandon();
-        else message.fail(error);
+        message.abandon();
       },
     );
+  }
+
+  private async publishThenEnd(): Promise<void> {
+    const { message } = this;
+    try {
+      await this.publish(this.results);
+    } catch (error) {
+      if (message.ownership.isLost) message.abandon();
+      else message.fail(error);
+      return;
+    }
+    message.finish();
   }
 }

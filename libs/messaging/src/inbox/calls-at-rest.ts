@@ -3,29 +3,41 @@ import { type CallSlots } from '#libs/delivery';
 import { withDeadline } from '../deadline.js';
 import { type Outbox } from '../outbox/outbox.js';
 import { type OffsetCommits } from './offset-commits.js';
+import { type PartitionQueues } from './partition-queues.js';
 
 const CUT_OFF_DEADLINE_MS = 500;
 const ANSWERS_DEADLINE_MS = 1000;
 
-/** Brings the calls that messages lead to to rest while partitions may go to another process. */
+/**
+ * Brings the calls that messages lead to to rest, and what is told of messages, while partitions may go to
+ * another process.
+ */
 export class CallsAtRest {
   private readonly logger = new Logger('Inbox');
+  /** The rest that lasts, by its identity. */
+  private resting: object | undefined;
 
   constructor(
     private readonly calls: CallSlots,
     private readonly outbox: Pick<Outbox, 'idle'>,
+    private readonly queues: PartitionQueues,
     private readonly commits: OffsetCommits,
   ) {}
 
   /**
-   * No call begins from now on. Resolves once none is under way: what still is at the deadline is cut
-   * off, rather than made a second time by the new owner meanwhile.
+   * No call begins from now on, and no message is handed over. Resolves once no call is under way and nothing
+   * is told any more: a call that still is at the deadline is cut off, rather than made a second time by the
+   * new owner meanwhile.
    */
   async begin(deadlineMs: number): Promise<void> {
+    const rest = {};
+    this.resting = rest;
     const { calls } = this;
     calls.hold();
+    this.queues.holdBack();
     if (!(await withDeadline(calls.idle(), deadlineMs))) await this.cutOff();
-    await withDeadline(this.commitAnswered(), ANSWERS_DEADLINE_MS);
+    await withDeadline(this.commitAnswered(rest), ANSWERS_DEADLINE_MS);
+    if (this.resting === rest) void this.queues.stopTelling();
   }
 
   /** Ends what is under way. What became of it is not known: whoever owns the partition next calls again. */
@@ -36,17 +48,22 @@ export class CallsAtRest {
     await withDeadline(calls.idle(), CUT_OFF_DEADLINE_MS);
   }
 
-  /** It is known again what belongs here: calls may begin. */
+  /** It is known again what belongs here: calls may begin, and once no commit says otherwise, answers are told. */
   end(): void {
-    this.commits.endRest();
+    this.resting = undefined;
+    this.queues.endRest();
+    void this.commits.commitNow();
     this.calls.resume();
   }
 
   /** Spares the next owner what has been done here. */
-  private async commitAnswered(): Promise<void> {
+  private async commitAnswered(rest: object): Promise<void> {
     await this.outbox.idle();
     // Those who wait for the last acknowledgment hear of it in this turn, and finish their messages.
     await new Promise(setImmediate);
-    await this.commits.commitAtRest();
+    // It may be over by now, as in a stop.
+    if (this.resting !== rest) return;
+    await this.queues.stopTelling();
+    await this.commits.commitNow();
   }
 }

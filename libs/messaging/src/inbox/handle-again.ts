@@ -30,13 +30,32 @@ export async function handleAgain(
       await handle([message]);
       return;
     }
-    await setAside(message);
-    message.finish();
   } catch (failure) {
-    if (ownership.isLost) message.abandon();
-    else {
-      message.handledAnew();
-      message.fail(failure);
-    }
+    failAgain(message, failure);
+    return;
   }
+  // A dead letter tells of the message as well.
+  ownership.telling.begin(
+    () =>
+      setAside(message).then(
+        () => {
+          message.finish();
+        },
+        (failure: unknown) => {
+          failAgain(message, failure);
+        },
+      ),
+    () => {
+      message.abandon();
+    },
+  );
+}
+
+function failAgain(message: PartitionMessage, failure: unknown): void {
+  if (message.ownership.isLost) {
+    message.abandon();
+    return;
+  }
+  message.handledAnew();
+  message.fail(failure);
 }

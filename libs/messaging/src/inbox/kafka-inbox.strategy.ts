@@ -3,7 +3,6 @@ import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
 import { type EachBatchPayload } from 'kafkajs';
 import { lastValueFrom } from 'rxjs';
 import { withDeadline } from '../deadline.js';
-import { topicSpans } from '../reading/topic-span.js';
 import { type DeadLetterReason } from '../outbox/dead-letters.js';
 import { CallsAtRest } from './calls-at-rest.js';
 import { type Assignment, type ConsumerState } from './consumer-callbacks.js';
@@ -12,6 +11,7 @@ import { type KafkaInboxOptions } from './kafka-inbox-options.js';
 import { OffsetCommits } from './offset-commits.js';
 import { type PartitionBacklog } from './owned-queue.js';
 import { PartitionQueues } from './partition-queues.js';
+import { readPausedEnds } from './paused-ends.js';
 import { StateTopics } from './state-topics.js';
 import { SupervisedConsumer } from './supervised-consumer.js';
 import { TakeOver } from './take-over.js';
@@ -21,8 +21,6 @@ import { toInboundRecord } from './to-inbound-record.js';
 const DRAIN_DEADLINE_MS = 10_000;
 /** State that is being restored may wait for a Kafka that says nothing. */
 const MEMORY_DEADLINE_MS = 3000;
-/** Whoever scrapes metrics waits no longer for Kafka. */
-const ENDS_DEADLINE_MS = 2000;
 
 const UNHANDLED: DeadLetterReason = {
   code: 'invalid-message',
@@ -55,13 +53,14 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
       (messages) => this.dispatch(messages),
       (topic, partition) => this.consumer?.resume(topic, partition),
       (message) => options.deadLetters.publish(message, UNHANDLED),
+      () => void this.commits.commitNow(),
     );
     this.commits = new OffsetCommits(
       this.queues,
       async (offsets) => this.consumer?.commit(offsets),
       () => options.outbox.toldUntilMs,
     );
-    this.rest = new CallsAtRest(options.calls, options.outbox, this.commits);
+    this.rest = new CallsAtRest(options.calls, options.outbox, this.queues, this.commits);
     this.memory = new StateTopics(options.stateTopics, options.topicPrefix);
     this.takeOver = new TakeOver(options, this.memory, this.queues, this.stopping.signal);
   }
@@ -104,16 +103,8 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
 
   /** The same; where nothing is fetched for now, Kafka is asked for the end. */
   async measureBacklog(): Promise<PartitionBacklog[]> {
-    await withDeadline(this.readPausedEnds(), ENDS_DEADLINE_MS);
+    await readPausedEnds(this.options.kafka, this.queues);
     return this.backlog;
-  }
-
-  private async readPausedEnds(): Promise<void> {
-    for (const topic of this.queues.pausedTopics) {
-      for (const { partition, until } of await topicSpans(this.options.kafka, topic)) {
-        this.queues.noteEnd(topic, partition, until);
-      }
-    }
   }
 
   /** Stops fetching, lets calls in flight finish, commits, leaves the group; once, however often it is asked. */

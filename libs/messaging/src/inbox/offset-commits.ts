@@ -14,8 +14,6 @@ export class OffsetCommits {
   private readonly logger = new Logger('OffsetCommits');
   private underWay: Promise<void> | undefined;
   private stopTimer: () => void = () => undefined;
-  /** Whether the last commits say that nothing is told. */
-  private saysAtRest = false;
 
   constructor(
     private readonly queues: PartitionQueues,
@@ -30,49 +28,40 @@ export class OffsetCommits {
     });
   }
 
-  /** Nothing is told for now: waits for a commit under way, then commits the rest and says so. */
-  async commitAtRest(): Promise<void> {
+  /** Waits for a commit under way, which may not have it yet, then commits what has become new. */
+  async commitNow(): Promise<void> {
     await this.underWay;
-    await this.begin(true);
+    await this.begin();
   }
 
-  /** Messages are told of again, which the commits must say in case this process ends before the next one. */
-  endRest(): void {
-    void this.begin();
-  }
-
-  /** Waits for a commit under way, commits the rest; gives up when Kafka does not answer. */
+  /** Nothing more is told. Waits for a commit under way, commits the rest; gives up when Kafka does not answer. */
   async finish(): Promise<void> {
     this.stopTimer();
+    void this.queues.stopTelling();
     await withDeadline(this.underWay, LAST_COMMIT_DEADLINE_MS);
-    await withDeadline(this.commitFinished(true), LAST_COMMIT_DEADLINE_MS);
+    await withDeadline(this.commitFinished(), LAST_COMMIT_DEADLINE_MS);
   }
 
   /** One at a time: a late older commit must not set back what a newer one has said. */
-  private begin(isAtRest = false): Promise<void> {
-    this.underWay ??= this.commitFinished(isAtRest).finally(() => {
+  private begin(): Promise<void> {
+    this.underWay ??= this.commitFinished().finally(() => {
       this.underWay = undefined;
     });
     return this.underWay;
   }
 
-  private async commitFinished(isAtRest: boolean): Promise<void> {
-    // What was committed at rest is not so any more, or the other way round.
-    const noteDiffers = isAtRest !== this.saysAtRest;
-    const told = { untilMs: this.toldUntilMs(), isAtRest };
-    const offsets = this.queues.takeCommittable(told, noteDiffers);
-    if (offsets.length === 0) return;
+  private async commitFinished(): Promise<void> {
+    const commits = this.queues.takeCommittable(this.toldUntilMs());
+    if (commits.length === 0) return;
     try {
       await this.commit(
-        offsets.map(({ metadata, toldUntil, ...place }) => ({
-          ...place,
-          metadata: writeNote(metadata, toldUntil),
-        })),
+        commits.map(({ topic, partition, offset, metadata, toldUntil }) => {
+          return { topic, partition, offset, metadata: writeNote(metadata, toldUntil) };
+        }),
       );
-      this.saysAtRest = isAtRest;
-      this.queues.settle(offsets, true);
+      for (const { settle } of commits) settle(true);
     } catch (error) {
-      this.queues.settle(offsets, false);
+      for (const { settle } of commits) settle(false);
       const why = describeKafkaFailure(error);
       this.logger.warn({ msg: 'offsets not committed, will try again', error: why });
     }

@@ -14,7 +14,12 @@ export interface PartitionBacklog {
 }
 
 /** What is to be committed; `metadata` tells what has finished beyond the offset. */
-export type OffsetCommit = TopicPartitionOffset & { metadata: string; toldUntil: ToldUntil };
+export interface OffsetCommit extends TopicPartitionOffset {
+  metadata: string;
+  toldUntil: ToldUntil;
+  /** To be called with what became of it: what was not committed is taken again. */
+  settle: (committed: boolean) => void;
+}
 
 /** What an earlier owner has left of a partition. */
 export interface Inherited {
@@ -24,20 +29,18 @@ export interface Inherited {
   end: number;
 }
 
-/** What this process has told of messages by now. */
-export interface Told {
-  /** Epoch milliseconds up to which all of it has been acknowledged, and so is in the queues. */
-  untilMs: number;
-  /** Nothing is told for now. */
-  isAtRest: boolean;
-}
-
-/** The queue of an owned partition, and what Kafka knows and tells of that partition. */
+/**
+ * The queue of an owned partition, and what Kafka knows and tells of that partition. Nothing is told of its
+ * messages before a commit of this process says so: one from before may say that nothing is told.
+ */
 export class OwnedQueue {
   /** What was last handed out for a commit; undefined when that failed. */
   private committing: string | undefined;
   /** The offset whose commit Kafka last acknowledged. */
   private acknowledged = 0;
+  /** What the last commit says of what is told, as far as that is certain; undefined before the first from here. */
+  private noted: 'at rest' | 'telling' | undefined;
+  private isAtRest = false;
   /** The end of the partition when it was last read. */
   private highWatermark = 0;
   /** Epoch milliseconds since when something may have been told that no commit has in it. */
@@ -49,7 +52,15 @@ export class OwnedQueue {
     readonly topic: string,
     readonly partition: number,
     readonly queue: PartitionQueue,
-  ) {}
+    /** Called when something is to be told for which there has to be a commit. */
+    onCommitWanted: () => void,
+  ) {
+    const { telling } = queue.ownership;
+    void telling.close();
+    telling.onAwaited = () => {
+      if (!this.isAtRest) onCommitWanted();
+    };
+  }
 
   /** What an earlier owner has told since then of offsets up to that end is to be known to the next one as well. */
   inherit(toldSinceMs: number, end: number): void {
@@ -57,29 +68,60 @@ export class OwnedQueue {
     this.inheritedEnd = end;
   }
 
-  /** What to commit, and whether that has moved since it was last taken; undefined before anything was handed over. */
-  takeCommit(told: Told): { commit: OffsetCommit; hasMoved: boolean } | undefined {
+  /** Tells no more; resolves once what is being told has been, so that the next commit can say so. */
+  async rest(): Promise<void> {
+    this.isAtRest = true;
+    await this.queue.ownership.telling.close();
+  }
+
+  /** Tells again, from the moment at which no commit says otherwise any more. */
+  endRest(): void {
+    this.isAtRest = false;
+    this.tellIfNoted();
+    this.queue.release('rest');
+  }
+
+  /**
+   * What to commit, and whether that says something new; undefined before anything was handed over.
+   *
+   * @param toldUntilMs epoch milliseconds up to which all that was told has been acknowledged, and so is in the queue
+   */
+  takeCommit(toldUntilMs: number): { commit: OffsetCommit; isNew: boolean } | undefined {
     const { topic, partition, queue } = this;
     const committable = queue.committable();
     // With nothing before it finished, the lowest is committed for what is told beside it.
     const offset = committable ?? queue.lowestUnfinished;
     if (offset === undefined) return undefined;
     const { metadata, isWhole } = queue.finishedAhead;
-    const isAllIn = isWhole && offset >= this.inheritedEnd;
-    if (isAllIn) this.toldSinceMs = told.untilMs;
-    const toldUntil: ToldUntil = isAllIn && told.isAtRest ? AT_REST : this.toldSinceMs;
+    const toldUntil = this.toldUntil(toldUntilMs, isWhole && offset >= this.inheritedEnd);
+    const says = toldUntil === AT_REST ? 'at rest' : 'telling';
     const place = `${offset} ${metadata}`;
     const hasFinished = committable !== undefined || metadata !== '';
-    const hasMoved = hasFinished && place !== this.committing;
-    if (hasMoved) this.committing = place;
-    const commit = { topic, partition, offset: String(offset), metadata, toldUntil };
-    return { commit, hasMoved };
+    const isNew = says !== this.noted || (hasFinished && place !== this.committing);
+    if (hasFinished) this.committing = place;
+    // From here on it may be in Kafka, whatever becomes of the request.
+    if (says === 'at rest') this.noted = says;
+    const settle = (committed: boolean): void => {
+      if (!committed) {
+        this.committing = undefined;
+        return;
+      }
+      this.acknowledged = offset;
+      this.noted = says;
+      this.tellIfNoted();
+    };
+    const commit = { topic, partition, offset: String(offset), metadata, toldUntil, settle };
+    return { commit, isNew };
   }
 
-  /** Says what became of what was taken: what was not committed is taken again. */
-  settle(offset: string, committed: boolean): void {
-    if (committed) this.acknowledged = Number(offset);
-    else this.committing = undefined;
+  private toldUntil(nowMs: number, isAllIn: boolean): ToldUntil {
+    if (isAllIn) this.toldSinceMs = nowMs;
+    const isQuiet = this.isAtRest && this.queue.ownership.telling.isQuiet;
+    return isAllIn && isQuiet ? AT_REST : this.toldSinceMs;
+  }
+
+  private tellIfNoted(): void {
+    if (!this.isAtRest && this.noted === 'telling') this.queue.ownership.telling.open();
   }
 
   /** Redelivery never begins before what was committed: these are other messages under old offsets. */

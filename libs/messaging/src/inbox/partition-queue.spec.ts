@@ -167,6 +167,36 @@ describe('PartitionQueue', () => {
       await until(() => handling.handed.length === 65);
     });
 
+    it('nothing during a rebalance, though nothing is lacking and the fetch goes on as it did', async () => {
+      const handling = new Handling({ maxUnfinished: 4 });
+      expect(handling.queue.push(recordsAt(1, 2))).toBe(false);
+      handling.queue.hold('rest');
+      expect(handling.queue.isHeld).toBe(false);
+      await nextTurn();
+      expect(handling.queue.push(recordsAt(3))).toBe(false);
+      expect(handling.queue.push(recordsAt(4))).toBe(true);
+      await nextTurn();
+      await nextTurn();
+      expect(handling.handed).toEqual([1, 2]);
+      handling.queue.release('rest');
+      expect(handling.handed).toEqual([1, 2, 3, 4]);
+      expect(handling.resumed).toBe(0);
+      handling.finish(1, 2, 3);
+      expect(handling.resumed).toBe(1);
+    });
+
+    it('nothing after a rebalance whose judgement is not there yet', () => {
+      const handling = new Handling();
+      handling.queue.hold('state');
+      handling.queue.hold('rest');
+      handling.queue.push(recordsAt(1));
+      handling.queue.release('rest');
+      expect(handling.queue.isHeld).toBe(true);
+      expect(handling.handed).toEqual([]);
+      handling.queue.release('state');
+      expect(handling.handed).toEqual([1]);
+    });
+
     it('once what Kafka hands out again after a rebalance', async () => {
       const handling = new Handling();
       handling.queue.push(recordsAt(5, 6, 7));
@@ -365,6 +395,28 @@ describe('PartitionQueue', () => {
       await until(() => handling.queue.size === 0);
       expect(handling.chunks).toEqual([[1], [1], [1]]);
       expect(handling.setAside).toEqual([1, 1, 1]);
+      expect(handling.queue.committable()).toBe(2);
+    });
+
+    it('sets nothing aside while nothing may be told, and what waits for that is given up with its partition', async () => {
+      const handling = new Handling();
+      const { telling } = handling.queue.ownership;
+      let awaited = 0;
+      telling.onAwaited = () => {
+        awaited += 1;
+      };
+      void telling.close();
+      handling.handler = () => Promise.reject(new TypeError('a bug'));
+      handling.queue.push(recordsAt(1));
+      await until(() => awaited === 1);
+      telling.open();
+      await until(() => handling.queue.size === 0);
+      expect(handling.setAside).toEqual([1]);
+      void telling.close();
+      handling.queue.push(recordsAt(2));
+      await until(() => awaited === 2);
+      await handling.queue.close(new Error('revoked'));
+      expect(handling.setAside).toEqual([1]);
       expect(handling.queue.committable()).toBe(2);
     });
 

@@ -1,28 +1,21 @@
 import { ContiguousOffsets, type FinishedAhead } from '#libs/delivery';
 import { handleAgain } from './handle-again.js';
+import { type HoldReason, Holds } from './holds.js';
 import { type InboundMessage, type InboundRecord, type MessageHandler } from './inbound-message.js';
 import { PartitionMessage } from './partition-message.js';
 import { PartitionOwnership } from './partition-ownership.js';
+import { isFull, type QueueLimits } from './queue-limits.js';
 import { WaitingRecords } from './waiting-records.js';
 
-export interface PartitionQueueOptions {
-  /** Messages, and bytes of them, that may be unfinished before the partition is paused; half of it resumes it. */
-  maxUnfinished: number;
-  maxUnfinishedBytes: number;
-  /** How far messages may be finished ahead of the lowest unfinished one: so many are delivered again after a crash. */
-  maxSpan: number;
+export interface PartitionQueueOptions extends QueueLimits {
   onResume: () => void;
   /** Sets a message aside that could not be handled. */
   setAside: (message: InboundMessage) => Promise<void>;
 }
 
-/** Why messages wait though they have been fetched: for what they are judged by, or for what is finished already. */
-export type HoldReason = 'state' | 'recall';
-
 /** Handed over in one turn of the event loop, so that parsing a whole fetch does not stop heartbeats and answers. */
 const CHUNK_MESSAGES = 64;
 const CHUNK_BYTES = 256 * 1024;
-const RESUME_AT = 0.5;
 
 /**
  * The messages of one owned partition between fetch and commit. Owned by the inbox for as long as
@@ -36,8 +29,7 @@ export class PartitionQueue {
   private unfinishedBytes = 0;
   private nextOffset = 0;
   private isPaused = false;
-  private readonly holds = new Set<HoldReason>();
-  private finishedBefore: FinishedAhead | undefined;
+  private readonly holds = new Holds();
   private isHandingOver = false;
   private underWay = 0;
   private readonly whenEmpty: (() => void)[] = [];
@@ -58,7 +50,7 @@ export class PartitionQueue {
       this.unfinishedBytes += record.bytes;
     }
     this.handOver();
-    this.isPaused ||= this.isFull(1);
+    this.isPaused ||= this.isFull;
     return this.isPaused;
   }
 
@@ -88,11 +80,12 @@ export class PartitionQueue {
     return this.isPaused;
   }
 
+  /** Messages wait for something that is not there yet. */
   get isHeld(): boolean {
-    return this.holds.size > 0;
+    return this.holds.isForLack;
   }
 
-  /** Nothing is handed over until {@link release}: what its messages are judged by is not there yet. */
+  /** Nothing is handed over until {@link release}. */
   hold(reason: HoldReason): void {
     this.holds.add(reason);
   }
@@ -104,7 +97,7 @@ export class PartitionQueue {
 
   /** What an earlier owner has finished ahead of what it committed is finished here as well. */
   recall(finished: FinishedAhead | undefined): void {
-    this.finishedBefore = finished;
+    this.offsets.inherit(finished);
   }
 
   /** What has finished ahead of {@link committable}, as its commit's metadata, and whether that is all of it. */
@@ -135,7 +128,7 @@ export class PartitionQueue {
 
   /** One chunk after the other, so that messages are taken in their order. */
   private handOver(): void {
-    if (this.isHandingOver || this.isHeld || this.ownership.isLost) return;
+    if (this.isHandingOver || this.holds.isAny || this.ownership.isLost) return;
     const chunk = this.nextChunk();
     if (chunk.length === 0) {
       this.resumeWhenShort();
@@ -159,9 +152,7 @@ export class PartitionQueue {
     for (let bytes = 0; chunk.length < CHUNK_MESSAGES && bytes < CHUNK_BYTES;) {
       const next = this.waiting.take();
       if (next === undefined) break;
-      this.offsets.start(next.offset);
-      if (this.finishedBefore?.includes(next.offset) === true) {
-        this.offsets.finish(next.offset);
+      if (!this.offsets.start(next.offset)) {
         this.unfinishedBytes -= next.bytes;
         continue;
       }
@@ -172,17 +163,13 @@ export class PartitionQueue {
     return chunk;
   }
 
-  private isFull(share: number): boolean {
-    const { maxUnfinished, maxUnfinishedBytes, maxSpan } = this.options;
-    return (
-      this.size >= maxUnfinished * share ||
-      this.unfinishedBytes >= maxUnfinishedBytes * share ||
-      this.offsets.span >= maxSpan * share
-    );
+  private get isFull(): boolean {
+    const { size, unfinishedBytes: bytes } = this;
+    return isFull(this.options, { size, bytes, span: this.offsets.span }, this.isPaused);
   }
 
   private resumeWhenShort(): void {
-    if (!this.isPaused || this.ownership.isLost || this.isFull(RESUME_AT)) return;
+    if (!this.isPaused || this.ownership.isLost || this.isFull) return;
     this.isPaused = false;
     this.options.onResume();
   }

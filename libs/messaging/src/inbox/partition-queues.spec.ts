@@ -31,7 +31,7 @@ const from = (topic: string, partition: number, highWatermark = 0) => ({
   highWatermark,
 });
 
-const told = { untilMs: 1000, isAtRest: false };
+const told = 1000;
 
 const inherited = (finished: FinishedAhead | undefined) => ({
   ...{ finished, toldUntilMs: undefined, end: 0 },
@@ -44,6 +44,7 @@ describe('PartitionQueues', () => {
   let setAside: InboundMessage[];
   let underWay: InboundMessage[];
   let queues: PartitionQueues;
+  let commitsWanted: number;
 
   const reassign = (
     assignment: Record<string, number[]>,
@@ -69,6 +70,7 @@ describe('PartitionQueues', () => {
     // A queue of the test before may still be handing over.
     const ofThisTest: InboundMessage[] = [];
     underWay = ofThisTest;
+    commitsWanted = 0;
     queues = new PartitionQueues(
       (messages) => {
         ofThisTest.push(...messages);
@@ -79,9 +81,16 @@ describe('PartitionQueues', () => {
         setAside.push(message);
         return Promise.resolve();
       },
+      () => {
+        commitsWanted += 1;
+      },
     );
     reassign({ a: [0, 1], b: [0, 3] });
   });
+
+  const commit = (): void => {
+    for (const { settle } of queues.takeCommittable(told)) settle(true);
+  };
 
   const unfinished = (): number => queues.backlog().reduce((sum, it) => sum + it.messages, 0);
 
@@ -127,6 +136,7 @@ describe('PartitionQueues', () => {
     const [first] = queues.takeCommittable(told);
     expect(first).toMatchObject({ offset: '0' });
     expect(FinishedAhead.read(0, first?.metadata ?? '')?.includes(2)).toBe(true);
+    first?.settle(true);
     expect(queues.takeCommittable(told)).toEqual([]);
     underWay[1]?.finish();
     const [second] = queues.takeCommittable(told);
@@ -134,14 +144,14 @@ describe('PartitionQueues', () => {
   });
 
   describe('notes since when something may have been told that is not in a commit', () => {
-    const notes = (isAtRest = false): unknown[] =>
-      queues.takeCommittable({ untilMs: 1000, isAtRest }, true).map(({ toldUntil }) => toldUntil);
+    const notes = (): unknown[] => queues.takeCommittable(told).map(({ toldUntil }) => toldUntil);
 
     it('by now, or that nothing is told', async () => {
       queues.push(from('a', 0), recordsUpTo(1));
       await finishAll();
       expect(notes()).toEqual([1000]);
-      expect(notes(true)).toEqual([AT_REST]);
+      await queues.stopTelling();
+      expect(notes()).toEqual([AT_REST]);
     });
 
     it('as it was left by an earlier owner, until all is finished that was there by then', async () => {
@@ -151,7 +161,9 @@ describe('PartitionQueues', () => {
       await until(() => underWay.length === 3);
       underWay[1]?.finish();
       expect(notes()).toEqual([700]);
-      expect(notes(true)).toEqual([700]);
+      await queues.stopTelling();
+      expect(notes()).toEqual([700]);
+      queues.endRest();
       underWay[0]?.finish();
       expect(notes()).toEqual([1000]);
     });
@@ -163,10 +175,9 @@ describe('PartitionQueues', () => {
       for (const message of underWay.slice(0, 10)) message.finish();
       expect(notes()).toEqual([1000]);
       for (const [index, message] of underWay.entries()) if (index % 3 === 1) message.finish();
-      const told = { untilMs: 2000, isAtRest: false };
-      expect(queues.takeCommittable(told)[0]?.toldUntil).toBe(1000);
+      expect(queues.takeCommittable(2000)[0]?.toldUntil).toBe(1000);
       await finishAll();
-      expect(queues.takeCommittable(told)[0]?.toldUntil).toBe(2000);
+      expect(queues.takeCommittable(2000)[0]?.toldUntil).toBe(2000);
     });
   });
 
@@ -174,6 +185,7 @@ describe('PartitionQueues', () => {
     it('once, when it has moved', async () => {
       queues.push(from('a', 0), recordsUpTo(2));
       queues.push(from('b', 3), recordsUpTo(1, 10));
+      commit();
       expect(queues.takeCommittable(told)).toEqual([]);
       await finishAll();
       expect(queues.takeCommittable(told)).toMatchObject([
@@ -183,19 +195,23 @@ describe('PartitionQueues', () => {
       expect(queues.takeCommittable(told)).toEqual([]);
     });
 
-    it('of all it owns when one has moved, or when it is asked for: what is noted beside them holds for all', async () => {
+    it('of all it owns when one has moved: what is noted beside them holds for all', async () => {
       queues.push(from('a', 0), recordsUpTo(1));
       await finishAll();
-      queues.takeCommittable(told);
+      commit();
       queues.push(from('a', 1), recordsUpTo(2, 5));
+      commit();
       expect(queues.takeCommittable(told)).toEqual([]);
-      const all = [
+      underWay.at(-1)?.finish();
+      expect(queues.takeCommittable(told)).toMatchObject([
         { topic: 'a', partition: 0, offset: '1' },
         { topic: 'a', partition: 1, offset: '5' },
-      ];
-      expect(queues.takeCommittable(told, true)).toMatchObject(all);
-      underWay.at(-1)?.finish();
-      expect(queues.takeCommittable(told)).toMatchObject(all);
+      ]);
+    });
+
+    it('where nothing is finished yet, for what it says beside', () => {
+      queues.push(from('a', 1), recordsUpTo(2, 5));
+      expect(queues.takeCommittable(told)).toMatchObject([{ offset: '5', toldUntil: told }]);
     });
 
     it('nothing beyond what was handed over, once it is closed', async () => {
@@ -210,11 +226,13 @@ describe('PartitionQueues', () => {
     it('again when the commit failed', async () => {
       queues.push(from('a', 0), recordsUpTo(1));
       await finishAll();
-      const offsets = queues.takeCommittable(told);
-      queues.settle(offsets, false);
-      expect(queues.takeCommittable(told)).toEqual(offsets);
-      queues.settle(offsets, true);
-      queues.settle([{ topic: 'gone', partition: 0, offset: '1' }], false);
+      commit();
+      queues.push(from('a', 0), recordsUpTo(1, 1));
+      await finishAll();
+      queues.takeCommittable(told)[0]?.settle(false);
+      const [again] = queues.takeCommittable(told);
+      expect(again).toMatchObject({ topic: 'a', offset: '2' });
+      again?.settle(true);
       expect(queues.takeCommittable(told)).toEqual([]);
     });
 
@@ -228,6 +246,135 @@ describe('PartitionQueues', () => {
       expect(queues.takeCommittable(told)).toMatchObject([
         { topic: 'a', partition: 1, offset: '1' },
       ]);
+    });
+  });
+
+  describe('while calls rest', () => {
+    it('hands nothing over, not even of what is newly owned or starts over meanwhile, and goes on at once after', async () => {
+      queues.push(from('a', 0), recordsUpTo(100));
+      await finishAll();
+      commit();
+      queues.holdBack();
+      queues.push(from('a', 0), recordsUpTo(1, 100));
+      queues.push(from('a', 1), recordsUpTo(1, 7));
+      queues.push(from('a', 0), recordsUpTo(1, 5));
+      reassign({ a: [0, 1], c: [0] });
+      queues.push(from('c', 0), recordsUpTo(1, 9));
+      await nextTurn();
+      await nextTurn();
+      expect(underWay).toEqual([]);
+      expect(queues.held).toBe(0);
+      queues.endRest();
+      expect(underWay.map(({ offset }) => offset).sort()).toEqual([5, 7, 9]);
+    });
+  });
+
+  describe('lets what became of messages be told', () => {
+    let toldOffsets: number[];
+
+    beforeEach(() => {
+      toldOffsets = [];
+    });
+
+    const tell = (message: InboundMessage | undefined): void => {
+      message?.ownership.telling.begin(
+        () => {
+          toldOffsets.push(message.offset);
+          message.finish();
+          return Promise.resolve();
+        },
+        () => {
+          message.abandon();
+        },
+      );
+    };
+
+    it('only once there is a commit of its own, which it asks for: the one before may say that nothing is told', () => {
+      queues.push(from('a', 0), recordsUpTo(2));
+      expect(commitsWanted).toBe(0);
+      for (const message of underWay) tell(message);
+      expect(toldOffsets).toEqual([]);
+      expect(commitsWanted).toBe(1);
+      const [first] = queues.takeCommittable(told);
+      first?.settle(false);
+      expect(toldOffsets).toEqual([]);
+      commit();
+      expect(toldOffsets).toEqual([0, 1]);
+    });
+
+    it('no more once it is to stop, until a commit has taken back what the one before says', async () => {
+      queues.push(from('a', 0), recordsUpTo(2));
+      commit();
+      tell(underWay[0]);
+      await queues.stopTelling();
+      tell(underWay[1]);
+      const [atRest] = queues.takeCommittable(told);
+      expect(atRest).toMatchObject({ offset: '1', toldUntil: AT_REST });
+      queues.endRest();
+      atRest?.settle(true);
+      expect(toldOffsets).toEqual([0]);
+      const [after] = queues.takeCommittable(told);
+      expect(after).toMatchObject({ offset: '1', toldUntil: told });
+      expect(toldOffsets).toEqual([0]);
+      after?.settle(true);
+      expect(toldOffsets).toEqual([0, 1]);
+      expect(commitsWanted).toBe(0);
+    });
+
+    it('at once when it has stopped and nothing has been committed since', async () => {
+      queues.push(from('a', 0), recordsUpTo(1));
+      commit();
+      await queues.stopTelling();
+      tell(underWay[0]);
+      expect(toldOffsets).toEqual([]);
+      queues.endRest();
+      expect(toldOffsets).toEqual([0]);
+    });
+
+    it('also where the commit at rest may have been lost, only after another one', async () => {
+      queues.push(from('a', 0), recordsUpTo(1));
+      commit();
+      await queues.stopTelling();
+      queues.takeCommittable(told)[0]?.settle(false);
+      tell(underWay[0]);
+      queues.endRest();
+      expect(toldOffsets).toEqual([]);
+      commit();
+      expect(toldOffsets).toEqual([0]);
+    });
+
+    it('to the end where it has begun, before a commit says that nothing is told', async () => {
+      queues.push(from('a', 0), recordsUpTo(1));
+      commit();
+      const [message] = underWay;
+      let acknowledge: () => void = () => undefined;
+      message?.ownership.telling.begin(
+        async () => {
+          await new Promise<void>((resolve) => {
+            acknowledge = resolve;
+          });
+          message.finish();
+        },
+        () => undefined,
+      );
+      const stopped = queues.stopTelling();
+      await nextTurn();
+      expect(queues.takeCommittable(told)).toEqual([]);
+      acknowledge();
+      await stopped;
+      expect(queues.takeCommittable(told)).toMatchObject([{ offset: '1', toldUntil: AT_REST }]);
+    });
+
+    it('nowhere any more where the partition has gone to another process meanwhile', async () => {
+      queues.push(from('a', 0), recordsUpTo(1));
+      queues.push(from('a', 1), recordsUpTo(1, 7));
+      commit();
+      await queues.stopTelling();
+      for (const message of underWay) tell(message);
+      reassign({ a: [1] });
+      queues.endRest();
+      commit();
+      expect(toldOffsets).toEqual([7]);
     });
   });
 
@@ -332,7 +479,7 @@ describe('PartitionQueues', () => {
     beforeEach(async () => {
       queues.push(from('a', 0), recordsUpTo(100));
       await finishAll();
-      queues.settle(queues.takeCommittable(told), true);
+      commit();
     });
 
     it('starts over', async () => {
@@ -360,7 +507,7 @@ describe('PartitionQueues', () => {
     queues.push(from('a', 1), recordsUpTo(2));
     const [first, second] = underWay;
     first?.finish();
-    queues.settle(queues.takeCommittable(told), true);
+    commit();
     queues.push(from('a', 1), recordsUpTo(1, 1));
     expect(second?.ownership.isLost).toBe(false);
     expect(underWay).toHaveLength(2);
@@ -368,6 +515,7 @@ describe('PartitionQueues', () => {
 
   it('sets aside what fails every time, and commits past it', async () => {
     queues.push(from('a', 0), recordsUpTo(1));
+    commit();
     await until(() => {
       for (const message of underWay.splice(0)) message.fail(new TypeError('a bug'));
       return setAside.length > 0;

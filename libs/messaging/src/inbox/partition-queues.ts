@@ -1,28 +1,12 @@
 import { Logger } from '@nestjs/common';
-import { type TopicPartition, type TopicPartitionOffset } from 'kafkajs';
 import { type Assignment } from './consumer-callbacks.js';
+import { type FreshPartition, freshPartition } from './fresh-partition.js';
 import { type InboundMessage, type InboundRecord, type MessageHandler } from './inbound-message.js';
-import {
-  type Inherited,
-  type OffsetCommit,
-  OwnedQueue,
-  type PartitionBacklog,
-  type Told,
-} from './owned-queue.js';
+import { type OffsetCommit, OwnedQueue, type PartitionBacklog } from './owned-queue.js';
 import { PartitionQueue } from './partition-queue.js';
 
 const MIB = 1024 * 1024;
 const LIMITS = { maxUnfinished: 2500, maxUnfinishedBytes: 8 * MIB, maxSpan: 250_000 };
-
-/** A partition that is newly owned, whose messages wait. */
-export interface FreshPartition extends TopicPartition {
-  /**
-   * Says what an earlier owner has left, for which the messages wait: what it has finished ahead of its commit, and
-   * since when it may have told of what lies before `end`. Of no effect when the partition has been lost
-   * meanwhile, also if it has come back: then that is asked for anew.
-   */
-  recall: (inherited: Inherited | undefined) => void;
-}
 
 interface FetchedFrom {
   topic: string;
@@ -34,11 +18,14 @@ interface FetchedFrom {
 export class PartitionQueues {
   private readonly logger = new Logger('Inbox');
   private readonly owned = new Map<string, OwnedQueue>();
+  private isHeldBack = false;
 
   constructor(
     private readonly handle: MessageHandler,
     private readonly resume: (topic: string, partition: number) => void,
     private readonly setAside: (message: InboundMessage) => Promise<void>,
+    /** Something is to be told that has to wait for a commit. */
+    private readonly onCommitWanted: () => void,
   ) {}
 
   /**
@@ -60,7 +47,9 @@ export class PartitionQueues {
     for (const [topic, partitions] of assignment) {
       for (const partition of partitions) {
         if (this.owned.has(keyOf(topic, partition))) continue;
-        fresh.push(this.takeOver(topic, partition, mustWait(topic, partition)));
+        const opened = this.open(topic, partition);
+        this.owned.set(keyOf(topic, partition), opened);
+        fresh.push(freshPartition(opened, mustWait(topic, partition)));
       }
     }
     return fresh;
@@ -98,21 +87,27 @@ export class PartitionQueues {
     await Promise.all([...this.owned.values()].map(({ queue }) => queue.close(reason)));
   }
 
-  /**
-   * The offsets of all partitions when one of them has moved since they were last taken, or when
-   * `evenUnmoved`; else none. All, because what is told by now is noted beside each.
-   */
-  takeCommittable(told: Told, evenUnmoved = false): OffsetCommit[] {
-    const taken = [...this.owned.values()].flatMap((owned) => owned.takeCommit(told) ?? []);
-    const haveMoved = taken.some(({ hasMoved }) => hasMoved);
-    return haveMoved || evenUnmoved ? taken.map(({ commit }) => commit) : [];
+  /** Hands nothing over until {@link endRest}; of what has been there may still be told. */
+  holdBack(): void {
+    this.isHeldBack = true;
+    for (const { queue } of this.owned.values()) queue.hold('rest');
   }
 
-  /** Says what became of offsets taken: those of a failed commit are taken again. */
-  settle(offsets: readonly TopicPartitionOffset[], committed: boolean): void {
-    for (const { topic, partition, offset } of offsets) {
-      this.owned.get(keyOf(topic, partition))?.settle(offset, committed);
-    }
+  /** Of no message anything is told until {@link endRest}; resolves once what is being told has been. */
+  async stopTelling(): Promise<void> {
+    await Promise.all([...this.owned.values()].map((owned) => owned.rest()));
+  }
+
+  endRest(): void {
+    this.isHeldBack = false;
+    for (const owned of this.owned.values()) owned.endRest();
+  }
+
+  /** The offsets of all partitions when of one of them there is something new to say; else none. */
+  takeCommittable(toldUntilMs: number): OffsetCommit[] {
+    const taken = [...this.owned.values()].flatMap((owned) => owned.takeCommit(toldUntilMs) ?? []);
+    // All, because what is told by now is noted beside each.
+    return taken.some(({ isNew }) => isNew) ? taken.map(({ commit }) => commit) : [];
   }
 
   /** Topics of which something is paused: no fetch tells where that ends by now. */
@@ -130,28 +125,14 @@ export class PartitionQueues {
     return [...this.owned.values()].map(({ backlog }) => backlog);
   }
 
-  private takeOver(topic: string, partition: number, mustWait: boolean): FreshPartition {
-    const opened = this.open(topic, partition);
-    const { queue } = opened;
-    this.owned.set(keyOf(topic, partition), opened);
-    queue.hold('recall');
-    if (mustWait) queue.hold('state');
-    const recall = (inherited: Inherited | undefined): void => {
-      queue.recall(inherited?.finished);
-      if (inherited?.toldUntilMs !== undefined)
-        opened.inherit(inherited.toldUntilMs, inherited.end);
-      queue.release('recall');
-    };
-    return { topic, partition, recall };
-  }
-
   private open(topic: string, partition: number): OwnedQueue {
     const onResume = (): void => {
       this.resume(topic, partition);
     };
     const { setAside } = this;
     const queue = new PartitionQueue(this.handle, { ...LIMITS, onResume, setAside });
-    return new OwnedQueue(topic, partition, queue);
+    if (this.isHeldBack) queue.hold('rest');
+    return new OwnedQueue(topic, partition, queue, this.onCommitWanted);
   }
 
   private startOver({ topic, partition, queue }: OwnedQueue, offset: number): OwnedQueue {

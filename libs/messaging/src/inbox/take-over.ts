@@ -1,7 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { type Assignment } from './consumer-callbacks.js';
 import { type KafkaInboxOptions } from './kafka-inbox-options.js';
-import { type FreshPartition, type PartitionQueues } from './partition-queues.js';
+import { type FreshPartition } from './fresh-partition.js';
+import { type PartitionQueues } from './partition-queues.js';
 import { recallCommits } from './recall-commits.js';
 import { type StateTopics } from './state-topics.js';
 import { takenOver } from './taken-over.js';

@@ -1,0 +1,82 @@
+import { Telling } from './telling.js';
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('Telling', () => {
+  let telling: Telling;
+  let log: string[];
+  let acknowledge: () => void;
+
+  beforeEach(() => {
+    telling = new Telling();
+    log = [];
+  });
+
+  const tell = (what: string): void => {
+    telling.begin(
+      async () => {
+        log.push(what);
+        await new Promise<void>((resolve) => {
+          acknowledge = resolve;
+        });
+      },
+      () => log.push(`${what} given up`),
+    );
+  };
+
+  it('is done at once where nothing speaks against it', () => {
+    tell('one');
+    expect(log).toEqual(['one']);
+  });
+
+  it('waits while it is closed, and keeps its order', () => {
+    void telling.close();
+    tell('one');
+    tell('two');
+    expect(log).toEqual([]);
+    telling.open();
+    expect(log).toEqual(['one', 'two']);
+  });
+
+  it('is over, once closed, when what had begun has come to its end', async () => {
+    tell('one');
+    const closed = telling.close().then(() => log.push('closed'));
+    await nextTurn();
+    expect(log).toEqual(['one']);
+    expect(telling.isQuiet).toBe(false);
+    acknowledge();
+    await closed;
+    expect(telling.isQuiet).toBe(true);
+  });
+
+  it('is never over while it is open', () => {
+    expect(telling.isQuiet).toBe(false);
+  });
+
+  it('asks for what it waits for once, however much waits', () => {
+    telling.onAwaited = () => log.push('awaited');
+    void telling.close();
+    tell('one');
+    tell('two');
+    expect(log).toEqual(['awaited']);
+    telling.open();
+    void telling.close();
+    tell('three');
+    expect(log).toEqual(['awaited', 'one', 'two', 'awaited']);
+  });
+
+  it('is given up when the partition is lost before, and never begins again', () => {
+    void telling.close();
+    tell('one');
+    telling.end();
+    tell('two');
+    telling.open();
+    expect(log).toEqual(['one given up', 'two given up']);
+  });
+
+  it('goes on where nothing has held it up by the time the partition is lost: a stop waits for it', () => {
+    telling.end();
+    tell('one');
+    expect(log).toEqual(['one']);
+  });
+});

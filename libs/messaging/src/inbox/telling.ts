@@ -1,0 +1,70 @@
+interface Waiting {
+  tell: () => Promise<void>;
+  giveUp: () => void;
+}
+
+/**
+ * Whether what became of a partition's messages may be told now. The last commit may say that nothing is
+ * told any more: then whoever owned the partition after a crash would not look for it. Opened and closed
+ * by the inbox; whatever comes about while it is closed waits, and is given up when the partition is lost.
+ */
+export class Telling {
+  /** Called when something is to be told for the first time since it may not be. */
+  onAwaited: () => void = () => undefined;
+  private isOpen = true;
+  private isOver = false;
+  private underWay = 0;
+  private readonly waiting: Waiting[] = [];
+  private readonly whenQuiet: (() => void)[] = [];
+
+  /**
+   * Tells as soon as that may be.
+   *
+   * @param tell resolves once the message has ended as well: until then it is not in a commit; must not reject
+   * @param giveUp called instead when the partition was lost before
+   */
+  begin(tell: () => Promise<void>, giveUp: () => void): void {
+    if (this.isOpen) void this.go(tell);
+    else if (this.isOver) giveUp();
+    else this.wait({ tell, giveUp });
+  }
+
+  /** Nothing is told, nor will be before {@link open}. */
+  get isQuiet(): boolean {
+    return !this.isOpen && this.underWay === 0;
+  }
+
+  /** Resolves once what has begun has ended. */
+  async close(): Promise<void> {
+    this.isOpen = false;
+    if (this.underWay > 0) await new Promise<void>((resolve) => this.whenQuiet.push(resolve));
+  }
+
+  /** Has no effect once the partition is lost: it may be another's by now. */
+  open(): void {
+    if (this.isOver) return;
+    this.isOpen = true;
+    for (const { tell } of this.waiting.splice(0)) void this.go(tell);
+  }
+
+  /** The partition is lost. What has not been held up may be told to the end: a stop waits for it. */
+  end(): void {
+    this.isOver = true;
+    for (const { giveUp } of this.waiting.splice(0)) giveUp();
+  }
+
+  private wait(waiting: Waiting): void {
+    this.waiting.push(waiting);
+    if (this.waiting.length === 1) this.onAwaited();
+  }
+
+  private async go(tell: () => Promise<void>): Promise<void> {
+    this.underWay += 1;
+    try {
+      await tell();
+    } finally {
+      this.underWay -= 1;
+      if (this.underWay === 0) for (const resolve of this.whenQuiet.splice(0)) resolve();
+    }
+  }
+}
