@@ -26,15 +26,16 @@ export function factorySource(factoryId: string): string {
 
 /** Headers of CloudEvents 1.0 in Kafka's binary mode; the record's value is the data as JSON. */
 export function cloudEventHeaders(event: CloudEventAttributes): Record<string, string> {
+  const { id, source, type, time, subject, extensions } = event;
   const headers: Record<string, string> = {
     ce_specversion: '1.0',
-    ce_id: event.id,
-    ce_source: event.source,
-    ce_type: event.type,
-    ce_time: rfc3339(event.time),
+    ce_id: id,
+    ce_source: source,
+    ce_type: type,
+    ce_time: rfc3339(time),
     'content-type': 'application/json',
   };
-  if (event.subject !== undefined) headers['ce_subject'] = event.subject;
-  for (const [name, value] of Object.entries(event.extensions ?? {})) headers[`ce_${name}`] = value;
+  if (subject !== undefined) headers['ce_subject'] = subject;
+  for (const name in extensions) headers[`ce_${name}`] = extensions[name] ?? '';
   return headers;
 }

@@ -1,4 +1,4 @@
-import { type InboundMessage } from '#libs/messaging';
+import { type InboundMessage, type Statement } from '#libs/messaging';
 import { type AnsweredMessage } from './answered-message.js';
 import { type CommandResult } from './command-result.js';
 
@@ -6,7 +6,7 @@ import { type CommandResult } from './command-result.js';
 export type Publish = (results: readonly CommandResult[]) => Promise<void>;
 
 /** Collects what became of the commands of one message; when all are final, answers it as soon as that may be told, and ends it. */
-export class MessageAnswers {
+export class MessageAnswers implements Statement {
   private readonly results: CommandResult[];
 
   /** @param open commands still to be settled, beside what is `known` already */
@@ -30,17 +30,8 @@ export class MessageAnswers {
     if (this.open === 0) this.answer();
   }
 
-  private answer(): void {
-    const { message } = this;
-    message.ownership.telling.begin(
-      () => this.publishThenEnd(),
-      () => {
-        message.abandon();
-      },
-    );
-  }
-
-  private async publishThenEnd(): Promise<void> {
+  /** For {@link Telling}. */
+  async tell(): Promise<void> {
     const { message } = this;
     try {
       await this.publish(this.results);
@@ -50,5 +41,13 @@ export class MessageAnswers {
       return;
     }
     message.finish();
+  }
+
+  giveUp(): void {
+    this.message.abandon();
+  }
+
+  private answer(): void {
+    this.message.ownership.telling.begin(this);
   }
 }

@@ -52,7 +52,8 @@ export function encodeRecord(record: RecordFields): EncodedRecord {
 /** Name and value by turns; a header of several values is repeated under its name. */
 function flatten(headers: NonNullable<RecordFields['headers']>): Part[] {
   const parts: Part[] = [];
-  for (const [name, value] of Object.entries(headers)) {
+  for (const name of Object.keys(headers)) {
+    const value = headers[name] as Part | readonly Part[];
     if (typeof value === 'string' || Buffer.isBuffer(value)) parts.push(name, value);
     else for (const one of value) parts.push(name, one);
   }

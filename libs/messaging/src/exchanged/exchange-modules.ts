@@ -2,7 +2,6 @@ import { type DecodeBatch, withEnd } from './batch-end.js';
 import { decodeRecord } from './decode-record.js';
 import { encodeRecord } from './encode-record.js';
 import { exchangeModule } from './exchange-module.js';
-import { groupByPartition } from './group-by-partition.js';
 
 /**
  * Exchanges what kafkajs does wrongly, or slowly for every record (decision 29). The modules before those
@@ -15,5 +14,4 @@ export function exchangeModules(): void {
   exchangeModule(`${record}/index.js`, () => encodeRecord);
   exchangeModule(`${record}/decoder.js`, () => decodeRecord);
   exchangeModule<DecodeBatch>('kafkajs/src/protocol/recordBatch/v0/decoder.js', withEnd);
-  exchangeModule('kafkajs/src/producer/groupMessagesPerPartition.js', () => groupByPartition);
 }

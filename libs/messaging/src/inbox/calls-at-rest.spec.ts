@@ -74,17 +74,17 @@ describe('CallsAtRest', () => {
 
   const tell = (offset: number, acknowledged: Promise<void> = Promise.resolve()): void => {
     const message = underWay.find((it) => it.offset === offset);
-    message?.ownership.telling.begin(
-      async () => {
+    message?.ownership.telling.begin({
+      tell: async () => {
         log.push(`told ${offset}`);
         await acknowledged;
         message.finish();
       },
-      () => {
+      giveUp: () => {
         log.push(`gave up ${offset}`);
         message.abandon();
       },
-    );
+    });
   };
 
   it('says that nothing is told when that is so, and until it has taken it back, nothing is', async () => {

@@ -35,8 +35,8 @@ export async function handleAgain(
     return;
   }
   // A dead letter tells of the message as well.
-  ownership.telling.begin(
-    () =>
+  ownership.telling.begin({
+    tell: () =>
       setAside(message).then(
         () => {
           message.finish();
@@ -45,10 +45,10 @@ export async function handleAgain(
           failAgain(message, failure);
         },
       ),
-    () => {
+    giveUp: () => {
       message.abandon();
     },
-  );
+  });
 }
 
 function failAgain(message: PartitionMessage, failure: unknown): void {

@@ -104,15 +104,15 @@ describe('KafkaInboxStrategy', () => {
     const told: { offset: number; noted: ToldUntil | undefined }[] = [];
     const tell = (message: InboundMessage): void => {
       const { offset } = message;
-      message.ownership.telling.begin(
-        async () => {
+      message.ownership.telling.begin({
+        tell: async () => {
           told.push({ offset, noted: await noted() });
           message.finish();
         },
-        () => {
+        giveUp: () => {
           message.abandon();
         },
-      );
+      });
     };
     const tellAll = (): Promise<void> => {
       for (const { handed } of members) for (const message of handed.splice(0)) tell(message);

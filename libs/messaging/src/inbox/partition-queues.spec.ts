@@ -277,16 +277,16 @@ describe('PartitionQueues', () => {
     });
 
     const tell = (message: InboundMessage | undefined): void => {
-      message?.ownership.telling.begin(
-        () => {
+      message?.ownership.telling.begin({
+        tell: () => {
           toldOffsets.push(message.offset);
           message.finish();
           return Promise.resolve();
         },
-        () => {
+        giveUp: () => {
           message.abandon();
         },
-      );
+      });
     };
 
     it('only once there is a commit of its own, which it asks for: the one before may say that nothing is told', () => {
@@ -348,15 +348,15 @@ describe('PartitionQueues', () => {
       commit();
       const [message] = underWay;
       let acknowledge: () => void = () => undefined;
-      message?.ownership.telling.begin(
-        async () => {
+      message?.ownership.telling.begin({
+        tell: async () => {
           await new Promise<void>((resolve) => {
             acknowledge = resolve;
           });
           message.finish();
         },
-        () => undefined,
-      );
+        giveUp: () => undefined,
+      });
       const stopped = queues.stopTelling();
       await nextTurn();
       expect(queues.takeCommittable(told)).toEqual([]);

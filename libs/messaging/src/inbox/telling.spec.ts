@@ -13,15 +13,15 @@ describe('Telling', () => {
   });
 
   const tell = (what: string): void => {
-    telling.begin(
-      async () => {
+    telling.begin({
+      tell: async () => {
         log.push(what);
         await new Promise<void>((resolve) => {
           acknowledge = resolve;
         });
       },
-      () => log.push(`${what} given up`),
-    );
+      giveUp: () => void log.push(`${what} given up`),
+    });
   };
 
   it('is done at once where nothing speaks against it', () => {

@@ -1,6 +1,9 @@
-interface Waiting {
-  tell: () => Promise<void>;
-  giveUp: () => void;
+/** Something to be told of a message. */
+export interface Statement {
+  /** Resolves once the message has ended as well: until then it is not in a commit. Must not reject. */
+  tell(): Promise<void>;
+  /** Called instead when the partition was lost before. */
+  giveUp(): void;
 }
 
 /**
@@ -14,19 +17,14 @@ export class Telling {
   private isOpen = true;
   private isOver = false;
   private underWay = 0;
-  private readonly waiting: Waiting[] = [];
+  private readonly waiting: Statement[] = [];
   private readonly whenQuiet: (() => void)[] = [];
 
-  /**
-   * Tells as soon as that may be.
-   *
-   * @param tell resolves once the message has ended as well: until then it is not in a commit; must not reject
-   * @param giveUp called instead when the partition was lost before
-   */
-  begin(tell: () => Promise<void>, giveUp: () => void): void {
-    if (this.isOpen) void this.go(tell);
-    else if (this.isOver) giveUp();
-    else this.wait({ tell, giveUp });
+  /** Tells it as soon as that may be. */
+  begin(statement: Statement): void {
+    if (this.isOpen) void this.go(statement);
+    else if (this.isOver) statement.giveUp();
+    else this.wait(statement);
   }
 
   /** Nothing is told, nor will be before {@link open}. */
@@ -44,24 +42,24 @@ export class Telling {
   open(): void {
     if (this.isOver) return;
     this.isOpen = true;
-    for (const { tell } of this.waiting.splice(0)) void this.go(tell);
+    for (const statement of this.waiting.splice(0)) void this.go(statement);
   }
 
   /** The partition is lost. What has not been held up may be told to the end: a stop waits for it. */
   end(): void {
     this.isOver = true;
-    for (const { giveUp } of this.waiting.splice(0)) giveUp();
+    for (const statement of this.waiting.splice(0)) statement.giveUp();
   }
 
-  private wait(waiting: Waiting): void {
-    this.waiting.push(waiting);
+  private wait(statement: Statement): void {
+    this.waiting.push(statement);
     if (this.waiting.length === 1) this.onAwaited();
   }
 
-  private async go(tell: () => Promise<void>): Promise<void> {
+  private async go(statement: Statement): Promise<void> {
     this.underWay += 1;
     try {
-      await tell();
+      await statement.tell();
     } finally {
       this.underWay -= 1;
       if (this.underWay === 0) for (const resolve of this.whenQuiet.splice(0)) resolve();
