@@ -87,6 +87,27 @@ describe('lists that wait', () => {
     await plant.sandbox.listBecomes(bad, ['isolated']);
   });
 
+  it('wait for one that the service answers late no more than once', async () => {
+    const bad = machine(8);
+    const machines = Array.from({ length: 16 }, (_, index) => machine(index + 1));
+    const sendToAll = async (order: string): Promise<void> => {
+      await sendLists(...machines.map((machineId): [string, string] => [machineId, order]));
+      for (const machineId of machines) await plant.sandbox.listBecomes(machineId, [order]);
+    };
+    await sendToAll('usual');
+    await plant.sandbox.addFault({
+      operation: 'setWorkOrderList',
+      machineId: bad,
+      latencyMs: 3000,
+    });
+    await sendToAll('held-up');
+    await sendToAll('next');
+    const late = async (order: string): Promise<LoggedCall | undefined> =>
+      (await callsWith(order)).find(({ machineIds }) => machineIds.includes(bad));
+    expect((await late('held-up'))!.machineIds.length).toBeGreaterThan(2);
+    expect((await late('next'))!.machineIds).toEqual([bad]);
+  });
+
   it('never have two calls under way for one machine', async () => {
     await plant.sandbox.addFault({ operation: 'setWorkOrderList', latencyMs: 30 });
     const lists = Array.from({ length: 200 }, (_, index): [string, string] => [

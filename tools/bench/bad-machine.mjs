@@ -10,6 +10,8 @@ import { requireCorrect, WrongResult } from './verdict.mjs';
 
 export const MACHINES = 500;
 export const MESSAGES_PER_SECOND = 500;
+/** The bridge can know which machine is bad from the first bad answer on: 3 s of these. */
+export const FIRST_SECONDS = 4;
 // the second one falls ill when the bridge has had no time to learn of it
 const [FIRST_BAD, SECOND_BAD] = [123, 223];
 
@@ -21,8 +23,8 @@ const bad = new Set([machineIds[FIRST_BAD], machineIds[SECOND_BAD]]);
  * Twice in the life of one bridge: first against a backlog, then at a pace it can follow, with another bad machine.
  *
  * `fault` is one of the service's stub, or null; `waiting` messages are the backlog, `paced` those after it.
- * Yields of the good machines `rate` (a second), `p50` and `p99` (ms), and `others`: percent of a core that
- * other programs took.
+ * Yields of the good machines `rate` and `firstRate` (a second; over all and in the first seconds of the backlog),
+ * `p50` and `p99` (ms); and of the backlog `cpuUs` a message and `others`: percent of a core that other programs took.
  */
 export function runWithBadMachine(bench, { flow, fault, waiting, paced }) {
   return withTrial(bench, { flow, machines: MACHINES }, async (trial) => {
@@ -30,7 +32,7 @@ export function runWithBadMachine(bench, { flow, fault, waiting, paced }) {
     await fill(trial, flow, waiting, machineOf);
     const backlogEnds = await inputEnds(trial);
     const app = await trial.start(startBridge(trial, {}));
-    const { corePercent } = await untilDone(trial, app, { before: 0, count: waiting });
+    const costs = await untilDone(trial, app, { before: 0, count: waiting });
 
     await trial.service.conduct({ badMachine: machineIds[SECOND_BAD], fault });
     const pace = { first: waiting, count: paced, perSecond: MESSAGES_PER_SECOND };
@@ -38,7 +40,8 @@ export function runWithBadMachine(bench, { flow, fault, waiting, paced }) {
     await untilDone(trial, app, { before: waiting, count: paced });
     await requireDisturbed(trial, fault);
     const found = await evaluate(trial, { flow, backlogEnds, count: waiting + paced });
-    return { ...found, others: corePercent.others };
+    const cpuUs = (costs.cpuSeconds.process * 1e6) / costs.messages;
+    return { ...found, cpuUs, others: costs.corePercent.others };
   });
 }
 
@@ -70,8 +73,10 @@ async function evaluate(trial, { flow, backlogEnds, count }) {
   const sentAt = await readInputTimes(trial, backlogEnds);
   const paced = good.filter((outcome) => !ofBacklog(outcome));
   const latencies = latenciesMs(paced, sentAt);
+  const drained = good.filter(ofBacklog);
   return {
-    rate: ratePerSecond(good.filter(ofBacklog)),
+    rate: ratePerSecond(drained),
+    firstRate: ratePerSecond(drained, FIRST_SECONDS),
     p50: percentile(latencies, 0.5),
     p99: percentile(latencies, 0.99),
   };

@@ -43,14 +43,15 @@ export function countByKind(outcomes) {
   return counts;
 }
 
-/** Outcomes a second from the first to the last of them, by the broker's clock. */
-export function ratePerSecond(outcomes) {
+/** Outcomes a second from the first to the last of them, or in that many seconds from the first; by the broker's clock. */
+export function ratePerSecond(outcomes, seconds = Infinity) {
   let [first, last] = [Infinity, -Infinity];
   for (const { atMs } of outcomes) {
     first = Math.min(first, atMs);
     last = Math.max(last, atMs);
   }
-  return outcomes.length / ((last - first) / 1000);
+  const end = Math.min(last, first + seconds * 1000);
+  return outcomes.filter(({ atMs }) => atMs <= end).length / ((end - first) / 1000);
 }
 
 /** From the input's time to the outcome's; `sentAt` is a function of partition and offset. */

@@ -1,10 +1,20 @@
-/** How a machine's call went: well; badly or slowly in company; badly alone; or in a way that says nothing of it. */
-export type Conduct = 'fine' | 'suspect' | 'at-fault' | 'untold';
+/**
+ * How a machine's call went: well; badly in company; badly alone; in a way that says nothing of it; or so
+ * slowly that one of the machines in it may have held up the others.
+ */
+export type Conduct = 'fine' | 'suspect' | 'at-fault' | 'untold' | SlowCall;
+
+export interface SlowCall {
+  /** How many times as long as a usual call it took. */
+  readonly slowness: number;
+}
 
 /** A machine that is not suspected shares a call with as many as a call may have. */
 export const ANY_COMPANY = Infinity;
 /** Few rounds until the machine at fault is alone: in each, those that share its call wait with it. */
 const SHARE = 8;
+/** How much longer than the slow call, at the most, the calls may take together that its machines make next. */
+const EFFORT = 2;
 
 /**
  * How many machines may share the next call with one, itself included.
@@ -13,11 +23,12 @@ const SHARE = 8;
  * @param had how many did
  */
 export function companyAfter(allowed: number, had: number, conduct: Conduct): number {
+  if (typeof conduct === 'object') return partOf(had, EFFORT * conduct.slowness);
   switch (conduct) {
     case 'fine':
       return ANY_COMPANY;
     case 'suspect':
-      return Math.max(1, Math.floor(had / SHARE));
+      return partOf(had, SHARE);
     case 'at-fault':
       return 1;
     case 'untold':
@@ -25,4 +36,8 @@ export function companyAfter(allowed: number, had: number, conduct: Conduct): nu
     default:
       return conduct satisfies never;
   }
+}
+
+function partOf(had: number, parts: number): number {
+  return Math.max(1, Math.floor(had / parts));
 }

@@ -8,4 +8,4 @@ export { FinishedAhead } from './finished-ahead.js';
 export { judgeAnswer, type RetryCause, type ServiceAnswer, type Verdict } from './judge-answer.js';
 export { type BatchLimits, type LaneEntry } from './lane-batch.js';
 export { LaneQueue } from './lane-queue.js';
-export { type Conduct } from './company.js';
+export { type Conduct, type SlowCall } from './company.js';

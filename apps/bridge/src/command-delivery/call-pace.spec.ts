@@ -1,25 +1,47 @@
 import { CallPace } from './call-pace.js';
 
 describe('CallPace', () => {
-  it('calls slow what takes several times as long as the others', () => {
-    const pace = new CallPace();
-    for (let call = 0; call < 20; call += 1) expect(pace.judge(100)).toBe('usual');
-    expect(pace.judge(390)).toBe('usual');
-    expect(pace.judge(3000)).toBe('slow');
-    expect(pace.judge(100)).toBe('usual');
+  let pace: CallPace;
+
+  beforeEach(() => {
+    pace = new CallPace();
+  });
+
+  /** How slow calls of that duration are found to be, one after the other; 1 where they are usual. */
+  const slownessOf = (durationMs: number, calls: number): number[] =>
+    Array.from({ length: calls }, () => {
+      const found = pace.judge(durationMs, 'fine');
+      return found === 'fine' ? 1 : found.slowness;
+    });
+
+  it('calls slow what takes several times as long as the others, and says how many times', () => {
+    for (let call = 0; call < 20; call += 1) expect(pace.judge(100, 'fine')).toBe('fine');
+    expect(pace.judge(3000, 'fine')).toEqual({ slowness: 30 });
+    expect(pace.judge(390, 'fine')).toBe('fine');
+    expect(pace.judge(100, 'fine')).toBe('fine');
   });
 
   it('calls nothing slow that is quick in itself', () => {
-    const pace = new CallPace();
-    pace.judge(1);
-    expect(pace.judge(240)).toBe('usual');
+    pace.judge(1, 'fine');
+    expect(pace.judge(240, 'fine')).toBe('fine');
   });
 
   it('comes to terms with a service that has become slow as a whole', () => {
-    const pace = new CallPace();
-    pace.judge(20);
-    const verdicts = Array.from({ length: 60 }, () => pace.judge(1000));
-    expect(verdicts[0]).toBe('slow');
-    expect(verdicts.at(-1)).toBe('usual');
+    pace.judge(20, 'fine');
+    const found = slownessOf(1000, 60);
+    expect(found[0]).toBe(50);
+    // each is found less slow than the one before, so that its machines part less
+    expect(found).toEqual([...found].sort((a, b) => b - a));
+    expect(found[3]).toBeLessThan(15);
+    expect(found.at(-1)).toBe(1);
+  });
+
+  it('calls a failure slow that was long in coming, and takes none that came at once for the pace', () => {
+    pace.judge(100, 'fine');
+    expect(pace.judge(10_000, 'suspect')).toEqual({ slowness: 100 });
+    pace = new CallPace();
+    pace.judge(100, 'fine');
+    for (let call = 0; call < 60; call += 1) expect(pace.judge(2, 'suspect')).toBe('suspect');
+    expect(pace.judge(300, 'fine')).toBe('fine');
   });
 });

@@ -48,9 +48,10 @@ export class CommandCalls<P> {
       this.repeat(commands, isProbe);
       return;
     }
+    const durationMs = realNowMs() - startedMs;
     const verdict = this.judge(commands, answer);
-    if (verdict.kind === 'try-again') this.failed(commands, verdict, isProbe);
-    else this.conclude(commands, verdict, realNowMs() - startedMs);
+    if (verdict.kind === 'try-again') this.failed(commands, verdict, durationMs, isProbe);
+    else this.conclude(commands, verdict, durationMs);
   }
 
   private async ask(commands: readonly Command<P>[]): Promise<ServiceAnswer | 'cut off'> {
@@ -86,7 +87,7 @@ export class CommandCalls<P> {
   ): void {
     this.status.succeeded(verdict.kind === 'applied');
     if (verdict.kind === 'rejected') this.rejected(commands, verdict);
-    else this.applied(commands, this.pace.judge(durationMs) === 'slow' ? 'suspect' : 'fine');
+    else this.applied(commands, this.pace.judge(durationMs, 'fine'));
   }
 
   private applied(commands: readonly Command<P>[], conduct: Conduct): void {
@@ -128,7 +129,12 @@ export class CommandCalls<P> {
     this.sendPart(commands.slice(middle));
   }
 
-  private failed(commands: readonly Command<P>[], verdict: TryAgain, isProbe: boolean): void {
+  private failed(
+    commands: readonly Command<P>[],
+    verdict: TryAgain,
+    durationMs: number,
+    isProbe: boolean,
+  ): void {
     const { cause, why, waitMs, retryAfterMs } = verdict;
     const [first] = commands;
     if (first === undefined) return;
@@ -136,9 +142,9 @@ export class CommandCalls<P> {
     const inCompany = commands.length > 1;
     const { machineId } = first;
     this.status.failed({ machineId, inCompany, isProbe, cause, why, retryAfterMs });
-    // Whether it is the service or one machine cannot be told, so each failure leaves an eighth of the company, as long
-    // as others get through; when it was the service, all is forgiven as soon as it answers again.
-    const conduct: Conduct = cause === 'token-refused' ? 'untold' : 'suspect';
+    // Whether it is the service or one machine cannot be told, so each failure leaves an eighth of the company or less, as
+    // long as others get through; when it was the service, all is forgiven as soon as it answers again.
+    const conduct = cause === 'token-refused' ? 'untold' : this.pace.judge(durationMs, 'suspect');
     const notBeforeMs = realNowMs() + waitMs;
     for (const command of commands) this.lanes.postpone(command, conduct, notBeforeMs);
   }

@@ -94,11 +94,11 @@ class Flow {
   }
 
   /** The service answers, or breaks off, the call that the command is part of. */
-  async reply(name: string, answer: ServiceAnswer | Error): Promise<void> {
+  async reply(name: string, answer: ServiceAnswer | Error, thenMs?: number): Promise<void> {
     const call = this.hanging.find(({ names }) => names.includes(name));
     if (call === undefined) throw new Error(`no call for ${name} is under way`);
     call.reply(answer);
-    await pass();
+    await pass(thenMs);
   }
 
   private async call(
@@ -293,6 +293,7 @@ describe('CommandDispatcher', () => {
         return flow.calls.length === 2 ? undefined : applied;
       };
       const [mill] = await submitted('mill1');
+      await pass();
       await flow.reply('mill1', new Error('another defect'));
       expect(mill).toMatchObject({
         results: [{ kind: 'applied', attempts: 3 }],
@@ -928,6 +929,67 @@ describe('CommandDispatcher', () => {
       await pass(LINGER_MS);
       expect(flow.calls.flat()).toHaveLength(8);
       for (const names of flow.calls) expect(names.length).toBeLessThan(8);
+    });
+
+    describe('by the hundred', () => {
+      const names = Array.from({ length: 100 }, (_, index) => `m${'x'.repeat(index)}1`);
+      const [good] = names as [string];
+      const bad = names[50]!;
+
+      beforeEach(async () => {
+        flow = new Flow(sharedCalls({ maxMachines: 100 }));
+        for (let call = 0; call < 5; call += 1) {
+          flow.submit('usual1');
+          await pass(LINGER_MS);
+        }
+        flow.calls.length = 0;
+        const isBad = (name: string): boolean => machineOf(name) === machineOf(bad);
+        flow.service = (called) => (called.some(isBad) ? undefined : applied);
+        for (const name of names) flow.submit(name);
+      });
+
+      it('lets none wait a second time for one that the service answers late', async () => {
+        await pass(3000);
+        expect(flow.calls).toEqual([names]);
+        await flow.reply(bad, applied);
+        flow.calls.length = 0;
+        for (const name of names) flow.submit(name);
+        await pass(LINGER_MS);
+        expect(flow.calls).toHaveLength(100);
+        expect(flow.underWay).toEqual([[bad]]);
+      });
+
+      it('nor for one whose call comes to nothing in the end', async () => {
+        await pass(10_000);
+        await flow.reply(bad, away);
+        expect(flow.calls).toHaveLength(101);
+        expect(flow.underWay).toEqual([[bad]]);
+      });
+
+      it('brings those together again whose lists went alone and well', async () => {
+        for (const name of names) flow.submit(name.replace('1', '2'));
+        await pass(3000);
+        flow.calls.length = 0;
+        await flow.reply(bad, applied);
+        for (const name of names) flow.submit(name.replace('1', '3'));
+        await pass(LINGER_MS);
+        expect(flow.calls.slice(100)).toHaveLength(1);
+        expect(flow.calls[100]).toContain(good.replace('1', '3'));
+        expect(flow.calls[100]).toHaveLength(99);
+      });
+    });
+
+    it('brings machines together whose calls end at about the same time', async () => {
+      flow.service = hang;
+      flow.submit('mill1');
+      await pass(LINGER_MS);
+      flow.submit('lathe1');
+      await pass(LINGER_MS);
+      expect(flow.underWay).toEqual([['mill1'], ['lathe1']]);
+      for (const name of ['mill2', 'lathe2']) flow.submit(name);
+      await flow.reply('mill1', applied, 2);
+      await flow.reply('lathe1', applied);
+      expect(flow.underWay).toEqual([['mill2', 'lathe2']]);
     });
 
     describe('of which a newer one makes an older one superfluous', () => {

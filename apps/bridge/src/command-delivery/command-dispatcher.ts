@@ -10,6 +10,12 @@ import { OpenCommands } from './open-commands.js';
 import { WakeTimer } from './wake-timer.js';
 
 /**
+ * Calls that began together end within a few milliseconds of each other. Their machines leave together again:
+ * a company that has once fallen apart would stay apart, and cost a call for each of its parts, time and again.
+ */
+const REUNION_MS = 5;
+
+/**
  * Brings the commands of one flow to the service: of each machine one at a time and in order, of
  * different machines side by side or many in a call, each until the service has taken or refused it.
  * While nothing gets through it pauses, tries one call now and then, and goes on by itself. Owns the
@@ -73,7 +79,12 @@ export class CommandDispatcher<P> {
     }
     if (command.isLost) return;
     this.lanes.submit(command);
-    const { lingerMs, limits } = this.options;
+    this.gather(this.options.lingerMs);
+  }
+
+  /** Lets what is ready wait that long for company, unless a call is full already. */
+  private gather(lingerMs: number): void {
+    const { limits } = this.options;
     const { queue } = this.lanes;
     // Only those that may be sent now count: machines in back-off would make all others go alone.
     const isFull = lingerMs === 0 || queue.readyMachines(realNowMs()) >= limits.maxMachines;
@@ -141,7 +152,7 @@ export class CommandDispatcher<P> {
       if (isProbe) this.status.probeWasVoid();
     } finally {
       this.options.slots.release();
-      this.pump();
+      this.gather(Math.min(this.options.lingerMs, REUNION_MS));
     }
   }
 
