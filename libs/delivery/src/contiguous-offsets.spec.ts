@@ -105,6 +105,16 @@ describe('ContiguousOffsets', () => {
       finishes: fc.infiniteStream(fc.boolean()),
     });
 
+    it('knows nothing of a log that begins anew below what was committed', () => {
+      const offsets = new ContiguousOffsets();
+      offsets.inherit(FinishedAhead.read(1000, FinishedAhead.write([1000], 1200)));
+      expect(offsets.start(5)).toBe(true);
+      offsets.finish(5);
+      expect(offsets.committable()).toBe(6);
+      expect(offsets.finishedAhead).toEqual({ metadata: '', isWhole: true });
+      expect(offsets.start(1001)).toBe(true);
+    });
+
     it('does again what was not finished alone, and forgets nothing of the rest while it has not come up again', () => {
       fc.assert(
         fc.property(left, ({ unfinished, startedUpTo, finishes }) => {

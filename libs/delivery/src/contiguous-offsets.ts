@@ -23,9 +23,11 @@ export class ContiguousOffsets {
   start(offset: number): boolean {
     this.first ??= offset;
     this.highest = offset;
+    // Delivery that begins below what was committed is of a log that is not the same any more.
+    if (this.before?.covers(offset) === false) this.before = undefined;
     const wasFinished = this.before?.includes(offset) === true;
     if (!wasFinished) this.unfinished.add(offset);
-    if (this.before !== undefined && offset >= this.before.upTo) this.before = undefined;
+    if (offset === this.before?.upTo) this.before = undefined;
     return !wasFinished;
   }
 

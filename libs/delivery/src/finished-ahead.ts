@@ -68,7 +68,12 @@ export class FinishedAhead {
     return [...this.unfinished].filter((unfinished) => unfinished > offset);
   }
 
+  /** Whether anything is known of the offset. */
+  covers(offset: number): boolean {
+    return offset >= this.committed && offset <= this.upTo;
+  }
+
   includes(offset: number): boolean {
-    return offset >= this.committed && offset <= this.upTo && !this.unfinished.has(offset);
+    return this.covers(offset) && !this.unfinished.has(offset);
   }
 }

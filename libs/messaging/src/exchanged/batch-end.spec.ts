@@ -57,6 +57,12 @@ describe('a record batch whose end compaction has taken', () => {
     expect(batch.lastOffset()).toBe('8');
   });
 
+  it('has its records read in our way', async () => {
+    const { rawMessages } = await read(answerWith(6, 8));
+    const [{ headers }] = rawMessages as [{ offset: string; headers: object }];
+    expect(Object.getPrototypeOf(headers)).toBeNull();
+  });
+
   it('gets no end beside its own when its last record is left', async () => {
     const { rawMessages } = await read(answerWith(6, 8));
     expect(rawMessages.map(({ offset }) => offset)).toEqual(['6', '8']);

@@ -181,6 +181,17 @@ describe('CallsAtRest', () => {
     expect(log).toEqual(['commit 1', 'told 1']);
   });
 
+  it('does not cut off calls once it has ended', async () => {
+    await new Promise<void>((resolve) => {
+      slots.ask(resolve);
+    });
+    const { signal } = slots.permit();
+    const atRest = rest.begin(1);
+    rest.end();
+    await atRest;
+    expect(signal.aborted).toBe(false);
+  });
+
   it('lasts through another one that begins before it has ended', async () => {
     push(1);
     await pass();

@@ -35,7 +35,8 @@ export class CallsAtRest {
     const { calls } = this;
     calls.hold();
     this.queues.holdBack();
-    if (!(await withDeadline(calls.idle(), deadlineMs))) await this.cutOff();
+    const isIdle = await withDeadline(calls.idle(), deadlineMs);
+    if (!isIdle && this.resting === rest) await this.cutOff();
     await withDeadline(this.commitAnswered(rest), ANSWERS_DEADLINE_MS);
     if (this.resting === rest) void this.queues.stopTelling();
   }

@@ -21,18 +21,27 @@ describe('CommitOfAssignment', () => {
   it('may be repeated as long as the assignment lasts', async () => {
     await commit.make(() => {
       expect([refusal(), refusal()]).toEqual([undefined, undefined]);
+      commit.taken();
       return Promise.resolve();
     });
+  });
+
+  it('has not been made when kafkajs is done with it and Kafka has not taken it', async () => {
+    const make = (): Promise<void> => commit.make(() => Promise.resolve());
+    commit.taken();
+    await expect(make()).rejects.toThrow('the consumer ended');
   });
 
   it('is not repeated under the next assignment, by kafkajs either', async () => {
     await commit.make(() => {
       commit.assignedAnew();
       expect(refusal()).toMatchObject({ retriable: false });
+      commit.taken();
       return Promise.resolve();
     });
     await commit.make(() => {
       expect(refusal()).toBeUndefined();
+      commit.taken();
       return Promise.resolve();
     });
   });

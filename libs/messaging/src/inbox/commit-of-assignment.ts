@@ -6,19 +6,35 @@ export class CommitOfAssignment {
   private assignments = 0;
   /** Undefined while none of ours is under way: kafkajs makes one by itself where an offset is out of range. */
   private committingUnder: number | undefined;
+  private isTaken = false;
 
   assignedAnew(): void {
     this.assignments += 1;
   }
 
-  /** One at a time. */
+  /** Kafka has taken the one under way. */
+  taken(): void {
+    this.isTaken = true;
+  }
+
+  /**
+   * One at a time.
+   *
+   * @throws also when the commit resolves and {@link taken} was not told: a consumer that ends gives up in silence
+   */
   async make(commit: () => Promise<void>): Promise<void> {
     this.committingUnder = this.assignments;
+    this.isTaken = false;
     try {
       await commit();
     } finally {
       this.committingUnder = undefined;
     }
+    this.assertTaken();
+  }
+
+  private assertTaken(): void {
+    if (!this.isTaken) throw new Error('the consumer ended before its offsets were committed');
   }
 
   /**

@@ -51,13 +51,13 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
     super();
     this.queues = new PartitionQueues(
       (messages) => this.dispatch(messages),
-      (topic, partition) => this.consumer?.resume(topic, partition),
+      (topic, partition) => this.consumer?.member.resume(topic, partition),
       (message) => options.deadLetters.publish(message, UNHANDLED),
       () => void this.commits.commitNow(),
     );
     this.commits = new OffsetCommits(
       this.queues,
-      async (offsets) => this.consumer?.commit(offsets),
+      async (offsets) => this.consumer?.member.commit(offsets),
       () => options.outbox.toldUntilMs,
     );
     this.rest = new CallsAtRest(options.calls, options.outbox, this.queues, this.commits);
@@ -173,7 +173,7 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
     const name = topic.slice(this.options.topicPrefix.length);
     const inbound = messages.map((message) => toInboundRecord(name, partition, message));
     const from = { topic, partition, highWatermark: Number(batch.highWatermark) };
-    if (this.queues.push(from, inbound)) this.consumer?.pause(topic, partition);
+    if (this.queues.push(from, inbound)) this.consumer?.member.pause(topic, partition);
   }
 
   private reassign(assignment: Assignment): void {

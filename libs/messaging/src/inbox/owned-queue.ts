@@ -84,7 +84,7 @@ export class OwnedQueue {
   /**
    * What to commit, and whether that says something new; undefined before anything was handed over.
    *
-   * @param toldUntilMs epoch milliseconds up to which all that was told has been acknowledged, and so is in the queue
+   * @param toldUntilMs epoch milliseconds up to which all of what was told the records have been acknowledged
    */
   takeCommit(toldUntilMs: number): { commit: OffsetCommit; isNew: boolean } | undefined {
     const { topic, partition, queue } = this;
@@ -104,6 +104,7 @@ export class OwnedQueue {
     const settle = (committed: boolean): void => {
       if (!committed) {
         this.committing = undefined;
+        this.noted = undefined;
         return;
       }
       this.acknowledged = offset;
@@ -115,9 +116,10 @@ export class OwnedQueue {
   }
 
   private toldUntil(nowMs: number, isAllIn: boolean): ToldUntil {
-    if (isAllIn) this.toldSinceMs = nowMs;
-    const isQuiet = this.isAtRest && this.queue.ownership.telling.isQuiet;
-    return isAllIn && isQuiet ? AT_REST : this.toldSinceMs;
+    const { telling } = this.queue.ownership;
+    // Of a message with several outcomes some may have been told, and others wait for a dead letter.
+    if (isAllIn) this.toldSinceMs = Math.min(nowMs, telling.underWaySinceMs ?? nowMs);
+    return isAllIn && this.isAtRest && telling.isQuiet ? AT_REST : this.toldSinceMs;
   }
 
   private tellIfNoted(): void {

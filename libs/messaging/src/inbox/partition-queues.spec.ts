@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { realNowMs } from '#libs/clock';
+import { realEpochMs, realNowMs } from '#libs/clock';
 import { FinishedAhead } from '#libs/delivery';
 import { AT_REST } from './commit-note.js';
 import { type Assignment } from './consumer-callbacks.js';
@@ -341,6 +341,32 @@ describe('PartitionQueues', () => {
       expect(toldOffsets).toEqual([]);
       commit();
       expect(toldOffsets).toEqual([0]);
+    });
+
+    it('with a rest that is committed anew after its commit has failed', async () => {
+      queues.push(from('a', 0), recordsUpTo(1));
+      commit();
+      await queues.stopTelling();
+      queues.takeCommittable(told)[0]?.settle(false);
+      const [again] = queues.takeCommittable(told);
+      expect(again).toMatchObject({ offset: '0', toldUntil: AT_REST });
+      again?.settle(true);
+      expect(queues.takeCommittable(told)).toEqual([]);
+    });
+
+    it('with a time in the commits before which nothing that is being told was begun', async () => {
+      queues.push(from('a', 0), recordsUpTo(2));
+      commit();
+      const beganMs = realEpochMs();
+      underWay[0]?.ownership.telling.begin({
+        tell: () => new Promise(() => undefined),
+        giveUp: () => undefined,
+      });
+      underWay[1]?.finish();
+      await until(() => realEpochMs() > beganMs + 5);
+      const [commitMeanwhile] = queues.takeCommittable(realEpochMs());
+      expect(commitMeanwhile?.toldUntil).toBeGreaterThanOrEqual(beganMs);
+      expect(commitMeanwhile?.toldUntil).toBeLessThanOrEqual(beganMs + 5);
     });
 
     it('to the end where it has begun, before a commit says that nothing is told', async () => {

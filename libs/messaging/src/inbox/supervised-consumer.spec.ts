@@ -163,7 +163,7 @@ describe('SupervisedConsumer', () => {
     const first = join('A');
     await first.untilOwns('0,1');
     const offsets = [0, 1].map((partition) => ({ topic, partition, offset: '5' }));
-    const commit = first.consumer.commit(offsets).then(
+    const commit = first.consumer.member.commit(offsets).then(
       () => 'committed',
       () => 'refused',
     );
@@ -174,7 +174,7 @@ describe('SupervisedConsumer', () => {
     });
     isLoading = false;
     expect(await commit).toBe('refused');
-    await first.consumer.commit([{ topic, partition: 0, offset: '7' }]);
+    await first.consumer.member.commit([{ topic, partition: 0, offset: '7' }]);
     expect(await committedOffsets()).toEqual({ 0: '7', 1: '-1' });
   }, 90_000);
 

@@ -1,13 +1,13 @@
 import { Logger } from '@nestjs/common';
-import { type Consumer, type Kafka, type TopicPartitionOffset } from 'kafkajs';
+import { type Consumer, type Kafka } from 'kafkajs';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { withDeadline } from '../deadline.js';
-import { CommitOfAssignment } from './commit-of-assignment.js';
 import { type ConsumerCallbacks, type ConsumerState } from './consumer-callbacks.js';
 import { watchConsumer } from './consumer-watch.js';
 import { createConsumer, SESSION_TIMEOUT_MS } from './create-consumer.js';
+import { GroupMember } from './group-member.js';
 import { RestBeforeJoin } from './rest-before-join.js';
 import { SessionLease } from './session-lease.js';
 
@@ -25,6 +25,7 @@ const REST_DEADLINE_MS = 7000;
  * restart is off and every end is treated alike.
  */
 export class SupervisedConsumer {
+  readonly member = new GroupMember();
   /** Why it ended the last time, in words. */
   endedBecause: string | undefined;
   private readonly logger = new Logger('Consumer');
@@ -32,10 +33,7 @@ export class SupervisedConsumer {
   private readonly lease = new SessionLease();
   private readonly rest: RestBeforeJoin;
   private consumer: Consumer | undefined;
-  /** The consumer while it is a member of the group: before and after, kafkajs refuses to pause, seek or commit. */
-  private joined: Consumer | undefined;
   private memberId: string | undefined;
-  private readonly commitOfAssignment = new CommitOfAssignment();
   private currentState: ConsumerState = 'starting';
 
   constructor(
@@ -63,49 +61,10 @@ export class SupervisedConsumer {
     void this.supervise();
   }
 
-  pause(topic: string, partition: number): void {
-    this.whileJoined((consumer) => {
-      consumer.pause([{ topic, partitions: [partition] }]);
-    });
-  }
-
-  resume(topic: string, partition: number): void {
-    this.whileJoined((consumer) => {
-      consumer.resume([{ topic, partitions: [partition] }]);
-    });
-  }
-
-  seek(topic: string, partition: number, offset: number): void {
-    this.whileJoined((consumer) => {
-      consumer.seek({ topic, partition, offset: String(offset) });
-    });
-  }
-
-  /**
-   * One at a time.
-   *
-   * @throws when this process is no member or partitions have been assigned anew meanwhile, or what
-   *   kafkajs throws; the next commit covers it
-   */
-  async commit(offsets: TopicPartitionOffset[]): Promise<void> {
-    const { joined } = this;
-    if (joined === undefined) throw new Error('not a member of the consumer group');
-    await this.commitOfAssignment.make(() => joined.commitOffsets(offsets));
-  }
-
   async stop(): Promise<void> {
     this.currentState = 'stopped';
     this.stopping.abort(new Error('the consumer is stopping'));
     await this.dispose();
-  }
-
-  /** A consumer that is ending refuses, and whatever was asked of it ends with it. */
-  private whileJoined(ask: (consumer: Consumer) => void): void {
-    try {
-      if (this.joined !== undefined) ask(this.joined);
-    } catch (error) {
-      this.logger.debug({ msg: 'refused by a consumer that is ending', error: String(error) });
-    }
   }
 
   private isStopping(): boolean {
@@ -118,7 +77,7 @@ export class SupervisedConsumer {
       const end = await this.run().catch(
         (error: unknown) => `cannot join: ${describeKafkaFailure(error)}`,
       );
-      this.joined = undefined;
+      this.member.leave();
       if (this.isStopping()) return;
       this.currentState = 'broken';
       this.endedBecause = end;
@@ -153,7 +112,7 @@ export class SupervisedConsumer {
       // One that is put away has come to rest before; its successor must not be held by it.
       beforeLeave: () => (consumer === this.consumer ? this.comeToRest() : Promise.resolve()),
       beforeCommit: () => {
-        this.commitOfAssignment.assertUpToDate();
+        this.member.assertCommitUpToDate();
       },
     });
     this.consumer = consumer;
@@ -162,13 +121,12 @@ export class SupervisedConsumer {
       lease: this.lease,
       rest: this.rest,
       isCurrent,
-      isJoined: () => this.joined === consumer,
+      isJoined: () => this.member.is(consumer),
       onSign: this.callbacks.onSign,
       onJoined: (memberId, assignment) => {
         this.currentState = 'running';
         this.rest.end();
-        this.joined = consumer;
-        this.commitOfAssignment.assignedAnew();
+        this.member.join(consumer);
         // Others have gone on with whatever this process held: not even what it is given again is as it was.
         if (memberId !== this.memberId) this.callbacks.onAssigned(new Map());
         this.memberId = memberId;
@@ -200,7 +158,7 @@ export class SupervisedConsumer {
   private async dispose(): Promise<void> {
     const consumer = this.consumer;
     this.consumer = undefined;
-    this.joined = undefined;
+    this.member.leave();
     await withDeadline(consumer?.disconnect(), DISCONNECT_DEADLINE_MS);
   }
 }

@@ -1,3 +1,5 @@
+import { realEpochMs } from '#libs/clock';
+
 /** Something to be told of a message. */
 export interface Statement {
   /** Resolves once the message has ended as well: until then it is not in a commit. Must not reject. */
@@ -16,7 +18,8 @@ export class Telling {
   onAwaited: () => void = () => undefined;
   private isOpen = true;
   private isOver = false;
-  private underWay = 0;
+  /** With when it began, in epoch milliseconds; a map keeps the order of insertion: the first is the oldest. */
+  private readonly underWay = new Map<Statement, number>();
   private readonly waiting: Statement[] = [];
   private readonly whenQuiet: (() => void)[] = [];
 
@@ -29,13 +32,19 @@ export class Telling {
 
   /** Nothing is told, nor will be before {@link open}. */
   get isQuiet(): boolean {
-    return !this.isOpen && this.underWay === 0;
+    return !this.isOpen && this.underWay.size === 0;
+  }
+
+  /** Epoch milliseconds since when something may have been told in part; undefined when nothing is under way. */
+  get underWaySinceMs(): number | undefined {
+    const [oldest] = this.underWay.values();
+    return oldest;
   }
 
   /** Resolves once what has begun has ended. */
   async close(): Promise<void> {
     this.isOpen = false;
-    if (this.underWay > 0) await new Promise<void>((resolve) => this.whenQuiet.push(resolve));
+    if (this.underWay.size > 0) await new Promise<void>((resolve) => this.whenQuiet.push(resolve));
   }
 
   /** Has no effect once the partition is lost: it may be another's by now. */
@@ -57,12 +66,12 @@ export class Telling {
   }
 
   private async go(statement: Statement): Promise<void> {
-    this.underWay += 1;
+    this.underWay.set(statement, realEpochMs());
     try {
       await statement.tell();
     } finally {
-      this.underWay -= 1;
-      if (this.underWay === 0) for (const resolve of this.whenQuiet.splice(0)) resolve();
+      this.underWay.delete(statement);
+      if (this.underWay.size === 0) for (const resolve of this.whenQuiet.splice(0)) resolve();
     }
   }
 }

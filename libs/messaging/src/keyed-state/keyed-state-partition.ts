@@ -46,7 +46,7 @@ export class KeyedStatePartition<V> {
   accept(messages: readonly KafkaMessage[]): void {
     // What arrives after the restore is the echo of our own writes.
     if (this.restore?.accept(messages) !== true) {
-      this.consumer.pause(this.options.name, this.partition);
+      this.consumer.member.pause(this.options.name, this.partition);
     }
   }
 
@@ -91,10 +91,10 @@ export class KeyedStatePartition<V> {
       await abortable(writer.open(), signal);
       const restore = new Restore(name, partition);
       await abortable(writer.write([restore.mark]), signal);
-      this.consumer.seek(name, partition, 0);
+      this.consumer.member.seek(name, partition, 0);
       // Not before: what is fetched from somewhere in the middle must not be taken for the beginning.
       this.restore = restore;
-      this.consumer.resume(name, partition);
+      this.consumer.member.resume(name, partition);
       const texts = await restore.finished(signal);
       await this.own(new StoredValues(texts, this.options.parse), writer);
     } finally {

@@ -58,7 +58,7 @@ export class KeyedState<V> implements KeyedStateTopic {
       this.partitions.delete(number);
       void state.close().then(() => {
         // kafkajs remembers a pause across assignments; a successor's is its own.
-        if (!this.partitions.has(number)) this.consumer?.resume(this.name, number);
+        if (!this.partitions.has(number)) this.consumer?.member.resume(this.name, number);
       });
     }
     for (const number of partitions) {

@@ -261,14 +261,17 @@ describe('WorkOrderLists', () => {
     });
   });
 
-  it('supersedes, without a call, a list issued before the one applied last', async () => {
-    fences.set('M-1', 20);
-    const { end, results } = send({ machineId: 'M-1', workingOrders: [], issuedAt: 10 });
-    expect(await end).toBe('finished');
-    const detail = 'issued at 10; the list applied last was issued at 20';
-    expect(results).toEqual([{ kind: 'superseded', machineId: 'M-1', attempts: 0, detail }]);
-    expect(requests).toEqual([]);
-  });
+  it.each([0, 10])(
+    'supersedes, without a call, a list issued before the one applied last: %i',
+    async (issuedAt) => {
+      fences.set('M-1', 20);
+      const { end, results } = send({ machineId: 'M-1', workingOrders: [], issuedAt });
+      expect(await end).toBe('finished');
+      const detail = `issued at ${issuedAt}; the list applied last was issued at 20`;
+      expect(results).toEqual([{ kind: 'superseded', machineId: 'M-1', attempts: 0, detail }]);
+      expect(requests).toEqual([]);
+    },
+  );
 
   it.each([20, 21])('sends a list issued at the same time or later: %i', async (issuedAt) => {
     fences.set('M-1', 20);

@@ -80,7 +80,7 @@ export class WorkOrderLists {
     const [waiter] = command.waiters;
     if (waiter === undefined) throw new Error('a list nobody waits for');
     const { ownership } = waiter.answers.message;
-    const applied = payload.issuedAt && this.fences.issuedAt(machineId);
+    const applied = payload.issuedAt === undefined ? undefined : this.fences.issuedAt(machineId);
     if (isOlder(payload, applied)) {
       const detail = `issued at ${payload.issuedAt}; the list applied last was issued at ${applied}`;
       return { kind: 'superseded', detail };
@@ -94,7 +94,10 @@ export class WorkOrderLists {
     return admitKnownMachine(this.directory, machineId, ownership.signal);
   }
 
-  private send({ machineId, payload }: ListCommand): { machineId: string; workingOrders: readonly string[] } {
+  private send({ machineId, payload }: ListCommand): {
+    machineId: string;
+    workingOrders: readonly string[];
+  } {
     const workingOrders = payload.workingOrders();
     payload.sent = workingOrders;
     this.applied.doubt(machineId);
