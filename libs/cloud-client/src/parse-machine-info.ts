@@ -11,16 +11,23 @@ import { type MachineInfo } from './machine-data.js';
  * @throws MalformedField
  */
 export function parseMachineInfo(answer: FieldReader): ListEntries<MachineInfo> {
-  return readEntries(answer.list('machines'), readMachine, readMachineId);
+  // Of a hundred thousand machines of one factory each would keep the factory's name for itself.
+  const texts = new Map<string, string>();
+  const shared = (text: string): string => {
+    const known = texts.get(text);
+    if (known === undefined) texts.set(text, text);
+    return known ?? text;
+  };
+  return readEntries(answer.list('machines'), (entry) => readMachine(entry, shared), readMachineId);
 }
 
-function readMachine(entry: FieldReader): MachineInfo {
+function readMachine(entry: FieldReader, shared: (text: string) => string): MachineInfo {
   const machineId = readMachineId(entry);
   return {
     machineId,
     displayName: readDisplayName(entry.field('machineDisplayName').value) ?? machineId,
-    factoryId: entry.field('factoryId').text(),
-    factoryName: readName(entry.field('factoryName'), ''),
+    factoryId: shared(entry.field('factoryId').text()),
+    factoryName: shared(readName(entry.field('factoryName'), '')),
   };
 }
 

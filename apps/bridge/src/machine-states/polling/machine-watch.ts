@@ -9,6 +9,8 @@ import { type WatchContext } from './watch-context.js';
 export class MachineWatch implements Polled {
   private readonly memory: MachineMemory;
   private readonly inquiry: MachineInquiry;
+  /** Epoch seconds of the first list in a row that did not name it; null when the latest did. */
+  private missedAt: number | null = null;
   private hasLeft = false;
   private isOver = false;
 
@@ -48,10 +50,23 @@ export class MachineWatch implements Polled {
   /** The directory lists it, described as this. */
   describe(info: MachineInfo): void {
     this.info = info;
+    this.missedAt = null;
     this.hasLeft = false;
   }
 
-  /** The directory no longer lists it: reported at the next turn, so that it cannot overtake a poll. */
+  /**
+   * The directory does not list it. That may happen once by mistake; it is gone when another list does not
+   * either, not before the next is due: a command for a machine that is not listed has the list read at any
+   * time.
+   */
+  miss(): void {
+    const { clock, settings } = this.context;
+    const now = clock.nowSeconds();
+    this.missedAt ??= now;
+    if (now - this.missedAt >= settings.directoryRefreshSeconds) this.leave();
+  }
+
+  /** It is gone: reported at the next turn, so that it cannot overtake a poll. */
   leave(): void {
     this.hasLeft = true;
   }

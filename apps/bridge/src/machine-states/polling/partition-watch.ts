@@ -7,15 +7,9 @@ import { MachineWatch } from './machine-watch.js';
 import { type PollLoop } from './poll-loop.js';
 import { type WatchContext } from './watch-context.js';
 
-interface Watched {
-  watch: MachineWatch;
-  /** Epoch seconds of the first list in a row that did not name it; null when the latest did. */
-  missedAt: number | null;
-}
-
 /** The machines of one owned partition, from the moment it is restored until it is lost. */
 export class PartitionWatch {
-  private readonly machines = new Map<string, Watched>();
+  private readonly machines = new Map<string, MachineWatch>();
   private readonly stored: StoredMachines;
 
   constructor(
@@ -31,56 +25,41 @@ export class PartitionWatch {
     };
     // Remembered machines are polled even while the directory cannot be read.
     const remembered = [...state.entries()].filter(([, it]) => it.observation !== 'removed');
-    this.loop.addAll(remembered.map(([, tracked]) => this.watch(namesOf(tracked)).watch));
+    this.loop.addAll(remembered.map(([, tracked]) => this.watch(namesOf(tracked))));
   }
 
   find(machineId: string): MachineWatch | undefined {
-    return this.machines.get(machineId)?.watch;
+    return this.machines.get(machineId);
   }
 
   get watches(): MachineWatch[] {
-    return [...this.machines.values()].map(({ watch }) => watch);
+    return [...this.machines.values()];
   }
 
   /** Brings the watches into line with a list of all machines. */
   follow(listed: ReadonlyMap<string, MachineInfo>): void {
-    for (const [machineId, watched] of this.machines) {
-      if (watched.watch.hasEnded) this.machines.delete(machineId);
-      else if (!listed.has(machineId)) this.miss(watched);
+    for (const [machineId, watch] of this.machines) {
+      if (watch.hasEnded) this.machines.delete(machineId);
+      else if (!listed.has(machineId)) watch.miss();
     }
     const fresh: MachineWatch[] = [];
     for (const info of listed.values()) {
       if (partitionOf(info.machineId, this.partitions) !== this.state.partition) continue;
-      const watched = this.machines.get(info.machineId);
-      if (watched === undefined) fresh.push(this.watch(info).watch);
-      else {
-        watched.watch.describe(info);
-        watched.missedAt = null;
-      }
+      const watch = this.machines.get(info.machineId);
+      if (watch === undefined) fresh.push(this.watch(info));
+      else watch.describe(info);
     }
     this.loop.addAll(fresh);
   }
 
   end(): void {
-    for (const { watch } of this.machines.values()) watch.end();
+    for (const watch of this.machines.values()) watch.end();
     this.machines.clear();
   }
 
-  private watch(info: MachineInfo): Watched {
+  private watch(info: MachineInfo): MachineWatch {
     const watch = new MachineWatch(info, this.stored, this.context, this.state.signal);
-    const watched = { watch, missedAt: null };
-    this.machines.set(info.machineId, watched);
-    return watched;
-  }
-
-  /**
-   * A list may miss a machine once by mistake; it is gone when another one does, not before the next is
-   * due: a command for a machine that is not listed has the list read at any time.
-   */
-  private miss(watched: Watched): void {
-    const { clock, settings } = this.context;
-    const now = clock.nowSeconds();
-    watched.missedAt ??= now;
-    if (now - watched.missedAt >= settings.directoryRefreshSeconds) watched.watch.leave();
+    this.machines.set(info.machineId, watch);
+    return watch;
   }
 }

@@ -10,6 +10,6 @@ const MANY_MACHINES = 20_000;
  */
 export function tightenHeap(machines: number): void {
   if (machines < MANY_MACHINES) return;
-  setFlagsFromString('--heap-growing-percent=15');
+  setFlagsFromString('--heap-growing-percent=25');
   setFlagsFromString('--optimize-for-size');
 }
