@@ -1,12 +1,12 @@
 import { realNowMs } from '#libs/clock';
 import {
-  type CallPermit,
   type Conduct,
   judgeAnswer,
   type RetryCause,
   type ServiceAnswer,
   type Verdict,
 } from '#libs/delivery';
+import { askService } from './ask-service.js';
 import { CallPace } from './call-pace.js';
 import { type CommandLanes } from './command-lanes.js';
 import { type Command } from './command.js';
@@ -16,11 +16,6 @@ import { Forbidden } from './forbidden.js';
 
 type TryAgain = Extract<Verdict, { kind: 'try-again' }>;
 type Rejected = Extract<Verdict, { kind: 'rejected' }>;
-
-function objectionOfLost(commands: readonly Command<unknown>[]): Error | undefined {
-  const isLost = commands.every((command) => command.isLost);
-  return isLost ? new Error('nobody waits for this any more') : undefined;
-}
 
 /** Makes the calls of {@link CommandDispatcher} and draws the consequences for lanes and waiters. */
 export class CommandCalls<P> {
@@ -43,7 +38,7 @@ export class CommandCalls<P> {
       for (const waiter of command.waiters) waiter.calls += 1;
     }
     const startedMs = realNowMs();
-    const answer = await this.ask(commands);
+    const answer = await askService(commands, this.options);
     if (answer === 'cut off') {
       this.repeat(commands, isProbe);
       return;
@@ -52,22 +47,6 @@ export class CommandCalls<P> {
     const verdict = this.judge(commands, answer);
     if (verdict.kind === 'try-again') this.failed(commands, verdict, durationMs, isProbe);
     else this.conclude(commands, verdict, durationMs);
-  }
-
-  private async ask(commands: readonly Command<P>[]): Promise<ServiceAnswer | 'cut off'> {
-    const { signal, objection } = this.options.slots.permit();
-    let objected: Error | undefined;
-    const permit: CallPermit = {
-      signal,
-      objection: () => (objected = objection() ?? objectionOfLost(commands)),
-    };
-    try {
-      return await this.options.call(commands, permit);
-    } catch (error) {
-      if (signal.aborted || objected !== undefined) return 'cut off';
-      // The client answers with values; whatever it throws all the same must not strand the machines.
-      return { kind: 'retry', afterMs: null, error: new Error(String(error), { cause: error }) };
-    }
   }
 
   private judge(commands: readonly Command<P>[], answer: ServiceAnswer): Verdict {

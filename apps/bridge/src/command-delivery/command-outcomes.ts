@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { Counter, type Metric } from 'prom-client';
+import { type Metric } from 'prom-client';
 import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
 import { type CommandOutcome, type OutcomeSource } from '#libs/contracts';
@@ -8,23 +8,25 @@ import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { type AnsweredMessage } from './answered-message.js';
 import { type CommandWaiter } from './command.js';
 import { type CommandResult, type RejectedResult } from './command-result.js';
-import { type CommandFamily, FLOW_OF, type Outcome, toOutcome } from './outcome-data.js';
+import {
+  type CommandFamily,
+  FLOW_OF,
+  type Outcome,
+  toDeferral,
+  toOutcome,
+} from './outcome-data.js';
 import { MessageAnswers } from './message-answers.js';
 import { outcomePerMachine } from './outcome-per-machine.js';
 import { OutcomeHistory } from './outcome-history.js';
 import { OutcomeRecords } from './outcome-records.js';
+import { outcomesCounter } from './outcomes-counter.js';
 import { RejectedMessages } from './rejected-messages.js';
 import { ToldOutcomes } from './told-outcomes.js';
 
 /** Tells what became of input messages: an outcome per machine, a dead letter per message at fault. */
 @Injectable()
 export class CommandOutcomes {
-  private readonly counter = new Counter({
-    name: 'machine_bridge_command_outcomes_total',
-    help: 'Input messages by machine, by flow and by what became of them',
-    labelNames: ['flow', 'outcome', 'code'],
-    registers: [],
-  });
+  private readonly counter = outcomesCounter();
   private readonly logger = new Logger('CommandOutcomes');
   private readonly history = new OutcomeHistory();
   private readonly rejected: RejectedMessages;
@@ -113,14 +115,7 @@ export class CommandOutcomes {
   /** Says once that a message waits for the service; never final, and nobody waits for it to get out. */
   publishDeferred(family: CommandFamily, { machineId, calls, answers }: CommandWaiter): void {
     const { answered } = answers;
-    const outcome: CommandOutcome = {
-      machineId,
-      source: this.sourceOf(answered),
-      code: null,
-      detail: 'waits for the service to take it',
-      attempts: calls,
-      appliedAt: null,
-    };
+    const outcome = toDeferral(machineId, this.sourceOf(answered), calls);
     this.send(family, answered.message, 'deferred', outcome).catch((error: unknown) => {
       this.logger.warn({ msg: 'deferral not told', machineId, error: String(error) });
     });

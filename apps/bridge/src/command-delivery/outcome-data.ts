@@ -52,3 +52,12 @@ export function toOutcome(result: CommandResult, source: OutcomeSource): Command
       return result satisfies never;
   }
 }
+
+export function toDeferral(
+  machineId: string,
+  source: OutcomeSource,
+  attempts: number,
+): CommandOutcome {
+  const detail = 'waits for the service to take it';
+  return { machineId, source, code: null, detail, attempts, appliedAt: null };
+}

@@ -4,9 +4,7 @@ import { type FreshPartition, freshPartition } from './fresh-partition.js';
 import { type InboundMessage, type InboundRecord, type MessageHandler } from './inbound-message.js';
 import { type OffsetCommit, OwnedQueue, type PartitionBacklog } from './owned-queue.js';
 import { PartitionQueue } from './partition-queue.js';
-
-const MIB = 1024 * 1024;
-const LIMITS = { maxUnfinished: 2500, maxUnfinishedBytes: 8 * MIB, maxSpan: 250_000 };
+import { QUEUE_LIMITS } from './queue-limits.js';
 
 interface FetchedFrom {
   topic: string;
@@ -130,7 +128,7 @@ export class PartitionQueues {
       this.resume(topic, partition);
     };
     const { setAside } = this;
-    const queue = new PartitionQueue(this.handle, { ...LIMITS, onResume, setAside });
+    const queue = new PartitionQueue(this.handle, { ...QUEUE_LIMITS, onResume, setAside });
     if (this.isHeldBack) queue.hold('rest');
     return new OwnedQueue(topic, partition, queue, this.onCommitWanted);
   }

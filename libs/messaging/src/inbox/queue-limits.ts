@@ -7,6 +7,14 @@ export interface QueueLimits {
   maxSpan: number;
 }
 
+const MIB = 1024 * 1024;
+
+export const QUEUE_LIMITS: QueueLimits = {
+  maxUnfinished: 2500,
+  maxUnfinishedBytes: 8 * MIB,
+  maxSpan: 250_000,
+};
+
 /** At half of what pauses a partition it is resumed. */
 const RESUME_AT = 0.5;
 
