@@ -22,7 +22,7 @@ import { type LoggedCall } from '../support/sandbox-control.js';
 
 /** How many reasons the n-th process of a group may call for before it is killed. */
 const CALLS_BEFORE_KILL = [1, 200, 60, 320, 10, 120, 280];
-/** The coordinator takes 10 s to miss a killed process: with three groups at once it is a third of the time. */
+/** The coordinator takes 8 s to miss a killed process: with three groups at once it is a third of the time. */
 const GROUPS = 3;
 const LATENCY_MS = 60;
 

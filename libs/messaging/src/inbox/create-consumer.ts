@@ -3,7 +3,7 @@ import { coPartitionedAssigner } from './co-partitioned-assigner.js';
 import { type CoordinatorGuard, guardCoordinator } from './guard-coordinator.js';
 
 /** A member that is silent for this long is taken for dead, by the coordinator and by us. */
-export const SESSION_TIMEOUT_MS = 10_000;
+export const SESSION_TIMEOUT_MS = 8000;
 
 /** The moments before a member gives up its partitions or says how far they are done, of which kafkajs tells nobody. */
 export interface MembershipHooks extends CoordinatorGuard {

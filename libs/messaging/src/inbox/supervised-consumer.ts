@@ -17,7 +17,7 @@ const DISCONNECT_DEADLINE_MS = 3000;
 const HEALTHY_MS = 60_000;
 const SESSION_MARGIN_MS = 1000;
 /** A call in flight is waited for this long before its partition is given up; the session must outlast it. */
-const REST_DEADLINE_MS = 7000;
+const REST_DEADLINE_MS = 5000;
 
 /**
  * A kafkajs consumer that is made anew whenever it crashes or falls silent. kafkajs restarts itself
