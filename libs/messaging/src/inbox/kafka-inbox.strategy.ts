@@ -19,6 +19,7 @@ import { toInboundRecord } from './to-inbound-record.js';
 
 /** How long a stop waits for calls in flight. */
 const DRAIN_DEADLINE_MS = 10_000;
+const FIRST_COMMIT_DEADLINE_MS = 1500;
 /** State that is being restored may wait for a Kafka that says nothing. */
 const MEMORY_DEADLINE_MS = 3000;
 
@@ -115,6 +116,9 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
 
   private async drainAndLeave(): Promise<void> {
     this.stopping.abort(new Error('the bridge is stopping'));
+    this.queues.holdBack();
+    // Of a partition that has only just come here nothing could be told of the calls in flight without a commit.
+    await withDeadline(this.commits.commitNow(), FIRST_COMMIT_DEADLINE_MS);
     const drained = this.queues.closeAll();
     // A stop in the middle of a rebalance: what waits to be called again is let go of now.
     this.rest.end();
