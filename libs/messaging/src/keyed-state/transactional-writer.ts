@@ -5,6 +5,7 @@ import { byteLength, takeBatch } from '../outbox/take-batch.js';
 import { toTopicMessages } from '../outbox/to-topic-messages.js';
 import { partitionByKey } from '../partition-of.js';
 
+const FINISH_DEADLINE_MS = 1000;
 const DISCONNECT_DEADLINE_MS = 2000;
 /** Below the broker's default of 1 MB for a record batch, since a batch too large is refused as a whole. */
 const MAX_BATCH_BYTES = 512 * 1024;
@@ -44,9 +45,14 @@ export class TransactionalWriter {
     return write;
   }
 
+  /** Lets the writes under way end, for a second at most. */
   async close(): Promise<void> {
     // A producer that is disconnected while it connects would connect all the same, and be left behind.
     const opened = this.opening.catch(() => undefined);
+    // A transaction cut off stays open: until the next writer fences it, or the broker gives it up, who reads
+    // what is committed alone sees nothing that comes after it in the partition.
+    const finished = opened.then(() => this.previous);
+    await withDeadline(finished, FINISH_DEADLINE_MS);
     const closed = opened.then(() => this.producer.disconnect());
     await withDeadline(closed, DISCONNECT_DEADLINE_MS);
   }

@@ -1,0 +1,42 @@
+import { randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
+import { type Kafka, type RequestEvent } from 'kafkajs';
+import { loadKafkaSettings, readEnvironment } from '#libs/config';
+import { ensureTopics } from '../client/ensure-topics.js';
+import { createKafka } from '../client/kafka-client.js';
+import { TransactionalWriter } from './transactional-writer.js';
+
+describe('a writer that is closed while it writes', () => {
+  const topic = `test-${randomUUID().slice(0, 8)}.counts`;
+  let kafka: Kafka;
+
+  beforeAll(async () => {
+    kafka = createKafka(loadKafkaSettings(readEnvironment()));
+    const topics = [{ name: topic, cleanupPolicy: 'compact' as const }];
+    await ensureTopics(kafka, topics, { create: true, partitions: 1 });
+  });
+
+  const record = { topic, partition: 0, key: 'a', value: '1', headers: {} };
+
+  it.each(['AddPartitionsToTxn', 'Produce'])(
+    'lets the transaction end whose last answer was to %s',
+    async (request) => {
+      const makeProducer = jest.spyOn(kafka, 'producer');
+      const writer = new TransactionalWriter(kafka, randomUUID());
+      const producer = makeProducer.mock.results[0]!.value as ReturnType<Kafka['producer']>;
+      makeProducer.mockRestore();
+      await writer.open();
+      const answered = new Promise<void>((resolve) => {
+        producer.on(producer.events.REQUEST, ({ payload }: RequestEvent) => {
+          if (payload.apiName === request) resolve();
+        });
+      });
+      let committed = false;
+      const written = writer.write([record]).then(() => (committed = true));
+      await answered;
+      await writer.close();
+      expect(committed).toBe(true);
+      await written;
+    },
+  );
+});
