@@ -39,15 +39,15 @@ describe('the next turn', () => {
 describe('a pace', () => {
   it('lets turns pass evenly, first come, first served', async () => {
     const pace = new RequestPace(100);
-    const passed: [number, number][] = [];
+    const passed: number[] = [];
+    const startedMs = realNowMs();
     const turns = Array.from({ length: 15 }, async (_, index) => {
       await pace.turn();
-      passed.push([index, realNowMs()]);
+      passed.push(index);
     });
     await Promise.all(turns);
-    expect(passed.map(([index]) => index)).toEqual(turns.map((_, index) => index));
-    const times = passed.map(([, at]) => at);
-    expect(times.at(-1)! - times[0]!).toBeGreaterThanOrEqual(14 * 10 - 2);
+    expect(realNowMs() - startedMs).toBeGreaterThanOrEqual(14 * 10 - 2);
+    expect(passed).toEqual(turns.map((_, index) => index));
   });
 
   it('keeps up with more turns than a timer has ticks', async () => {
@@ -60,7 +60,7 @@ describe('a pace', () => {
   });
 
   it('gives the turn of a caller that gives up to the next', async () => {
-    const pace = new RequestPace(2);
+    const pace = new RequestPace(1);
     await pace.turn();
     const abort = new AbortController();
     const startedMs = realNowMs();
@@ -69,7 +69,7 @@ describe('a pace', () => {
     abort.abort(new Error('shutting down'));
     await expect(given).rejects.toThrow('shutting down');
     await next;
-    expect(realNowMs() - startedMs).toBeLessThan(950);
+    expect(realNowMs() - startedMs).toBeLessThan(1900);
     await expect(pace.turn(AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
   });
 });

@@ -9,7 +9,8 @@ const TICK_MS = 10;
  * take a megabyte for any partition.
  */
 export async function produce(kafka, topic, count, record, atOnce = AT_ONCE) {
-  const producer = await connect(kafka);
+  // A request that a busy broker answers too late is sent again, and must not be taken twice.
+  const producer = await connect(kafka, { idempotent: true, maxInFlightRequests: 1 });
   for (let first = 0; first < count; first += atOnce) {
     await producer.send({
       topic,
@@ -39,8 +40,9 @@ function batch(first, count, record) {
   return Array.from({ length: count }, (_, index) => record(first + index));
 }
 
-async function connect(kafka) {
-  const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
+async function connect(kafka, options = {}) {
+  const createPartitioner = Partitioners.DefaultPartitioner;
+  const producer = kafka.producer({ createPartitioner, ...options });
   await producer.connect();
   return producer;
 }
