@@ -27,6 +27,7 @@ export class BridgeProcess {
   async url(): Promise<string> {
     const started = await eventually(() => /"url":"(http:[^"]+)"/.exec(this.output)?.[1], {
       what: 'the bridge says where it listens',
+      timeoutMs: 60_000,
     });
     return started.replace('[::1]', '127.0.0.1');
   }

@@ -7,7 +7,7 @@ import { PartitionQueue } from './partition-queue.js';
 
 const LIMITS = { maxUnfinished: 12, maxUnfinishedBytes: 100, maxSpan: 60 };
 const LARGEST_FETCH = 10;
-const LAST_RESORT_MS = 20_000;
+const LAST_RESORT_MS = 40_000;
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

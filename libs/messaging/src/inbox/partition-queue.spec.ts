@@ -6,7 +6,7 @@ import { realNowMs } from '#libs/clock';
 import { type InboundMessage, type InboundRecord } from './inbound-message.js';
 import { PartitionQueue, type PartitionQueueOptions } from './partition-queue.js';
 
-const LAST_RESORT_MS = 10_000;
+const LAST_RESORT_MS = 40_000;
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

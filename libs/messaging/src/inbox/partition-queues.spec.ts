@@ -7,7 +7,7 @@ import { type Assignment } from './consumer-callbacks.js';
 import { type InboundMessage, type InboundRecord } from './inbound-message.js';
 import { PartitionQueues } from './partition-queues.js';
 
-const LAST_RESORT_MS = 10_000;
+const LAST_RESORT_MS = 40_000;
 const MIB = 1024 * 1024;
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
