@@ -1,4 +1,4 @@
-import kafkajs, { CompressionTypes } from 'kafkajs';
+import { CompressionCodecs, CompressionTypes } from '../kafkajs.js';
 import { registerCompressionCodecs } from './compression-codecs.js';
 
 interface Codec {
@@ -59,7 +59,7 @@ const FROM_JAVA: [string, CompressionTypes, string][] = [
 ];
 
 function codecOf(type: CompressionTypes): Codec {
-  const codecs: Record<number, () => unknown> = kafkajs.CompressionCodecs;
+  const codecs: Record<number, () => unknown> = CompressionCodecs;
   return codecs[type]?.() as Codec;
 }
 

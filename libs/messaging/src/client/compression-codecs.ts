@@ -1,10 +1,7 @@
 import { Decoder, Encoder } from '@toondepauw/node-zstd';
-import kafkajs from 'kafkajs';
 import snappy from 'kafkajs-snappy';
 import { compressFrame, decompressFrame } from 'lz4-napi';
-
-// Not among the names that Node finds in kafkajs when it is imported from a module.
-const { CompressionCodecs, CompressionTypes } = kafkajs;
+import { CompressionCodecs, CompressionTypes } from '../kafkajs.js';
 
 /** What kafkajs hands to a codec: its encoder, of which only the bytes matter here. */
 interface EncodedRecords {

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type Admin, type ITopicConfig, type Kafka } from 'kafkajs';
+import { type Admin, type ITopicConfig, type Kafka } from '../kafkajs.js';
 import { narrowTopics, untilAsWide, widen, widthOf } from './topic-width.js';
 import { withAdmin } from './with-admin.js';
 

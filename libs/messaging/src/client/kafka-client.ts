@@ -1,13 +1,17 @@
 import { Logger } from '@nestjs/common';
-import { Kafka, type KafkaConfig, type logCreator, logLevel, type SASLOptions } from 'kafkajs';
 import { type KafkaSettings } from '#libs/config';
-import { exchangeModules } from '../exchanged/exchange-modules.js';
+import {
+  Kafka,
+  type KafkaConfig,
+  type logCreator,
+  logLevel,
+  type SASLOptions,
+} from '../kafkajs.js';
 import { registerCompressionCodecs } from './compression-codecs.js';
 
 /** One configured client; consumers, producers and admins are made from it. */
 export function createKafka(settings: KafkaSettings): Kafka {
   registerCompressionCodecs();
-  exchangeModules();
   const config: KafkaConfig = {
     clientId: settings.clientId,
     brokers: settings.brokers,

@@ -1,4 +1,4 @@
-import { type Kafka } from 'kafkajs';
+import { type Kafka } from '../kafkajs.js';
 import { withAdmin } from './with-admin.js';
 
 /**

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { type Admin } from 'kafkajs';
 import { realDelayMs, realNowMs } from '#libs/clock';
+import { type Admin } from '../kafkajs.js';
 import { isProtocolError } from './protocol-error.js';
 
 const VISIBLE_DEADLINE_MS = 10_000;

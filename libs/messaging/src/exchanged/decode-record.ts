@@ -1,4 +1,4 @@
-import { type IHeaders } from 'kafkajs';
+import type { IHeaders } from 'kafkajs';
 
 /** The bytes of a record after its length, as kafkajs gives them to the decoding. */
 export interface RecordBytes {

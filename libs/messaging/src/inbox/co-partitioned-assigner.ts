@@ -1,4 +1,4 @@
-import { AssignerProtocol, type PartitionAssigner } from 'kafkajs';
+import { AssignerProtocol, type PartitionAssigner } from '../kafkajs.js';
 
 const { MemberAssignment, MemberMetadata } = AssignerProtocol;
 /** The consumer protocol's first version: a later one would promise owned partitions to the broker's tools. */

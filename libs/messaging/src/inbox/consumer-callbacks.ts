@@ -1,4 +1,4 @@
-import { type EachBatchPayload } from 'kafkajs';
+import { type EachBatchPayload } from '../kafkajs.js';
 
 /** Partitions by topic. */
 export type Assignment = ReadonlyMap<string, readonly number[]>;

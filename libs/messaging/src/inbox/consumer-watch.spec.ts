@@ -1,5 +1,5 @@
-import { type Consumer } from 'kafkajs';
 import { realEpochMs } from '#libs/clock';
+import { type Consumer } from '../kafkajs.js';
 import { watchConsumer } from './consumer-watch.js';
 import { RestBeforeJoin } from './rest-before-join.js';
 import { SessionLease } from './session-lease.js';

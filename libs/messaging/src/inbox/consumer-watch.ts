@@ -1,6 +1,6 @@
-import { type Consumer } from 'kafkajs';
 import { everyRealMs } from '#libs/clock';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+import { type Consumer } from '../kafkajs.js';
 import { type Assignment } from './consumer-callbacks.js';
 import { SESSION_TIMEOUT_MS } from './create-consumer.js';
 import { type RestBeforeJoin } from './rest-before-join.js';

@@ -1,4 +1,4 @@
-import { type Consumer, type Kafka } from 'kafkajs';
+import { type Consumer, type Kafka } from '../kafkajs.js';
 import { coPartitionedAssigner } from './co-partitioned-assigner.js';
 import { type CoordinatorGuard, guardCoordinator } from './guard-coordinator.js';
 

@@ -1,4 +1,4 @@
-import { type TopicPartition } from 'kafkajs';
+import { type TopicPartition } from '../kafkajs.js';
 import { type Inherited, type OwnedQueue } from './owned-queue.js';
 
 /** A partition that is newly owned, whose messages wait. */

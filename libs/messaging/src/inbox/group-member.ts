@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { type Consumer, type TopicPartitionOffset } from 'kafkajs';
 import { abortable } from '#libs/clock';
+import { type Consumer, type TopicPartitionOffset } from '../kafkajs.js';
 import { CommitOfAssignment } from './commit-of-assignment.js';
 
 /** The consumer while it is a member of the group: before and after, kafkajs refuses to pause, seek or commit. */

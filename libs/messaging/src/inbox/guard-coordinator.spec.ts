@@ -1,4 +1,4 @@
-import { type Cluster } from 'kafkajs';
+import { type Cluster } from '../kafkajs.js';
 import { guardCoordinator } from './guard-coordinator.js';
 
 describe('guardCoordinator', () => {

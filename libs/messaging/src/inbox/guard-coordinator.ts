@@ -1,4 +1,4 @@
-import { type Cluster } from 'kafkajs';
+import { type Cluster } from '../kafkajs.js';
 
 /** In kafkajs but not in its types: what its consumer asks of the group's coordinator. */
 interface Coordinator {

@@ -1,4 +1,4 @@
-import { type IHeaders } from 'kafkajs';
+import { type IHeaders } from '../kafkajs.js';
 import { type PartitionOwnership } from './partition-ownership.js';
 
 /** A record of an input topic, under the topic's name without the prefix. */

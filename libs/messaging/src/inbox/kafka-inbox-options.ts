@@ -1,5 +1,5 @@
-import { type Kafka } from 'kafkajs';
 import { type CallSlots } from '#libs/delivery';
+import { type Kafka } from '../kafkajs.js';
 import { type KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
 import { type Outbox } from '../outbox/outbox.js';
 import { type DeadLetters } from '../outbox/dead-letters.js';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
-import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 import { realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { ensureTopics } from '../client/ensure-topics.js';
+import { type Admin, Kafka, logLevel } from '../kafkajs.js';
 import { AT_REST, readNote, type ToldUntil } from './commit-note.js';
 import { type InboundMessage } from './inbound-message.js';
 import { KafkaInboxStrategy } from './kafka-inbox.strategy.js';
@@ -64,7 +64,7 @@ describe('KafkaInboxStrategy', () => {
   beforeAll(async () => {
     Logger.overrideLogger(false);
     const brokers = (readEnvironment()['KAFKA_BROKERS'] ?? '').split(',');
-    kafka = new kafkajs.Kafka({ brokers, logLevel: kafkajs.logLevel.NOTHING });
+    kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING });
     topicPrefix = `test-${randomUUID().slice(0, 8)}.`;
     const topics = [{ name: `${topicPrefix}${INPUT}`, cleanupPolicy: 'delete' as const }];
     await ensureTopics(kafka, topics, { create: true, partitions: 1 });

@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
-import { type EachBatchPayload } from 'kafkajs';
 import { lastValueFrom } from 'rxjs';
 import { withDeadline } from '../deadline.js';
+import { type EachBatchPayload } from '../kafkajs.js';
 import { type DeadLetterReason } from '../outbox/dead-letters.js';
 import { CallsAtRest } from './calls-at-rest.js';
 import { type Assignment, type ConsumerState } from './consumer-callbacks.js';

@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
-import { type TopicPartitionOffset } from 'kafkajs';
 import { everyRealMs } from '#libs/clock';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { withDeadline } from '../deadline.js';
+import { type TopicPartitionOffset } from '../kafkajs.js';
 import { writeNote } from './commit-note.js';
 import { type PartitionQueues } from './partition-queues.js';
 

@@ -1,6 +1,6 @@
-import { type TopicPartitionOffset } from 'kafkajs';
 import { realEpochMs } from '#libs/clock';
 import { type FinishedAhead } from '#libs/delivery';
+import { type TopicPartitionOffset } from '../kafkajs.js';
 import { AT_REST, type ToldUntil } from './commit-note.js';
 import { type PartitionQueue } from './partition-queue.js';
 

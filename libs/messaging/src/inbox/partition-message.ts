@@ -1,4 +1,4 @@
-import { type IHeaders } from 'kafkajs';
+import { type IHeaders } from '../kafkajs.js';
 import { type InboundMessage, type InboundRecord } from './inbound-message.js';
 import { type PartitionOwnership } from './partition-ownership.js';
 

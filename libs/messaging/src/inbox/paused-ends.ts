@@ -1,5 +1,5 @@
-import { type Kafka } from 'kafkajs';
 import { withDeadline } from '../deadline.js';
+import { type Kafka } from '../kafkajs.js';
 import { topicSpans } from '../reading/topic-span.js';
 import { type PartitionQueues } from './partition-queues.js';
 

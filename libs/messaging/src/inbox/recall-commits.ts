@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
-import { type Kafka, type TopicPartition } from 'kafkajs';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { withAdmin } from '../client/with-admin.js';
 import { withDeadline } from '../deadline.js';
+import { type Kafka, type TopicPartition } from '../kafkajs.js';
 import { topicSpans } from '../reading/topic-span.js';
 import { type CommitNote, readNote } from './commit-note.js';
 

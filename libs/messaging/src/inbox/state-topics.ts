@@ -1,4 +1,4 @@
-import { type Batch } from 'kafkajs';
+import { type Batch } from '../kafkajs.js';
 import { type KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
 import { type Assignment } from './consumer-callbacks.js';
 import { type SupervisedConsumer } from './supervised-consumer.js';

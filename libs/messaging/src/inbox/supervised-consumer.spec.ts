@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
-import kafkajs, { type Kafka } from 'kafkajs';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
 import { ensureTopics } from '../client/ensure-topics.js';
+import { Kafka, logLevel } from '../kafkajs.js';
 import { SupervisedConsumer } from './supervised-consumer.js';
 
 /** Inside kafkajs: where a broker's answers can be replaced by those of a coordinator that moves. */
@@ -82,8 +82,7 @@ class Member {
 }
 
 describe('SupervisedConsumer', () => {
-  const { Kafka: KafkaClient, logLevel } = kafkajs;
-  const kafka = new KafkaClient({ brokers: testBrokers(), logLevel: logLevel.NOTHING });
+  const kafka = new Kafka({ brokers: testBrokers(), logLevel: logLevel.NOTHING });
   const { heartbeat, joinGroup, offsetCommit } = Broker.prototype;
   const members: Member[] = [];
   let topic: string;

@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
-import { type Consumer, type Kafka } from 'kafkajs';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { withDeadline } from '../deadline.js';
+import { type Consumer, type Kafka } from '../kafkajs.js';
 import { type ConsumerCallbacks, type ConsumerState } from './consumer-callbacks.js';
 import { watchConsumer } from './consumer-watch.js';
 import { createConsumer, SESSION_TIMEOUT_MS } from './create-consumer.js';

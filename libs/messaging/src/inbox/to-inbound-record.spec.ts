@@ -1,4 +1,4 @@
-import { type IHeaders, type KafkaMessage } from 'kafkajs';
+import { type IHeaders, type KafkaMessage } from '../kafkajs.js';
 import { toInboundRecord } from './to-inbound-record.js';
 
 const message = (more: { key?: Buffer; value?: Buffer; headers?: IHeaders }): KafkaMessage => ({

@@ -1,4 +1,4 @@
-import { type IHeaders, type KafkaMessage } from 'kafkajs';
+import { type IHeaders, type KafkaMessage } from '../kafkajs.js';
 import { type InboundRecord } from './inbound-message.js';
 
 /** A fetched record under its topic's name without the prefix. Its bytes are its own: see decodeRecord. */

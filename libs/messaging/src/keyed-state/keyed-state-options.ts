@@ -1,4 +1,4 @@
-import { type Kafka } from 'kafkajs';
+import { type Kafka } from '../kafkajs.js';
 import { type OwnedState } from './owned-state.js';
 
 export interface KeyedStateOptions<V> {

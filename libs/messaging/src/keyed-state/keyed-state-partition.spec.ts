@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { type Kafka } from 'kafkajs';
 import { loadKafkaSettings } from '#libs/config';
 import { createKafka } from '../client/kafka-client.js';
 import { withDeadline } from '../deadline.js';
 import { SupervisedConsumer } from '../inbox/supervised-consumer.js';
+import { type Kafka } from '../kafkajs.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
 
 /** A time-out of the client is many times as long. */

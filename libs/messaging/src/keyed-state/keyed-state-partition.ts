@@ -1,10 +1,10 @@
 import { Logger } from '@nestjs/common';
-import { type KafkaMessage } from 'kafkajs';
 import { abortable, realDelayMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { aborted } from '../aborted.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { type SupervisedConsumer } from '../inbox/supervised-consumer.js';
+import { type KafkaMessage } from '../kafkajs.js';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
 import { type KeyedStateOptions } from './keyed-state-options.js';
 import { type OwnedState, type StateChange } from './owned-state.js';

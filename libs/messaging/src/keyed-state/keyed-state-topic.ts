@@ -1,5 +1,5 @@
-import { type KafkaMessage } from 'kafkajs';
 import { type SupervisedConsumer } from '../inbox/supervised-consumer.js';
+import { type KafkaMessage } from '../kafkajs.js';
 import { type KeyedStateOptions } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
 

@@ -1,5 +1,5 @@
-import { type Kafka, type Producer } from 'kafkajs';
 import { withDeadline } from '../deadline.js';
+import { type Kafka, type Producer } from '../kafkajs.js';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
 import { byteLength, takeBatch } from '../outbox/take-batch.js';
 import { toTopicMessages } from '../outbox/to-topic-messages.js';

@@ -1,5 +1,5 @@
-import { type CompressionTypes, type Kafka, type Producer } from 'kafkajs';
 import { withDeadline } from '../deadline.js';
+import { type CompressionTypes, type Kafka, type Producer } from '../kafkajs.js';
 import { partitionByKey } from '../partition-of.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { toTopicMessages } from './to-topic-messages.js';

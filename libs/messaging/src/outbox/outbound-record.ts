@@ -1,4 +1,4 @@
-import { type IHeaders } from 'kafkajs';
+import { type IHeaders } from '../kafkajs.js';
 
 /** A record on its way to Kafka. */
 export interface OutboundRecord {

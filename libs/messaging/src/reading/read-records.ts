@@ -1,5 +1,5 @@
-import { type Kafka } from 'kafkajs';
 import { isMissingTopic } from '../client/protocol-error.js';
+import { type Kafka } from '../kafkajs.js';
 import { type ReadOptions } from './read-options.js';
 import { readSpans } from './read-spans.js';
 import { type StoredRecord } from './stored-record.js';

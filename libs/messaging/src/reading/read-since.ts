@@ -1,5 +1,5 @@
-import { type Kafka } from 'kafkajs';
 import { withAdmin } from '../client/with-admin.js';
+import { type Kafka } from '../kafkajs.js';
 import { type ReadOptions } from './read-options.js';
 import { readSpans } from './read-spans.js';
 import { topicSpans } from './topic-span.js';

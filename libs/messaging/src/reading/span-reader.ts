@@ -1,6 +1,6 @@
-import { type Consumer, type EachBatchPayload } from 'kafkajs';
 import { withDeadline } from '../deadline.js';
 import { toInboundRecord } from '../inbox/to-inbound-record.js';
+import { type Consumer, type EachBatchPayload } from '../kafkajs.js';
 import { Ending } from './ending.js';
 import { HandOver } from './hand-over.js';
 import { type ReadOptions } from './read-options.js';

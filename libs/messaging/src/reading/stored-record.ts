@@ -1,4 +1,4 @@
-import { type IHeaders } from 'kafkajs';
+import { type IHeaders } from '../kafkajs.js';
 
 /** A record as it lies in Kafka. */
 export interface StoredRecord {
