@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
-import { encodeRecord } from './encode-record.js';
 import { exchangeModules } from './exchange-modules.js';
+import { encodeRecord } from './testing/encode-record.js';
 
 const require = createRequire(import.meta.url);
 
@@ -18,7 +18,7 @@ function answerWith(...left: number[]): Buffer {
   const HEADER_BYTES = 61;
   const FIRST_OFFSET = 5;
   const records = left.map((offset) => {
-    return encodeRecord({ offsetDelta: offset - FIRST_OFFSET, value: 'text' }).buffer;
+    return encodeRecord({ offsetDelta: offset - FIRST_OFFSET, value: 'text' });
   });
   const batch = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...records]);
   batch.writeBigInt64BE(BigInt(FIRST_OFFSET), 0);

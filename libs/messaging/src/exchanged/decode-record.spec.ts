@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import { type BatchContext, type DecodedRecord, decodeRecord } from './decode-record.js';
-import { encodeRecord, type RecordFields } from './encode-record.js';
+import { encodeRecord, type RecordFields } from './testing/encode-record.js';
 
 const require = createRequire(import.meta.url);
 const Decoder = require('kafkajs/src/protocol/decoder.js') as new (bytes: Buffer) => {
@@ -39,7 +39,7 @@ const batch: fc.Arbitrary<BatchContext> = fc.record({
 
 /** The bytes behind the length, in the middle of a fetch. */
 function windowOf(fields: RecordFields): { buffer: Buffer } {
-  const encoded = Buffer.concat([Buffer.from('before'), encodeRecord(fields).buffer]);
+  const encoded = Buffer.concat([Buffer.from('before'), encodeRecord(fields)]);
   const decoder = new Decoder(encoded.subarray('before'.length));
   return new Decoder(decoder.readVarIntBytes());
 }

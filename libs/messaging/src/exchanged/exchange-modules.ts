@@ -1,7 +1,9 @@
 import { type DecodeBatch, withEnd } from './batch-end.js';
+import { type CreateRequest, withoutCopies } from './create-request.js';
 import { decodeRecord } from './decode-record.js';
-import { encodeRecord } from './encode-record.js';
 import { exchangeModule } from './exchange-module.js';
+import { groupMessages } from './group-messages.js';
+import { produceRequest } from './produce-request.js';
 
 /**
  * Exchanges what kafkajs does wrongly, or slowly for every record (decision 29). The modules before those
@@ -10,8 +12,10 @@ import { exchangeModule } from './exchange-module.js';
  * @throws Error when kafkajs is not laid out as the pinned version is
  */
 export function exchangeModules(): void {
-  const record = 'kafkajs/src/protocol/recordBatch/record/v0';
-  exchangeModule(`${record}/index.js`, () => encodeRecord);
-  exchangeModule(`${record}/decoder.js`, () => decodeRecord);
-  exchangeModule<DecodeBatch>('kafkajs/src/protocol/recordBatch/v0/decoder.js', withEnd);
+  const protocol = 'kafkajs/src/protocol';
+  exchangeModule(`${protocol}/recordBatch/record/v0/decoder.js`, () => decodeRecord);
+  exchangeModule<DecodeBatch>(`${protocol}/recordBatch/v0/decoder.js`, withEnd);
+  exchangeModule<CreateRequest>(`${protocol}/request.js`, withoutCopies);
+  exchangeModule(`${protocol}/requests/produce/v3/request.js`, () => produceRequest);
+  exchangeModule('kafkajs/src/producer/groupMessagesPerPartition.js', () => groupMessages);
 }

@@ -1,0 +1,22 @@
+interface Sharing<M> {
+  topic: string;
+  partitionMetadata: readonly unknown[];
+  messages: readonly M[];
+  partitioner: (choice: {
+    topic: string;
+    partitionMetadata: readonly unknown[];
+    message: M;
+  }) => number;
+}
+
+/** Messages by partition in their order. kafkajs makes a new list of a partition's messages for each of them. */
+export function groupMessages<M>(sharing: Sharing<M>): Record<number, M[]> {
+  const { topic, partitionMetadata, messages, partitioner } = sharing;
+  const groups: Record<number, M[]> = {};
+  if (partitionMetadata.length === 0) return groups;
+  for (const message of messages) {
+    const partition = partitioner({ topic, partitionMetadata, message });
+    (groups[partition] ??= []).push(message);
+  }
+  return groups;
+}

@@ -1,0 +1,107 @@
+import { type Int64, sizeOfString } from './frame-writer.js';
+import { FramedPayload } from './framed-payload.js';
+import { type Encoded } from './kafkajs-encoder.js';
+import { RecordBatch } from './record-batch.js';
+import { type MessageFields } from './record-layout.js';
+
+/** What kafkajs makes a produce request of. */
+export interface ProduceFields {
+  acks: number;
+  timeout: number;
+  transactionalId?: string | null;
+  producerId?: Int64;
+  producerEpoch?: number;
+  /** The number of a codec. */
+  compression?: number;
+  topicData: readonly TopicFields[];
+}
+
+interface TopicFields {
+  topic: string;
+  partitions: readonly PartitionFields[];
+}
+
+interface PartitionFields {
+  /** kafkajs has it from the name of a property. */
+  partition: number | string;
+  messages: readonly MessageFields[];
+  firstSequence?: number;
+}
+
+/** A request as kafkajs's connections send it. */
+export interface KafkajsRequest {
+  apiKey: number;
+  apiVersion: number;
+  apiName: string;
+  expectResponse?: () => boolean;
+  encode: () => Promise<Encoded>;
+}
+
+interface MeasuredTopic {
+  topic: string;
+  partitions: readonly { partition: number; batch: RecordBatch }[];
+}
+
+/**
+ * A produce request (versions 3 to 7, which differ in the number alone): transactional id, acks, time-out, and
+ * by topic and partition a record batch. All of it is measured first and then written once.
+ */
+export function produceRequest(fields: ProduceFields): KafkajsRequest {
+  return {
+    apiKey: 0,
+    apiVersion: 3,
+    apiName: 'Produce',
+    expectResponse: () => fields.acks !== 0,
+    encode: async () => write(fields, await measure(fields)),
+  };
+}
+
+async function measure(fields: ProduceFields): Promise<MeasuredTopic[]> {
+  const { compression = 0 } = fields;
+  const topics = fields.topicData.map(({ topic, partitions }) => ({
+    topic,
+    partitions: partitions.map((data) => ({
+      partition: Number(data.partition),
+      batch: batchOf(data, fields),
+    })),
+  }));
+  if (compression === 0) return topics;
+  for (const { partitions } of topics) {
+    for (const { batch } of partitions) await batch.compress();
+  }
+  return topics;
+}
+
+function batchOf(
+  { messages, firstSequence = 0 }: PartitionFields,
+  fields: ProduceFields,
+): RecordBatch {
+  const { transactionalId, producerId = -1, producerEpoch = 0, compression = 0 } = fields;
+  const isTransactional = Boolean(transactionalId);
+  const producer = { producerId, producerEpoch, isTransactional, firstSequence };
+  return new RecordBatch(messages, producer, compression);
+}
+
+function write(fields: ProduceFields, topics: readonly MeasuredTopic[]): FramedPayload {
+  const { transactionalId = null, acks, timeout } = fields;
+  const payload = new FramedPayload(sizeOfString(transactionalId) + 10 + sizeOf(topics));
+  const writer = payload.writer();
+  writer.string(transactionalId).int16(acks).int32(timeout).int32(topics.length);
+  for (const { topic, partitions } of topics) {
+    writer.string(topic).int32(partitions.length);
+    for (const { partition, batch } of partitions) {
+      writer.int32(partition).int32(batch.bytes);
+      batch.writeTo(writer);
+    }
+  }
+  return payload;
+}
+
+function sizeOf(topics: readonly MeasuredTopic[]): number {
+  let bytes = 0;
+  for (const { topic, partitions } of topics) {
+    bytes += sizeOfString(topic) + 4;
+    for (const { batch } of partitions) bytes += 8 + batch.bytes;
+  }
+  return bytes;
+}
