@@ -67,6 +67,7 @@ describe('partitionByKey', () => {
     const key = randomBytes(1024 * 1024);
     const startedMs = realNowMs();
     byKey(choiceOf({ key, value: null }, 6));
-    expect(realNowMs() - startedMs).toBeLessThan(1000);
+    // some milliseconds; minutes with the client's own hash
+    expect(realNowMs() - startedMs).toBeLessThan(20_000);
   });
 });

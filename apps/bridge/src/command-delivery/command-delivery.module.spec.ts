@@ -36,7 +36,10 @@ function answersToOne(): { answers: MessageAnswers; finished: Promise<void> } {
     fail: () => undefined,
   };
   const answered = { message, messageId: null };
-  return { answers: new MessageAnswers(answered, 1, [], () => Promise.resolve()), finished };
+  const answers = new MessageAnswers(answered, 1, [], (_, __, receipt) => {
+    receipt.acknowledged();
+  });
+  return { answers, finished };
 }
 
 describe('CommandDeliveryModule', () => {

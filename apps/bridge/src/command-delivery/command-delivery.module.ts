@@ -3,11 +3,13 @@ import { type BridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { CommandOutcomes } from './command-outcomes.js';
+import { OutcomePublisher } from './outcome-publisher.js';
 import { ToldOutcomes } from './told-outcomes.js';
 
 @Module({
   providers: [
     CommandOutcomes,
+    OutcomePublisher,
     ToldOutcomes,
     {
       // One for all flows: the service is asked to bear so many commands at once, of whatever kind.
@@ -16,6 +18,6 @@ import { ToldOutcomes } from './told-outcomes.js';
       useFactory: ({ machineCloud }: BridgeSettings) => new CallSlots(machineCloud.maxConcurrency),
     },
   ],
-  exports: [CommandOutcomes, CallSlots, ToldOutcomes],
+  exports: [CommandOutcomes, OutcomePublisher, CallSlots, ToldOutcomes],
 })
 export class CommandDeliveryModule {}

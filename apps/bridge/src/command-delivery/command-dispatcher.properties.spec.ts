@@ -192,11 +192,16 @@ class World {
       abandon: () => delivered.ends.push('abandoned'),
       fail: () => delivered.ends.push('failed'),
     };
-    const answers = new MessageAnswers({ message, messageId: null }, 1, [], (results) => {
-      delivered.results.push(...results);
-      if (results.some(({ kind }) => kind !== 'superseded')) this.note(machineId, number);
-      return Promise.resolve();
-    });
+    const answers = new MessageAnswers(
+      { message, messageId: null },
+      1,
+      [],
+      (_, results, receipt) => {
+        delivered.results.push(...results);
+        if (results.some(({ kind }) => kind !== 'superseded')) this.note(machineId, number);
+        receipt.acknowledged();
+      },
+    );
     const dueMs = realNowMs() + terms.dueInMs;
     const payload = { number, dueMs, ...terms, ...list };
     const waiter = new CommandWaiter(machineId, answers, realNowMs());

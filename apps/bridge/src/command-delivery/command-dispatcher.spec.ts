@@ -83,10 +83,15 @@ class Flow {
       abandon: () => delivered.ends.push('abandoned'),
       fail: (error: unknown) => delivered.ends.push(error as Error),
     };
-    const answers = new MessageAnswers({ message, messageId: null }, 1, [], (results) => {
-      delivered.results.push(...results);
-      return Promise.resolve();
-    });
+    const answers = new MessageAnswers(
+      { message, messageId: null },
+      1,
+      [],
+      (_, results, receipt) => {
+        delivered.results.push(...results);
+        receipt.acknowledged();
+      },
+    );
     const machineId = machineOf(name);
     const waiter = new CommandWaiter(machineId, answers, realNowMs());
     this.dispatcher.submit(new Command(machineId, bytes, name, [waiter]));

@@ -38,10 +38,9 @@ describe('CommandLanes', () => {
       abandon: () => ends.push(`${name} abandoned`),
       fail: () => ends.push(`${name} failed`),
     };
-    const answers = new MessageAnswers({ message, messageId: null }, 1, [], (all) => {
+    const answers = new MessageAnswers({ message, messageId: null }, 1, [], (_, all) => {
       results.push(...all);
       for (const { kind } of all) ends.push(`${name} ${kind}`);
-      return Promise.resolve();
     });
     return new CommandWaiter('mill', answers, NOW_MS);
   };

@@ -9,6 +9,7 @@ import {
   Outbox,
   PartitionOwnership,
 } from '#libs/messaging';
+import { OutcomePublisher } from './outcome-publisher.js';
 import { CommandWaiter } from './command.js';
 import { CommandOutcomes } from './command-outcomes.js';
 import { type CommandFamily } from './outcome-data.js';
@@ -48,6 +49,7 @@ const superseded: CommandResult = {
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('CommandOutcomes', () => {
+  let publisher: OutcomePublisher;
   let outcomes: CommandOutcomes;
   let sent: { type: string | undefined; value: unknown }[];
   /** The machines at fault, as each dead letter names them. */
@@ -64,26 +66,43 @@ describe('CommandOutcomes', () => {
     ends.length = 0;
     sending = () => Promise.resolve();
     const outbox = new Outbox(createKafka(settings.kafka));
-    jest.spyOn(outbox, 'send').mockImplementation(({ headers, value }) => {
+    jest.spyOn(outbox, 'post').mockImplementation(({ headers, value }, receipt) => {
       const type = headers['ce_type']?.toString();
       sent.push({ type, value: value === null ? null : JSON.parse(value.toString()) });
       if (type === undefined) deadLetters.push(headers['dlq-machine-ids']?.toString());
-      return sending();
+      sending().then(
+        () => {
+          receipt.acknowledged();
+        },
+        (error: unknown) => {
+          receipt.refused(error);
+        },
+      );
     });
     const clock = new ManualClock();
     const letters = new DeadLetters(outbox, clock, '');
     told = new ToldOutcomes(settings, createKafka(settings.kafka));
-    outcomes = new CommandOutcomes(settings, clock, outbox, letters, told);
+    publisher = new OutcomePublisher(settings, clock, outbox, letters, told);
+    outcomes = new CommandOutcomes(publisher);
   });
+
+  const publish = (family: CommandFamily, results: readonly CommandResult[]): Promise<void> =>
+    new Promise((resolve, refused) => {
+      const acknowledged = (): void => {
+        resolve();
+      };
+      publisher.publish(family, answered, results, { acknowledged, refused });
+    });
 
   it.each<[CommandFamily, CommandResult, string]>([
     ['work-order-list', applied, 'work-order-list.applied.v1'],
     ['work-order-list', superseded, 'work-order-list.superseded.v1'],
     ['downtime-reason', applied, 'downtime-reason.applied.v1'],
   ])('tells of a %s what became of it', async (family, result, type) => {
-    await outcomes.publish(family, answered, [result]);
+    await publish(family, [result]);
     expect(sent.map((record) => record.type)).toEqual([type]);
     expect(outcomes.recentOf('M-1')).toHaveLength(1);
+    expect(outcomes.totals()).toMatchObject([{ outcome: result.kind, code: '', count: 1 }]);
   });
 
   it('tells of a deferral as of something that is not over: no code, no time, the calls so far', () => {
@@ -108,7 +127,7 @@ describe('CommandOutcomes', () => {
 
   it('sets a message aside that is at fault, and tells so once it is', async () => {
     const fault = rejection({ code: 'invalid-json', detail: 'no JSON' });
-    await outcomes.publish('downtime-reason', answered, [fault]);
+    await publish('downtime-reason', [fault]);
     expect(sent).toEqual([
       { type: undefined, value: null },
       {
@@ -128,7 +147,7 @@ describe('CommandOutcomes', () => {
   it('tells nothing of a rejected message that could not be set aside', async () => {
     sending = () => Promise.reject(new Error('the outbox is closed'));
     const fault = rejection({ code: 'invalid-json', detail: 'no JSON' });
-    await expect(outcomes.publish('downtime-reason', answered, [fault])).rejects.toThrow('closed');
+    await expect(publish('downtime-reason', [fault])).rejects.toThrow('closed');
     expect(sent).toEqual([{ type: undefined, value: null }]);
   });
 
@@ -137,7 +156,7 @@ describe('CommandOutcomes', () => {
     ['a machine at fault', [rejection({ code: 'unknown-machine', detail: 'none' }, 'M-1')]],
   ])('says nothing of %s that an earlier owner has told of', async (_, results) => {
     jest.spyOn(told, 'take').mockReturnValue(true);
-    await outcomes.publish('work-order-list', answered, results);
+    await publish('work-order-list', results);
     expect([...sent, ...deadLetters]).toEqual([]);
   });
 
@@ -146,7 +165,7 @@ describe('CommandOutcomes', () => {
     const fault = rejection({ code: 'unknown-machine', detail: 'no M-3' }, 'M-3');
 
     it('tells of each, and sets the message aside once, with those at fault', async () => {
-      await outcomes.publish('work-order-list', answered, [applied, fault, other]);
+      await publish('work-order-list', [applied, fault, other]);
       expect(sent.map(({ type }) => type)).toEqual([
         'work-order-list.applied.v1',
         'work-order-list.applied.v1',
@@ -157,7 +176,7 @@ describe('CommandOutcomes', () => {
     });
 
     it('sets nothing aside when none is at fault', async () => {
-      await outcomes.publish('work-order-list', answered, [applied, other]);
+      await publish('work-order-list', [applied, other]);
       expect(sent).toHaveLength(2);
       expect(deadLetters).toEqual([]);
     });

@@ -13,4 +13,5 @@ export { CommandOutcomes } from './command-outcomes.js';
 export { type CommandResult, rejection } from './command-result.js';
 export { acceptEach } from './accept-each.js';
 export { type Precedence } from './dispatcher-options.js';
+export { OutcomePublisher } from './outcome-publisher.js';
 export { ToldOutcomes } from './told-outcomes.js';

@@ -17,6 +17,8 @@ describe('MessageAnswers', () => {
   let ownership: PartitionOwnership;
   let ends: unknown[];
   let published: (readonly CommandResult[])[];
+  /** Throws where something is wrong with ourselves. */
+  let publishing: () => void;
   let acknowledge: () => void;
   let refuse: (error: Error) => void;
 
@@ -24,6 +26,7 @@ describe('MessageAnswers', () => {
     ownership = new PartitionOwnership();
     ends = [];
     published = [];
+    publishing = () => undefined;
   });
 
   const answersTo = (open: number, known: readonly CommandResult[]): MessageAnswers => {
@@ -34,11 +37,16 @@ describe('MessageAnswers', () => {
       abandon: () => ends.push('abandoned'),
       fail: (error: unknown) => ends.push(error),
     };
-    return new MessageAnswers({ message, messageId: null }, open, known, (results) => {
+    const answered = { message, messageId: null };
+    return new MessageAnswers(answered, open, known, (_, results, receipt) => {
       published.push([...results]);
-      return new Promise((resolve, reject) => {
-        [acknowledge, refuse] = [resolve, reject];
-      });
+      publishing();
+      acknowledge = () => {
+        receipt.acknowledged();
+      };
+      refuse = (error) => {
+        receipt.refused(error);
+      };
     });
   };
 
@@ -55,35 +63,30 @@ describe('MessageAnswers', () => {
     expect(published).toEqual([[faulty, applied]]);
   });
 
-  it('answers at once what needs no command', async () => {
+  it('answers at once what needs no command', () => {
     answersTo(0, [faulty]);
     expect(published).toEqual([[faulty]]);
     acknowledge();
-    await nextTurn();
     expect(ends).toEqual(['finished']);
   });
 
-  it('ends a message that has nothing to say of any machine', async () => {
+  it('ends a message that has nothing to say of any machine', () => {
     answersTo(0, []);
     acknowledge();
-    await nextTurn();
     expect(ends).toEqual(['finished']);
   });
 
-  it('lets the offset move only when Kafka has acknowledged the answer', async () => {
+  it('lets the offset move only when Kafka has acknowledged the answer', () => {
     answersTo(1, []).settle(applied);
-    await nextTurn();
     expect(ends).toEqual([]);
     acknowledge();
-    await nextTurn();
     expect(ends).toEqual(['finished']);
   });
 
-  it('waits with the answer while nothing may be told', async () => {
+  it('waits with the answer while nothing may be told', () => {
     void ownership.telling.close();
     answersTo(1, []).settle(applied);
     answersTo(0, [faulty]);
-    await nextTurn();
     expect(published).toEqual([]);
     ownership.telling.open();
     expect(published).toEqual([[applied], [faulty]]);
@@ -111,15 +114,24 @@ describe('MessageAnswers', () => {
     answersTo(1, []).settle(applied);
     const tooLarge = new Error('the record is too large');
     refuse(tooLarge);
-    await nextTurn();
     expect(ends).toEqual([tooLarge]);
+    await ownership.telling.close();
   });
 
-  it('leaves a message that cannot be answered to the new owner of its partition', async () => {
+  it('has a message handled anew of which nothing could even begin to be told', async () => {
+    const bug = new Error('a bug');
+    publishing = () => {
+      throw bug;
+    };
+    answersTo(1, []).settle(applied);
+    expect(ends).toEqual([bug]);
+    await ownership.telling.close();
+  });
+
+  it('leaves a message that cannot be answered to the new owner of its partition', () => {
     answersTo(1, []).settle(applied);
     ownership.lose(new Error('stopping'));
     refuse(new Error('the outbox is closed'));
-    await nextTurn();
     expect(ends).toEqual(['abandoned']);
   });
 });

@@ -1,22 +1,30 @@
-import { type InboundMessage, type Statement } from '#libs/messaging';
+import { type InboundMessage, type Receipt, type Statement } from '#libs/messaging';
 import { type AnsweredMessage } from './answered-message.js';
 import { type CommandResult } from './command-result.js';
 
-/** Tells what became of a message; resolves once Kafka has acknowledged that. */
-export type Publish = (results: readonly CommandResult[]) => Promise<void>;
+/** Tells what became of a message; the receipt hears once Kafka has acknowledged all of that. */
+export type Publish = (
+  answered: AnsweredMessage,
+  results: readonly CommandResult[],
+  receipt: Receipt,
+) => void;
 
-/** Collects what became of the commands of one message; when all are final, answers it as soon as that may be told, and ends it. */
-export class MessageAnswers implements Statement {
-  private readonly results: CommandResult[];
+/**
+ * Collects what became of the commands of one message; when all are final, answers it as soon as that may be
+ * told, and ends it when Kafka has the answer. It is all that waits for these in one object, for there are
+ * tens of thousands of messages a second.
+ */
+export class MessageAnswers implements Statement, Receipt {
+  /** Undefined until there is one: what is pushed onto an empty list takes room for seventeen. */
+  private settled: CommandResult[] | undefined;
 
   /** @param open commands still to be settled, beside what is `known` already */
   constructor(
     readonly answered: AnsweredMessage,
     private open: number,
-    known: readonly CommandResult[],
+    private readonly known: readonly CommandResult[],
     private readonly publish: Publish,
   ) {
-    this.results = [...known];
     if (open === 0) this.answer();
   }
 
@@ -25,29 +33,52 @@ export class MessageAnswers implements Statement {
   }
 
   settle(result: CommandResult): void {
-    this.results.push(result);
+    if (this.settled === undefined) this.settled = [result];
+    else this.settled.push(result);
     this.open -= 1;
     if (this.open === 0) this.answer();
   }
 
   /** For {@link Telling}. */
-  async tell(): Promise<void> {
-    const { message } = this;
+  tell(): void {
     try {
-      await this.publish(this.results);
+      this.publish(this.answered, this.results(), this);
     } catch (error) {
-      if (message.ownership.isLost) message.abandon();
-      else message.fail(error);
-      return;
+      this.refused(error);
     }
-    message.finish();
   }
 
   giveUp(): void {
     this.message.abandon();
   }
 
+  /** All that there was to tell is acknowledged; or it was told before, or there was nothing. */
+  acknowledged(): void {
+    const { message } = this;
+    try {
+      message.finish();
+    } finally {
+      message.ownership.telling.ended(this);
+    }
+  }
+
+  refused(error: unknown): void {
+    const { message } = this;
+    try {
+      if (message.ownership.isLost) message.abandon();
+      else message.fail(error);
+    } finally {
+      message.ownership.telling.ended(this);
+    }
+  }
+
   private answer(): void {
     this.message.ownership.telling.begin(this);
+  }
+
+  private results(): readonly CommandResult[] {
+    const { known, settled } = this;
+    if (settled === undefined) return known;
+    return known.length === 0 ? settled : [...known, ...settled];
   }
 }

@@ -39,9 +39,9 @@ describe('OpenCommands', () => {
       abandon: () => ends.push('abandoned'),
       fail: (error: unknown) => ends.push(error),
     };
-    const answers = new MessageAnswers({ message, messageId: null }, 1, [], (all) => {
+    const answers = new MessageAnswers({ message, messageId: null }, 1, [], (_, all, receipt) => {
       results.push(...all);
-      return Promise.resolve();
+      receipt.acknowledged();
     });
     const waiter = new CommandWaiter(machineId, answers, realNowMs());
     open.add(waiter);
@@ -158,7 +158,7 @@ describe('OpenCommands', () => {
     open.abandon(abandoned!);
     open.fail(failed!, bug);
     await pass(0);
-    expect(ends).toEqual(['abandoned', bug, 'finished']);
+    expect(ends).toEqual(['finished', 'abandoned', bug]);
     for (const waiter of waiters) {
       open.settle(waiter, applied);
       open.abandon(waiter);

@@ -31,7 +31,8 @@ export class SendCommand extends BridgeCommand {
     const settings = commandKafkaSettings();
     const kafka = createKafka(settings);
     await reachTopics(kafka, settings);
-    const outbox = new Outbox(kafka);
+    // Nobody else sends here: company is not to be waited for.
+    const outbox = new Outbox(kafka, 0);
     try {
       for (const file of files) await this.send(file, settings.topicPrefix, options, outbox);
     } finally {

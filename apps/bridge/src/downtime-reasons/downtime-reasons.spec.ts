@@ -6,7 +6,7 @@ import { NestFactory } from '@nestjs/core';
 import { Clock, realEpochMs } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
 import { type InboundMessage, PartitionOwnership } from '#libs/messaging';
-import { CommandOutcomes, type CommandResult } from '../command-delivery/index.js';
+import { type CommandResult, OutcomePublisher } from '../command-delivery/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { PlatformModule } from '../platform/index.js';
 import { DowntimeReasonsController } from './downtime-reasons.controller.js';
@@ -69,9 +69,10 @@ describe('DowntimeReasons', () => {
     class ReasonsAlone {}
     bridge = await NestFactory.createApplicationContext(ReasonsAlone, { logger: false });
     clock = bridge.get(Clock);
-    jest.spyOn(bridge.get(CommandOutcomes), 'publish').mockImplementation((_, __, all) => {
+    const publisher = bridge.get(OutcomePublisher);
+    jest.spyOn(publisher, 'publish').mockImplementation((_, __, all, receipt) => {
       results.push(...all);
-      return Promise.resolve();
+      receipt.acknowledged();
     });
     await bridge.get(MachineDirectory).firstLoad(new AbortController().signal);
   };

@@ -9,7 +9,7 @@ import { CloudCalls } from '../platform/index.js';
 import { WorkOrderLists } from '../work-orders/index.js';
 import { flowMetrics } from './flow-metrics.js';
 import { Readiness } from './readiness.js';
-import { scrapedGauge } from './scraped-metrics.js';
+import { scrapedCounter, scrapedGauge } from './scraped-metrics.js';
 
 /** Everything the rooms count, in one registry of this bridge's own. */
 @Injectable()
@@ -20,14 +20,14 @@ export class MetricsRegistry {
     private readonly inbox: KafkaInboxStrategy,
     private readonly readiness: Readiness,
     calls: CloudCalls,
-    outcomes: CommandOutcomes,
+    private readonly outcomes: CommandOutcomes,
     directory: MachineDirectory,
     @Optional() lists?: WorkOrderLists,
     @Optional() reasons?: DowntimeReasons,
     @Optional() states?: MachineStates,
   ) {
     collectDefaultMetrics({ register: this.registry });
-    const metrics = [calls, outcomes, directory, ...(states === undefined ? [] : [states])].flatMap(
+    const metrics = [calls, directory, ...(states === undefined ? [] : [states])].flatMap(
       (source): Metric[] => source.metrics,
     );
     const flows = [lists?.flow, reasons?.flow].filter((flow) => flow !== undefined);
@@ -41,8 +41,16 @@ export class MetricsRegistry {
   }
 
   private gauges(): Metric[] {
-    const { inbox, readiness } = this;
+    const { inbox, outcomes, readiness } = this;
     return [
+      scrapedCounter(
+        'command_outcomes_total',
+        'Input messages by machine, by flow and by what became of them',
+        ['flow', 'outcome', 'code'],
+        (it) => {
+          for (const { count, ...labels } of outcomes.totals()) it.inc(labels, count);
+        },
+      ),
       scrapedGauge(
         'input_lag_messages',
         'Messages from the lowest not final to the end',

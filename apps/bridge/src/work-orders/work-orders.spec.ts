@@ -106,10 +106,10 @@ describe('orders on their way to the lists of machines', () => {
     jest.spyOn(bridge.get(WorkOrderLists), 'set').mockImplementation((list, answers) => {
       lists.push({ list, answers });
     });
-    jest.spyOn(bridge.get(Outbox), 'send').mockImplementation(({ headers, value }) => {
+    jest.spyOn(bridge.get(Outbox), 'post').mockImplementation(({ headers, value }, receipt) => {
       const { machineId, source } = JSON.parse(String(value)) as CommandOutcome;
       outcomes.push(`${String(headers['ce_type'])} of ${machineId}, offset ${source.offset}`);
-      return Promise.resolve();
+      receipt.acknowledged();
     });
     jest.spyOn(bridge.get(DeadLetters), 'publish').mockImplementation((_, reason) => {
       letters.push(reason);

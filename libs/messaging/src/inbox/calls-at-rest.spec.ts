@@ -4,6 +4,7 @@ import { CallsAtRest } from './calls-at-rest.js';
 import { type InboundMessage } from './inbound-message.js';
 import { OffsetCommits } from './offset-commits.js';
 import { PartitionQueues } from './partition-queues.js';
+import { type Statement } from './telling.js';
 
 const NEVER_MS = 60_000;
 
@@ -74,17 +75,22 @@ describe('CallsAtRest', () => {
 
   const tell = (offset: number, acknowledged: Promise<void> = Promise.resolve()): void => {
     const message = underWay.find((it) => it.offset === offset);
-    message?.ownership.telling.begin({
-      tell: async () => {
+    if (message === undefined) return;
+    const { telling } = message.ownership;
+    const statement: Statement = {
+      tell: () => {
         log.push(`told ${offset}`);
-        await acknowledged;
-        message.finish();
+        void acknowledged.then(() => {
+          message.finish();
+          telling.ended(statement);
+        });
       },
       giveUp: () => {
         log.push(`gave up ${offset}`);
         message.abandon();
       },
-    });
+    };
+    telling.begin(statement);
   };
 
   it('says that nothing is told when that is so, and until it has taken it back, nothing is', async () => {

@@ -3,6 +3,9 @@ import { realDelayMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { type InboundMessage, type MessageHandler } from './inbound-message.js';
 import { type PartitionMessage } from './partition-message.js';
+import { type Statement } from './telling.js';
+
+type SetAside = (message: InboundMessage) => Promise<void>;
 
 const ATTEMPTS = 3;
 const BACK_OFF = { baseMs: 100, capMs: 2000 };
@@ -17,7 +20,7 @@ export async function handleAgain(
   message: PartitionMessage,
   error: unknown,
   handle: MessageHandler,
-  setAside: (message: InboundMessage) => Promise<void>,
+  setAside: SetAside,
 ): Promise<void> {
   const { topic, partition, offset, failures, ownership } = message;
   if (!ownership.isLost) {
@@ -34,21 +37,35 @@ export async function handleAgain(
     failAgain(message, failure);
     return;
   }
-  // A dead letter tells of the message as well.
-  ownership.telling.begin({
-    tell: () =>
-      setAside(message).then(
-        () => {
-          message.finish();
-        },
-        (failure: unknown) => {
-          failAgain(message, failure);
-        },
-      ),
-    giveUp: () => {
-      message.abandon();
-    },
-  });
+  ownership.telling.begin(new LastResort(message, setAside));
+}
+
+/** Sets the message aside; a dead letter tells of it as well. */
+class LastResort implements Statement {
+  constructor(
+    private readonly message: PartitionMessage,
+    private readonly setAside: SetAside,
+  ) {}
+
+  tell(): void {
+    void this.write();
+  }
+
+  giveUp(): void {
+    this.message.abandon();
+  }
+
+  private async write(): Promise<void> {
+    const { message } = this;
+    try {
+      await this.setAside(message);
+      message.finish();
+    } catch (failure) {
+      failAgain(message, failure);
+    } finally {
+      message.ownership.telling.ended(this);
+    }
+  }
 }
 
 function failAgain(message: PartitionMessage, failure: unknown): void {

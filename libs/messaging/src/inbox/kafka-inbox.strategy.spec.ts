@@ -8,6 +8,7 @@ import { type Admin, Kafka, logLevel } from '../kafkajs.js';
 import { AT_REST, readNote, type ToldUntil } from './commit-note.js';
 import { type InboundMessage } from './inbound-message.js';
 import { KafkaInboxStrategy } from './kafka-inbox.strategy.js';
+import { type Statement } from './telling.js';
 
 const INPUT = 'input';
 /** More than are handed over at once. */
@@ -104,15 +105,20 @@ describe('KafkaInboxStrategy', () => {
     const told: { offset: number; noted: ToldUntil | undefined }[] = [];
     const tell = (message: InboundMessage): void => {
       const { offset } = message;
-      message.ownership.telling.begin({
-        tell: async () => {
-          told.push({ offset, noted: await noted() });
-          message.finish();
+      const { telling } = message.ownership;
+      const statement: Statement = {
+        tell: () => {
+          void noted().then((note) => {
+            told.push({ offset, noted: note });
+            message.finish();
+            telling.ended(statement);
+          });
         },
         giveUp: () => {
           message.abandon();
         },
-      });
+      };
+      telling.begin(statement);
     };
     const tellAll = (): Promise<void> => {
       for (const { handed } of members) for (const message of handed.splice(0)) tell(message);

@@ -6,6 +6,7 @@ import { AT_REST } from './commit-note.js';
 import { type Assignment } from './consumer-callbacks.js';
 import { type InboundMessage, type InboundRecord } from './inbound-message.js';
 import { PartitionQueues } from './partition-queues.js';
+import { type Statement } from './telling.js';
 
 const LAST_RESORT_MS = 40_000;
 const MIB = 1024 * 1024;
@@ -277,16 +278,18 @@ describe('PartitionQueues', () => {
     });
 
     const tell = (message: InboundMessage | undefined): void => {
-      message?.ownership.telling.begin({
+      if (message === undefined) return;
+      const statement: Statement = {
         tell: () => {
           toldOffsets.push(message.offset);
           message.finish();
-          return Promise.resolve();
+          message.ownership.telling.ended(statement);
         },
         giveUp: () => {
           message.abandon();
         },
-      });
+      };
+      message.ownership.telling.begin(statement);
     };
 
     it('only once there is a commit of its own, which it asks for: the one before may say that nothing is told', () => {
@@ -359,7 +362,7 @@ describe('PartitionQueues', () => {
       commit();
       const beganMs = realEpochMs();
       underWay[0]?.ownership.telling.begin({
-        tell: () => new Promise(() => undefined),
+        tell: () => undefined,
         giveUp: () => undefined,
       });
       underWay[1]?.finish();
@@ -374,15 +377,16 @@ describe('PartitionQueues', () => {
       commit();
       const [message] = underWay;
       let acknowledge: () => void = () => undefined;
-      message?.ownership.telling.begin({
-        tell: async () => {
-          await new Promise<void>((resolve) => {
-            acknowledge = resolve;
-          });
-          message.finish();
+      const statement: Statement = {
+        tell: () => {
+          acknowledge = () => {
+            message?.finish();
+            message?.ownership.telling.ended(statement);
+          };
         },
         giveUp: () => undefined,
-      });
+      };
+      message?.ownership.telling.begin(statement);
       const stopped = queues.stopTelling();
       await nextTurn();
       expect(queues.takeCommittable(told)).toEqual([]);

@@ -1,4 +1,5 @@
-import { Telling } from './telling.js';
+import { Logger } from '@nestjs/common';
+import { type Statement, Telling } from './telling.js';
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -7,21 +8,26 @@ describe('Telling', () => {
   let log: string[];
   let acknowledge: () => void;
 
+  beforeAll(() => {
+    Logger.overrideLogger(false);
+  });
+
   beforeEach(() => {
     telling = new Telling();
     log = [];
   });
 
   const tell = (what: string): void => {
-    telling.begin({
-      tell: async () => {
+    const statement: Statement = {
+      tell: () => {
         log.push(what);
-        await new Promise<void>((resolve) => {
-          acknowledge = resolve;
-        });
+        acknowledge = () => {
+          telling.ended(statement);
+        };
       },
       giveUp: () => void log.push(`${what} given up`),
-    });
+    };
+    telling.begin(statement);
   };
 
   it('is done at once where nothing speaks against it', () => {
@@ -46,6 +52,22 @@ describe('Telling', () => {
     expect(telling.isQuiet).toBe(false);
     acknowledge();
     await closed;
+    expect(telling.isQuiet).toBe(true);
+  });
+
+  it('goes on without what cannot be told, which nothing waits for', async () => {
+    void telling.close();
+    telling.begin({
+      tell: () => {
+        throw new Error('a bug');
+      },
+      giveUp: () => undefined,
+    });
+    tell('one');
+    telling.open();
+    expect(log).toEqual(['one']);
+    acknowledge();
+    await telling.close();
     expect(telling.isQuiet).toBe(true);
   });
 

@@ -1,9 +1,10 @@
+import { Logger } from '@nestjs/common';
 import { realEpochMs } from '#libs/clock';
 
 /** Something to be told of a message. */
 export interface Statement {
-  /** Resolves once the message has ended as well: until then it is not in a commit. Must not reject. */
-  tell(): Promise<void>;
+  /** Begins to tell it; {@link Telling.ended} is to hear when that is over. */
+  tell(): void;
   /** Called instead when the partition was lost before. */
   giveUp(): void;
 }
@@ -14,6 +15,7 @@ export interface Statement {
  * by the inbox; whatever comes about while it is closed waits, and is given up when the partition is lost.
  */
 export class Telling {
+  private readonly logger = new Logger('Telling');
   /** Called when something is to be told for the first time since it may not be. */
   onAwaited: () => void = () => undefined;
   private isOpen = true;
@@ -25,9 +27,15 @@ export class Telling {
 
   /** Tells it as soon as that may be. */
   begin(statement: Statement): void {
-    if (this.isOpen) void this.go(statement);
+    if (this.isOpen) this.go(statement);
     else if (this.isOver) statement.giveUp();
     else this.wait(statement);
+  }
+
+  /** The statement is told, or cannot be; its message has ended as well: until then it is not in a commit. */
+  ended(statement: Statement): void {
+    if (!this.underWay.delete(statement) || this.underWay.size > 0) return;
+    for (const resolve of this.whenQuiet.splice(0)) resolve();
   }
 
   /** Nothing is told, nor will be before {@link open}. */
@@ -51,7 +59,7 @@ export class Telling {
   open(): void {
     if (this.isOver) return;
     this.isOpen = true;
-    for (const statement of this.waiting.splice(0)) void this.go(statement);
+    for (const statement of this.waiting.splice(0)) this.go(statement);
   }
 
   /** The partition is lost. What has not been held up may be told to the end: a stop waits for it. */
@@ -65,13 +73,14 @@ export class Telling {
     if (this.waiting.length === 1) this.onAwaited();
   }
 
-  private async go(statement: Statement): Promise<void> {
+  private go(statement: Statement): void {
     this.underWay.set(statement, realEpochMs());
     try {
-      await statement.tell();
-    } finally {
-      this.underWay.delete(statement);
-      if (this.underWay.size === 0) for (const resolve of this.whenQuiet.splice(0)) resolve();
+      statement.tell();
+    } catch (error) {
+      // A bug of ours: neither the statements behind it nor a rest wait for it.
+      this.logger.error({ msg: 'not told', err: error });
+      this.ended(statement);
     }
   }
 }

@@ -44,7 +44,8 @@ export async function replayLetters(task: ReplayTask, settings: KafkaSettings): 
   const marks = { name: log.marksTopic, cleanupPolicy: 'compact' as const };
   // One partition: every command reads all of it, and there is little in it.
   await ensureTopics(log.kafka, [marks], { create: settings.createTopics, partitions: 1 });
-  const outbox = new Outbox(log.kafka);
+  // A handful is sent at once, and no other company comes.
+  const outbox = new Outbox(log.kafka, 0);
   try {
     await replayThrough(task, outbox);
   } finally {

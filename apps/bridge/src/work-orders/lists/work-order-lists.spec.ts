@@ -5,7 +5,11 @@ import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { loadBridgeSettings } from '#libs/config';
 import { type InboundMessage, type OwnedState, PartitionOwnership } from '#libs/messaging';
-import { CommandOutcomes, type CommandResult } from '../../command-delivery/index.js';
+import {
+  CommandOutcomes,
+  type CommandResult,
+  OutcomePublisher,
+} from '../../command-delivery/index.js';
 import { MachineDirectory } from '../../machine-directory/index.js';
 import { PlatformModule } from '../../platform/index.js';
 import { ListFences } from './list-fences.js';
@@ -76,10 +80,10 @@ describe('WorkOrderLists', () => {
     bridge = await NestFactory.createApplicationContext(WorkOrdersAlone, { logger: false });
     lists = bridge.get(WorkOrderLists);
     jest
-      .spyOn(bridge.get(CommandOutcomes), 'publish')
-      .mockImplementation((_, { message }, results) => {
+      .spyOn(bridge.get(OutcomePublisher), 'publish')
+      .mockImplementation((_, { message }, results, receipt) => {
         answers.get(message)?.push(...results);
-        return Promise.resolve();
+        receipt.acknowledged();
       });
     jest
       .spyOn(bridge.get(ListPartitions), 'soleSetterUntil')

@@ -1,0 +1,75 @@
+import { type CommandOutcome } from '#libs/contracts';
+
+const OUTCOMES_PER_MACHINE = 5;
+/** Of a generation; there are two. */
+const MACHINES = 20_000;
+
+/**
+ * The latest outcomes of each machine, for the read API. Kept in two generations, for every outcome passes
+ * here: when the younger is full it becomes the elder, and whoever has not been heard of since the one
+ * before is forgotten.
+ */
+export class RecentOutcomes {
+  private younger = new Map<string, OutcomeRing>();
+  private elder = new Map<string, OutcomeRing>();
+
+  /** Newest first. */
+  of(machineId: string): readonly CommandOutcome[] {
+    return (this.younger.get(machineId) ?? this.elder.get(machineId))?.newestFirst() ?? [];
+  }
+
+  /** Remembers what the outcome says, not the object. */
+  add(machineId: string, outcome: CommandOutcome): void {
+    (this.younger.get(machineId) ?? this.rejuvenate(machineId)).add(outcome);
+  }
+
+  private rejuvenate(machineId: string): OutcomeRing {
+    const ring = this.elder.get(machineId) ?? new OutcomeRing();
+    if (this.younger.size >= MACHINES) {
+      this.elder = this.younger;
+      this.younger = new Map();
+    }
+    this.younger.set(machineId, ring);
+    return ring;
+  }
+}
+
+/**
+ * The oldest is written over: a new object for each outcome would, by the time it is dropped, be among what
+ * only a full collection of garbage frees.
+ */
+class OutcomeRing {
+  private readonly outcomes = new Array<CommandOutcome | undefined>(OUTCOMES_PER_MACHINE);
+  private next = 0;
+
+  add(outcome: CommandOutcome): void {
+    const oldest = this.outcomes[this.next];
+    if (oldest === undefined) this.outcomes[this.next] = copyOf(outcome);
+    else overwrite(oldest, outcome);
+    this.next = (this.next + 1) % OUTCOMES_PER_MACHINE;
+  }
+
+  newestFirst(): CommandOutcome[] {
+    const { outcomes, next } = this;
+    return [...outcomes.slice(next), ...outcomes.slice(0, next)]
+      .filter((outcome) => outcome !== undefined)
+      .map(copyOf)
+      .reverse();
+  }
+}
+
+function copyOf(outcome: CommandOutcome): CommandOutcome {
+  return { ...outcome, source: { ...outcome.source } };
+}
+
+function overwrite(old: CommandOutcome, by: CommandOutcome): void {
+  old.machineId = by.machineId;
+  old.code = by.code;
+  old.detail = by.detail;
+  old.attempts = by.attempts;
+  old.appliedAt = by.appliedAt;
+  old.source.topic = by.source.topic;
+  old.source.partition = by.source.partition;
+  old.source.offset = by.source.offset;
+  old.source.messageId = by.source.messageId;
+}
