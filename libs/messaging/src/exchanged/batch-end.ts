@@ -1,11 +1,6 @@
-/** As much of a decoded record batch as kafkajs goes by when it says how far a fetch has come. */
-interface DecodedBatch {
-  firstOffset: string;
-  lastOffsetDelta: number;
-  records: { offset: string }[];
-}
+import { type DecodedBatch, type Fetched } from './decode-batch.js';
 
-export type DecodeBatch = (fetched: unknown) => Promise<DecodedBatch>;
+type DecodeBatch = (fetched: Fetched) => Promise<DecodedBatch>;
 
 /**
  * Makes kafkajs see the end of a record batch whose last records compaction has taken. Kafka keeps a batch with

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-type AnyFunction = (...given: never[]) => unknown;
+type AnyFunction = ((...given: never[]) => unknown) | (new (...given: never[]) => unknown);
 
 const exchanged = new Set<string>();
 

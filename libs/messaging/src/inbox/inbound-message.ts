@@ -1,7 +1,10 @@
 import { type IHeaders } from '../kafkajs.js';
 import { type PartitionOwnership } from './partition-ownership.js';
 
-/** A record of an input topic, under the topic's name without the prefix. */
+/**
+ * A record of an input topic, under the topic's name without the prefix. It may be read when it is asked for
+ * something, each time anew: to be asked, and not to be spread.
+ */
 export interface InboundRecord {
   readonly topic: string;
   readonly partition: number;
@@ -11,7 +14,7 @@ export interface InboundRecord {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers: IHeaders;
-  /** Of key, value and headers together. */
+  /** Of key, value and headers, roughly: what parts them may count. */
   readonly bytes: number;
 }
 

@@ -9,16 +9,11 @@ export interface MessageEnds {
   failed(message: PartitionMessage, error: unknown): void;
 }
 
-/** A message on its way through the bridge. A class: there are tens of thousands a second. */
+/**
+ * A message on its way through the bridge. A class: there are tens of thousands a second. What it says of its record
+ * is read there when it is asked for, so it must not be spread.
+ */
 export class PartitionMessage implements InboundMessage {
-  readonly topic: string;
-  readonly partition: number;
-  readonly offset: number;
-  readonly timestamp: string;
-  readonly key: Buffer | null;
-  readonly value: Buffer | null;
-  readonly headers: IHeaders;
-  readonly bytes: number;
   onFinished?: (message: InboundMessage) => void;
   /** How often handling it has failed. */
   failures = 0;
@@ -27,17 +22,40 @@ export class PartitionMessage implements InboundMessage {
   private hasFailed = false;
 
   constructor(
-    record: InboundRecord,
+    private readonly record: InboundRecord,
     private readonly ends: MessageEnds,
-  ) {
-    this.topic = record.topic;
-    this.partition = record.partition;
-    this.offset = record.offset;
-    this.timestamp = record.timestamp;
-    this.key = record.key;
-    this.value = record.value;
-    this.headers = record.headers;
-    this.bytes = record.bytes;
+  ) {}
+
+  get topic(): string {
+    return this.record.topic;
+  }
+
+  get partition(): number {
+    return this.record.partition;
+  }
+
+  get offset(): number {
+    return this.record.offset;
+  }
+
+  get timestamp(): string {
+    return this.record.timestamp;
+  }
+
+  get key(): Buffer | null {
+    return this.record.key;
+  }
+
+  get value(): Buffer | null {
+    return this.record.value;
+  }
+
+  get headers(): IHeaders {
+    return this.record.headers;
+  }
+
+  get bytes(): number {
+    return this.record.bytes;
   }
 
   get ownership(): PartitionOwnership {

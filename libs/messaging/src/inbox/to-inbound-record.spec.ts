@@ -1,3 +1,5 @@
+import { DecodedRecord } from '../exchanged/decoded-record.js';
+import { encodeRecord } from '../exchanged/testing/encode-record.js';
 import { type IHeaders, type KafkaMessage } from '../kafkajs.js';
 import { toInboundRecord } from './to-inbound-record.js';
 
@@ -42,5 +44,22 @@ describe('toInboundRecord', () => {
     const fields = { key: Buffer.alloc(100), value: Buffer.alloc(1000), headers };
     const names = 'namemany'.length;
     expect(toInboundRecord('topic', 3, message(fields)).bytes).toBe(100 + 1000 + 10 + 7 + names);
+  });
+
+  it('says of a record that is not read yet what it says when it is', () => {
+    const fields = { key: 'key', value: 'value', headers: { name: ['one', 'two'] } };
+    const bytes = encodeRecord({ ...fields, offsetDelta: 2, timestampDelta: 3 });
+    const batch = { firstOffset: '5', firstTimestamp: '1763680000120' };
+    const unread = new DecodedRecord(bytes, 1, bytes.length, batch);
+    expect(toInboundRecord('topic', 3, unread)).toMatchObject({
+      topic: 'topic',
+      partition: 3,
+      offset: 7,
+      timestamp: '1763680000123',
+      key: Buffer.from('key'),
+      value: Buffer.from('value'),
+      headers: { name: [Buffer.from('one'), Buffer.from('two')] },
+      bytes: bytes.length - 1,
+    });
   });
 });

@@ -1,23 +1,54 @@
+import { DecodedRecord } from '../exchanged/decoded-record.js';
 import { type IHeaders, type KafkaMessage } from '../kafkajs.js';
+import { type StoredRecord, toStoredRecord } from '../reading/stored-record.js';
 import { type InboundRecord } from './inbound-message.js';
 
-/** A fetched record under its topic's name without the prefix. Its bytes are its own: see decodeRecord. */
+/** A fetched record under its topic's name without the prefix. */
 export function toInboundRecord(
   topic: string,
   partition: number,
   message: KafkaMessage,
 ): InboundRecord {
-  const { timestamp, key, value, headers = {} } = message;
-  return {
-    topic,
-    partition,
-    offset: Number(message.offset),
-    timestamp,
-    key,
-    value,
-    headers,
-    bytes: lengthOf(key) + lengthOf(value) + lengthOfHeaders(headers),
-  };
+  if (message instanceof DecodedRecord) return new UnreadRecord(topic, partition, message);
+  const record = toStoredRecord(topic, partition, message);
+  return { ...record, bytes: bytesOf(record) };
+}
+
+/** One that is read when it is asked for something: not to be spread, as {@link DecodedRecord}. */
+class UnreadRecord implements InboundRecord {
+  constructor(
+    readonly topic: string,
+    readonly partition: number,
+    private readonly record: DecodedRecord,
+  ) {}
+
+  get offset(): number {
+    return this.record.position;
+  }
+
+  get timestamp(): string {
+    return this.record.timestamp;
+  }
+
+  get key(): Buffer | null {
+    return this.record.key;
+  }
+
+  get value(): Buffer | null {
+    return this.record.value;
+  }
+
+  get headers(): IHeaders {
+    return this.record.headers;
+  }
+
+  get bytes(): number {
+    return this.record.bytes;
+  }
+}
+
+function bytesOf({ key, value, headers }: StoredRecord): number {
+  return lengthOf(key) + lengthOf(value) + lengthOfHeaders(headers);
 }
 
 function lengthOfHeaders(headers: IHeaders): number {

@@ -1,11 +1,11 @@
 import { withDeadline } from '../deadline.js';
-import { toInboundRecord } from '../inbox/to-inbound-record.js';
 import { type Consumer, type EachBatchPayload } from '../kafkajs.js';
 import { Ending } from './ending.js';
 import { HandOver } from './hand-over.js';
 import { type ReadOptions } from './read-options.js';
 import { SilenceWatch } from './silence-watch.js';
 import { type SpanCursor } from './span-cursor.js';
+import { toStoredRecord } from './stored-record.js';
 import { type TopicSpan } from './topic-span.js';
 
 /** Handed over at a time, so that a read can be stopped, and gives a sign of life, between them. */
@@ -98,7 +98,7 @@ export class SpanReader {
     const { topic, partition, messages } = payload.batch;
     const records = messages
       .filter(({ offset }) => this.cursor.wants(Number(offset)))
-      .map((message) => toInboundRecord(topic, partition, message));
+      .map((message) => toStoredRecord(topic, partition, message));
     for (let start = 0; start < records.length; start += MAX_RECORDS) {
       const some = records.slice(start, start + MAX_RECORDS);
       if (!(await this.handOver.give(some))) return false;

@@ -1,4 +1,4 @@
-import { type IHeaders } from '../kafkajs.js';
+import { type IHeaders, type KafkaMessage } from '../kafkajs.js';
 
 /** A record as it lies in Kafka. */
 export interface StoredRecord {
@@ -12,4 +12,14 @@ export interface StoredRecord {
   readonly value: Buffer | null;
   /** A header without a value, which kafkajs could not write again, has an empty one. */
   readonly headers: IHeaders;
+}
+
+/** A fetched record, read as a whole: it may be spread, and be kept for long. */
+export function toStoredRecord(
+  topic: string,
+  partition: number,
+  message: KafkaMessage,
+): StoredRecord {
+  const { offset, timestamp, key, value, headers = {} } = message;
+  return { topic, partition, offset: Number(offset), timestamp, key, value, headers };
 }

@@ -1,0 +1,111 @@
+import type { IHeaders } from 'kafkajs';
+import { Cursor } from './cursor.js';
+
+/** As much of a record batch as its records are read with; numbers of 64 bits are decimal text. */
+export interface BatchContext {
+  firstOffset: string;
+  firstTimestamp: string;
+  maxTimestamp?: string;
+  timestampType?: number;
+  magicByte?: number;
+  isControlBatch?: boolean;
+}
+
+const LOG_APPEND_TIME = 1;
+const EMPTY = Buffer.alloc(0);
+/** Shared by all records without headers. */
+const NO_HEADERS = Object.freeze(Object.create(null)) as IHeaders;
+
+/**
+ * A record of a record batch (magic 2) as kafkajs hands it on: attributes, timestamp delta, offset delta, key,
+ * value, headers; lengths are zigzag varints. It is read when it is asked for something, each time anew: hundreds
+ * of thousands may wait, and what is read of one takes several times the memory of its bytes. To be asked, and not
+ * to be spread: it has nothing of its own but where it lies.
+ */
+export class DecodedRecord {
+  /** {@link offset} as a number. */
+  readonly position: number;
+  readonly batchContext: BatchContext;
+  private readonly buffer: Buffer;
+  private readonly start: number;
+  private readonly end: number;
+
+  /** The bytes behind its length: from `start` up to, but not with, `end`. */
+  constructor(buffer: Buffer, start: number, end: number, batch: BatchContext) {
+    const cursor = new Cursor(buffer, start + 1);
+    cursor.varint();
+    this.position = Number(batch.firstOffset) + cursor.varint();
+    this.batchContext = batch;
+    this.buffer = buffer;
+    this.start = start;
+    this.end = end;
+  }
+
+  /** How many it has. */
+  get bytes(): number {
+    return this.end - this.start;
+  }
+
+  get offset(): string {
+    return String(this.position);
+  }
+
+  get magicByte(): number | undefined {
+    return this.batchContext.magicByte;
+  }
+
+  get isControlRecord(): boolean {
+    return this.batchContext.isControlBatch ?? false;
+  }
+
+  get attributes(): number {
+    return this.buffer.readInt8(this.start);
+  }
+
+  /** Exact for as long as milliseconds since the epoch are: up to 2^53 of them. */
+  get timestamp(): string {
+    const { firstTimestamp, maxTimestamp, timestampType } = this.batchContext;
+    if (timestampType === LOG_APPEND_TIME && maxTimestamp) return maxTimestamp;
+    const delta = new Cursor(this.buffer, this.start + 1).varint();
+    return delta === 0 ? firstTimestamp : String(Number(firstTimestamp) + delta);
+  }
+
+  get key(): Buffer | null {
+    return this.atKey().bytes();
+  }
+
+  get value(): Buffer | null {
+    const cursor = this.atKey();
+    cursor.pass();
+    return cursor.bytes();
+  }
+
+  /** Without a prototype; several values under one name are a list. A null, which kafkajs cannot write, is empty. */
+  get headers(): IHeaders {
+    const cursor = this.atKey();
+    cursor.pass();
+    cursor.pass();
+    return readHeaders(cursor);
+  }
+
+  private atKey(): Cursor {
+    const cursor = new Cursor(this.buffer, this.start + 1);
+    cursor.varint();
+    cursor.varint();
+    return cursor;
+  }
+}
+
+function readHeaders(cursor: Cursor): IHeaders {
+  const count = cursor.varint();
+  if (count <= 0) return NO_HEADERS;
+  const headers = Object.create(null) as IHeaders;
+  for (let index = 0; index < count; index += 1) {
+    const name = cursor.headerName();
+    const value = cursor.bytes() ?? EMPTY;
+    const before = headers[name];
+    if (before === undefined) headers[name] = value;
+    else headers[name] = Array.isArray(before) ? [...before, value] : [before, value];
+  }
+  return headers;
+}

@@ -1,0 +1,65 @@
+import { createRequire } from 'node:module';
+import fc from 'fast-check';
+import { type BatchClass, leanBatch } from './lean-batch.js';
+
+const require = createRequire(import.meta.url);
+const BatchOfKafkajs = require('kafkajs/src/consumer/batch.js') as BatchClass;
+const BatchOfOurs = leanBatch(BatchOfKafkajs);
+
+/** What kafkajs asks a batch. */
+const QUESTIONS = [
+  ...['isEmpty', 'isEmptyIncludingFiltered', 'isEmptyDueToFiltering', 'isEmptyControlRecord'],
+  ...['isEmptyDueToLogCompactedMessages', 'firstOffset', 'lastOffset', 'offsetLag', 'offsetLagLow'],
+];
+
+const gaps = fc.array(
+  fc.record({
+    gap: fc.integer({ min: 1, max: 3 }),
+    isControlRecord: fc.boolean(),
+    producerId: fc.constantFrom('1', '2'),
+    inTransaction: fc.boolean(),
+  }),
+  { maxLength: 12 },
+);
+const messages = gaps.map((entries) => {
+  let offset = 0;
+  return entries.map(({ gap, isControlRecord, producerId, inTransaction }) => {
+    offset += gap;
+    const key = isControlRecord ? Buffer.alloc(4) : null;
+    const batchContext = { producerId, inTransaction };
+    return { offset: String(offset), key, isControlRecord, batchContext };
+  });
+});
+const abortedTransactions = fc.option(
+  fc.array(
+    fc.record({
+      producerId: fc.constantFrom('1', '2'),
+      firstOffset: fc.nat({ max: 20 }).map(String),
+    }),
+    { maxLength: 2 },
+  ),
+);
+
+function answersOf(batch: object): unknown[] {
+  const asked = batch as Record<string, () => unknown>;
+  return QUESTIONS.map((question) => [question, asked[question]?.()]);
+}
+
+describe('a batch of messages out of one fetch', () => {
+  it('has what kafkajs puts there, and answers in the same way', () => {
+    expect(BatchOfOurs).not.toBe(BatchOfKafkajs);
+    const fetchedOffset = fc.nat({ max: 20 }).map(String);
+    fc.assert(
+      fc.property(fetchedOffset, messages, abortedTransactions, (from, given, aborted) => {
+        const data = { partition: 3, highWatermark: '40', messages: given };
+        const fetched = { ...data, abortedTransactions: aborted };
+        const [expected, ours] = [BatchOfKafkajs, BatchOfOurs].map(
+          (Batch) => new Batch('a-topic', from, fetched),
+        );
+        expect({ ...ours }).toEqual({ ...expected });
+        expect(answersOf(ours!)).toEqual(answersOf(expected!));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
