@@ -64,6 +64,13 @@ const forbidden = [
     to: { path: CLIENT('kafkajs|kafkajs-snappy') },
   },
   {
+    name: 'kafkajs-after-its-exchange',
+    comment:
+      'Loaded before its modules are exchanged it would keep its own; an import of a type may load it as well.',
+    from: { path: '^libs/messaging/', pathNot: [SPEC, '^libs/messaging/src/kafkajs\\.ts$'] },
+    to: { path: CLIENT('kafkajs'), pathNot: 'node_modules/kafkajs/src/' },
+  },
+  {
     name: 'axios-only-in-cloud-client',
     comment:
       'Calls to the service go through the client, which knows its dialects and its failures.',

@@ -1,4 +1,3 @@
-import type { IHeaders } from 'kafkajs';
 import { Cursor } from './cursor.js';
 
 /** As much of a record batch as its records are read with; numbers of 64 bits are decimal text. */
@@ -11,10 +10,13 @@ export interface BatchContext {
   isControlBatch?: boolean;
 }
 
+/** kafkajs's own type of them, which is not to be had before it is loaded. */
+type Headers = Record<string, Buffer | string | (Buffer | string)[] | undefined>;
+
 const LOG_APPEND_TIME = 1;
 const EMPTY = Buffer.alloc(0);
 /** Shared by all records without headers. */
-const NO_HEADERS = Object.freeze(Object.create(null)) as IHeaders;
+const NO_HEADERS = Object.freeze(Object.create(null)) as Headers;
 
 /**
  * A record of a record batch (magic 2) as kafkajs hands it on: attributes, timestamp delta, offset delta, key,
@@ -81,7 +83,7 @@ export class DecodedRecord {
   }
 
   /** Without a prototype; several values under one name are a list. A null, which kafkajs cannot write, is empty. */
-  get headers(): IHeaders {
+  get headers(): Headers {
     const cursor = this.atKey();
     cursor.pass();
     cursor.pass();
@@ -96,10 +98,10 @@ export class DecodedRecord {
   }
 }
 
-function readHeaders(cursor: Cursor): IHeaders {
+function readHeaders(cursor: Cursor): Headers {
   const count = cursor.varint();
   if (count <= 0) return NO_HEADERS;
-  const headers = Object.create(null) as IHeaders;
+  const headers = Object.create(null) as Headers;
   for (let index = 0; index < count; index += 1) {
     const name = cursor.headerName();
     const value = cursor.bytes() ?? EMPTY;

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { type Kafka } from 'kafkajs';
 import { realDelayMs, realEpochMs } from '#libs/clock';
+import { type Kafka } from '../kafkajs.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { type Receipt } from './receipt.js';
 import { RequestSender } from './request-sender.js';

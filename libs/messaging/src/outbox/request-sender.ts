@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
-import { CompressionTypes, type Kafka } from 'kafkajs';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+import { CompressionTypes, type Kafka } from '../kafkajs.js';
 import { OnDemandProducer } from './on-demand-producer.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { RecordRefusedError, refusalOf } from './record-refused.js';
