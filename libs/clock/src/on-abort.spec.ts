@@ -1,0 +1,57 @@
+import { getEventListeners } from 'node:events';
+import fc from 'fast-check';
+import { onAbort } from './on-abort.js';
+
+describe('onAbort', () => {
+  it('calls what has not been taken back, once each, whatever came and left before', () => {
+    const steps = fc.array(fc.record({ task: fc.nat(9), isTakenBack: fc.boolean() }));
+    fc.assert(
+      fc.property(steps, (taken) => {
+        const ending = new AbortController();
+        const called: number[] = [];
+        const takeBack = new Map<number, () => void>();
+        for (const { task, isTakenBack } of taken) {
+          takeBack.get(task)?.();
+          takeBack.delete(task);
+          if (!isTakenBack)
+            takeBack.set(
+              task,
+              onAbort(ending.signal, () => called.push(task)),
+            );
+        }
+        ending.abort();
+        expect(called.sort()).toEqual([...takeBack.keys()].sort());
+      }),
+    );
+  });
+
+  it('does not call what another has taken back meanwhile', () => {
+    const ending = new AbortController();
+    const called: string[] = [];
+    const takeBacks: (() => void)[] = [];
+    for (const name of ['one', 'other']) {
+      const task = (): void => {
+        called.push(name);
+        for (const takeBack of takeBacks) takeBack();
+      };
+      takeBacks.push(onAbort(ending.signal, task));
+    }
+    ending.abort();
+    expect(called).toEqual(['one']);
+  });
+
+  it('listens to a signal once, and to one that has aborted not at all', () => {
+    const ending = new AbortController();
+    for (const fail of [failing('one'), failing('other')]) onAbort(ending.signal, fail)();
+    expect(getEventListeners(ending.signal, 'abort')).toHaveLength(1);
+    ending.abort();
+    onAbort(ending.signal, failing('too late'));
+    expect(getEventListeners(ending.signal, 'abort')).toEqual([]);
+  });
+});
+
+function failing(why: string): () => void {
+  return () => {
+    throw new Error(why);
+  };
+}
