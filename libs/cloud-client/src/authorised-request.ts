@@ -1,4 +1,4 @@
-import { type HttpRequest, type ServiceRequest } from './exchange.js';
+import { ASKED_FOR, type HeaderList, type HttpRequest, type ServiceRequest } from './exchange.js';
 
 /** The service's path prefix, below whatever path the base URL has. */
 export function apiPath(baseUrl: string): string {
@@ -6,31 +6,35 @@ export function apiPath(baseUrl: string): string {
 }
 
 /** How an operation is sent: with its token as Bearer (interface: "Authentication"). */
-export function authorisedRequest(
-  basePath: string,
-  request: ServiceRequest,
-  token: string,
-): HttpRequest {
-  return {
-    path: pathOf(basePath, request),
-    method: request.method,
-    headers: headersOf(request, token),
-    ...(request.body ? { body: JSON.stringify(request.body) } : {}),
-    secret: token,
-  };
+export class AuthorisedRequests {
+  /** Of the token that was used last: made once, not for every call. */
+  private headers = headersWith('');
+
+  /** @param basePath of the service, with `/api/v1` */
+  constructor(private readonly basePath: string) {}
+
+  of(request: ServiceRequest, token: string): HttpRequest {
+    if (this.headers.token !== token) this.headers = headersWith(token);
+    const { plain, json } = this.headers;
+    return {
+      path: this.pathOf(request),
+      method: request.method,
+      headers: request.body === undefined ? plain : json,
+      body: request.body ? JSON.stringify(request.body) : null,
+      secret: token,
+    };
+  }
+
+  private pathOf({ path, machineId }: ServiceRequest): string {
+    const whole = `${this.basePath}/${path}`;
+    if (machineId === undefined) return whole;
+    // unlike encodeURIComponent this takes any string; a space as %20 is read alike by every server
+    const query = new URLSearchParams({ machineId }).toString();
+    return `${whole}?${query.replaceAll('+', '%20')}`;
+  }
 }
 
-function pathOf(basePath: string, request: ServiceRequest): string {
-  const path = `${basePath}/${request.path}`;
-  if (request.machineId === undefined) return path;
-  // unlike encodeURIComponent this takes any string; a space as %20 is read alike by every server
-  const query = new URLSearchParams({ machineId: request.machineId }).toString();
-  return `${path}?${query.replaceAll('+', '%20')}`;
-}
-
-function headersOf(request: ServiceRequest, token: string): Record<string, string> {
-  return {
-    Authorization: `Bearer ${token}`,
-    ...(request.body === undefined ? {} : { 'Content-Type': 'application/json' }),
-  };
+function headersWith(token: string): { token: string; plain: HeaderList; json: HeaderList } {
+  const plain = [...ASKED_FOR, 'Authorization', `Bearer ${token}`];
+  return { token, plain, json: [...plain, 'Content-Type', 'application/json'] };
 }

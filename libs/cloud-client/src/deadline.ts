@@ -1,28 +1,19 @@
-import { setMaxListeners } from 'node:events';
-import { type GenericAbortSignal } from 'axios';
-import { afterRealMs } from '#libs/clock';
+import { afterRealMs, onAbort } from '#libs/clock';
 import { type Caller } from './caller.js';
 
 export const TIMED_OUT = Symbol('timed out');
 
-/** The end of one call. As much of an AbortSignal as a request needs: a real one costs as much as the request. */
-export class CallEnd implements GenericAbortSignal {
+/** The end of one call: what a request needs of an AbortSignal, which itself costs as much as the request. */
+export class CallEnd {
   private hasCome = false;
-  private readonly listeners = new Set<() => void>();
+  private abort: (() => void) | undefined;
   private objected: Error | undefined;
 
   constructor(private readonly objection: Caller['objection']) {}
 
-  get aborted(): boolean {
-    return this.hasCome;
-  }
-
-  addEventListener(_type: 'abort', listener: () => void): void {
-    this.listeners.add(listener);
-  }
-
-  removeEventListener(_type: 'abort', listener: () => void): void {
-    this.listeners.delete(listener);
+  /** Of a request that is made again on another connection, the last attempt counts. */
+  whenItComes(abort: () => void): void {
+    this.abort = abort;
   }
 
   /** Asks the caller; to be called right before the request is written. */
@@ -38,7 +29,7 @@ export class CallEnd implements GenericAbortSignal {
 
   come(): void {
     this.hasCome = true;
-    for (const listener of this.listeners) listener();
+    this.abort?.();
   }
 }
 
@@ -54,12 +45,12 @@ export function withDeadline<T>(
   caller: Caller | undefined,
   work: (end: CallEnd) => Promise<T>,
 ): Promise<T | typeof TIMED_OUT> {
+  const signal = caller?.signal;
+  if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
   return new Promise((resolve, reject) => {
-    const signal = caller?.signal;
     const end = new CallEnd(caller?.objection);
     const settle = (result: T | typeof TIMED_OUT): void => {
-      stopTimer();
-      signal?.removeEventListener('abort', giveUp);
+      leave();
       if (signal?.aborted === true) reject(signal.reason as Error);
       else if (end.whyNotSent !== undefined) reject(end.whyNotSent);
       else resolve(result);
@@ -69,16 +60,13 @@ export function withDeadline<T>(
       end.come();
     };
     const stopTimer = afterRealMs(timeoutMs, giveUp);
-    if (signal?.aborted === true) {
-      giveUp();
-      return;
-    }
-    // As many calls as are under way may share a signal; that is no leak.
-    if (signal !== undefined) setMaxListeners(0, signal);
-    signal?.addEventListener('abort', giveUp);
-    work(end).then(settle, (error: unknown) => {
+    const stopWatching = signal && onAbort(signal, giveUp);
+    const leave = (): void => {
       stopTimer();
-      signal?.removeEventListener('abort', giveUp);
+      stopWatching?.();
+    };
+    work(end).then(settle, (error: unknown) => {
+      leave();
       reject(error instanceof Error ? error : new Error(String(error)));
     });
   });

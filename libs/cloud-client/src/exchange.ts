@@ -12,13 +12,22 @@ export interface ServiceRequest {
   body?: object | null;
 }
 
+/** Names and values in turn, as undici takes them. */
+export type HeaderList = string[];
+
+/** What each request asks for beside what is its own. */
+export const ASKED_FOR: Readonly<HeaderList> = [
+  ...['accept', 'application/json'],
+  ...['accept-encoding', 'identity'],
+];
+
 /** One HTTP request as it is sent. */
 export interface HttpRequest {
   method: 'GET' | 'POST' | 'PUT';
   /** From the root of the host, with its query. */
   path: string;
-  headers: Record<string, string>;
-  body?: string;
+  headers: HeaderList;
+  body: string | null;
   /** Blackened where an error body repeats it. */
   secret?: string;
 }

@@ -1,8 +1,9 @@
-import { Axios, type AxiosResponse, isAxiosError } from 'axios';
+import { Axios, isAxiosError } from 'axios';
 import { Pool } from 'undici';
 import { type CallEnd } from './deadline.js';
 import { type CloudErrorCause } from './cloud-error.js';
 import { type Exchange, type HttpRequest, type ServiceReply } from './exchange.js';
+import { Sending, type SendingConfig } from './sending.js';
 import { undiciAdapter } from './undici-adapter.js';
 
 export interface HttpTransportOptions {
@@ -12,9 +13,6 @@ export interface HttpTransportOptions {
   /** A larger answer is not read to its end. */
   maxAnswerBytes: number;
 }
-
-/** Kept out of axios, whose treatment of each header costs more than the header. */
-const SAME_FOR_ALL = { accept: 'application/json', 'accept-encoding': 'identity' };
 
 /** Sends requests over kept-alive connections; every failure is a value. */
 export class HttpTransport {
@@ -31,20 +29,14 @@ export class HttpTransport {
       maxResponseSize: options.maxAnswerBytes,
     });
     // Unlike create() this takes none of axios's defaults, which it would merge and validate for every call.
-    this.http = new Axios({ adapter: undiciAdapter(this.pool, SAME_FOR_ALL) });
+    this.http = new Axios({ adapter: undiciAdapter(this.pool) });
   }
 
   async send(request: HttpRequest, end: CallEnd): Promise<Exchange> {
-    const { path, method, headers, body } = request;
     try {
-      const response = await this.http.request<string>({
-        url: path,
-        method,
-        headers,
-        ...(body === undefined ? {} : { data: body }),
-        signal: end,
-      });
-      return toReply(response, withoutSecret(response, request.secret));
+      const config: SendingConfig = { sending: new Sending(request, end) };
+      const { data } = await this.http.request<ServiceReply>(config);
+      return withoutSecret(data, request.secret);
     } catch (error) {
       return toFailure(error);
     }
@@ -62,32 +54,18 @@ export class HttpTransport {
 }
 
 /** An error body may echo the request, and ends up in logs and dead letters. */
-function withoutSecret({ status, data }: AxiosResponse<string>, secret?: string): string {
-  return status < 300 || secret === undefined ? data : data.replaceAll(secret, '***');
-}
-
-function toReply({ status, headers }: AxiosResponse, body: string): ServiceReply {
-  const retryAfter = firstValue(headers['retry-after']);
-  return {
-    kind: 'reply',
-    status,
-    headers: { retryAfter, date: firstValue(headers['date']) },
-    body,
-  };
+function withoutSecret(reply: ServiceReply, secret?: string): ServiceReply {
+  if (reply.status < 300 || secret === undefined) return reply;
+  return { ...reply, body: reply.body.replaceAll(secret, '***') };
 }
 
 function toFailure(error: unknown): Exchange {
   const { code, message } = error as NodeJS.ErrnoException;
   const cause: CloudErrorCause = { ...(code === undefined ? {} : { code }), message };
-  if (isAxiosError<string>(error) && error.response) {
+  if (isAxiosError<ServiceReply>(error) && error.response) {
     const fault = code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE' ? 'malformed-answer' : 'network';
-    return { ...toReply(error.response, ''), bodyFault: { code: fault, cause } };
+    return { ...error.response.data, bodyFault: { code: fault, cause } };
   }
   const kind = code === 'UND_ERR_CONNECT_TIMEOUT' ? 'timeout' : 'network';
   return { kind: 'failed', code: kind, cause };
-}
-
-function firstValue(header: unknown): string | undefined {
-  const value: unknown = Array.isArray(header) ? header[0] : header;
-  return typeof value === 'string' ? value : undefined;
 }

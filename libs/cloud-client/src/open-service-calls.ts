@@ -1,4 +1,4 @@
-import { apiPath } from './authorised-request.js';
+import { apiPath, AuthorisedRequests } from './authorised-request.js';
 import { type CloudClientOptions } from './cloud-client-options.js';
 import { HttpTransport } from './http-transport.js';
 import { RequestPace } from './request-pace.js';
@@ -17,7 +17,7 @@ export function openServiceCalls(options: CloudClientOptions): ServiceCalls {
   const pace =
     maxRequestsPerSecond === undefined ? undefined : new RequestPace(maxRequestsPerSecond);
   return new ServiceCalls({
-    basePath: apiPath(baseUrl),
+    requests: new AuthorisedRequests(apiPath(baseUrl)),
     transport: new HttpTransport({
       origin: new URL(baseUrl).origin,
       maxConnections,

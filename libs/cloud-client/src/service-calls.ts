@@ -1,5 +1,5 @@
 import { realEpochMs } from '#libs/clock';
-import { authorisedRequest } from './authorised-request.js';
+import { type AuthorisedRequests } from './authorised-request.js';
 import { type Caller } from './caller.js';
 import { type CloudAnswer } from './cloud-answer.js';
 import { TIMED_OUT, withDeadline } from './deadline.js';
@@ -11,8 +11,7 @@ import { toAnswer, type SuccessMeaning, withoutToken } from './to-answer.js';
 import { type NoToken, type TokenSource } from './token/token-source.js';
 
 export interface ServiceCallsOptions {
-  /** Of the service, with `/api/v1`. */
-  basePath: string;
+  requests: AuthorisedRequests;
   transport: HttpTransport;
   exchanges: TimedExchanges;
   tokens: TokenSource;
@@ -65,9 +64,9 @@ export class ServiceCalls {
     meaning: SuccessMeaning<T>,
     caller: Caller,
   ): Promise<CloudAnswer<T>> {
-    const { basePath, transport, exchanges } = this.options;
+    const { requests, transport, exchanges } = this.options;
     const exchange = await exchanges.run(request.operation, caller, (signal) =>
-      transport.send(authorisedRequest(basePath, request, token), signal),
+      transport.send(requests.of(request, token), signal),
     );
     return toAnswer(request.operation, exchange, meaning, realEpochMs());
   }

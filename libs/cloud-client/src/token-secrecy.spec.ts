@@ -27,7 +27,7 @@ afterEach(async () => {
 
 function connect(token: TokenWay, baseUrl = service.baseUrl): MachineCloudClient {
   const onCall = (call: CloudCall): number => calls.push(call);
-  return (client = new MachineCloudClient({ baseUrl, token, timeoutMs: 100, onCall }));
+  return (client = new MachineCloudClient({ baseUrl, token, timeoutMs: 1_000, onCall }));
 }
 
 /** All that anybody gets to see of a call: its answer, what was logged and what was counted. */

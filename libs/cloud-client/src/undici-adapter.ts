@@ -1,60 +1,51 @@
-import { AxiosError, type AxiosAdapter, type AxiosResponse, type GenericAbortSignal } from 'axios';
+import { type AxiosAdapter, AxiosError, AxiosHeaders, type AxiosResponse } from 'axios';
 import { type Dispatcher } from 'undici';
+import { type Sending, type SendingConfig } from './sending.js';
+import { type ServiceReply } from './exchange.js';
 
-type Config = Parameters<AxiosAdapter>[0];
+type Config = Parameters<AxiosAdapter>[0] & SendingConfig;
 
-/** The signal of a request whose caller is asked once more before it is written. */
-interface SendingSignal extends GenericAbortSignal {
-  maySend?(): boolean;
-}
+/** What axios is shown of an answer's headers, which it would copy one by one; the reply has those that matter. */
+const UNSEEN = new AxiosHeaders();
+/** Unlike a buffer's toString() this takes off a byte order mark. */
+const utf8 = new TextDecoder();
 
 /**
  * Lets axios send through an undici pool: several times the throughput of its own HTTP adapter at
  * the concurrency the bridge works with. It neither follows redirects nor reads proxy settings.
  *
- * `config.url` is the path with its query on the pool's origin; the body is a string or absent and
- * so is the answer; `headers` go with every request. Rejects with an `AxiosError` whose `code` is that of the failure; it has a
- * `response` (without data) when the status had arrived.
+ * `config.sending` is what is sent; the answer's `data` is the reply. Rejects with an `AxiosError`
+ * whose `code` is that of the failure; it has a `response` (with an empty body) when the status had
+ * arrived.
  */
-export function undiciAdapter(
-  pool: Dispatcher,
-  headers: Readonly<Record<string, string>>,
-): AxiosAdapter {
+export function undiciAdapter(pool: Dispatcher): AxiosAdapter {
   return (config) =>
     new Promise((resolve, reject) => {
-      const request = {
-        path: config.url ?? '/',
-        method: (config.method ?? 'get').toUpperCase(),
-        headers: { ...headers, ...(config.headers.toJSON() as Record<string, string>) },
-        body: (config.data as string | undefined) ?? null,
-      };
-      pool.dispatch(request, new Reply(config, resolve, reject));
+      const { sending } = config as Config;
+      pool.dispatch(sending.request, new Answer(sending, config as Config, resolve, reject));
     });
 }
 
 /** Collects one answer; without the stream that undici would otherwise make of each. */
-class Reply implements Dispatcher.DispatchHandler {
-  private response: AxiosResponse<string> | undefined;
+class Answer implements Dispatcher.DispatchHandler {
+  private reply: ServiceReply | undefined;
   private readonly chunks: Buffer[] = [];
-  private stopListening: () => void = () => undefined;
 
   constructor(
+    private readonly sending: Sending,
     private readonly config: Config,
-    private readonly resolve: (response: AxiosResponse<string>) => void,
+    private readonly resolve: (response: AxiosResponse<ServiceReply>) => void,
     private readonly reject: (error: AxiosError) => void,
   ) {}
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    const signal: SendingSignal | undefined = this.config.signal;
+    const { end } = this.sending;
     const abort = (): void => {
       controller.abort(new Error('aborted'));
     };
     // It may have waited for a connection; what follows this is written in the same turn.
-    if (signal?.aborted === true || signal?.maySend?.() === false) abort();
-    else signal?.addEventListener?.('abort', abort);
-    this.stopListening = () => {
-      signal?.removeEventListener?.('abort', abort);
-    };
+    if (end.maySend()) end.whenItComes(abort);
+    else abort();
   }
 
   onResponseStart(
@@ -64,9 +55,9 @@ class Reply implements Dispatcher.DispatchHandler {
   ): void {
     // Informational answers come before the one that counts.
     if (status < 200) return;
-    const { config } = this;
-    const known = { 'retry-after': headers['retry-after'], date: headers['date'] };
-    this.response = { data: '', status, statusText: '', headers: known as object, config };
+    const retryAfter = firstValue(headers['retry-after']);
+    const date = firstValue(headers['date']);
+    this.reply = { kind: 'reply', status, headers: { retryAfter, date }, body: '' };
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -74,27 +65,29 @@ class Reply implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.stopListening();
-    const { response } = this;
-    if (response === undefined) return;
+    const { reply } = this;
+    if (reply === undefined) return;
     const [only] = this.chunks;
     const body = this.chunks.length > 1 ? Buffer.concat(this.chunks) : only;
-    response.data = body === undefined ? '' : new TextDecoder().decode(body);
-    this.resolve(response);
+    if (body !== undefined) reply.body = utf8.decode(body);
+    this.resolve(this.responseOf(reply));
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.stopListening();
-    this.reject(asAxiosError(error, this.config, this.response));
+    const { code, message } = error as NodeJS.ErrnoException;
+    const { config, reply } = this;
+    const response = reply && this.responseOf(reply);
+    this.reject(
+      // connecting to a name with several addresses fails with an AggregateError without a message
+      new AxiosError(message || code, code ?? AxiosError.ERR_NETWORK, config, null, response),
+    );
+  }
+
+  private responseOf(data: ServiceReply): AxiosResponse<ServiceReply> {
+    return { data, status: data.status, statusText: '', headers: UNSEEN, config: this.config };
   }
 }
 
-function asAxiosError(
-  error: unknown,
-  config: AxiosError['config'],
-  response?: AxiosResponse,
-): AxiosError {
-  const { code, message } = error as NodeJS.ErrnoException;
-  // connecting to a name with several addresses fails with an AggregateError without a message
-  return new AxiosError(message || code, code ?? AxiosError.ERR_NETWORK, config, null, response);
+function firstValue(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
 }

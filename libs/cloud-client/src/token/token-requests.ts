@@ -1,6 +1,6 @@
 import { realEpochMs } from '#libs/clock';
 import { type CloudAnswer } from '../cloud-answer.js';
-import { type Exchange } from '../exchange.js';
+import { ASKED_FOR, type Exchange } from '../exchange.js';
 import { HttpTransport } from '../http-transport.js';
 import { type TokenOperation } from '../operations.js';
 import { type TimedExchanges } from '../timed-exchanges.js';
@@ -43,7 +43,7 @@ export class TokenRequests {
         {
           method: 'POST',
           path: `${url.pathname}${url.search}`,
-          headers,
+          headers: [...ASKED_FOR, ...Object.entries(headers).flat()],
           body,
         },
         signal,
