@@ -20,16 +20,18 @@ export class WaitingEntries<T extends Entry> {
   }
 
   add(entries: readonly T[]): void {
-    for (const { message } of entries) message.ownership.whenLost(this.dropLost);
-    this.entries.push(...entries);
-    this.dropLost();
+    for (const entry of entries) {
+      const { ownership } = entry.message;
+      if (this.isAbandoned(entry)) continue;
+      ownership.whenLost(this.dropLost);
+      this.entries.push(entry);
+    }
   }
 
   /** What {@link next} has given out has not been written. */
   putBack(batch: readonly T[], { alone }: { alone: boolean }): void {
-    this.entries.unshift(...batch);
+    this.entries.unshift(...batch.filter((entry) => !this.isAbandoned(entry)));
     if (alone) this.alone += batch.length;
-    this.dropLost();
   }
 
   /** What goes into the next transaction. */
@@ -51,8 +53,13 @@ export class WaitingEntries<T extends Entry> {
   /** One function for all messages: their partition knows its listeners by identity. */
   private readonly dropLost = (): void => {
     for (const entry of this.entries.splice(0)) {
-      if (entry.message.ownership.isLost) entry.message.abandon();
-      else this.entries.push(entry);
+      if (!this.isAbandoned(entry)) this.entries.push(entry);
     }
   };
+
+  private isAbandoned({ message }: T): boolean {
+    if (!message.ownership.isLost) return false;
+    message.abandon();
+    return true;
+  }
 }
