@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import { type OutcomeSource } from '#libs/contracts';
 import { type OutboundRecord } from '#libs/messaging';
 import { type OrderAssignment } from './assigned-operation.js';
@@ -31,9 +31,16 @@ export function changeRecord(topicPrefix: string, change: AssignmentChange): Out
   };
 }
 
+/** Of this process, which counts: eight digits and a count are made sooner than random ones for each change. */
+const WRITER = randomInt(10 ** 8)
+  .toString()
+  .padStart(8, '0');
+let written = 0;
+
 /** Another one each time, since a change may be written again before what was written first is done with. */
 function keyOf({ machineId, source: { partition, offset } }: AssignmentChange): string {
-  return `${machineId}/${partition}/${offset}/${randomUUID().slice(0, 8)}`;
+  written += 1;
+  return `${machineId}/${partition}/${offset}/${WRITER}-${written}`;
 }
 
 /** Before keys were each change's own, they were the machine's: a tombstone would go for all its changes. */

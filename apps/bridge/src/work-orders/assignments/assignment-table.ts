@@ -1,18 +1,27 @@
 import { type AssignedOperation, inWorkingOrder } from './assigned-operation.js';
 
+type ListedOperation = readonly [orderId: string, AssignedOperation];
+
 interface MachineAssignments {
   readonly orderIds: Set<string>;
-  /** Drawn when it is asked for; until the next change. */
+  /** In working order, as when the list was asked for last; undefined before the first time. */
+  drawn: readonly ListedOperation[] | undefined;
+  /** What of an order stands there now, where that is not what was drawn. */
+  readonly changed: Map<string, readonly AssignedOperation[]>;
+  /** Of what is drawn, with nothing changed since. */
   list: readonly string[] | undefined;
 }
 
 const NO_ORDERS: readonly string[] = [];
 
-/** Which orders stand on which machine, and the list that makes of each. */
+/**
+ * Which orders stand on which machine, and the list that makes of each. Once a machine's list has been
+ * drawn it is kept up with what changes: to draw it from what is stored means to read all its orders.
+ */
 export class AssignmentTable {
   private readonly machines = new Map<string, MachineAssignments>();
 
-  /** @param operationsOf what of an order stands on a machine: kept elsewhere, and only once */
+  /** @param operationsOf what of an order stands on a machine, with all changes that the table was told of */
   constructor(
     private readonly operationsOf: (
       machineId: string,
@@ -25,43 +34,49 @@ export class AssignmentTable {
     return this.machines.size;
   }
 
+  /** As restored, before any list is asked for: something of the order stands on the machine. */
+  stands(machineId: string, orderId: string): void {
+    this.machineOf(machineId, undefined).orderIds.add(orderId);
+  }
+
   /** What of the order stands on the machine has changed; or nothing of it does any more. */
-  changed(machineId: string, orderId: string, isListed: boolean): void {
-    if (isListed) this.enter(machineId, orderId);
-    else this.strike(machineId, orderId);
+  changed(machineId: string, orderId: string, operations: readonly AssignedOperation[]): void {
+    if (operations.length === 0 && !this.machines.has(machineId)) return;
+    const machine = this.machineOf(machineId, []);
+    machine.list = undefined;
+    if (machine.drawn !== undefined) machine.changed.set(orderId, operations);
+    if (operations.length > 0) machine.orderIds.add(orderId);
+    else machine.orderIds.delete(orderId);
+    if (machine.orderIds.size === 0) this.machines.delete(machineId);
   }
 
   /** Work order identifiers in the order they are to be worked on. */
   listOf(machineId: string): readonly string[] {
     const machine = this.machines.get(machineId);
     if (machine === undefined) return NO_ORDERS;
-    machine.list ??= this.draw(machineId, machine.orderIds);
+    machine.list ??= this.drawn(machineId, machine).map(([, { entry }]) => entry);
     return machine.list;
   }
 
-  private enter(machineId: string, orderId: string): void {
+  private machineOf(machineId: string, drawn: MachineAssignments['drawn']): MachineAssignments {
     let machine = this.machines.get(machineId);
     if (machine === undefined) {
-      this.machines.set(machineId, (machine = { orderIds: new Set(), list: undefined }));
+      machine = { orderIds: new Set(), drawn, changed: new Map(), list: undefined };
+      this.machines.set(machineId, machine);
     }
-    machine.orderIds.add(orderId);
-    machine.list = undefined;
+    return machine;
   }
 
-  private strike(machineId: string, orderId: string): void {
-    const machine = this.machines.get(machineId);
-    if (machine?.orderIds.delete(orderId) !== true) return;
-    machine.list = undefined;
-    if (machine.orderIds.size === 0) this.machines.delete(machineId);
-  }
-
-  private draw(machineId: string, orderIds: ReadonlySet<string>): string[] {
-    const listed: [orderId: string, AssignedOperation][] = [];
-    for (const orderId of orderIds) {
-      for (const operation of this.operationsOf(machineId, orderId)) {
-        listed.push([orderId, operation]);
-      }
+  private drawn(machineId: string, machine: MachineAssignments): readonly ListedOperation[] {
+    const { orderIds, changed } = machine;
+    const before = machine.drawn?.filter(([orderId]) => !changed.has(orderId));
+    const operations = before ?? [];
+    for (const orderId of before === undefined ? orderIds : changed.keys()) {
+      const listed = changed.get(orderId) ?? this.operationsOf(machineId, orderId);
+      for (const operation of listed) operations.push([orderId, operation]);
     }
-    return listed.sort(inWorkingOrder).map(([, { entry }]) => entry);
+    changed.clear();
+    machine.drawn = operations.sort(inWorkingOrder);
+    return operations;
   }
 }

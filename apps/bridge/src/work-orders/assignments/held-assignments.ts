@@ -15,10 +15,9 @@ export class HeldAssignments {
   }
 
   assign(machineId: string, { orderId, operations }: OrderAssignment): void {
-    const isListed = operations.length > 0;
-    if (isListed) this.operations.set(keyOf(machineId, orderId), operations);
+    if (operations.length > 0) this.operations.set(keyOf(machineId, orderId), operations);
     else this.operations.delete(keyOf(machineId, orderId));
-    this.table.changed(machineId, orderId, isListed);
+    this.table.changed(machineId, orderId, operations);
   }
 
   listOf(machineId: string): readonly string[] {

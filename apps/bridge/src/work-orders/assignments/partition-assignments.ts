@@ -31,7 +31,7 @@ export class PartitionAssignments {
     });
     for (const key of state.keys()) {
       const place = placeOf(key);
-      if (place !== undefined) this.table.changed(place.machineId, place.orderId, true);
+      if (place !== undefined) this.table.stands(place.machineId, place.orderId);
     }
   }
 
@@ -46,7 +46,7 @@ export class PartitionAssignments {
       conclude: () => {
         for (const { machineId, orders } of applied) {
           for (const { orderId, operations } of orders) {
-            this.table.changed(machineId, orderId, operations.length > 0);
+            this.table.changed(machineId, orderId, operations);
           }
         }
         for (const entry of entries) this.written(entry);

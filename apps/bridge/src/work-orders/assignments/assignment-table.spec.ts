@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import { type AssignedOperation, inWorkingOrder } from './assigned-operation.js';
+import { AssignmentTable } from './assignment-table.js';
+
+const operation = fc.record({
+  entry: fc.string(),
+  operationId: fc.constantFrom('0010', '0020', '0030'),
+  sequence: fc.integer({ min: 1, max: 3 }),
+  plannedStart: fc.integer({ min: 1, max: 3 }),
+});
+/** What of one of a few orders stands on the machine from now on, and whether its list is asked for then. */
+const step = fc.record({
+  orderId: fc.constantFrom('4711', '4712', '4713'),
+  operations: fc.uniqueArray(operation, { maxLength: 3, selector: (each) => each.operationId }),
+  isAskedFor: fc.boolean(),
+});
+const steps = fc.array(step, { maxLength: 12 });
+
+/** The list of what is stored, drawn at once. */
+function listOf(stored: ReadonlyMap<string, readonly AssignedOperation[]>): string[] {
+  const all = [...stored].flatMap(([orderId, operations]) =>
+    operations.map((each) => [orderId, each] as const),
+  );
+  return all.sort(inWorkingOrder).map(([, { entry }]) => entry);
+}
+
+describe("a machine's list", () => {
+  it('is that of what is stored, however it came about and whenever it was asked for', () => {
+    fc.assert(
+      fc.property(steps, steps, (restored, changes) => {
+        const stored = new Map<string, readonly AssignedOperation[]>();
+        const table = new AssignmentTable((_machineId, orderId) => stored.get(orderId) ?? []);
+        for (const { orderId, operations } of restored) {
+          if (operations.length > 0) stored.set(orderId, operations);
+        }
+        for (const orderId of stored.keys()) table.stands('M-1', orderId);
+        for (const { orderId, operations, isAskedFor } of changes) {
+          stored.set(orderId, operations);
+          table.changed('M-1', orderId, operations);
+          if (isAskedFor) expect(table.listOf('M-1')).toEqual(listOf(stored));
+        }
+        expect(table.listOf('M-1')).toEqual(listOf(stored));
+        expect(table.size).toBe(listOf(stored).length > 0 ? 1 : 0);
+      }),
+    );
+  });
+
+  it('is read from what is stored once', () => {
+    const read: string[] = [];
+    const table = new AssignmentTable((_machineId, orderId) => {
+      read.push(orderId);
+      return [{ entry: orderId, operationId: '0010' }];
+    });
+    table.stands('M-1', '4711');
+    expect(table.listOf('M-1')).toEqual(['4711']);
+    table.changed('M-1', '4710', [{ entry: '4710', operationId: '0010' }]);
+    expect(table.listOf('M-1')).toEqual(['4710', '4711']);
+    expect(read).toEqual(['4711']);
+  });
+});
