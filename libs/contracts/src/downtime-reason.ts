@@ -75,20 +75,23 @@ function toReason(fields: DowntimeReasonDto): Parsed<DowntimeReason> {
   const startTime = secondsOf(fields.startTime);
   const endTime = secondsOf(fields.endTime);
   if (startTime === undefined) return rejected('missing-times', 'startTime is missing');
-  const reason = { machineId: fields.machineId, reasonId: reasonId.value, startTime };
-  if (endTime === undefined) return parsed(reason);
+  const { machineId } = fields;
+  if (endTime === undefined) return parsed({ machineId, reasonId: reasonId.value, startTime });
   if (startTime > endTime) {
     return rejected('start-after-end', `startTime ${startTime} lies after endTime ${endTime}`);
   }
-  return parsed({ ...reason, endTime });
+  return parsed({ machineId, reasonId: reasonId.value, startTime, endTime });
 }
 
 /** Both spellings are in use for the one field; together they must agree. */
 function oneReason(fields: DowntimeReasonDto): Parsed<string> {
-  const [first, second] = [fields.reasonId, fields.reason].filter((value) => !isBlank(value));
-  if (typeof first !== 'string') return rejected('invalid-message', 'reasonId is missing');
-  if (second !== undefined && second !== first) {
+  const { reasonId, reason } = fields;
+  const either = isBlank(reasonId) ? reason : reasonId;
+  if (isBlank(either) || typeof either !== 'string') {
+    return rejected('invalid-message', 'reasonId is missing');
+  }
+  if (!isBlank(reason) && reason !== either) {
     return rejected('invalid-message', 'reasonId and reason name different reasons');
   }
-  return parsed(first);
+  return parsed(either);
 }

@@ -48,8 +48,8 @@ export const identifiers: ProblemOf = (value) => {
   if (problem !== undefined || !Array.isArray(value)) return problem;
   // an overlong list is refused by its length alone, whatever its entries are
   if (listLength(value) !== undefined) return undefined;
-  for (const [index, entry] of value.entries()) {
-    const fault = identifierProblem(entry);
+  for (let index = 0; index < value.length; index += 1) {
+    const fault = identifierProblem(value[index]);
     if (fault !== undefined) return `[${index}] ${fault}`;
   }
   return undefined;

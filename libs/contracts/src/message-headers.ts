@@ -13,6 +13,8 @@ export function headerText(headers: MessageHeaders, name: string): string | null
 }
 
 function valueIgnoringCase(headers: MessageHeaders, name: string): MessageHeaders[string] {
-  const key = Object.keys(headers).find((candidate) => candidate.toLowerCase() === name);
-  return key === undefined ? undefined : headers[key];
+  for (const key in headers) {
+    if (key.toLowerCase() === name && Object.hasOwn(headers, key)) return headers[key];
+  }
+  return undefined;
 }

@@ -23,7 +23,8 @@ export function readJson(body: Buffer): Parsed<unknown> {
   } catch (error) {
     return rejected('invalid-json', `the body is not valid JSON${position(error)}`);
   }
-  if (isDeeperThan(MAX_DEPTH, value)) {
+  // Each level takes two brackets: most messages are too short to be nested that deep.
+  if (text.length > 2 * MAX_DEPTH && isDeeperThan(MAX_DEPTH, value)) {
     return rejected('invalid-message', `the body is nested deeper than ${MAX_DEPTH} levels`);
   }
   return parsed(value);

@@ -37,7 +37,9 @@ export function readAssignment(
   if (!fields.ok) return fields;
   const { machineId, workingOrders } = fields.value;
   const issuedAt = secondsOf(fields.value.issuedAt) ?? issuedAtOfMessage;
-  return parsed({ machineId, workingOrders, ...(issuedAt === undefined ? {} : { issuedAt }) });
+  const assignment: WorkOrderAssignment = { machineId, workingOrders };
+  if (issuedAt !== undefined) assignment.issuedAt = issuedAt;
+  return parsed(assignment);
 }
 
 export function readIssuedAt(message: JsonObject): Parsed<number | undefined> {
