@@ -9,8 +9,11 @@ export interface SlowCall {
   readonly slowness: number;
 }
 
-/** A machine that is not suspected shares a call with as many as a call may have. */
-export const ANY_COMPANY = Infinity;
+/**
+ * A machine that is not suspected shares a call with as many as a call may have. A small integer: every lane
+ * has one, and Infinity would be an object of its own in each.
+ */
+export const ANY_COMPANY = 2 ** 30;
 /** Few rounds until the machine at fault is alone: in each, those that share its call wait with it. */
 const SHARE = 8;
 /** How much longer than the slow call, at the most, the calls may take together that its machines make next. */

@@ -1,7 +1,7 @@
 /** Something to be done for one machine, in the order of its lane. */
 export interface LaneEntry {
   readonly machineId: string;
-  /** Size in a request, in bytes. */
+  /** Size in a request, in bytes; asked for as it is put together. */
   readonly bytes: number;
 }
 
@@ -29,9 +29,10 @@ export class LaneBatch<T extends LaneEntry> {
     const count = this.entries.length;
     if (count >= this.company) return 'full';
     if (count >= allowed) return 'not with these';
-    if (count > 0 && this.bytes + entry.bytes > this.limits.maxBytes) return 'full';
+    const bytes = this.bytes + entry.bytes;
+    if (count > 0 && bytes > this.limits.maxBytes) return 'full';
     this.company = Math.min(this.company, allowed);
-    this.bytes += entry.bytes;
+    this.bytes = bytes;
     this.entries.push(entry);
     return 'admitted';
   }

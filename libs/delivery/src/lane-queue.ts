@@ -1,7 +1,7 @@
 import { DueQueue } from './due-queue.js';
 import { ANY_COMPANY, companyAfter, type Conduct } from './company.js';
 import { type BatchLimits, LaneBatch, type LaneEntry } from './lane-batch.js';
-import { emptyLane, type Lane } from './lane.js';
+import { Lane } from './lane.js';
 
 /** Machines with nothing to send that are remembered for what their last calls were like. */
 const MAX_IDLE_SUSPECTS = 10_000;
@@ -46,21 +46,21 @@ export class LaneQueue<T extends LaneEntry> {
 
   /** The youngest entry of a machine that waits. */
   lastOf(machineId: string): T | undefined {
-    return this.lanes.get(machineId)?.waiting.at(-1);
+    return this.lanes.get(machineId)?.last;
   }
 
   add(entry: T): void {
     const lane = this.laneOf(entry.machineId);
-    lane.waiting.push(entry);
+    lane.add(entry);
     this.waitingCount += 1;
-    if (lane.waiting.length === 1) this.place(lane);
+    if (lane.size === 1) this.place(lane);
   }
 
   /** Puts the entry where the youngest one that waits is now. */
   replaceLast(entry: T): void {
-    const { waiting } = this.laneOf(entry.machineId);
-    if (waiting.length === 0) this.add(entry);
-    else waiting[waiting.length - 1] = entry;
+    const lane = this.laneOf(entry.machineId);
+    if (lane.size === 0) this.add(entry);
+    else lane.replaceLast(entry);
   }
 
   /**
@@ -70,21 +70,29 @@ export class LaneQueue<T extends LaneEntry> {
   take(nowMs: number): T[] {
     this.unblock(nowMs);
     const batch = new LaneBatch<T>(this.limits);
-    const taken: Lane<T>[] = [];
     for (const lane of this.ready) {
-      const [first] = lane.waiting;
+      const { first } = lane;
       if (first === undefined) continue;
       const admission = batch.admit(first, lane.company);
       if (admission === 'full') break;
-      if (admission === 'not with these') continue;
-      lane.waiting.shift();
-      this.waitingCount -= 1;
-      lane.inFlight = true;
-      this.ready.delete(lane);
-      taken.push(lane);
+      lane.inFlight = admission === 'admitted';
     }
-    for (const lane of taken) lane.lastCompany = taken.length;
+    this.send(batch.entries.length);
     return batch.entries;
+  }
+
+  /** So many of those that are ready have been put in flight, which is known only now; their entries leave the lanes. */
+  private send(count: number): void {
+    let left = count;
+    for (const lane of this.ready) {
+      if (left === 0) break;
+      if (!lane.inFlight) continue;
+      left -= 1;
+      lane.lastCompany = count;
+      lane.removeFirst();
+      this.ready.delete(lane);
+    }
+    this.waitingCount -= count;
   }
 
   /**
@@ -102,7 +110,7 @@ export class LaneQueue<T extends LaneEntry> {
   /** As {@link free}, with the entry that was under way back at the head of its lane. */
   putBack(entry: T, conduct: Conduct, notBeforeMs: number): void {
     const lane = this.laneOf(entry.machineId);
-    lane.waiting.unshift(entry);
+    lane.addFirst(entry);
     this.waitingCount += 1;
     this.free(entry.machineId, conduct, notBeforeMs);
   }
@@ -112,11 +120,9 @@ export class LaneQueue<T extends LaneEntry> {
     const removed: T[] = [];
     for (const lane of [...this.lanes.values()]) {
       const before = removed.length;
-      const others: T[] = [];
-      for (const entry of lane.waiting) (isMeant(entry) ? removed : others).push(entry);
+      lane.remove(isMeant, (entry) => removed.push(entry));
       if (removed.length === before) continue;
       this.waitingCount -= removed.length - before;
-      lane.waiting.splice(0, lane.waiting.length, ...others);
       this.placeOrForget(lane);
     }
     return removed;
@@ -133,7 +139,7 @@ export class LaneQueue<T extends LaneEntry> {
     for (let due = this.blocked.earliestMs; due !== undefined && due <= nowMs;) {
       const lane = this.blocked.take();
       due = this.blocked.earliestMs;
-      if (lane === undefined || lane.inFlight || lane.waiting.length === 0) continue;
+      if (lane === undefined || lane.inFlight || lane.size === 0) continue;
       if (lane.notBeforeMs <= nowMs) this.ready.add(lane);
     }
   }
@@ -145,7 +151,7 @@ export class LaneQueue<T extends LaneEntry> {
   }
 
   private placeOrForget(lane: Lane<T>): void {
-    if (lane.waiting.length > 0) {
+    if (lane.size > 0) {
       this.place(lane);
       return;
     }
@@ -173,7 +179,7 @@ export class LaneQueue<T extends LaneEntry> {
       if (known.company !== ANY_COMPANY) this.idleSuspects.delete(machineId);
       return known;
     }
-    const lane = emptyLane<T>(machineId);
+    const lane = new Lane<T>(machineId);
     this.lanes.set(machineId, lane);
     return lane;
   }

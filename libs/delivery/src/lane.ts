@@ -1,19 +1,65 @@
 import { ANY_COMPANY } from './company.js';
 
 /** One machine's entries that wait, oldest first, and what is known of its calls. */
-export interface Lane<T> {
-  readonly machineId: string;
-  readonly waiting: T[];
+export class Lane<T> {
   /** One entry at a time is out of the lane, on its way to the service. */
-  inFlight: boolean;
+  inFlight = false;
   /** Real milliseconds before which nothing of it is sent. */
-  notBeforeMs: number;
+  notBeforeMs = 0;
   /** How many machines may share a batch with it, and how many shared its last one; itself included. */
-  company: number;
-  lastCompany: number;
-}
+  company = ANY_COMPANY;
+  lastCompany = 1;
+  private head: T | undefined;
+  /** Behind the head. Most lanes never need it: a list that waits is replaced by the next. */
+  private others: T[] | undefined;
 
-export function emptyLane<T>(machineId: string): Lane<T> {
-  const idle = { inFlight: false, notBeforeMs: 0, company: ANY_COMPANY, lastCompany: 1 };
-  return { machineId, waiting: [], ...idle };
+  constructor(readonly machineId: string) {}
+
+  get size(): number {
+    return this.head === undefined ? 0 : 1 + (this.others?.length ?? 0);
+  }
+
+  get first(): T | undefined {
+    return this.head;
+  }
+
+  get last(): T | undefined {
+    return this.others?.at(-1) ?? this.head;
+  }
+
+  add(entry: T): void {
+    if (this.head === undefined) this.head = entry;
+    else if (this.others === undefined) this.others = [entry];
+    else this.others.push(entry);
+  }
+
+  addFirst(entry: T): void {
+    const { head } = this;
+    this.head = entry;
+    if (head === undefined) return;
+    if (this.others === undefined) this.others = [head];
+    else this.others.unshift(head);
+  }
+
+  replaceLast(entry: T): void {
+    const { others } = this;
+    if (others === undefined || others.length === 0) this.head = entry;
+    else others[others.length - 1] = entry;
+  }
+
+  removeFirst(): void {
+    this.head = this.others?.shift();
+  }
+
+  /** Takes out all of which that is true, and hands them to the second. */
+  remove(isMeant: (entry: T) => boolean, onRemoved: (entry: T) => void): void {
+    const all = this.head === undefined ? [] : [this.head, ...(this.others ?? [])];
+    const kept: T[] = [];
+    for (const entry of all) {
+      if (isMeant(entry)) onRemoved(entry);
+      else kept.push(entry);
+    }
+    this.head = kept.shift();
+    this.others = kept.length === 0 ? undefined : kept;
+  }
 }

@@ -22,7 +22,7 @@ export async function askService<P>(
   }
 }
 
-function objectionOfLost(commands: readonly Command<unknown>[]): Error | undefined {
+function objectionOfLost(commands: readonly { readonly isLost: boolean }[]): Error | undefined {
   const isLost = commands.every((command) => command.isLost);
   return isLost ? new Error('nobody waits for this any more') : undefined;
 }

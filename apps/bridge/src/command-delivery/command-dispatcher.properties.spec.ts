@@ -205,7 +205,7 @@ class World {
     const dueMs = realNowMs() + terms.dueInMs;
     const payload = { number, dueMs, ...terms, ...list };
     const waiter = new CommandWaiter(machineId, answers, realNowMs());
-    this.dispatcher.submit(new Command(machineId, 1, payload, [waiter]));
+    this.dispatcher.submit(new Command(machineId, () => 1, payload, [waiter]));
   }
 
   private note(machineId: string, number: number): void {

@@ -94,7 +94,7 @@ class Flow {
     );
     const machineId = machineOf(name);
     const waiter = new CommandWaiter(machineId, answers, realNowMs());
-    this.dispatcher.submit(new Command(machineId, bytes, name, [waiter]));
+    this.dispatcher.submit(new Command(machineId, () => bytes, name, [waiter]));
     return delivered;
   }
 

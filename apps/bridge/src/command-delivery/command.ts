@@ -32,14 +32,20 @@ export class Command<P> implements LaneEntry {
 
   constructor(
     readonly machineId: string,
-    readonly bytes: number,
+    private readonly sizeOf: (payload: P) => number,
     readonly payload: P,
     public waiters: CommandWaiter[],
   ) {}
 
+  /** Measured when a call is put together: many never come to that, and what is to be sent may change until then. */
+  get bytes(): number {
+    return this.sizeOf(this.payload);
+  }
+
   /** Nobody waits for it any more: its partitions are lost. */
   get isLost(): boolean {
-    return this.waiters.every((waiter) => waiter.isLost);
+    for (const waiter of this.waiters) if (!waiter.isLost) return false;
+    return true;
   }
 }
 
@@ -48,3 +54,18 @@ export type CommandEnd =
   | { kind: 'applied'; appliedAt: number }
   | { kind: 'superseded'; detail: string }
   | Pick<Extract<CommandResult, { kind: 'rejected' }>, 'kind' | 'rejection' | 'httpStatus'>;
+
+/** What became of the command for this waiter. Written out: spreading objects costs as much as all the rest. */
+export function resultFor({ machineId, calls }: CommandWaiter, end: CommandEnd): CommandResult {
+  const attempts = calls;
+  switch (end.kind) {
+    case 'applied':
+      return { kind: 'applied', machineId, attempts, appliedAt: end.appliedAt };
+    case 'superseded':
+      return { kind: 'superseded', machineId, attempts, detail: end.detail };
+    case 'rejected':
+      return { machineId, attempts, ...end };
+    default:
+      return end satisfies never;
+  }
+}

@@ -1,6 +1,5 @@
 import { everyRealMs, realNowMs } from '#libs/clock';
-import { type CommandResult } from './command-result.js';
-import { type CommandEnd, type CommandWaiter } from './command.js';
+import { type CommandEnd, type CommandWaiter, resultFor } from './command.js';
 
 const SWEEP_MS = 250;
 
@@ -42,9 +41,7 @@ export class OpenCommands {
 
   settle(waiter: CommandWaiter, end: CommandEnd): void {
     if (!this.open.delete(waiter)) return;
-    const { machineId, calls: attempts } = waiter;
-    const result: CommandResult = { machineId, attempts, ...end };
-    waiter.answers.settle(result);
+    waiter.answers.settle(resultFor(waiter, end));
   }
 
   abandon(waiter: CommandWaiter): void {

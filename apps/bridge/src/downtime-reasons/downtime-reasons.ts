@@ -18,6 +18,9 @@ import { BRIDGE_SETTINGS } from '../platform/index.js';
 
 type ReasonCommand = Command<DowntimeReason>;
 
+/** Each goes alone. */
+const weightless = (): number => 0;
+
 /** Attaches downtime reasons to machines (interface, setMachineClassification), each machine's in order. */
 @Injectable()
 export class DowntimeReasons {
@@ -50,7 +53,7 @@ export class DowntimeReasons {
   apply(reason: DowntimeReason, answers: MessageAnswers): void {
     const { machineId } = reason;
     const waiter = new CommandWaiter(machineId, answers, realNowMs());
-    this.flow.submit(new Command(machineId, 0, reason, [waiter]));
+    this.flow.submit(new Command(machineId, weightless, reason, [waiter]));
   }
 
   private call(commands: readonly ReasonCommand[], permit: CallPermit) {

@@ -25,7 +25,8 @@ export class AppliedLists {
   private readonly lists = new Map<string, StandingList>();
 
   of(machineId: string): AppliedList | undefined {
-    return this.lists.get(machineId);
+    const known = this.lists.get(machineId);
+    return known && { workingOrders: known.workingOrders, appliedAt: known.appliedAt };
   }
 
   /** A call begins for the machine: until it is answered well nobody knows what stands. */
@@ -34,12 +35,22 @@ export class AppliedLists {
     if (known !== undefined) known.custody = undefined;
   }
 
-  apply(machineId: string, list: AppliedList, custody: Custody | undefined): void {
-    this.lists.set(machineId, {
-      workingOrders: list.workingOrders,
-      appliedAt: list.appliedAt,
-      custody,
-    });
+  /** @param appliedAt epoch seconds */
+  apply(
+    machineId: string,
+    workingOrders: readonly string[],
+    appliedAt: number,
+    custody: Custody | undefined,
+  ): void {
+    const known = this.lists.get(machineId);
+    if (known === undefined) {
+      this.lists.set(machineId, { workingOrders, appliedAt, custody });
+      return;
+    }
+    // Written over: an object that is replaced after minutes is among the garbage that is dearest to collect.
+    known.workingOrders = workingOrders;
+    known.appliedAt = appliedAt;
+    known.custody = custody;
   }
 
   /**

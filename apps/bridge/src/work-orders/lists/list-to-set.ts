@@ -1,16 +1,37 @@
+import { type WorkOrderAssignment } from '#libs/contracts';
 import { type Precedence } from '../../command-delivery/index.js';
 
 /** A list to set, as it waits. */
 export interface ListToSet {
-  machineId: string;
+  readonly machineId: string;
   /** Asked for when it is sent: what it was when the message came may be outdated by then. */
-  workingOrders: () => readonly string[];
+  workingOrders(): readonly string[];
   /** What it was when it was sent last; it may be another one by the time that is answered. */
-  sent?: readonly string[];
+  sent?: readonly string[] | undefined;
   /** Epoch seconds, where the sender says it; a list issued before the last one applied is superseded. */
-  issuedAt?: number | undefined;
+  readonly issuedAt?: number | undefined;
   /** Drawn from the ledger: a later one says all that an earlier one does, and applying it applies both. */
-  cumulative: boolean;
+  readonly cumulative: boolean;
+}
+
+/** A list as a message has it. */
+export class ReplacementList implements ListToSet {
+  readonly cumulative = false;
+  sent: readonly string[] | undefined = undefined;
+
+  constructor(private readonly assignment: WorkOrderAssignment) {}
+
+  get machineId(): string {
+    return this.assignment.machineId;
+  }
+
+  get issuedAt(): number | undefined {
+    return this.assignment.issuedAt;
+  }
+
+  workingOrders(): readonly string[] {
+    return this.assignment.workingOrders;
+  }
 }
 
 /** What becomes of a machine's list that waits when another one comes. */
@@ -25,7 +46,9 @@ export function isOlder({ issuedAt }: ListToSet, than: number | undefined): bool
 }
 
 /** Bytes of the list in a request, near enough. */
-export function sizeOf({ machineId, workingOrders }: ListToSet): number {
+export function sizeOf(list: ListToSet): number {
   const FRAME = 48;
-  return workingOrders().reduce((sum, order) => sum + order.length + 3, FRAME + machineId.length);
+  let size = FRAME + list.machineId.length;
+  for (const order of list.workingOrders()) size += order.length + 3;
+  return size;
 }

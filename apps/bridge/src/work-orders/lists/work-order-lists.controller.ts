@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
-import { parseWorkOrderLists, TOPICS, type WorkOrderAssignment } from '#libs/contracts';
+import { parseWorkOrderLists, TOPICS } from '#libs/contracts';
 import { type InboundMessage } from '#libs/messaging';
 import {
   acceptEach,
@@ -8,7 +8,7 @@ import {
   openMessage,
   rejection,
 } from '../../command-delivery/index.js';
-import { type ListToSet } from './list-to-set.js';
+import { ReplacementList } from './list-to-set.js';
 import { WorkOrderLists } from './work-order-lists.js';
 
 /** `erp.work-order-lists.v1`: replacement lists, each machine's as a whole. */
@@ -36,10 +36,6 @@ export class WorkOrderListsController {
     const faulty = faults.map((fault) => rejection(fault.rejection, fault.machineId));
     const open = assignments.length;
     const answers = this.outcomes.answersTo('work-order-list', answered, open, faulty);
-    for (const assignment of assignments) this.lists.set(replacementOf(assignment), answers);
+    for (const assignment of assignments) this.lists.set(new ReplacementList(assignment), answers);
   }
-}
-
-function replacementOf({ machineId, workingOrders, issuedAt }: WorkOrderAssignment): ListToSet {
-  return { machineId, issuedAt, workingOrders: () => workingOrders, cumulative: false };
 }

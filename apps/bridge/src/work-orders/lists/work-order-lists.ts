@@ -72,7 +72,7 @@ export class WorkOrderLists {
   set(list: ListToSet, answers: MessageAnswers): void {
     const { machineId } = list;
     const waiter = new CommandWaiter(machineId, answers, realNowMs());
-    this.flow.submit(new Command(machineId, sizeOf(list), list, [waiter]));
+    this.flow.submit(new Command(machineId, sizeOf, list, [waiter]));
   }
 
   private admit(command: ListCommand): Admission | Promise<Admission> {
@@ -107,12 +107,11 @@ export class WorkOrderLists {
   private remember(command: ListCommand): Promise<void> | undefined {
     const { machineId, payload, waiters } = command;
     const [waiter] = waiters;
-    const list = {
-      workingOrders: payload.sent ?? [],
-      appliedAt: this.clock.nowSeconds(),
-    };
     const message = waiter?.answers.message;
-    this.applied.apply(machineId, list, message && this.custodyOf(machineId, message.ownership));
+    // One that is no part of an order comes through another partition: it is never found standing for one that is.
+    const custody =
+      message && payload.cumulative ? this.custodyOf(machineId, message.ownership) : undefined;
+    this.applied.apply(machineId, payload.sent ?? [], this.clock.nowSeconds(), custody);
     if (payload.issuedAt === undefined || message === undefined) return undefined;
     return this.fences.raise(message, machineId, payload.issuedAt);
   }
