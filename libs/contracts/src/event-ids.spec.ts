@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
 import { OUTCOME_TYPES } from './command-outcomes.js';
 import { outcomeId, stateChangeId } from './event-ids.js';
 
@@ -29,5 +31,18 @@ describe('event ids', () => {
       outcomeId(source, 'M-1', workOrderListRejected),
     ];
     expect(new Set([id, ...others]).size).toBe(5);
+  });
+
+  it('are of an outcome what they have always been: the hash of a list in JSON', () => {
+    const text = fc.string({ unit: 'binary' });
+    const place = fc.record({ topic: text, partition: fc.nat(), offset: fc.maxSafeNat() });
+    const types = fc.constantFrom(...Object.values(OUTCOME_TYPES));
+    fc.assert(
+      fc.property(place, fc.option(text), types, (source, machineId, type) => {
+        const parts = [source.topic, source.partition, source.offset, machineId, type];
+        const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+        expect(outcomeId(source, machineId, type)).toBe(hash);
+      }),
+    );
   });
 });

@@ -19,6 +19,7 @@ export { parseOrderChange, type OrderChange } from './order-change.js';
 export { isOlderVersion, type OrderFence, type OrderVersion } from './order-fence.js';
 export type { OrderMessage } from './order-message.js';
 export type { OperationChange, OrderOperation } from './order-operation.js';
+export { outcomeJson } from './outcome-json.js';
 export { parseOrderMessage, type OrderSnapshot } from './order-snapshot.js';
 export { ORDER_STATUSES, type OrderStatus } from './order-status.js';
 export { MAX_BODY_BYTES, readJson } from './read-json.js';

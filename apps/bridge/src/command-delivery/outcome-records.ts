@@ -4,6 +4,7 @@ import {
   cloudEventHeaders,
   type CommandOutcome,
   outcomeId,
+  outcomeJson,
   type OutcomeSource,
   TOPICS,
 } from '#libs/contracts';
@@ -43,7 +44,7 @@ export class OutcomeRecords {
     return {
       topic: this.topic,
       key: keyOf(machineId, message),
-      value: JSON.stringify(outcome),
+      value: outcomeJson(outcome),
       headers: cloudEventHeaders({
         id: outcomeId(source, machineId, type),
         source: BRIDGE_SOURCE,

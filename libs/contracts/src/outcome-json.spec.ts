@@ -1,0 +1,34 @@
+import fc from 'fast-check';
+import type { CommandOutcome } from './command-outcomes.js';
+import { outcomeJson } from './outcome-json.js';
+import { REJECTION_CODES } from './rejection.js';
+
+const text = fc.string({ unit: 'binary' });
+const textOrNull = fc.option(text);
+const number = fc.maxSafeNat();
+
+const outcomes = fc.record<CommandOutcome>({
+  machineId: textOrNull,
+  source: fc.record({ topic: text, partition: number, offset: number, messageId: textOrNull }),
+  code: fc.option(fc.constantFrom(...REJECTION_CODES)),
+  detail: textOrNull,
+  attempts: number,
+  appliedAt: fc.option(number),
+});
+
+describe('outcomeJson', () => {
+  it('writes what JSON.stringify writes, whatever others have named their things', () => {
+    fc.assert(
+      fc.property(outcomes, (outcome) => {
+        expect(outcomeJson(outcome)).toBe(JSON.stringify(outcome));
+      }),
+    );
+  });
+
+  it('keeps apart what cannot be encoded', () => {
+    const machineId = '"\\\u0000\ud800';
+    const source = { topic: 'a', partition: 0, offset: 1, messageId: null };
+    const outcome = { machineId, source, code: null, detail: null, attempts: 0, appliedAt: null };
+    expect(outcomeJson(outcome)).toBe(JSON.stringify(outcome));
+  });
+});
