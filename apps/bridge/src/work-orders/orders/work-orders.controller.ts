@@ -81,8 +81,8 @@ export class WorkOrdersController {
   }
 }
 
-function documentOf(message: InboundMessage, envelope: Envelope): OrderDocument {
+function documentOf(message: InboundMessage, { contentType, body }: Envelope): OrderDocument {
   // Epoch seconds: dates what carries no time of its own.
   const recordedAt = Math.floor(Number(message.timestamp) / 1000);
-  return { ...envelope, sourceTopic: sourceTopicOf(message), recordedAt };
+  return { contentType, body, sourceTopic: sourceTopicOf(message), recordedAt };
 }
