@@ -1,0 +1,46 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type Environment } from '#libs/config';
+import { eventually } from './eventually.js';
+
+/** A built app as a process of its own, as it runs in a plant. */
+export class AppProcess {
+  output = '';
+  private readonly child: ChildProcess;
+  private readonly exited: Promise<unknown>;
+
+  constructor(app: 'bridge' | 'sandbox', env: Environment) {
+    // PATH alone is inherited: settings of whoever runs the tests must not leak in.
+    this.child = spawn(process.execPath, [`dist/apps/${app}/src/main.js`], {
+      env: { PATH: process.env['PATH'], ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.exited = once(this.child, 'exit');
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.output += text;
+      });
+    }
+  }
+
+  /** The first group of `pattern`, once the output has it. */
+  saying(pattern: RegExp, what: string): Promise<string> {
+    return eventually(() => pattern.exec(this.output)?.[1], { what, timeoutMs: 60_000 });
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
+  /** The exit code, null when a signal ended it. */
+  async exitCode(): Promise<number | null> {
+    await this.exited;
+    return this.child.exitCode;
+  }
+
+  /** Leaves nothing behind after a test that failed. */
+  async close(): Promise<void> {
+    this.child.kill('SIGKILL');
+    await this.exited;
+  }
+}
