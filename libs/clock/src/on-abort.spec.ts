@@ -40,13 +40,22 @@ describe('onAbort', () => {
     expect(called).toEqual(['one']);
   });
 
-  it('listens to a signal once, and to one that has aborted not at all', () => {
+  it('listens once for all, and no longer than there is something to do', () => {
     const ending = new AbortController();
-    for (const fail of [failing('one'), failing('other')]) onAbort(ending.signal, fail)();
-    expect(getEventListeners(ending.signal, 'abort')).toHaveLength(1);
-    ending.abort();
-    onAbort(ending.signal, failing('too late'));
-    expect(getEventListeners(ending.signal, 'abort')).toEqual([]);
+    const signal = AbortSignal.any([ending.signal]);
+    const listeners = (): number => getEventListeners(signal, 'abort').length;
+    for (let round = 0; round < 2; round += 1) {
+      const takeBacks = ['one', 'other'].map((name) => onAbort(signal, failing(name)));
+      expect(listeners()).toBe(1);
+      for (const takeBack of takeBacks) takeBack();
+      expect(listeners()).toBe(0);
+    }
+  });
+
+  it('does not listen to a signal that has aborted', () => {
+    const signal = AbortSignal.abort();
+    onAbort(signal, failing('too late'));
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 });
 

@@ -4,15 +4,22 @@ interface Task {
   place: number;
 }
 
+/** What is to be done when a signal aborts. */
+interface Watch {
+  readonly tasks: Task[];
+  /** The listener; there only while there are tasks, for a composite signal is kept for as long as it has one. */
+  readonly runAll: () => void;
+}
+
 /**
- * What is to be done when a signal aborts, behind one listener for each signal.
+ * One listener for each signal.
  *
  * The signal's own list, where many come and go, has each walk past all others. And neither that list
  * nor a Set forgets: what has left still refers to what came after it (a Set's table to the one that
  * followed), so that a little garbage that has become old keeps all that of newer calls from being
  * collected before the next full collection.
  */
-const tasksOf = new WeakMap<AbortSignal, Task[]>();
+const watches = new WeakMap<AbortSignal, Watch>();
 
 /**
  * Calls `run`, which must not throw, once `signal` aborts, unless the returned function is called
@@ -20,24 +27,25 @@ const tasksOf = new WeakMap<AbortSignal, Task[]>();
  */
 export function onAbort(signal: AbortSignal, run: () => void): () => void {
   if (signal.aborted) return () => undefined;
-  const tasks = tasksOf.get(signal) ?? listenTo(signal);
+  const { tasks, runAll } = watches.get(signal) ?? watchOf(signal);
   const task = { run, place: tasks.length };
   tasks.push(task);
+  if (tasks.length === 1) signal.addEventListener('abort', runAll);
   return () => {
     remove(tasks, task);
+    if (tasks.length === 0) signal.removeEventListener('abort', runAll);
   };
 }
 
-function listenTo(signal: AbortSignal): Task[] {
+function watchOf(signal: AbortSignal): Watch {
   const tasks: Task[] = [];
-  tasksOf.set(signal, tasks);
   const runAll = (): void => {
     // one may take back another, which is not to be called then
     for (const task of [...tasks]) if (isAmong(tasks, task)) task.run();
-    tasks.length = 0;
   };
-  signal.addEventListener('abort', runAll, { once: true });
-  return tasks;
+  const watch = { tasks, runAll };
+  watches.set(signal, watch);
+  return watch;
 }
 
 function remove(tasks: Task[], task: Task): void {

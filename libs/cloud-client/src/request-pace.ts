@@ -1,4 +1,4 @@
-import { afterRealMs, realNowMs } from '#libs/clock';
+import { afterRealMs, onAbort, realNowMs } from '#libs/clock';
 
 /** What a timer may be late by: turns that fell due meanwhile follow at once, older ones are lost. */
 const TIMER_LATENESS_MS = 2;
@@ -34,15 +34,16 @@ export class RequestPace {
     }
     await new Promise<void>((resolve, reject) => {
       const go = (): void => {
-        signal?.removeEventListener('abort', leave);
+        stopWatching?.();
         resolve();
       };
-      const leave = (): void => {
-        this.waiting.delete(go);
-        reject(signal?.reason as Error);
-      };
+      const stopWatching =
+        signal &&
+        onAbort(signal, () => {
+          this.waiting.delete(go);
+          reject(signal.reason as Error);
+        });
       this.waiting.add(go);
-      signal?.addEventListener('abort', leave, { once: true });
       this.setTimer();
     });
   }

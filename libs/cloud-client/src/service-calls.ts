@@ -65,8 +65,8 @@ export class ServiceCalls {
     caller: Caller,
   ): Promise<CloudAnswer<T>> {
     const { requests, transport, exchanges } = this.options;
-    const exchange = await exchanges.run(request.operation, caller, (signal) =>
-      transport.send(requests.of(request, token), signal),
+    const exchange = await exchanges.run(request.operation, caller, (end) =>
+      transport.send(requests.of(request, token), end),
     );
     return toAnswer(request.operation, exchange, meaning, realEpochMs());
   }

@@ -15,6 +15,7 @@ export function outcomeJson(outcome: CommandOutcome): string {
 }
 
 /** A string in JSON, or null. */
-export function quoted(text: string | null): string {
-  return text === null ? 'null' : JSON.stringify(text);
+export function quoted(text: string | null | undefined): string {
+  // Of what was read from a topic of the bridge's own, which others may have written to, a field may be missing.
+  return text == null ? 'null' : JSON.stringify(text);
 }

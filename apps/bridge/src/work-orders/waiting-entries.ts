@@ -30,8 +30,9 @@ export class WaitingEntries<T extends Entry> {
 
   /** What {@link next} has given out has not been written. */
   putBack(batch: readonly T[], { alone }: { alone: boolean }): void {
-    this.entries.unshift(...batch.filter((entry) => !this.isAbandoned(entry)));
-    if (alone) this.alone += batch.length;
+    const kept = batch.filter((entry) => !this.isAbandoned(entry));
+    this.entries.unshift(...kept);
+    if (alone) this.alone += kept.length;
   }
 
   /** What goes into the next transaction. */

@@ -38,7 +38,7 @@ export class TokenRequests {
   async post(headers: Record<string, string>, body: string): Promise<CloudAnswer<TokenGrant>> {
     const { operation, url, parse, exchanges, turn } = this.options;
     await turn?.();
-    const exchange = await exchanges.run(operation, undefined, (signal) =>
+    const exchange = await exchanges.run(operation, undefined, (end) =>
       this.transport.send(
         {
           method: 'POST',
@@ -46,7 +46,7 @@ export class TokenRequests {
           headers: [...ASKED_FOR, ...Object.entries(headers).flat()],
           body,
         },
-        signal,
+        end,
       ),
     );
     return toAnswer(operation, withoutEcho(exchange), grantRead(parse, realEpochMs), realEpochMs());

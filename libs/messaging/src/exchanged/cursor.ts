@@ -10,7 +10,7 @@ export class Cursor {
     public at: number,
   ) {}
 
-  /** Exact up to 2^53. */
+  /** Exact up to 2^52. */
   varint(): number {
     let byte = this.buffer[this.at++] ?? 0;
     let zigzag = byte & 0x7f;

@@ -64,7 +64,7 @@ export class DecodedRecord {
     return this.buffer.readInt8(this.start);
   }
 
-  /** Exact for as long as milliseconds since the epoch are: up to 2^53 of them. */
+  /** Exact for as long as milliseconds since the epoch are: up to 2^52 of them. */
   get timestamp(): string {
     const { firstTimestamp, maxTimestamp, timestampType } = this.batchContext;
     if (timestampType === LOG_APPEND_TIME && maxTimestamp) return maxTimestamp;
@@ -82,7 +82,7 @@ export class DecodedRecord {
     return cursor.bytes();
   }
 
-  /** Without a prototype; several values under one name are a list. A null, which kafkajs cannot write, is empty. */
+  /** Without a prototype; several values under one name are a list. A null, which kafkajs does not know, is empty. */
   get headers(): Headers {
     const cursor = this.atKey();
     cursor.pass();

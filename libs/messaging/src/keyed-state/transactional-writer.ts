@@ -5,7 +5,7 @@ import { byteLength, takeBatch } from '../outbox/take-batch.js';
 import { toTopicMessages } from '../outbox/to-topic-messages.js';
 import { partitionByKey } from '../partition-of.js';
 
-const FINISH_DEADLINE_MS = 1000;
+const FINISH_DEADLINE_MS = 800;
 const DISCONNECT_DEADLINE_MS = 2000;
 /** Below the broker's default of 1 MB for a record batch, since a batch too large is refused as a whole. */
 const MAX_BATCH_BYTES = 512 * 1024;
@@ -45,7 +45,7 @@ export class TransactionalWriter {
     return write;
   }
 
-  /** Lets the writes under way end, for a second at most. */
+  /** Lets the writes under way end, for a moment at most. */
   async close(): Promise<void> {
     // A producer that is disconnected while it connects would connect all the same, and be left behind.
     const opened = this.opening.catch(() => undefined);

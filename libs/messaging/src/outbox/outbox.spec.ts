@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import { realDelayMs, realNowMs } from '#libs/clock';
 import { loadKafkaSettings, readEnvironment } from '#libs/config';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { createKafka } from '../client/kafka-client.js';
@@ -11,6 +12,15 @@ import { type Receipt } from './receipt.js';
 const TOPIC = `test-${randomUUID().slice(0, 8)}.outbox`;
 const LINGER_MS = 10;
 const HALF_MIB = 512 * 1024;
+const LAST_RESORT_MS = 40_000;
+
+async function eventually(isSo: () => boolean): Promise<void> {
+  const giveUpMs = realNowMs() + LAST_RESORT_MS;
+  while (!isSo()) {
+    if (realNowMs() > giveUpMs) throw new Error('what the test waits for did not come about');
+    await realDelayMs(1);
+  }
+}
 
 describe('Outbox', () => {
   let kafka: Kafka;
@@ -72,7 +82,7 @@ describe('Outbox', () => {
   const lingered = async (): Promise<void> => {
     const before = requests.length;
     waits.shift()?.();
-    while (requests.length === before) await nextTurn();
+    await eventually(() => requests.length > before);
   };
 
   const acknowledge = async (): Promise<void> => {

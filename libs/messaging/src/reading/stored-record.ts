@@ -10,7 +10,7 @@ export interface StoredRecord {
   readonly timestamp: string;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  /** A header without a value, which kafkajs could not write again, has an empty one. */
+  /** A header without a value, which kafkajs does not know, has an empty one. */
   readonly headers: IHeaders;
 }
 
