@@ -1,6 +1,6 @@
 /**
- * Hears what became of a record, once. An object rather than a promise: there are tens of thousands a
- * second, and each promise would cost as much as the record.
+ * Hears what became of a record, once. An object that is there anyway rather than a promise of its own:
+ * there are tens of thousands a second.
  */
 export interface Receipt {
   /** All in-sync replicas have it. */
