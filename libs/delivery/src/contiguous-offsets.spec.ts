@@ -67,6 +67,21 @@ describe('ContiguousOffsets', () => {
     expect(offsets.committable()).toBe(20);
   });
 
+  it('passes over nothing that has finished behind one that is done in part', () => {
+    const offsets = new ContiguousOffsets();
+    for (const offset of [4, 5, 6, 7, 8]) offsets.start(offset);
+    offsets.doneInPart(6);
+    offsets.doneInPart(99);
+    for (const offset of [5, 7]) offsets.finish(offset);
+    const told = offsets.finishedAhead;
+    const next = FinishedAhead.read(4, told.metadata);
+    expect([5, 6, 7].map((offset) => next?.includes(offset))).toEqual([true, false, false]);
+    expect(told.isWhole).toBe(false);
+    offsets.finish(6);
+    expect(FinishedAhead.read(4, offsets.finishedAhead.metadata)?.includes(7)).toBe(true);
+    expect(offsets.finishedAhead.isWhole).toBe(true);
+  });
+
   it('never goes back, whatever finishes twice or was never started', () => {
     const offsets = new ContiguousOffsets();
     offsets.start(1);

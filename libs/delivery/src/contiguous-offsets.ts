@@ -9,6 +9,8 @@ import { FinishedAhead } from './finished-ahead.js';
 export class ContiguousOffsets {
   /** A set keeps the order of insertion: its first is the lowest. */
   private readonly unfinished = new Set<number>();
+  /** Of the unfinished, those of which something is done. */
+  private readonly inPart = new Set<number>();
   private highest: number | undefined;
   private first: number | undefined;
   /** What an earlier owner has finished, while not all of it has been started. */
@@ -33,6 +35,15 @@ export class ContiguousOffsets {
 
   finish(offset: number): void {
     this.unfinished.delete(offset);
+    this.inPart.delete(offset);
+  }
+
+  /**
+   * Something of it is done, and something is not. Delivered again it is done as a whole, after what has finished
+   * behind it: so those are not passed over then, but done again as well.
+   */
+  doneInPart(offset: number): void {
+    if (this.unfinished.has(offset)) this.inPart.add(offset);
   }
 
   /** Started and not finished. */
@@ -47,9 +58,13 @@ export class ContiguousOffsets {
     return highest === undefined || lowest === undefined ? 0 : highest - lowest + 1;
   }
 
-  /** What has finished beyond the lowest unfinished offset, as {@link FinishedAhead.compose} tells it. */
+  /**
+   * What has finished beyond the lowest unfinished offset, as {@link FinishedAhead.compose} tells it, and may be
+   * passed over when it is delivered again.
+   */
   get finishedAhead(): { metadata: string; isWhole: boolean } {
     if (this.highest === undefined) return { metadata: '', isWhole: true };
+    if (this.inPart.size > 0) return this.upTo(Math.min(...this.inPart));
     if (this.before !== undefined) return this.withInherited(this.highest, this.before);
     const { metadata, isWhole } = FinishedAhead.compose(this.unfinished, this.highest);
     // However many are unfinished, nothing has finished among them.
@@ -63,6 +78,12 @@ export class ContiguousOffsets {
     const lowest = this.lowestUnfinished;
     if (lowest === undefined) return highest + 1;
     return lowest === first ? undefined : lowest;
+  }
+
+  private upTo(last: number): { metadata: string; isWhole: boolean } {
+    const unfinished = [...this.unfinished].filter((offset) => offset <= last);
+    const { metadata } = FinishedAhead.compose(unfinished, last);
+    return { metadata, isWhole: this.before === undefined && this.open === this.span };
   }
 
   /** A commit must not lose what has not come up here again yet. */

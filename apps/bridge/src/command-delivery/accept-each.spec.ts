@@ -13,6 +13,7 @@ describe('acceptEach', () => {
     return {
       ...{ ...place, key: null, value: null, headers: {}, ownership: new PartitionOwnership() },
       finish: () => undefined,
+      doneInPart: () => undefined,
       abandon: () => undefined,
       fail: (error) => failures.push([offset, error]),
     };

@@ -32,6 +32,7 @@ function answersToOne(): { answers: MessageAnswers; finished: Promise<void> } {
   const message: InboundMessage = {
     ...{ ...place, key: null, value: null, headers: {}, ownership: new PartitionOwnership() },
     finish,
+    doneInPart: () => undefined,
     abandon: () => undefined,
     fail: () => undefined,
   };

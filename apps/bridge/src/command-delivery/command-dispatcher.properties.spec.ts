@@ -189,6 +189,7 @@ class World {
     const message: InboundMessage = {
       ...{ ...place, key: null, value: null, headers: {}, ownership },
       finish: () => delivered.ends.push('finished'),
+      doneInPart: () => undefined,
       abandon: () => delivered.ends.push('abandoned'),
       fail: () => delivered.ends.push('failed'),
     };

@@ -80,6 +80,7 @@ class Flow {
     const message: InboundMessage = {
       ...{ ...place, key: null, value: null, headers: {}, ownership },
       finish: () => delivered.ends.push('finished'),
+      doneInPart: () => undefined,
       abandon: () => delivered.ends.push('abandoned'),
       fail: (error: unknown) => delivered.ends.push(error as Error),
     };

@@ -35,6 +35,7 @@ describe('CommandLanes', () => {
     const message: InboundMessage = {
       ...{ ...place, key: null, value: null, headers: {}, ownership: owner },
       finish: () => undefined,
+      doneInPart: () => undefined,
       abandon: () => ends.push(`${name} abandoned`),
       fail: () => ends.push(`${name} failed`),
     };

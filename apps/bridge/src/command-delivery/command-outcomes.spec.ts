@@ -33,6 +33,7 @@ const message: InboundMessage = {
   bytes: 0,
   ownership: new PartitionOwnership(),
   finish: () => ends.push('finished'),
+  doneInPart: () => undefined,
   abandon: () => ends.push('abandoned'),
   fail: (error: unknown) => ends.push(error),
 };

@@ -8,6 +8,7 @@ const message = {
   ...{ ...place, timestamp: '0', key: null, value: null, headers: {}, bytes: 0 },
   ownership: new PartitionOwnership(),
   finish: () => undefined,
+  doneInPart: () => undefined,
   abandon: () => undefined,
   fail: () => undefined,
 };

@@ -34,6 +34,7 @@ describe('MessageAnswers', () => {
     const message: InboundMessage = {
       ...{ ...place, key: null, value: null, headers: {}, ownership },
       finish: () => ends.push('finished'),
+      doneInPart: () => ends.push('done in part'),
       abandon: () => ends.push('abandoned'),
       fail: (error: unknown) => ends.push(error),
     };
@@ -53,9 +54,11 @@ describe('MessageAnswers', () => {
   it('answers once all commands of the message are settled', () => {
     const answers = answersTo(2, []);
     answers.settle(applied);
-    expect(published).toEqual([]);
+    expect({ published, ends }).toEqual({ published: [], ends: ['done in part'] });
     answers.settle(superseded);
     expect(published).toEqual([[applied, superseded]]);
+    acknowledge();
+    expect(ends).toEqual(['done in part', 'finished']);
   });
 
   it('tells with them what was known before', () => {

@@ -37,6 +37,7 @@ export class MessageAnswers implements Statement, Receipt {
     else this.settled.push(result);
     this.open -= 1;
     if (this.open === 0) this.answer();
+    else this.message.doneInPart();
   }
 
   /** For {@link Telling}. */

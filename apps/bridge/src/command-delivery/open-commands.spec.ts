@@ -36,6 +36,7 @@ describe('OpenCommands', () => {
     const message: InboundMessage = {
       ...{ ...place, key: null, value: null, headers: {}, ownership },
       finish: () => ends.push('finished'),
+      doneInPart: () => undefined,
       abandon: () => ends.push('abandoned'),
       fail: (error: unknown) => ends.push(error),
     };

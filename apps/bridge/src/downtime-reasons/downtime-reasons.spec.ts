@@ -97,6 +97,7 @@ describe('DowntimeReasons', () => {
           messages.push({
             ...{ ...place, key: null, value, headers: {}, bytes: value.length },
             ...{ ownership: new PartitionOwnership(), finish, abandon, fail },
+            doneInPart: () => undefined,
           });
         }),
     );

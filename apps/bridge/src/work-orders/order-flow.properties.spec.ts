@@ -80,6 +80,7 @@ function messageAt(offset: number): InboundMessage {
   return {
     ...{ ...place, key: null, value: null, headers: {}, ownership: new PartitionOwnership() },
     finish: () => undefined,
+    doneInPart: () => undefined,
     abandon: () => undefined,
     fail: () => undefined,
   };

@@ -97,6 +97,7 @@ describe('PartitionWriter', () => {
     const message: InboundMessage = {
       ...{ ...place, key: null, value: null, headers: {}, ownership: owner },
       finish: () => told.push(`${number} finished`),
+      doneInPart: () => undefined,
       abandon: () => told.push(`${number} abandoned`),
       fail: () => told.push(`${number} failed`),
     };

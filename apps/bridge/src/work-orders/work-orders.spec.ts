@@ -130,6 +130,7 @@ describe('orders on their way to the lists of machines', () => {
     ...{ topic, partition: 0, offset, timestamp: '0', bytes: value.length },
     ...{ key: null, value, headers: {}, ownership: new PartitionOwnership() },
     finish: end,
+    doneInPart: () => undefined,
     abandon: () => undefined,
     fail: (error: unknown) => failed.push(error),
   });

@@ -19,13 +19,15 @@ export interface InboundRecord {
 }
 
 /**
- * A message to be brought to its end, which one of these three tells, once. What ends first counts; a
+ * A message to be brought to its end, which one of the last three tells, once. What ends first counts; a
  * message that ends never holds up the commit of those before it.
  */
 export interface InboundMessage extends InboundRecord {
   readonly ownership: PartitionOwnership;
   /** Told once it is finished; for whoever has handed it on. */
   onFinished?: (message: InboundMessage) => void;
+  /** Something of it is done, the rest is not: delivered again, it must come with those behind it. */
+  doneInPart(): void;
   /** Nothing is left to do for it: its offset may move. */
   finish(): void;
   /** Its partition is lost: nothing more is done for it here, and another process receives it again. */

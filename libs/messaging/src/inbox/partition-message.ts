@@ -5,6 +5,7 @@ import { type PartitionOwnership } from './partition-ownership.js';
 /** Where a message's end is told. */
 export interface MessageEnds {
   readonly ownership: PartitionOwnership;
+  doneInPart(message: PartitionMessage): void;
   ended(message: PartitionMessage, how: 'finished' | 'abandoned'): void;
   failed(message: PartitionMessage, error: unknown): void;
 }
@@ -60,6 +61,10 @@ export class PartitionMessage implements InboundMessage {
 
   get ownership(): PartitionOwnership {
     return this.ends.ownership;
+  }
+
+  doneInPart(): void {
+    this.ends.doneInPart(this);
   }
 
   finish(): void {

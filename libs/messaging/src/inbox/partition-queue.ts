@@ -113,6 +113,10 @@ export class PartitionQueue {
     await new Promise<void>((resolve) => this.whenEmpty.push(resolve));
   }
 
+  doneInPart({ offset }: PartitionMessage): void {
+    this.offsets.doneInPart(offset);
+  }
+
   /** A message has ended: {@link PartitionMessage} sees to it that each does so once. */
   ended(message: PartitionMessage, how: 'finished' | 'abandoned'): void {
     if (how === 'finished') this.offsets.finish(message.offset);

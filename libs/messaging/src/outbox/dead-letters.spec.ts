@@ -19,6 +19,7 @@ const message: InboundMessage = {
   bytes: 17,
   ownership: new PartitionOwnership(),
   finish: () => undefined,
+  doneInPart: () => undefined,
   abandon: () => undefined,
   fail: () => undefined,
 };

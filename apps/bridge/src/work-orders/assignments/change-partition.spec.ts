@@ -21,6 +21,7 @@ function changeAt(offset: number, key = `M-1/0/${offset}/0a1b2c3d`): ChangeEntry
     ...{ ...place, key: Buffer.from(key), value: null, headers: {} },
     ownership: new PartitionOwnership(),
     finish: () => undefined,
+    doneInPart: () => undefined,
     abandon: () => undefined,
     fail: () => undefined,
   };

@@ -128,6 +128,7 @@ describe('WorkOrderLists', () => {
       finish: () => {
         ended('finished');
       },
+      doneInPart: () => undefined,
       abandon: () => {
         ended('abandoned');
       },
@@ -205,6 +206,7 @@ describe('WorkOrderLists', () => {
         const message: InboundMessage = {
           ...{ ...place, key: null, value: null, headers: {}, ownership },
           finish: resolve,
+          doneInPart: () => undefined,
           abandon: resolve,
           fail: () => {
             resolve();

@@ -45,6 +45,7 @@ describe('PartitionOrders', () => {
     const message: InboundMessage = {
       ...{ ...place, key: null, value: null, headers: {}, ownership: new PartitionOwnership() },
       finish: () => undefined,
+      doneInPart: () => undefined,
       abandon: () => undefined,
       fail: () => undefined,
     };

@@ -1,0 +1,46 @@
+import { TOPICS } from '#libs/contracts';
+import { eventually } from '../support/eventually.js';
+import { type TopicReader } from '../support/kafka.js';
+import { type Plant, startPlant } from '../support/plant.js';
+import { toldOf } from '../support/told-of.js';
+
+describe('a message for several machines, one of which the service keeps failing', () => {
+  let plant: Plant;
+  let outcomes: TopicReader;
+
+  const send = (messageId: string, list: unknown): Promise<void> =>
+    plant.kafka.sendJson(TOPICS.workOrderLists, 'key', list, { 'message-id': messageId });
+
+  beforeAll(async () => {
+    plant = await startPlant();
+    outcomes = await plant.kafka.read(TOPICS.commandOutcomes);
+  });
+
+  afterAll(() => plant.close());
+
+  it('puts no old list back on the others when it is delivered again', async () => {
+    const { sandbox } = plant;
+    await sandbox.addFault({ operation: 'setWorkOrderList', machineId: 'M-002', status: 503 });
+    await send('both', {
+      machines: [
+        { machineId: 'M-001', workingOrders: ['old'] },
+        { machineId: 'M-002', workingOrders: ['other'] },
+      ],
+    });
+    await sandbox.listBecomes('M-001', ['old']);
+    await send('newer', { machineId: 'M-001', workingOrders: ['new'] });
+    await eventually(() => toldOf(outcomes)['newer'] !== undefined, { what: 'the newer is told' });
+    await plant.bridge.close();
+
+    await sandbox.clearFaults();
+    await plant.restartBridge();
+    await sandbox.listBecomes('M-002', ['other']);
+    await eventually(
+      async () => (await plant.kafka.committed(plant.groupId, TOPICS.workOrderLists)) === 2,
+      { what: 'all is committed' },
+    );
+
+    expect((await sandbox.machine('M-001')).workingOrders).toEqual(['new']);
+    expect(toldOf(outcomes)['newer']).toEqual(['M-001 applied']);
+  });
+});
