@@ -4,10 +4,13 @@ import { consoleConsumer } from '../../tools/kafka/console-consumer.mjs';
 
 /** A record as Kafka's console consumer prints it. */
 export interface PrintedRecord {
-  headers: Record<string, string>;
+  /** In their order; null for one without a value. */
+  headers: readonly PrintedHeader[];
   key: string;
   value: string;
 }
+
+type PrintedHeader = readonly [name: string, value: string | null];
 
 export interface ForeignReading {
   brokers: readonly string[];
@@ -18,6 +21,7 @@ export interface ForeignReading {
   records: number;
 }
 
+const NULL = '(null)';
 const NOTHING_MORE_MS = 15_000;
 const LONGEST_MS = 60_000;
 
@@ -32,7 +36,10 @@ export async function readAsForeigner(reading: ForeignReading): Promise<PrintedR
     'max-messages': String(records),
     'timeout-ms': String(NOTHING_MORE_MS),
   };
-  const properties = ['print.headers=true', 'print.key=true', 'headers.separator=|'];
+  const properties = [
+    ...['print.headers=true', 'print.key=true'],
+    ...['headers.separator=|', `null.literal=${NULL}`],
+  ];
   const asked = [
     '--from-beginning',
     ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),
@@ -46,9 +53,11 @@ export async function readAsForeigner(reading: ForeignReading): Promise<PrintedR
 /** `name:value|name:value`, key and value, with tabs between them. */
 function parsePrinted(line: string): PrintedRecord {
   const [headers = '', key = '', value = ''] = line.split('\t');
-  const pairs = headers.split('|').map((header) => {
-    const colon = header.indexOf(':');
-    return [header.slice(0, colon), header.slice(colon + 1)] as const;
-  });
-  return { headers: Object.fromEntries(pairs), key, value };
+  return { headers: headers.split('|').map(parseHeader), key, value };
+}
+
+function parseHeader(printed: string): PrintedHeader {
+  const colon = printed.indexOf(':');
+  const value = printed.slice(colon + 1);
+  return [printed.slice(0, colon), value === NULL ? null : value];
 }
