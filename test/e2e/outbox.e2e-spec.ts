@@ -69,11 +69,11 @@ describe('the outbox', () => {
   it('sets a message aside whatever makes it too large for that', async () => {
     const letters = new DeadLetters(outbox, new ManualClock(), prefix);
     const place = { topic: 'in', partition: 0, timestamp: '0', bytes: 1 };
-    const small = { ...place, key: Buffer.from('k'), value: Buffer.from('v'), headers: {} };
+    const small = { ...place, key: Buffer.from('k'), value: Buffer.from('v'), headers: [] };
     const huge = randomBytes(200_000);
     const reason = { code: 'invalid-message', detail: 'refused', attempts: 0 } as const;
     await letters.publish({ ...small, offset: 0, value: huge }, reason);
-    await letters.publish({ ...small, offset: 1, headers: { huge } }, reason);
+    await letters.publish({ ...small, offset: 1, headers: [['huge', huge]] }, reason);
     await letters.publish({ ...small, offset: 2, key: huge }, reason);
     const reader = await kafka.read('in.dlq');
     const set = await reader.take(3, () => true, 'dead letter');

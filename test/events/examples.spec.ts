@@ -52,7 +52,7 @@ function messageOf(topic: string): DocumentedMessage {
 function expectReadable(topic: string, value: Buffer): void {
   const faultsOf = compileSchema(messageOf(topic).payload ?? {});
   expect(faultsOf(JSON.parse(value.toString()))).toEqual([]);
-  const envelope = openEnvelope({ value, headers: {} });
+  const envelope = openEnvelope({ value, headers: [] });
   const parsed = envelope.ok ? PARSERS[topic]?.(envelope.value.body) : envelope;
   expect(parsed).toMatchObject({ ok: true });
   // of lists, the entries at fault
@@ -110,7 +110,7 @@ describe('the examples of what is read', () => {
       .find(({ name }) => name === topic)
       ?.messages.find(({ name }) => name === 'structured-event');
     expect(compileSchema(wrapper?.payload ?? {})(event)).toEqual([]);
-    const headers = { 'content-type': wrapper?.contentType };
+    const headers = [['content-type', wrapper?.contentType ?? null] as const];
     const opened = openEnvelope({ value: Buffer.from(JSON.stringify(event)), headers });
     expect(opened).toMatchObject({ ok: true, value: { messageId: 'e-1', body: value } });
   });

@@ -13,7 +13,8 @@ import { POISON_CORPUS, type PoisonMessage } from './poison-corpus.js';
 const NOW = 1_763_700_000;
 
 function rejectionsOf(message: PoisonMessage): Rejection[] {
-  const envelope = openEnvelope({ value: message.value, headers: message.headers ?? {} });
+  const headers = Object.entries(message.headers ?? {});
+  const envelope = openEnvelope({ value: message.value, headers });
   if (!envelope.ok) return [envelope.rejection];
   switch (message.topic) {
     case 'lists': {

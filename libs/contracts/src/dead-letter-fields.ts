@@ -45,8 +45,8 @@ export function deadLetterFields(headers: MessageHeaders): DeadLetterFields {
 const ADDED = new Set<string>(Object.values(DEAD_LETTER_HEADERS));
 
 /** The headers the message came with: all but those the bridge adds to a dead letter. */
-export function originalHeaders<T>(headers: Readonly<Record<string, T>>): Record<string, T> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !ADDED.has(name)));
+export function originalHeaders(headers: MessageHeaders): MessageHeaders {
+  return headers.filter(([name]) => !ADDED.has(name));
 }
 
 function wholeNumber(text: string | undefined): number | undefined {

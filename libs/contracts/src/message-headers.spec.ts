@@ -65,10 +65,22 @@ describe('headers of a dead letter', () => {
 });
 
 describe('headers of a message', () => {
-  it('are not found where there are none, not even on the prototype', () => {
-    expect(headerText({}, 'constructor')).toBeNull();
-    expect(headerText({ 'message-id': undefined }, 'message-id')).toBeNull();
-    expect(headerText({ 'message-id': [] }, 'message-id')).toBeNull();
+  it('are not found where there are none, or nothing in them', () => {
+    expect(headerText([], 'message-id')).toBeNull();
+    expect(headerText([['message-id', null]], 'message-id')).toBeNull();
+    expect(headerText([['message-id', Buffer.alloc(0)]], 'message-id')).toBeNull();
+  });
+
+  it('are found by their very name before that in another case, the first of several', () => {
+    const headers = [
+      ['Message-Id', 'a'],
+      ['message-id', 'b'],
+      ['message-id', 'c'],
+      ['MESSAGE-ID', 'd'],
+    ] as const;
+    expect(headerText(headers, 'message-id')).toBe('b');
+    expect(headerText(headers.slice(2).toReversed(), 'message-id')).toBe('c');
+    expect(headerText([['MESSAGE-ID', 'd'], ...headers.slice(0, 1)], 'message-id')).toBe('d');
   });
 });
 

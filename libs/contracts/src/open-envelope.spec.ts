@@ -3,10 +3,11 @@ import type { MessageHeaders } from './message-headers.js';
 import { openEnvelope } from './open-envelope.js';
 import { MAX_BODY_BYTES } from './read-json.js';
 
-const STRUCTURED = { 'Content-Type': Buffer.from('Application/CloudEvents+JSON; charset=utf-8') };
+const STRUCTURED_TYPE = Buffer.from('Application/CloudEvents+JSON; charset=utf-8');
+const STRUCTURED: MessageHeaders = [['Content-Type', STRUCTURED_TYPE]];
 const EVENT = { specversion: '1.0', id: 'e-1', source: '/erp', type: 'list' };
 
-function open(value: Buffer | string | null, headers: MessageHeaders = {}): Envelope {
+function open(value: Buffer | string | null, headers: MessageHeaders = []): Envelope {
   const envelope = openEnvelope({ value: value === null ? null : Buffer.from(value), headers });
   if (!envelope.ok) throw new Error(`${envelope.rejection.code}: ${envelope.rejection.detail}`);
   return envelope.value;
@@ -18,21 +19,24 @@ describe('opening a message', () => {
     expect(open('{}')).toEqual({ messageId: null, contentType: null, body: Buffer.from('{}') });
   });
 
-  it('takes the message-id header, whatever its case and whether bytes or a list', () => {
-    expect(open('{}', { 'Message-ID': [Buffer.from('m-1'), 'm-2'] }).messageId).toBe('m-1');
+  it('takes the first message-id header, whatever its case and whether bytes or text', () => {
+    const [bytes, text] = [Buffer.from('m-1'), 'm-2'];
+    const headers = [['Message-ID', bytes] as const, ['Message-ID', text] as const];
+    expect(open('{}', headers).messageId).toBe('m-1');
+    expect(open('{}', headers.toReversed()).messageId).toBe('m-2');
   });
 
   it('prefers the id of a binary CloudEvent', () => {
-    const headers = { ce_id: 'e-1', 'message-id': 'm-1', 'content-type': 'application/xml' };
+    const headers = { 'message-id': 'm-1', ce_id: 'e-1', 'content-type': 'application/xml' };
 
-    expect(open('<a/>', headers)).toMatchObject({
+    expect(open('<a/>', Object.entries(headers))).toMatchObject({
       messageId: 'e-1',
       contentType: 'application/xml',
     });
   });
 
   it.each([['x'.repeat(257)], ['a\nb'], ['']])('takes no id that cannot be passed on', (id) => {
-    expect(open('{}', { 'message-id': id }).messageId).toBeNull();
+    expect(open('{}', [['message-id', id]]).messageId).toBeNull();
   });
 
   it('takes the data of a structured CloudEvent as the body', () => {

@@ -11,7 +11,7 @@ describe('acceptEach', () => {
   const messageAt = (offset: number): InboundMessage => {
     const place = { topic: 'a-topic', partition: 0, offset, timestamp: '0', bytes: 1 };
     return {
-      ...{ ...place, key: null, value: null, headers: {}, ownership: new PartitionOwnership() },
+      ...{ ...place, key: null, value: null, headers: [], ownership: new PartitionOwnership() },
       finish: () => undefined,
       doneInPart: () => undefined,
       abandon: () => undefined,

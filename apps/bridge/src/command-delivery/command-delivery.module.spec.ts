@@ -30,7 +30,7 @@ function answersToOne(): { answers: MessageAnswers; finished: Promise<void> } {
   });
   const place = { topic: 'a-topic', partition: 0, offset: 0, timestamp: '0', bytes: 1 };
   const message: InboundMessage = {
-    ...{ ...place, key: null, value: null, headers: {}, ownership: new PartitionOwnership() },
+    ...{ ...place, key: null, value: null, headers: [], ownership: new PartitionOwnership() },
     finish,
     doneInPart: () => undefined,
     abandon: () => undefined,

@@ -187,7 +187,7 @@ class World {
     this.delivered.push(delivered);
     const place = { topic: 'a-topic', partition: from, offset: number, timestamp: '0', bytes: 1 };
     const message: InboundMessage = {
-      ...{ ...place, key: null, value: null, headers: {}, ownership },
+      ...{ ...place, key: null, value: null, headers: [], ownership },
       finish: () => delivered.ends.push('finished'),
       doneInPart: () => undefined,
       abandon: () => delivered.ends.push('abandoned'),

@@ -78,7 +78,7 @@ class Flow {
     const delivered: Delivered = { results: [], ends: [] };
     const place = { topic: 'a-topic', partition: 0, offset: 0, timestamp: '0', bytes };
     const message: InboundMessage = {
-      ...{ ...place, key: null, value: null, headers: {}, ownership },
+      ...{ ...place, key: null, value: null, headers: [], ownership },
       finish: () => delivered.ends.push('finished'),
       doneInPart: () => undefined,
       abandon: () => delivered.ends.push('abandoned'),

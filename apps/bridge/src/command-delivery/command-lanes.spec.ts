@@ -33,7 +33,7 @@ describe('CommandLanes', () => {
   const waiterOf = (name: string, owner = ownership): CommandWaiter => {
     const place = { topic: 'a-topic', partition: 0, offset: 0, timestamp: '0', bytes: 1 };
     const message: InboundMessage = {
-      ...{ ...place, key: null, value: null, headers: {}, ownership: owner },
+      ...{ ...place, key: null, value: null, headers: [], ownership: owner },
       finish: () => undefined,
       doneInPart: () => undefined,
       abandon: () => ends.push(`${name} abandoned`),

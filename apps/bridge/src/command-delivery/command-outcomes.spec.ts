@@ -2,10 +2,12 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
+import { type MessageHeaders } from '#libs/contracts';
 import {
   createKafka,
   DeadLetters,
   type InboundMessage,
+  type OutboundRecord,
   Outbox,
   PartitionOwnership,
 } from '#libs/messaging';
@@ -29,7 +31,7 @@ const message: InboundMessage = {
   timestamp: '0',
   key: null,
   value: null,
-  headers: {},
+  headers: [],
   bytes: 0,
   ownership: new PartitionOwnership(),
   finish: () => ends.push('finished'),
@@ -47,6 +49,8 @@ const superseded: CommandResult = {
   detail: 'a newer one came',
 };
 
+const isList = (headers: OutboundRecord['headers']): headers is MessageHeaders =>
+  Array.isArray(headers);
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('CommandOutcomes', () => {
@@ -68,9 +72,10 @@ describe('CommandOutcomes', () => {
     sending = () => Promise.resolve();
     const outbox = new Outbox(createKafka(settings.kafka));
     jest.spyOn(outbox, 'post').mockImplementation(({ headers, value }, receipt) => {
-      const type = headers['ce_type']?.toString();
+      const said = new Map(isList(headers) ? headers : Object.entries(headers));
+      const type = said.get('ce_type')?.toString();
       sent.push({ type, value: value === null ? null : JSON.parse(value.toString()) });
-      if (type === undefined) deadLetters.push(headers['dlq-machine-ids']?.toString());
+      if (type === undefined) deadLetters.push(said.get('dlq-machine-ids')?.toString());
       sending().then(
         () => {
           receipt.acknowledged();

@@ -2,7 +2,7 @@ import { finalOutcomeOf } from './final-outcome.js';
 
 const source = { topic: 'lists', partition: 0, offset: 7, messageId: null };
 const record = (value: unknown, type = 'work-order-list.applied.v1') => ({
-  headers: { ce_type: Buffer.from(type) },
+  headers: [['ce_type', Buffer.from(type)]] as const,
   value: Buffer.from(JSON.stringify(value)),
 });
 
@@ -18,7 +18,7 @@ describe('the final outcome in a record', () => {
     ['a tombstone', { ...record(null), value: null }],
     ['no JSON', { ...record(null), value: Buffer.from('{') }],
     ['other JSON', record(['M-1'])],
-    ['no outcome at all', { headers: {}, value: Buffer.from('text') }],
+    ['no outcome at all', { headers: [], value: Buffer.from('text') }],
   ])('is none where there is %s', (_, other) => {
     expect(finalOutcomeOf(other)).toBeUndefined();
   });

@@ -1,4 +1,4 @@
-import { type CommandOutcome, OUTCOME_TYPES } from '#libs/contracts';
+import { type CommandOutcome, headerText, OUTCOME_TYPES } from '#libs/contracts';
 import { type StoredRecord } from '#libs/messaging';
 
 const DEFERRALS = new Set<string>([
@@ -15,8 +15,8 @@ export function finalOutcomeOf({
   value,
 }: Pick<StoredRecord, 'headers' | 'value'>):
   Pick<CommandOutcome, 'source' | 'machineId'> | undefined {
-  const type = headers['ce_type']?.toString();
-  if (type === undefined || DEFERRALS.has(type)) return undefined;
+  const type = headerText(headers, 'ce_type');
+  if (type === null || DEFERRALS.has(type)) return undefined;
   try {
     const outcome = JSON.parse(value?.toString() ?? 'null') as Partial<CommandOutcome> | null;
     const { source, machineId } = outcome ?? {};

@@ -5,7 +5,7 @@ import { GatheredFaults } from './gathered-faults.js';
 
 const place = { topic: 'orders', partition: 0, offset: 7, messageId: null };
 const message = {
-  ...{ ...place, timestamp: '0', key: null, value: null, headers: {}, bytes: 0 },
+  ...{ ...place, timestamp: '0', key: null, value: null, headers: [], bytes: 0 },
   ownership: new PartitionOwnership(),
   finish: () => undefined,
   doneInPart: () => undefined,

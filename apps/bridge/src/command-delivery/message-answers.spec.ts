@@ -32,7 +32,7 @@ describe('MessageAnswers', () => {
   const answersTo = (open: number, known: readonly CommandResult[]): MessageAnswers => {
     const place = { topic: 'a-topic', partition: 0, offset: 0, timestamp: '0', bytes: 1 };
     const message: InboundMessage = {
-      ...{ ...place, key: null, value: null, headers: {}, ownership },
+      ...{ ...place, key: null, value: null, headers: [], ownership },
       finish: () => ends.push('finished'),
       doneInPart: () => ends.push('done in part'),
       abandon: () => ends.push('abandoned'),

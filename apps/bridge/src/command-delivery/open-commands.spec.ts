@@ -34,7 +34,7 @@ describe('OpenCommands', () => {
     const place = { topic: 'a-topic', partition: 0, offset: 0, timestamp: '0', bytes: 1 };
     const ownership = new PartitionOwnership();
     const message: InboundMessage = {
-      ...{ ...place, key: null, value: null, headers: {}, ownership },
+      ...{ ...place, key: null, value: null, headers: [], ownership },
       finish: () => ends.push('finished'),
       doneInPart: () => undefined,
       abandon: () => ends.push('abandoned'),

@@ -95,7 +95,7 @@ describe('DowntimeReasons', () => {
             fail(new Error('abandoned'));
           };
           messages.push({
-            ...{ ...place, key: null, value, headers: {}, bytes: value.length },
+            ...{ ...place, key: null, value, headers: [], bytes: value.length },
             ...{ ownership: new PartitionOwnership(), finish, abandon, fail },
             doneInPart: () => undefined,
           });

@@ -78,7 +78,7 @@ const aStep: fc.Arbitrary<Step> = fc.oneof(
 function messageAt(offset: number): InboundMessage {
   const place = { topic: 'a-topic', partition: 0, offset, timestamp: '0', bytes: 1 };
   return {
-    ...{ ...place, key: null, value: null, headers: {}, ownership: new PartitionOwnership() },
+    ...{ ...place, key: null, value: null, headers: [], ownership: new PartitionOwnership() },
     finish: () => undefined,
     doneInPart: () => undefined,
     abandon: () => undefined,

@@ -95,7 +95,7 @@ describe('PartitionWriter', () => {
   const entry = (number: number, bytes = 1, owner = ownership): Counted => {
     const place = { topic: 'a-topic', partition: 0, offset: number, timestamp: '0', bytes };
     const message: InboundMessage = {
-      ...{ ...place, key: null, value: null, headers: {}, ownership: owner },
+      ...{ ...place, key: null, value: null, headers: [], ownership: owner },
       finish: () => told.push(`${number} finished`),
       doneInPart: () => undefined,
       abandon: () => told.push(`${number} abandoned`),

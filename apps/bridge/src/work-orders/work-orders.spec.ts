@@ -110,7 +110,8 @@ describe('orders on their way to the lists of machines', () => {
     });
     jest.spyOn(bridge.get(Outbox), 'post').mockImplementation(({ headers, value }, receipt) => {
       const { machineId, source } = JSON.parse(String(value)) as CommandOutcome;
-      outcomes.push(`${String(headers['ce_type'])} of ${machineId}, offset ${source.offset}`);
+      const { ce_type: type = '' } = headers as Record<string, string>;
+      outcomes.push(`${type} of ${machineId}, offset ${source.offset}`);
       receipt.acknowledged();
     });
     jest.spyOn(bridge.get(DeadLetters), 'publish').mockImplementation((_, reason) => {
@@ -128,7 +129,7 @@ describe('orders on their way to the lists of machines', () => {
 
   const messageOf = (topic: string, value: Buffer, offset: number, end: () => void) => ({
     ...{ topic, partition: 0, offset, timestamp: '0', bytes: value.length },
-    ...{ key: null, value, headers: {}, ownership: new PartitionOwnership() },
+    ...{ key: null, value, headers: [], ownership: new PartitionOwnership() },
     finish: end,
     doneInPart: () => undefined,
     abandon: () => undefined,

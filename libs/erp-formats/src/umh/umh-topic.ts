@@ -11,8 +11,8 @@ export function sourceTopicOf(message: {
   headers: MessageHeaders;
   key: Buffer | null;
 }): string | null {
-  const header =
-    headerText(message.headers, 'umh_topic') ?? headerText(message.headers, 'source-topic');
+  const { headers } = message;
+  const header = headerText(headers, 'umh_topic') ?? headerText(headers, 'source-topic');
   if (header !== null) return header;
   const key = message.key?.toString('utf8') ?? '';
   return key.startsWith(ROOT) ? key : null;

@@ -110,13 +110,13 @@ describe('the topic of a UMH message', () => {
   const key = Buffer.from(`${CELL}.start`);
 
   it('is in its header, else in its key', () => {
-    const headers = { umh_topic: Buffer.from(`${CELL}.stop`) };
+    const headers = [['umh_topic', Buffer.from(`${CELL}.stop`)] as const];
 
     expect(sourceTopicOf({ headers, key })).toBe(`${CELL}.stop`);
-    expect(sourceTopicOf({ headers: {}, key })).toBe(`${CELL}.start`);
+    expect(sourceTopicOf({ headers: [], key })).toBe(`${CELL}.start`);
   });
 
   it.each([null, Buffer.from('4711'), Buffer.from([0xff, 0xfe])])('is not in %s', (other) => {
-    expect(sourceTopicOf({ headers: {}, key: other })).toBeNull();
+    expect(sourceTopicOf({ headers: [], key: other })).toBeNull();
   });
 });

@@ -1,3 +1,4 @@
+import { type MessageHeader, type MessageHeaders } from '#libs/contracts';
 import { Cursor } from './cursor.js';
 
 /** As much of a record batch as its records are read with; numbers of 64 bits are decimal text. */
@@ -10,13 +11,13 @@ export interface BatchContext {
   isControlBatch?: boolean;
 }
 
-/** kafkajs's own type of them, which is not to be had before it is loaded. */
-type Headers = Record<string, Buffer | string | (Buffer | string)[] | undefined>;
+type HeaderValue = MessageHeader[1];
+/** kafkajs's own type of them, which is not to be had before it is loaded; the nulls it hands on are not in it. */
+type HeadersByName = Record<string, Buffer | string | (Buffer | string)[] | undefined>;
 
 const LOG_APPEND_TIME = 1;
-const EMPTY = Buffer.alloc(0);
 /** Shared by all records without headers. */
-const NO_HEADERS = Object.freeze(Object.create(null)) as Headers;
+const NO_HEADERS: MessageHeaders = [];
 
 /**
  * A record of a record batch (magic 2) as kafkajs hands it on: attributes, timestamp delta, offset delta, key,
@@ -82,12 +83,26 @@ export class DecodedRecord {
     return cursor.bytes();
   }
 
-  /** Without a prototype; several values under one name are a list. A null, which kafkajs does not know, is empty. */
-  get headers(): Headers {
+  /** All of them, as they lie in the record. */
+  get headerList(): MessageHeaders {
     const cursor = this.atKey();
     cursor.pass();
     cursor.pass();
     return readHeaders(cursor);
+  }
+
+  /**
+   * By name, for who has them from kafkajs: several values under one name are a list, and the order of names is
+   * that of an object. Without a prototype.
+   */
+  get headers(): HeadersByName {
+    const byName = Object.create(null) as Record<string, HeaderValue | HeaderValue[]>;
+    for (const [name, value] of this.headerList) {
+      const before = byName[name];
+      if (before === undefined) byName[name] = value;
+      else byName[name] = Array.isArray(before) ? [...before, value] : [before, value];
+    }
+    return byName as HeadersByName;
   }
 
   private atKey(): Cursor {
@@ -98,16 +113,12 @@ export class DecodedRecord {
   }
 }
 
-function readHeaders(cursor: Cursor): Headers {
+function readHeaders(cursor: Cursor): MessageHeaders {
   const count = cursor.varint();
   if (count <= 0) return NO_HEADERS;
-  const headers = Object.create(null) as Headers;
+  const headers: MessageHeader[] = [];
   for (let index = 0; index < count; index += 1) {
-    const name = cursor.headerName();
-    const value = cursor.bytes() ?? EMPTY;
-    const before = headers[name];
-    if (before === undefined) headers[name] = value;
-    else headers[name] = Array.isArray(before) ? [...before, value] : [before, value];
+    headers.push([cursor.headerName(), cursor.bytes()]);
   }
   return headers;
 }

@@ -102,6 +102,22 @@ describe('a produce request', () => {
     );
   });
 
+  it('has headers in a list where kafkajs has them by name', async () => {
+    const byName = fc.dictionary(text, fc.oneof(part, fc.array(part, { maxLength: 3 })));
+    await fc.assert(
+      fc.asyncProperty(byName, async (headers) => {
+        const list = Object.entries(headers).flatMap(([name, values]) =>
+          [values].flat().map((value) => [name, value] as const),
+        );
+        const expected = await byKafkajs(requestOf([{ value: 'v', headers }])).encode();
+        const { buffer } = await produceRequest(
+          requestOf([{ value: 'v', headers: list }]),
+        ).encode();
+        expect(buffer.toString('hex')).toBe(expected.buffer.toString('hex'));
+      }),
+    );
+  });
+
   it('is so under any name of a client, and in any version', async () => {
     const ours = withoutCopies(createRequest);
     await fc.assert(
@@ -136,6 +152,7 @@ describe('a produce request', () => {
   it.each([
     ['a value', { value: 5 }],
     ['a header', { value: 'v', headers: { name: undefined } }],
+    ['a header in a list', { value: 'v', headers: [['name', 5]] }],
     ['one of several values of a header', { value: 'v', headers: { name: ['text', null] } }],
   ])('refuses %s that is neither text nor bytes', async (_, given) => {
     const request = produceRequest(requestOf([given as unknown as MessageFields]));

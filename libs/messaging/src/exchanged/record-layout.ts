@@ -1,15 +1,18 @@
+import { type MessageHeaders } from '#libs/contracts';
 import { sizeOfVarint, writeVarint } from './varint.js';
 
-/** A message as kafkajs's producers are given it. */
+/** A message as kafkajs's producers are given it, and its headers in a list as well. */
 export interface MessageFields {
   key?: string | Buffer | null;
   value: string | Buffer | null;
-  headers?: Readonly<Record<string, string | Buffer | readonly (string | Buffer)[]>>;
+  headers?: MessageHeaders | HeadersByName;
   /** Milliseconds since the epoch, decimal digits; without it, now. */
   timestamp?: string;
 }
 
 type Part = string | Buffer;
+/** kafkajs's shape: a header of several values is repeated under its name. It knows none without a value. */
+type HeadersByName = Readonly<Record<string, Part | readonly Part[]>>;
 
 const NONE = -1;
 /** Up to this length a loop is faster than a call into the runtime. */
@@ -83,9 +86,12 @@ export class RecordLayout {
     return bytes + sizeOfVarint(count);
   }
 
-  /** A header of several values is repeated under its name. */
-  private addHeaders(headers: NonNullable<MessageFields['headers']>): number {
+  private addHeaders(headers: MessageHeaders | HeadersByName): number {
     let bytes = 0;
+    if (isList(headers)) {
+      for (const [name, value] of headers) bytes += this.addPart(name) + this.add(value);
+      return bytes;
+    }
     for (const name of Object.keys(headers)) {
       const value = headers[name] as Part | readonly Part[];
       if (!Array.isArray(value)) bytes += this.add(name) + this.addPart(value as Part);
@@ -107,6 +113,10 @@ export class RecordLayout {
     this.lengths.push(length);
     return sizeOfVarint(length) + length;
   }
+}
+
+function isList(headers: MessageHeaders | HeadersByName): headers is MessageHeaders {
+  return Array.isArray(headers);
 }
 
 function writePart(buffer: Buffer, start: number, part: Part = '', length: number = NONE): number {

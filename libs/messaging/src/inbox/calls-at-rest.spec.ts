@@ -21,7 +21,7 @@ interface OffsetAndNote {
 }
 
 function record(offset: number) {
-  const source = { topic: 'a', partition: 0, timestamp: '0', key: null, value: null, headers: {} };
+  const source = { topic: 'a', partition: 0, timestamp: '0', key: null, value: null, headers: [] };
   return { ...source, offset, bytes: 1 };
 }
 

@@ -1,4 +1,4 @@
-import { type IHeaders } from '../kafkajs.js';
+import { type MessageHeaders } from '#libs/contracts';
 import { type PartitionOwnership } from './partition-ownership.js';
 
 /**
@@ -13,7 +13,7 @@ export interface InboundRecord {
   readonly timestamp: string;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  readonly headers: IHeaders;
+  readonly headers: MessageHeaders;
   /** Of key, value and headers, roughly: what parts them may count. */
   readonly bytes: number;
 }

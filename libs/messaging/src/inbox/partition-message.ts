@@ -1,4 +1,4 @@
-import { type IHeaders } from '../kafkajs.js';
+import { type MessageHeaders } from '#libs/contracts';
 import { type InboundMessage, type InboundRecord } from './inbound-message.js';
 import { type PartitionOwnership } from './partition-ownership.js';
 
@@ -51,7 +51,7 @@ export class PartitionMessage implements InboundMessage {
     return this.record.value;
   }
 
-  get headers(): IHeaders {
+  get headers(): MessageHeaders {
     return this.record.headers;
   }
 

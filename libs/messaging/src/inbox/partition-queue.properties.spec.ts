@@ -62,7 +62,7 @@ class Partition {
 
   constructor(entries: readonly LogEntry[]) {
     let offset = 0;
-    const source = { topic: 'topic', partition: 0, timestamp: '0', headers: {} };
+    const source = { topic: 'topic', partition: 0, timestamp: '0', headers: [] };
     this.records = entries.map(({ gap, bytes }) => {
       offset += gap;
       return { ...source, offset, key: null, value: null, bytes };

@@ -19,7 +19,7 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 function recordAt(offset: number, bytes = 1): InboundRecord {
-  const source = { topic: 'topic', partition: 3, timestamp: '7', headers: { h: 'x' } };
+  const source = { topic: 'topic', partition: 3, timestamp: '7', headers: [] };
   return { ...source, offset, key: Buffer.from('k'), value: Buffer.from('v'), bytes };
 }
 

@@ -22,7 +22,7 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 function recordsUpTo(count: number, first = 0, bytes = 1): InboundRecord[] {
-  const source = { topic: 'a', partition: 0, timestamp: '0', key: null, value: null, headers: {} };
+  const source = { topic: 'a', partition: 0, timestamp: '0', key: null, value: null, headers: [] };
   return Array.from({ length: count }, (_, index) => ({ ...source, offset: first + index, bytes }));
 }
 

@@ -1,6 +1,7 @@
+import { type MessageHeaders } from '#libs/contracts';
 import { DecodedRecord } from '../exchanged/decoded-record.js';
-import { type IHeaders, type KafkaMessage } from '../kafkajs.js';
-import { type StoredRecord, toStoredRecord } from '../reading/stored-record.js';
+import { type KafkaMessage } from '../kafkajs.js';
+import { toStoredRecord } from '../reading/stored-record.js';
 import { type InboundRecord } from './inbound-message.js';
 
 /** A fetched record under its topic's name without the prefix. */
@@ -11,7 +12,7 @@ export function toInboundRecord(
 ): InboundRecord {
   if (message instanceof DecodedRecord) return new UnreadRecord(topic, partition, message);
   const record = toStoredRecord(topic, partition, message);
-  return { ...record, bytes: bytesOf(record) };
+  return { ...record, bytes: lengthOf(record.key) + lengthOf(record.value) };
 }
 
 /** One that is read when it is asked for something: not to be spread, as {@link DecodedRecord}. */
@@ -38,8 +39,8 @@ class UnreadRecord implements InboundRecord {
     return this.record.value;
   }
 
-  get headers(): IHeaders {
-    return this.record.headers;
+  get headers(): MessageHeaders {
+    return this.record.headerList;
   }
 
   get bytes(): number {
@@ -47,19 +48,6 @@ class UnreadRecord implements InboundRecord {
   }
 }
 
-function bytesOf({ key, value, headers }: StoredRecord): number {
-  return lengthOf(key) + lengthOf(value) + lengthOfHeaders(headers);
-}
-
-function lengthOfHeaders(headers: IHeaders): number {
-  let bytes = 0;
-  for (const [name, value] of Object.entries(headers)) {
-    const values = Array.isArray(value) ? value : [value ?? null];
-    bytes += values.reduce((sum, one) => sum + lengthOf(one), name.length);
-  }
-  return bytes;
-}
-
-function lengthOf(part: Buffer | string | null): number {
+function lengthOf(part: Buffer | null): number {
   return part?.length ?? 0;
 }

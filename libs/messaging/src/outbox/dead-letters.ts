@@ -7,7 +7,7 @@ import {
   type Rejection,
 } from '#libs/contracts';
 import { type InboundRecord } from '../inbox/inbound-message.js';
-import { leanLetter, letterWithoutValue } from './lean-letters.js';
+import { leanLetter, letterWithoutValue, type WholeLetter } from './lean-letters.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { type Outbox } from './outbox.js';
 import { RecordRefusedError } from './record-refused.js';
@@ -41,12 +41,12 @@ export class DeadLetters {
     const { code, detail, machineIds } = reason;
     this.logger.warn({ msg: 'dead letter', topic, partition, offset, code, detail, machineIds });
     const why = this.headersOf(message, reason);
-    const whole: OutboundRecord = {
+    const whole: WholeLetter = {
       topic: deadLetterTopic(`${this.topicPrefix}${topic}`),
       key: message.key,
       value: message.value,
       // An input may have been copied from a dead letter: what was wrong then is not what is wrong now.
-      headers: { ...originalHeaders(message.headers), ...why },
+      headers: [...originalHeaders(message.headers), ...Object.entries(why)],
     };
     const refusal = await this.refusalOf(whole);
     if (refusal === undefined) return;

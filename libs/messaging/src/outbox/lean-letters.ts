@@ -1,14 +1,19 @@
-import { DEAD_LETTER_HEADERS, printable } from '#libs/contracts';
+import { DEAD_LETTER_HEADERS, type MessageHeaders, printable } from '#libs/contracts';
 import { type OutboundRecord } from './outbound-record.js';
 
 /** Larger ones are left out of a letter that its topic has refused twice. */
 const MAX_KEY_BYTES = 1024;
 const MAX_MACHINE_IDS_BYTES = 8 * 1024;
 
+/** A dead letter with all of its message: its headers, and then what the bridge says. */
+export interface WholeLetter extends OutboundRecord {
+  headers: MessageHeaders;
+}
+
 /** Of a dead letter that is too large for its topic: the same without the message's value. */
-export function letterWithoutValue(whole: OutboundRecord): OutboundRecord {
-  const headers = { ...whole.headers, [DEAD_LETTER_HEADERS.valueOmitted]: omitted(whole) };
-  return { ...whole, value: null, headers };
+export function letterWithoutValue(whole: WholeLetter): OutboundRecord {
+  const { valueOmitted } = DEAD_LETTER_HEADERS;
+  return { ...whole, value: null, headers: [...whole.headers, [valueOmitted, omitted(whole)]] };
 }
 
 /**
@@ -18,7 +23,7 @@ export function letterWithoutValue(whole: OutboundRecord): OutboundRecord {
  * @param why the headers the bridge has added
  */
 export function leanLetter(
-  whole: OutboundRecord,
+  whole: WholeLetter,
   why: Readonly<Record<string, string>>,
 ): OutboundRecord {
   const { detail, machineIds, valueOmitted } = DEAD_LETTER_HEADERS;

@@ -1,4 +1,4 @@
-import { type IHeaders } from '../kafkajs.js';
+import { type MessageHeaders } from '#libs/contracts';
 
 /** A record on its way to Kafka. */
 export interface OutboundRecord {
@@ -6,7 +6,8 @@ export interface OutboundRecord {
   topic: string;
   key: Buffer | string | null;
   value: Buffer | string | null;
-  headers: IHeaders;
+  /** By name what the bridge says itself; in a list what it passes on. */
+  headers: MessageHeaders | Readonly<Record<string, string>>;
   /** Whose hash shares the record out; without it, the key's. */
   partitionKey?: string;
   /** Only where the partition is not left to a hash. */

@@ -1,4 +1,4 @@
-import { type TopicMessages } from '../kafkajs.js';
+import { type Message, type TopicMessages } from '../kafkajs.js';
 import { type OutboundRecord } from './outbound-record.js';
 
 /** The shape of kafkajs's sendBatch; the records of a topic keep their order. */
@@ -8,8 +8,8 @@ export function toTopicMessages(records: readonly OutboundRecord[]): TopicMessag
     const { topic } = record;
     let entry = topics.get(topic);
     if (entry === undefined) topics.set(topic, (entry = { topic, messages: [] }));
-    // Taken as it is: kafkajs reads of a message what it knows.
-    entry.messages.push(record);
+    // Taken as it is: kafkajs reads of a message what it knows, and headers are ours to write.
+    entry.messages.push(record as Message);
   }
   return [...topics.values()];
 }

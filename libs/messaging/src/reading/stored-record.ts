@@ -1,4 +1,6 @@
-import { type IHeaders, type KafkaMessage } from '../kafkajs.js';
+import { type MessageHeaders } from '#libs/contracts';
+import { DecodedRecord } from '../exchanged/decoded-record.js';
+import { type KafkaMessage } from '../kafkajs.js';
 
 /** A record as it lies in Kafka. */
 export interface StoredRecord {
@@ -10,8 +12,7 @@ export interface StoredRecord {
   readonly timestamp: string;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  /** A header without a value, which kafkajs does not know, has an empty one. */
-  readonly headers: IHeaders;
+  readonly headers: MessageHeaders;
 }
 
 /** A fetched record, read as a whole: it may be spread, and be kept for long. */
@@ -20,6 +21,8 @@ export function toStoredRecord(
   partition: number,
   message: KafkaMessage,
 ): StoredRecord {
-  const { offset, timestamp, key, value, headers = {} } = message;
+  const { offset, timestamp, key, value } = message;
+  // What kafkajs itself reads is in the formats before Kafka 0.11, which have none.
+  const headers = message instanceof DecodedRecord ? message.headerList : [];
   return { topic, partition, offset: Number(offset), timestamp, key, value, headers };
 }

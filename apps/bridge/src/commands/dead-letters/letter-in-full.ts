@@ -1,4 +1,4 @@
-import { originalHeaders } from '#libs/contracts';
+import { type MessageHeaders, originalHeaders } from '#libs/contracts';
 import { timeText } from './letter-line.js';
 import { showValue } from './show-value.js';
 import { machineIdsOf, placeOf, type StoredLetter } from './stored-letter.js';
@@ -50,18 +50,18 @@ function source({ fields }: StoredLetter): string {
   return `${sourceTopic} ${sourcePartition ?? '?'}/${sourceOffset ?? '?'}${written}${omitted}`;
 }
 
-function headerLines(headers: StoredLetter['record']['headers']): string[] {
-  const lines = Object.entries(originalHeaders(headers)).flatMap(([name, value]) =>
-    [value].flat().map((one) => `header    ${visible(readable(name))}: ${visible(readable(one))}`),
-  );
+function headerLines(headers: MessageHeaders): string[] {
+  const lines = originalHeaders(headers).map(([name, value]) => {
+    const shown = value === null ? '(null)' : readable(value);
+    return `header    ${visible(readable(name))}: ${visible(shown)}`;
+  });
   const more = lines.length - MAX_HEADER_LINES;
   const rest = more > 0 ? [`header    and ${more} more`] : [];
   return [...lines.slice(0, MAX_HEADER_LINES), ...rest];
 }
 
 /** Text where it is UTF-8, else its bytes in hex; cut when it is long. */
-function readable(value: Buffer | string | undefined): string {
-  if (value === undefined) return '';
+function readable(value: Buffer | string): string {
   const bytes = Buffer.from(value);
   const text = bytes.toString();
   const shown = Buffer.from(text).equals(bytes) ? text : `0x${bytes.toString('hex')}`;

@@ -1,3 +1,4 @@
+import { type MessageHeaders } from '#libs/contracts';
 import { letterInFull } from './letter-in-full.js';
 import { letterJson, letterLine, machinesText, timeText } from './letter-line.js';
 import { Overview } from './overview.js';
@@ -63,12 +64,14 @@ describe('letterJson', () => {
 
 describe('letterInFull', () => {
   it('says all there is to say', () => {
-    const headers = {
-      'dlq-http-status': '422',
-      'dlq-attempts': '3',
-      trace: ['one', Buffer.from([0xff])],
-    };
-    const full = letter({ partition: 2, offset: 17, value: '1', headers });
+    const headers = { 'dlq-http-status': '422', 'dlq-attempts': '3' };
+    const original: MessageHeaders = [
+      ['trace', 'one'],
+      ['empty', ''],
+      ['none', null],
+      ['trace', Buffer.from([0xff])],
+    ];
+    const full = letter({ partition: 2, offset: 17, value: '1', headers, original });
     expect(letterInFull(full)).toEqual([
       `${TOPIC} 2/17`,
       '  why       unknown-reason: M-1 has no reason coffee',
@@ -79,6 +82,8 @@ describe('letterInFull', () => {
       '  replayed  no',
       '  key       M-1',
       '  header    trace: one',
+      '  header    empty: ',
+      '  header    none: (null)',
       '  header    trace: 0xff',
       '  value, JSON, 1 bytes',
       '    1',

@@ -1,3 +1,4 @@
+import { type MessageHeaders } from '#libs/contracts';
 import { planReplay } from './plan-replay.js';
 import { letter } from './testing/letter.js';
 
@@ -10,13 +11,14 @@ const order = {
 describe('planReplay', () => {
   it('makes the message again of a letter, without what was said about its failure', () => {
     const key = Buffer.from([0xfd]);
-    const headers = {
-      several: [Buffer.from('one'), Buffer.from('two')],
-      empty: Buffer.alloc(0),
-      'dlq-machine-ids': 'M-1',
-      'dlq-http-status': '422',
-    };
-    const one = letter({ key, value: Buffer.from([0xff]), headers });
+    const original: MessageHeaders = [
+      ['10', Buffer.from('one')],
+      ['9', null],
+      ['10', Buffer.from('two')],
+      ['empty', Buffer.alloc(0)],
+    ];
+    const headers = { 'dlq-machine-ids': 'M-1', 'dlq-http-status': '422' };
+    const one = letter({ key, value: Buffer.from([0xff]), original, headers });
     expect(planReplay([one], order)).toEqual({
       replays: [
         {
@@ -25,7 +27,7 @@ describe('planReplay', () => {
             topic: 'p1.mes.downtime-reasons.v1',
             key,
             value: Buffer.from([0xff]),
-            headers: { several: headers.several, empty: headers.empty },
+            headers: original,
           },
         },
       ],

@@ -18,7 +18,7 @@ const BETWEEN_TRANSACTIONS_MS = 50;
 function changeAt(offset: number, key = `M-1/0/${offset}/0a1b2c3d`): ChangeEntry {
   const place = { topic: 'changes', partition: 0, offset, timestamp: '0', bytes: 1 };
   const message: InboundMessage = {
-    ...{ ...place, key: Buffer.from(key), value: null, headers: {} },
+    ...{ ...place, key: Buffer.from(key), value: null, headers: [] },
     ownership: new PartitionOwnership(),
     finish: () => undefined,
     doneInPart: () => undefined,

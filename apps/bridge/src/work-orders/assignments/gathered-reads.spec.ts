@@ -10,7 +10,7 @@ const recordAt = (where: RecordPlace): StoredRecord => ({
   timestamp: '0',
   key: null,
   value: Buffer.from(`value ${where.offset}`),
-  headers: {},
+  headers: [],
 });
 
 describe('reads that are gathered', () => {

@@ -50,7 +50,7 @@ function lost({ orders, source }: AssignmentChange, topic: string): OriginalMess
     timestamp: '0',
     key: Buffer.from(orders[0]?.orderId ?? ''),
     value: null,
-    headers: messageId === null ? {} : { 'message-id': messageId },
+    headers: messageId === null ? [] : [['message-id', messageId] as const],
     bytes: 0,
   };
   return { record, remark: 'the message itself is no longer in its topic' };

@@ -123,7 +123,7 @@ describe('WorkOrderLists', () => {
     const sent: Sent = { ownership, results: [], end, hasEnded: false };
     const place = { topic: 'erp.work-order-lists.v1', partition: 0, offset: 7, timestamp: '0' };
     const message: InboundMessage = {
-      ...{ ...place, key: null, value: Buffer.from(JSON.stringify(body)), headers: {}, bytes: 1 },
+      ...{ ...place, key: null, value: Buffer.from(JSON.stringify(body)), headers: [], bytes: 1 },
       ownership,
       finish: () => {
         ended('finished');
@@ -204,7 +204,7 @@ describe('WorkOrderLists', () => {
       const results: CommandResult[] = [];
       await new Promise<void>((resolve) => {
         const message: InboundMessage = {
-          ...{ ...place, key: null, value: null, headers: {}, ownership },
+          ...{ ...place, key: null, value: null, headers: [], ownership },
           finish: resolve,
           doneInPart: () => undefined,
           abandon: resolve,

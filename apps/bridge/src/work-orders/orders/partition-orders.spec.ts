@@ -43,7 +43,7 @@ describe('PartitionOrders', () => {
   ): OrderEntry => {
     const place = { topic: 'orders', partition: 0, offset: 7, timestamp: '0', bytes: 1 };
     const message: InboundMessage = {
-      ...{ ...place, key: null, value: null, headers: {}, ownership: new PartitionOwnership() },
+      ...{ ...place, key: null, value: null, headers: [], ownership: new PartitionOwnership() },
       finish: () => undefined,
       doneInPart: () => undefined,
       abandon: () => undefined,

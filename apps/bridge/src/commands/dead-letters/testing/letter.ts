@@ -1,4 +1,4 @@
-import { deadLetterHeaders } from '#libs/contracts';
+import { deadLetterHeaders, type MessageHeader, type MessageHeaders } from '#libs/contracts';
 import { type StoredRecord } from '#libs/messaging';
 import { type StoredLetter, toStoredLetter } from '../stored-letter.js';
 
@@ -8,13 +8,16 @@ export const FAILED_AT = 1_763_680_060;
 /** What differs from letter to letter. */
 interface LetterParts extends Partial<Omit<StoredRecord, 'headers' | 'value'>> {
   value?: Buffer | string | null;
-  /** Beside those of a dead letter; undefined takes one of these away. */
-  headers?: Record<string, Buffer | string | (Buffer | string)[] | undefined>;
+  /** In place of those of a dead letter that have the same name; undefined takes one away. */
+  headers?: Record<string, MessageHeader[1] | undefined>;
+  /** Before all others. */
+  original?: MessageHeaders;
   replayedAt?: number;
 }
 
 /** A reason for M-1 that was refused. */
-export function letter({ value, headers, replayedAt, ...parts }: LetterParts = {}): StoredLetter {
+export function letter(given: LetterParts = {}): StoredLetter {
+  const { value, headers, original = [], replayedAt, ...parts } = given;
   const why = deadLetterHeaders({
     code: 'unknown-reason',
     detail: 'M-1 has no reason coffee',
@@ -33,7 +36,11 @@ export function letter({ value, headers, replayedAt, ...parts }: LetterParts = {
     key: Buffer.from('M-1'),
     ...parts,
     value: value === null ? null : Buffer.from(value ?? '{"machineId":"M-1"}'),
-    headers: { ...why, ...headers },
+    headers: [...original, ...Object.entries({ ...why, ...headers }).flatMap(ifThere)],
   };
   return toStoredLetter(record, replayedAt);
+}
+
+function ifThere([name, value]: [string, MessageHeader[1] | undefined]): MessageHeader[] {
+  return value === undefined ? [] : [[name, value]];
 }
