@@ -1,0 +1,92 @@
+import { Logger } from '@nestjs/common';
+import { loadKafkaSettings } from '#libs/config';
+import { type MessageHeaders, TOPICS } from '#libs/contracts';
+import { createKafka, Outbox } from '#libs/messaging';
+import { BridgeProcess } from '../support/bridge-process.js';
+import { type PrintedRecord, readAsForeigner } from '../support/foreign-client.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { runCommand } from '../support/run-command.js';
+import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
+
+const REASONS = TOPICS.downtimeReasons;
+const LETTERS = `${REASONS}.dlq`;
+
+/** All that is lost to who keeps headers by their names: the order of names, of values, and what has none. */
+const HEADERS = [
+  ['trace', '1'],
+  ['10', null],
+  ['9', ''],
+  ['trace', '2'],
+  ['message-id', 'm-1'],
+  ['trace', null],
+  ['constructor', 'x'],
+] as const satisfies MessageHeaders;
+
+describe('the headers of a message that is set aside and replayed', () => {
+  const topicPrefix = uniqueTopicPrefix();
+  const kafka = new TestKafka(testBrokers(), topicPrefix);
+  let sandbox: RunningSandbox;
+  let bridge: BridgeProcess;
+
+  const send = async (): Promise<void> => {
+    const client = createKafka(loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }));
+    const outbox = new Outbox(client, 0);
+    await outbox.send({
+      topic: `${topicPrefix}${REASONS}`,
+      key: 'M',
+      value: '{',
+      headers: HEADERS,
+    });
+    await outbox.close();
+  };
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    sandbox = await startSandbox();
+    await kafka.createTopics(1, REASONS, LETTERS);
+    await send();
+    bridge = new BridgeProcess({
+      KAFKA_BROKERS: testBrokers().join(','),
+      KAFKA_TOPIC_PREFIX: topicPrefix,
+      KAFKA_GROUP_ID: `${topicPrefix}bridge`,
+      MACHINE_CLOUD_BASE_URL: sandbox.control.url,
+      MACHINE_CLOUD_TOKEN: 'sandbox-token',
+      BRIDGE_HTTP_PORT: '0',
+      BRIDGE_FLOWS: 'downtime-reasons',
+    });
+    const letters = await kafka.read(LETTERS);
+    await letters.find(() => true, 'the dead letter');
+  });
+
+  afterAll(async () => {
+    await bridge.close();
+    await kafka.close();
+    await sandbox.close();
+  });
+
+  const read = (topic: string, records: number): Promise<PrintedRecord[]> => {
+    const [brokers, isolation] = [testBrokers(), 'read_committed'] as const;
+    return readAsForeigner({ brokers, topic: `${topicPrefix}${topic}`, isolation, records });
+  };
+
+  it('stand in the letter as they came, before what the bridge says', async () => {
+    const [letter] = await read(LETTERS, 1);
+    expect(letter?.headers.slice(0, HEADERS.length)).toEqual(HEADERS);
+    expect(letter?.headers[HEADERS.length]).toEqual(['dlq-code', 'invalid-json']);
+  });
+
+  it('are shown one by one, one without a value as such', async () => {
+    const { stdout } = await runCommand(['dlq', 'show', REASONS], { topicPrefix });
+    const shown = stdout.split('\n').filter((line) => line.startsWith('  header'));
+    expect(shown.map((line) => line.slice('  header    '.length))).toEqual(
+      HEADERS.map(([name, value]) => `${name}: ${value ?? '(null)'}`),
+    );
+  });
+
+  it('are put back as they came', async () => {
+    await runCommand(['dlq', 'replay', REASONS, '--all', '--yes'], { topicPrefix });
+    const [sent, replayed] = await read(REASONS, 2);
+    expect(sent?.headers).toEqual(HEADERS);
+    expect(replayed?.headers).toEqual(HEADERS);
+  });
+});
