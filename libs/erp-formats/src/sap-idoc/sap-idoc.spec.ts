@@ -118,10 +118,14 @@ describe('an order IDoc', () => {
     expect(read?.plannedStart).toBe(Date.parse('2023-12-06T00:00:00+01:00') / 1000);
   });
 
-  it('keeps two sequences apart that number their operations alike', () => {
-    const { operations } = readOrder(sequence(OPERATION) + sequence(OPERATION, '1'));
+  it.each([
+    ['0', '1', ['0010', '0010/1']],
+    ['1', '000000', ['0010/1', '0010']],
+    ['1', '2', ['0010/1', '0010/2']],
+  ])('names operations of the sequences %s and %s for those', (one, other, ids) => {
+    const { operations } = readOrder(sequence(OPERATION, one) + sequence(OPERATION, other));
 
-    expect(operations.map(({ operationId }) => operationId)).toEqual(['0010', '0010/1']);
+    expect(operations.map(({ operationId }) => operationId)).toEqual(ids);
   });
 
   it('lists a sub-operation of its own only at another work centre', () => {
@@ -223,7 +227,7 @@ describe('an order IDoc', () => {
     ['a control record', idoc('', '', ''), '/LOIPRO01/IDOC/EDI_DC40 is missing'],
     ['an order', `<LOIPRO05><IDOC>${CONTROL}</IDOC></LOIPRO05>`, '/IDOC/E1AFKOL is missing'],
     ['an IDoc', '<LOIPRO05/>', '/IDOC/E1AFKOL is missing'],
-    ['unique operations', idoc(sequence(OPERATION + OPERATION + OPERATION)), 'repeats operationId'],
+    ['unique operations', idoc(sequence(OPERATION + OPERATION)), 'repeats operationId'],
     [
       'a start that exists',
       idoc(sequence(OPERATION.replace(WHERE, `${WHERE}<FSAVD>20231399</FSAVD>`))),

@@ -1,6 +1,6 @@
 import { parsed, type OrderOperation, type Parsed } from '#libs/contracts';
 
-import { DistinctOperations } from '../sap/distinct-operations.js';
+import { operationIdOf } from '../sap/operation-id.js';
 import { elements, textOf, type DocumentElement } from '../xml/document-element.js';
 import { readWithSubOperations, type OrderFrame } from './sap-operation.js';
 
@@ -13,13 +13,13 @@ export function readSapOperations(
   frame: OrderFrame,
 ): Parsed<OrderOperation[]> {
   const operations: OrderOperation[] = [];
-  const ids = new DistinctOperations();
   for (const sequence of sequences) {
+    const number = textOf(sequence, 'PLNFL');
     for (const segment of elements(sequence, 'E1AFVOL')) {
       const found = readWithSubOperations(segment, frame);
       if (!found.ok) return found;
       for (const operation of found.value) {
-        const operationId = ids.idOf(operation.operationId, textOf(sequence, 'PLNFL'));
+        const operationId = operationIdOf(operation.operationId, number);
         operations.push({ ...operation, operationId });
       }
     }

@@ -1,6 +1,6 @@
 import { parsed, rejected, type OperationChange, type Parsed } from '#libs/contracts';
 
-import type { DistinctOperations } from '../sap/distinct-operations.js';
+import { operationIdOf } from '../sap/operation-id.js';
 import { epochSecondsOf } from '../time/local-time.js';
 import { pathTo, textField, type ODataEntity } from './odata-entity.js';
 import { OPERATION_FLAGS, readStatus } from './odata-status.js';
@@ -8,7 +8,12 @@ import { readODataTime } from './odata-time.js';
 
 const OPERATION_NAMES = ['ManufacturingOrderOperation', 'ManufacturingOrderOperation_2'] as const;
 
-const SUB_OPERATION = 'ManufacturingOrderSubOperation';
+const SUB_OPERATION_NAMES = [
+  'ManufacturingOrderSubOperation',
+  'ManufacturingOrderSubOperation_2',
+] as const;
+
+const SEQUENCE = 'ManufacturingOrderSequence';
 
 /** Scheduled starts by preference: earliest, then latest. */
 const STARTS = [
@@ -23,30 +28,27 @@ export function isOperation(entity: ODataEntity): boolean {
 
 /** All but the sub-operations done at the work centre of their operation, which are steps of it. */
 export function withoutSteps(entities: readonly ODataEntity[]): ODataEntity[] {
-  const placeOf = (entity: ODataEntity): string =>
-    [...OPERATION_NAMES, 'ManufacturingOrderSequence', 'WorkCenter']
-      .map((name) => textField(entity, name) ?? '')
-      .join('/');
-  const isStep = (entity: ODataEntity) => textField(entity, SUB_OPERATION) !== undefined;
+  const placeOf = (entity: ODataEntity): string => {
+    const number = firstText(entity, OPERATION_NAMES) ?? '';
+    const id = operationIdOf(number, textField(entity, SEQUENCE));
+    return `${id} ${textField(entity, 'WorkCenter') ?? ''}`;
+  };
+  const isStep = (entity: ODataEntity) => firstText(entity, SUB_OPERATION_NAMES) !== undefined;
   const places = new Set(entities.filter((entity) => !isStep(entity)).map(placeOf));
   return entities.filter((entity) => !isStep(entity) || !places.has(placeOf(entity)));
 }
 
 /** An operation as its entity tells of it; without a status where none of its indicators is set. */
-export function readODataOperation(
-  entity: ODataEntity,
-  ids: DistinctOperations,
-  timeZone: string,
-): Parsed<OperationChange> {
-  const number = OPERATION_NAMES.map((name) => textField(entity, name)).find(Boolean);
+export function readODataOperation(entity: ODataEntity, timeZone: string): Parsed<OperationChange> {
+  const number = firstText(entity, OPERATION_NAMES);
   if (number === undefined) return missing(entity, OPERATION_NAMES[0]);
   const workCentre = textField(entity, 'WorkCenter');
   if (workCentre === undefined) return missing(entity, 'WorkCenter');
   const start = readPlannedStart(entity, timeZone);
   if (!start.ok) return start;
-  const subOperation = textField(entity, SUB_OPERATION);
+  const subOperation = firstText(entity, SUB_OPERATION_NAMES);
   const whole = subOperation === undefined ? number : `${number}-${subOperation}`;
-  const operationId = ids.idOf(whole, textField(entity, 'ManufacturingOrderSequence'));
+  const operationId = operationIdOf(whole, textField(entity, SEQUENCE));
   const operation: OperationChange = { operationId, workCentre };
   const plant = textField(entity, 'ProductionPlant') ?? textField(entity, 'Plant');
   const status = readStatus(entity, OPERATION_FLAGS);
@@ -54,6 +56,11 @@ export function readODataOperation(
   if (status !== undefined) operation.status = status;
   if (start.value !== undefined) operation.plannedStart = start.value;
   return parsed(operation);
+}
+
+/** Releases of the service name a field differently. */
+function firstText(entity: ODataEntity, names: readonly string[]): string | undefined {
+  return names.map((name) => textField(entity, name)).find(Boolean);
 }
 
 function readPlannedStart(entity: ODataEntity, timeZone: string): Parsed<number | undefined> {

@@ -8,7 +8,6 @@ import {
 
 import { changeMessage, snapshotMessage } from '../checked-message.js';
 import type { ReadingContext } from '../order-format.js';
-import { DistinctOperations } from '../sap/distinct-operations.js';
 import { orderNumber } from '../sap/order-number.js';
 import { statusWithin } from '../sap/sap-status.js';
 import { expanded, pathTo, textField, type ODataEntity } from './odata-entity.js';
@@ -60,10 +59,9 @@ export function readOperations(
   entities: readonly ODataEntity[],
   timeZone: string,
 ): Parsed<OperationChange[]> {
-  const ids = new DistinctOperations();
   const operations: OperationChange[] = [];
   for (const entity of withoutSteps(entities)) {
-    const operation = readODataOperation(entity, ids, timeZone);
+    const operation = readODataOperation(entity, timeZone);
     if (!operation.ok) return operation;
     operations.push(operation.value);
   }

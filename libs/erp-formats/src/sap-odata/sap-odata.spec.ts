@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 
+import fc from 'fast-check';
+
 import { epochSeconds, readMessages, readSnapshots } from '../../test/read-messages.js';
 
 const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
@@ -46,7 +48,7 @@ describe('production orders of OData V2 with their operations', () => {
           plannedStart: epochSeconds('2024-03-21T00:00:00-05:00'),
         },
         {
-          operationId: '0020-0005',
+          operationId: '0020-0005/1',
           plant: '1710',
           workCentre: 'MILL_4',
           status: 'released',
@@ -150,11 +152,33 @@ describe('a production order', () => {
     ]);
   });
 
-  it('keeps operations of parallel sequences apart', () => {
-    const operations = [OPERATION, { ...OPERATION, ManufacturingOrderSequence: '1' }];
+  it('keeps operations of parallel sequences apart, whichever comes first', () => {
+    const operations = ['1', '0', '000002'].map((ManufacturingOrderSequence) => ({
+      ...OPERATION,
+      ManufacturingOrderSequence,
+    }));
     const [order] = read(header({ to_ProductionOrderOperation: operations }));
 
-    expect(order?.operations.map(({ operationId }) => operationId)).toEqual(['0010', '0010/1']);
+    expect(order?.operations.map(({ operationId }) => operationId)).toEqual([
+      '0010/1',
+      '0010',
+      '0010/000002',
+    ]);
+  });
+
+  it('knows sub-operations under the newer name of their number', () => {
+    const newer = { ...OPERATION, ManufacturingOrderOperation_2: '0010' };
+    const operations = ['', '0001', '0002'].map((number) => ({
+      ...newer,
+      ManufacturingOrderSubOperation_2: number,
+      WorkCenter: number === '0002' ? 'SAW_2' : 'SAW_1',
+    }));
+    const [order] = read(header({ to_ProductionOrderOperation: operations }));
+
+    expect(order?.operations).toMatchObject([
+      { operationId: '0010', workCentre: 'SAW_1' },
+      { operationId: '0010-0002', workCentre: 'SAW_2' },
+    ]);
   });
 
   it.each([
@@ -209,6 +233,31 @@ describe('parts of production orders', () => {
         },
       },
     ]);
+  });
+
+  it('go by the same ids alone as among all operations of their order', () => {
+    const operation = fc.record({
+      ManufacturingOrderSequence: fc.constantFrom('', '0', '000000', '1', '2'),
+      ManufacturingOrderOperation: fc.constantFrom('0010', '0020'),
+    });
+    const idsIn = (parts: object[]): string[] =>
+      readMessages(
+        JSON.stringify(parts.map((part) => ({ ...OPERATION, ManufacturingOrder: '1', ...part }))),
+        { recordedAt },
+      ).flatMap(({ order }) => order.operations?.map(({ operationId }) => operationId) ?? []);
+    const selector = (part: { ManufacturingOrderSequence: string }): string =>
+      JSON.stringify({
+        ...part,
+        ManufacturingOrderSequence: part.ManufacturingOrderSequence.replace(/^0+$/, ''),
+      });
+
+    fc.assert(
+      fc.property(fc.uniqueArray(operation, { selector }), (parts) => {
+        expect(parts.flatMap((part) => idsIn([part]))).toEqual(
+          parts.length === 0 ? [] : idsIn(parts),
+        );
+      }),
+    );
   });
 
   it('that are statuses change the order, dated by when they were written', () => {
