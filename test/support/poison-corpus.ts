@@ -234,10 +234,10 @@ const orders: readonly PoisonMessage[] = [
   ),
   poison(
     'orders',
-    'an IDoc operation without a work centre',
+    'an IDoc operation without a number',
     'invalid-message',
     idoc(
-      '<E1AFKOL><AUFNR>1</AUFNR><E1AFFLL><E1AFVOL><VORNR>0010</VORNR></E1AFVOL></E1AFFLL></E1AFKOL>',
+      '<E1AFKOL><AUFNR>1</AUFNR><E1AFFLL><E1AFVOL><ARBPL>FR01</ARBPL></E1AFVOL></E1AFFLL></E1AFKOL>',
     ),
   ),
 ];

@@ -142,6 +142,18 @@ describe('an order IDoc', () => {
     ]);
   });
 
+  it('leaves out operations that are done at no work centre', () => {
+    const external =
+      '<E1AFVOL><VORNR>0020</VORNR><ARBPL> </ARBPL><STEUS>PP02</STEUS><FSAVD>?</FSAVD>' +
+      '<E1AFUVL><UVORN>0010</UVORN><ARBPL>FR02</ARBPL></E1AFUVL><E1AFUVL/></E1AFVOL>';
+
+    expect(readOrder(sequence(OPERATION + external)).operations).toMatchObject([
+      { operationId: '0010', workCentre: 'FR01' },
+      { operationId: '0020-0010', workCentre: 'FR02' },
+    ]);
+    expect(readOrder(sequence('<E1AFVOL><VORNR>0010</VORNR></E1AFVOL>')).operations).toEqual([]);
+  });
+
   it.each([
     ['technically completed', '<E1JSTKL><STAT>I0045</STAT></E1JSTKL>', 'completed'],
     ['locked', '<E1JSTKL><STAT>I0043</STAT></E1JSTKL>', 'held'],
@@ -212,11 +224,6 @@ describe('an order IDoc', () => {
       'VORNR',
       idoc(sequence(`<E1AFVOL>${WHERE}</E1AFVOL>`)),
       '/E1AFKOL/E1AFFLL/E1AFVOL/VORNR is missing',
-    ],
-    [
-      'ARBPL',
-      idoc(sequence('<E1AFVOL><VORNR>0010</VORNR></E1AFVOL>')),
-      '/E1AFVOL/ARBPL is missing',
     ],
     [
       'UVORN',

@@ -27,7 +27,10 @@ const STARTS = [
   ['SSAVD', 'SSAVZ'],
 ] as const;
 
-/** An E1AFVOL and those of its sub-operations that are work for another work centre. */
+/**
+ * An E1AFVOL and those of its sub-operations that are work for another work centre. One without a work centre
+ * is done elsewhere (control key PP02: by a supplier) and no work for a machine.
+ */
 export function readWithSubOperations(
   segment: DocumentElement,
   frame: OrderFrame,
@@ -35,11 +38,13 @@ export function readWithSubOperations(
   const operationId = textOf(segment, 'VORNR');
   if (operationId === undefined) return missing(segment, 'VORNR');
   const workCentre = textOf(segment, 'ARBPL');
-  if (workCentre === undefined) return missing(segment, 'ARBPL');
   const status = statusOfSegment(segment, 'E1JSTVL', frame.status, frame.status);
-  const main = readSegment(segment, { operationId, workCentre, status }, frame);
-  if (!main.ok) return main;
-  const operations = [main.value];
+  const operations: OrderOperation[] = [];
+  if (workCentre !== undefined) {
+    const main = readSegment(segment, { operationId, workCentre, status }, frame);
+    if (!main.ok) return main;
+    operations.push(main.value);
+  }
   for (const subSegment of elements(segment, 'E1AFUVL')) {
     const elsewhere = textOf(subSegment, 'ARBPL');
     if (elsewhere === undefined || elsewhere === workCentre) continue;

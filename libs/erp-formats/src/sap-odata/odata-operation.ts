@@ -27,7 +27,7 @@ export function isOperation(entity: ODataEntity): boolean {
 }
 
 /** All but the sub-operations done at the work centre of their operation, which are steps of it. */
-export function withoutSteps(entities: readonly ODataEntity[]): ODataEntity[] {
+function withoutSteps(entities: readonly ODataEntity[]): ODataEntity[] {
   const placeOf = (entity: ODataEntity): string => {
     const number = firstText(entity, OPERATION_NAMES) ?? '';
     const id = operationIdOf(number, textField(entity, SEQUENCE));
@@ -38,12 +38,37 @@ export function withoutSteps(entities: readonly ODataEntity[]): ODataEntity[] {
   return entities.filter((entity) => !isStep(entity) || !places.has(placeOf(entity)));
 }
 
-/** An operation as its entity tells of it; without a status where none of its indicators is set. */
-export function readODataOperation(entity: ODataEntity, timeZone: string): Parsed<OperationChange> {
+/**
+ * Operations as their entities tell of them; without a status where none of their indicators is set. One
+ * without a work centre is done elsewhere (by a supplier) and no work for a machine; where none of them so
+ * much as has the field, it was not asked for.
+ */
+export function readODataOperations(
+  entities: readonly ODataEntity[],
+  timeZone: string,
+): Parsed<OperationChange[]> {
+  const [first] = entities;
+  if (first !== undefined && !entities.some(({ fields }) => Object.hasOwn(fields, 'WorkCenter'))) {
+    return missing(first, 'WorkCenter');
+  }
+  const operations: OperationChange[] = [];
+  for (const entity of withoutSteps(entities)) {
+    const workCentre = textField(entity, 'WorkCenter');
+    if (workCentre === undefined) continue;
+    const operation = readOperation(entity, workCentre, timeZone);
+    if (!operation.ok) return operation;
+    operations.push(operation.value);
+  }
+  return parsed(operations);
+}
+
+function readOperation(
+  entity: ODataEntity,
+  workCentre: string,
+  timeZone: string,
+): Parsed<OperationChange> {
   const number = firstText(entity, OPERATION_NAMES);
   if (number === undefined) return missing(entity, OPERATION_NAMES[0]);
-  const workCentre = textField(entity, 'WorkCenter');
-  if (workCentre === undefined) return missing(entity, 'WorkCenter');
   const start = readPlannedStart(entity, timeZone);
   if (!start.ok) return start;
   const subOperation = firstText(entity, SUB_OPERATION_NAMES);

@@ -1,17 +1,11 @@
-import {
-  parsed,
-  rejected,
-  type OperationChange,
-  type OrderMessage,
-  type Parsed,
-} from '#libs/contracts';
+import { parsed, rejected, type OrderMessage, type Parsed } from '#libs/contracts';
 
 import { changeMessage, snapshotMessage } from '../checked-message.js';
 import type { ReadingContext } from '../order-format.js';
 import { orderNumber } from '../sap/order-number.js';
 import { statusWithin } from '../sap/sap-status.js';
 import { expanded, pathTo, textField, type ODataEntity } from './odata-entity.js';
-import { readODataOperation, withoutSteps } from './odata-operation.js';
+import { readODataOperations } from './odata-operation.js';
 import { ORDER_FLAGS, readStatus } from './odata-status.js';
 import { readTimestamp } from './odata-time.js';
 
@@ -32,7 +26,7 @@ export function readODataOrder(header: ODataEntity, context: ReadingContext): Pa
     const change = { orderId: orderId.value, changedAt };
     return changeMessage(() => header.path, status === undefined ? change : { ...change, status });
   }
-  const operations = readOperations(entities, context.timeZone);
+  const operations = readODataOperations(entities, context.timeZone);
   if (!operations.ok) return operations;
   // an order that does not say it is released is not
   const ofOrder = status ?? 'planned';
@@ -53,17 +47,4 @@ export function readOrderId(entity: ODataEntity): Parsed<string> {
   const orderId = orderNumber(number);
   if (orderId !== undefined) return parsed(orderId);
   return rejected('invalid-message', `${pathTo(entity, 'ManufacturingOrder')} is missing`);
-}
-
-export function readOperations(
-  entities: readonly ODataEntity[],
-  timeZone: string,
-): Parsed<OperationChange[]> {
-  const operations: OperationChange[] = [];
-  for (const entity of withoutSteps(entities)) {
-    const operation = readODataOperation(entity, timeZone);
-    if (!operation.ok) return operation;
-    operations.push(operation.value);
-  }
-  return parsed(operations);
 }

@@ -9,8 +9,8 @@ import {
 import { changeMessage } from '../checked-message.js';
 import type { ReadingContext } from '../order-format.js';
 import { pathTo, textField, type ODataEntity } from './odata-entity.js';
-import { isOperation } from './odata-operation.js';
-import { readOperations, readOrderId } from './odata-order.js';
+import { isOperation, readODataOperations } from './odata-operation.js';
+import { readOrderId } from './odata-order.js';
 import { readStatus } from './odata-status.js';
 import { readTimestamp } from './odata-time.js';
 
@@ -47,7 +47,7 @@ function readChange(
   if (changedAt === undefined) {
     return rejected('invalid-message', `${pathTo({ path }, 'LastChangeDateTime')} is missing`);
   }
-  const operations = readOperations(parts.filter(isOperation), timeZone);
+  const operations = readODataOperations(parts.filter(isOperation), timeZone);
   if (!operations.ok) return operations;
   const status = readStatus({ fields: {}, path }, [], parts);
   const change: OrderChange = { orderId, changedAt };

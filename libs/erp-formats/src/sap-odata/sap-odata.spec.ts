@@ -152,6 +152,25 @@ describe('a production order', () => {
     ]);
   });
 
+  it.each([[{ WorkCenter: '' }], [{ WorkCenter: null }], [{ WorkCenter: undefined }]])(
+    'leaves out operations that are done at no work centre, such as %j',
+    (nowhere) => {
+      const external = { ...OPERATION, ManufacturingOrderOperation: '0020', ...nowhere };
+      const operations = [
+        OPERATION,
+        external,
+        { ...external, ManufacturingOrderSubOperation: '0001' },
+        { ...external, ManufacturingOrderSubOperation: '0002', WorkCenter: 'SAW_2' },
+      ];
+      const [order] = read(header({ to_ProductionOrderOperation: operations }));
+
+      expect(order?.operations).toMatchObject([
+        { operationId: '0010', workCentre: 'SAW_1' },
+        { operationId: '0020-0002', workCentre: 'SAW_2' },
+      ]);
+    },
+  );
+
   it('keeps operations of parallel sequences apart, whichever comes first', () => {
     const operations = ['1', '0', '000002'].map((ManufacturingOrderSequence) => ({
       ...OPERATION,
@@ -186,9 +205,9 @@ describe('a production order', () => {
     ['a number for its number', { ManufacturingOrder: 7 }, '[0].ManufacturingOrder is missing'],
     ['a time', { LastChangeDateTime: 'soon' }, 'd.results[0].LastChangeDateTime is missing'],
     [
-      'a work centre',
-      { to_ProductionOrderOperation: { results: [OPERATION, { ...OPERATION, WorkCenter: '' }] } },
-      'd.results[0].to_ProductionOrderOperation.results[1].WorkCenter is missing',
+      'the field for work centres',
+      { to_ProductionOrderOperation: { results: [{ ManufacturingOrderOperation: '0010' }] } },
+      'd.results[0].to_ProductionOrderOperation.results[0].WorkCenter is missing',
     ],
     [
       'a start that exists',
