@@ -8,7 +8,7 @@ import {
 
 import { changeMessage, snapshotMessage } from '../checked-message.js';
 import { pathOf, textOf, type DocumentElement } from '../xml/document-element.js';
-import type { Intent } from './b2mml-document.js';
+import type { Intent } from './b2mml-intent.js';
 import { readB2mmlOperations } from './b2mml-operations.js';
 import { statusOfOrder } from './b2mml-status.js';
 

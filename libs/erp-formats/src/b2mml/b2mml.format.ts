@@ -2,7 +2,8 @@ import { parsed, rejected, type OrderMessage, type Parsed } from '#libs/contract
 
 import type { DocumentContent, OrderFormat, ReadingContext } from '../order-format.js';
 import { onlyElement, pathOf, type DocumentElement } from '../xml/document-element.js';
-import { b2mmlRoot, intentOf, ordersIn } from './b2mml-document.js';
+import { b2mmlRoot, ordersIn } from './b2mml-document.js';
+import { intentOf } from './b2mml-intent.js';
 import { readB2mmlOrder } from './b2mml-order.js';
 import { readDateTime } from './b2mml-time.js';
 
@@ -17,7 +18,9 @@ export const b2mml: OrderFormat = {
 function readB2mml(content: DocumentContent, context: ReadingContext): Parsed<OrderMessage[]> {
   const root = b2mmlRoot(content);
   if (root === undefined) return rejected('invalid-message', 'the root is none of B2MML');
-  const intent = intentOf(root);
+  const found = intentOf(root);
+  if (!found.ok) return found;
+  const intent = found.value;
   if (intent === 'none') {
     return rejected('invalid-message', `${pathOf(root)} asks or answers, it tells of no order`);
   }

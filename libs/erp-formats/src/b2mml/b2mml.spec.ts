@@ -171,6 +171,64 @@ describe('the verb of an envelope', () => {
     });
   });
 
+  const json = (root: string, verb: string, action?: object): string => {
+    const equipmentRequirement = [{ equipmentID: [{ value: 'M1' }] }];
+    const workSchedule = { jobOrder: [{ id: 'JO-1', equipmentRequirement }] };
+    const body = action && { actionCriteria: [{ actionExpression: [action] }] };
+    return JSON.stringify({ [root]: { dataArea: { [verb]: body ?? {}, workSchedule } } });
+  };
+
+  it.each([
+    ['syncWorkSchedule', 'sync', undefined, 'snapshot', undefined],
+    ['changeWorkSchedule', 'change', undefined, 'change', undefined],
+    ['CHANGEWORKSCHEDULE', 'change', undefined, 'change', undefined],
+    ['cancelWorkSchedule', 'cancel', undefined, 'change', 'cancelled'],
+    ['CancelWorkSchedule', 'cancel', undefined, 'change', 'cancelled'],
+    ['cancelworkschedule', 'Cancel', undefined, 'change', 'cancelled'],
+    ['syncWorkSchedule', 'sync', { '@actionCode': 'Delete' }, 'change', 'cancelled'],
+    ['SyncWorkSchedule', 'sync', { actionCode: 'delete' }, 'change', 'cancelled'],
+    ['syncWorkSchedule', 'Sync', { ActionCode: 'Delete' }, 'change', 'cancelled'],
+    ['SyncWorkSchedule', 'Sync', { '@_actionCode': 'Delete' }, 'change', 'cancelled'],
+    ['SyncWorkSchedule', 'Sync', { $: { actionCode: 'Delete' } }, 'change', 'cancelled'],
+    ['syncWorkSchedule', 'sync', { '@actionCode': 'Change' }, 'change', undefined],
+    ['cancelledJobOrderList', 'cancelled', undefined, 'snapshot', 'planned'],
+  ])('%s in JSON, its %s with %j, makes a %s', (root, verb, action, kind, status) => {
+    const message = read(json(root, verb, action));
+
+    expect(message.kind).toBe(kind);
+    if (status !== undefined) expect(message.order.status).toBe(status);
+  });
+
+  const expression = (code: string, path = ''): string =>
+    `<ActionExpression actionCode="${code}">${path}</ActionExpression>`;
+  const both = '</ID></JobOrder><JobOrder><ID>JO-2</ID>';
+
+  it.each([
+    ['Add and Delete', expression('Add') + expression('Delete'), '[2]/actionCode is another'],
+    ['Change and Add', expression('Change') + expression('Add'), '[2]/actionCode is another'],
+    ['one of two', expression('Delete', '//JobOrder[2]'), ' deletes a part of what is sent'],
+    ['a segment', expression('Delete', '//JobOrder/SegmentRequirement'), ' deletes a part'],
+    ['equipment', expression('Delete', '//b:JobOrder[1]/b:EquipmentRequirement'), ' deletes'],
+  ])('is refused with actions for parts of the message: %s', (_name, actions, complaint) => {
+    const body = envelope('Sync', EQUIPMENT, `<ActionCriteria>${actions}</ActionCriteria>`);
+
+    expect(() => read(body.replace('</ID>', both))).toThrow(
+      `invalid-message: /SyncWorkSchedule/DataArea/Sync/ActionCriteria/ActionExpression${complaint}`,
+    );
+  });
+
+  it.each([
+    ['Add', 'Replace', 'snapshot'],
+    ['Delete', 'Delete', 'change'],
+    ['Change', 'Update', 'change'],
+  ])('may say %s and %s', (one, other, kind) => {
+    const all = expression(one, '//JobOrder[1]') + expression(other, '/WorkSchedule/JobOrder');
+
+    expect(read(envelope('Sync', EQUIPMENT, `<ActionCriteria>${all}</ActionCriteria>`)).kind).toBe(
+      kind,
+    );
+  });
+
   it.each(['Get', 'Acknowledge', 'Confirm'])('%s tells of no order', (verb) => {
     expect(() => read(envelope(verb))).toThrow(`/${verb}WorkSchedule asks or answers`);
   });

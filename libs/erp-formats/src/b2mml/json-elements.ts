@@ -1,4 +1,4 @@
-import { isJsonObject } from '#libs/contracts';
+import { isJsonObject, type JsonObject } from '#libs/contracts';
 
 import type { DocumentElement } from '../xml/document-element.js';
 
@@ -35,6 +35,7 @@ const NAMES = new Map(
     'SegmentState',
     'StartTime',
     'WorkRequest',
+    'actionCode',
   ].map((name) => [name.toLowerCase(), name]),
 );
 
@@ -48,9 +49,9 @@ export function jsonElement(name: string, json: unknown): DocumentElement {
 }
 
 function build(name: string, json: unknown, parent: BuiltElement | null): BuiltElement {
-  const attributes: Record<string, string> = {};
+  const attributes = isJsonObject(json) ? attributesIn(json) : {};
   const element: BuiltElement = {
-    name: NAMES.get(name.toLowerCase()) ?? name,
+    name: nameOf(name),
     parent,
     children: [],
     text: textIn(json),
@@ -58,12 +59,28 @@ function build(name: string, json: unknown, parent: BuiltElement | null): BuiltE
   };
   if (!isJsonObject(json)) return element;
   for (const [key, value] of Object.entries(json)) {
-    if (key.startsWith('@') && typeof value === 'string') attributes[key.slice(1)] = value;
     for (const each of Array.isArray(value) ? (value as unknown[]) : [value]) {
       if (each !== null) element.children.push(build(key, each, element));
     }
   }
   return element;
+}
+
+function nameOf(key: string): string {
+  return NAMES.get(key.toLowerCase()) ?? key;
+}
+
+/** Under keys of their own, `@name` or `@_name`, or together under `$`, as converters of XML write them. */
+function attributesIn(json: JsonObject): Record<string, string> {
+  const together = isJsonObject(json['$']) ? Object.entries(json['$']) : [];
+  const marked = Object.entries(json).flatMap(([key, value]) =>
+    key.startsWith('@') ? [[key.replace(/^@_?/, ''), value] as const] : [],
+  );
+  return Object.fromEntries(
+    [...together, ...marked].flatMap(([name, value]) =>
+      typeof value === 'string' ? [[nameOf(name), value]] : [],
+    ),
+  );
 }
 
 function textIn(json: unknown): string {

@@ -1,0 +1,67 @@
+import { parsed, rejected, type Parsed } from '#libs/contracts';
+
+import { elements, pathOf, textOf, type DocumentElement } from '../xml/document-element.js';
+import { NOUN, ordersIn } from './b2mml-document.js';
+
+const VERB = /^(process|sync|show|add|change|respond|cancel|get|acknowledge|confirm)(.+)$/i;
+const BELOW_AN_ORDER = /(ProductionRequest|OperationsRequest|JobOrder)(\[[^\]]*\])?\/+[^/\s]/i;
+
+/** What a message wants done with the orders in it. */
+export type Intent = 'whole' | 'change' | 'cancel' | 'none';
+
+/**
+ * By the verb of the envelope and its action codes, in any case of letters; a bare noun is the state of what is
+ * in it. Actions that differ from part to part are refused: each would be done to all orders of the message.
+ */
+export function intentOf(root: DocumentElement): Parsed<Intent> {
+  const verb = verbOf(root.name);
+  if (verb === 'get' || verb === 'acknowledge' || verb === 'confirm') return parsed('none');
+  if (verb === 'cancel') return parsed('cancel');
+  const ofVerb = verb === 'change' ? 'change' : 'whole';
+  const actions = actionsOf(root, verb);
+  const intents = actions.map((action) => intentOfCode(codeOf(action)) ?? ofVerb);
+  const [intent = ofVerb] = intents;
+  const other = actions[intents.findIndex((each) => each !== intent)];
+  if (other !== undefined) {
+    const field = pathOf(other, 'actionCode');
+    return rejected('invalid-message', `${field} is another action than the first`);
+  }
+  const partial = intent === 'cancel' ? deletionOfPart(actions, root) : undefined;
+  if (partial === undefined) return parsed(intent);
+  return rejected('invalid-message', `${pathOf(partial)} deletes a part of what is sent`);
+}
+
+/** What follows the verb is a word of its own: `CancelledJobOrderList` has none. */
+function verbOf(name: string): string {
+  const [, verb = '', noun = ''] = VERB.exec(name) ?? [];
+  const isWord = /^[A-Z]/.test(noun) || NOUN.exec(noun)?.index === 0;
+  return isWord ? verb.toLowerCase() : 'sync';
+}
+
+function actionsOf(root: DocumentElement, verb: string): DocumentElement[] {
+  return elements(root, 'DataArea')
+    .flatMap(({ children }) => children.filter(({ name }) => name.toLowerCase() === verb))
+    .flatMap((each) => elements(each, 'ActionCriteria'))
+    .flatMap((criteria) => elements(criteria, 'ActionExpression'));
+}
+
+function codeOf(action: DocumentElement): string {
+  return action.attributes['actionCode'] ?? textOf(action, 'actionCode') ?? '';
+}
+
+/** Undefined for `Add`, `Replace` and none: those do what the verb does. */
+function intentOfCode(code: string): Intent | undefined {
+  if (/^delete/i.test(code)) return 'cancel';
+  return /^(change|update)/i.test(code) ? 'change' : undefined;
+}
+
+/** By their paths: one that picks from several orders, or goes for something within one. */
+function deletionOfPart(
+  actions: readonly DocumentElement[],
+  root: DocumentElement,
+): DocumentElement | undefined {
+  const hasSeveral = ordersIn(root).length > 1;
+  return actions.find(
+    ({ text }) => BELOW_AN_ORDER.test(text) || (hasSeveral && text.includes('[')),
+  );
+}
