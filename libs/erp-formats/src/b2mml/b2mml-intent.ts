@@ -4,7 +4,8 @@ import { elements, pathOf, textOf, type DocumentElement } from '../xml/document-
 import { NOUN, ordersIn } from './b2mml-document.js';
 
 const VERB = /^(process|sync|show|add|change|respond|cancel|get|acknowledge|confirm)(.+)$/i;
-const BELOW_AN_ORDER = /(ProductionRequest|OperationsRequest|JobOrder)(\[[^\]]*\])?\/+[^/\s]/i;
+const BELOW_AN_ORDER =
+  /(ProductionRequest|OperationsRequest|JobOrder)(\[[^\]]{0,256}\])?\/+[^/\s]/i;
 
 /** What a message wants done with the orders in it. */
 export type Intent = 'whole' | 'change' | 'cancel' | 'none';

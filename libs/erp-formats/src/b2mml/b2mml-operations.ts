@@ -4,8 +4,9 @@ import { elements, pathOf, textOf, type DocumentElement } from '../xml/document-
 import { placesOf } from './b2mml-place.js';
 import { statusOfSegment } from './b2mml-status.js';
 import { readDateTime } from './b2mml-time.js';
+import { numberRepeats, type SegmentOperations } from './number-repeats.js';
 
-const SEGMENT_IDS = ['ID', 'ProcessSegmentID', 'ProductSegmentID'] as const;
+const KINDS_OF_WORK = ['ProcessSegmentID', 'ProductSegmentID'] as const;
 
 /**
  * Operations of an order: a job order is one at each of its places, any other order has one for each segment
@@ -24,13 +25,13 @@ export function readB2mmlOperations(
       ),
     );
   }
-  const operations: OperationChange[] = [];
+  const segments: SegmentOperations[] = [];
   for (const segment of segmentsIn(order)) {
     const found = readSegment(segment, timeZone, start.value);
     if (!found.ok) return found;
-    operations.push(...found.value);
+    segments.push(found.value);
   }
-  return parsed(operations);
+  return parsed(numberRepeats(segments));
 }
 
 /** Segments may be made of segments. */
@@ -45,21 +46,22 @@ function readSegment(
   segment: DocumentElement,
   timeZone: string,
   startOfOrder: number | undefined,
-): Parsed<OperationChange[]> {
+): Parsed<SegmentOperations> {
   const places = placesOf(segment);
-  if (places.length === 0) return parsed([]);
-  const id = SEGMENT_IDS.map((name) => textOf(segment, name)).find(Boolean);
+  const ownId = textOf(segment, 'ID');
+  const isNamed = ownId !== undefined;
+  if (places.length === 0) return parsed({ isNamed, operations: [] });
+  const id = ownId ?? KINDS_OF_WORK.map((name) => textOf(segment, name)).find(Boolean);
   if (id === undefined) return rejected('invalid-message', `${pathOf(segment, 'ID')} is missing`);
   const start = readDateTime(segment, 'EarliestStartTime', timeZone);
   if (!start.ok) return start;
   const status = statusOfSegment(segment);
-  return parsed(
-    places.map((place) => {
-      const operationId = places.length === 1 ? id : `${id}/${place.workCentre}`;
-      const operation = timed({ operationId, ...place }, start.value ?? startOfOrder);
-      return status === undefined ? operation : { ...operation, status };
-    }),
-  );
+  const operations = places.map((place) => {
+    const operationId = places.length === 1 ? id : `${id}/${place.workCentre}`;
+    const operation = timed({ operationId, ...place }, start.value ?? startOfOrder);
+    return status === undefined ? operation : { ...operation, status };
+  });
+  return parsed({ isNamed, operations });
 }
 
 function timed(operation: OperationChange, plannedStart: number | undefined): OperationChange {

@@ -12,19 +12,26 @@ const SCOPES = ['HierarchyScope', 'Location'] as const;
 
 /**
  * Where a segment or job order is to be done: at each piece of equipment that it requires by name, else at the
- * lowest level of its own hierarchy scope. The site above is the plant.
+ * lowest level of its own hierarchy scope. The site above is the plant. What is required twice, to set up and
+ * to run, say, is one place.
  */
 export function placesOf(work: DocumentElement): Place[] {
-  const required = elements(work, 'EquipmentRequirement').flatMap(placeOfRequirement);
-  return required.length > 0 ? required : placeOfScope(work);
+  const required = elements(work, 'EquipmentRequirement').flatMap(placesOfRequirement);
+  return required.length > 0 ? distinct(required) : placeOfScope(work);
 }
 
-function placeOfRequirement(requirement: DocumentElement): Place[] {
+function distinct(places: readonly Place[]): Place[] {
+  const keyOf = ({ workCentre, plant }: Place) => JSON.stringify([workCentre, plant]);
+  return [...new Map(places.map((each) => [keyOf(each), each])).values()];
+}
+
+function placesOfRequirement(requirement: DocumentElement): Place[] {
   const level = onlyElement(requirement, 'EquipmentLevel');
   const levelName = level && (textOf(level, 'EquipmentElementLevel') ?? level.text);
   if (levelName !== undefined && PARTS_OF_MACHINES.has(levelName)) return [];
-  const workCentre = elements(requirement, 'EquipmentID')[0]?.text ?? '';
-  return workCentre === '' ? [] : [place(workCentre, requirement)];
+  return elements(requirement, 'EquipmentID').flatMap(({ text }) =>
+    text === '' ? [] : [place(text, requirement)],
+  );
 }
 
 function placeOfScope(work: DocumentElement): Place[] {

@@ -144,6 +144,65 @@ describe('a job order', () => {
   });
 });
 
+describe('the segments of a request', () => {
+  const equipment = (...ids: string[]): string =>
+    `<EquipmentRequirement>${ids.map((id) => `<EquipmentID>${id}</EquipmentID>`).join('')}</EquipmentRequirement>`;
+  const segment = (fields: string): string => `<SegmentRequirement>${fields}</SegmentRequirement>`;
+  const mill = (content: string): string =>
+    segment(`<ProcessSegmentID>MILL</ProcessSegmentID>${content}`);
+  const request = (...segments: string[]): string =>
+    `<ProductionRequest><ID>P1</ID>${segments.join('')}</ProductionRequest>`;
+  const idsIn = (...segments: string[]): string[] =>
+    read(request(...segments)).order.operations?.map(({ operationId }) => operationId) ?? [];
+
+  it('are numbered where they have no id and are of one kind', () => {
+    const { order } = read(request(...['M1', 'M2', 'M1'].map((id) => mill(equipment(id)))));
+
+    expect(order.operations).toMatchObject([
+      { operationId: 'MILL', workCentre: 'M1' },
+      { operationId: 'MILL#2', workCentre: 'M2' },
+      { operationId: 'MILL#3', workCentre: 'M1' },
+    ]);
+  });
+
+  it('are numbered around the ids that others have', () => {
+    const named = (id: string): string => segment(`<ID>${id}</ID>${equipment('M3')}`);
+    const segments = [mill(equipment('M1')), mill(equipment('M2')), named('MILL'), named('MILL#3')];
+
+    expect(idsIn(...segments)).toEqual(['MILL#2', 'MILL#4', 'MILL', 'MILL#3']);
+    expect(() => read(request(named('MILL'), named('MILL')))).toThrow('repeats operationId MILL');
+  });
+
+  it('count only where they have a place', () => {
+    expect(idsIn(mill(''), mill(equipment('M1')))).toEqual(['MILL']);
+    expect(idsIn(mill(equipment('M1', 'M2')), mill(equipment('M1')))).toEqual([
+      'MILL/M1',
+      'MILL/M2',
+      'MILL',
+    ]);
+  });
+});
+
+describe('the equipment of a job order', () => {
+  const required = (...ids: string[]): string =>
+    `<EquipmentRequirement>${ids.map((id) => `<EquipmentID>${id}</EquipmentID>`).join('')}</EquipmentRequirement>`;
+
+  it.each([
+    ['required twice, is one place', required('M1') + required('M1'), ['M1']],
+    ['named twice in a requirement, is one place', required('M1', 'M1'), ['M1']],
+    ['in one requirement, is all read', required('M1', '', 'M2'), ['M1', 'M2']],
+    [
+      'in several requirements, is all read',
+      required('M1', 'M2') + required('M3', 'M1'),
+      ['M1', 'M2', 'M3'],
+    ],
+  ])('%s', (_name, fields, places) => {
+    expect(read(jobOrder(fields)).order.operations).toMatchObject(
+      places.map((workCentre) => ({ operationId: workCentre, workCentre })),
+    );
+  });
+});
+
 describe('the verb of an envelope', () => {
   const criteria = (code: string): string =>
     `<ActionCriteria><ActionExpression actionCode="${code}"/></ActionCriteria>`;
