@@ -18,7 +18,11 @@ export interface B2mmlOrderContext {
   intent: Exclude<Intent, 'none'>;
 }
 
-/** A production request, operations request or job order. Without operations it tells of its status alone. */
+/**
+ * A production request, operations request or job order. Without operations it tells of its status alone. A job
+ * order goes by its places: laid over the old ones a new place would not move it, so that one which says where
+ * it is done and how it stands is whole, whatever the verb.
+ */
 export function readB2mmlOrder(
   order: DocumentElement,
   { changedAt, timeZone, intent }: B2mmlOrderContext,
@@ -36,7 +40,8 @@ export function readB2mmlOrder(
     const field = pathOf(order, 'EquipmentRequirement', 'EquipmentID');
     return rejected('invalid-message', `${field} is missing, and so is a status`);
   }
-  if (operations.length === 0 || intent === 'change') {
+  const isWhole = intent === 'whole' || (order.name === 'JobOrder' && status !== undefined);
+  if (operations.length === 0 || !isWhole) {
     return changeMessage(where, changeOf({ orderId, changedAt }, status, operations));
   }
   // an order that does not say it is released is not

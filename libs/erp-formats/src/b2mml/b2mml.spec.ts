@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-import type { OrderMessage } from '#libs/contracts';
+import fc from 'fast-check';
+
+import { applyOrderMessage, type OrderMessage, type OrderSnapshot } from '#libs/contracts';
 
 import { epochSeconds, readMessages } from '../../test/read-messages.js';
 
@@ -326,5 +328,45 @@ describe('B2MML', () => {
 
   it('says nothing of orders that it does not name', () => {
     expect(readMessages(fixture('b2mml-v07-sync-work-schedule.xml'))).toHaveLength(3);
+  });
+});
+
+describe('a change that moves a job order', () => {
+  const moved = (to: string, minute: number, status = 'Ready'): string =>
+    envelope('Change', `<DispatchStatus>${status}</DispatchStatus>${to}`, '').replace(
+      '09:15:02',
+      `09:${10 + minute}:02`,
+    );
+  const at = (...machines: string[]): string =>
+    machines.map((id) => EQUIPMENT.replace('MILL-4', id)).join('');
+  const placesAfter = (bodies: readonly string[]): (string | undefined)[] => {
+    let known: OrderSnapshot | undefined;
+    for (const body of bodies) {
+      const application = applyOrderMessage(known, read(body));
+      if (application.kind === 'applied') known = application.order;
+    }
+    return known?.operations.map(({ workCentre }) => workCentre) ?? [];
+  };
+
+  it('takes it off where it was', () => {
+    expect(placesAfter([moved(at('M1'), 0), moved(at('M2'), 1)])).toEqual(['M2']);
+    expect(placesAfter([moved(at('M1', 'M2'), 0), moved(at('M2'), 1)])).toEqual(['M2']);
+    expect(placesAfter([moved(at('M1'), 0), moved(at('M1', 'M2'), 1)])).toEqual(['M1', 'M2']);
+  });
+
+  it('leaves it where it is if it says no place', () => {
+    expect(placesAfter([moved(at('M1'), 0), moved('', 1, 'Running')])).toEqual(['M1']);
+  });
+
+  it('does so in whatever order the changes come', () => {
+    const places = fc.uniqueArray(fc.constantFrom('M1', 'M2', 'M3'), { minLength: 1 });
+    const minutes = fc.shuffledSubarray([0, 1, 2, 3, 4, 5], { minLength: 6 });
+    fc.assert(
+      fc.property(fc.array(places, { minLength: 6, maxLength: 6 }), minutes, (all, order) => {
+        const bodies = order.map((minute) => moved(at(...(all[minute] ?? [])), minute));
+        expect(placesAfter(bodies)).toEqual(all[5]);
+      }),
+      { numRuns: 30 },
+    );
   });
 });
