@@ -1,0 +1,130 @@
+import fc from 'fast-check';
+import {
+  type AbortedTransaction,
+  committedMessages,
+  type TransactionalMessage,
+} from './committed-messages.js';
+
+interface Logged extends TransactionalMessage {
+  position: number;
+  isControlRecord: boolean;
+}
+
+interface Finished extends AbortedTransaction {
+  lastOffset: number;
+}
+
+/** A partition's log, by what a broker does with it. */
+class Log {
+  readonly records: Logged[] = [];
+  /** In the order of the ends, as a broker's index is. */
+  readonly aborted: Finished[] = [];
+  readonly committed = new Set<number>();
+  private readonly open = new Map<string, number[]>();
+
+  send(producerId: string, key: Buffer | null): void {
+    const offsets = this.open.get(producerId) ?? [];
+    this.open.set(producerId, [...offsets, this.append(producerId, key)]);
+  }
+
+  /** Of a producer without transactions. */
+  sendPlainly(key: Buffer | null): void {
+    this.committed.add(this.append('-1', key));
+  }
+
+  end(producerId: string, how: 'abort' | 'commit'): void {
+    const [first, ...others] = this.open.get(producerId) ?? [];
+    if (first === undefined) return;
+    const key = Buffer.from([0, 0, 0, how === 'abort' ? 0 : 1]);
+    const lastOffset = this.append(producerId, key, true);
+    if (how === 'abort') this.aborted.push({ producerId, firstOffset: String(first), lastOffset });
+    else for (const offset of [first, ...others]) this.committed.add(offset);
+    this.open.delete(producerId);
+  }
+
+  /** What a fetch may come up to: before any transaction that is open. */
+  get stableEnd(): number {
+    return Math.min(this.records.length, ...[...this.open.values()].flat());
+  }
+
+  /** The offsets of those in the span that were committed. */
+  readable(from: number, until: number): number[] {
+    return [...this.committed].filter((it) => it >= from && it < until).sort((a, b) => a - b);
+  }
+
+  private append(producerId: string, key: Buffer | null, isControlRecord = false): number {
+    const position = this.records.length;
+    const batchContext = { producerId, inTransaction: producerId !== '-1' };
+    this.records.push({ offset: String(position), position, key, isControlRecord, batchContext });
+    return position;
+  }
+}
+
+/** Among them those of markers, such as a Java client's integer 0. */
+const keys = fc.constantFrom(null, Buffer.alloc(4), Buffer.from([0, 0, 0, 1]), Buffer.from('key'));
+const step = fc.record({
+  what: fc.constantFrom('send', 'send', 'send', 'plain', 'abort', 'abort', 'commit'),
+  producerId: fc.constantFrom('1', '2', '3'),
+  key: keys,
+});
+const logs = fc.array(step, { maxLength: 40 }).map((steps) => {
+  const log = new Log();
+  for (const { what, producerId, key } of steps) {
+    if (what === 'send') log.send(producerId, key);
+    else if (what === 'plain') log.sendPlainly(key);
+    else log.end(producerId, what);
+  }
+  return log;
+});
+
+const messagesOf = (fetched: readonly Logged[], aborted: readonly AbortedTransaction[]): number[] =>
+  committedMessages(fetched, aborted)
+    .filter(({ isControlRecord }) => !isControlRecord)
+    .map(({ position }) => position);
+
+describe('what of a fetch is committed', () => {
+  it('is what was committed in the log, wherever the fetch begins and ends', () => {
+    fc.assert(
+      fc.property(logs, fc.nat({ max: 40 }), fc.nat({ max: 40 }), (log, from, length) => {
+        const until = Math.min(log.stableEnd, from + length);
+        const fetched = log.records.slice(from, until);
+        const aborted = log.aborted.filter(({ lastOffset, firstOffset }) => {
+          return lastOffset >= from && Number(firstOffset) < until;
+        });
+        expect(messagesOf(fetched, aborted)).toEqual(log.readable(from, until));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('is nothing of two that had both begun before the fetch', () => {
+    const log = new Log();
+    for (const producerId of ['1', '2', '2', '1']) log.send(producerId, null);
+    log.end('2', 'abort');
+    log.end('1', 'abort');
+    expect(messagesOf(log.records.slice(2), log.aborted)).toEqual([]);
+  });
+
+  it('is nothing of what follows a message that has the key of a marker', () => {
+    const log = new Log();
+    for (const key of [Buffer.alloc(4), null]) log.send('1', key);
+    log.end('1', 'abort');
+    expect(messagesOf(log.records, log.aborted)).toEqual([]);
+  });
+
+  it('does not take another control record for the end of a transaction', () => {
+    const log = new Log();
+    for (const key of [null, null, null]) log.send('1', key);
+    log.end('1', 'abort');
+    const [first, second, ...others] = log.records;
+    const endOfBatch = { ...second!, isControlRecord: true };
+    expect(messagesOf([first!, endOfBatch, ...others], log.aborted)).toEqual([]);
+    const key = Buffer.from([0, 0, 0, 2]);
+    expect(messagesOf([first!, { ...endOfBatch, key }, ...others], log.aborted)).toEqual([]);
+  });
+
+  it('leaves messages of the old formats as they are', () => {
+    const old = { offset: '3' };
+    expect(committedMessages([old], [{ producerId: '1', firstOffset: '0' }])).toEqual([old]);
+  });
+});

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { Logger } from '@nestjs/common';
+import { realDelayMs, realNowMs } from '#libs/clock';
+import { readEnvironment } from '#libs/config';
+import { CallSlots } from '#libs/delivery';
+import { ensureTopics } from '../client/ensure-topics.js';
+import { type Admin, Kafka, logLevel, type Message, type Transaction } from '../kafkajs.js';
+import { type InboundMessage } from './inbound-message.js';
+import { KafkaInboxStrategy } from './kafka-inbox.strategy.js';
+
+const INPUT = 'input';
+
+async function eventually(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const giveUpMs = realNowMs() + 40_000;
+  while (!(await isSo())) {
+    if (realNowMs() > giveUpMs) throw new Error(`it did not come about that ${what}`);
+    await realDelayMs(10);
+  }
+}
+
+describe('input that is written in transactions', () => {
+  Logger.overrideLogger(false);
+  const brokers = (readEnvironment()['KAFKA_BROKERS'] ?? '').split(',');
+  const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING });
+  const closers: (() => Promise<void>)[] = [];
+  let admin: Admin;
+  let topicPrefix: string;
+
+  beforeEach(async () => {
+    topicPrefix = `test-${randomUUID().slice(0, 8)}.`;
+    const topics = [{ name: `${topicPrefix}${INPUT}`, cleanupPolicy: 'delete' as const }];
+    await ensureTopics(kafka, topics, { create: true, partitions: 1 });
+    admin = kafka.admin();
+    await admin.connect();
+    closers.push(() => admin.disconnect());
+  });
+
+  afterEach(async () => {
+    await Promise.all(closers.splice(0).map((close) => close()));
+  });
+
+  /** One that is open, of a producer of its own. */
+  const begin = async (): Promise<Transaction> => {
+    const transactionalId = `${topicPrefix}${randomUUID()}`;
+    const producer = kafka.producer({ transactionalId, idempotent: true, maxInFlightRequests: 1 });
+    closers.push(() => producer.disconnect());
+    await producer.connect();
+    return producer.transaction();
+  };
+
+  const send = async (to: Transaction, ...messages: Message[]): Promise<void> => {
+    await to.send({ topic: `${topicPrefix}${INPUT}`, messages });
+  };
+
+  /** What a process that finishes each message at once is handed. */
+  const join = (): { inbox: KafkaInboxStrategy; handed: string[] } => {
+    const inbox = new KafkaInboxStrategy({
+      ...{ kafka, groupId: topicPrefix, topicPrefix, calls: new CallSlots(1), stateTopics: [] },
+      deadLetters: { publish: () => Promise.resolve() },
+      outbox: { idle: () => Promise.resolve(), toldUntilMs: 0 },
+      prepare: () => Promise.resolve(),
+    });
+    const handed: string[] = [];
+    const handle = (messages: readonly InboundMessage[]): Promise<void> => {
+      for (const message of messages) {
+        handed.push(String(message.value));
+        message.finish();
+      }
+      return Promise.resolve();
+    };
+    inbox.addHandler(INPUT, handle as Parameters<KafkaInboxStrategy['addHandler']>[1], true);
+    closers.unshift(() => inbox.close());
+    inbox.listen(() => undefined);
+    return { inbox, handed };
+  };
+
+  it.each([
+    ['at the beginning', 0],
+    ['in the middle of those that are aborted later', 2],
+  ])('is handed on as far as it was committed, read from %s', async (_, offset) => {
+    const [first, second, third] = [await begin(), await begin(), await begin()];
+    // The key is that of an abort marker.
+    await send(first, { key: Buffer.alloc(4), value: 'aborted 0' });
+    await send(second, { value: 'aborted 1' });
+    await send(third, { value: 'committed 2' });
+    await send(second, { value: 'aborted 3' });
+    await second.abort();
+    await send(first, { key: Buffer.alloc(4), value: 'aborted 5' }, { value: 'aborted 6' });
+    await first.abort();
+    await send(third, { value: 'committed 8' });
+    await third.commit();
+    const partitions = [{ partition: 0, offset: String(offset) }];
+    await admin.setOffsets({ groupId: topicPrefix, topic: `${topicPrefix}${INPUT}`, partitions });
+
+    const { handed } = join();
+    await eventually(() => handed.includes('committed 8'), 'the last is handed over');
+    expect(handed).toEqual(['committed 2', 'committed 8']);
+  });
+});
