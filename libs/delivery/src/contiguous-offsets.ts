@@ -46,6 +46,16 @@ export class ContiguousOffsets {
     if (this.unfinished.has(offset)) this.inPart.add(offset);
   }
 
+  /**
+   * All before `end` has been started, or is no message: the marker of a transaction, what was aborted. Counts once
+   * all that has been started is finished.
+   */
+  passUpTo(end: number): void {
+    const last = end - 1;
+    if (this.open > 0 || last <= (this.highest ?? -1)) return;
+    if (this.start(last)) this.finish(last);
+  }
+
   /** Started and not finished. */
   get open(): number {
     return this.unfinished.size;

@@ -70,7 +70,7 @@ describe('CallsAtRest', () => {
   });
 
   const push = (...offsets: number[]): void => {
-    queues.push({ topic: 'a', partition: 0, highWatermark: 0 }, offsets.map(record));
+    queues.push({ topic: 'a', partition: 0, highWatermark: 0, end: 0 }, offsets.map(record));
   };
 
   const tell = (offset: number, acknowledged: Promise<void> = Promise.resolve()): void => {

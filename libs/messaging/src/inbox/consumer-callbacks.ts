@@ -1,10 +1,19 @@
-import { type EachBatchPayload } from '../kafkajs.js';
+import { type EachBatchPayload, type TopicPartition } from '../kafkajs.js';
 
 /** Partitions by topic. */
 export type Assignment = ReadonlyMap<string, readonly number[]>;
 
+/** A fetch in which there was nothing for anybody: markers of transactions, what was aborted or compacted away. */
+export interface EmptyFetch extends TopicPartition {
+  highWatermark: string;
+  /** Of what was in it. */
+  lastOffset: string;
+}
+
 export interface ConsumerCallbacks {
   onBatch: (payload: EachBatchPayload) => void;
+  /** Instead of {@link onBatch}. */
+  onEmptyFetch: (fetch: EmptyFetch) => void;
   /** The partitions this process owns from now on, after each rebalance; empty once it is out of the group. */
   onAssigned: (assignment: Assignment) => void;
   /**

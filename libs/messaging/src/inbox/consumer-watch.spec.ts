@@ -4,7 +4,10 @@ import { watchConsumer } from './consumer-watch.js';
 import { RestBeforeJoin } from './rest-before-join.js';
 import { SessionLease } from './session-lease.js';
 
-const EVENTS = ['CRASH', 'GROUP_JOIN', 'HEARTBEAT', 'REBALANCING', 'REQUEST'] as const;
+const EVENTS = [
+  ...(['CRASH', 'END_BATCH_PROCESS', 'GROUP_JOIN'] as const),
+  ...(['HEARTBEAT', 'REBALANCING', 'REQUEST'] as const),
+];
 type Event = (typeof EVENTS)[number];
 
 /** A kafkajs consumer that says what the test wants it to. */
@@ -29,6 +32,7 @@ describe('watchConsumer', () => {
   let lease: SessionLease;
   let isCurrent: boolean;
   let joined: string[];
+  let emptyUpTo: string[];
   let stop: () => void;
 
   beforeEach(() => {
@@ -36,12 +40,14 @@ describe('watchConsumer', () => {
     lease = new SessionLease();
     isCurrent = true;
     joined = [];
+    emptyUpTo = [];
     ({ stop } = watchConsumer(consumer as unknown as Consumer, {
       lease,
       rest: new RestBeforeJoin(() => Promise.resolve(), 0),
       isCurrent: () => isCurrent,
       isJoined: () => true,
       onSign: () => undefined,
+      onEmptyFetch: ({ lastOffset }) => emptyUpTo.push(lastOffset),
       onJoined: (memberId) => joined.push(memberId),
     }));
   });
@@ -64,6 +70,15 @@ describe('watchConsumer', () => {
       expect(lease.ageMs).toBeLessThan(SUSPENDED_MS);
     },
   );
+
+  it('tells of fetches with nothing in them for anybody, while the consumer is not given up', () => {
+    consumer.says('END_BATCH_PROCESS', { batchSize: 2, lastOffset: '2' });
+    expect(emptyUpTo).toEqual([]);
+    consumer.says('END_BATCH_PROCESS', { batchSize: 0, lastOffset: '3' });
+    isCurrent = false;
+    consumer.says('END_BATCH_PROCESS', { batchSize: 0, lastOffset: '4' });
+    expect(emptyUpTo).toEqual(['3']);
+  });
 
   it('hears nothing of what is assigned to a consumer that is given up', () => {
     isCurrent = false;

@@ -1,7 +1,7 @@
 import { everyRealMs } from '#libs/clock';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { type Consumer } from '../kafkajs.js';
-import { type Assignment } from './consumer-callbacks.js';
+import { type Assignment, type EmptyFetch } from './consumer-callbacks.js';
 import { SESSION_TIMEOUT_MS } from './create-consumer.js';
 import { type RestBeforeJoin } from './rest-before-join.js';
 import { type SessionLease } from './session-lease.js';
@@ -20,6 +20,7 @@ export interface WatchOptions {
   isCurrent: () => boolean;
   isJoined: () => boolean;
   onSign: () => void;
+  onEmptyFetch: (fetch: EmptyFetch) => void;
   /** `memberId` is another one when the coordinator had given this process up meanwhile. */
   onJoined: (memberId: string, assignment: Assignment) => void;
 }
@@ -30,7 +31,7 @@ export function watchConsumer(
   options: WatchOptions,
 ): { end: Promise<string>; stop: () => void } {
   const { lease, rest, isCurrent, isJoined, onSign, onJoined } = options;
-  const { CRASH, GROUP_JOIN, HEARTBEAT, REBALANCING, REQUEST } = consumer.events;
+  const { CRASH, END_BATCH_PROCESS, GROUP_JOIN, HEARTBEAT, REBALANCING, REQUEST } = consumer.events;
   let heartbeatSentAtMs = 0;
   let syncSentAtMs: number | undefined;
   let stop = (): void => undefined;
@@ -57,6 +58,9 @@ export function watchConsumer(
       if (lease.ageMs > silenceMs) resolve('no sign of the group coordinator');
       if (isJoined() && rest.lastsMs > REBALANCE_TIMEOUT_MS) resolve('a rebalance does not end');
     });
+  });
+  consumer.on(END_BATCH_PROCESS, ({ payload }) => {
+    if (payload.batchSize === 0 && isCurrent()) options.onEmptyFetch(payload);
   });
   consumer.on(REBALANCING, () => {
     if (isCurrent()) rest.begin();

@@ -5,8 +5,8 @@ import { withDeadline } from '../deadline.js';
 import { type EachBatchPayload } from '../kafkajs.js';
 import { type DeadLetterReason } from '../outbox/dead-letters.js';
 import { CallsAtRest } from './calls-at-rest.js';
-import { type Assignment, type ConsumerState } from './consumer-callbacks.js';
-import { type InboundMessage } from './inbound-message.js';
+import { type Assignment, type ConsumerState, type EmptyFetch } from './consumer-callbacks.js';
+import { type InboundMessage, type InboundRecord } from './inbound-message.js';
 import { type KafkaInboxOptions } from './kafka-inbox-options.js';
 import { OffsetCommits } from './offset-commits.js';
 import { type PartitionBacklog } from './owned-queue.js';
@@ -152,6 +152,9 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
         onBatch: (payload) => {
           this.accept(payload);
         },
+        onEmptyFetch: (fetch) => {
+          this.take(fetch, []);
+        },
         onAssigned: (assignment) => {
           this.reassign(assignment);
         },
@@ -171,13 +174,20 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
   }
 
   private accept({ batch }: EachBatchPayload): void {
-    if (this.stopping.signal.aborted) return;
-    if (this.memory.accept(batch)) return;
+    if (this.stopping.signal.aborted || this.memory.accept(batch)) return;
     const { topic, partition, messages } = batch;
     const name = topic.slice(this.options.topicPrefix.length);
     const inbound = messages.map((message) => toInboundRecord(name, partition, message));
-    const from = { topic, partition, highWatermark: Number(batch.highWatermark) };
-    if (this.queues.push(from, inbound)) this.consumer?.member.pause(topic, partition);
+    const { highWatermark } = batch;
+    this.take({ topic, partition, highWatermark, lastOffset: batch.lastOffset() }, inbound);
+  }
+
+  private take(fetch: EmptyFetch, messages: readonly InboundRecord[]): void {
+    if (this.stopping.signal.aborted) return;
+    const { topic, partition } = fetch;
+    const [highWatermark, end] = [Number(fetch.highWatermark), Number(fetch.lastOffset) + 1];
+    const mustPause = this.queues.push({ topic, partition, highWatermark, end }, messages);
+    if (mustPause) this.consumer?.member.pause(topic, partition);
   }
 
   private reassign(assignment: Assignment): void {

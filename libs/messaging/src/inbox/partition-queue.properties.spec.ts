@@ -51,6 +51,8 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 /** A partition, its committed offset, and the queue of its present owner. */
 class Partition {
   private readonly records: InboundRecord[];
+  /** Behind the last record come markers of transactions. */
+  private readonly end: number;
   /** Handed over and not ended, or handed over anew. */
   private open: InboundMessage[] = [];
   /** Finished by the present owner, or before what it began with. */
@@ -67,6 +69,7 @@ class Partition {
       offset += gap;
       return { ...source, offset, key: null, value: null, bytes };
     });
+    this.end = offset + 3;
   }
 
   async run(all: readonly Step[]): Promise<void> {
@@ -109,8 +112,11 @@ class Partition {
   private fetch(count: number): void {
     if (this.isPaused) return;
     const fetched = this.records.filter(({ offset }) => offset >= this.fetchAt).slice(0, count);
-    this.fetchAt = (fetched.at(-1)?.offset ?? this.fetchAt - 1) + 1;
-    this.isPaused = this.queue.push(fetched);
+    const last = fetched.at(-1)?.offset ?? this.fetchAt - 1;
+    const next = this.records.find(({ offset }) => offset > last)?.offset ?? this.end;
+    // What is no record comes with those before it, or with those behind it.
+    this.fetchAt = count % 2 === 0 ? next : last + 1;
+    this.isPaused = this.queue.push(fetched, this.fetchAt);
   }
 
   private finish(message: InboundMessage | undefined): void {
@@ -135,6 +141,9 @@ class Partition {
     }
     this.open = [];
     await closed;
+    expect(this.queue.committable() ?? 0).toBeLessThanOrEqual(this.lowestUnfinished);
+    // As one that stops does.
+    this.committed = this.queue.committable() ?? this.committed;
     this.isPaused = false;
     this.fetchAt = this.committed;
     this.done = new Set([...this.done].filter((offset) => offset < this.committed));
@@ -173,8 +182,7 @@ class Partition {
   /** However it stands: once the messages end, the partition comes to its end. */
   private async drain(): Promise<void> {
     const giveUpMs = realNowMs() + LAST_RESORT_MS;
-    const end = this.records.at(-1)!.offset + 1;
-    while ((this.queue.committable() ?? this.committed) !== end) {
+    while ((this.queue.committable() ?? this.committed) !== this.end) {
       if (realNowMs() > giveUpMs) throw new Error('the partition stands still');
       this.fetch(LARGEST_FETCH);
       for (const message of [...this.open]) this.finish(message);

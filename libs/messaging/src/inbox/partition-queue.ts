@@ -27,7 +27,6 @@ export class PartitionQueue {
   private readonly offsets = new ContiguousOffsets();
   private readonly waiting = new WaitingRecords();
   private unfinishedBytes = 0;
-  private nextOffset = 0;
   private isPaused = false;
   private readonly holds = new Holds();
   private isHandingOver = false;
@@ -39,16 +38,17 @@ export class PartitionQueue {
     private readonly options: PartitionQueueOptions,
   ) {}
 
-  /** Takes what was fetched, returns whether the partition must be paused now. */
-  push(records: readonly InboundRecord[]): boolean {
+  /**
+   * Takes what was fetched, returns whether the partition must be paused now.
+   *
+   * @param end the offset behind all that was fetched, markers of transactions and the like included
+   */
+  push(records: readonly InboundRecord[], end = 0): boolean {
     if (this.ownership.isLost) return false;
     for (const record of records) {
-      // After a rebalance that left the partition here, Kafka hands out again what is queued already.
-      if (record.offset < this.nextOffset) continue;
-      this.nextOffset = record.offset + 1;
-      this.waiting.add(record);
-      this.unfinishedBytes += record.bytes;
+      if (this.waiting.add(record)) this.unfinishedBytes += record.bytes;
     }
+    this.waiting.fetchedUpTo(end);
     this.handOver();
     this.isPaused ||= this.isFull;
     return this.isPaused;
@@ -66,8 +66,8 @@ export class PartitionQueue {
 
   /** The lowest offset that is not finished; undefined before the first fetch. */
   get position(): number | undefined {
-    const next = this.nextOffset === 0 ? undefined : this.nextOffset;
-    return this.offsets.lowestUnfinished ?? this.waiting.first?.offset ?? next;
+    const { takenUpTo } = this.waiting;
+    return this.offsets.lowestUnfinished ?? (takenUpTo === 0 ? undefined : takenUpTo);
   }
 
   /** Messages fetched and not finished. */
@@ -120,6 +120,7 @@ export class PartitionQueue {
   /** A message has ended: {@link PartitionMessage} sees to it that each does so once. */
   ended(message: PartitionMessage, how: 'finished' | 'abandoned'): void {
     if (how === 'finished') this.offsets.finish(message.offset);
+    this.offsets.passUpTo(this.waiting.takenUpTo);
     this.unfinishedBytes -= message.bytes;
     this.underWay -= 1;
     if (this.underWay === 0) for (const resolve of this.whenEmpty.splice(0)) resolve();
@@ -135,6 +136,7 @@ export class PartitionQueue {
     if (this.isHandingOver || this.holds.isAny || this.ownership.isLost) return;
     const chunk = this.nextChunk();
     if (chunk.length === 0) {
+      this.offsets.passUpTo(this.waiting.takenUpTo);
       this.resumeWhenShort();
       return;
     }

@@ -26,10 +26,11 @@ function recordsUpTo(count: number, first = 0, bytes = 1): InboundRecord[] {
   return Array.from({ length: count }, (_, index) => ({ ...source, offset: first + index, bytes }));
 }
 
-const from = (topic: string, partition: number, highWatermark = 0) => ({
+const from = (topic: string, partition: number, highWatermark = 0, end = 0) => ({
   topic,
   partition,
   highWatermark,
+  end,
 });
 
 const told = 1000;
@@ -115,6 +116,38 @@ describe('PartitionQueues', () => {
     expect(queues.takeCommittable(told)).toMatchObject([{ offset: '3', metadata: '' }]);
     underWay[1]?.finish();
     expect(queues.takeCommittable(told)).toMatchObject([{ offset: '4' }]);
+  });
+
+  it('commits past what is no message, and lags behind by nothing, once all before it is finished', async () => {
+    queues.push(from('a', 0, 11, 11), recordsUpTo(10));
+    expect(queues.backlog()[0]).toMatchObject({ messages: 10, lag: 11 });
+    await finishAll();
+    expect(queues.backlog()[0]).toMatchObject({ messages: 0, lag: 0 });
+    expect(queues.takeCommittable(told)).toMatchObject([{ offset: '11' }]);
+    await nextTurn();
+    queues.push(from('a', 0, 15, 15), []);
+    queues.push(from('b', 3, 4, 4), []);
+    const lags = queues.backlog().map(({ lag }) => lag);
+    expect(lags).toEqual([0, 0, 0, 0]);
+    expect(queues.takeCommittable(told)).toMatchObject([
+      { topic: 'a', partition: 0, offset: '15', metadata: '' },
+      { topic: 'b', partition: 3, offset: '4', metadata: '' },
+    ]);
+    queues.push(from('c', 0, 4, 4), []);
+    expect(queues.backlog()).toHaveLength(4);
+  });
+
+  it('commits nothing of what is no message before it is known what is finished already', async () => {
+    const [fresh] = queues.reassign(new Map([['c', [0]]]), nobodyWaits);
+    queues.push(from('c', 0, 3, 3), []);
+    await nextTurn();
+    expect(queues.takeCommittable(told)).toEqual([]);
+    // An earlier owner has finished the fifth and not the fourth.
+    fresh?.recall(inherited(FinishedAhead.read(0, FinishedAhead.write([0, 3], 4))));
+    expect(queues.takeCommittable(told)).toMatchObject([{ offset: '3' }]);
+    queues.push(from('c', 0, 5, 5), recordsUpTo(2, 3));
+    await until(() => underWay.length === 1);
+    expect(underWay.map(({ offset }) => offset)).toEqual([3]);
   });
 
   it('goes by what was asked for since it owns the partition, not by an answer from before', async () => {

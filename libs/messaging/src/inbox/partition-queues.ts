@@ -10,6 +10,8 @@ interface FetchedFrom {
   topic: string;
   partition: number;
   highWatermark: number;
+  /** The offset behind all that was fetched, also of what is no message. */
+  end: number;
 }
 
 /** The queues of all input partitions this process owns now. Only the inbox touches it. */
@@ -61,13 +63,13 @@ export class PartitionQueues {
     const key = keyOf(from.topic, from.partition);
     let owned = this.owned.get(key);
     const [first] = messages;
-    if (owned === undefined || first === undefined) return false;
-    if (owned.beginsAnewAt(first.offset)) {
+    if (owned === undefined) return false;
+    if (first !== undefined && owned.beginsAnewAt(first.offset)) {
       owned = this.startOver(owned, first.offset);
       this.owned.set(key, owned);
     }
     owned.fetchedUpTo(from.highWatermark);
-    return owned.queue.push(messages);
+    return owned.queue.push(messages, from.end);
   }
 
   /** Whatever the partition's messages had to wait for has come. */

@@ -68,6 +68,7 @@ class Member {
           note('is at rest');
         },
         onSign: () => undefined,
+        onEmptyFetch: () => undefined,
       },
     );
     this.consumer.start();

@@ -123,6 +123,7 @@ export class SupervisedConsumer {
       isCurrent,
       isJoined: () => this.member.is(consumer),
       onSign: this.callbacks.onSign,
+      onEmptyFetch: this.callbacks.onEmptyFetch,
       onJoined: (memberId, assignment) => {
         this.currentState = 'running';
         this.rest.end();

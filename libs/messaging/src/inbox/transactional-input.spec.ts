@@ -96,4 +96,28 @@ describe('input that is written in transactions', () => {
     await eventually(() => handed.includes('committed 8'), 'the last is handed over');
     expect(handed).toEqual(['committed 2', 'committed 8']);
   });
+
+  it('is committed and counted up to its end, past the markers there', async () => {
+    const { inbox, handed } = join();
+    const isAt = (end: number): Promise<void> =>
+      eventually(async () => {
+        const topic = `${topicPrefix}${INPUT}`;
+        const [group] = await admin.fetchOffsets({ groupId: topicPrefix, topics: [topic] });
+        const [ends] = await admin.fetchTopicOffsets(topic);
+        const [backlog] = await inbox.measureBacklog();
+        return (
+          [ends?.high, group?.partitions[0]?.offset].join() === `${end},${end}` &&
+          backlog?.lag === 0
+        );
+      }, `offset ${end} is committed and nothing lags`);
+    const aborted = await begin();
+    await send(aborted, { value: 'aborted 0' });
+    await aborted.abort();
+    await isAt(2);
+    const committed = await begin();
+    await send(committed, { value: 'committed 2' }, { value: 'committed 3' });
+    await committed.commit();
+    await isAt(5);
+    expect(handed).toEqual(['committed 2', 'committed 3']);
+  });
 });

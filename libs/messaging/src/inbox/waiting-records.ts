@@ -7,18 +7,32 @@ const FORGET_AT = 1000;
 export class WaitingRecords {
   private readonly records: InboundRecord[] = [];
   private taken = 0;
+  private end = 0;
 
   get size(): number {
     return this.records.length - this.taken;
   }
 
-  /** The next to be taken. */
-  get first(): InboundRecord | undefined {
+  private get first(): InboundRecord | undefined {
     return this.records[this.taken];
   }
 
-  add(record: InboundRecord): void {
+  /** Before this, all that has been fetched has been taken as well; 0 before the first fetch. */
+  get takenUpTo(): number {
+    return this.first?.offset ?? this.end;
+  }
+
+  /** Returns whether it is new: after a rebalance that left the partition here, Kafka hands out again what is here. */
+  add(record: InboundRecord): boolean {
+    if (record.offset < this.end) return false;
+    this.end = record.offset + 1;
     this.records.push(record);
+    return true;
+  }
+
+  /** What has been fetched ends there, which may be behind the last record. */
+  fetchedUpTo(end: number): void {
+    this.end = Math.max(this.end, end);
   }
 
   take(): InboundRecord | undefined {
@@ -33,6 +47,7 @@ export class WaitingRecords {
   }
 
   clear(): void {
+    this.end = this.takenUpTo;
     this.records.length = 0;
     this.taken = 0;
   }

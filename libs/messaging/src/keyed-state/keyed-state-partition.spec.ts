@@ -40,6 +40,7 @@ describe('a partition of state while Kafka says nothing', () => {
       { groupId: 'group', topics: [] },
       {
         onBatch: () => undefined,
+        onEmptyFetch: () => undefined,
         onAssigned: () => undefined,
         onRevoking: () => Promise.resolve(),
         onSign: () => undefined,
