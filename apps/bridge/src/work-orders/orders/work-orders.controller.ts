@@ -37,6 +37,11 @@ export class WorkOrdersController {
   async handle(messages: readonly InboundMessage[]): Promise<void> {
     const documents: ReadDocument[] = [];
     for (const message of messages) {
+      if (message.ownership.isLost) {
+        // a document may take seconds, and its next owner reads it anew
+        message.abandon();
+        continue;
+      }
       try {
         const document = await this.read(message);
         if (document !== undefined) documents.push(document);
