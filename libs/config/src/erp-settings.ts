@@ -5,6 +5,7 @@ import {
   parseEquipmentMap,
   parseOrderMapping,
 } from '#libs/erp-formats';
+import { BoundedExpressions } from '#libs/expressions';
 import { type Environment, EnvironmentReader } from './environment-reader.js';
 import { SettingsError } from './settings-error.js';
 import { isTimeZone } from './time-zone.js';
@@ -63,7 +64,8 @@ function readMapping(env: EnvironmentReader): OrderMapping {
   const content = path === undefined ? undefined : env.fileContent(name, path);
   if (path === undefined || content === undefined) return OrderMapping.none();
   try {
-    return parseOrderMapping(content, /\.ya?ml$/i.test(path) ? 'yaml' : 'json');
+    const format = /\.ya?ml$/i.test(path) ? 'yaml' : 'json';
+    return parseOrderMapping(content, format, new BoundedExpressions());
   } catch (error) {
     env.problem(name, `is no mapping: ${(error as Error).message}`);
     return OrderMapping.none();

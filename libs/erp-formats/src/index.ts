@@ -5,6 +5,7 @@ export {
   parseEquipmentMap,
   type EquipmentMapEntry,
 } from './equipment/parse-equipment-map.js';
+export type { Evaluation, EvaluationRequest, Expressions } from './mapping/expressions.js';
 export { OrderMapping, type MappedFormat } from './mapping/order-mapping.js';
 export { OrderMappingError, parseOrderMapping } from './mapping/parse-order-mapping.js';
 export type { OrderDocument, OrderDocumentOptions } from './order-format.js';

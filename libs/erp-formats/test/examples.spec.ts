@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 import type { OrderMessage } from '#libs/contracts';
+import { BoundedExpressions } from '#libs/expressions';
 
 import { FORMATS } from '../src/formats.js';
 import { parseOrderMapping } from '../src/mapping/parse-order-mapping.js';
@@ -37,7 +38,9 @@ async function read({ text, settings }: Block, mapping: Block | undefined) {
   const document: OrderDocument = { contentType, body: Buffer.from(text), sourceTopic: topic };
   if (recordedAt !== undefined) document.recordedAt = Number(recordedAt);
   if (mapping === undefined) return readOrderDocument(document, { timeZone });
-  return parseOrderMapping(mapping.text, 'yaml').find(document)?.read(document, { timeZone });
+  return parseOrderMapping(mapping.text, 'yaml', new BoundedExpressions())
+    .find(document)
+    ?.read(document, { timeZone });
 }
 
 describe('the documentation of formats', () => {

@@ -1,4 +1,10 @@
-import { type DynamicModule, Global, Module, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  type DynamicModule,
+  Global,
+  Inject,
+  Module,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
@@ -11,6 +17,7 @@ import { BRIDGE_SETTINGS, KAFKA } from './tokens.js';
 @Module({})
 export class PlatformModule implements OnApplicationShutdown {
   constructor(
+    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     private readonly outbox: Outbox,
     private readonly cloud: MachineCloudClient,
   ) {}
@@ -37,6 +44,7 @@ export class PlatformModule implements OnApplicationShutdown {
 
   /** Last of all: the inbox has drained by now, and what it answered has been sent. */
   async onApplicationShutdown(): Promise<void> {
+    this.settings.erp.mapping.close();
     await Promise.all([this.outbox.close(), this.cloud.close()]);
   }
 }

@@ -1,5 +1,3 @@
-import type { CompiledExpression } from './compile-expression.js';
-
 /** An expression and the documents it is for; what a criterion leaves out does not matter. */
 export interface MappingEntry {
   /** As a rejection names it. */
@@ -8,5 +6,5 @@ export interface MappingEntry {
   contentType?: string;
   /** The source topic; a `*` stands for any text. */
   topic?: string;
-  expression: CompiledExpression;
+  expression: string;
 }

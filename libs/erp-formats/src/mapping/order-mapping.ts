@@ -1,6 +1,7 @@
 import { mediaType, type OrderMessage, type Parsed } from '#libs/contracts';
 
 import type { OrderDocument, OrderDocumentOptions } from '../order-format.js';
+import type { Expressions } from './expressions.js';
 import type { MappingEntry } from './mapping-entry.js';
 import { readMapped } from './read-mapped.js';
 
@@ -11,10 +12,13 @@ export interface MappedFormat {
 
 /** Expressions for formats that have no adapter. They go before the adapters: who names a format means it. */
 export class OrderMapping {
-  private constructor(private readonly entries: readonly MappingEntry[]) {}
+  private constructor(
+    private readonly entries: readonly MappingEntry[],
+    private readonly expressions?: Expressions,
+  ) {}
 
-  static of(entries: readonly MappingEntry[]): OrderMapping {
-    return new OrderMapping(entries);
+  static of(entries: readonly MappingEntry[], expressions: Expressions): OrderMapping {
+    return new OrderMapping(entries, expressions);
   }
 
   static none(): OrderMapping {
@@ -30,8 +34,14 @@ export class OrderMapping {
         (each.contentType === undefined || each.contentType === type) &&
         (each.topic === undefined || matches(each.topic, topic)),
     );
-    if (entry === undefined) return undefined;
-    return { read: (of, options) => readMapped(entry, of, options) };
+    const { expressions } = this;
+    if (entry === undefined || expressions === undefined) return undefined;
+    return { read: (of, options) => readMapped(entry, of, options, expressions) };
+  }
+
+  /** Ends what evaluates; documents that are being read reject. */
+  close(): void {
+    this.expressions?.close();
   }
 }
 

@@ -2,7 +2,7 @@ import { parse as parseYaml } from 'yaml';
 
 import { isIdentifier, isJsonObject, mediaType, printable, type JsonObject } from '#libs/contracts';
 
-import { compileExpression, ExpressionError } from './compile-expression.js';
+import type { Expressions } from './expressions.js';
 import type { MappingEntry } from './mapping-entry.js';
 import { OrderMapping } from './order-mapping.js';
 
@@ -18,15 +18,20 @@ const CRITERIA = ['contentType', 'topic'] as const;
 const FIELDS = new Set(['name', 'expression', ...CRITERIA]);
 
 /**
- * Reads a list of `{name?, contentType?, topic?, expression}` and compiles every expression. Throws
+ * Reads a list of `{name?, contentType?, topic?, expression}` and checks every expression. Throws
  * {@link OrderMappingError}, so that a mistake is known at start and not with the first document.
  */
-export function parseOrderMapping(text: string, format: 'json' | 'yaml'): OrderMapping {
+export function parseOrderMapping(
+  text: string,
+  format: 'json' | 'yaml',
+  expressions: Expressions,
+): OrderMapping {
   const content = readText(text.replace(/^\ufeff/, ''), format);
   if (!Array.isArray(content) || content.length === 0) {
     throw new OrderMappingError('the mapping must be a list of at least one entry');
   }
-  return OrderMapping.of(content.map((entry: unknown, index) => readEntry(entry, index + 1)));
+  const entries = content.map((entry: unknown, index) => readEntry(entry, index + 1, expressions));
+  return OrderMapping.of(entries, expressions);
 }
 
 function readText(text: string, format: 'json' | 'yaml'): unknown {
@@ -42,14 +47,14 @@ function readText(text: string, format: 'json' | 'yaml'): unknown {
   }
 }
 
-function readEntry(entry: unknown, position: number): MappingEntry {
+function readEntry(entry: unknown, position: number, expressions: Expressions): MappingEntry {
   const where = `entry ${position} of the mapping`;
   if (!isJsonObject(entry)) throw new OrderMappingError(`${where} must be an object`);
   const unknown = Object.keys(entry).find((field) => !FIELDS.has(field));
   // a misspelt criterion would make the entry fit every document
   if (unknown !== undefined) throw new OrderMappingError(`${where}: ${unknown} is no field of it`);
   const name = textField(entry, 'name', where) ?? `${position}`;
-  const expression = readExpression(entry, where);
+  const expression = readExpression(entry, where, expressions);
   const read: MappingEntry = { name, expression };
   const contentType = mediaType(textField(entry, 'contentType', where) ?? null);
   const topic = textField(entry, 'topic', where);
@@ -63,17 +68,14 @@ function readEntry(entry: unknown, position: number): MappingEntry {
   return read;
 }
 
-function readExpression(entry: JsonObject, where: string): MappingEntry['expression'] {
+function readExpression(entry: JsonObject, where: string, expressions: Expressions): string {
   const text = entry['expression'];
   if (typeof text !== 'string' || text.trim() === '') {
     throw new OrderMappingError(`${where} has no expression`);
   }
-  try {
-    return compileExpression(text);
-  } catch (cause) {
-    if (!(cause instanceof ExpressionError)) throw cause;
-    throw new OrderMappingError(`${where}, expression: ${cause.message}`, { cause });
-  }
+  const fault = expressions.faultIn(text);
+  if (fault === undefined) return text;
+  throw new OrderMappingError(`${where}, expression: ${fault}`);
 }
 
 function textField(entry: JsonObject, name: string, where: string): string | undefined {

@@ -11,7 +11,7 @@ import {
 import { placed } from '../checked-message.js';
 import type { OrderDocument, OrderDocumentOptions } from '../order-format.js';
 import { readContent } from '../read-content.js';
-import { ExpressionError } from './compile-expression.js';
+import type { Expressions } from './expressions.js';
 import type { MappingEntry } from './mapping-entry.js';
 import { plainValue } from './plain-value.js';
 
@@ -20,24 +20,22 @@ export async function readMapped(
   { name, expression }: MappingEntry,
   document: OrderDocument,
   { timeZone }: OrderDocumentOptions,
+  expressions: Expressions,
 ): Promise<Parsed<OrderMessage[]>> {
   const content = readContent(document, new Set([mediaType(document.contentType) ?? '']));
   if (!content.ok) return content;
   const { contentType, sourceTopic = null, recordedAt = null } = document;
   const variables = { contentType, topic: sourceTopic, recordedAt, timeZone };
-  try {
-    const result = await expression.evaluate(plainValue(content.value), variables);
-    return readResult(name, result);
-  } catch (error) {
-    if (!(error instanceof ExpressionError)) throw error;
-    return rejected('invalid-message', `mapping ${name}: ${error.message}`);
-  }
+  const input = JSON.stringify(plainValue(content.value));
+  const evaluation = await expressions.evaluate({ expression, input, variables });
+  if (evaluation.ok) return readResult(name, JSON.parse(evaluation.json ?? 'null'));
+  return rejected('invalid-message', `mapping ${name}: ${evaluation.fault}`);
 }
 
 function readResult(name: string, result: unknown): Parsed<OrderMessage[]> {
   const isList = Array.isArray(result);
   const orders: unknown[] = isList ? result : [result];
-  if (orders.length === 0 || result === undefined || result === null) {
+  if (orders.length === 0 || result === null) {
     return rejected('invalid-message', `mapping ${name}: the expression yields nothing`);
   }
   if (orders.length > MAX_LIST_LENGTH) {

@@ -28,9 +28,21 @@ not looked up: whether the service knows them is not checked.`,
 export class PreviewCommand extends BridgeCommand {
   async run(files: string[], options: PreviewOptions): Promise<void> {
     const erp = erpSettings(options);
+    try {
+      await this.preview(await this.documentsIn(files), erp, options);
+    } finally {
+      erp.mapping.close();
+    }
+  }
+
+  private async preview(
+    files: readonly string[],
+    erp: ErpSettings,
+    options: PreviewOptions,
+  ): Promise<void> {
     const preview = new OrderPreview(erp);
     let refused = 0;
-    for (const file of await this.documentsIn(files)) {
+    for (const file of files) {
       print(visible(file));
       refused += await this.show(file, preview, erp, options);
     }

@@ -1,0 +1,145 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Evaluation } from '#libs/erp-formats';
+import { BoundedExpressions } from './bounded-expressions.js';
+
+const opened: BoundedExpressions[] = [];
+const open = (...args: ConstructorParameters<typeof BoundedExpressions>): BoundedExpressions => {
+  const expressions = new BoundedExpressions(...args);
+  opened.push(expressions);
+  return expressions;
+};
+const evaluate = (expressions: BoundedExpressions, expression: string, input: unknown = {}) =>
+  expressions.evaluate({ expression, input: JSON.stringify(input), variables: {} });
+const faultOf = (evaluation: Evaluation): string => (evaluation.ok ? 'none' : evaluation.fault);
+
+afterEach(() => {
+  for (const expressions of opened.splice(0)) expressions.close();
+});
+
+/** The longest that nothing else could run while something was awaited, in ms. */
+async function longestPause(task: Promise<unknown>): Promise<number> {
+  let [last, longest] = [performance.now(), 0];
+  const timer = setInterval(() => {
+    const now = performance.now();
+    [last, longest] = [now, Math.max(longest, now - last)];
+  }, 10);
+  await task;
+  clearInterval(timer);
+  return longest;
+}
+
+describe('an expression that cannot be interrupted', () => {
+  const items = Array.from({ length: 60_000 }, (_, a) => ({ a }));
+
+  it.each([
+    ['a pattern with a choice', '$contains(t, /^(a|\\w){30}$/)', { t: `${'a'.repeat(30)}!` }],
+    [
+      'a pattern of four parts',
+      '$contains(t, /^(\\w*)-?(\\w*)-?(\\w*)-?(\\w*)$/)',
+      { t: `${'a'.repeat(990)}!` },
+    ],
+    ['a pattern that repeats', '$contains(t, /^(a+){12}$/)', { t: `${'a'.repeat(60)}!` }],
+    ['a function of the library', '$count($distinct(items.a))', { items }],
+  ])('ends in time and stops nothing else: %s', async (_what, expression, input) => {
+    const expressions = open({ deadlineMs: 1_000 });
+    await evaluate(expressions, '1');
+    const evaluation = evaluate(expressions, expression, input);
+
+    expect(await longestPause(evaluation)).toBeLessThan(1_000);
+    expect(faultOf(await evaluation)).toMatch(/it takes longer than 1000 ms$/);
+    expect(await evaluate(expressions, 't', { t: 'next' })).toEqual({ ok: true, json: '"next"' });
+  });
+});
+
+describe('an expression that needs too much memory', () => {
+  it.each([
+    ['many small things', '[1..90000].({"a": [1..90000]})'],
+    ['a text that doubles', '($f := function($s) { $f($s & $s & "€") }; $f("x"))'],
+    ['a single text', '$length($pad("x", n))'],
+    ['a text out of many', '($s := $pad("x", 4000000); $length($join([1..100].($s))))'],
+  ])('ends alone: %s', async (_what, expression) => {
+    const expressions = open({ heapMiB: 64, levels: 5_000, deadlineMs: 60_000 });
+
+    expect(faultOf(await evaluate(expressions, expression, { n: 300_000_000 }))).toMatch(
+      /^it needs more than 64 MiB of memory$|: a text, a list or a recursion grows too large$/,
+    );
+    expect(await evaluate(expressions, '1')).toEqual({ ok: true, json: '1' });
+  });
+
+  it('has a result of bounded length', async () => {
+    const fault = faultOf(await evaluate(open({ resultLength: 10 }), '"0123456789"'));
+
+    expect(fault).toBe('it fails: its result is longer than 10 characters of JSON');
+  });
+});
+
+describe('documents that come at once', () => {
+  it('are read as if each were alone', async () => {
+    const items = Array.from({ length: 4_000 }, (_, no) => ({ no, place: 'FR01' }));
+    const expression = 'items.{"id": $string(no), "at": place}';
+    const alone = performance.now();
+    await evaluate(open(), expression, { items });
+    // more than one takes, its start included, and less than six
+    const expressions = open({ deadlineMs: Math.ceil((performance.now() - alone) * 3) });
+    const evaluations = await Promise.all(
+      Array.from({ length: 6 }, () => evaluate(expressions, expression, { items })),
+    );
+
+    expect(evaluations.map(faultOf)).toEqual(Array(6).fill('none'));
+  });
+});
+
+describe('a process that ends by itself', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'evaluator-'));
+  const program = (name: string, onMessage: string): string => {
+    const path = join(folder, `${name}.mjs`);
+    const lines = [
+      "import { existsSync, writeFileSync } from 'node:fs';",
+      `process.on('message', () => { ${onMessage} });`,
+      'process.send({ ready: true });',
+    ];
+    writeFileSync(path, lines.join('\n'));
+    return path;
+  };
+
+  afterAll(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  it('is started anew for the same document', async () => {
+    const mark = JSON.stringify(join(folder, 'mark'));
+    const once = program(
+      'once',
+      `if (existsSync(${mark})) process.send({ json: '7' });
+       else { writeFileSync(${mark}, ''); process.exit(3); }`,
+    );
+
+    expect(await evaluate(open({}, once), '1')).toEqual({ ok: true, json: '7' });
+  });
+
+  it('is a rejection that says so when it ends again', async () => {
+    const evaluation = await evaluate(open({}, program('always', 'process.exit(3);')), '1');
+
+    expect(faultOf(evaluation)).toBe('the process that evaluates it ended 2 times (exit code 3)');
+  });
+});
+
+describe('closing', () => {
+  it('rejects what is evaluated and what waits: nothing is known of these documents', async () => {
+    const expressions = open();
+    await evaluate(expressions, '1');
+    const evaluations = [
+      evaluate(expressions, '$contains(t, /^(a|\\w){30}$/)', { t: `${'a'.repeat(30)}!` }),
+      evaluate(expressions, '1'),
+    ];
+    // the first has been handed over by then
+    await new Promise(setImmediate);
+    expressions.close();
+
+    for (const evaluation of evaluations) {
+      await expect(evaluation).rejects.toThrow('no longer evaluated');
+    }
+  });
+});

@@ -1,0 +1,130 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { afterRealMs } from '#libs/clock';
+import type { EvaluationRequest } from '#libs/erp-formats';
+import { type Failure } from './failure.js';
+import { type Limits } from './limits.js';
+
+/** How an evaluation ends; after all but an answer the process is gone. */
+export type Ending =
+  | { kind: 'answer'; json?: string | undefined; failure?: Failure }
+  | { kind: 'out-of-time' }
+  | { kind: 'out-of-memory' }
+  | { kind: 'died'; how: string };
+
+type Message = { ready: true } | { json?: string | undefined } | { failure: Failure };
+type Happening =
+  | { kind: 'message'; message: Message }
+  | { kind: 'nothing' }
+  | { kind: 'exit'; signal: NodeJS.Signals | null; how: string };
+
+const PROGRAM = fileURLToPath(new URL('./evaluator.js', import.meta.url));
+/** For a machine that is busy with starting everything else. */
+const START_DEADLINE_MS = 60_000;
+/** The guards within the process, which know the character, are to come first. */
+const GRACE_MS = 1_000;
+
+/** A process that evaluates expressions, one at a time. It keeps ours alive only while it evaluates. */
+export class EvaluatorProcess {
+  private readonly child: ChildProcess;
+  private isReady = false;
+  private exit: Happening | undefined;
+  private tell: (happening: Happening) => void = () => undefined;
+
+  constructor(
+    private readonly limits: Limits,
+    program = PROGRAM,
+  ) {
+    this.child = fork(program, [JSON.stringify(limits)], {
+      // our settings are none of its business; a time without a zone must not depend on where it runs
+      env: { TZ: 'UTC' },
+      execArgv: [`--max-old-space-size=${limits.heapMiB}`],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    this.child.on('message', (message) => {
+      this.tell({ kind: 'message', message: message as Message });
+    });
+    this.child.on('exit', (code, signal) => {
+      this.end(signal, signal ?? `exit code ${code ?? 'unknown'}`);
+    });
+    this.child.on('error', ({ message }) => {
+      this.end(null, message);
+    });
+  }
+
+  get isAlive(): boolean {
+    return this.exit === undefined;
+  }
+
+  kill(): void {
+    this.child.kill('SIGKILL');
+    this.keepUsAlive(false);
+  }
+
+  /** Never rejects. Its time begins when the process is ready for it. */
+  async evaluate(request: EvaluationRequest): Promise<Ending> {
+    this.keepUsAlive(true);
+    const ending = (await this.failureToStart()) ?? (await this.ask(request));
+    this.keepUsAlive(false);
+    if (ending.kind !== 'answer') this.kill();
+    return ending;
+  }
+
+  private async failureToStart(): Promise<Ending | undefined> {
+    if (this.isReady) return undefined;
+    const first = await this.next(START_DEADLINE_MS);
+    this.isReady = first.kind === 'message';
+    if (this.isReady) return undefined;
+    return { kind: 'died', how: first.kind === 'exit' ? first.how : 'it does not start' };
+  }
+
+  private async ask(request: EvaluationRequest): Promise<Ending> {
+    const next = this.next(this.limits.deadlineMs + GRACE_MS);
+    this.child.send(request, (error) => {
+      if (error !== null) this.end(null, error.message);
+    });
+    const happening = await next;
+    switch (happening.kind) {
+      case 'message':
+        return { kind: 'answer', ...happening.message };
+      case 'nothing':
+        return { kind: 'out-of-time' };
+      case 'exit':
+        // how V8 ends a process that needs more memory than it may have
+        if (happening.signal === 'SIGABRT') return { kind: 'out-of-memory' };
+        return { kind: 'died', how: happening.how };
+    }
+  }
+
+  private next(withinMs: number): Promise<Happening> {
+    if (this.exit !== undefined) return Promise.resolve(this.exit);
+    return new Promise((resolve) => {
+      const cancel = afterRealMs(withinMs, () => {
+        // where we were busy ourselves, an answer that came in time is read first
+        setImmediate(() => {
+          this.tell({ kind: 'nothing' });
+        });
+      });
+      this.tell = (happening) => {
+        cancel();
+        resolve(happening);
+      };
+    });
+  }
+
+  private end(signal: NodeJS.Signals | null, how: string): void {
+    this.exit ??= { kind: 'exit', signal, how };
+    this.tell(this.exit);
+  }
+
+  private keepUsAlive(isBusy: boolean): void {
+    if (isBusy) {
+      this.child.ref();
+      this.child.channel?.ref();
+    } else {
+      this.child.unref();
+      this.child.channel?.unref();
+    }
+  }
+}

@@ -1,0 +1,1 @@
+export { BoundedExpressions } from './bounded-expressions.js';
