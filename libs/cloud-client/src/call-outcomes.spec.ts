@@ -160,6 +160,55 @@ describe('a body', () => {
   });
 });
 
+describe('a body that hangs', () => {
+  let hurried: MachineCloudClient;
+  let calls: unknown[];
+
+  const hangsAfter = (status: number, headers: Record<string, string> = {}): Promise<void> =>
+    new Promise((dropped) => {
+      service.answers((_request, response) => {
+        response.on('close', dropped);
+        response.writeHead(status, { 'content-length': '1000', ...headers });
+        response.write('[{"machine');
+      });
+    });
+
+  beforeEach(() => {
+    calls = [];
+    hurried = connect({ timeoutMs: 200, onCall: ({ status }) => calls.push(status) });
+  });
+
+  afterEach(() => hurried.close());
+
+  it.each([200, 202])('leaves a command applied that was answered by %i', async (status) => {
+    const dropped = hangsAfter(status);
+    expect(await hurried.setWorkOrderList(PUT_NOTHING)).toEqual({ kind: 'data', data: null });
+    await dropped;
+    expect(calls).toEqual([status]);
+  });
+
+  it('leaves a command rejected that was answered by 422', async () => {
+    const dropped = hangsAfter(422);
+    const rejected = { kind: 'rejected', status: 422, detail: 'HTTP 422' };
+    expect(await hurried.setWorkOrderList(PUT_NOTHING)).toEqual(rejected);
+    await dropped;
+  });
+
+  it('leaves a call to be repeated no earlier than the service has asked', async () => {
+    const dropped = hangsAfter(503, { 'retry-after': '7' });
+    const answer = await hurried.setWorkOrderList(PUT_NOTHING);
+    expect(answer).toMatchObject({ kind: 'retry', afterMs: 7000, error: { status: 503 } });
+    await dropped;
+  });
+
+  it('is a time-out to a read, which is repeated', async () => {
+    const dropped = hangsAfter(200);
+    const error = await retryError(hurried.getMachineInfo());
+    expect(error).toMatchObject({ code: 'timeout', status: 200 });
+    await dropped;
+  });
+});
+
 describe('a service out of reach', () => {
   it('that hangs is a time-out', async () => {
     const statuses: unknown[] = [];

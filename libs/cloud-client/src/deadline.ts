@@ -1,10 +1,13 @@
 import { afterRealMs, onAbort } from '#libs/clock';
 import { type Caller } from './caller.js';
+import { type ServiceReply } from './exchange.js';
 
 export const TIMED_OUT = Symbol('timed out');
 
 /** The end of one call: what a request needs of an AbortSignal, which itself costs as much as the request. */
 export class CallEnd {
+  /** The answer as far as it is there, once its status is: the end may come before the rest of it does. */
+  arrived: ServiceReply | undefined;
   private hasCome = false;
   private abort: (() => void) | undefined;
   private objected: Error | undefined;

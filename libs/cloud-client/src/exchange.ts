@@ -38,8 +38,8 @@ export interface ServiceReply {
   headers: { retryAfter?: string | undefined; date?: string | undefined };
   /** Empty when `bodyFault` is set. */
   body: string;
-  /** The status arrived but the body did not: the connection broke, or it was larger than allowed. */
-  bodyFault?: { code: 'network' | 'malformed-answer'; cause: CloudErrorCause };
+  /** The status arrived but the body did not: the connection broke, time was up, or it was larger than allowed. */
+  bodyFault?: { code: 'network' | 'timeout' | 'malformed-answer'; cause: CloudErrorCause };
 }
 
 /** What became of one HTTP request. */

@@ -2,7 +2,7 @@ import { realNowMs } from '#libs/clock';
 import { type Caller } from './caller.js';
 import { type CloudCall } from './cloud-client-options.js';
 import { type CallEnd, TIMED_OUT, withDeadline } from './deadline.js';
-import { type Exchange } from './exchange.js';
+import { type Exchange, type ServiceReply } from './exchange.js';
 import { type Operation } from './operations.js';
 
 /** Gives each HTTP request its deadline and reports what became of it. */
@@ -20,9 +20,10 @@ export class TimedExchanges {
   ): Promise<Exchange> {
     const startedMs = realNowMs();
     let status: CloudCall['status'] = 'aborted';
+    let callEnd: CallEnd | undefined;
     try {
-      const sent = await withDeadline(this.timeoutMs, caller, send);
-      const exchange = sent === TIMED_OUT ? this.tooLate() : sent;
+      const sent = await withDeadline(this.timeoutMs, caller, (end) => send((callEnd = end)));
+      const exchange = sent === TIMED_OUT ? this.tooLate(callEnd?.arrived) : sent;
       status = exchange.kind === 'reply' ? exchange.status : exchange.code;
       return exchange;
     } finally {
@@ -30,8 +31,13 @@ export class TimedExchanges {
     }
   }
 
-  private tooLate(): Exchange {
-    const message = `no answer in ${this.timeoutMs} ms`;
-    return { kind: 'failed', code: 'timeout', cause: { message } };
+  /** What the status says counts although the body hangs: to a command it is the whole answer. */
+  private tooLate(arrived: ServiceReply | undefined): Exchange {
+    if (arrived === undefined) {
+      const cause = { message: `no answer in ${this.timeoutMs} ms` };
+      return { kind: 'failed', code: 'timeout', cause };
+    }
+    const cause = { message: `no whole answer in ${this.timeoutMs} ms` };
+    return { ...arrived, body: '', bodyFault: { code: 'timeout', cause } };
   }
 }

@@ -58,6 +58,7 @@ class Answer implements Dispatcher.DispatchHandler {
     const retryAfter = firstValue(headers['retry-after']);
     const date = firstValue(headers['date']);
     this.reply = { kind: 'reply', status, headers: { retryAfter, date }, body: '' };
+    this.sending.end.arrived = this.reply;
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
