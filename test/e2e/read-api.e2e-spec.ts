@@ -54,6 +54,22 @@ describe('the read API', () => {
     expect(keysOf(outcomes[0]?.['source'])).toEqual(['messageId', 'offset', 'partition', 'topic']);
   });
 
+  it('tells what became of messages for a machine that is not listed', async () => {
+    const list = { machineId: 'M-999', workingOrders: [] };
+    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-999', list);
+    const path = `${plant.bridgeUrl}/api/machines/M-999`;
+    await eventually(async () => (await fetch(path)).status === 200, { what: 'it is told of' });
+    expect(await get('/api/machines/M-999')).toMatchObject({
+      ...{ machineId: 'M-999', displayName: 'M-999', state: null, workOrderList: null },
+      lastOutcomes: [{ code: 'unknown-machine' }],
+    });
+  });
+
+  it('does not find a machine that nothing is known of', async () => {
+    const response = await fetch(`${plant.bridgeUrl}/api/machines/M-998`);
+    expect(response.status).toBe(404);
+  });
+
   it('lists machines with their states alone', async () => {
     const machines = await get<Answer[]>('/api/machines');
     expect(machines).toHaveLength(12);

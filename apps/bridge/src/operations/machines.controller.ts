@@ -31,12 +31,13 @@ export class MachinesController {
 
   @Get(':machineId')
   details(@Param('machineId') machineId: string): MachineDetails {
-    const machine = this.directory.machines().get(machineId);
-    if (machine === undefined) throw new NotFoundException('the service lists no such machine');
-    return machineDetails(machine, {
+    const known = {
       state: this.states?.get(machineId),
       list: this.lists?.lastApplied(machineId),
       outcomes: this.outcomes.recentOf(machineId),
-    });
+    };
+    const details = machineDetails(machineId, this.directory.machines().get(machineId), known);
+    if (details === undefined) throw new NotFoundException('nothing is known of such a machine');
+    return details;
   }
 }

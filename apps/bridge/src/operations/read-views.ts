@@ -32,12 +32,29 @@ export function machineSummary(
   return { machineId, displayName, factoryId, factoryName, state: state ? stateView(state) : null };
 }
 
-export function machineDetails(machine: MachineInfo, known: KnownOfMachine): MachineDetails {
+/**
+ * Undefined when nothing is known of the machine.
+ *
+ * @param listed as the service lists it; where the token may not read machines, it lists none
+ */
+export function machineDetails(
+  machineId: string,
+  listed: MachineInfo | undefined,
+  known: KnownOfMachine,
+): MachineDetails | undefined {
+  const { state, list, outcomes } = known;
+  const isKnown = listed ?? state ?? list ?? outcomes[0];
+  if (isKnown === undefined) return undefined;
   return {
-    ...machineSummary(machine, known.state),
-    workOrderList: known.list ? listView(known.list) : null,
-    lastOutcomes: known.outcomes.map(outcomeView),
+    ...machineSummary(listed ?? unlisted(machineId, state), state),
+    workOrderList: list ? listView(list) : null,
+    lastOutcomes: outcomes.map(outcomeView),
   };
+}
+
+function unlisted(machineId: string, state: MachineStateRecord | undefined): MachineInfo {
+  const { displayName = machineId, factoryId = '' } = state ?? {};
+  return { machineId, displayName, factoryId, factoryName: '' };
 }
 
 export function unmappedView(place: UnmappedWorkCentre): UnmappedWorkCentre {
