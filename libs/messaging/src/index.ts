@@ -7,6 +7,7 @@ export {
 } from './client/ensure-topics.js';
 export { createKafka, type KafkaClient } from './client/kafka-client.js';
 export { partitionCount } from './client/partition-count.js';
+export { isForbiddenTopic } from './client/protocol-error.js';
 export { type InboundMessage, type InboundRecord } from './inbox/inbound-message.js';
 export { PartitionOwnership } from './inbox/partition-ownership.js';
 export { type Statement } from './inbox/telling.js';

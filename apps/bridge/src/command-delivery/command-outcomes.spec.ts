@@ -166,6 +166,13 @@ describe('CommandOutcomes', () => {
     expect([...sent, ...deadLetters]).toEqual([]);
   });
 
+  it('tells that a message is rejected which an earlier owner has set aside, and does not do so again', async () => {
+    jest.spyOn(told, 'withoutLetter').mockReturnValue([]);
+    await publish('work-order-list', [rejection({ code: 'unknown-machine', detail: '' }, 'M-1')]);
+    expect(sent.map(({ type }) => type)).toEqual(['work-order-list.rejected.v1']);
+    expect(deadLetters).toEqual([]);
+  });
+
   describe('of a message that names several machines', () => {
     const other: CommandResult = { ...applied, machineId: 'M-2' };
     const fault = rejection({ code: 'unknown-machine', detail: 'no M-3' }, 'M-3');

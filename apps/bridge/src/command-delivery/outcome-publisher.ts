@@ -82,7 +82,7 @@ export class OutcomePublisher {
     else this.post(family, message, result.kind, toOutcome(result, source), receipt);
   }
 
-  /** A rejection is told once the dead letter is there: whoever finds it told need not write another one. */
+  /** A rejection is told once the dead letter is there: whoever finds either need not write another one. */
   private async reject(
     family: CommandFamily,
     answered: AnsweredMessage,
@@ -92,7 +92,8 @@ export class OutcomePublisher {
   ): Promise<void> {
     const untold = faults.filter(({ machineId }) => !this.told.take(source, machineId));
     if (untold.length === 0) return;
-    await this.rejected.setAside(source, answered, untold, hasOthers);
+    const lacking = this.told.withoutLetter(source, answered, untold);
+    if (lacking.length > 0) await this.rejected.setAside(source, answered, lacking, hasOthers);
     await new Promise<void>((acknowledged, refused) => {
       const all = new JointReceipt(untold.length, { acknowledged, refused });
       for (const result of untold) {

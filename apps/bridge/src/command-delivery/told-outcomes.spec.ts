@@ -5,7 +5,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { realEpochMs } from '#libs/clock';
 import { loadBridgeSettings, readEnvironment } from '#libs/config';
-import { TOPICS } from '#libs/contracts';
+import { deadLetterTopic, TOPICS } from '#libs/contracts';
 import { createKafka, ensureTopics, type KafkaClient, type TakenOver } from '#libs/messaging';
 import { ToldOutcomes } from './told-outcomes.js';
 
@@ -51,7 +51,7 @@ describe('outcomes told before that cannot be read when partitions are taken ove
     Logger.overrideLogger(false);
     jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: Warning) => {
       // kafkajs has warnings of its own.
-      if (!line.msg.startsWith('what was told')) return;
+      if (!/^(what was told|dead letters)/.test(line.msg)) return;
       warnings.push(line);
       onWarning();
     });
@@ -138,6 +138,40 @@ describe('outcomes told before that cannot be read when partitions are taken ove
       await told.recall([left], never);
       await created;
       expect(new Set(warnings.map(({ msg }) => msg))).toEqual(new Set([NOT_YET_KNOWN]));
+    });
+  });
+
+  describe('because dead letters may not be read', () => {
+    const forbidden = Object.assign(new Error('Topic authorization failed'), {
+      name: 'KafkaJSProtocolError',
+      type: 'TOPIC_AUTHORIZATION_FAILED',
+    });
+
+    beforeAll(async () => {
+      readThrough(brokers);
+      const topics = [TOPICS.commandOutcomes, deadLetterTopic(TOPICS.workOrderLists)].map(
+        (name) => ({ name: `${prefix}${name}`, cleanupPolicy: 'delete' as const }),
+      );
+      await ensureTopics(kafka, topics, { create: true, partitions: 3 });
+      const adminOf = kafka.admin.bind(kafka);
+      jest.spyOn(kafka, 'admin').mockImplementation(() => {
+        const admin = adminOf();
+        const fetchOffsets = admin.fetchTopicOffsets.bind(admin);
+        admin.fetchTopicOffsets = (name) =>
+          name.endsWith('.dlq') ? Promise.reject(forbidden) : fetchOffsets(name);
+        return admin;
+      });
+    });
+
+    it('are read without them, and the log says once what may come of it', async () => {
+      await told.recall([left], never);
+      await told.recall([left], never);
+      expect(warnings).toEqual([
+        {
+          msg: expect.stringMatching('dead letters may not be read') as string,
+          error: String(forbidden),
+        },
+      ]);
     });
   });
 });

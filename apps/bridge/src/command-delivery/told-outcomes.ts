@@ -3,42 +3,49 @@ import { abortable, afterRealMs, realDelayMs } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
 import { type OutcomeSource, TOPICS } from '#libs/contracts';
 import { backOffMs } from '#libs/delivery';
-import { type KafkaClient, readSince, type StoredRecord, type TakenOver } from '#libs/messaging';
+import { type KafkaClient, type StoredRecord, type TakenOver } from '#libs/messaging';
 import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
+import { type AnsweredMessage } from './answered-message.js';
+import { type RejectedResult } from './command-result.js';
+import { isDeliveredAgain } from './delivered-again.js';
 import { finalOutcomeOf } from './final-outcome.js';
+import { LettersBefore } from './letters-before.js';
+import { readTold } from './read-told.js';
 import { ToldBefore } from './told-before.js';
+import { writtenLetterOf } from './written-letter.js';
 
-type Source = Pick<OutcomeSource, 'topic' | 'partition' | 'offset'>;
-
-/** Commits are half a second apart: this is as much as can be told between two of them. */
-const MAX_PER_PARTITION = 20_000;
 const DEADLINE_MS = 30_000;
 const BACK_OFF = { baseMs: 100, capMs: 1000 };
 
 const NOT_YET_KNOWN = 'what was told before is not known yet';
 const NOT_ALL_KNOWN =
   'what was told before is not all known: some may be told again, and otherwise';
+const LETTERS_NOT_READ =
+  'dead letters may not be read: some may be written twice when a process has ended without warning';
 
 /**
  * The final outcomes that an earlier owner of a partition has told of messages which it could not commit
  * any more. They are delivered again, and by now another outcome might come of them: the list that was
- * applied is superseded by one that has come since. What has been told is not told again.
+ * applied is superseded by one that has come since. What has been told is not told again. Likewise the
+ * dead letters: one may be there whose outcome was not told any more.
  */
 @Injectable()
 export class ToldOutcomes {
   private readonly logger = new Logger('ToldOutcomes');
-  private readonly topicPrefix: string;
-  private readonly groupId: string;
+  private readonly settings: BridgeSettings['kafka'];
   /** The topic of orders, its full name. */
   private readonly orders: string;
   private readonly told = new ToldBefore();
+  private readonly letters: LettersBefore;
+  private hasWarnedOfLetters = false;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) settings: BridgeSettings,
     @Inject(KAFKA) private readonly kafka: KafkaClient,
   ) {
-    ({ topicPrefix: this.topicPrefix, groupId: this.groupId } = settings.kafka);
-    this.orders = `${this.topicPrefix}${TOPICS.workOrders}`;
+    this.settings = settings.kafka;
+    this.orders = `${this.settings.topicPrefix}${TOPICS.workOrders}`;
+    this.letters = new LettersBefore(this.orders);
   }
 
   /**
@@ -50,9 +57,11 @@ export class ToldOutcomes {
     stopping: AbortSignal,
     deadlineMs = DEADLINE_MS,
   ): Promise<void> {
-    for (const partition of partitions) this.told.forget(partition);
-    // Which of them come again is not known, so what is left of them must not stay: told again, it would be the same.
-    this.told.forgetTopic(this.orders);
+    for (const memory of [this.told, this.letters]) {
+      for (const partition of partitions) memory.forget(partition);
+      // Which of them come again is not known, so what is left of them must not stay: told again, it would be the same.
+      memory.forgetTopic(this.orders);
+    }
     const open = partitions.filter(({ toldUntilMs }) => toldUntilMs !== undefined);
     if (open.length === 0) return;
     const tooLong = new AbortController();
@@ -68,8 +77,17 @@ export class ToldOutcomes {
   }
 
   /** Whether this was told; asked right before it would be told again, and no longer remembered then. */
-  take(source: Source, machineId: string | null): boolean {
+  take(source: OutcomeSource, machineId: string | null): boolean {
     return this.told.take(source, machineId);
+  }
+
+  /** Those of a message's faults that have to be set aside still; asked right before, as {@link take} is. */
+  withoutLetter(
+    source: OutcomeSource,
+    { origin }: AnsweredMessage,
+    faults: readonly RejectedResult[],
+  ): readonly RejectedResult[] {
+    return this.letters.lacking(source, faults, origin !== undefined);
   }
 
   /** Tries until the signal aborts; returns undefined once all is read, else what kept it from that. */
@@ -96,14 +114,16 @@ export class ToldOutcomes {
 
   private async read(partitions: readonly TakenOver[], signal: AbortSignal): Promise<void> {
     let count = 0;
-    const topic = `${this.topicPrefix}${TOPICS.commandOutcomes}`;
-    const since = partitions.flatMap(({ toldUntilMs: ms }) => (ms === undefined ? [] : [ms]));
-    const latest = { topic, sinceMs: Math.min(...since), maxPerPartition: MAX_PER_PARTITION };
-    await readSince(this.kafka, latest, {
-      groupIdPrefix: this.groupId,
+    await readTold(this.kafka, this.settings, partitions, {
       signal,
       onRecords: (records) => {
         for (const record of records) count += this.note(record, partitions);
+      },
+      onLettersForbidden: (error) => {
+        if (!this.hasWarnedOfLetters) {
+          this.logger.warn({ msg: LETTERS_NOT_READ, error: String(error) });
+        }
+        this.hasWarnedOfLetters = true;
       },
     });
     signal.throwIfAborted();
@@ -112,22 +132,13 @@ export class ToldOutcomes {
 
   /** Returns how many it has noted. */
   private note(record: StoredRecord, partitions: readonly TakenOver[]): 0 | 1 {
-    const outcome = finalOutcomeOf(record);
-    if (outcome === undefined) return 0;
-    const { source, machineId } = outcome;
-    if (!this.isOpen(source, Number(record.timestamp), partitions)) return 0;
-    this.told.add(source, machineId);
+    const letter = writtenLetterOf(record);
+    const outcome = letter === undefined ? finalOutcomeOf(record) : undefined;
+    const source = letter?.source ?? outcome?.source;
+    const toldMs = Number(record.timestamp);
+    if (!source || !isDeliveredAgain(source, toldMs, partitions, this.orders)) return 0;
+    if (letter !== undefined) this.letters.add(letter);
+    else if (outcome !== undefined) this.told.add(source, outcome.machineId);
     return 1;
-  }
-
-  /** Whether the message that was answered is delivered again for no other reason than a lost commit. */
-  private isOpen(source: Source, toldMs: number, partitions: readonly TakenOver[]): boolean {
-    // What an order leads to is done in another partition than the one the order came through.
-    if (source.topic === this.orders) return true;
-    const own = partitions.find(
-      ({ topic, partition }) => topic === source.topic && partition === source.partition,
-    );
-    if (own?.toldUntilMs === undefined) return false;
-    return toldMs >= own.toldUntilMs && !own.isFinished(source.offset);
   }
 }

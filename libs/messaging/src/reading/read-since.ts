@@ -2,12 +2,12 @@ import { withAdmin } from '../client/with-admin.js';
 import { type Kafka } from '../kafkajs.js';
 import { type ReadOptions } from './read-options.js';
 import { readSpans } from './read-spans.js';
-import { topicSpans } from './topic-span.js';
+import { type TopicSpan, topicSpans } from './topic-span.js';
 
-/** The latest records of a topic. */
+/** The latest records of some topics. */
 export interface LatestRecords {
-  /** Full name, prefix included. */
-  topic: string;
+  /** Full names, prefix included; one after the other. */
+  topics: readonly string[];
   /** Epoch milliseconds; records with an earlier timestamp are left out. */
   sinceMs: number;
   /** The latest so many of each partition, however many there are since. */
@@ -15,22 +15,30 @@ export interface LatestRecords {
 }
 
 /**
- * Reads what has been written to a topic since then, as {@link readSpans} does.
+ * Reads what has been written to topics since then, as {@link readSpans} does.
  *
  * @throws what onRecords throws, or what keeps Kafka from answering
  */
 export async function readSince(
   kafka: Kafka,
-  { topic, sinceMs, maxPerPartition }: LatestRecords,
+  { topics, ...latest }: LatestRecords,
   options: ReadOptions,
 ): Promise<void> {
+  const spans = await Promise.all(topics.map((topic) => latestSpans(kafka, topic, latest)));
+  await readSpans(kafka, spans.flat(), options);
+}
+
+async function latestSpans(
+  kafka: Kafka,
+  topic: string,
+  { sinceMs, maxPerPartition }: Omit<LatestRecords, 'topics'>,
+): Promise<TopicSpan[]> {
   const [starts, spans] = await Promise.all([
     withAdmin(kafka, (admin) => admin.fetchTopicOffsetsByTimestamp(topic, sinceMs)),
     topicSpans(kafka, topic),
   ]);
-  const since = spans.map((span) => {
+  return spans.map((span) => {
     const start = starts.find(({ partition }) => partition === span.partition);
     return { ...span, from: Math.max(Number(start?.offset ?? 0), span.until - maxPerPartition) };
   });
-  await readSpans(kafka, since, options);
 }

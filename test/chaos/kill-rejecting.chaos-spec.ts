@@ -1,0 +1,86 @@
+import { realDelayMs } from '#libs/clock';
+import { deadLetterTopic, TOPICS } from '#libs/contracts';
+import { Answers } from '../support/chaos/answers.js';
+import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { inBrief } from '../support/chaos/in-brief.js';
+import { eventually } from '../support/eventually.js';
+import { header, type TopicReader } from '../support/kafka.js';
+
+const PARTITIONS = 6;
+const ROUND = 8;
+const ROUND_MS = 50;
+/** How many dead letters there may be more before the next kill. */
+const LETTERS_BEFORE_KILL = [60, 300, 30];
+const LETTERS = deadLetterTopic(TOPICS.workOrderLists);
+
+describe('the bridge killed again and again while it sets messages aside', () => {
+  const sent: string[] = [];
+  let plant: ChaosPlant;
+  let letters: TopicReader;
+  let answers: Answers;
+
+  const idsOfLetters = (): string[] =>
+    letters.records.map((letter) => header(letter, 'message-id') ?? '');
+
+  /** Sends what nobody can read until the returned function is called. */
+  const startLoad = async (): Promise<() => Promise<void>> => {
+    const producer = await plant.kafka.steadyProducer();
+    const topic = `${plant.kafka.topicPrefix}${TOPICS.workOrderLists}`;
+    let isOver = false;
+    const stream = (async () => {
+      while (!isOver) {
+        const ids = Array.from({ length: ROUND }, (_, index) => `message-${sent.length + index}`);
+        await producer.send({
+          topic,
+          messages: ids.map((id) => ({ key: id, value: '{', headers: { 'message-id': id } })),
+        });
+        sent.push(...ids);
+        await realDelayMs(ROUND_MS);
+      }
+    })();
+    return async () => {
+      isOver = true;
+      await stream;
+    };
+  };
+
+  beforeAll(async () => {
+    plant = await ChaosPlant.open({ machines: 3, partitions: PARTITIONS });
+    const { kafka } = plant;
+    await kafka.createTopics(PARTITIONS, LETTERS);
+    letters = await kafka.read(LETTERS);
+    const stopLoad = await startLoad();
+    let bridge = plant.startBridge();
+    for (const more of LETTERS_BEFORE_KILL) {
+      const enough = letters.records.length + more;
+      await eventually(() => letters.records.length >= enough, {
+        what: `${more} more dead letters`,
+        timeoutMs: 60_000,
+      });
+      bridge.kill('SIGKILL');
+      await bridge.exitCode();
+      bridge = plant.startBridge();
+    }
+    await bridge.ready();
+    await stopLoad();
+    answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
+    await answers.untilAll(sent, 60_000);
+    await eventually(() => new Set(idsOfLetters()).size === sent.length, {
+      what: 'a dead letter of each message',
+    });
+  }, 180_000);
+
+  afterAll(() => plant.close());
+
+  it('writes exactly one dead letter a message', async () => {
+    const ids = idsOfLetters();
+    const again = ids.filter((id, index) => ids.indexOf(id) !== index);
+    expect(inBrief(again)).toEqual([]);
+    expect(await plant.kafka.count(LETTERS)).toBe(sent.length);
+  });
+
+  it('tells of each message that it is rejected, and nothing else', () => {
+    expect(answers.unanswered(sent)).toEqual([]);
+    expect(answers.contradictions()).toEqual([]);
+  });
+});
