@@ -71,7 +71,7 @@ describe('a change of an order', () => {
   const after = (more: Partial<OrderChange>): OrderSnapshot =>
     orderAfter(applyOrderMessage(KNOWN, change(more)));
 
-  it('of its status alone goes for all its operations but those that are over', () => {
+  it('of its status alone goes for its operations, but not for those that are over', () => {
     expect(after({ status: 'started' })).toEqual({
       ...KNOWN,
       changedAt: 101,

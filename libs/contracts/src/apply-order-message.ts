@@ -3,7 +3,8 @@ import { isOlderVersion } from './order-fence.js';
 import type { OrderMessage } from './order-message.js';
 import type { OperationChange, OrderOperation } from './order-operation.js';
 import type { OrderSnapshot } from './order-snapshot.js';
-import type { OrderStatus } from './order-status.js';
+import { isOver, type OrderStatus } from './order-status.js';
+import { operationsUnderStatus } from './operations-under-status.js';
 
 export type OrderApplication =
   | { kind: 'applied'; order: OrderSnapshot }
@@ -36,16 +37,13 @@ export function applyOrderMessage(
 }
 
 function applied(known: OrderSnapshot, change: OrderChange): OrderApplication {
-  const { orderId, changedAt, fence, operations } = change;
+  const { orderId, changedAt, fence } = change;
   const status = change.status ?? known.status;
   const order: OrderSnapshot = {
     orderId,
     changedAt,
     status,
-    operations:
-      operations === undefined
-        ? known.operations.map((operation) => carry(operation, change.status))
-        : merge(known.operations, operations, status),
+    operations: operationsAfter(known, change),
   };
   if (fence !== undefined) order.fence = fence;
   return { kind: 'applied', order };
@@ -61,9 +59,12 @@ function begin(change: OrderChange): OrderApplication {
   return isEnough ? result : { kind: 'unknown-order' };
 }
 
-/** What is done stays done: only a change that names an operation takes it up again. */
-function carry(operation: OrderOperation, status: OrderStatus | undefined): OrderOperation {
-  return status === undefined || isOver(operation.status) ? operation : { ...operation, status };
+function operationsAfter(
+  known: OrderSnapshot,
+  { status, operations }: OrderChange,
+): OrderOperation[] {
+  if (operations !== undefined) return merge(known.operations, operations, status ?? known.status);
+  return status === undefined ? known.operations : operationsUnderStatus(known, status);
 }
 
 /** An operation that nobody has heard of joins if the change says where it is done. */
@@ -103,10 +104,6 @@ function furthest(operations: readonly OperationChange[]): OrderStatus {
   return (
     found ?? (operations.every((each) => each.status === 'cancelled') ? 'cancelled' : 'planned')
   );
-}
-
-function isOver(status: OrderStatus): boolean {
-  return status === 'completed' || status === 'cancelled';
 }
 
 function unknownKind(message: never): never {

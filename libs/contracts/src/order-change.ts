@@ -11,7 +11,7 @@ export interface OrderChange {
   orderId: string;
   /** Epoch seconds; a change older than what is known is superseded. */
   changedAt: number;
-  /** Without operations beside it, the status of all that are not over. */
+  /** Without operations beside it, it goes for them as `operationsUnderStatus` has it. */
   status?: OrderStatus;
   operations?: OperationChange[];
   fence?: OrderFence;

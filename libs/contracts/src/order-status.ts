@@ -19,3 +19,7 @@ export const orderStatus: ProblemOf = (value) =>
 
 export const optionalOrderStatus: ProblemOf = (value) =>
   isBlank(value) ? undefined : orderStatus(value);
+
+export function isOver(status: OrderStatus): boolean {
+  return status === 'completed' || status === 'cancelled';
+}
