@@ -129,6 +129,57 @@ describe('a change of an order', () => {
   });
 });
 
+describe('a change of a finished order whose operations are forgotten', () => {
+  const apply = (status: OrderStatus, more: Partial<OrderChange>) =>
+    applyOrderMessage(order([], { status }), change(more));
+  const named: OperationChange = { operationId: '0010', status: 'released' };
+
+  it.each<[string, OrderStatus, Partial<OrderChange>]>([
+    ['takes it up again', 'completed', { status: 'released' }],
+    ['takes it up again, and names none of them', 'cancelled', { status: 'held', operations: [] }],
+    ['takes up an operation without its place', 'released', { operations: [named] }],
+  ])('is not enough when it %s', (_name, status, more) => {
+    expect(apply(status, more)).toEqual({ kind: 'unknown-order' });
+  });
+
+  it.each<[string, OrderStatus, Partial<OrderChange>, OrderStatus]>([
+    ['leaves it finished', 'completed', { status: 'cancelled' }, 'cancelled'],
+    ['says nothing of its status', 'completed', {}, 'completed'],
+    [
+      'names an operation of an order that is over',
+      'completed',
+      { operations: [named] },
+      'completed',
+    ],
+    [
+      'repeats that operations are done',
+      'released',
+      { operations: [{ ...named, status: 'completed' }] },
+      'released',
+    ],
+    [
+      'repeats the status beside operations that are done',
+      'released',
+      { status: 'released' },
+      'released',
+    ],
+  ])('is applied when it %s', (_name, status, more, expected) => {
+    expect(orderAfter(apply(status, more))).toEqual(
+      order([], { changedAt: 101, status: expected }),
+    );
+  });
+
+  it('begins anew with the operations that it says the place of', () => {
+    const operations = [operation('0020')];
+    const reopened = { changedAt: 101, status: 'released' as const };
+
+    expect(orderAfter(apply('completed', { status: 'released', operations }))).toEqual(
+      order(operations, reopened),
+    );
+    expect(orderAfter(apply('released', { operations }))).toEqual(order(operations, reopened));
+  });
+});
+
 describe('a change of an order that nobody has sent', () => {
   const apply = (more: Partial<OrderChange>) => applyOrderMessage(undefined, change(more));
 

@@ -10,14 +10,15 @@ export type OrderApplication =
   | { kind: 'applied'; order: OrderSnapshot }
   /** The message says how the order was before what is known. */
   | { kind: 'superseded'; known: OrderSnapshot }
-  /** A change that is not enough to go by, of an order nobody has sent yet. */
+  /** A change that is not enough to go by: nobody has sent the order, or its operations are forgotten. */
   | { kind: 'unknown-order' };
 
 /**
  * The order after a message. A snapshot replaces what is known, a change is laid over it; either is
  * superseded when it is older ({@link isOlderVersion}) and applied again when it is as old. The first that
  * is heard of an order may be a change if it says where at least one operation is done, or that the order
- * is over.
+ * is over. Of an order that was finished the operations may be forgotten: a change that takes it up again
+ * must say where one is done as well.
  */
 export function applyOrderMessage(
   known: OrderSnapshot | undefined,
@@ -46,7 +47,16 @@ function applied(known: OrderSnapshot, change: OrderChange): OrderApplication {
     operations: operationsAfter(known, change),
   };
   if (fence !== undefined) order.fence = fence;
-  return { kind: 'applied', order };
+  return isWithoutWork(known, change, order)
+    ? { kind: 'unknown-order' }
+    : { kind: 'applied', order };
+}
+
+/** Something of it is to be done again, and nothing is known that could be. */
+function isWithoutWork(known: OrderSnapshot, change: OrderChange, after: OrderSnapshot): boolean {
+  if (isOver(after.status) || after.operations.length > 0) return false;
+  const { operations = [] } = change;
+  return isOver(known.status) || operations.some((each) => !isOver(each.status ?? after.status));
 }
 
 function begin(change: OrderChange): OrderApplication {

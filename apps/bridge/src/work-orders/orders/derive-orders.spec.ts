@@ -365,6 +365,40 @@ describe('a finished order', () => {
   });
 });
 
+describe('an order that is taken up again', () => {
+  const change = (changedAt: number, more: Partial<OrderChange>): OrderMessage => ({
+    kind: 'change',
+    order: { orderId: '4711', changedAt, ...more },
+  });
+
+  it('must be sent as a whole, where its end came as a status alone', () => {
+    const ledger = ledgerOf(order('4711', [operation('0010')]));
+    ledger.takeIn([change(101, { status: 'completed' })]);
+    expect(ledger.listOf('M-1')).toEqual([]);
+    expect(ledger.takeIn([change(102, { status: 'released' })])).toMatchObject({
+      touched: [],
+      results: [
+        {
+          kind: 'rejected',
+          rejection: {
+            code: 'invalid-message',
+            detail: expect.stringContaining('send the whole order again') as string,
+          },
+        },
+      ],
+    });
+    ledger.take([order('4711', [operation('0010')], { changedAt: 102 })]);
+    expect(ledger.listOf('M-1')).toEqual(['4711']);
+  });
+
+  it('comes back with an operation that says its place, where it ended with its operations', () => {
+    const done = operation('0010', { status: 'completed' });
+    const ledger = ledgerOf(order('4711', [done]));
+    ledger.takeIn([change(101, { operations: [operation('0010')] })]);
+    expect(ledger.listOf('M-1')).toEqual(['4711']);
+  });
+});
+
 const anyOperations = fc.uniqueArray(
   fc.record({
     operationId: fc.constantFrom('0010', '0020', '0030'),

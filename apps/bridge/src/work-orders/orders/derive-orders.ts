@@ -83,7 +83,7 @@ function takeIn(
   const known = view.get(orderId);
   const meeting = meetKnownOrder(known, message, told.offset);
   if (meeting.kind === 'unknown-order') {
-    results.push(rejection({ code: 'invalid-message', detail: unknownOrder(orderId) }));
+    results.push(rejection({ code: 'invalid-message', detail: unknownOrder(orderId, known) }));
     return;
   }
   const { order } = meeting;
@@ -117,8 +117,11 @@ function takeIn(
   }
   if (meeting.kind === 'recorded') view.set(orderId, toKnownOrder(order, listedOn, told.offset));
 }
-function unknownOrder(orderId: string): string {
-  return `order ${orderId} is not known, and the message does not say where it is done`;
+
+function unknownOrder(orderId: string, known: KnownOrder | undefined): string {
+  return known === undefined
+    ? `order ${orderId} is not known, and the message does not say where it is done`
+    : `order ${orderId} was finished, and where it is done is forgotten: send the whole order again`;
 }
 
 function append(

@@ -1,8 +1,8 @@
-import { type OrderSnapshot, type OrderStatus } from '#libs/contracts';
+import { type OrderSnapshot } from '#libs/contracts';
 
 /**
- * An order as last known: all it takes to place its operations again. Of a finished one only the time
- * and the sender's count are kept, so that no older message brings it back.
+ * An order as last known: all it takes to place its operations again. Of a finished one only its
+ * status, its time and the sender's count are kept, so that no older message brings it back.
  */
 export interface KnownOrder extends Omit<OrderSnapshot, 'orderId'> {
   /** Machines that have it on their list. */
@@ -19,24 +19,21 @@ export function toKnownOrder(
   const { changedAt, status, fence } = order;
   // Written out: this runs for every order, and to spread objects takes several times as long.
   const known: KnownOrder = isFinished(order)
-    ? { changedAt, offset, status: endOf(status), operations: [], machineIds: [] }
+    ? { changedAt, offset, status, operations: [], machineIds: [] }
     : { changedAt, offset, status, operations: order.operations, machineIds };
   if (fence !== undefined) known.fence = fence;
   return known;
 }
 
-function endOf(status: OrderStatus): OrderStatus {
-  return isOver(status) ? status : 'completed';
-}
-
-/** An order that is over takes its operations with it, whatever they still say of themselves. */
+/**
+ * An order that is over takes its operations with it, whatever they still say of themselves; one that is not
+ * is finished when it has no operation left to do.
+ */
 export function isFinished({
   status,
   operations,
 }: Pick<OrderSnapshot, 'status' | 'operations'>): boolean {
-  const areOperationsOver =
-    operations.length > 0 && operations.every((each) => isOver(each.status));
-  return isOver(status) || areOperationsOver;
+  return isOver(status) || operations.every((each) => isOver(each.status));
 }
 
 function isOver(status: OrderSnapshot['status']): boolean {

@@ -12,7 +12,7 @@ export type Meeting =
   | { kind: 'repeated'; order: OrderSnapshot }
   /** It says less than is known already. */
   | { kind: 'superseded'; order: OrderSnapshot }
-  /** A change that does not say enough of an order nobody has sent. */
+  /** A change that does not say enough of an order nobody has sent, or that was finished. */
   | { kind: 'unknown-order' };
 
 /**
