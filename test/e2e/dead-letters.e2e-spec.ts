@@ -142,6 +142,7 @@ describe('npm run dlq', () => {
       'the binary message',
     );
     expect(second).toMatchObject({ topic: LISTS, key: first?.key, value: first?.value });
+    expect(second?.timestamp).toBe(first?.timestamp);
     expect(second?.headers).toEqual(first?.headers);
     expect(second?.headers).toEqual({
       empty: Buffer.alloc(0),

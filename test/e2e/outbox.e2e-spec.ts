@@ -99,6 +99,26 @@ describe('the outbox', () => {
     expect(outbox.problem).toBeUndefined();
   });
 
+  it('sends a record with its own time, and tells at once when the topic takes none of it', async () => {
+    const timestamp = '1763680000123';
+    const own = { 'cleanup.policy': 'delete', 'message.timestamp.before.max.ms': '60000' };
+    await kafka.createCompacted('recent', own);
+    const recent = { ...record('old', '1'), topic: `${prefix}recent`, timestamp };
+    const sends = [
+      outbox.send({ ...record('timed', '1'), timestamp }),
+      outbox.send(record('untimed', '2')),
+      outbox.send(recent),
+    ];
+    const results = await Promise.allSettled(sends);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+    expect(results[2]).toMatchObject({ reason: { code: 'ill-dated' } });
+    const reader = await kafka.read('out');
+    const old = await reader.find(({ key }) => key?.toString() === 'timed', 'the old record');
+    const young = await reader.find(({ key }) => key?.toString() === 'untimed', 'the young record');
+    expect(old.timestamp).toBe(timestamp);
+    expect(Number(young.timestamp)).toBeGreaterThan(Number(timestamp));
+  });
+
   it('says so, and keeps the record, while Kafka takes nothing', async () => {
     const nowhere = createKafka(loadKafkaSettings({ KAFKA_BROKERS: '127.0.0.1:1' }));
     const stuck = new Outbox(nowhere);

@@ -22,6 +22,8 @@ import { eventually } from './eventually.js';
 export interface ReadRecord extends PublishedRecord {
   partition: number;
   offset: number;
+  /** Epoch milliseconds in decimal digits; of all that was read, not of what a test makes up. */
+  timestamp?: string;
 }
 
 /** The broker that `npm test` has started, or the one of KAFKA_BROKERS. */
@@ -153,9 +155,10 @@ export class TestKafka {
     await consumer.subscribe({ topics: names, fromBeginning: true });
     await consumer.run({
       eachMessage: ({ topic, partition, message }) => {
-        const { key, value, headers = {}, offset } = message;
+        const { key, value, headers = {}, timestamp } = message;
         const name = topic.slice(this.topicPrefix.length);
-        reader.add({ topic: name, partition, offset: Number(offset), key, value, headers });
+        const offset = Number(message.offset);
+        reader.add({ topic: name, partition, offset, timestamp, key, value, headers });
         return Promise.resolve();
       },
     });

@@ -12,4 +12,6 @@ export interface OutboundRecord {
   partitionKey?: string;
   /** Only where the partition is not left to a hash. */
   partition?: number;
+  /** Epoch milliseconds in decimal digits; without it, when it is sent. */
+  timestamp?: string;
 }

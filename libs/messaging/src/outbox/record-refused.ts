@@ -3,7 +3,7 @@ export class RecordRefusedError extends Error {
   readonly retryable = false;
 
   constructor(
-    readonly code: 'too-large' | 'unencodable',
+    readonly code: 'too-large' | 'unencodable' | 'ill-dated',
     cause: Error,
   ) {
     super(`the record is ${code}: ${cause.message}`, { cause });
@@ -20,6 +20,7 @@ export function refusalOf(error: unknown): RecordRefusedError | undefined {
   for (let cause = error; isError(cause); cause = cause.cause) {
     const { name, type } = cause;
     if (TOO_LARGE.has(String(type))) return new RecordRefusedError('too-large', cause);
+    if (type === 'INVALID_TIMESTAMP') return new RecordRefusedError('ill-dated', cause);
     if (ENCODING.has(name)) return new RecordRefusedError('unencodable', cause);
   }
   return undefined;

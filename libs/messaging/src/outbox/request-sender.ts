@@ -59,7 +59,7 @@ export class RequestSender {
       } catch (error) {
         const refusal = refusalOf(error);
         const isLastTry = compression !== CompressionTypes.None || records.length > 1;
-        if (refusal?.code === 'unencodable' || (refusal !== undefined && isLastTry)) return refusal;
+        if (refusal !== undefined && (refusal.code !== 'too-large' || isLastTry)) return refusal;
         // What came compressed and fitted may fit again when it is compressed.
         if (refusal !== undefined) compression = CompressionTypes.GZIP;
         else await this.backOff(attempt, describeKafkaFailure(error));

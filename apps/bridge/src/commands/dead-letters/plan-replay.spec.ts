@@ -28,6 +28,7 @@ describe('planReplay', () => {
             key,
             value: Buffer.from([0xff]),
             headers: original,
+            timestamp: '1763680000123',
           },
         },
       ],
@@ -35,6 +36,14 @@ describe('planReplay', () => {
       impossible: [],
     });
   });
+
+  it.each([[undefined], ['0'], ['soon']])(
+    'leaves the time to Kafka where the letter says %s',
+    (time) => {
+      const one = letter({ headers: { 'dlq-source-timestamp': time } });
+      expect(planReplay([one], order).replays[0]?.original).not.toHaveProperty('timestamp');
+    },
+  );
 
   it('keeps what has no key or no value as it is', () => {
     const [replay] = planReplay([letter({ key: null, value: null })], order).replays;

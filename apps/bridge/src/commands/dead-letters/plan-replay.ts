@@ -55,9 +55,14 @@ function obstacle({ fields }: StoredLetter, inputTopics: ReadonlySet<string>): s
   );
 }
 
-/** The message as it was: key, value and headers, without what was said about its failure. */
+/** The message as it was: key, value, headers and time, without what was said about its failure. */
 function originalOf({ record, fields }: StoredLetter): OutboundRecord {
   const { key, value } = record;
   const topic = fields.sourceTopic ?? '';
-  return { topic, key, value, headers: originalHeaders(record.headers) };
+  return { topic, key, value, headers: originalHeaders(record.headers), ...timeOf(fields) };
+}
+
+/** What is dated by its record alone must not count as newer than what has come since. Zero is of no record. */
+function timeOf({ sourceTimestamp = 0 }: StoredLetter['fields']): { timestamp?: string } {
+  return sourceTimestamp === 0 ? {} : { timestamp: String(sourceTimestamp) };
 }
