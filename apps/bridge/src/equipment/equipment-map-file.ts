@@ -6,7 +6,10 @@ export type EquipmentMapRead =
 
 /** The file behind `EQUIPMENT_MAP_FILE`, which was read once at start. */
 export class EquipmentMapFile {
+  /** Of what was read last. */
   private version: string | undefined;
+  /** As it was at the last look. */
+  private seen: string | undefined;
   private problem: string | undefined;
 
   /**
@@ -19,12 +22,17 @@ export class EquipmentMapFile {
     private readonly read = (file: string): Promise<string> => readFile(file, 'utf8'),
   ) {}
 
-  /** Never rejects. Undefined while the file is the one that was looked at last, or cannot be read for the same reason. */
+  /**
+   * Never rejects. Undefined while the file is the one that was read last, or cannot be read for the same reason,
+   * and while it changes: one that somebody is writing may be a map even where it ends in the middle of a name.
+   */
   async readIfChanged(): Promise<EquipmentMapRead | undefined> {
     try {
       // Looked at before reading: a change in between is then seen the next time.
       const version = await versionOf(this.path);
-      if (version === this.version) return undefined;
+      const isSettled = version === this.seen;
+      this.seen = version;
+      if (version === this.version || !isSettled) return undefined;
       const content = await this.read(this.path);
       this.version = version;
       if (content === this.content) return undefined;

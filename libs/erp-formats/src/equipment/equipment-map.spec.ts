@@ -53,9 +53,36 @@ describe('an equipment map file', () => {
     expect(parseEquipmentMap(csv, 'csv')).toEqual([entry]);
   });
 
-  it('of CSV without entries is empty', () => {
-    expect(parseEquipmentMap('plant,workCentre,machineId\n', 'csv')).toEqual([]);
+  it.each([
+    ['rows of empty cells', 'plant;workCentre;machineId\r\n0001;FR01;M-1\r\n;;\r\n ; ;\r\n'],
+    [
+      'a line that names the separator',
+      '\ufeffsep=;\r\nplant;workCentre;machineId\r\n0001;FR01;M-1',
+    ],
+    ['a separator of its own', 'sep=|\nplant|workCentre|machineId\n0001|FR01|M-1'],
+  ])('is read from CSV with %s', (_name, csv) => {
+    expect(parseEquipmentMap(csv, 'csv')).toEqual([entry]);
   });
+
+  it('in another encoding is refused, and says how to save it', () => {
+    const bytes = Buffer.from('plant,workCentre,machineId\n1000,FR\u00c4S,M-1\n', 'latin1');
+
+    expect(() => parseEquipmentMap(bytes.toString(), 'csv')).toThrow(/save it as UTF-8/);
+  });
+
+  it.each([
+    ['nothing', '', 'csv', /no entries/],
+    ['column names alone', 'plant,workCentre,machineId\n', 'csv', /no entries/],
+    ['a word', 'bad', 'csv', /no column plant, workCentre, machineId/],
+    ['an empty list', '[]', 'json', /no entries/],
+    ['an empty list', '[]', 'yaml', /no entries/],
+    ['nothing', '', 'yaml', /must be a list/],
+  ] as const)(
+    'with %s in it is refused: it is cut, or not the map (%s, %s)',
+    (_name, text, format, why) => {
+      expect(() => parseEquipmentMap(text, format)).toThrow(why);
+    },
+  );
 
   it('of the demo maps the work centre of the demo order', () => {
     const entries = parseEquipmentMap(readFileSync('demo/equipment-map.json', 'utf8'), 'json');

@@ -1,7 +1,8 @@
-import { parse as parseCsv } from 'csv-parse/sync';
 import { parse as parseYaml } from 'yaml';
 
 import { isIdentifier, printable } from '#libs/contracts';
+
+import { readCsvMap } from './read-csv-map.js';
 
 /** The machine that stands for a plant's work centre. */
 export interface EquipmentMapEntry {
@@ -31,13 +32,19 @@ export function equipmentMapFormat(path: string): EquipmentMapFormat {
 /**
  * Reads a list of `{plant, workCentre, machineId}`; further fields are tolerated. In YAML and CSV every
  * scalar is text, so that plant 0001 keeps its zeros without quotes. CSV has a line of column names first and
- * is separated by comma, semicolon or tab. Throws {@link EquipmentMapError}.
+ * is separated by comma, semicolon or tab. A map without entries is none: it would take every order off its
+ * machines. Throws {@link EquipmentMapError}.
  */
 export function parseEquipmentMap(text: string, format: EquipmentMapFormat): EquipmentMapEntry[] {
+  // what decoding puts in place of bytes that are no UTF-8
+  if (text.includes('\ufffd')) {
+    throw new EquipmentMapError('the equipment map is not UTF-8: save it as UTF-8');
+  }
   const content = readText(text.replace(/^\ufeff/, ''), format);
   if (!Array.isArray(content)) {
     throw new EquipmentMapError('the equipment map must be a list of entries');
   }
+  if (content.length === 0) throw new EquipmentMapError('the equipment map has no entries');
   const entries = content.map((entry: unknown, index) => readEntry(entry, index + 1));
   refuseDuplicates(entries);
   return entries;
@@ -60,26 +67,8 @@ const READERS: Readonly<Record<EquipmentMapFormat, (text: string) => unknown>> =
   // no aliases: a short file could otherwise unfold into any size
   yaml: (text): unknown =>
     parseYaml(text, { schema: 'failsafe', maxAliasCount: 0, logLevel: 'error' }),
-  csv: (text): unknown =>
-    parseCsv(text, {
-      columns: (names: string[]) => names.map(columnName),
-      delimiter: delimiterOf(text),
-      skip_empty_lines: true,
-      trim: true,
-    }),
+  csv: (text): unknown => readCsvMap(text, FIELDS),
 };
-
-/** Spreadsheets write a semicolon where the comma is taken for decimals. */
-function delimiterOf(csv: string): string {
-  const [names = ''] = csv.trimStart().split(/[\r\n]/, 1);
-  return [';', '\t'].find((delimiter) => names.includes(delimiter)) ?? ',';
-}
-
-/** People write column names as they like. */
-function columnName(name: string): string {
-  const plain = name.toLowerCase().replace(/[\s_-]/g, '');
-  return FIELDS.find((field) => field.toLowerCase() === plain) ?? name;
-}
 
 function readEntry(entry: unknown, position: number): EquipmentMapEntry {
   if (typeof entry !== 'object' || entry === null) {
