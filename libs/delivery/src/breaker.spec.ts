@@ -68,8 +68,8 @@ const randoms = fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true, maxEx
 /** A flow that calls whenever it may; how its calls end comes from outside. */
 class Flow {
   nowMs = 0;
-  /** Of each call under way, whether it is a probe. */
-  readonly underWay: boolean[] = [];
+  /** Of each call under way, whether it is a probe, and when it began. */
+  readonly underWay: { isProbe: boolean; startedMs: number }[] = [];
   readonly breaker: Breaker;
   /** When a call was last let through, or the breaker opened; undefined when another may follow at once. */
   private lastMs: number | undefined;
@@ -88,7 +88,7 @@ class Flow {
       expect(this.nowMs - this.lastMs).toBeGreaterThanOrEqual(LEAST_WAIT_MS);
     }
     this.lastMs = this.nowMs;
-    this.underWay.push(this.breaker.callBegins());
+    this.underWay.push({ isProbe: this.breaker.callBegins(), startedMs: this.nowMs });
     expect(this.breaker.admits(this.nowMs)).toBe(!this.isOpen);
     return true;
   }
@@ -101,15 +101,16 @@ class Flow {
 
   private end(step: Exclude<Step, { kind: 'wait' }>): void {
     const wasOpen = this.isOpen;
-    const isProbe = this.underWay.shift();
-    if (isProbe === undefined) return;
+    const ended = this.underWay.shift();
+    if (ended === undefined) return;
+    const { isProbe, startedMs } = ended;
     if (step.kind === 'fails') {
       const failure = { ...step.failure, isProbe };
       expect(this.breaker.failed(failure, this.nowMs)).toBe(!wasOpen && this.isOpen);
       if (!wasOpen) this.lastMs = this.nowMs;
     } else if (step.kind === 'goes well') {
-      expect(this.breaker.succeeded()).toBe(wasOpen);
-      expect(this.isOpen).toBe(false);
+      expect(this.breaker.succeeded(startedMs)).toBe(wasOpen && !this.isOpen);
+      if (isProbe) expect(this.isOpen).toBe(false);
     } else if (isProbe) {
       this.breaker.probeWasVoid();
       this.lastMs = undefined;
@@ -247,10 +248,26 @@ describe('Breaker', () => {
     expect(breaker.nextProbeMs).toBe(50_500);
   });
 
-  it('closes as well with a call from before it opened', () => {
+  it('closes as well with a call from before it opened that began after the first failure', () => {
     const breaker = openBreaker(longest);
-    expect(breaker.succeeded()).toBe(true);
+    expect(breaker.succeeded(1001)).toBe(true);
     expect(breaker.admits(1000)).toBe(true);
+  });
+
+  it('stays open for a call that began before the first failure, however late that goes well', () => {
+    const breaker = openBreaker(longest);
+    const atMs = probe(breaker);
+    expect(breaker.succeeded(1000)).toBe(false);
+    expect(breaker.openBecause).toBe('503');
+    expect(breaker.admits(1_000_000)).toBe(false);
+    expect(breaker.succeeded(atMs)).toBe(true);
+  });
+
+  it('counts from the start again after a call that went well, whenever that began', () => {
+    const breaker = new Breaker();
+    failAll(breaker, 'abab', 1000);
+    breaker.succeeded(1);
+    expect(failAll(breaker, 'abab', 1000)).not.toContain(true);
   });
 
   it('does not put the probe off for calls from before it opened that fail one after the other', () => {

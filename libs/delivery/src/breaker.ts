@@ -68,9 +68,16 @@ export class Breaker {
     this.isProbing = false;
   }
 
-  /** The service has taken or refused a call: it works. Returns whether that closed the breaker. */
-  succeeded(): boolean {
+  /**
+   * The service has taken or refused a call: it works. One that had begun before the failures that opened
+   * the breaker says nothing of what came since, and leaves it open.
+   *
+   * @param startedMs when the call began, where that is known
+   * @returns whether that closed the breaker
+   */
+  succeeded(startedMs = Infinity): boolean {
     const wasOpen = this.isOpen;
+    if (wasOpen && startedMs <= this.firstFailureMs) return false;
     this.failures = 0;
     this.firstMachineId = undefined;
     this.ofSeveral = false;

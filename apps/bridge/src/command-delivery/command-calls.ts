@@ -13,6 +13,7 @@ import { type Command } from './command.js';
 import { type DispatcherOptions } from './dispatcher-options.js';
 import { type FlowStatus } from './flow-status.js';
 import { Forbidden } from './forbidden.js';
+import { type StartedCall } from './started-call.js';
 
 type TryAgain = Extract<Verdict, { kind: 'try-again' }>;
 type Rejected = Extract<Verdict, { kind: 'rejected' }>;
@@ -37,36 +38,39 @@ export class CommandCalls<P> {
       command.isAdmitted = false;
       for (const waiter of command.waiters) waiter.calls += 1;
     }
-    const startedMs = realNowMs();
+    const call = this.status.callStarts();
     const answer = await askService(commands, this.options);
     if (answer === 'cut off') {
       this.repeat(commands, isProbe);
       return;
     }
-    const durationMs = realNowMs() - startedMs;
-    const verdict = this.judge(commands, answer);
-    if (verdict.kind === 'try-again') this.failed(commands, verdict, durationMs, isProbe);
-    else this.conclude(commands, verdict, durationMs);
+    const verdict = this.judge(commands, answer, call);
+    if (verdict.kind === 'try-again') this.failed(commands, verdict, call, isProbe);
+    else this.conclude(commands, verdict, call);
   }
 
-  private judge(commands: readonly Command<P>[], answer: ServiceAnswer): Verdict {
+  private judge(
+    commands: readonly Command<P>[],
+    answer: ServiceAnswer,
+    call: StartedCall,
+  ): Verdict {
     const attempt = commands.reduce((most, { attempts }) => Math.max(most, attempts), 1);
     const verdict = judgeAnswer(answer, attempt);
     const [only] = commands;
     // Of several machines together nothing can be said: they part, and each is judged by itself.
-    if (only === undefined || commands.length > 1 || answer.kind !== 'unauthorised') return verdict;
+    if (only === undefined || commands.length > 1 || !isForbidden(verdict)) return verdict;
     only.forbidden ??= new Forbidden();
-    return only.forbidden.review(verdict, this.status);
+    return only.forbidden.review(verdict, call, this.status.latestBegun);
   }
 
   private conclude(
     commands: readonly Command<P>[],
     verdict: Exclude<Verdict, TryAgain>,
-    durationMs: number,
+    call: StartedCall,
   ): void {
-    this.status.succeeded(verdict.kind === 'applied');
+    this.status.succeeded(call, verdict.kind === 'applied');
     if (verdict.kind === 'rejected') this.rejected(commands, verdict);
-    else this.applied(commands, this.pace.judge(durationMs, 'fine'));
+    else this.applied(commands, this.pace.judge(durationMs(call), 'fine'));
   }
 
   private applied(commands: readonly Command<P>[], conduct: Conduct): void {
@@ -111,7 +115,7 @@ export class CommandCalls<P> {
   private failed(
     commands: readonly Command<P>[],
     verdict: TryAgain,
-    durationMs: number,
+    call: StartedCall,
     isProbe: boolean,
   ): void {
     const { cause, why, waitMs, retryAfterMs } = verdict;
@@ -123,7 +127,8 @@ export class CommandCalls<P> {
     this.status.failed({ machineId, inCompany, isProbe, cause, why, retryAfterMs });
     // Whether it is the service or one machine cannot be told, so each failure leaves an eighth of the company or less, as
     // long as others get through; when it was the service, all is forgiven as soon as it answers again.
-    const conduct = cause === 'token-refused' ? 'untold' : this.pace.judge(durationMs, 'suspect');
+    const conduct =
+      cause === 'token-refused' ? 'untold' : this.pace.judge(durationMs(call), 'suspect');
     const notBeforeMs = realNowMs() + waitMs;
     for (const command of commands) this.lanes.postpone(command, conduct, notBeforeMs);
   }
@@ -133,4 +138,12 @@ export class CommandCalls<P> {
     if (isProbe) this.status.probeWasVoid();
     for (const command of commands) this.lanes.postpone(command, 'untold', 0);
   }
+}
+
+function isForbidden(verdict: Verdict): boolean {
+  return verdict.kind === 'try-again' && verdict.cause === 'forbidden';
+}
+
+function durationMs({ startedMs }: StartedCall): number {
+  return realNowMs() - startedMs;
 }

@@ -1298,6 +1298,8 @@ describe('CommandDispatcher', () => {
       await pass(AN_HOUR_MS);
       expect(flow.underWay).toHaveLength(2);
       await flow.reply('elder1', applied);
+      expect(flow.dispatcher.status.isPaused).toBe(true);
+      await flow.reply(flow.underWay.flat()[0]!, applied);
       expect(flow.dispatcher.status.isPaused).toBe(false);
     });
 
@@ -1353,8 +1355,8 @@ describe('CommandDispatcher', () => {
       const bad = 'bad1';
       flow.service = ([name]) => {
         if (name !== bad) return applied;
-        // 403 settles it at the third
-        return flow.calls.flat().filter((each) => each === bad).length < 3 ? answer : awayFor(50);
+        // a second 403 settles it
+        return flow.calls.flat().filter((each) => each === bad).length < 2 ? answer : awayFor(50);
       };
       flow.submit(bad);
       for (let number = 1; number <= 100; number += 1) {
@@ -1396,6 +1398,18 @@ describe('CommandDispatcher', () => {
         results: [{ kind: 'rejected', machineId: 'bad', rejection, httpStatus: 403 }],
         ends: ['finished'],
       });
+    });
+
+    it('rejects nothing when the token loses its right while slow calls are under way, and pauses', async () => {
+      flow = new Flow(SINGLE_CALLS);
+      const early = Array.from({ length: 40 }, (_, index) => `early${'x'.repeat(index)}1`);
+      flow.service = () => undefined;
+      for (const name of early) flow.submit(name);
+      flow.service = () => noRight;
+      const late = EIGHT.map((name) => flow.submit(name));
+      for (const name of early) await flow.reply(name, applied, 50);
+      for (const it of late) expect(it).toEqual({ results: [], ends: [] });
+      expect(flow.dispatcher.status.pausedBecause).toContain('403');
     });
 
     it('pauses, and rejects nothing, when everything is forbidden', async () => {

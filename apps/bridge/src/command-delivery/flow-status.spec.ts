@@ -30,6 +30,11 @@ describe('FlowStatus', () => {
     jest.restoreAllMocks();
   });
 
+  const goesWell = (): void => {
+    nowMs += 1;
+    status.succeeded(status.callStarts(), true);
+  };
+
   const failOften = (failure = timeOut): void => {
     for (let machine = 1; machine <= 5; machine += 1) {
       status.failed({ ...failure, machineId: `M-${machine}` });
@@ -38,7 +43,7 @@ describe('FlowStatus', () => {
 
   it('moves until several machines have met with nothing but failures', () => {
     expect(status).toMatchObject({ isPaused: false, pausedBecause: undefined });
-    status.succeeded(true);
+    goesWell();
     status.failed(timeOut);
     expect(status).toMatchObject({ isPaused: false, pausedBecause: undefined });
     failOften();
@@ -62,7 +67,7 @@ describe('FlowStatus', () => {
 
   it('moves again once a call goes well', () => {
     status.failed(noToken);
-    status.succeeded(true);
+    goesWell();
     expect(status.pausedBecause).toBeUndefined();
     status.failed(timeOut);
     expect(status.pausedBecause).toBeUndefined();
@@ -92,19 +97,32 @@ describe('FlowStatus', () => {
     status.whenResumed(() => {
       resumed += 1;
     });
-    status.succeeded(true);
+    goesWell();
     expect(resumed).toBe(0);
     status.failed(noToken);
-    status.succeeded(true);
-    status.succeeded(true);
+    goesWell();
+    goesWell();
     expect(resumed).toBe(1);
   });
 
-  it('counts the calls that went well', () => {
-    status.succeeded(true);
-    status.failed(timeOut);
-    status.succeeded(true);
-    expect(status.progress).toBe(2);
+  it('numbers calls as they start, and knows the latest to have started of those that went well', () => {
+    const [first, second, third] = [1, 2, 3].map(() => status.callStarts());
+    expect(first).toEqual({ number: 1, latestApplied: 0, startedMs: nowMs });
+    status.succeeded(second!, true);
+    status.succeeded(first!, true);
+    status.succeeded(third!, false);
+    expect(status.latestBegun).toBe(3);
+    expect(status.callStarts()).toMatchObject({ number: 4, latestApplied: 2 });
+  });
+
+  it('does not move again for what started before the failures and ends well only now', () => {
+    const early = status.callStarts();
+    nowMs += 1;
+    failOften(forbidden);
+    status.succeeded(early, true);
+    expect(status.isPaused).toBe(true);
+    goesWell();
+    expect(status.isPaused).toBe(false);
   });
 
   describe('in the log', () => {
@@ -125,7 +143,7 @@ describe('FlowStatus', () => {
       nowMs += 200;
       status.callBegins();
       status.failed(timeOut);
-      for (let call = 0; call < 3; call += 1) status.succeeded(true);
+      for (let call = 0; call < 3; call += 1) goesWell();
       const flow = 'work-orders';
       expect(lines).toEqual([
         { msg: 'flow paused, probing', flow, why: 'time-out', cause: 'service', machineId: 'M-5' },
@@ -136,7 +154,7 @@ describe('FlowStatus', () => {
     it('is paused anew when it is paused again', () => {
       for (let time = 0; time < 2; time += 1) {
         status.failed(noToken);
-        status.succeeded(true);
+        goesWell();
       }
       expect(lines).toHaveLength(4);
     });
@@ -147,7 +165,7 @@ describe('FlowStatus', () => {
         for (let retry = 0; retry < 10; retry += 1) {
           status.failed(failure);
           nowMs += 4000;
-          status.succeeded(true);
+          goesWell();
           nowMs += 4000;
         }
         expect(lines).toEqual([]);

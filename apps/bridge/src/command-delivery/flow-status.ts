@@ -1,11 +1,13 @@
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import { Breaker, type Failure } from '#libs/delivery';
+import { type StartedCall } from './started-call.js';
 
 /** Whether a flow gets its commands through, in words for `/health/ready`; logs when that turns. */
 export class FlowStatus {
   private readonly logger = new Logger('FlowStatus');
-  private callsThatWentWell = 0;
+  private begun = 0;
+  private latestApplied = 0;
   private onResumed: () => void = () => undefined;
 
   constructor(
@@ -18,9 +20,9 @@ export class FlowStatus {
     return this.breaker.openBecause;
   }
 
-  /** Grows with each call that was applied. */
-  get progress(): number {
-    return this.callsThatWentWell;
+  /** The number of the latest call to have begun. */
+  get latestBegun(): number {
+    return this.begun;
   }
 
   get isPaused(): boolean {
@@ -43,6 +45,12 @@ export class FlowStatus {
     return this.breaker.callBegins();
   }
 
+  /** Numbers a call that is about to be made. */
+  callStarts(): StartedCall {
+    this.begun += 1;
+    return { number: this.begun, latestApplied: this.latestApplied, startedMs: realNowMs() };
+  }
+
   /** The probe has not been made after all, or was cut off. */
   probeWasVoid(): void {
     this.breaker.probeWasVoid();
@@ -53,9 +61,9 @@ export class FlowStatus {
   }
 
   /** The service has taken a call, or refused it. */
-  succeeded(isApplied: boolean): void {
-    if (isApplied) this.callsThatWentWell += 1;
-    if (!this.breaker.succeeded()) return;
+  succeeded({ number, startedMs }: StartedCall, isApplied: boolean): void {
+    if (isApplied) this.latestApplied = Math.max(this.latestApplied, number);
+    if (!this.breaker.succeeded(startedMs)) return;
     this.logger.log({ msg: 'flow moves again', flow: this.flow });
     this.onResumed();
   }

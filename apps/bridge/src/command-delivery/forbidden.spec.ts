@@ -1,69 +1,110 @@
-import { type RetryCause, type Verdict } from '#libs/delivery';
+import fc from 'fast-check';
+import { type Verdict } from '#libs/delivery';
 import { Forbidden } from './forbidden.js';
+import { type StartedCall } from './started-call.js';
 
-function tryAgain(cause: RetryCause): Verdict {
-  return { kind: 'try-again', waitMs: 0, retryAfterMs: 0, why: cause, cause };
+const forbidden: Verdict = {
+  kind: 'try-again',
+  waitMs: 0,
+  retryAfterMs: 0,
+  why: '403',
+  cause: 'forbidden',
+};
+const atFault = { kind: 'rejected', status: 403 };
+
+/** The calls of a flow: what began when, and what went well. */
+class Calls {
+  /** Much has gone well before the command came. */
+  begun = 1000;
+  private latestApplied = 1000;
+
+  begin(): StartedCall {
+    this.begun += 1;
+    return { number: this.begun, latestApplied: this.latestApplied, startedMs: 0 };
+  }
+
+  goesWell({ number }: StartedCall): void {
+    this.latestApplied = Math.max(this.latestApplied, number);
+  }
 }
 
-const forbidden = tryAgain('forbidden');
-
 describe('a machine that is answered 403', () => {
-  let flow: { progress: number };
+  let calls: Calls;
   let command: Forbidden;
 
   beforeEach(() => {
-    // much has gone well before the command came
-    flow = { progress: 1000 };
+    calls = new Calls();
     command = new Forbidden();
   });
 
+  const refused = (call = calls.begin()): Verdict => command.review(forbidden, call, calls.begun);
   const otherGetsThrough = (): void => {
-    flow.progress += 1;
+    calls.goesWell(calls.begin());
   };
 
-  it('is at fault when others get through while it is refused again and again', () => {
-    for (let time = 1; time < 3; time += 1) {
-      expect(command.review(forbidden, flow)).toBe(forbidden);
-      otherGetsThrough();
-    }
-    expect(command.review(forbidden, flow)).toMatchObject({ kind: 'rejected', status: 403 });
+  it('is at fault when another gets through after that, and it is refused once more', () => {
+    expect(refused()).toBe(forbidden);
+    otherGetsThrough();
+    expect(refused()).toMatchObject(atFault);
   });
 
   it('is not at fault while nobody gets through: the token is', () => {
-    for (let time = 0; time < 10; time += 1) {
-      expect(command.review(forbidden, flow)).toBe(forbidden);
+    for (let time = 0; time < 10; time += 1) expect(refused()).toBe(forbidden);
+  });
+
+  it('is not at fault for what began before the token lost its right, however late that ends well', () => {
+    const others = Array.from({ length: 10 }, () => calls.begin());
+    expect(refused()).toBe(forbidden);
+    for (const other of others) {
+      calls.goesWell(other);
+      expect(refused()).toBe(forbidden);
     }
   });
 
-  it('is not at fault for what others got through before the token lost its rights', () => {
-    expect(command.review(forbidden, flow)).toBe(forbidden);
+  it('is not at fault for what began beside the call that is refused first', () => {
+    const call = calls.begin();
+    const other = calls.begin();
+    expect(refused(call)).toBe(forbidden);
+    calls.goesWell(other);
+    for (let time = 0; time < 10; time += 1) expect(refused()).toBe(forbidden);
+  });
+
+  it('is not at fault before it has been tried with a token that is known to work', () => {
+    refused();
+    const call = calls.begin();
     otherGetsThrough();
-    for (let time = 0; time < 10; time += 1) {
-      expect(command.review(forbidden, flow)).toBe(forbidden);
-    }
+    expect(refused(call)).toBe(forbidden);
+    expect(refused()).toMatchObject(atFault);
   });
 
   it('is at fault as soon as others get through again', () => {
-    for (let time = 0; time < 10; time += 1) command.review(forbidden, flow);
+    for (let time = 0; time < 10; time += 1) refused();
     otherGetsThrough();
-    expect(command.review(forbidden, flow)).toMatchObject({ kind: 'rejected', status: 403 });
+    expect(refused()).toMatchObject(atFault);
   });
 
-  it.each([tryAgain('service'), tryAgain('token-refused')])(
-    'starts over when the answer is another in between: $why',
-    (away) => {
-      for (const verdict of [forbidden, forbidden, away, forbidden, forbidden]) {
-        otherGetsThrough();
-        expect(command.review(verdict, flow)).toBe(verdict);
-      }
-    },
-  );
-
-  it.each<Verdict>([{ kind: 'applied' }, { kind: 'rejected', status: 422, detail: 'no' }])(
-    'is left alone when it is $kind in the end',
-    (verdict) => {
-      command.review(forbidden, flow);
-      expect(command.review(verdict, flow)).toBe(verdict);
-    },
-  );
+  it('is never at fault because the token loses its right, in whatever order calls begin and end', () => {
+    const order = fc.array(fc.record({ ends: fc.boolean(), which: fc.nat(20) }), { maxLength: 60 });
+    fc.assert(
+      fc.property(order, fc.nat(60), (steps, lostAt) => {
+        calls = new Calls();
+        const machines = new Map<StartedCall, { machine: Forbidden; mayStill: boolean }>();
+        const waiting: Forbidden[] = [];
+        steps.forEach(({ ends, which }, step) => {
+          const mayStill = step < lostAt;
+          const [call, it] = [...machines][which % Math.max(1, machines.size)] ?? [];
+          if (!ends || call === undefined || it === undefined) {
+            machines.set(calls.begin(), { machine: waiting.shift() ?? new Forbidden(), mayStill });
+            return;
+          }
+          machines.delete(call);
+          if (it.mayStill) calls.goesWell(call);
+          else {
+            expect(it.machine.review(forbidden, call, calls.begun)).toBe(forbidden);
+            waiting.push(it.machine);
+          }
+        });
+      }),
+    );
+  });
 });

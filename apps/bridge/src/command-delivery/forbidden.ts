@@ -1,32 +1,29 @@
 import { type Verdict } from '#libs/delivery';
+import { type StartedCall } from './started-call.js';
 
-/** The first may still overlap with calls that began before the token lost its rights. */
-const TIMES = 3;
+const REJECTED: Verdict = {
+  kind: 'rejected',
+  status: 403,
+  detail: 'the token may not do this for the machine, while it may for others',
+};
 
 /**
- * Tells a machine that the token may not touch from a token that may do nothing: when a machine is
- * answered 403 again and again, and others got through between the last two, it is the machine. One for
- * each command.
+ * Tells a machine that the token may not touch from a token that may do nothing. A call for another
+ * machine that begins after a 403 and goes well shows that this 403 was not the token's fault; one that
+ * had begun before shows nothing, since the token may have lost its right in between. When the machine is
+ * answered 403 once more after that, it is the machine. One for each command.
  */
 export class Forbidden {
-  private times = 0;
-  private progress = 0;
+  /** The latest call to have begun when the first 403 came. */
+  private sinceCall: number | undefined;
 
   /**
-   * The verdict on a command for one machine alone, in the light of what became of others.
+   * The verdict on a command for one machine alone that was answered 403.
    *
-   * @param flow `progress` counts the flow's calls that went well
+   * @param begun the number of the latest call of the flow to have begun by now
    */
-  review(verdict: Verdict, flow: { readonly progress: number }): Verdict {
-    if (verdict.kind !== 'try-again' || verdict.cause !== 'forbidden') {
-      this.times = 0;
-      return verdict;
-    }
-    this.times += 1;
-    const othersGotThrough = flow.progress > this.progress;
-    this.progress = flow.progress;
-    if (this.times < TIMES || !othersGotThrough) return verdict;
-    const detail = 'the token may not do this for the machine, while it may for others';
-    return { kind: 'rejected', status: 403, detail };
+  review(verdict: Verdict, call: StartedCall, begun: number): Verdict {
+    this.sinceCall ??= begun;
+    return call.latestApplied > this.sinceCall ? REJECTED : verdict;
   }
 }
