@@ -220,11 +220,29 @@ describe('Breaker', () => {
 
   it('waits at least as long as the service asks', () => {
     const breaker = new Breaker(shortest);
-    failAll(breaker, 'abcd');
+    failAll(breaker, 'abc');
+    breaker.failed(failureOf('d', { retryAfterMs: 1000 }), 0);
     breaker.failed(failureOf('e', { retryAfterMs: 60_000 }), 0);
     expect(breaker.nextProbeMs).toBe(60_000);
     breaker.failed(failedProbe('a', { retryAfterMs: 50 }), probe(breaker));
     expect(breaker.nextProbeMs).toBe(60_200);
+  });
+
+  it('waits at least as long as the service asks a call of several machines', () => {
+    const breaker = new Breaker(shortest);
+    failAll(breaker, 'abcd');
+    breaker.failed(failureOf('e', { inCompany: true, retryAfterMs: 60_000 }), 0);
+    expect(breaker.nextProbeMs).toBe(60_000);
+  });
+
+  it('tries the others as usual while one machine alone is asked to wait, though they have failed, too', () => {
+    const breaker = openBreaker(shortest);
+    breaker.failed(failureOf('bad', { retryAfterMs: 25_000 }), 1100);
+    expect(breaker.nextProbeMs).toBe(1200);
+    breaker.failed(failedProbe('bad', { retryAfterMs: 25_000 }), probe(breaker));
+    expect(breaker.nextProbeMs).toBe(1400);
+    breaker.failed(failedProbe('a', { retryAfterMs: 25_000 }), probe(breaker));
+    expect(breaker.nextProbeMs).toBe(26_400);
   });
 
   it('tries the others before one machine alone may be asked again', () => {

@@ -34,6 +34,9 @@ export class Breaker {
   private firstFailureMs = 0;
   private firstMachineId: string | undefined;
   private ofSeveral = false;
+  /** The first that was asked to wait in a call of its own, and whether others were, too. */
+  private machineToWait: string | undefined;
+  private areSeveralToWait = false;
   private latestWhy = '';
   private isOpen = false;
   private isProbing = false;
@@ -81,6 +84,8 @@ export class Breaker {
     this.failures = 0;
     this.firstMachineId = undefined;
     this.ofSeveral = false;
+    this.machineToWait = undefined;
+    this.areSeveralToWait = false;
     this.isOpen = false;
     this.isProbing = false;
     this.probes = 0;
@@ -94,8 +99,10 @@ export class Breaker {
     this.failures += 1;
     this.firstMachineId ??= failure.machineId;
     this.ofSeveral ||= failure.inCompany || failure.machineId !== this.firstMachineId;
+    const askedMs = this.askedOfAll(failure);
     if (this.isOpen && !failure.isProbe) {
-      this.keepAway(failure, nowMs);
+      // Calls from before the pause say nothing new, but for how long the service asks to be left alone.
+      this.nextProbeAtMs = Math.max(this.nextProbeAtMs, nowMs + askedMs);
       return false;
     }
     const opens = this.isOpen || this.isStandstill(failure, nowMs);
@@ -108,14 +115,19 @@ export class Breaker {
       LEAST_PROBE_WAIT_MS,
       backOffMs(this.probes, PROBE_BACK_OFF, this.random),
     );
-    // What one machine alone was asked to wait is no reason to keep the others from being tried.
-    this.nextProbeAtMs = nowMs + Math.max(waitMs, this.ofSeveral ? failure.retryAfterMs : 0);
+    this.nextProbeAtMs = nowMs + Math.max(waitMs, askedMs);
     return !wasOpen;
   }
 
-  /** Calls from before the pause say nothing new, but for how long the service asks to be left alone. */
-  private keepAway({ retryAfterMs }: Failure, nowMs: number): void {
-    if (this.ofSeveral) this.nextProbeAtMs = Math.max(this.nextProbeAtMs, nowMs + retryAfterMs);
+  /**
+   * How long the service asks everybody to wait. What one machine alone is asked keeps nobody else from
+   * being tried, whoever else fails meanwhile: its lane waits for it anyway.
+   */
+  private askedOfAll({ machineId, inCompany, retryAfterMs }: Failure): number {
+    if (retryAfterMs === 0) return 0;
+    this.machineToWait ??= machineId;
+    this.areSeveralToWait ||= inCompany || machineId !== this.machineToWait;
+    return this.areSeveralToWait ? retryAfterMs : 0;
   }
 
   private isStandstill({ cause }: Failure, nowMs: number): boolean {
