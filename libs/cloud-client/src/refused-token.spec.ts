@@ -80,11 +80,13 @@ describe('a token that the service refuses', () => {
     );
   });
 
-  it('with 403 is not replaced while it is new', async () => {
+  it('with 403 is replaced, however new it is, and the next one is kept', async () => {
+    service.judge = (token) => (token === 'token-1' ? 403 : 200);
+    expect(await client.setWorkOrderList([])).toEqual(APPLIED);
     service.judge = () => 403;
     expect(await client.setWorkOrderList([])).toEqual({ kind: 'unauthorised', status: 403 });
-    expect(service.logins).toHaveLength(1);
-    expect(service.called).toEqual(['token-1']);
+    expect(service.logins).toHaveLength(2);
+    expect(service.called).toEqual(['token-1', 'token-2', 'token-2']);
   });
 
   it('is all there is when it is fixed', async () => {

@@ -5,22 +5,26 @@ import { renewAfterMs } from './token-life.js';
 export interface HeldToken {
   token: string;
   obtainedMs: number;
+  /** It was obtained because its predecessor was answered 403. */
+  isForForbidden: boolean;
   /** From here on it is renewed while it is still used. */
   renewMs: number;
   expiresMs: number;
 }
 
-/** One machine that is forbidden is answered 403 with any token; the login is not to suffer from it. */
+/** One machine that is forbidden is answered 403 with any token: one obtained for that reason is kept so long. */
 const FORBIDDEN_AFTER_MS = 60_000;
 /** A service that refuses every token costs no more than a login in this time. */
 const REPLACED_EVERY_MS = 5000;
 
-export function holdToken({ token, lifeMs }: TokenGrant, nowMs: number): HeldToken {
-  if (lifeMs === null) {
-    return { token, obtainedMs: nowMs, renewMs: Infinity, expiresMs: Infinity };
-  }
-  const renewMs = nowMs + renewAfterMs(lifeMs);
-  return { token, obtainedMs: nowMs, renewMs, expiresMs: nowMs + lifeMs };
+export function holdToken(
+  { token, lifeMs }: TokenGrant,
+  isForForbidden: boolean,
+  nowMs: number,
+): HeldToken {
+  const held = { token, obtainedMs: nowMs, isForForbidden };
+  if (lifeMs === null) return { ...held, renewMs: Infinity, expiresMs: Infinity };
+  return { ...held, renewMs: nowMs + renewAfterMs(lifeMs), expiresMs: nowMs + lifeMs };
 }
 
 /**
@@ -35,5 +39,6 @@ export function isWorthReplacing(
   nowMs: number,
 ): boolean {
   if (nowMs - replacedMs < REPLACED_EVERY_MS) return false;
-  return status === 401 || nowMs - held.obtainedMs >= FORBIDDEN_AFTER_MS;
+  if (status === 401 || !held.isForForbidden) return true;
+  return nowMs - held.obtainedMs >= FORBIDDEN_AFTER_MS;
 }

@@ -126,14 +126,29 @@ describe('a token that is refused', () => {
     expect(requests).toHaveLength(3);
   });
 
-  it('is replaced for a 403 only when it is a minute old: a machine may be forbidden', async () => {
+  it('is replaced for a 403 whatever its age, and its successor only when that is a minute old', async () => {
     await hold('first');
-    nowMs += 59_999;
-    expect(await source.replace('first', 403)).toBeNull();
-    nowMs += 1;
-    const replaced = source.replace('first', 403);
+    let replaced = source.replace('first', 403);
     await answer(grant('second'));
     expect(await replaced).toEqual({ kind: 'token', token: 'second' });
+    nowMs += 59_999;
+    expect(await source.replace('second', 403)).toBeNull();
+    nowMs += 1;
+    replaced = source.replace('second', 403);
+    await answer(grant('third'));
+    expect(await replaced).toEqual({ kind: 'token', token: 'third' });
+    expect(await source.replace('third', 403)).toBeNull();
+  });
+
+  it('is replaced for a 403 at once when it has come for another reason', async () => {
+    await hold('first', 100_000);
+    void source.replace('first', 403);
+    await answer(grant('second', 100_000));
+    nowMs += 100_000;
+    await hold('third', 100_000);
+    const replaced = source.replace('third', 403);
+    await answer(grant('fourth'));
+    expect(await replaced).toEqual({ kind: 'token', token: 'fourth' });
   });
 });
 

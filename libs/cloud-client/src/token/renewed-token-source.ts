@@ -25,6 +25,8 @@ export class RenewedTokenSource implements TokenSource {
   private renewing: Promise<TokenAnswer> | undefined;
   private failed: FailedRenewals | undefined;
   private replacedMs = -Infinity;
+  /** The next token is obtained because of a 403. */
+  private isForForbidden = false;
   private isClosed = false;
 
   constructor(
@@ -74,6 +76,7 @@ export class RenewedTokenSource implements TokenSource {
       return false;
     }
     this.replacedMs = nowMs;
+    this.isForForbidden = status === 403;
     return true;
   }
 
@@ -83,7 +86,8 @@ export class RenewedTokenSource implements TokenSource {
     if (answer.kind !== 'data') return this.fail(explainRefusal(operation, answer));
     if (this.failed !== undefined) this.logger.log({ msg: 'access token renewed again' });
     this.failed = undefined;
-    this.held = holdToken(answer.data, this.nowMs());
+    this.held = holdToken(answer.data, this.isForForbidden, this.nowMs());
+    this.isForForbidden = false;
     const { token, lifeMs } = answer.data;
     this.logger.debug({ msg: 'access token obtained', operation, lifeMs });
     return { kind: 'token', token };
