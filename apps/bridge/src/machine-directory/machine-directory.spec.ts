@@ -119,6 +119,16 @@ describe('MachineDirectory', () => {
     expect(calls).toHaveLength(2);
   });
 
+  it('looks a machine up again that was missing two seconds ago, and finds it if it has been added', async () => {
+    expect(await directory.checkMachine('M-2', never)).toBe('unknown');
+    machines = { status: 200, body: [MILL, { ...MILL, machineUniqueId: 'M-2' }] };
+    const laterMs = performance.now() + 2001;
+    jest.spyOn(performance, 'now').mockImplementation(() => laterMs);
+    expect(await directory.checkMachine('M-2', never)).toBe('known');
+    expect(calls).toHaveLength(2);
+    jest.restoreAllMocks();
+  });
+
   it('leaves every unlisted machine to the service for a while once a look-up told nothing', async () => {
     machines = { status: 403 };
     for (let message = 0; message < 100; message += 1) {

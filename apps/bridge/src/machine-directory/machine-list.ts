@@ -17,8 +17,6 @@ import { SharedLookUp } from './shared-look-up.js';
 export type MachineListener = (machines: ReadonlyMap<string, MachineInfo>) => void;
 
 const MAX_MISSES = 1000;
-/** Orders behind one for a machine that does not exist wait for its look-up: not every other second. */
-const MISS_HOLDS_MS = 10_000;
 
 /** The machines the token may see (interface: getMachineInfo), as last read. */
 @Injectable()
@@ -29,7 +27,7 @@ export class MachineList implements OnApplicationShutdown {
   private readonly stopping = new AbortController();
   private readonly listeners = new Set<MachineListener>();
   private readonly lookUp: SharedLookUp<CloudAnswer<MachineInfo[]>>;
-  private readonly misses = new RecentMisses(MAX_MISSES, MISS_HOLDS_MS);
+  private readonly misses = new RecentMisses(MAX_MISSES);
   /** Listed by the service, but not completely: that is no verdict on them. */
   private namedAlone: ReadonlySet<string> = new Set();
   private current: ReadonlyMap<string, MachineInfo> = new Map();

@@ -36,11 +36,10 @@ describe('RecentMisses', () => {
   });
 
   it('holds them for unknown from the latest look-up on, whatever that was made for', () => {
-    misses = new RecentMisses(2, 10_000);
     misses.missed('M-1');
-    nowMs += 9000;
+    nowMs += 1500;
     misses.found(new Set(['M-2']));
-    nowMs += 9999;
+    nowMs += 1999;
     expect(misses.answerTo('M-1')).toBe('unknown');
     nowMs += 1;
     expect(misses.answerTo('M-1')).toBeUndefined();

@@ -5,6 +5,9 @@ import { MIN_GAP_MS } from './shared-look-up.js';
 /** What a look-up that told nothing holds for: long where the token may not ask, short where the service is away. */
 const FAILURE_MS: Record<LookUpFailure, number> = { unverifiable: 10_000, unavailable: 1000 };
 
+/** A look-up without a name answers for it until the next one may be made: what has just been added is found by that. */
+const HOLD_MS = MIN_GAP_MS;
+
 /**
  * What the latest look-ups did not find, in real time. Spares messages that repeat the same unknown name
  * the wait for a look-up each; a name not asked for before is never answered from here as unknown.
@@ -13,14 +16,8 @@ export class RecentMisses {
   private readonly unknownUntilMs = new Map<string, number>();
   private failure: { kind: LookUpFailure; untilMs: number } | undefined;
 
-  /**
-   * @param capacity names remembered; messages may carry any number of wrong ones
-   * @param holdMs how long a look-up without a name answers for it; until the next one at most by default
-   */
-  constructor(
-    private readonly capacity: number,
-    private readonly holdMs = MIN_GAP_MS,
-  ) {}
+  /** @param capacity names remembered; messages may carry any number of wrong ones */
+  constructor(private readonly capacity: number) {}
 
   /** Undefined when only a look-up can tell. */
   answerTo(name: string): 'unknown' | LookUpFailure | undefined {
@@ -34,7 +31,7 @@ export class RecentMisses {
   missed(name: string): void {
     // A map keeps the order of insertion: taking the name out first makes it the youngest.
     this.unknownUntilMs.delete(name);
-    this.unknownUntilMs.set(name, realNowMs() + this.holdMs);
+    this.unknownUntilMs.set(name, realNowMs() + HOLD_MS);
     if (this.unknownUntilMs.size <= this.capacity) return;
     const [oldest] = this.unknownUntilMs.keys();
     if (oldest !== undefined) this.unknownUntilMs.delete(oldest);
@@ -43,7 +40,7 @@ export class RecentMisses {
   /** A look-up has told what there is, whoever has asked for it: the other names are missing still. */
   found(names: { has(name: string): boolean }): void {
     this.failure = undefined;
-    const untilMs = realNowMs() + this.holdMs;
+    const untilMs = realNowMs() + HOLD_MS;
     for (const name of this.unknownUntilMs.keys()) {
       if (names.has(name)) this.unknownUntilMs.delete(name);
       else this.unknownUntilMs.set(name, untilMs);
