@@ -26,9 +26,9 @@ describe('the bridge killed again and again while it sets messages aside', () =>
   const startLoad = async (): Promise<() => Promise<void>> => {
     const producer = await plant.kafka.steadyProducer();
     const topic = `${plant.kafka.topicPrefix}${TOPICS.workOrderLists}`;
-    let isOver = false;
+    const over = new AbortController();
     const stream = (async () => {
-      while (!isOver) {
+      while (!over.signal.aborted) {
         const ids = Array.from({ length: ROUND }, (_, index) => `message-${sent.length + index}`);
         await producer.send({
           topic,
@@ -39,7 +39,7 @@ describe('the bridge killed again and again while it sets messages aside', () =>
       }
     })();
     return async () => {
-      isOver = true;
+      over.abort();
       await stream;
     };
   };

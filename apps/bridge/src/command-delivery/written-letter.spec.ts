@@ -10,12 +10,12 @@ const source = { topic: 'p.lists', partition: 2, offset: 7 };
 describe('a record of a dead-letter topic', () => {
   it('tells which message it sets aside, and for which machines', () => {
     const headers = deadLetterHeaders({ ...LETTER, machineIds: ['M,1', 'M-2'] });
-    const letter = { topic: 'p.lists.dlq', headers };
+    const letter = { topic: 'p.lists.dlq', headers: Object.entries(headers) };
     expect(writtenLetterOf(letter)).toEqual({ source, machineIds: ['M,1', 'M-2'] });
   });
 
   it('may name no machine', () => {
-    const letter = { topic: 'p.lists.dlq', headers: deadLetterHeaders(LETTER) };
+    const letter = { topic: 'p.lists.dlq', headers: Object.entries(deadLetterHeaders(LETTER)) };
     expect(writtenLetterOf(letter)).toEqual({ source, machineIds: undefined });
   });
 
@@ -25,6 +25,6 @@ describe('a record of a dead-letter topic', () => {
     ['lies in no dead-letter topic', 'p.lists', deadLetterHeaders(LETTER)],
     ['names no offset', 'p.lists.dlq', { ...deadLetterHeaders(LETTER), 'dlq-source-offset': '-' }],
   ])('tells nothing when it %s', (_, topic, headers) => {
-    expect(writtenLetterOf({ topic, headers })).toBeUndefined();
+    expect(writtenLetterOf({ topic, headers: Object.entries(headers) })).toBeUndefined();
   });
 });
