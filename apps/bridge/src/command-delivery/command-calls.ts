@@ -12,7 +12,7 @@ import { type CommandLanes } from './command-lanes.js';
 import { type Command } from './command.js';
 import { type DispatcherOptions } from './dispatcher-options.js';
 import { type FlowStatus } from './flow-status.js';
-import { Forbidden } from './forbidden.js';
+import { reviewForbidden } from './review-forbidden.js';
 import { type StartedCall } from './started-call.js';
 
 type TryAgain = Extract<Verdict, { kind: 'try-again' }>;
@@ -56,11 +56,9 @@ export class CommandCalls<P> {
   ): Verdict {
     const attempt = commands.reduce((most, { attempts }) => Math.max(most, attempts), 1);
     const verdict = judgeAnswer(answer, attempt);
-    const [only] = commands;
-    // Of several machines together nothing can be said: they part, and each is judged by itself.
-    if (only === undefined || commands.length > 1 || !isForbidden(verdict)) return verdict;
-    only.forbidden ??= new Forbidden();
-    return only.forbidden.review(verdict, call, this.status.latestBegun);
+    return isForbidden(verdict)
+      ? reviewForbidden(commands, verdict, call, this.status.latestBegun)
+      : verdict;
   }
 
   private conclude(
@@ -76,6 +74,7 @@ export class CommandCalls<P> {
   private applied(commands: readonly Command<P>[], conduct: Conduct): void {
     const end = { kind: 'applied' as const, appliedAt: this.options.clock.nowSeconds() };
     for (const command of commands) {
+      command.forbidden?.wentWell();
       this.lanes.queue.free(command.machineId, conduct);
       const remembered = this.options.onApplied?.(command);
       if (remembered === undefined) this.lanes.settle(command, end);

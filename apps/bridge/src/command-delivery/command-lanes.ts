@@ -90,6 +90,7 @@ export class CommandLanes<P> {
     const precedence = this.precedence?.(older.payload, younger.payload) ?? 'younger';
     const [kept, other] = precedence === 'older' ? [older, younger] : [younger, older];
     kept.attempts = Math.max(older.attempts, younger.attempts);
+    kept.forbidden ??= other.forbidden;
     if (precedence === 'both') kept.waiters = [...older.waiters, ...younger.waiters];
     else this.settle(other, SUPERSEDED);
     return kept;

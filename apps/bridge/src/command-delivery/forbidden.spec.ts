@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { type Verdict } from '#libs/delivery';
 import { Forbidden } from './forbidden.js';
+import { RefusalInCompany } from './refusal-in-company.js';
 import { type StartedCall } from './started-call.js';
 
 const forbidden: Verdict = {
@@ -34,7 +35,7 @@ describe('a machine that is answered 403', () => {
 
   beforeEach(() => {
     calls = new Calls();
-    command = new Forbidden();
+    command = new Forbidden('M-1');
   });
 
   const refused = (call = calls.begin()): Verdict => command.review(forbidden, call, calls.begun);
@@ -83,6 +84,45 @@ describe('a machine that is answered 403', () => {
     expect(refused()).toMatchObject(atFault);
   });
 
+  describe('in company first', () => {
+    const ids = ['M-1', 'M-2', 'M-3'];
+    let others: Forbidden[];
+    let alone: StartedCall[];
+
+    beforeEach(() => {
+      others = [new Forbidden('M-2'), new Forbidden('M-3')];
+      const refusal = new RefusalInCompany(ids, calls.begun);
+      for (const each of [command, ...others]) each.refusedInCompany(refusal);
+      // they part, and are called side by side
+      alone = [1, 2, 3].map(() => calls.begin());
+    });
+
+    const goesWell = (index: number): void => {
+      others[index]!.wentWell();
+      calls.goesWell(alone[index + 1]!);
+    };
+
+    it('is at fault when all others of that company go well, though nobody else calls any more', () => {
+      expect(refused(alone[0])).toBe(forbidden);
+      goesWell(0);
+      goesWell(1);
+      expect(refused()).toMatchObject(atFault);
+    });
+
+    it('is not at fault while another of them may have been', () => {
+      expect(refused(alone[0])).toBe(forbidden);
+      goesWell(0);
+      for (let time = 0; time < 10; time += 1) expect(refused()).toBe(forbidden);
+    });
+
+    it('is not at fault before it has been tried again since the others went well', () => {
+      goesWell(0);
+      goesWell(1);
+      expect(refused(alone[0])).toBe(forbidden);
+      expect(refused()).toMatchObject(atFault);
+    });
+  });
+
   it('is never at fault because the token loses its right, in whatever order calls begin and end', () => {
     const order = fc.array(fc.record({ ends: fc.boolean(), which: fc.nat(20) }), { maxLength: 60 });
     fc.assert(
@@ -94,7 +134,10 @@ describe('a machine that is answered 403', () => {
           const mayStill = step < lostAt;
           const [call, it] = [...machines][which % Math.max(1, machines.size)] ?? [];
           if (!ends || call === undefined || it === undefined) {
-            machines.set(calls.begin(), { machine: waiting.shift() ?? new Forbidden(), mayStill });
+            machines.set(calls.begin(), {
+              machine: waiting.shift() ?? new Forbidden('M-1'),
+              mayStill,
+            });
             return;
           }
           machines.delete(call);

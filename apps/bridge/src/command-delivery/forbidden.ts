@@ -1,4 +1,5 @@
 import { type Verdict } from '#libs/delivery';
+import { type RefusalInCompany } from './refusal-in-company.js';
 import { type StartedCall } from './started-call.js';
 
 const REJECTED: Verdict = {
@@ -11,11 +12,25 @@ const REJECTED: Verdict = {
  * Tells a machine that the token may not touch from a token that may do nothing. A call for another
  * machine that begins after a 403 and goes well shows that this 403 was not the token's fault; one that
  * had begun before shows nothing, since the token may have lost its right in between. When the machine is
- * answered 403 once more after that, it is the machine. One for each command.
+ * answered 403 once more after that, it is the machine. A 403 in company counts as its first when all others
+ * of that company have gone well since. One for each command.
  */
 export class Forbidden {
   /** The latest call to have begun when the first 403 came. */
   private sinceCall: number | undefined;
+  private inCompany: RefusalInCompany | undefined;
+
+  constructor(private readonly machineId: string) {}
+
+  /** A call for this machine and others was answered 403. */
+  refusedInCompany(refusal: RefusalInCompany): void {
+    this.inCompany = refusal;
+  }
+
+  /** The machine's call has gone well. */
+  wentWell(): void {
+    this.inCompany?.clear(this.machineId);
+  }
 
   /**
    * The verdict on a command for one machine alone that was answered 403.
@@ -24,6 +39,12 @@ export class Forbidden {
    */
   review(verdict: Verdict, call: StartedCall, begun: number): Verdict {
     this.sinceCall ??= begun;
-    return call.latestApplied > this.sinceCall ? REJECTED : verdict;
+    return call.latestApplied > this.earliest(this.sinceCall) ? REJECTED : verdict;
+  }
+
+  private earliest(sinceCall: number): number {
+    const { inCompany } = this;
+    if (inCompany?.leaves(this.machineId) !== true) return sinceCall;
+    return Math.min(sinceCall, inCompany.sinceCall);
   }
 }
