@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommand } from '../support/run-command.js';
@@ -55,6 +55,18 @@ describe('npm run erp -- preview', () => {
     expect(stdout).toContain('lists in the end\n  M-1: (empty)\n  M-2: 4711\n');
     expect(stderr).toContain('1 rejection');
     expect(exitCode).toBe(1);
+  });
+
+  it('opens events as the bridge does, and dates what has no time in the order of reading', async () => {
+    const create = { external_work_order_id: '1234', product: {}, quantity: 1, status: 1 };
+    const event = { specversion: '1.0', id: '1', source: '/mes', type: 'work-order' };
+    const first = file('umh-1.json', { ...event, data: create });
+    const second = file('umh-2.json', { ...event, data: { ...create, status: 2 } });
+    utimesSync(second, 1_700_000_000, 1_700_000_000);
+    const topic = 'umh.v1.acme.north.hall-3._analytics.work-order.create';
+    const headers = ['--content-type', 'application/cloudevents+json', '--topic', topic];
+    expect((await preview(first, ...headers)).stdout).toContain('  hall-3: 1234\n');
+    expect((await preview(first, second, ...headers)).stdout).toContain('  hall-3: (empty)\n');
   });
 
   it('tries a mapping of one’s own', async () => {

@@ -1,11 +1,12 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, stat } from 'node:fs/promises';
 import { Help, Option, SubCommand } from 'nest-commander';
 import { type ErpSettings, loadErpSettings, readEnvironment } from '#libs/config';
+import { openEnvelope } from '#libs/contracts';
 import { OrderPreview } from '../../work-orders/index.js';
 import { BridgeCommand } from '../bridge-command.js';
 import { visible } from '../visible-text.js';
-import { print } from '../terminal.js';
+import { note, print } from '../terminal.js';
+import { documentsIn } from './documents-in.js';
 import { documentLines, listLine } from './preview-lines.js';
 
 interface PreviewOptions {
@@ -26,10 +27,15 @@ Files are read one after the other as if they came in this order, those of a fol
 not looked up: whether the service knows them is not checked.`,
 })
 export class PreviewCommand extends BridgeCommand {
+  /** Epoch seconds; a topic holds records in the order in which they are dated. */
+  private recordedAt = 0;
+
   async run(files: string[], options: PreviewOptions): Promise<void> {
     const erp = erpSettings(options);
     try {
-      await this.preview(await this.documentsIn(files), erp, options);
+      const { documents, skipped } = await documentsIn(files);
+      for (const what of skipped) note(`not read: ${visible(what)}`);
+      await this.preview(documents, erp, options);
     } finally {
       erp.mapping.close();
     }
@@ -60,14 +66,13 @@ export class PreviewCommand extends BridgeCommand {
     { contentType, topic }: PreviewOptions,
   ): Promise<number> {
     const { mtimeMs } = await stat(file);
-    const body = await readFile(file);
-    const recordedAt = Math.floor(mtimeMs / 1000);
-    const document = await preview.take({
-      contentType: contentType ?? null,
-      body,
-      sourceTopic: topic ?? null,
-      recordedAt,
-    });
+    this.recordedAt = Math.max(this.recordedAt, Math.floor(mtimeMs / 1000));
+    const { recordedAt } = this;
+    const headers = contentType === undefined ? [] : [['content-type', contentType] as const];
+    const envelope = openEnvelope({ value: await readFile(file), headers });
+    const document = envelope.ok
+      ? await preview.take({ ...envelope.value, sourceTopic: topic ?? null, recordedAt })
+      : envelope;
     if (!document.ok) {
       const { code, detail } = document.rejection;
       print(`  ! set aside as ${code}: ${visible(detail)}`);
@@ -75,19 +80,6 @@ export class PreviewCommand extends BridgeCommand {
     }
     for (const line of documentLines(document.value, equipmentMap)) print(line);
     return document.value.rejections.length;
-  }
-
-  private async documentsIn(paths: readonly string[]): Promise<string[]> {
-    const documents: string[] = [];
-    for (const path of paths) {
-      if (!(await stat(path)).isDirectory()) documents.push(path);
-      else {
-        const entries = await readdir(path, { withFileTypes: true });
-        const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
-        documents.push(...names.sort().map((name) => join(path, name)));
-      }
-    }
-    return documents;
   }
 
   private refuseDocuments(count: number): never {
@@ -128,7 +120,8 @@ export class PreviewCommand extends BridgeCommand {
   @Help('after')
   whatIsRead(): string {
     return `
-A document without a time of its own is dated by its file. docs/erp says what is read of each format.`;
+A document without a time of its own is dated by its file, but not before those read ahead of it. Of a folder,
+hidden files and folders in it are left out. docs/erp says what is read of each format.`;
   }
 }
 
