@@ -1,0 +1,15 @@
+import { identifyDocument } from './identify-document.js';
+
+describe('a file to send', () => {
+  const order = (ManufacturingOrder: string) => ({ ManufacturingOrder, OrderIsReleased: 'X' });
+  const identify = (...orders: object[]) =>
+    identifyDocument(Buffer.from(JSON.stringify({ d: { results: orders } })), 'UTC');
+
+  it('is keyed by its first order, and says how many it holds', () => {
+    expect(identify(order('5'), order('7'))).toMatchObject({ key: '5', orders: 2 });
+  });
+
+  it('holds one order where several messages are of it', () => {
+    expect(identify(order('5'), order('5'))).toMatchObject({ key: '5', orders: 1 });
+  });
+});
