@@ -1,5 +1,5 @@
 import { type InboundMessage, type OwnedState, PartitionOwnership } from '#libs/messaging';
-import { type PartitionWork, PartitionWriter } from './partition-writer.js';
+import { PartitionWriter } from './partition-writer.js';
 import { type Entry } from './waiting-entries.js';
 
 const unknown = new Error('not known to be committed');
@@ -66,11 +66,7 @@ describe('PartitionWriter', () => {
 
   beforeEach(() => {
     [ownership, state, told] = [new PartitionOwnership(), new HeldState(), []];
-    writer = writerWith(0);
-  });
-
-  const writerWith = (minIntervalMs: number): PartitionWriter<number, Counted> => {
-    const work: PartitionWork<number, Counted> = {
+    writer = new PartitionWriter<number, Counted>({
       restored: (restored) => told.push(`restored ${restored.get('sum')}`),
       derive: (owned, entries) => {
         if (entries.some(({ number }) => number === 13 || number === 14)) throw new Error('13');
@@ -88,9 +84,8 @@ describe('PartitionWriter', () => {
         if (number === 14) throw new Error('14');
         told.push(`${number} ${why}`);
       },
-    };
-    return new PartitionWriter(work, minIntervalMs);
-  };
+    });
+  });
 
   const entry = (number: number, bytes = 1, owner = ownership): Counted => {
     const place = { topic: 'a-topic', partition: 0, offset: number, timestamp: '0', bytes };
@@ -116,23 +111,6 @@ describe('PartitionWriter', () => {
     expect(state.writes).toEqual([1, 10]);
     await state.committed();
     expect(told).toEqual(['1 written', '2+3+4 written']);
-  });
-
-  it('lets what comes soon after a transaction share the next one, unless that is full', async () => {
-    writer = writerWith(500);
-    writer.own(state);
-    writer.take([entry(1)]);
-    await state.committed();
-    for (const number of [2, 3]) {
-      writer.take([entry(number)]);
-      await nextTurn();
-    }
-    expect(state.writes).toEqual([1]);
-    while (state.writes.length === 1) await nextTurn();
-    expect(state.writes).toEqual([1, 6]);
-    await state.committed();
-    writer.take([entry(4, 400_000), entry(5, 400_000)]);
-    expect(state.writes).toEqual([1, 6, 10]);
   });
 
   it('cuts what is much into several transactions, by bytes and by number', async () => {

@@ -1,4 +1,3 @@
-import { afterRealMs, realNowMs } from '#libs/clock';
 import {
   type InboundMessage,
   type OutboundRecord,
@@ -28,32 +27,22 @@ export interface PartitionWork<V, T extends Entry> {
 }
 
 /**
- * From the beginning of a transaction to that of the next, while one takes all that waits: each is four requests to
- * Kafka, however few messages it holds. The first after a pause begins at once.
- */
-const MIN_INTERVAL_MS = 50;
-
-/**
  * Brings the messages of one partition into its keyed state, in their order, those that come while a
- * transaction is under way, or soon after it has begun, together. After one that fails, Kafka alone knows
- * what became of it: the messages wait until the partition is restored and are derived anew from that. They
- * are abandoned only when their partition is lost.
+ * transaction is under way together. After one that fails, Kafka alone knows what became of it: the
+ * messages wait until the partition is restored and are derived anew from that. They are abandoned
+ * only when their partition is lost.
  */
 export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
   private readonly waiting = new WaitingEntries<T>();
   private state: OwnedState<V> | undefined;
   private isWriting = false;
-  private isResting = false;
   private isFlushWanted = false;
   /** Could not be encoded when it was written by itself, for the first time. */
   private doubtful: T | undefined;
   /** Those behind them may be written by now: handed in again, they would pass for written as well. */
   private readonly refused = new WeakMap<InboundMessage, Refusal>();
 
-  constructor(
-    private readonly work: PartitionWork<V, T>,
-    private readonly minIntervalMs = MIN_INTERVAL_MS,
-  ) {}
+  constructor(private readonly work: PartitionWork<V, T>) {}
 
   get isIdle(): boolean {
     return this.waiting.isEmpty && !this.isWriting;
@@ -79,41 +68,22 @@ export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
   private async write(): Promise<void> {
     if (this.isWriting) return;
     this.isWriting = true;
-    while (this.state !== undefined && this.mayWrite) {
-      const startedMs = realNowMs();
+    while (this.state !== undefined && (this.isFlushWanted || !this.waiting.isEmpty)) {
       this.isFlushWanted = false;
-      const batch = this.waiting.isEmpty ? [] : this.waiting.next();
-      const isWritten = await this.commit(this.state, batch);
-      if (isWritten) this.rest(startedMs + this.minIntervalMs - realNowMs());
+      await this.commit(this.state, this.waiting.isEmpty ? [] : this.waiting.next());
     }
     this.isWriting = false;
   }
 
-  private get mayWrite(): boolean {
-    if (this.isResting) return this.waiting.fillTransaction;
-    return this.isFlushWanted || !this.waiting.isEmpty;
-  }
-
-  private rest(ms: number): void {
-    if (ms <= 0 || this.isResting) return;
-    this.isResting = true;
-    afterRealMs(ms, () => {
-      this.isResting = false;
-      void this.write();
-    });
-  }
-
-  /** Whether there was something to write, and it is written. */
-  private async commit(state: OwnedState<V>, batch: readonly T[]): Promise<boolean> {
+  private async commit(state: OwnedState<V>, batch: readonly T[]): Promise<void> {
     const derivation = this.derive(state, batch);
-    if (derivation === undefined) return false;
+    if (derivation === undefined) return;
     const { changes, records, conclude } = derivation;
-    const isEmpty = changes.length + records.length === 0;
     try {
-      if (!isEmpty) await state.commit(changes, records);
+      if (changes.length + records.length > 0) await state.commit(changes, records);
     } catch (error) {
       this.failed(state, batch, error);
-      return false;
+      return;
     }
     try {
       conclude();
@@ -121,7 +91,6 @@ export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
       // A bug of ours: what is written is answered when it is handled anew, and those behind it go on.
       for (const { message } of batch) message.fail(error);
     }
-    return !isEmpty;
   }
 
   private derive(state: OwnedState<V>, batch: readonly T[]): Derivation<V> | undefined {

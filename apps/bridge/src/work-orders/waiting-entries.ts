@@ -19,11 +19,6 @@ export class WaitingEntries<T extends Entry> {
     return this.entries.length === 0;
   }
 
-  /** Whether waiting for more would not make the next transaction larger. */
-  get fillTransaction(): boolean {
-    return this.alone > 0 || this.fitting() < this.entries.length;
-  }
-
   add(entries: readonly T[]): void {
     for (const entry of entries) {
       const { ownership } = entry.message;
@@ -46,11 +41,6 @@ export class WaitingEntries<T extends Entry> {
       this.alone -= 1;
       return this.entries.splice(0, 1);
     }
-    return this.entries.splice(0, this.fitting());
-  }
-
-  /** How many go into one transaction together. */
-  private fitting(): number {
     let count = 0;
     let bytes = 0;
     for (const { message } of this.entries) {
@@ -58,7 +48,7 @@ export class WaitingEntries<T extends Entry> {
       if (count === MAX_ENTRIES || (count > 0 && bytes > MAX_BYTES)) break;
       count += 1;
     }
-    return count;
+    return this.entries.splice(0, count);
   }
 
   /** One function for all messages: their partition knows its listeners by identity. */

@@ -65,8 +65,6 @@ function loiproOf(orders: readonly { orderId: string; changed: string }[]): Buff
   return Buffer.from(`<LOIPRO01>${idocs.join('')}</LOIPRO01>`);
 }
 
-/** Sooner than this a partition begins no other. */
-const BETWEEN_TRANSACTIONS_MS = 60;
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** One partition of state as Kafka gives it out, without Kafka. */
@@ -151,7 +149,6 @@ describe('orders on their way to the lists of machines', () => {
   };
 
   const handle = async (...messages: InboundMessage[]): Promise<void> => {
-    await realDelayMs(BETWEEN_TRANSACTIONS_MS);
     await bridge.get(WorkOrdersController).handle(messages);
     await nextTurn();
   };

@@ -12,7 +12,6 @@ import { type ChangeEntry, PartitionAssignments } from './partition-assignments.
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 /** Longer than a tombstone waits for company. */
 const A_WHILE_MS = 1000;
-const BETWEEN_TRANSACTIONS_MS = 50;
 
 /** A change as it was written: under a key of its own, or as earlier versions did, the machine's. */
 function changeAt(offset: number, key = `M-1/0/${offset}/0a1b2c3d`): ChangeEntry {
@@ -63,7 +62,6 @@ describe('a partition of changes', () => {
   const take = async (...entries: ChangeEntry[]): Promise<void> => {
     partition.take(entries);
     await nextTurn();
-    await pass(BETWEEN_TRANSACTIONS_MS);
   };
 
   const pass = async (ms: number): Promise<void> => {
