@@ -1411,6 +1411,21 @@ describe('CommandDispatcher', () => {
       expect(flow.dispatcher.status.isPaused).toBe(false);
     });
 
+    it('keeps what is known of it when a newer list replaces the one that waits', async () => {
+      flow = new Flow(sharedCalls());
+      flow.service = (names) => {
+        if (!names.some((name) => name.startsWith('bad'))) return applied;
+        return names.length > 1 ? noRight : undefined;
+      };
+      const [older] = ['bad1', 'good1'].map((name) => flow.submit(name));
+      await pass(100);
+      const newer = flow.submit('bad2');
+      await flow.reply('bad1', noRight, 1000);
+      await flow.reply('bad2', noRight, 1000);
+      expect(older).toMatchObject({ results: [{ kind: 'superseded' }] });
+      expect(newer).toMatchObject({ results: [{ kind: 'rejected', httpStatus: 403 }] });
+    });
+
     it('rejects nothing when the token loses its right while slow calls are under way, and pauses', async () => {
       flow = new Flow(SINGLE_CALLS);
       const early = Array.from({ length: 40 }, (_, index) => `early${'x'.repeat(index)}1`);

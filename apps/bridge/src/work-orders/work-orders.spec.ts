@@ -187,6 +187,15 @@ describe('orders on their way to the lists of machines', () => {
     ]);
   });
 
+  it('leaves what has not been read yet to the new owner of a partition that is lost', async () => {
+    const lost = orderMessage(Buffer.from('not read: this is no order'));
+    const abandoned = jest.spyOn(lost, 'abandon');
+    lost.ownership.lose(new Error('another process has it'));
+    await handle(lost);
+    expect(abandoned).toHaveBeenCalledTimes(1);
+    expect({ letters, outcomes, finished }).toEqual({ letters: [], outcomes: [], finished: [] });
+  });
+
   it('answers a document of several orders with one outcome for each machine', async () => {
     const document = loiproOf([
       { orderId: '4711', changed: '20231128083400000000' },
