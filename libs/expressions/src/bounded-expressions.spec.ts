@@ -119,6 +119,18 @@ describe('a process that ends by itself', () => {
     expect(await evaluate(open({}, once), '1')).toEqual({ ok: true, json: '7' });
   });
 
+  it('is started anew where memory runs out over what an earlier document left', async () => {
+    const second = 'if (globalThis.isUsed) process.abort();';
+    const expressions = open(
+      {},
+      program('worn', `${second} globalThis.isUsed = true; process.send({ json: '7' });`),
+    );
+
+    for (let document = 0; document < 3; document += 1) {
+      expect(await evaluate(expressions, '1')).toEqual({ ok: true, json: '7' });
+    }
+  });
+
   it('is a rejection that says so when it ends again', async () => {
     const evaluation = await evaluate(open({}, program('always', 'process.exit(3);')), '1');
 

@@ -50,15 +50,15 @@ export class BoundedExpressions implements Expressions {
   private async evaluateNow(request: EvaluationRequest): Promise<Evaluation> {
     for (let attempt = 1; ; attempt += 1) {
       this.refuseWhenClosed();
-      if (this.evaluator?.isAlive !== true) {
-        this.evaluator = new EvaluatorProcess(this.limits, this.program);
-      }
+      const used = this.evaluator?.isAlive === true ? this.evaluator : undefined;
+      this.evaluator = used ?? new EvaluatorProcess(this.limits, this.program);
       const ending = await this.evaluator.evaluate(request);
       this.refuseWhenClosed();
       if (ending.kind !== 'answer') this.evaluator = undefined;
-      // not the document's fault, as far as is known: a system short of memory, or a defect
-      if (ending.kind !== 'died' || attempt === MAX_ATTEMPTS)
-        return evaluationOf(ending, this.limits);
+      // a system short of memory, a defect, or what earlier documents have left behind in the heap
+      const isAnotherFault =
+        ending.kind === 'died' || (ending.kind === 'out-of-memory' && used !== undefined);
+      if (!isAnotherFault || attempt === MAX_ATTEMPTS) return evaluationOf(ending, this.limits);
     }
   }
 
