@@ -17,6 +17,8 @@ export interface AnsweredMessage {
   origin?: MessageOrigin;
   /** Machines of the same message are answered elsewhere: a dead letter must name those at fault. */
   namesOthers?: boolean;
+  /** Nothing is told of it: what becomes of another message of the bridge's own says it for this one, too. */
+  isUntold?: boolean;
 }
 
 export interface MessageOrigin {

@@ -40,6 +40,10 @@ export class OutcomePublisher {
     results: readonly CommandResult[],
     receipt: Receipt,
   ): void {
+    if (answered.isUntold === true) {
+      receipt.acknowledged();
+      return;
+    }
     const source = this.records.sourceOf(answered);
     const [only] = results;
     if (only !== undefined && results.length === 1 && only.kind !== 'rejected') {
@@ -67,6 +71,7 @@ export class OutcomePublisher {
     { machineId, calls }: { machineId: string; calls: number },
     receipt: Receipt,
   ): void {
+    if (answered.isUntold === true) return;
     const outcome = toDeferral(machineId, this.records.sourceOf(answered), calls);
     this.post(family, answered.message, 'deferred', outcome, receipt);
   }

@@ -12,7 +12,16 @@ import { type StoredAssignment } from './assignments/derive-assignments.js';
 import { HeldAssignments } from './assignments/held-assignments.js';
 import { type ChangeEntry, PartitionAssignments } from './assignments/partition-assignments.js';
 import { type KnownOrder } from './orders/known-order.js';
-import { type OrderEntry, PartitionOrders } from './orders/partition-orders.js';
+import { type OrderEntry } from './orders/order-entries.js';
+import { PartitionOrders } from './orders/partition-orders.js';
+import { type ReadMessage, relayEntryOf } from './orders/relay-entry.js';
+import {
+  parseRelayed,
+  RELAYED_ORDERS,
+  type RelayedOrders,
+  type RelayReport,
+  reportRecord,
+} from './orders/relayed-orders.js';
 import { placeOrder } from './orders/place-order.js';
 import { type Derivation } from './partition-writer.js';
 
@@ -37,12 +46,12 @@ const anOrder: fc.Arbitrary<OrderSnapshot> = fc.record({
 });
 
 interface Place {
-  stage: 'orders' | 'assignments';
+  stage: 'orders' | 'relayed' | 'assignments';
   partition: number;
 }
 
 type Step =
-  | { kind: 'told'; order: OrderSnapshot }
+  | { kind: 'told'; orders: readonly OrderSnapshot[]; partition: number }
   /** Some messages go through; or Kafka takes them and the process does not hear of it. */
   | ({ kind: 'taken'; count: number; heard: boolean } & Place)
   /** Restored, and the last messages are delivered again. */
@@ -51,7 +60,18 @@ type Step =
   | ({ kind: 'again'; back: number } & Place);
 
 const place = {
-  stage: fc.constantFrom('orders' as const, 'assignments' as const),
+  stage: fc.constantFrom('orders' as const, 'relayed' as const, 'assignments' as const),
+  partition: fc.constantFrom(...PARTITIONS),
+};
+
+/** One order or two, in a message that may come through any partition. */
+const told = {
+  kind: fc.constant('told' as const),
+  orders: fc.uniqueArray(anOrder, {
+    selector: ({ orderId }) => orderId,
+    minLength: 1,
+    maxLength: 2,
+  }),
   partition: fc.constantFrom(...PARTITIONS),
 };
 
@@ -63,7 +83,7 @@ const taken = {
 };
 
 const aStep: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('told' as const), order: anOrder }) },
+  { weight: 3, arbitrary: fc.record(told) },
   { weight: 6, arbitrary: fc.record(taken) },
   {
     weight: 2,
@@ -75,8 +95,8 @@ const aStep: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-function messageAt(offset: number): InboundMessage {
-  const place = { topic: 'a-topic', partition: 0, offset, timestamp: '0', bytes: 1 };
+function messageAt(partition: number, offset: number): InboundMessage {
+  const place = { topic: 'a-topic', partition, offset, timestamp: '0', bytes: 1 };
   return {
     ...{ ...place, key: null, value: null, headers: [], ownership: new PartitionOwnership() },
     finish: () => undefined,
@@ -127,22 +147,33 @@ class StoredPartition<M, V> {
   }
 }
 
+/** A message of the input. */
+interface Told {
+  orders: readonly OrderSnapshot[];
+  recordedAt: number;
+}
+
+/** What a process that owns a partition has of it in memory. */
+interface Owner {
+  orders: PartitionOrders;
+  /** Written as soon as possible. */
+  gathered: OrderEntry[];
+}
+
 /** The whole way from orders to lists, without Kafka, processes and the service. */
 class OrderFlow {
   readonly lists = new Map<string, readonly string[]>();
-  private readonly inputs = PARTITIONS.map(() => new StoredPartition<OrderSnapshot, KnownOrder>());
+  /** Offsets of messages that are taken in and not answered, of each partition. */
+  readonly open = PARTITIONS.map(() => new Set<number>());
+  private messages = 0;
+  private readonly inputs = PARTITIONS.map(() => new StoredPartition<Told, KnownOrder>());
+  private readonly relayed = PARTITIONS.map(
+    () => new StoredPartition<RelayedOrders | RelayReport, never>(),
+  );
   private readonly changes = PARTITIONS.map(
     () => new StoredPartition<AssignmentChange, StoredAssignment>(),
   );
-  private readonly orders = PARTITIONS.map(
-    () =>
-      new PartitionOrders({
-        machineOf: ({ machineId }) => machineId,
-        toRecord: (change) => ({ value: JSON.stringify(change) }) as OutboundRecord,
-        toOutcome: () => ({ value: null }) as OutboundRecord,
-        answer: () => undefined,
-      }),
-  );
+  private readonly owners = PARTITIONS.map((partition) => this.ownerOf(partition));
   private readonly assignments = PARTITIONS.map(() => {
     const assignments: PartitionAssignments = new PartitionAssignments(({ change }) => {
       this.lists.set(change.machineId, assignments.listOf(change.machineId));
@@ -160,11 +191,12 @@ class OrderFlow {
   step(step: Step): void {
     switch (step.kind) {
       case 'told':
-        this.inputs[partitionOf(ORDERS, step.order.orderId)]?.log.push(step.order);
+        this.messages += 1;
+        this.inputs[step.partition]?.log.push({ orders: step.orders, recordedAt: this.messages });
         return;
       case 'taken':
         this.take(step, (stored) => stored.read(step.count), step.heard);
-        if (!step.heard) this.move(step, step.count);
+        if (!step.heard) this.restore(step, step.count);
         return;
       case 'again':
         this.take(step, (stored) => stored.readAgain(step.back), true);
@@ -178,21 +210,49 @@ class OrderFlow {
   }
 
   finish(): void {
-    for (const stage of ['orders', 'assignments'] as const) {
+    // there, and back again, and what that leads to
+    for (const stage of ['orders', 'relayed', 'relayed', 'assignments'] as const) {
       for (const partition of PARTITIONS) {
         this.take({ stage, partition }, (stored) => stored.read(Infinity), true);
       }
     }
   }
 
+  private ownerOf(partition: number): Owner {
+    const gathered: OrderEntry[] = [];
+    const orders = new PartitionOrders({
+      machineOf: ({ machineId }) => machineId,
+      toChange: (change) => ({ topic: 'changes', value: JSON.stringify(change) }) as OutboundRecord,
+      toReport: (report) => reportRecord('', report),
+      toOutcome: () => ({ value: null }) as OutboundRecord,
+      answer: ({ entry }) => this.open[partition]?.delete(entry.source.offset),
+      gathered: (entry) => gathered.push(entry),
+    });
+    return { orders, gathered };
+  }
+
   /** Another process goes on, from some messages before. */
-  private move({ stage, partition }: Place, back: number): void {
-    const [input, changes] = [this.inputs[partition], this.changes[partition]];
-    if (input === undefined || changes === undefined) return;
-    const stored = stage === 'orders' ? input : changes;
+  private move(place: Place, back: number): void {
+    const { partition, stage } = place;
+    const input = this.inputs[partition];
+    if (stage !== 'assignments' && input !== undefined) {
+      this.owners[partition] = this.ownerOf(partition);
+      // what is not answered is not committed
+      input.position = Math.min(input.position, ...(this.open[partition] ?? []));
+      this.restore({ partition, stage: 'orders' }, back);
+      this.restore({ partition, stage: 'relayed' }, back);
+    } else this.restore(place, back);
+  }
+
+  /** The same process reads again what it has written, and the messages before are still to be taken in. */
+  private restore({ stage, partition }: Place, back: number): void {
+    const [input, relayed] = [this.inputs[partition], this.relayed[partition]];
+    const changes = this.changes[partition];
+    if (input === undefined || relayed === undefined || changes === undefined) return;
+    const stored = { orders: input, relayed, assignments: changes }[stage];
     stored.position = Math.max(0, stored.position - back);
-    if (stage === 'orders') this.orders[partition]?.restored(input.state);
-    else this.assignments[partition]?.restored(changes.state);
+    if (stage === 'assignments') this.assignments[partition]?.restored(changes.state);
+    else this.owners[partition]?.orders.restored(input.state);
   }
 
   private take(
@@ -200,17 +260,45 @@ class OrderFlow {
     read: <M, V>(stored: StoredPartition<M, V>) => [message: M, offset: number][],
     heard: boolean,
   ): void {
-    const [input, changes] = [this.inputs[partition], this.changes[partition]];
-    if (input === undefined || changes === undefined) return;
-    if (stage === 'orders') {
-      const entries = read(input).map(([order, offset]) => orderEntry(order, offset));
-      this.commit(input, this.orders[partition]?.derive(input.state, entries), heard);
-    } else {
+    const [input, relayed] = [this.inputs[partition], this.relayed[partition]];
+    const [changes, owner] = [this.changes[partition], this.owners[partition]];
+    if (!input || !relayed || !changes || !owner) return;
+    if (stage === 'assignments') {
       const entries = read(changes).map(([change, offset]): ChangeEntry => {
-        return { message: messageAt(offset), offset, change };
+        return { message: messageAt(partition, offset), offset, change };
       });
       this.commit(changes, this.assignments[partition]?.derive(changes.state, entries), heard);
+      return;
     }
+    const entries =
+      stage === 'orders'
+        ? read(input).map(([told, offset]) => this.entryOf(told, partition, offset))
+        : read(relayed).map(([content, offset]) => relayedEntry(content, partition, offset));
+    this.commit(input, owner.orders.derive(input.state, entries), heard);
+    const gathered = owner.gathered.splice(0);
+    this.commit(input, owner.orders.derive(input.state, gathered), true);
+  }
+
+  private entryOf({ orders, recordedAt }: Told, partition: number, offset: number): OrderEntry {
+    this.open[partition]?.add(offset);
+    const message = messageAt(partition, offset);
+    const source = { topic: 'orders', partition, offset, messageId: null };
+    const answered = { message, messageId: null };
+    const read: ReadMessage = {
+      ...{ answered, source, recordedAt },
+      orders: orders.map((order) => ({ kind: 'snapshot', order })),
+    };
+    const position = { partition, offset, recordedAt };
+    const unknownMachines = new Map();
+    return (
+      relayEntryOf(read, homeOf, '') ?? {
+        ...read,
+        kind: 'orders',
+        message,
+        position,
+        unknownMachines,
+      }
+    );
   }
 
   private commit<M, V>(
@@ -220,9 +308,14 @@ class OrderFlow {
   ): void {
     if (derivation === undefined) return;
     stored.write(derivation.changes);
-    for (const { value } of derivation.records) {
+    for (const { topic, value, partition = -1 } of derivation.records) {
       // An outcome, which leads to no list.
       if (value === null) continue;
+      if (topic === RELAYED_ORDERS) {
+        const content = parseRelayed(Buffer.from(value));
+        if (content !== undefined) this.relayed[partition]?.log.push(content);
+        continue;
+      }
       const change = JSON.parse(String(value)) as AssignmentChange;
       this.changes[partitionOf(MACHINES, change.machineId)]?.log.push(change);
     }
@@ -230,18 +323,18 @@ class OrderFlow {
   }
 }
 
-function orderEntry(order: OrderSnapshot, offset: number): OrderEntry {
-  const message = messageAt(offset);
-  const source = { topic: 'orders', partition: 0, offset, messageId: null };
-  const answered = { message, messageId: null };
-  return {
-    message,
-    offset,
-    answered,
-    source,
-    orders: [{ kind: 'snapshot', order }],
-    unknownMachines: new Map(),
-  };
+const homeOf = (orderId: string): number => partitionOf(ORDERS, orderId);
+
+function relayedEntry(
+  content: RelayedOrders | RelayReport,
+  partition: number,
+  offset: number,
+): OrderEntry {
+  const message = messageAt(partition, offset);
+  if (content.kind === 'report') return { kind: 'report', message, report: content };
+  const { source, recordedAt } = content;
+  const position = { partition: source.partition, offset: source.offset, recordedAt };
+  return { ...content, kind: 'part', message, position, unknownMachines: new Map() };
 }
 
 /** The lists that follow from the newest of each order, the later one of equals. */
@@ -262,14 +355,15 @@ function listsOf(history: readonly OrderSnapshot[]): (readonly string[])[] {
 }
 
 describe('any history of orders, with restarts, redeliveries and writes nobody heard of', () => {
-  it('ends in the lists that follow from the newest of each order', () => {
+  it('ends in the lists that follow from the newest of each order, whichever partition it came through', () => {
     fc.assert(
       fc.property(fc.array(aStep, { maxLength: 60, size: 'max' }), (steps) => {
         const flow = new OrderFlow();
         for (const step of steps) flow.step(step);
         flow.finish();
-        const told = steps.flatMap((step) => (step.kind === 'told' ? [step.order] : []));
+        const told = steps.flatMap((step) => (step.kind === 'told' ? step.orders : []));
         expect(MACHINES.map((machineId) => flow.lists.get(machineId) ?? [])).toEqual(listsOf(told));
+        expect(flow.open.map(({ size }) => size)).toEqual([0, 0]);
       }),
       { numRuns: 2000 },
     );

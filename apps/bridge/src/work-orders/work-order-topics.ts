@@ -7,6 +7,7 @@ import { ASSIGNMENT_CHANGES } from './assignments/assignment-change.js';
 import { AssignmentsState } from './assignments/assignments-state.js';
 import { ListFencesState } from './lists/list-fences-state.js';
 import { OrdersState } from './orders/orders-state.js';
+import { RELAYED_ORDERS } from './orders/relayed-orders.js';
 
 /** The topics this flow keeps for itself. */
 @Injectable()
@@ -22,15 +23,19 @@ export class WorkOrderTopics {
     assignments: AssignmentsState,
   ) {
     this.states = [fences, orders, assignments];
-    const changes = `${topicPrefix}${ASSIGNMENT_CHANGES}`;
     this.queues = [
-      {
-        name: changes,
-        cleanupPolicy: 'compact',
-        // So that lists and orders of a machine are owned together, where both are keyed by it.
-        createdAsWideAs: [`${topicPrefix}${TOPICS.workOrderLists}`],
-      },
-      { name: deadLetterTopic(changes), cleanupPolicy: 'delete' },
+      // So that most orders are at home in the partition that their key puts them into.
+      ...queue(topicPrefix, RELAYED_ORDERS, TOPICS.workOrders),
+      // So that lists and orders of a machine are owned together, where both are keyed by it.
+      ...queue(topicPrefix, ASSIGNMENT_CHANGES, TOPICS.workOrderLists),
     ];
   }
+}
+
+function queue(topicPrefix: string, name: string, model: string): TopicSpecification[] {
+  const topic = `${topicPrefix}${name}`;
+  return [
+    { name: topic, cleanupPolicy: 'compact', createdAsWideAs: [`${topicPrefix}${model}`] },
+    { name: deadLetterTopic(topic), cleanupPolicy: 'delete' },
+  ];
 }

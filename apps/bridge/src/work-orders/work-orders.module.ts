@@ -11,8 +11,11 @@ import { ListFences } from './lists/list-fences.js';
 import { ListPartitions } from './lists/list-partitions.js';
 import { WorkOrderListsController } from './lists/work-order-lists.controller.js';
 import { WorkOrderLists } from './lists/work-order-lists.js';
+import { OrderHomes } from './orders/order-homes.js';
+import { OrderIntake } from './orders/order-intake.js';
 import { OrderLedger } from './orders/order-ledger.js';
 import { OrdersState } from './orders/orders-state.js';
+import { RelayedOrdersController } from './orders/relayed-orders.controller.js';
 import { UnknownMachines } from './orders/unknown-machines.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
 import { WorkOrderTopics } from './work-order-topics.js';
@@ -21,7 +24,12 @@ import { WorkOrderTopics } from './work-order-topics.js';
 @Global()
 @Module({
   imports: [CommandDeliveryModule, EquipmentModule, MachineDirectoryModule],
-  controllers: [WorkOrderListsController, WorkOrdersController, AssignmentChangesController],
+  controllers: [
+    WorkOrderListsController,
+    WorkOrdersController,
+    RelayedOrdersController,
+    AssignmentChangesController,
+  ],
   providers: [
     ListFences,
     ListFencesState,
@@ -30,6 +38,8 @@ import { WorkOrderTopics } from './work-order-topics.js';
     Assignments,
     AssignmentsState,
     OriginalMessages,
+    OrderHomes,
+    OrderIntake,
     OrderLedger,
     OrdersState,
     UnknownMachines,

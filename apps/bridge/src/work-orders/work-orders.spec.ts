@@ -17,6 +17,7 @@ import {
 import { type MessageAnswers } from '../command-delivery/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { PlatformModule } from '../platform/index.js';
+import { ASSIGNMENT_CHANGES } from './assignments/assignment-change.js';
 import { AssignmentChangesController } from './assignments/assignment-changes.controller.js';
 import { Assignments } from './assignments/assignments.js';
 import { type StoredAssignment } from './assignments/derive-assignments.js';
@@ -24,7 +25,10 @@ import { OriginalMessages } from './assignments/original-messages.js';
 import { type ListToSet } from './lists/list-to-set.js';
 import { WorkOrderLists } from './lists/work-order-lists.js';
 import { type KnownOrder } from './orders/known-order.js';
+import { OrderHomes } from './orders/order-homes.js';
 import { OrderLedger } from './orders/order-ledger.js';
+import { RelayedOrdersController } from './orders/relayed-orders.controller.js';
+import { RELAYED_ORDERS } from './orders/relayed-orders.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
 import { WorkOrdersModule } from './work-orders.module.js';
 
@@ -65,13 +69,19 @@ function loiproOf(orders: readonly { orderId: string; changed: string }[]): Buff
   return Buffer.from(`<LOIPRO01>${idocs.join('')}</LOIPRO01>`);
 }
 
+/** Orders are at home where their messages come through in these tests, but for those that begin with a 9. */
+const homeOf = (orderId: string): number => (orderId.startsWith('9') ? 1 : 0);
+
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** One partition of state as Kafka gives it out, without Kafka. */
-function stateOf<V>(onRecords: (records: readonly OutboundRecord[]) => void): OwnedState<V> {
+function stateOf<V>(
+  onRecords: (records: readonly OutboundRecord[]) => void,
+  partition = 0,
+): OwnedState<V> {
   const values = new Map<string, V>();
   return {
-    partition: 0,
+    partition,
     signal: new AbortController().signal,
     lost: new AbortController().signal,
     get: (key) => values.get(key),
@@ -116,7 +126,9 @@ describe('orders on their way to the lists of machines', () => {
       letters.push(reason);
       return Promise.resolve();
     });
-    bridge.get(OrderLedger).own(stateOf<KnownOrder>(deliverChanges));
+    jest.spyOn(bridge.get(OrderHomes), 'known').mockImplementation(() => Promise.resolve(homeOf));
+    bridge.get(OrderLedger).own(stateOf<KnownOrder>(deliver));
+    bridge.get(OrderLedger).own(stateOf<KnownOrder>(deliver, 1));
     bridge.get(Assignments).own(stateOf<StoredAssignment>(() => undefined));
   });
 
@@ -125,8 +137,14 @@ describe('orders on their way to the lists of machines', () => {
     await bridge.close();
   });
 
-  const messageOf = (topic: string, value: Buffer, offset: number, end: () => void) => ({
-    ...{ topic, partition: 0, offset, timestamp: '0', bytes: value.length },
+  const messageOf = (
+    topic: string,
+    value: Buffer,
+    offset: number,
+    end: () => void,
+    partition = 0,
+  ) => ({
+    ...{ topic, partition, offset, timestamp: '0', bytes: value.length },
     ...{ key: null, value, headers: [], ownership: new PartitionOwnership() },
     finish: end,
     doneInPart: () => undefined,
@@ -134,13 +152,28 @@ describe('orders on their way to the lists of machines', () => {
     fail: (error: unknown) => failed.push(error),
   });
 
-  let changes = 0;
-  const deliverChanges = (records: readonly OutboundRecord[]): void => {
-    const messages = records.map(({ value }) => {
-      changes += 1;
-      return messageOf('changes', Buffer.from(String(value)), changes, () => undefined);
-    });
-    bridge.get(AssignmentChangesController).handle(messages);
+  let delivered = 0;
+  /** What the bridge writes for itself; outcomes it writes beside that go to those it has told. */
+  const deliver = (records: readonly OutboundRecord[]): void => {
+    const [changes, relayed, told] = [ASSIGNMENT_CHANGES, RELAYED_ORDERS, 'outcomes'].map((topic) =>
+      records
+        .filter((record) => record.topic.includes(topic))
+        .map(({ value, partition = 0 }) => {
+          delivered += 1;
+          const end = (): void => undefined;
+          return messageOf(topic, Buffer.from(String(value)), delivered, end, partition);
+        }),
+    );
+    bridge.get(AssignmentChangesController).handle(changes ?? []);
+    for (const partition of [0, 1]) {
+      const messages = relayed?.filter((message) => message.partition === partition);
+      void bridge.get(RelayedOrdersController).handle(messages ?? []);
+    }
+    for (const { value } of told ?? []) {
+      const { machineId, source, appliedAt } = JSON.parse(value.toString()) as CommandOutcome;
+      const result = appliedAt === null ? 'superseded' : 'applied';
+      outcomes.push(`${result} of ${machineId}, offset ${source.offset}`);
+    }
   };
 
   const orderMessage = (value: Buffer | Order, offset = 7): InboundMessage => {
@@ -150,7 +183,8 @@ describe('orders on their way to the lists of machines', () => {
 
   const handle = async (...messages: InboundMessage[]): Promise<void> => {
     await bridge.get(WorkOrdersController).handle(messages);
-    await nextTurn();
+    // there and back again takes some
+    for (let turns = 0; turns < 5; turns += 1) await nextTurn();
   };
 
   /** The service takes all lists that are to be set. */
@@ -207,6 +241,86 @@ describe('orders on their way to the lists of machines', () => {
     await applyAll();
     expect(outcomes).toEqual(['work-order-list.applied.v1 of M-1, offset 7']);
     expect(finished).toEqual([7]);
+  });
+
+  describe('of other partitions than the one they come through', () => {
+    const document = loiproOf([
+      { orderId: '4711', changed: '20231128083400000000' },
+      { orderId: '9712', changed: '20231128083400000000' },
+    ]);
+
+    it('are taken home, and the document is answered as if they had been there', async () => {
+      await handle(orderMessage(document));
+      expect(lists.map(({ list }) => [list.machineId, list.workingOrders()])).toEqual(
+        // of each order, and then of the document
+        Array(3).fill(['M-1', ['4711', '9712']]),
+      );
+      expect(finished).toEqual([7]);
+      await applyAll();
+      expect(outcomes).toEqual(['work-order-list.applied.v1 of M-1, offset 7']);
+    });
+
+    it('are known there, whichever partition tells of them next', async () => {
+      await handle(orderMessage(document));
+      await applyAll();
+      await handle(orderMessage({ orderId: '9712', changedAt: 10, machines: ['M-1'] }, 8));
+      expect(outcomes.at(-1)).toBe('work-order-list.superseded.v1 of M-1, offset 8');
+      expect(finished).toEqual([7, 8]);
+    });
+
+    it('have one dead letter a document, which is written where that came through', async () => {
+      const mapped = EquipmentMap.of([]);
+      jest
+        .spyOn(bridge.get(Equipment, { strict: false }), 'machineOf')
+        .mockImplementation((operation) => mapped.machineOf(operation));
+      await handle(orderMessage(document));
+      const detail =
+        'no machine is mapped for plant/work centre 1000/M-1 of order 4711, 1000/M-1 of order 9712';
+      expect(letters).toMatchObject([{ code: 'unmapped-work-centre', detail }]);
+      expect(outcomes).toEqual(['work-order-list.rejected.v1 of null, offset 7']);
+      expect(finished).toEqual([7]);
+    });
+
+    it('are answered where they concern no machine', async () => {
+      await handle(orderMessage({ orderId: '9711', changedAt: 1, machines: [] }));
+      expect({ outcomes, finished }).toEqual({
+        outcomes: ['applied of null, offset 7'],
+        finished: [7],
+      });
+    });
+
+    it('are taken home again by whoever has the partition next', async () => {
+      const lost = orderMessage(document);
+      const abandoned = jest.spyOn(lost, 'abandon');
+      jest.spyOn(bridge.get(RelayedOrdersController), 'handle').mockResolvedValueOnce();
+      await bridge.get(WorkOrdersController).handle([lost]);
+      await nextTurn();
+      expect({ finished, abandoned: abandoned.mock.calls.length }).toEqual({
+        finished: [],
+        abandoned: 0,
+      });
+      lost.ownership.lose(new Error('another process has it'));
+      expect(abandoned).toHaveBeenCalledTimes(1);
+      await handle(orderMessage(document));
+      expect(finished).toEqual([7]);
+    });
+
+    it('are set aside where they cannot be written at home, and the others are not', async () => {
+      const tooLarge = Object.assign(new Error('too large'), { type: 'MESSAGE_TOO_LARGE' });
+      const state = stateOf<KnownOrder>(deliver, 1);
+      const reports: OutboundRecord[] = [];
+      jest.spyOn(bridge.get(Outbox), 'post').mockImplementation((record, receipt) => {
+        if (record.topic.includes(RELAYED_ORDERS)) reports.push(record);
+        receipt.acknowledged();
+      });
+      bridge.get(OrderLedger).own({ ...state, commit: () => Promise.reject(tooLarge) });
+      await handle(orderMessage(document));
+      deliver(reports);
+      for (let turns = 0; turns < 5; turns += 1) await nextTurn();
+      expect(lists.map(({ list }) => list.workingOrders())).toEqual([['4711'], ['4711']]);
+      expect(letters).toMatchObject([{ code: 'too-large' }]);
+      expect(finished).toEqual([7]);
+    });
   });
 
   it('answers an order that has changed since without a call', async () => {

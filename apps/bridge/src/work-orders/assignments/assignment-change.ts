@@ -1,6 +1,6 @@
-import { randomInt } from 'node:crypto';
 import { type OutcomeSource } from '#libs/contracts';
 import { type OutboundRecord } from '#libs/messaging';
+import { ownKey } from '../own-key.js';
 import { type OrderAssignment } from './assigned-operation.js';
 
 /**
@@ -19,28 +19,19 @@ export interface AssignmentChange {
   orders: readonly OrderAssignment[];
   /** The message that asked for it. */
   source: OutcomeSource;
+  /** The list is set, but nothing told of it: the last of the message's changes, which has no orders, tells of all. */
+  isPart?: true;
 }
 
 export function changeRecord(topicPrefix: string, change: AssignmentChange): OutboundRecord {
+  const { machineId, source } = change;
   return {
     topic: `${topicPrefix}${ASSIGNMENT_CHANGES}`,
-    key: keyOf(change),
-    partitionKey: change.machineId,
+    key: ownKey(`${machineId}/${source.partition}/${source.offset}`),
+    partitionKey: machineId,
     value: JSON.stringify(change),
     headers: {},
   };
-}
-
-/** Of this process, which counts: eight digits and a count are made sooner than random ones for each change. */
-const WRITER = randomInt(10 ** 8)
-  .toString()
-  .padStart(8, '0');
-let written = 0;
-
-/** Another one each time, since a change may be written again before what was written first is done with. */
-function keyOf({ machineId, source: { partition, offset } }: AssignmentChange): string {
-  written += 1;
-  return `${machineId}/${partition}/${offset}/${WRITER}-${written}`;
 }
 
 /** Before keys were each change's own, they were the machine's: a tombstone would go for all its changes. */

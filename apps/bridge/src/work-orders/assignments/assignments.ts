@@ -7,8 +7,8 @@ import { WorkOrderLists } from '../lists/work-order-lists.js';
 import { OwnedPartitions } from '../owned-partitions.js';
 import { type PartitionWork } from '../partition-writer.js';
 import { type Refusal, refusalResult } from '../refusal.js';
-import { ASSIGNMENT_CHANGES } from './assignment-change.js';
-import { ChangePartition } from './change-partition.js';
+import { QueuePartition } from '../queue-partition.js';
+import { ASSIGNMENT_CHANGES, hasOwnKey } from './assignment-change.js';
 import { type StoredAssignment } from './derive-assignments.js';
 import { OriginalMessages } from './original-messages.js';
 import { type ChangeEntry, PartitionAssignments } from './partition-assignments.js';
@@ -21,7 +21,10 @@ import { type ChangeEntry, PartitionAssignments } from './partition-assignments.
 @Injectable()
 export class Assignments {
   private readonly logger = new Logger('Assignments');
-  private readonly partitions: OwnedPartitions<StoredAssignment, ChangePartition>;
+  private readonly partitions: OwnedPartitions<
+    StoredAssignment,
+    QueuePartition<StoredAssignment, ChangeEntry>
+  >;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix } }: BridgeSettings,
@@ -29,8 +32,11 @@ export class Assignments {
     private readonly outcomes: CommandOutcomes,
     private readonly originals: OriginalMessages,
   ) {
-    const topic = `${topicPrefix}${ASSIGNMENT_CHANGES}`;
-    this.partitions = new OwnedPartitions(() => new ChangePartition(this.work(), topic));
+    const queue = {
+      topic: `${topicPrefix}${ASSIGNMENT_CHANGES}`,
+      holds: ({ message, change }: ChangeEntry) => hasOwnKey(message.key, change),
+    };
+    this.partitions = new OwnedPartitions(() => new QueuePartition(this.work(), queue));
   }
 
   /** Takes over a partition that has just been restored. */
@@ -81,6 +87,12 @@ export class Assignments {
   /** The message that asked for the change. */
   private answeredBy({ message, change }: ChangeEntry): AnsweredMessage {
     const { messageId } = change.source;
-    return { message, messageId, origin: this.originals.of(change), namesOthers: true };
+    return {
+      message,
+      messageId,
+      origin: this.originals.of(change),
+      namesOthers: true,
+      isUntold: change.isPart === true,
+    };
   }
 }

@@ -9,6 +9,7 @@ import {
 import { type CommandResult } from '../../command-delivery/index.js';
 import { HeldAssignments } from '../assignments/held-assignments.js';
 import { deriveOrders } from './derive-orders.js';
+import { answerOf } from './gathered-orders.js';
 import { type KnownOrder } from './known-order.js';
 import { type AnswerWithoutMachine } from './without-machine.js';
 
@@ -34,15 +35,20 @@ class Ledger {
     );
   }
 
-  takeIn(orders: readonly OrderMessage[], offset = this.offset + 1): Taken {
+  takeIn(
+    orders: readonly OrderMessage[],
+    offset = this.offset + 1,
+    position = { partition: 0, recordedAt: offset },
+  ): Taken {
     this.offset = Math.max(this.offset, offset);
     const view = {
       get: (orderId: string) => this.orders.get(orderId),
       set: (orderId: string, known: KnownOrder) => this.orders.set(orderId, known),
     };
     const unknownMachines = new Map(this.unknown.map((id) => [id, NO_SUCH_MACHINE]));
-    const told = { offset, orders, unknownMachines };
-    const { assignments, results, withoutMachine } = deriveOrders(told, view, machineOf);
+    const told = { position: { ...position, offset }, orders, unknownMachines };
+    const { assignments, gathered } = deriveOrders(told, view, machineOf);
+    const { results, withoutMachine } = answerOf(gathered);
     for (const [machineId, changes] of assignments) {
       for (const change of changes) this.table.assign(machineId, change);
     }

@@ -1,20 +1,17 @@
 import { type OrderMessage, type Rejection } from '#libs/contracts';
 import { type CommandResult, rejection } from '../../command-delivery/index.js';
 import { type OrderAssignment } from '../assignments/assigned-operation.js';
+import { type GatheredOrders } from './gathered-orders.js';
 import { type KnownOrder, toKnownOrder } from './known-order.js';
 import { meetKnownOrder } from './meet-known-order.js';
+import { type MessagePosition } from './message-position.js';
 import { type MachineOf, placeOrder } from './place-order.js';
-import { rejectUnmapped, type UnmappedOperation } from './reject-unmapped.js';
-import {
-  answerWithoutMachine,
-  type AnswerWithoutMachine,
-  isTakenInAgain,
-  type OrderStanding,
-} from './without-machine.js';
+import { type UnmappedOperation } from './reject-unmapped.js';
+import { isTakenInAgain, type OrderStanding } from './without-machine.js';
 
 /** The orders one message tells of. */
 export interface ToldOrders {
-  offset: number;
+  position: MessagePosition;
   orders: readonly OrderMessage[];
   /** Machines it names that do not exist. */
   unknownMachines: ReadonlyMap<string, Rejection>;
@@ -26,20 +23,18 @@ export interface OrderView {
   set: (orderId: string, order: KnownOrder) => void;
 }
 
-/** What follows from one message. */
+/** What follows from what one message tells of some orders. */
 export interface OrderConsequences {
-  /** By machine: what its orders change there. */
-  assignments: Map<string, OrderAssignment[]>;
-  /** What is known of it without a call. */
-  results: CommandResult[];
-  /** Operations that have no machine; rejected among the results. */
-  unmapped: UnmappedOperation[];
-  /** All there is to say of it where it concerns no machine: then there is nothing else. */
-  withoutMachine: AnswerWithoutMachine | undefined;
+  /** By machine: what they change there. */
+  assignments: ReadonlyMap<string, readonly OrderAssignment[]>;
+  gathered: GatheredOrders;
 }
 
 /** What its orders have come to so far. */
-interface Gathered extends Omit<OrderConsequences, 'withoutMachine'> {
+interface Gathered {
+  assignments: Map<string, OrderAssignment[]>;
+  results: CommandResult[];
+  unmapped: UnmappedOperation[];
   standings: OrderStanding[];
   /** Orders it has told of: what is known of them is from itself. */
   met: Set<string>;
@@ -59,16 +54,9 @@ export function deriveOrders(
     met: new Set(),
   };
   for (const order of told.orders) takeIn(order, told, view, machineOf, gathered);
-  const { assignments, unmapped, standings } = gathered;
-  // A machine is answered once a message: where an order of it is superseded and another one is not, by that.
-  const answered = gathered.results.filter(
-    ({ kind, machineId }) =>
-      kind !== 'superseded' || machineId === null || !assignments.has(machineId),
-  );
-  const results = [...answered, ...rejectUnmapped(unmapped)];
-  const isSilent = assignments.size === 0 && results.length === 0;
-  const withoutMachine = isSilent ? answerWithoutMachine(standings) : undefined;
-  return { assignments, results, unmapped, withoutMachine };
+  const { assignments, results, unmapped, standings } = gathered;
+  const machineIds = [...assignments.keys()];
+  return { assignments, gathered: { machineIds, results, unmapped, standings } };
 }
 
 function takeIn(
@@ -81,7 +69,7 @@ function takeIn(
   const { orderId, changedAt } = message.order;
   const { results, standings, met } = gathered;
   const known = view.get(orderId);
-  const meeting = meetKnownOrder(known, message, told.offset);
+  const meeting = meetKnownOrder(known, message, told.position);
   if (meeting.kind === 'unknown-order') {
     results.push(rejection({ code: 'invalid-message', detail: unknownOrder(orderId, known) }));
     return;
@@ -89,7 +77,7 @@ function takeIn(
   const { order } = meeting;
   // A change names no machines by itself: it goes for those of the order.
   const placed = placeOrder(message.kind === 'snapshot' ? message.order : order, machineOf);
-  const isRepeated = !met.has(orderId) && isTakenInAgain(known, message, told.offset);
+  const isRepeated = !met.has(orderId) && isTakenInAgain(known, message, told.position);
   met.add(orderId);
   if (meeting.kind === 'superseded') {
     const detail = `order ${orderId} changed at ${changedAt}; known is the change of ${order.changedAt}`;
@@ -115,7 +103,7 @@ function takeIn(
     if (operations.length > 0) listedOn.push(machineId);
     append(gathered.assignments, machineId, { orderId, operations });
   }
-  if (meeting.kind === 'recorded') view.set(orderId, toKnownOrder(order, listedOn, told.offset));
+  if (meeting.kind === 'recorded') view.set(orderId, toKnownOrder(order, listedOn, told.position));
 }
 
 function unknownOrder(orderId: string, known: KnownOrder | undefined): string {

@@ -1,4 +1,5 @@
 import { type OrderSnapshot } from '#libs/contracts';
+import { type MessagePosition } from './message-position.js';
 
 /**
  * An order as last known: all it takes to place its operations again. Of a finished one only its
@@ -7,20 +8,20 @@ import { type OrderSnapshot } from '#libs/contracts';
 export interface KnownOrder extends Omit<OrderSnapshot, 'orderId'> {
   /** Machines that have it on their list. */
   machineIds: readonly string[];
-  /** Of the message it comes from, in this partition of the input. */
-  offset: number;
+  /** The message it comes from. */
+  from: MessagePosition;
 }
 
 export function toKnownOrder(
   order: OrderSnapshot,
   machineIds: readonly string[],
-  offset: number,
+  from: MessagePosition,
 ): KnownOrder {
   const { changedAt, status, fence } = order;
   // Written out: this runs for every order, and to spread objects takes several times as long.
   const known: KnownOrder = isFinished(order)
-    ? { changedAt, offset, status, operations: [], machineIds: [] }
-    : { changedAt, offset, status, operations: order.operations, machineIds };
+    ? { changedAt, from, status, operations: [], machineIds: [] }
+    : { changedAt, from, status, operations: order.operations, machineIds };
   if (fence !== undefined) known.fence = fence;
   return known;
 }

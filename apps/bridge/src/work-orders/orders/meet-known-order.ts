@@ -5,6 +5,7 @@ import {
   type OrderSnapshot,
 } from '#libs/contracts';
 import { type KnownOrder } from './known-order.js';
+import { isBefore, type MessagePosition } from './message-position.js';
 
 export type Meeting =
   | { kind: 'recorded'; order: OrderSnapshot }
@@ -17,19 +18,20 @@ export type Meeting =
 
 /**
  * What an order is, now that a message has told of it. As old as what is known counts as newer: an ERP
- * may change an order twice in a second. But not when the message lies before the one that told what is
- * known: then it is delivered again, and would bring back what the later one has changed.
+ * may change an order twice in a second. But not when the message was sent before the one that told what is
+ * known: it would bring back what the later one has changed. In the same partition it is delivered again then.
  */
 export function meetKnownOrder(
   known: KnownOrder | undefined,
   message: OrderMessage,
-  offset: number,
+  position: MessagePosition,
 ): Meeting {
   const { orderId } = message.order;
   const order = known === undefined ? undefined : snapshotOf(orderId, known);
-  if (known !== undefined && order !== undefined && offset < known.offset) {
+  if (known !== undefined && order !== undefined && isBefore(position, known.from)) {
     const isAsOld = !isOlderVersion(message.order, order) && !isOlderVersion(order, message.order);
-    if (isAsOld) return { kind: 'repeated', order };
+    const isAgain = position.partition === known.from.partition;
+    if (isAsOld) return { kind: isAgain ? 'repeated' : 'superseded', order };
   }
   const application = applyOrderMessage(order, message);
   switch (application.kind) {

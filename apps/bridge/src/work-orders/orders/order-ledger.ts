@@ -1,27 +1,31 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
-import { type OwnedState } from '#libs/messaging';
-import { CommandOutcomes } from '../../command-delivery/index.js';
+import { Outbox, type OwnedState } from '#libs/messaging';
+import { CommandOutcomes, type CommandResult } from '../../command-delivery/index.js';
 import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { changeRecord } from '../assignments/assignment-change.js';
 import { OwnedPartitions } from '../owned-partitions.js';
-import { type PartitionWork, PartitionWriter } from '../partition-writer.js';
+import { type PartitionWork } from '../partition-writer.js';
+import { QueuePartition } from '../queue-partition.js';
 import { type Refusal, refusalResult } from '../refusal.js';
+import { type Entry } from '../waiting-entries.js';
 import { type KnownOrder } from './known-order.js';
-import { type OrderAnswer, type OrderEntry, PartitionOrders } from './partition-orders.js';
+import { type OrderAnswer } from './derived-entries.js';
+import { type OrderEntry, type PartEntry } from './order-entries.js';
+import { PartitionOrders } from './partition-orders.js';
+import { RELAYED_ORDERS, reportRecord } from './relayed-orders.js';
 import { resultWithoutMachine } from './without-machine.js';
 
 /**
- * The last snapshot of each order (contract §2.2), by the partition its messages come through, and from
- * it what changes on each machine. Both are written in one transaction; who owns the machine goes on
- * from there.
+ * The last snapshot of each order (contract §2.2), by the partition that is its home, and from it what changes
+ * on each machine. Both are written in one transaction; who owns the machine goes on from there.
  */
 @Injectable()
 export class OrderLedger {
   private readonly logger = new Logger('OrderLedger');
-  private readonly writers = new OwnedPartitions(() => new PartitionWriter(this.work()));
+  private readonly partitions: OwnedPartitions<KnownOrder, QueuePartition<KnownOrder, OrderEntry>>;
   private readonly topicPrefix: string;
 
   constructor(
@@ -30,25 +34,32 @@ export class OrderLedger {
     private readonly equipment: Equipment,
     private readonly unmapped: UnmappedWorkCentres,
     private readonly outcomes: CommandOutcomes,
+    private readonly outbox: Outbox,
   ) {
     this.topicPrefix = kafka.topicPrefix;
+    const queue = {
+      topic: `${this.topicPrefix}${RELAYED_ORDERS}`,
+      holds: ({ message }: Entry) => message.topic === RELAYED_ORDERS,
+    };
+    this.partitions = new OwnedPartitions(() => new QueuePartition(this.work(), queue));
   }
 
   /** Takes over a partition that has just been restored. */
   own(state: OwnedState<KnownOrder>): void {
-    this.writers.own(state);
+    this.partitions.own(state);
   }
 
   /** Takes messages of one partition in the order of their offsets; each is answered once it is written. */
   take(partition: number, entries: readonly OrderEntry[]): void {
-    this.writers.of(partition).take(entries);
+    this.partitions.of(partition).take(entries);
   }
 
   private work(): PartitionWork<KnownOrder, OrderEntry> {
     const orders = new PartitionOrders({
       machineOf: (operation) => this.equipment.machineOf(operation),
-      toRecord: (change) => changeRecord(this.topicPrefix, change),
-      toOutcome: ({ answered }, answer) =>
+      toChange: (change) => changeRecord(this.topicPrefix, change),
+      toReport: (report) => reportRecord(this.topicPrefix, report),
+      toOutcome: (answered, answer) =>
         this.outcomes.toRecord(
           'work-order-list',
           answered,
@@ -56,6 +67,9 @@ export class OrderLedger {
         ),
       answer: (answer) => {
         this.answer(answer);
+      },
+      gathered: (entry) => {
+        this.take(entry.message.partition, [entry]);
       },
     });
     return {
@@ -86,11 +100,28 @@ export class OrderLedger {
     );
   }
 
-  private refuse({ answered, message: { partition, offset } }: OrderEntry, refusal: Refusal): void {
+  private refuse(entry: OrderEntry, refusal: Refusal): void {
+    const { message } = entry;
+    const { partition, offset } = message;
     const { why, error } = refusal;
     const msg = why === 'defect' ? 'orders not handled' : 'orders larger than their topics take';
-    this.logger.error({ msg, partition, offset, err: error });
+    this.logger.error({ msg, topic: message.topic, partition, offset, err: error });
     const result = refusalResult(refusal, 'what is to be remembered of its orders');
-    this.outcomes.answersTo('work-order-list', answered, 0, [result]);
+    if (entry.kind === 'part') this.reportRefused(entry, result);
+    else if (entry.kind === 'report') message.finish();
+    else this.outcomes.answersTo('work-order-list', entry.answered, 0, [result]);
+  }
+
+  private reportRefused({ message, reportTo }: PartEntry, result: CommandResult): void {
+    const said = { machineIds: [], results: [result], unmapped: [], standings: [] };
+    const record = reportRecord(this.topicPrefix, { kind: 'report', of: reportTo, said });
+    this.outbox.post(record, {
+      acknowledged: () => {
+        message.finish();
+      },
+      refused: (error) => {
+        message.fail(error);
+      },
+    });
   }
 }

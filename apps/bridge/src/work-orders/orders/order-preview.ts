@@ -3,6 +3,7 @@ import { type OrderMessage, parsed, type Parsed, type Rejection } from '#libs/co
 import { type OrderDocument } from '#libs/erp-formats';
 import { HeldAssignments } from '../assignments/held-assignments.js';
 import { deriveOrders } from './derive-orders.js';
+import { answerOf } from './gathered-orders.js';
 import { type KnownOrder } from './known-order.js';
 import { readOrders } from './read-orders.js';
 
@@ -30,10 +31,12 @@ export class OrderPreview {
   async take(document: OrderDocument): Promise<Parsed<PreviewedDocument>> {
     const messages = await readOrders(document, this.erp);
     if (!messages.ok) return messages;
-    const told = { offset: this.offset++, orders: messages.value, unknownMachines: new Map() };
-    const { assignments, results, withoutMachine } = deriveOrders(told, this.orders, (operation) =>
+    const position = { partition: 0, offset: this.offset++, recordedAt: 0 };
+    const told = { position, orders: messages.value, unknownMachines: new Map() };
+    const { assignments, gathered } = deriveOrders(told, this.orders, (operation) =>
       this.erp.equipmentMap.machineOf(operation),
     );
+    const { results, withoutMachine } = answerOf(gathered);
     for (const [machineId, orders] of assignments) {
       this.machineIds.add(machineId);
       for (const order of orders) this.table.assign(machineId, order);

@@ -5,9 +5,10 @@ import { type KafkaClient, KeyedState } from '#libs/messaging';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { type KnownOrder } from './known-order.js';
 import { OrderLedger } from './order-ledger.js';
+import { RELAYED_ORDERS } from './relayed-orders.js';
 import { fromStoredOrder, toStoredOrder } from './stored-order.js';
 
-/** The orders in Kafka, by order id, in the partition their messages come through. */
+/** The orders in Kafka, by order id, in the partition that is each one's home. */
 @Injectable()
 export class OrdersState extends KeyedState<KnownOrder> {
   constructor(
@@ -18,7 +19,7 @@ export class OrdersState extends KeyedState<KnownOrder> {
     super({
       kafka,
       name: `${topicPrefix}machine-bridge.orders.v1`,
-      inputs: [TOPICS.workOrders],
+      inputs: [TOPICS.workOrders, RELAYED_ORDERS],
       transactionalIdPrefix: groupId,
       format: toStoredOrder,
       parse: fromStoredOrder,

@@ -1,7 +1,9 @@
 import { type OrderSnapshot } from '#libs/contracts';
 import { type InboundMessage, type OwnedState, PartitionOwnership } from '#libs/messaging';
 import { type KnownOrder } from './known-order.js';
-import { type OrderAnswer, type OrderEntry, PartitionOrders } from './partition-orders.js';
+import { type OrderAnswer } from './derived-entries.js';
+import { type OrderEntry } from './order-entries.js';
+import { PartitionOrders } from './partition-orders.js';
 
 const REMEMBERED = 50_000;
 
@@ -14,14 +16,16 @@ describe('PartitionOrders', () => {
     [known, answers] = [new Map<string, KnownOrder>(), []];
     orders = new PartitionOrders({
       machineOf: ({ machineId }) => machineId,
-      toRecord: ({ machineId, orders: changed }) => ({
+      toChange: ({ machineId, orders: changed }) => ({
         ...{ topic: 'changes', key: machineId, headers: {} },
         value: changed.map(({ orderId }) => orderId).join(),
       }),
-      toOutcome: (_entry, { kind }) => {
+      toReport: () => ({ topic: 'relayed', key: null, value: 'report', headers: {} }),
+      toOutcome: (_answered, { kind }) => {
         return { topic: 'outcomes', key: null, value: kind, headers: {} };
       },
       answer: (answer) => answers.push(answer),
+      gathered: () => undefined,
     });
   });
 
@@ -51,7 +55,8 @@ describe('PartitionOrders', () => {
     };
     const source = { topic: 'orders', partition: 0, offset: 7, messageId: null };
     return {
-      ...{ message, offset: 7, source, answered: { message, messageId: null } },
+      ...{ kind: 'orders', message, source, answered: { message, messageId: null } },
+      position: { partition: 0, offset: 7, recordedAt: 0 },
       orders: [{ kind: 'snapshot', order: { orderId, changedAt, status, operations } }],
       unknownMachines: new Map(),
     };
@@ -91,7 +96,8 @@ describe('PartitionOrders', () => {
 
   it('forgets the finished orders that changed longest ago, with the next ones that are written', () => {
     for (let age = 0; age < REMEMBERED; age += 1) {
-      const finished = { offset: 1, status: 'completed', operations: [], machineIds: [] } as const;
+      const from = { partition: 0, offset: 1, recordedAt: 0 };
+      const finished = { from, status: 'completed', operations: [], machineIds: [] } as const;
       known.set(`old-${age}`, { ...finished, operations: [], changedAt: REMEMBERED - age });
     }
     orders.restored(state());

@@ -32,11 +32,16 @@ const anOrder: fc.Arbitrary<OrderSnapshot> = fc.record(
   },
 );
 
+const aPosition = fc.record(
+  { partition: fc.nat(), offset: fc.nat(), recordedAt: fc.nat() },
+  { noNullPrototype: true },
+);
+
 describe('an order as it is stored', () => {
   it('is read back as it was', () => {
     fc.assert(
-      fc.property(anOrder, fc.array(fc.string()), fc.nat(), (order, machineIds, offset) => {
-        const known = toKnownOrder(order, machineIds, offset);
+      fc.property(anOrder, fc.array(fc.string()), aPosition, (order, machineIds, from) => {
+        const known = toKnownOrder(order, machineIds, from);
         const text = JSON.stringify(toStoredOrder(known));
         expect(fromStoredOrder(JSON.parse(text))).toEqual(known);
       }),
@@ -46,11 +51,22 @@ describe('an order as it is stored', () => {
   it('is finished after it is read if it was before, with nothing else kept of it', () => {
     fc.assert(
       fc.property(anOrder, (order) => {
-        const known = toKnownOrder(order, ['M-1'], 1);
+        const known = toKnownOrder(order, ['M-1'], { partition: 0, offset: 1, recordedAt: 0 });
         expect(isFinished(known)).toBe(isFinished(order));
         if (isFinished(order)) expect(known).toMatchObject({ operations: [], machineIds: [] });
       }),
     );
+  });
+
+  it('is read as earlier versions stored it, before all that has a position since', () => {
+    const stored = [100, 7, 'released', ['M-1'], [['0010', 'released', 'M-1']]];
+    expect(fromStoredOrder(stored)).toEqual({
+      changedAt: 100,
+      from: { partition: -1, offset: 7, recordedAt: 0 },
+      status: 'released',
+      machineIds: ['M-1'],
+      operations: [{ operationId: '0010', status: 'released', machineId: 'M-1' }],
+    });
   });
 
   it.each([null, 'text', {}, [1, 2]])('is nothing the bridge has not stored: %j', (json) => {

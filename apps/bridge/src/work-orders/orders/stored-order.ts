@@ -8,7 +8,9 @@ type StoredOrder = [
   status: OrderStatus,
   machineIds: readonly string[],
   operations: (string | number | null)[][],
-  fence?: OrderFence,
+  fence: OrderFence | null,
+  partition: number,
+  recordedAt: number,
 ];
 
 /** The fields of an operation in the order in which they are stored; new ones come last. */
@@ -23,19 +25,28 @@ const FIELDS = [
 ] as const satisfies readonly (keyof OrderOperation)[];
 
 export function toStoredOrder(order: KnownOrder): StoredOrder {
-  const { changedAt, offset, status, machineIds, fence } = order;
+  const { changedAt, from, status, machineIds, fence = null } = order;
+  const { partition, offset, recordedAt } = from;
   const operations = order.operations.map((operation) =>
     FIELDS.map((field) => operation[field] ?? null),
   );
-  const stored: StoredOrder = [changedAt, offset, status, machineIds, operations];
-  if (fence !== undefined) stored.push(fence);
-  return stored;
+  return [changedAt, offset, status, machineIds, operations, fence, partition, recordedAt];
 }
 
 /** Reads what the bridge itself has stored; undefined for what it has not. */
 export function fromStoredOrder(json: unknown): KnownOrder | undefined {
   if (!Array.isArray(json) || !Array.isArray(json[4])) return undefined;
-  const [changedAt, offset, status, machineIds, stored, fence] = json as StoredOrder;
+  // what earlier versions have stored ends with the operations or the fence
+  const [
+    changedAt,
+    offset,
+    status,
+    machineIds,
+    stored,
+    fence = null,
+    partition = -1,
+    recordedAt = 0,
+  ] = json as Partial<StoredOrder> as StoredOrder;
   const operations = stored.map((values) => {
     const present = FIELDS.flatMap((field, index) => {
       const value = values[index] ?? null;
@@ -43,6 +54,7 @@ export function fromStoredOrder(json: unknown): KnownOrder | undefined {
     });
     return Object.fromEntries(present) as unknown as OrderOperation;
   });
-  const order = { changedAt, offset, status, machineIds, operations };
-  return fence === undefined ? order : { ...order, fence };
+  const from = { partition, offset, recordedAt };
+  const order = { changedAt, from, status, machineIds, operations };
+  return fence === null ? order : { ...order, fence };
 }

@@ -1,6 +1,7 @@
 import { isOlderVersion, type OrderMessage } from '#libs/contracts';
 import { type CommandResult } from '../../command-delivery/index.js';
 import { type KnownOrder } from './known-order.js';
+import { type MessagePosition } from './message-position.js';
 
 /** What a message says of one of its orders: something, less than is known, or what it has said before. */
 export type OrderStanding =
@@ -16,9 +17,10 @@ export type AnswerWithoutMachine = { kind: 'applied' } | { kind: 'superseded'; d
 export function isTakenInAgain(
   known: KnownOrder | undefined,
   { order }: OrderMessage,
-  offset: number,
+  position: MessagePosition,
 ): boolean {
-  return known !== undefined && offset <= known.offset && !isOlderVersion(known, order);
+  if (known === undefined || position.partition !== known.from.partition) return false;
+  return position.offset <= known.from.offset && !isOlderVersion(known, order);
 }
 
 /**

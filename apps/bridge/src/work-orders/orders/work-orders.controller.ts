@@ -1,41 +1,28 @@
 import { Controller, Inject } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { type BridgeSettings } from '#libs/config';
-import { type Envelope, type OrderMessage, parsed, TOPICS } from '#libs/contracts';
+import { type Envelope, parsed, TOPICS } from '#libs/contracts';
 import { type OrderDocument, sourceTopicOf } from '#libs/erp-formats';
 import { type InboundMessage } from '#libs/messaging';
-import {
-  type AnsweredMessage,
-  CommandOutcomes,
-  openMessage,
-  rejection,
-} from '../../command-delivery/index.js';
-import { Equipment } from '../../equipment/index.js';
+import { CommandOutcomes, openMessage, rejection } from '../../command-delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
-import { OrderLedger } from './order-ledger.js';
+import { OrderIntake } from './order-intake.js';
 import { readOrders } from './read-orders.js';
-import { UnknownMachines } from './unknown-machines.js';
-
-interface ReadDocument {
-  answered: AnsweredMessage;
-  orders: readonly OrderMessage[];
-}
+import { type ReadMessage } from './relay-entry.js';
 
 /** `erp.work-orders.v1`: orders as they change, in the ERP's own format, on their way into the ledger. */
 @Controller()
 export class WorkOrdersController {
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
-    private readonly equipment: Equipment,
-    private readonly ledger: OrderLedger,
-    private readonly unknownMachines: UnknownMachines,
+    private readonly intake: OrderIntake,
     private readonly outcomes: CommandOutcomes,
   ) {}
 
   /** Resolves once the messages are in the ledger's hands: those behind them must not overtake them. */
   @EventPattern(TOPICS.workOrders)
   async handle(messages: readonly InboundMessage[]): Promise<void> {
-    const documents: ReadDocument[] = [];
+    const read: ReadMessage[] = [];
     for (const message of messages) {
       if (message.ownership.isLost) {
         // a document may take seconds, and its next owner reads it anew
@@ -44,45 +31,26 @@ export class WorkOrdersController {
       }
       try {
         const document = await this.read(message);
-        if (document !== undefined) documents.push(document);
+        if (document !== undefined) read.push(document);
       } catch (error) {
         message.fail(error);
       }
     }
-    const [first] = documents;
-    if (first === undefined) return;
-    const { partition, ownership } = first.answered.message;
-    const named = this.machinesOf(documents);
-    const unknownMachines = await this.unknownMachines.among(named, ownership);
-    const entries = documents.map(({ answered, orders }) => {
-      const { message } = answered;
-      const source = this.outcomes.sourceOf(answered);
-      return { message, offset: message.offset, answered, source, orders, unknownMachines };
-    });
-    this.ledger.take(partition, entries);
+    await this.intake.take(read);
   }
 
-  private async read(message: InboundMessage): Promise<ReadDocument | undefined> {
+  private async read(message: InboundMessage): Promise<ReadMessage | undefined> {
     const { answered, parsed: envelope } = openMessage(message, parsed);
     const orders = envelope.ok
       ? await readOrders(documentOf(message, envelope.value), this.settings.erp)
       : envelope;
-    if (orders.ok) return { answered, orders: orders.value };
+    if (orders.ok) {
+      const source = this.outcomes.sourceOf(answered);
+      const recordedAt = Number(message.timestamp);
+      return { answered, source, recordedAt, orders: orders.value };
+    }
     this.outcomes.answersTo('work-order-list', answered, 0, [rejection(orders.rejection)]);
     return undefined;
-  }
-
-  private machinesOf(documents: readonly ReadDocument[]): ReadonlySet<string> {
-    const machineIds = new Set<string>();
-    for (const { orders } of documents) {
-      for (const { order } of orders) {
-        for (const operation of order.operations ?? []) {
-          const machineId = this.equipment.machineOf(operation);
-          if (machineId !== undefined) machineIds.add(machineId);
-        }
-      }
-    }
-    return machineIds;
   }
 }
 

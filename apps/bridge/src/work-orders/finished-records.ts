@@ -7,10 +7,11 @@ const PATIENCE_MS = 500;
 const MAX_TOMBSTONES = 1000;
 
 /**
- * The changes of one partition that are final and still in their topic: a tombstone for each lets Kafka
- * remove it. What a crash or a hand-over leaves of them without one lies there for good, and is read by nobody.
+ * The records of one partition of a queue that are final and still in their topic: a tombstone for each lets
+ * Kafka remove it. What a crash or a hand-over leaves of them without one lies there for good, and is read by
+ * nobody.
  */
-export class FinishedChanges {
+export class FinishedRecords {
   private readonly keys: Buffer[] = [];
   private isTimed = false;
   private lost: AbortSignal | undefined;

@@ -5,9 +5,10 @@ import {
   type OwnedState,
   PartitionOwnership,
 } from '#libs/messaging';
-import { ChangePartition } from './change-partition.js';
-import { type StoredAssignment } from './derive-assignments.js';
-import { type ChangeEntry, PartitionAssignments } from './partition-assignments.js';
+import { hasOwnKey } from './assignments/assignment-change.js';
+import { type StoredAssignment } from './assignments/derive-assignments.js';
+import { type ChangeEntry, PartitionAssignments } from './assignments/partition-assignments.js';
+import { QueuePartition } from './queue-partition.js';
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 /** Longer than a tombstone waits for company. */
@@ -32,8 +33,8 @@ function finish({ message }: ChangeEntry): void {
   message.onFinished?.(message);
 }
 
-describe('a partition of changes', () => {
-  let partition: ChangePartition;
+describe('a partition of a queue', () => {
+  let partition: QueuePartition<StoredAssignment, ChangeEntry>;
   /** The tombstones of each transaction. */
   let written: string[][];
   let failing: boolean;
@@ -81,7 +82,10 @@ describe('a partition of changes', () => {
         assignments.derive(state, entries),
       refuse: () => undefined,
     };
-    partition = new ChangePartition(work, 'changes');
+    partition = new QueuePartition(work, {
+      topic: 'changes',
+      holds: ({ message, change }) => hasOwnKey(message.key, change),
+    });
   });
 
   afterEach(() => {

@@ -1,0 +1,128 @@
+import { type OutboundRecord } from '#libs/messaging';
+import { type AnsweredMessage } from '../../command-delivery/index.js';
+import { type AssignmentChange } from '../assignments/assignment-change.js';
+import { deriveOrders, type OrderView } from './derive-orders.js';
+import { answerOf, type GatheredOrders, type MessageAnswer } from './gathered-orders.js';
+import { type Gatherings } from './gatherings.js';
+import {
+  type GatheredEntry,
+  type OrderEntry,
+  type OrdersEntry,
+  type PartEntry,
+} from './order-entries.js';
+import { type MachineOf } from './place-order.js';
+import { type UnmappedOperation } from './reject-unmapped.js';
+import { type RelayReport } from './relayed-orders.js';
+import { type AnswerWithoutMachine } from './without-machine.js';
+
+/** What is to be said of a message once its consequences are written. */
+export interface OrderAnswer extends MessageAnswer {
+  entry: OrdersEntry | GatheredEntry;
+  /** Machines whose assignments it has changed. */
+  assigned: number;
+  unmapped: readonly UnmappedOperation[];
+}
+
+/** What becomes of what is derived: records to be written with it, and what is to be done once they are. */
+export interface OrderEffects {
+  machineOf: MachineOf;
+  toChange: (change: AssignmentChange) => OutboundRecord;
+  toReport: (report: RelayReport) => OutboundRecord;
+  /** What a message that concerns no machine is answered with. */
+  toOutcome: (answered: AnsweredMessage, answer: AnswerWithoutMachine) => OutboundRecord;
+  answer: (answer: OrderAnswer) => void;
+  /** All parts of a message have been reported: it is to be written next. */
+  gathered: (entry: GatheredEntry) => void;
+}
+
+/** What entries of one partition lead to, one after the other, over the orders as those before have left them. */
+export class DerivedEntries {
+  readonly records: OutboundRecord[] = [];
+  private readonly afterwards: (() => void)[] = [];
+
+  constructor(
+    private readonly effects: OrderEffects,
+    private readonly gatherings: Gatherings,
+    private readonly view: OrderView,
+  ) {}
+
+  /** To be called once it is written. */
+  conclude(): void {
+    for (const each of this.afterwards) each();
+  }
+
+  add(entry: OrderEntry): void {
+    const { message } = entry;
+    switch (entry.kind) {
+      case 'orders':
+        this.answer(entry, this.takeIn(entry, false));
+        return;
+      case 'relay':
+        this.records.push(...entry.records);
+        this.afterwards.push(() => {
+          this.gatherings.begin(entry);
+        });
+        return;
+      case 'part':
+        this.report(entry);
+        return;
+      case 'report':
+        this.afterwards.push(() => {
+          const gathered = this.gatherings.add(entry.report);
+          if (gathered !== undefined) this.effects.gathered(gathered);
+          message.finish();
+        });
+        return;
+      case 'gathered':
+        this.takeUp(entry);
+        return;
+      default:
+        entry satisfies never;
+    }
+  }
+
+  /** @param isPart others have to be heard before a machine can be answered for the message */
+  private takeIn(entry: OrdersEntry | PartEntry, isPart: boolean): GatheredOrders {
+    const { machineOf, toChange } = this.effects;
+    const { assignments, gathered } = deriveOrders(entry, this.view, machineOf);
+    const { source } = entry;
+    for (const [machineId, orders] of assignments) {
+      const change = { machineId, orders, source };
+      this.records.push(toChange(isPart ? { ...change, isPart: true } : change));
+    }
+    return gathered;
+  }
+
+  private report(entry: PartEntry): void {
+    const { message, reportTo } = entry;
+    const said = this.takeIn(entry, reportTo.parts > 1);
+    // that it was taken in before does not mean that it was answered: that is not written together with it
+    const standings = said.standings.map((each) =>
+      each.kind === 'repeated' ? ({ kind: 'taken-in' } as const) : each,
+    );
+    const report = { kind: 'report' as const, of: reportTo, said: { ...said, standings } };
+    this.records.push(this.effects.toReport(report));
+    this.afterwards.push(() => {
+      message.finish();
+    });
+  }
+
+  /** All parts are in the lists by now: the machines' owners are to answer. */
+  private takeUp(entry: GatheredEntry): void {
+    const { source, said, isInParts } = entry;
+    for (const machineId of isInParts ? said.machineIds : []) {
+      this.records.push(this.effects.toChange({ machineId, orders: [], source }));
+    }
+    this.answer(entry, said);
+  }
+
+  private answer(entry: OrdersEntry | GatheredEntry, said: GatheredOrders): void {
+    const { toOutcome, answer } = this.effects;
+    const { results, withoutMachine } = answerOf(said);
+    if (withoutMachine !== undefined) this.records.push(toOutcome(entry.answered, withoutMachine));
+    const { unmapped, machineIds } = said;
+    this.afterwards.push(() => {
+      answer({ entry, results, withoutMachine, unmapped, assigned: machineIds.length });
+    });
+  }
+}
