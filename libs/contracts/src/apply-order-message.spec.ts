@@ -5,7 +5,7 @@ import type { OrderChange } from './order-change.js';
 import type { OrderMessage } from './order-message.js';
 import type { OperationChange, OrderOperation } from './order-operation.js';
 import type { OrderSnapshot } from './order-snapshot.js';
-import { ORDER_STATUSES, type OrderStatus } from './order-status.js';
+import { isOver, ORDER_STATUSES, type OrderStatus } from './order-status.js';
 
 function operation(operationId: string, more: Partial<OrderOperation> = {}): OrderOperation {
   return { operationId, workCentre: 'FR01', plant: '1000', status: 'released', ...more };
@@ -191,6 +191,16 @@ describe('a change of an order that nobody has sent', () => {
     expect(apply(more)).toEqual({ kind: 'unknown-order' });
   });
 
+  it.each<[OrderStatus | undefined, OrderStatus[]]>([
+    [undefined, ['completed']],
+    [undefined, ['completed', 'cancelled']],
+    ['released', ['completed']],
+  ])('is not enough when its status is %s and its operations are %j', (status, statuses) => {
+    const operations = statuses.map((each, index) => operation(`${index}`, { status: each }));
+
+    expect(apply({ ...(status && { status }), operations })).toEqual({ kind: 'unknown-order' });
+  });
+
   it.each(['completed', 'cancelled'] as const)('is enough when it is %s', (status) => {
     expect(orderAfter(apply({ status }))).toEqual(order([], { changedAt: 101, status }));
   });
@@ -198,12 +208,34 @@ describe('a change of an order that nobody has sent', () => {
   it.each<[OrderStatus[], OrderStatus]>([
     [['planned', 'started', 'completed'], 'started'],
     [['planned', 'released'], 'released'],
-    [['completed', 'cancelled'], 'completed'],
-    [['cancelled', 'cancelled'], 'cancelled'],
+    [['planned', 'completed'], 'planned'],
   ])('stands where its operations stand: %j is %s', (statuses, expected) => {
     const operations = statuses.map((status, index) => operation(`${index}`, { status }));
 
     expect(orderAfter(apply({ operations }))).toMatchObject({ status: expected, operations });
+  });
+
+  it('leaves an operation planned that says where it is done and not how far it is', () => {
+    const done = operation('0010', { status: 'completed' });
+
+    expect(
+      orderAfter(apply({ operations: [done, { operationId: '0020', workCentre: 'DR01' }] })),
+    ).toMatchObject({ status: 'planned', operations: [done, { status: 'planned' }] });
+  });
+
+  it('does not keep out the operations that are heard of after those that are done', () => {
+    const statuses = fc.array(fc.constantFrom(...ORDER_STATUSES), { maxLength: 3 });
+    fc.assert(
+      fc.property(statuses, (heard) => {
+        const first = heard.map((status, index) => operation(`${index}`, { status }));
+        const begun = apply({ operations: first });
+        const known = begun.kind === 'applied' ? begun.order : undefined;
+        const next = change({ changedAt: 102, operations: [operation('next')] });
+        const { status, operations } = orderAfter(applyOrderMessage(known, next));
+        expect(isOver(status)).toBe(false);
+        expect(operations).toContainEqual(operation('next'));
+      }),
+    );
   });
 });
 

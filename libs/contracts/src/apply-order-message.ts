@@ -16,9 +16,9 @@ export type OrderApplication =
 /**
  * The order after a message. A snapshot replaces what is known, a change is laid over it; either is
  * superseded when it is older ({@link isOlderVersion}) and applied again when it is as old. The first that
- * is heard of an order may be a change if it says where at least one operation is done, or that the order
- * is over. Of an order that was finished the operations may be forgotten: a change that takes it up again
- * must say where one is done as well.
+ * is heard of an order may be a change if it says where at least one operation is to be done, or that the
+ * order is over. Of an order that was finished the operations may be forgotten: a change that takes it up
+ * again must say where one is done as well.
  */
 export function applyOrderMessage(
   known: OrderSnapshot | undefined,
@@ -64,9 +64,15 @@ function begin(change: OrderChange): OrderApplication {
   const { orderId, changedAt } = change;
   const nothing: OrderSnapshot = { orderId, changedAt, status, operations: [] };
   const result = applied(nothing, change);
-  const isEnough =
-    isOver(status) || (result.kind === 'applied' && result.order.operations.length > 0);
-  return isEnough ? result : { kind: 'unknown-order' };
+  return isOver(status) || hasWorkLeft(result) ? result : { kind: 'unknown-order' };
+}
+
+/** Operations that are done say nothing of the others: taken for the whole order, they would make it finished. */
+function hasWorkLeft(application: OrderApplication): boolean {
+  return (
+    application.kind === 'applied' &&
+    application.order.operations.some((each) => !isOver(each.status))
+  );
 }
 
 function operationsAfter(
@@ -105,15 +111,12 @@ function withoutPlace(operation: OrderOperation | undefined): Partial<OrderOpera
   return rest;
 }
 
-const FURTHEST_FIRST = ['started', 'held', 'released', 'planned', 'completed'] as const;
+const FURTHEST_FIRST = ['started', 'held', 'released'] as const;
 
-/** Where an order stands that only its operations tell of: where work goes on, else where it ended. */
+/** Where an order stands that only its operations tell of. It is not over for those that are: there may be more. */
 function furthest(operations: readonly OperationChange[]): OrderStatus {
-  if (operations.length === 0) return 'planned';
   const found = FURTHEST_FIRST.find((status) => operations.some((each) => each.status === status));
-  return (
-    found ?? (operations.every((each) => each.status === 'cancelled') ? 'cancelled' : 'planned')
-  );
+  return found ?? 'planned';
 }
 
 function unknownKind(message: never): never {
