@@ -1,0 +1,121 @@
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TOPICS } from '#libs/contracts';
+import { eventually } from '../support/eventually.js';
+import { header, json, type ReadRecord, type TopicReader } from '../support/kafka.js';
+import { type Plant, startPlant } from '../support/plant.js';
+import { type CommandResult, runCommand } from '../support/run-command.js';
+
+const DEAD_LETTERS = `${TOPICS.workOrders}.dlq`;
+
+/** What UMH sends of each action, beside the order's id. */
+const FIELDS = {
+  create: { product: { external_product_id: '5678' }, quantity: 100 },
+  start: { start_time_unix_ms: 1_719_931_704_927 },
+  stop: { end_time_unix_ms: 1_719_935_304_927 },
+};
+
+interface WorkOrder {
+  action: keyof typeof FIELDS;
+  orderId: string;
+  cell: string;
+  /** Of the record, in seconds after the test has begun. */
+  at: number;
+  status?: number;
+}
+
+describe('work orders of UMH', () => {
+  let plant: Plant;
+  let answers: TopicReader;
+  let folder: string;
+  let mapFile: string;
+  let begin: number;
+
+  /** In one go, so that the bridge finds either map whole. */
+  const writeMap = async (machines: Record<string, string>): Promise<void> => {
+    const lines = Object.entries(machines).map(
+      ([cell, machineId]) => `north,hall-3.line-1.${cell},${machineId}\n`,
+    );
+    await writeFile(`${mapFile}.new`, `plant,workCentre,machineId\n${lines.join('')}`);
+    await rename(`${mapFile}.new`, mapFile);
+  };
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'umh-work-orders-'));
+    mapFile = join(folder, 'map.csv');
+    await writeMap({ 'cell-1': 'M-001' });
+    plant = await startPlant({ env: { EQUIPMENT_MAP_FILE: mapFile } });
+    answers = await plant.kafka.read(TOPICS.commandOutcomes, DEAD_LETTERS);
+    begin = plant.clock.nowSeconds();
+  });
+
+  afterAll(async () => {
+    await plant.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const send = ({ action, orderId, cell, at, status }: WorkOrder): Promise<void> => {
+    const fields = { external_work_order_id: orderId, ...FIELDS[action] };
+    return plant.kafka.send(TOPICS.workOrders, {
+      key: orderId,
+      value: JSON.stringify(status === undefined ? fields : { ...fields, status }),
+      timestamp: String((begin + at) * 1000),
+      headers: {
+        umh_topic: `umh.v1.acme.north.hall-3.line-1.${cell}._analytics.work-order.${action}`,
+        'message-id': `${orderId}/${action}`,
+      },
+    });
+  };
+
+  const outcomeOf = (orderId: string, action: string, type: string): Promise<ReadRecord> =>
+    answers.find(
+      (record) =>
+        header(record, 'ce_type') === `work-order-list.${type}.v1` &&
+        (json(record)['source'] as { messageId: string }).messageId === `${orderId}/${action}`,
+      `${orderId}/${action} is ${type}`,
+    );
+
+  const replay = (): Promise<CommandResult> =>
+    runCommand(
+      ['dlq', 'replay', TOPICS.workOrders, '--code', 'unmapped-work-centre', '--yes'],
+      plant.kafka,
+    );
+
+  it('are on no list when created, on their machine’s from start to stop', async () => {
+    const order = { orderId: 'A', cell: 'cell-1' };
+    await send({ ...order, action: 'create', at: 0 });
+    const created = await outcomeOf('A', 'create', 'applied');
+    expect(header(created, 'ce_subject')).toBe('M-001');
+    expect((await plant.sandbox.machine('M-001')).workingOrders).toEqual([]);
+    await send({ ...order, action: 'start', at: 1 });
+    await plant.sandbox.listBecomes('M-001', ['A']);
+    await send({ ...order, action: 'stop', at: 2 });
+    await plant.sandbox.listBecomes('M-001', []);
+  });
+
+  it('are replayed once their place is mapped, and do not beat the stop that has come since', async () => {
+    await send({ orderId: 'B', cell: 'cell-2', action: 'start', at: 0 });
+    await send({ orderId: 'C', cell: 'cell-2', action: 'create', status: 1, at: 0 });
+    await send({ orderId: 'C', cell: 'cell-2', action: 'stop', at: 1 });
+    await outcomeOf('C', 'stop', 'applied');
+    await answers.take(2, ({ topic }) => topic === DEAD_LETTERS, 'dead letter');
+
+    await writeMap({ 'cell-1': 'M-001', 'cell-2': 'M-002' });
+    await eventually(
+      async () =>
+        (await (await fetch(`${plant.bridgeUrl}/api/equipment/unmapped`)).text()) === '[]',
+      { what: 'the bridge goes by the new map' },
+    );
+    expect(await replay()).toMatchObject({ exitCode: 0, stdout: 'replayed 2 dead letters\n' });
+
+    const late = await outcomeOf('C', 'create', 'superseded');
+    expect(json(late)).toMatchObject({
+      machineId: 'M-002',
+      detail: `order C changed at ${begin}; known is the change of ${begin + 1}`,
+    });
+    await plant.sandbox.listBecomes('M-002', ['B']);
+    await send({ orderId: 'B', cell: 'cell-2', action: 'stop', at: 1 });
+    await plant.sandbox.listBecomes('M-002', []);
+  });
+});
