@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 
 import fc from 'fast-check';
 
+import { applyOrderMessage } from '#libs/contracts';
+
 import { epochSeconds, readMessages, readSnapshots } from '../../test/read-messages.js';
 
 const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
@@ -277,6 +279,12 @@ describe('parts of production orders', () => {
         );
       }),
     );
+  });
+
+  it('that are operations do not finish an order that nobody has sent, though all of them are done', () => {
+    const [message] = readMessages(fixture('sap-odata-operations.json'), { recordedAt });
+
+    expect(message && applyOrderMessage(undefined, message)).toEqual({ kind: 'unknown-order' });
   });
 
   it('that are statuses change the order, dated by when they were written', () => {
