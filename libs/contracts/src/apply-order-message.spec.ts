@@ -129,6 +129,100 @@ describe('a change of an order', () => {
   });
 });
 
+describe('a change that replaces operations', () => {
+  const at = (operationId: string, workCentre: string, more: Partial<OrderOperation> = {}) =>
+    operation(operationId, { workCentre, ...more });
+  const known = order([
+    at('0010/FR01', 'FR01', { status: 'started', sequence: 10, plannedStart: 500 }),
+    at('0010/FR02', 'FR02', { status: 'started', sequence: 10, plannedStart: 500 }),
+    at('0020', 'DR01', { status: 'planned' }),
+  ]);
+  const operationsAfter = (more: Partial<OrderChange>): OrderOperation[] =>
+    orderAfter(applyOrderMessage(known, change(more))).operations;
+  const idsAfter = (more: Partial<OrderChange>): string[] =>
+    operationsAfter(more).map(({ operationId }) => operationId);
+
+  it('takes off the places that it does not name, and leaves the other operations', () => {
+    const operations = [{ operationId: '0010/FR02', workCentre: 'FR02' }];
+
+    expect(idsAfter({ operations, replaces: ['0010'] })).toEqual(['0010/FR02', '0020']);
+    expect(idsAfter({ operations, replaces: 'all' })).toEqual(['0010/FR02']);
+    expect(idsAfter({ operations })).toEqual(['0010/FR01', '0010/FR02', '0020']);
+  });
+
+  it('hands on to a new place what it does not say of it, but nothing of the old place', () => {
+    const moved = { operationId: '0010', machineId: 'M-9' };
+    const rest = { status: 'started', sequence: 10, plannedStart: 500 };
+
+    expect(operationsAfter({ operations: [moved], replaces: ['0010'] })).toEqual([
+      known.operations[2],
+      { ...rest, ...moved },
+    ]);
+    const held = { ...moved, status: 'held' as const, plannedStart: 700 };
+    expect(operationsAfter({ operations: [held], replaces: 'all' })).toEqual([
+      { ...rest, ...held },
+    ]);
+  });
+
+  it('puts an operation on several places in place of one', () => {
+    const operations = ['DR01', 'DR02'].map((workCentre) => ({
+      operationId: `0020/${workCentre}`,
+      workCentre,
+    }));
+
+    expect(operationsAfter({ operations, replaces: ['0020'] }).slice(2)).toEqual(
+      operations.map((each) => ({ ...each, status: 'planned' })),
+    );
+  });
+
+  it('takes an id that only looks like a place of another operation for one by itself', () => {
+    const own = order([at('0010/FR02', 'FR01'), at('0010/FR01/1', 'FR01'), at('10010', 'FR01')]);
+    const message = change({ operations: [at('0010', 'FR09')], replaces: ['0010'] });
+
+    expect(orderAfter(applyOrderMessage(own, message)).operations).toEqual([
+      ...own.operations,
+      at('0010', 'FR09'),
+    ]);
+  });
+
+  it('leaves all of them under a status alone', () => {
+    expect(idsAfter({ status: 'held', replaces: 'all' })).toHaveLength(3);
+  });
+
+  it('may be the first that is known of an order, and is applied again', () => {
+    const message = change({ operations: [at('0010', 'FR09')], replaces: ['0010'] });
+    const first = orderAfter(applyOrderMessage(undefined, message));
+
+    expect(first.operations).toEqual([at('0010', 'FR09')]);
+    expect(orderAfter(applyOrderMessage(first, message))).toEqual(first);
+  });
+
+  it('never takes off an operation that it does not name', () => {
+    const numbers = fc.uniqueArray(fc.constantFrom('0010', '0020', '0030'));
+    const centres = fc.uniqueArray(fc.constantFrom('FR01', 'FR02', 'FR03'), { minLength: 1 });
+    const entries = fc
+      .tuple(numbers, centres)
+      .map(([ids, places]) =>
+        ids.flatMap((id) =>
+          places.map((place) => at(places.length === 1 ? id : `${id}/${place}`, place)),
+        ),
+      );
+    const numberOf = ({ operationId }: OperationChange) => operationId.slice(0, 4);
+    fc.assert(
+      fc.property(entries, entries, (before, operations) => {
+        const replaces = operations.map(numberOf);
+        const after = orderAfter(
+          applyOrderMessage(order(before), change({ operations, replaces })),
+        ).operations;
+        const isUntold = (each: OperationChange) => !replaces.includes(numberOf(each));
+
+        expect(after.filter(isUntold)).toEqual(before.filter(isUntold));
+        expect(after.filter((each) => !isUntold(each))).toHaveLength(operations.length);
+      }),
+    );
+  });
+});
+
 describe('a change of a finished order whose operations are forgotten', () => {
   const apply = (status: OrderStatus, more: Partial<OrderChange>) =>
     applyOrderMessage(order([], { status }), change(more));

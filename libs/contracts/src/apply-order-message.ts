@@ -5,6 +5,7 @@ import type { OperationChange, OrderOperation } from './order-operation.js';
 import type { OrderSnapshot } from './order-snapshot.js';
 import { isOver, type OrderStatus } from './order-status.js';
 import { operationsUnderStatus } from './operations-under-status.js';
+import { replacementOf, type ReplacedOperations } from './replaced-operations.js';
 
 export type OrderApplication =
   | { kind: 'applied'; order: OrderSnapshot }
@@ -77,25 +78,35 @@ function hasWorkLeft(application: OrderApplication): boolean {
 
 function operationsAfter(
   known: OrderSnapshot,
-  { status, operations }: OrderChange,
+  { status, operations, replaces }: OrderChange,
 ): OrderOperation[] {
-  if (operations !== undefined) return merge(known.operations, operations, status ?? known.status);
+  if (operations !== undefined) {
+    return merge(known.operations, operations, status ?? known.status, replaces);
+  }
   return status === undefined ? known.operations : operationsUnderStatus(known, status);
 }
 
-/** An operation that nobody has heard of joins if the change says where it is done. */
+/**
+ * An operation that nobody has heard of joins if the change says where it is done. What the change replaces
+ * goes, unless it is named again.
+ */
 function merge(
   known: readonly OrderOperation[],
   changes: readonly OperationChange[],
   status: OrderStatus,
+  replaced: ReplacedOperations | undefined,
 ): OrderOperation[] {
+  const { isReplaced, predecessorOf } = replacementOf(known, replaced);
   const operations = new Map(known.map((operation) => [operation.operationId, operation]));
   for (const change of changes) {
-    const before = operations.get(change.operationId);
+    const before = operations.get(change.operationId) ?? withoutPlace(predecessorOf(change));
     const after = { status, ...(hasPlace(change) ? withoutPlace(before) : before), ...change };
     if (hasPlace(after)) operations.set(change.operationId, after);
   }
-  return [...operations.values()];
+  const named = new Set(changes.map(({ operationId }) => operationId));
+  return [...operations.values()].filter(
+    (operation) => named.has(operation.operationId) || !isReplaced(operation),
+  );
 }
 
 function hasPlace({ machineId, workCentre }: OperationChange): boolean {
@@ -103,7 +114,7 @@ function hasPlace({ machineId, workCentre }: OperationChange): boolean {
 }
 
 /** A new work centre must not stand beside the machine of the old one. */
-function withoutPlace(operation: OrderOperation | undefined): Partial<OrderOperation> {
+function withoutPlace(operation: Partial<OrderOperation> | undefined): Partial<OrderOperation> {
   const rest: Partial<OrderOperation> = { ...operation };
   delete rest.machineId;
   delete rest.workCentre;

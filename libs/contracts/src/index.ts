@@ -22,6 +22,7 @@ export type { OperationChange, OrderOperation } from './order-operation.js';
 export { outcomeJson } from './outcome-json.js';
 export { parseOrderMessage, type OrderSnapshot } from './order-snapshot.js';
 export { ORDER_STATUSES, type OrderStatus } from './order-status.js';
+export { operationIdAt } from './replaced-operations.js';
 export { MAX_BODY_BYTES, readJson } from './read-json.js';
 export {
   parsed,

@@ -5,6 +5,7 @@ import type { OrderFence } from './order-fence.js';
 import { readOperationChanges, type OperationChange } from './order-operation.js';
 import { optionalOrderStatus, type OrderStatus } from './order-status.js';
 import { parsed, rejected, type Parsed } from './rejection.js';
+import type { ReplacedOperations } from './replaced-operations.js';
 
 /** What is new about an order, from a sender that does not say the rest; what it leaves out stays. */
 export interface OrderChange {
@@ -14,6 +15,8 @@ export interface OrderChange {
   /** Without operations beside it, it goes for them as `operationsUnderStatus` has it. */
   status?: OrderStatus;
   operations?: OperationChange[];
+  /** Which of them it names every place of: the places that are known and not among them go. */
+  replaces?: ReplacedOperations;
   fence?: OrderFence;
 }
 
