@@ -23,11 +23,13 @@ export function snapshotMessage(pathOf: PathOf, order: OrderSnapshot): Parsed<Or
   return parsed({ kind: 'snapshot', order: { ...checked.value, ...(fence && { fence }) } });
 }
 
+/** The ids that a change replaces are parts of those of its operations, and are as sound as these. */
 export function changeMessage(pathOf: PathOf, change: OrderChange): Parsed<OrderMessage> {
-  const { fence } = change;
+  const { fence, replaces } = change;
   const checked = parseOrderChange(change);
   if (!checked.ok) return placed(pathOf(), checked);
-  return parsed({ kind: 'change', order: { ...checked.value, ...(fence && { fence }) } });
+  const order = { ...checked.value, ...(replaces && { replaces }), ...(fence && { fence }) };
+  return parsed({ kind: 'change', order });
 }
 
 /** A refusal of the canonical rules, with the place in the foreign document. */

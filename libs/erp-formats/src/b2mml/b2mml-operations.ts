@@ -1,37 +1,60 @@
-import { parsed, rejected, type OperationChange, type Parsed } from '#libs/contracts';
+import {
+  operationIdAt,
+  parsed,
+  rejected,
+  type OperationChange,
+  type OrderChange,
+  type Parsed,
+} from '#libs/contracts';
 
 import { elements, pathOf, textOf, type DocumentElement } from '../xml/document-element.js';
-import { placesOf } from './b2mml-place.js';
+import { placesOf, type Place } from './b2mml-place.js';
 import { statusOfSegment } from './b2mml-status.js';
 import { readDateTime } from './b2mml-time.js';
-import { numberRepeats, type SegmentOperations } from './number-repeats.js';
+import { numberRepeats, type NamedSegment } from './number-repeats.js';
 
 const KINDS_OF_WORK = ['ProcessSegmentID', 'ProductSegmentID'] as const;
 
+/** Where an order is done, and of what that is every place. */
+export type B2mmlOperations = Pick<Required<OrderChange>, 'operations' | 'replaces'>;
+
+type Work = Omit<OperationChange, 'operationId' | keyof Place>;
+
+interface Segment extends NamedSegment {
+  places: readonly Place[];
+  work: Work;
+}
+
 /**
  * Operations of an order: a job order is one at each of its places, any other order has one for each segment
- * that has a place. Work without a place is none for a machine.
+ * that has a place. Work without a place is none for a machine. Whoever names a place of a segment or a job
+ * order names all of its places.
  */
 export function readB2mmlOperations(
   order: DocumentElement,
   timeZone: string,
-): Parsed<OperationChange[]> {
+): Parsed<B2mmlOperations> {
   const start = readDateTime(order, 'StartTime', timeZone);
   if (!start.ok) return start;
   if (order.name === 'JobOrder') {
-    return parsed(
-      placesOf(order).map((place) =>
-        timed({ operationId: place.workCentre, ...place }, start.value),
-      ),
-    );
+    const operations = placesOf(order).map((place) => ({
+      operationId: place.workCentre,
+      ...place,
+      ...workOf(start.value),
+    }));
+    return parsed({ operations, replaces: 'all' });
   }
-  const segments: SegmentOperations[] = [];
-  for (const segment of segmentsIn(order)) {
-    const found = readSegment(segment, timeZone, start.value);
-    if (!found.ok) return found;
-    segments.push(found.value);
+  const found: Segment[] = [];
+  for (const element of segmentsIn(order)) {
+    const segment = readSegment(element, timeZone, start.value);
+    if (!segment.ok) return segment;
+    if (segment.value !== undefined) found.push(segment.value);
   }
-  return parsed(numberRepeats(segments));
+  const segments = numberRepeats(found);
+  const operations = segments.flatMap(({ id, places, work }) =>
+    places.map((place) => ({ operationId: idAt(id, place, places), ...place, ...work })),
+  );
+  return parsed({ operations, replaces: segments.map(({ id }) => id) });
 }
 
 /** Segments may be made of segments. */
@@ -42,28 +65,32 @@ function segmentsIn(element: DocumentElement): DocumentElement[] {
   ]);
 }
 
+/** Undefined without a place. */
 function readSegment(
   segment: DocumentElement,
   timeZone: string,
   startOfOrder: number | undefined,
-): Parsed<SegmentOperations> {
+): Parsed<Segment | undefined> {
   const places = placesOf(segment);
+  if (places.length === 0) return parsed(undefined);
   const ownId = textOf(segment, 'ID');
-  const isNamed = ownId !== undefined;
-  if (places.length === 0) return parsed({ isNamed, operations: [] });
   const id = ownId ?? KINDS_OF_WORK.map((name) => textOf(segment, name)).find(Boolean);
   if (id === undefined) return rejected('invalid-message', `${pathOf(segment, 'ID')} is missing`);
   const start = readDateTime(segment, 'EarliestStartTime', timeZone);
   if (!start.ok) return start;
-  const status = statusOfSegment(segment);
-  const operations = places.map((place) => {
-    const operationId = places.length === 1 ? id : `${id}/${place.workCentre}`;
-    const operation = timed({ operationId, ...place }, start.value ?? startOfOrder);
-    return status === undefined ? operation : { ...operation, status };
+  return parsed({
+    id,
+    isNamed: ownId !== undefined,
+    idsUnder: (each) => places.map((place) => idAt(each, place, places)),
+    places,
+    work: workOf(start.value ?? startOfOrder, statusOfSegment(segment)),
   });
-  return parsed({ isNamed, operations });
 }
 
-function timed(operation: OperationChange, plannedStart: number | undefined): OperationChange {
-  return plannedStart === undefined ? operation : { ...operation, plannedStart };
+function idAt(id: string, { workCentre }: Place, places: readonly Place[]): string {
+  return places.length === 1 ? id : operationIdAt(id, workCentre);
+}
+
+function workOf(plannedStart: number | undefined, status?: OperationChange['status']): Work {
+  return { ...(plannedStart !== undefined && { plannedStart }), ...(status && { status }) };
 }

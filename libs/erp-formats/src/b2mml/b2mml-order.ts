@@ -1,7 +1,9 @@
 import {
   rejected,
+  type OperationChange,
   type OrderChange,
   type OrderMessage,
+  type OrderOperation,
   type OrderStatus,
   type Parsed,
 } from '#libs/contracts';
@@ -19,9 +21,8 @@ export interface B2mmlOrderContext {
 }
 
 /**
- * A production request, operations request or job order. Without operations it tells of its status alone. A job
- * order goes by its places: laid over the old ones a new place would not move it, so that one which says where
- * it is done and how it stands is whole, whatever the verb.
+ * A production request, operations request or job order. Without operations it tells of its status alone. The
+ * operations of a job order have its status, in a change too: they have none of their own.
  */
 export function readB2mmlOrder(
   order: DocumentElement,
@@ -35,14 +36,17 @@ export function readB2mmlOrder(
   const status = statusOfOrder(order);
   const found = readB2mmlOperations(order, timeZone);
   if (!found.ok) return found;
-  const operations = found.value;
-  if (operations.length === 0 && status === undefined) {
+  const { operations, replaces } = found.value;
+  if (operations.length === 0) {
+    if (status !== undefined) return changeMessage(where, { orderId, changedAt, status });
     const field = pathOf(order, 'EquipmentRequirement', 'EquipmentID');
     return rejected('invalid-message', `${field} is missing, and so is a status`);
   }
-  const isWhole = intent === 'whole' || (order.name === 'JobOrder' && status !== undefined);
-  if (operations.length === 0 || !isWhole) {
-    return changeMessage(where, changeOf({ orderId, changedAt }, status, operations));
+  if (intent === 'change') {
+    const change: OrderChange = { orderId, changedAt, operations, replaces };
+    if (status === undefined) return changeMessage(where, change);
+    const ofOperations = order.name === 'JobOrder' ? withStatus(operations, status) : operations;
+    return changeMessage(where, { ...change, status, operations: ofOperations });
   }
   // an order that does not say it is released is not
   const ofOrder = status ?? 'planned';
@@ -50,17 +54,11 @@ export function readB2mmlOrder(
     orderId,
     changedAt,
     status: ofOrder,
-    operations: operations.map((operation) => ({ status: ofOrder, ...operation })),
+    operations: withStatus(operations, ofOrder),
   });
 }
 
-function changeOf(
-  identity: Pick<OrderChange, 'orderId' | 'changedAt'>,
-  status: OrderStatus | undefined,
-  operations: NonNullable<OrderChange['operations']>,
-): OrderChange {
-  const change: OrderChange = { ...identity };
-  if (status !== undefined) change.status = status;
-  if (operations.length > 0) change.operations = operations;
-  return change;
+/** For operations that have none of their own. */
+function withStatus(operations: readonly OperationChange[], status: OrderStatus): OrderOperation[] {
+  return operations.map((operation) => ({ status, ...operation }));
 }

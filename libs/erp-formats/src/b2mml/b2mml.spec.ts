@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-import fc from 'fast-check';
-
-import { applyOrderMessage, type OrderMessage, type OrderSnapshot } from '#libs/contracts';
+import { type OrderMessage } from '#libs/contracts';
 
 import { epochSeconds, readMessages } from '../../test/read-messages.js';
 
@@ -175,12 +173,20 @@ describe('the segments of a request', () => {
     expect(() => read(request(named('MILL'), named('MILL')))).toThrow('repeats operationId MILL');
   });
 
+  it('are numbered with all of their places', () => {
+    const segments = [mill(equipment('M1', 'M2')), mill(equipment('M2', 'M3'))];
+    const named = segment(`<ID>MILL/M1</ID>${equipment('M3')}`);
+
+    expect(idsIn(...segments)).toEqual(['MILL/M1', 'MILL/M2', 'MILL#2/M2', 'MILL#2/M3']);
+    expect(idsIn(...segments.slice(0, 1), named)).toEqual(['MILL#2/M1', 'MILL#2/M2', 'MILL/M1']);
+  });
+
   it('count only where they have a place', () => {
     expect(idsIn(mill(''), mill(equipment('M1')))).toEqual(['MILL']);
     expect(idsIn(mill(equipment('M1', 'M2')), mill(equipment('M1')))).toEqual([
       'MILL/M1',
       'MILL/M2',
-      'MILL',
+      'MILL#2',
     ]);
   });
 });
@@ -328,45 +334,5 @@ describe('B2MML', () => {
 
   it('says nothing of orders that it does not name', () => {
     expect(readMessages(fixture('b2mml-v07-sync-work-schedule.xml'))).toHaveLength(3);
-  });
-});
-
-describe('a change that moves a job order', () => {
-  const moved = (to: string, minute: number, status = 'Ready'): string =>
-    envelope('Change', `<DispatchStatus>${status}</DispatchStatus>${to}`, '').replace(
-      '09:15:02',
-      `09:${10 + minute}:02`,
-    );
-  const at = (...machines: string[]): string =>
-    machines.map((id) => EQUIPMENT.replace('MILL-4', id)).join('');
-  const placesAfter = (bodies: readonly string[]): (string | undefined)[] => {
-    let known: OrderSnapshot | undefined;
-    for (const body of bodies) {
-      const application = applyOrderMessage(known, read(body));
-      if (application.kind === 'applied') known = application.order;
-    }
-    return known?.operations.map(({ workCentre }) => workCentre) ?? [];
-  };
-
-  it('takes it off where it was', () => {
-    expect(placesAfter([moved(at('M1'), 0), moved(at('M2'), 1)])).toEqual(['M2']);
-    expect(placesAfter([moved(at('M1', 'M2'), 0), moved(at('M2'), 1)])).toEqual(['M2']);
-    expect(placesAfter([moved(at('M1'), 0), moved(at('M1', 'M2'), 1)])).toEqual(['M1', 'M2']);
-  });
-
-  it('leaves it where it is if it says no place', () => {
-    expect(placesAfter([moved(at('M1'), 0), moved('', 1, 'Running')])).toEqual(['M1']);
-  });
-
-  it('does so in whatever order the changes come', () => {
-    const places = fc.uniqueArray(fc.constantFrom('M1', 'M2', 'M3'), { minLength: 1 });
-    const minutes = fc.shuffledSubarray([0, 1, 2, 3, 4, 5], { minLength: 6 });
-    fc.assert(
-      fc.property(fc.array(places, { minLength: 6, maxLength: 6 }), minutes, (all, order) => {
-        const bodies = order.map((minute) => moved(at(...(all[minute] ?? [])), minute));
-        expect(placesAfter(bodies)).toEqual(all[5]);
-      }),
-      { numRuns: 30 },
-    );
   });
 });

@@ -1,9 +1,8 @@
-import type { OperationChange } from '#libs/contracts';
-
-/** Operations of a segment, and whether the segment has an id of its own. */
-export interface SegmentOperations {
+/** A segment, whether its id is its own or what kind of work it is, and the ids that it makes under an id. */
+export interface NamedSegment {
+  id: string;
   isNamed: boolean;
-  operations: readonly OperationChange[];
+  idsUnder: (id: string) => readonly string[];
 }
 
 /**
@@ -11,25 +10,18 @@ export interface SegmentOperations {
  * several times: `MILL`, `MILL#2`, in order of the document. Ids that segments do have are left as they are;
  * it is a fault to give one twice.
  */
-export function numberRepeats(segments: readonly SegmentOperations[]): OperationChange[] {
+export function numberRepeats<T extends NamedSegment>(segments: readonly T[]): T[] {
   const named = segments.filter(({ isNamed }) => isNamed);
-  const taken = new Set(named.flatMap(({ operations }) => operations.map(idOf)));
+  const taken = new Set(named.flatMap(({ id, idsUnder }) => [id, ...idsUnder(id)]));
   const counts = new Map<string, number>();
-  const free = (id: string): string => {
-    let count = counts.get(id) ?? 1;
-    let candidate = count === 1 ? id : `${id}#${count}`;
-    while (taken.has(candidate)) candidate = `${id}#${(count += 1)}`;
-    taken.add(candidate);
-    counts.set(id, count);
-    return candidate;
-  };
-  return segments.flatMap(({ isNamed, operations }) =>
-    isNamed
-      ? operations
-      : operations.map((operation) => ({ ...operation, operationId: free(operation.operationId) })),
-  );
-}
-
-function idOf({ operationId }: OperationChange): string {
-  return operationId;
+  return segments.map((segment) => {
+    if (segment.isNamed) return segment;
+    const { id: kind, idsUnder } = segment;
+    let count = counts.get(kind) ?? 1;
+    let id = count === 1 ? kind : `${kind}#${count}`;
+    while ([id, ...idsUnder(id)].some((each) => taken.has(each))) id = `${kind}#${(count += 1)}`;
+    for (const each of [id, ...idsUnder(id)]) taken.add(each);
+    counts.set(kind, count);
+    return { ...segment, id };
+  });
 }
