@@ -1,4 +1,4 @@
-import { type Producer } from 'kafkajs';
+import { type Message, type Producer } from 'kafkajs';
 import { realDelayMs } from '#libs/clock';
 import { TOPICS } from '#libs/contracts';
 import { listsOf, orderBody, type ToldOrder, toldOrder } from './order-model.js';
@@ -8,12 +8,26 @@ const ROUND_MS = 50;
 const LATE_EVERY = 5;
 const TWICE_EVERY = 7;
 
-interface SentOrder {
+interface Document {
   messageId: string;
-  told: ToldOrder;
+  /** None: the message may come through any partition. */
+  key?: string;
+  told: readonly ToldOrder[];
 }
 
-/** Orders that wander from machine to machine, in a steady stream of messages. */
+/** For documents of several orders, which the canonical form has not: what the bridge's mapping file is to hold. */
+export const SEVERAL_ORDERS = {
+  name: 'several orders',
+  contentType: 'application/vnd.load.orders+json',
+  expression: 'orders',
+};
+/** The second order of a document has a number so much higher. */
+const TWIN = 5000;
+
+/**
+ * Orders that wander from machine to machine, in a steady stream of messages: half of them keyed by their order,
+ * a quarter without a key, and a quarter without one and each together with another order.
+ */
 export class OrderLoad {
   /** Machines that each message names, by its `message-id`. */
   readonly sent = new Map<string, readonly string[]>();
@@ -57,17 +71,17 @@ export class OrderLoad {
 
   private async sendRound(orders: number): Promise<void> {
     const round = Array.from({ length: orders }, () => this.nextOf(this.turn())).flat();
-    const messages = round.map(({ messageId, told }) => ({
-      key: told.orderId,
-      value: JSON.stringify(orderBody(told)),
-      headers: { 'message-id': messageId },
-    }));
-    await this.producer.send({ topic: `${this.topicPrefix}${TOPICS.workOrders}`, messages });
+    await this.producer.send({
+      topic: `${this.topicPrefix}${TOPICS.workOrders}`,
+      messages: round.map(messageOf),
+    });
     for (const { messageId, told } of round) {
-      this.sent.set(messageId, told.machineIds);
-      const known = this.newest.get(told.orderId);
-      if (known === undefined || told.changedAt >= known.changedAt) {
-        this.newest.set(told.orderId, told);
+      this.sent.set(messageId, [...new Set(told.flatMap(({ machineIds }) => machineIds))]);
+      for (const order of told) {
+        const known = this.newest.get(order.orderId);
+        if (known === undefined || order.changedAt >= known.changedAt) {
+          this.newest.set(order.orderId, order);
+        }
       }
     }
   }
@@ -78,12 +92,14 @@ export class OrderLoad {
   }
 
   /** The order's next state, and with it now and then one before that, or the same again. */
-  private nextOf(order: number): SentOrder[] {
+  private nextOf(order: number): Document[] {
     const n = (this.states[order] ?? 0) + 1;
     this.states[order] = n;
-    const told = (state: number, suffix = ''): SentOrder => ({
+    const numbers = order % 4 === 3 ? [order, order + TWIN] : [order];
+    const told = (state: number, suffix = ''): Document => ({
       messageId: `${order}/${n}${suffix}`,
-      told: toldOrder(order, state, this.machineIds),
+      ...(order % 2 === 0 && { key: toldOrder(order, state, this.machineIds).orderId }),
+      told: numbers.map((number) => toldOrder(number, state, this.machineIds)),
     });
     return [
       told(n),
@@ -91,4 +107,17 @@ export class OrderLoad {
       ...(n % TWICE_EVERY === 0 ? [told(n, '/again')] : []),
     ];
   }
+}
+
+function messageOf({ messageId, key, told }: Document): Message {
+  const orders = told.map(orderBody);
+  const isSeveral = orders.length > 1;
+  return {
+    ...(key !== undefined && { key }),
+    value: JSON.stringify(isSeveral ? { orders } : orders[0]),
+    headers: {
+      'message-id': messageId,
+      ...(isSeveral && { 'content-type': SEVERAL_ORDERS.contentType }),
+    },
+  };
 }

@@ -14,6 +14,10 @@ export class ToldBefore {
     this.told.set(key, told.add(entryOf(source.offset, machineId)));
   }
 
+  has(source: Source, machineId: string | null): boolean {
+    return this.told.get(keyOf(source))?.has(entryOf(source.offset, machineId)) === true;
+  }
+
   /** Whether it is there; it is not any more then. */
   take(source: Source, machineId: string | null): boolean {
     // Asked for every message: most of the time there is nothing to compare with.

@@ -76,8 +76,13 @@ export class ToldOutcomes {
     this.logger.warn({ msg: NOT_ALL_KNOWN, partitions: names, error: why });
   }
 
-  /** Whether this was told; asked right before it would be told again, and no longer remembered then. */
+  /**
+   * Whether this was told; asked right before it would be told again, and no longer remembered then. But what
+   * became of orders is found out by the owners of their partition and of the machines, so that it may come up
+   * several times.
+   */
   take(source: OutcomeSource, machineId: string | null): boolean {
+    if (source.topic === this.orders) return this.told.has(source, machineId);
     return this.told.take(source, machineId);
   }
 

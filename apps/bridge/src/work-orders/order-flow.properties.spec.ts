@@ -334,7 +334,8 @@ function relayedEntry(
   if (content.kind === 'report') return { kind: 'report', message, report: content };
   const { source, recordedAt } = content;
   const position = { partition: source.partition, offset: source.offset, recordedAt };
-  return { ...content, kind: 'part', message, position, unknownMachines: new Map() };
+  const told = { position, unknownMachines: new Map() };
+  return { ...content, ...told, kind: 'part', message };
 }
 
 /** The lists that follow from the newest of each order, the later one of equals. */

@@ -103,7 +103,9 @@ function takeIn(
     if (operations.length > 0) listedOn.push(machineId);
     append(gathered.assignments, machineId, { orderId, operations });
   }
-  if (meeting.kind === 'recorded') view.set(orderId, toKnownOrder(order, listedOn, told.position));
+  if (meeting.kind === 'recorded') {
+    view.set(orderId, toKnownOrder(order, listedOn, told.position, known));
+  }
 }
 
 function unknownOrder(orderId: string, known: KnownOrder | undefined): string {

@@ -55,7 +55,7 @@ export class DerivedEntries {
     const { message } = entry;
     switch (entry.kind) {
       case 'orders':
-        this.answer(entry, this.takeIn(entry, false));
+        this.answer(entry, this.takeIn(entry));
         return;
       case 'relay':
         this.records.push(...entry.records);
@@ -81,21 +81,20 @@ export class DerivedEntries {
     }
   }
 
-  /** @param isPart others have to be heard before a machine can be answered for the message */
-  private takeIn(entry: OrdersEntry | PartEntry, isPart: boolean): GatheredOrders {
+  private takeIn(entry: OrdersEntry | PartEntry): GatheredOrders {
     const { machineOf, toChange } = this.effects;
     const { assignments, gathered } = deriveOrders(entry, this.view, machineOf);
-    const { source } = entry;
+    const { kind, source } = entry;
     for (const [machineId, orders] of assignments) {
       const change = { machineId, orders, source };
-      this.records.push(toChange(isPart ? { ...change, isPart: true } : change));
+      this.records.push(toChange(kind === 'part' ? { ...change, isPart: true } : change));
     }
     return gathered;
   }
 
   private report(entry: PartEntry): void {
     const { message, reportTo } = entry;
-    const said = this.takeIn(entry, reportTo.parts > 1);
+    const said = this.takeIn(entry);
     // that it was taken in before does not mean that it was answered: that is not written together with it
     const standings = said.standings.map((each) =>
       each.kind === 'repeated' ? ({ kind: 'taken-in' } as const) : each,
@@ -109,8 +108,8 @@ export class DerivedEntries {
 
   /** All parts are in the lists by now: the machines' owners are to answer. */
   private takeUp(entry: GatheredEntry): void {
-    const { source, said, isInParts } = entry;
-    for (const machineId of isInParts ? said.machineIds : []) {
+    const { source, said } = entry;
+    for (const machineId of said.machineIds) {
       this.records.push(this.effects.toChange({ machineId, orders: [], source }));
     }
     this.answer(entry, said);

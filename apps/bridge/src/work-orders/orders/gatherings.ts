@@ -40,8 +40,7 @@ export class Gatherings {
     this.open.delete(of.gathering);
     const { message, answered, source } = entry;
     const inOrder = [...parts].sort(([a], [b]) => a - b).map(([, part]) => part);
-    const isInParts = of.parts > 1;
-    return { kind: 'gathered', message, answered, source, said: joined(inOrder), isInParts };
+    return { kind: 'gathered', message, answered, source, said: joined(inOrder) };
   }
 
   /** One function for all messages: their partition knows its listeners by identity. */

@@ -1,5 +1,5 @@
 import { type OrderSnapshot } from '#libs/contracts';
-import { type MessagePosition } from './message-position.js';
+import { isSame, type MessagePlace, type MessagePosition } from './message-position.js';
 
 /**
  * An order as last known: all it takes to place its operations again. Of a finished one only its
@@ -10,12 +10,18 @@ export interface KnownOrder extends Omit<OrderSnapshot, 'orderId'> {
   machineIds: readonly string[];
   /** The message it comes from. */
   from: MessagePosition;
+  /** Those that it was taken in from before, latest first: what they brought is answered as it was, should they come again. */
+  earlier?: readonly MessagePlace[];
 }
+
+/** As many as come at most while a process that has died is still waited for. */
+const MAX_EARLIER = 8;
 
 export function toKnownOrder(
   order: OrderSnapshot,
   machineIds: readonly string[],
   from: MessagePosition,
+  before?: KnownOrder,
 ): KnownOrder {
   const { changedAt, status, fence } = order;
   // Written out: this runs for every order, and to spread objects takes several times as long.
@@ -23,7 +29,23 @@ export function toKnownOrder(
     ? { changedAt, from, status, operations: [], machineIds: [] }
     : { changedAt, from, status, operations: order.operations, machineIds };
   if (fence !== undefined) known.fence = fence;
+  const earlier = before && earlierThan(from, before);
+  if (earlier !== undefined) known.earlier = earlier;
   return known;
+}
+
+/** Whether the message was taken in before others, and is delivered again. */
+export function wasTakenIn(message: MessagePlace, { earlier }: KnownOrder): boolean {
+  return earlier?.some((each) => isSame(message, each)) === true;
+}
+
+function earlierThan(
+  message: MessagePosition,
+  { from, earlier }: KnownOrder,
+): readonly MessagePlace[] | undefined {
+  if (isSame(message, from)) return earlier;
+  const { partition, offset } = from;
+  return [{ partition, offset }, ...(earlier ?? [])].slice(0, MAX_EARLIER);
 }
 
 /**

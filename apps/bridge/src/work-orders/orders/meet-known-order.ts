@@ -4,7 +4,7 @@ import {
   type OrderMessage,
   type OrderSnapshot,
 } from '#libs/contracts';
-import { type KnownOrder } from './known-order.js';
+import { type KnownOrder, wasTakenIn } from './known-order.js';
 import { isBefore, type MessagePosition } from './message-position.js';
 
 export type Meeting =
@@ -27,11 +27,16 @@ export function meetKnownOrder(
   position: MessagePosition,
 ): Meeting {
   const { orderId } = message.order;
-  const order = known === undefined ? undefined : snapshotOf(orderId, known);
-  if (known !== undefined && order !== undefined && isBefore(position, known.from)) {
-    const isAsOld = !isOlderVersion(message.order, order) && !isOlderVersion(order, message.order);
-    const isAgain = position.partition === known.from.partition;
-    if (isAsOld) return { kind: isAgain ? 'repeated' : 'superseded', order };
+  const order = known && snapshotOf(orderId, known);
+  if (known !== undefined && order !== undefined) {
+    // A newer one lies where another lay in a topic that has been made anew.
+    const isNewer = isOlderVersion(order, message.order);
+    if (!isNewer && wasTakenIn(position, known)) return { kind: 'repeated', order };
+    const isAsOld = !isNewer && !isOlderVersion(message.order, order);
+    if (isAsOld && isBefore(position, known.from)) {
+      const isAgain = position.partition === known.from.partition;
+      return { kind: isAgain ? 'repeated' : 'superseded', order };
+    }
   }
   const application = applyOrderMessage(order, message);
   switch (application.kind) {

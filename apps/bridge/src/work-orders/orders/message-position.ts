@@ -1,9 +1,17 @@
 /** Where in the input a message lies. */
-export interface MessagePosition {
+export interface MessagePlace {
   partition: number;
   offset: number;
+}
+
+export interface MessagePosition extends MessagePlace {
   /** Epoch milliseconds, of its record: the only thing by which messages of different partitions can be compared. */
   recordedAt: number;
+}
+
+/** The same message, maybe delivered again. */
+export function isSame(message: MessagePlace, other: MessagePlace): boolean {
+  return message.partition === other.partition && message.offset === other.offset;
 }
 
 /** Whether a message was sent before another, as far as Kafka can tell. */

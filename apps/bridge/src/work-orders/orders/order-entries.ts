@@ -41,8 +41,6 @@ export interface GatheredEntry extends Entry {
   answered: AnsweredMessage;
   source: OutcomeSource;
   said: GatheredOrders;
-  /** Machines are still to be told to answer: it takes all parts to know what it has come to there. */
-  isInParts: boolean;
 }
 
 /** What waits to be written to the orders of a partition. */

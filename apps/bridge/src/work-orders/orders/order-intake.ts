@@ -45,17 +45,8 @@ export class OrderIntake {
     const entries = messages.map(({ answered, source, recordedAt, orders }, index): OrderEntry => {
       const { message } = answered;
       const position = positionOf(source, recordedAt);
-      return (
-        relays[index] ?? {
-          kind: 'orders',
-          message,
-          answered,
-          source,
-          position,
-          orders,
-          unknownMachines,
-        }
-      );
+      const told = { position, orders, unknownMachines };
+      return relays[index] ?? { kind: 'orders', message, answered, source, ...told };
     });
     this.ledger.take(partition, entries);
   }
@@ -71,7 +62,8 @@ export class OrderIntake {
       if (content.kind === 'report') return { kind: 'report', message, report: content };
       const { orders, source, recordedAt, reportTo } = content;
       const position = positionOf(source, recordedAt);
-      return { kind: 'part', message, source, position, orders, unknownMachines, reportTo };
+      const told = { position, orders, unknownMachines };
+      return { kind: 'part', message, source, reportTo, ...told };
     });
     this.ledger.take(partition, entries);
   }

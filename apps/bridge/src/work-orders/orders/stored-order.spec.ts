@@ -32,6 +32,8 @@ const anOrder: fc.Arbitrary<OrderSnapshot> = fc.record(
   },
 );
 
+const someIds = fc.array(fc.string());
+
 const aPosition = fc.record(
   { partition: fc.nat(), offset: fc.nat(), recordedAt: fc.nat() },
   { noNullPrototype: true },
@@ -40,8 +42,12 @@ const aPosition = fc.record(
 describe('an order as it is stored', () => {
   it('is read back as it was', () => {
     fc.assert(
-      fc.property(anOrder, fc.array(fc.string()), aPosition, (order, machineIds, from) => {
-        const known = toKnownOrder(order, machineIds, from);
+      fc.property(anOrder, someIds, fc.array(aPosition), (order, machineIds, positions) => {
+        const from = { partition: 1, offset: 1, recordedAt: 1 };
+        const known = positions.reduce(
+          (before, position) => toKnownOrder(order, machineIds, position, before),
+          toKnownOrder(order, machineIds, from),
+        );
         const text = JSON.stringify(toStoredOrder(known));
         expect(fromStoredOrder(JSON.parse(text))).toEqual(known);
       }),
@@ -50,8 +56,8 @@ describe('an order as it is stored', () => {
 
   it('is finished after it is read if it was before, with nothing else kept of it', () => {
     fc.assert(
-      fc.property(anOrder, (order) => {
-        const known = toKnownOrder(order, ['M-1'], { partition: 0, offset: 1, recordedAt: 0 });
+      fc.property(anOrder, aPosition, (order, position) => {
+        const known = toKnownOrder(order, ['M-1'], position);
         expect(isFinished(known)).toBe(isFinished(order));
         if (isFinished(order)) expect(known).toMatchObject({ operations: [], machineIds: [] });
       }),

@@ -11,7 +11,14 @@ type StoredOrder = [
   fence: OrderFence | null,
   partition: number,
   recordedAt: number,
+  earlier?: StoredPlace[],
 ];
+
+/** From the fence on. */
+type StoredOrderEnd = Partial<[OrderFence | null, number, number, StoredPlace[]]>;
+
+/** The offset alone in the partition of the latest. */
+type StoredPlace = number | [partition: number, offset: number];
 
 /** The fields of an operation in the order in which they are stored; new ones come last. */
 const FIELDS = [
@@ -25,28 +32,30 @@ const FIELDS = [
 ] as const satisfies readonly (keyof OrderOperation)[];
 
 export function toStoredOrder(order: KnownOrder): StoredOrder {
-  const { changedAt, from, status, machineIds, fence = null } = order;
+  const { changedAt, from, status, machineIds, fence = null, earlier } = order;
   const { partition, offset, recordedAt } = from;
   const operations = order.operations.map((operation) =>
     FIELDS.map((field) => operation[field] ?? null),
   );
-  return [changedAt, offset, status, machineIds, operations, fence, partition, recordedAt];
+  const stored: StoredOrder = [
+    ...([changedAt, offset, status, machineIds] as const),
+    ...([operations, fence, partition, recordedAt] as const),
+  ];
+  if (earlier !== undefined) {
+    const places = earlier.map((each): StoredPlace =>
+      each.partition === partition ? each.offset : [each.partition, each.offset],
+    );
+    stored.push(places);
+  }
+  return stored;
 }
 
 /** Reads what the bridge itself has stored; undefined for what it has not. */
 export function fromStoredOrder(json: unknown): KnownOrder | undefined {
   if (!Array.isArray(json) || !Array.isArray(json[4])) return undefined;
-  // what earlier versions have stored ends with the operations or the fence
-  const [
-    changedAt,
-    offset,
-    status,
-    machineIds,
-    stored,
-    fence = null,
-    partition = -1,
-    recordedAt = 0,
-  ] = json as Partial<StoredOrder> as StoredOrder;
+  const [changedAt, offset, status, machineIds, stored] = json as StoredOrder;
+  // what earlier versions have stored ends here, or with the fence
+  const [fence = null, partition = -1, recordedAt = 0, earlier] = json.slice(5) as StoredOrderEnd;
   const operations = stored.map((values) => {
     const present = FIELDS.flatMap((field, index) => {
       const value = values[index] ?? null;
@@ -54,7 +63,17 @@ export function fromStoredOrder(json: unknown): KnownOrder | undefined {
     });
     return Object.fromEntries(present) as unknown as OrderOperation;
   });
-  const from = { partition, offset, recordedAt };
-  const order = { changedAt, from, status, machineIds, operations };
-  return fence === null ? order : { ...order, fence };
+  const order: KnownOrder = {
+    ...{ changedAt, status, machineIds, operations },
+    from: { partition, offset, recordedAt },
+  };
+  if (fence !== null) order.fence = fence;
+  if (earlier !== undefined) {
+    order.earlier = earlier.map((place) =>
+      typeof place === 'number'
+        ? { partition, offset: place }
+        : { partition: place[0], offset: place[1] },
+    );
+  }
+  return order;
 }

@@ -1,6 +1,6 @@
 import { isOlderVersion, type OrderMessage } from '#libs/contracts';
 import { type CommandResult } from '../../command-delivery/index.js';
-import { type KnownOrder } from './known-order.js';
+import { type KnownOrder, wasTakenIn } from './known-order.js';
 import { type MessagePosition } from './message-position.js';
 
 /** What a message says of one of its orders: something, less than is known, or what it has said before. */
@@ -19,8 +19,9 @@ export function isTakenInAgain(
   { order }: OrderMessage,
   position: MessagePosition,
 ): boolean {
-  if (known === undefined || position.partition !== known.from.partition) return false;
-  return position.offset <= known.from.offset && !isOlderVersion(known, order);
+  if (known === undefined || isOlderVersion(known, order)) return false;
+  if (wasTakenIn(position, known)) return true;
+  return position.partition === known.from.partition && position.offset <= known.from.offset;
 }
 
 /**
