@@ -5,11 +5,7 @@ describe('a file to send', () => {
   const identify = (...orders: object[]) =>
     identifyDocument(Buffer.from(JSON.stringify({ d: { results: orders } })), 'UTC');
 
-  it('is keyed by its first order, and says how many it holds', () => {
-    expect(identify(order('5'), order('7'))).toMatchObject({ key: '5', orders: 2 });
-  });
-
-  it('holds one order where several messages are of it', () => {
-    expect(identify(order('5'), order('5'))).toMatchObject({ key: '5', orders: 1 });
+  it('is keyed by its first order', () => {
+    expect(identify(order('5'), order('7'))).toMatchObject({ key: '5' });
   });
 });

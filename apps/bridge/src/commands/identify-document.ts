@@ -6,8 +6,6 @@ export interface IdentifiedDocument {
   topic: TopicName;
   key: string;
   contentType: string;
-  /** How many orders are in it, where it is of orders. */
-  orders?: number;
 }
 
 type Fields = Record<string, unknown>;
@@ -30,9 +28,8 @@ export function identifyDocument(body: Buffer, timeZone: string): IdentifiedDocu
   // Kafka dates the record when it is sent; a document that has no time of its own needs no other
   const orders = readOrderDocument({ contentType, body, recordedAt: 0 }, { timeZone });
   if (!orders.ok) throw new Error(orders.rejection.detail);
-  const orderIds = new Set(orders.value.map(({ order }) => order.orderId));
-  const [key = ''] = orderIds;
-  return { topic: TOPICS.workOrders, key, contentType, orders: orderIds.size };
+  const key = orders.value[0]?.order.orderId ?? '';
+  return { topic: TOPICS.workOrders, key, contentType };
 }
 
 function readFields(body: Buffer): Fields | undefined {

@@ -4,7 +4,7 @@ import { createKafka, Outbox } from '#libs/messaging';
 import { BridgeCommand } from './bridge-command.js';
 import { commandKafkaSettings, KAFKA_HELP, reachTopics } from './command-kafka.js';
 import { identifyDocument } from './identify-document.js';
-import { note, print } from './terminal.js';
+import { print } from './terminal.js';
 
 interface SendOptions {
   /** Without KAFKA_TOPIC_PREFIX. */
@@ -54,7 +54,6 @@ export class SendCommand extends BridgeCommand {
     const contentType = options.contentType ?? found?.contentType;
     const headers = contentType === undefined ? {} : { 'content-type': contentType };
     await outbox.send({ topic, key, value, headers });
-    if ((found?.orders ?? 0) > 1) note(severalOrders(file, key));
     print(`${file} → ${topic}, key ${key ?? '(none)'}, ${value.length} bytes`);
   }
 
@@ -86,11 +85,4 @@ export class SendCommand extends BridgeCommand {
   whereKafkaIs(): string {
     return KAFKA_HELP;
   }
-}
-
-function severalOrders(file: string, key: string | null): string {
-  return (
-    `warning: ${file} holds several orders: the bridge keeps each where this document comes through, ` +
-    `so all later messages of these orders must have the same key, ${key ?? '(none)'}`
-  );
 }

@@ -1,0 +1,102 @@
+import { TOPICS } from '#libs/contracts';
+import { eventually } from '../support/eventually.js';
+import { header, json, type ReadRecord, type TopicReader } from '../support/kafka.js';
+import { type Plant, startPlant } from '../support/plant.js';
+
+const DEAD_LETTERS = `${TOPICS.workOrders}.dlq`;
+const RELAYED = 'machine-bridge.relayed-orders.v1';
+const ORDERS = ['A', 'B', 'C', 'D', 'E', 'F'];
+
+/** SAP's document of several orders, each with one operation. */
+function loipro(serial: number, machineOf: (index: number) => string): string {
+  const orders = ORDERS.map(
+    (orderId, index) =>
+      `<IDOC><EDI_DC40><SERIAL>20231128083400${serial}</SERIAL></EDI_DC40><E1AFKOL><AUFNR>${orderId}</AUFNR>` +
+      '<WERKS>1000</WERKS><E1JSTKL><STAT>I0002</STAT></E1JSTKL><E1AFFLL><PLNFL>0</PLNFL>' +
+      `<E1AFVOL><VORNR>0010</VORNR><ARBPL>${machineOf(index)}</ARBPL></E1AFVOL></E1AFFLL></E1AFKOL></IDOC>`,
+  );
+  return `<LOIPRO01>${orders.join('')}</LOIPRO01>`;
+}
+
+describe('orders that come through any partition', () => {
+  let plant: Plant;
+  let answers: TopicReader;
+
+  beforeAll(async () => {
+    plant = await startPlant();
+    answers = await plant.kafka.read(TOPICS.commandOutcomes, DEAD_LETTERS);
+  });
+
+  afterAll(() => plant.close());
+
+  /** One document of all of them, each on the machine it has there. */
+  const send = (
+    id: string,
+    partition: number,
+    serial: number,
+    machineOf: (index: number) => string,
+  ): Promise<void> =>
+    plant.kafka.send(TOPICS.workOrders, {
+      partition,
+      value: loipro(serial, machineOf),
+      headers: { 'message-id': id, 'content-type': 'application/xml' },
+    });
+
+  const answersTo = (id: string): string[] =>
+    answers.records
+      .filter((record) => isAnswerTo(record, id))
+      .map(
+        (record) => `${header(record, 'ce_type')?.split('.')[1]} ${header(record, 'ce_subject')}`,
+      )
+      .sort();
+
+  const isAnswerTo = (record: ReadRecord, id: string): boolean =>
+    record.topic === TOPICS.commandOutcomes &&
+    (json(record)['source'] as { messageId: string }).messageId === id;
+
+  const untilAnswered = async (id: string, expected: readonly string[]): Promise<void> => {
+    await eventually(() => answersTo(id).length >= expected.length, { what: `answers to ${id}` });
+    expect(answersTo(id)).toEqual(expected);
+  };
+
+  it('leave no machine with an old list, and their documents have one answer a machine', async () => {
+    await send('first', 0, 100_000, (index) => `M-00${(index % 2) + 1}`);
+    await plant.sandbox.listBecomes('M-001', ['A', 'C', 'E']);
+    await plant.sandbox.listBecomes('M-002', ['B', 'D', 'F']);
+    await untilAnswered('first', ['applied M-001', 'applied M-002']);
+    await send('second', 2, 100_001, (index) => (index < 5 ? 'M-003' : 'M-001'));
+    await plant.sandbox.listBecomes('M-001', ['F']);
+    await plant.sandbox.listBecomes('M-002', []);
+    await plant.sandbox.listBecomes('M-003', ['A', 'B', 'C', 'D', 'E']);
+    await untilAnswered('second', ['applied M-001', 'applied M-002', 'applied M-003']);
+  }, 60_000);
+
+  it('are known after a restart, and older documents superseded whichever partition they come through', async () => {
+    await plant.restartBridge();
+    await send('late', 1, 100_000, () => 'M-002');
+    await untilAnswered('late', ['superseded M-002']);
+    await plant.sandbox.listBecomes('M-003', ['A', 'B', 'C', 'D', 'E']);
+  }, 60_000);
+
+  it('are set aside once a document, for the machines that do not exist', async () => {
+    await send('nowhere', 1, 100_002, (index) => (index < 4 ? `X-${index % 2}` : 'M-004'));
+    await plant.sandbox.listBecomes('M-004', ['E', 'F']);
+    const letters = await answers.take(1, ({ topic }) => topic === DEAD_LETTERS, 'a dead letter');
+    expect(letters.map((letter) => header(letter, 'dlq-machine-ids'))).toEqual(['X-0,X-1']);
+    await untilAnswered('nowhere', [
+      ...['applied M-001', 'applied M-003', 'applied M-004'],
+      ...['rejected X-0', 'rejected X-1'],
+    ]);
+  }, 60_000);
+
+  it('leave nothing open behind them', async () => {
+    const { kafka, groupId } = plant;
+    for (const topic of [TOPICS.workOrders, RELAYED]) {
+      await eventually(
+        async () => (await kafka.committed(groupId, topic)) === (await kafka.count(topic)),
+        { what: `all of ${topic} is committed` },
+      );
+    }
+    expect(answers.records.filter(({ topic }) => topic === DEAD_LETTERS)).toHaveLength(1);
+  }, 60_000);
+});
