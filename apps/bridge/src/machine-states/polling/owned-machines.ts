@@ -5,13 +5,12 @@ import { type BridgeSettings } from '#libs/config';
 import { backOffMs } from '#libs/delivery';
 import { type KafkaClient, type OwnedState, partitionCount } from '#libs/messaging';
 import { MachineDirectory, ReasonRefresh } from '../../machine-directory/index.js';
-import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
+import { BRIDGE_SETTINGS, KAFKA, tightenHeapForMachines } from '../../platform/index.js';
 import { type TrackedMachine } from '../derivation/tracked-machine.js';
 import { trackingTopic } from '../tracking-topic.js';
 import { type MachineWatch } from './machine-watch.js';
 import { PartitionWatch } from './partition-watch.js';
 import { PollLoop } from './poll-loop.js';
-import { tightenHeap } from './tighten-heap.js';
 import { WatchContext } from './watch-context.js';
 
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
@@ -58,7 +57,7 @@ export class OwnedMachines {
     this.partitions.add(partition);
     const follow = (machines: ReadonlyMap<string, MachineInfo>): void => {
       partition.follow(machines);
-      tightenHeap(machines.size);
+      tightenHeapForMachines(machines.size);
       for (const { machineId } of partition.watches) this.reasons.remind(machineId);
     };
     if (this.directory.status.loadedAt !== null) follow(this.directory.machines());

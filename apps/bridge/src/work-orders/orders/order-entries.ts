@@ -30,7 +30,7 @@ export interface PartEntry extends Entry, ToldOrders {
 }
 
 /** What became of a part of a message that came through this partition. */
-export interface ReportEntry extends Entry {
+interface ReportEntry extends Entry {
   kind: 'report';
   report: RelayReport;
 }

@@ -4,7 +4,7 @@ import { type BridgeSettings } from '#libs/config';
 import { Outbox, type OwnedState } from '#libs/messaging';
 import { CommandOutcomes, type CommandResult } from '../../command-delivery/index.js';
 import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
-import { BRIDGE_SETTINGS } from '../../platform/index.js';
+import { BRIDGE_SETTINGS, tightenHeapForOrders } from '../../platform/index.js';
 import { changeRecord } from '../assignments/assignment-change.js';
 import { OwnedPartitions } from '../owned-partitions.js';
 import { type PartitionWork } from '../partition-writer.js';
@@ -51,6 +51,7 @@ export class OrderLedger {
 
   /** Takes messages of one partition in the order of their offsets; each is answered once it is written. */
   take(partition: number, entries: readonly OrderEntry[]): void {
+    tightenHeapForOrders();
     this.partitions.of(partition).take(entries);
   }
 
