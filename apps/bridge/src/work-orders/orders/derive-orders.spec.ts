@@ -219,6 +219,37 @@ describe('a snapshot of an order', () => {
     expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
   });
 
+  it('that is delivered again after newer ones is not superseded: it was applied', () => {
+    const ledger = new Ledger();
+    ledger.take([onFirst], 1);
+    for (let n = 1; n <= 8; n += 1) ledger.take([{ ...onSecond, changedAt: 100 + n }], 1 + n);
+    expect(ledger.take([onFirst], 1)).toEqual({ touched: ['M-2', 'M-1'], results: [] });
+    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
+    ledger.take([{ ...onSecond, changedAt: 109 }], 10);
+    // longer ago than is remembered
+    expect(ledger.take([onFirst], 1)).toMatchObject({ results: [{ kind: 'superseded' }] });
+  });
+
+  it('counts where an older one lay in a topic that has been made anew', () => {
+    const ledger = new Ledger();
+    ledger.take([onFirst], 1);
+    ledger.take([onFirst], 2);
+    ledger.take([{ ...onSecond, changedAt: 101 }], 1);
+    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
+  });
+
+  it.each([
+    ['later', 5, [[], ['4711'], []]],
+    ['earlier', 3, [['4711'], [], []]],
+  ])('of another partition counts by its record where it is as old, %s', (_what, at, lists) => {
+    const ledger = new Ledger();
+    const whole = (known: OrderSnapshot): OrderMessage => ({ kind: 'snapshot', order: known });
+    ledger.takeIn([whole(onFirst)], 9, { partition: 0, recordedAt: 4 });
+    const { results } = ledger.takeIn([whole(onSecond)], 1, { partition: 1, recordedAt: at });
+    expect(listsOf(ledger)).toEqual(lists);
+    expect(results.map(({ kind }) => kind)).toEqual(at > 4 ? [] : ['superseded']);
+  });
+
   it('names the operations that have no machine and lists the others', () => {
     const astray = operation('0020', { workCentre: 'FR01' });
     delete astray.machineId;
