@@ -4,7 +4,7 @@ import { header, json, type ReadRecord, type TopicReader } from '../support/kafk
 import { type Plant, startPlant } from '../support/plant.js';
 
 const DEAD_LETTERS = `${TOPICS.workOrders}.dlq`;
-const RELAYED = 'machine-bridge.relayed-orders.v1';
+const RELAYS = ['machine-bridge.relayed-orders.v1', 'machine-bridge.relay-reports.v1'];
 const ORDERS = ['A', 'B', 'C', 'D', 'E', 'F'];
 
 /** SAP's document of several orders, each with one operation. */
@@ -89,9 +89,18 @@ describe('orders that come through any partition', () => {
     ]);
   }, 60_000);
 
+  it('are known there when their topic has grown', async () => {
+    await plant.kafka.widen(TOPICS.workOrders, 6);
+    await plant.restartBridge();
+    await send('wide', 5, 100_003, () => 'M-005');
+    await plant.sandbox.listBecomes('M-005', ORDERS);
+    await plant.sandbox.listBecomes('M-004', []);
+    await untilAnswered('wide', ['applied M-004', 'applied M-005']);
+  }, 60_000);
+
   it('leave nothing open behind them', async () => {
     const { kafka, groupId } = plant;
-    for (const topic of [TOPICS.workOrders, RELAYED]) {
+    for (const topic of [TOPICS.workOrders, ...RELAYS]) {
       await eventually(
         async () => (await kafka.committed(groupId, topic)) === (await kafka.count(topic)),
         { what: `all of ${topic} is committed` },

@@ -112,6 +112,12 @@ export class TestKafka {
     await ensureTopics(this.kafka, topics, { create: true, partitions: numPartitions });
   }
 
+  /** Gives a topic, named without its prefix, so many partitions. */
+  async widen(name: string, count: number): Promise<void> {
+    const topicPartitions = [{ topic: `${this.topicPrefix}${name}`, count }];
+    await this.withAdmin((admin) => admin.createPartitions({ topicPartitions }));
+  }
+
   /** Creates one topic of one partition that is cleaned up as `config` says. */
   async createCompacted(name: string, config: Record<string, string>): Promise<void> {
     const entries = { 'cleanup.policy': 'compact', ...config };

@@ -1,23 +1,28 @@
 import { afterRealMs } from '#libs/clock';
 import { type OutboundRecord } from '#libs/messaging';
 
+export interface FinishedRecord {
+  /** Full name, prefix included. */
+  topic: string;
+  key: Buffer;
+}
+
 /** How long they may wait for other records of their partition to be written with. */
 const PATIENCE_MS = 500;
 /** As many tombstones as go into a transaction. */
 const MAX_TOMBSTONES = 1000;
 
 /**
- * The records of one partition of a queue that are final and still in their topic: a tombstone for each lets
+ * The records of one partition of queues that are final and still in their topic: a tombstone for each lets
  * Kafka remove it. What a crash or a hand-over leaves of them without one lies there for good, and is read by
  * nobody.
  */
 export class FinishedRecords {
-  private readonly keys: Buffer[] = [];
+  private readonly records: FinishedRecord[] = [];
   private isTimed = false;
   private lost: AbortSignal | undefined;
 
   constructor(
-    private readonly topic: string,
     /** Writes {@link tombstones} although nothing else is to be written. */
     private readonly flush: () => void,
   ) {}
@@ -27,21 +32,20 @@ export class FinishedRecords {
     this.lost = lost;
   }
 
-  add(key: Buffer): void {
-    this.keys.push(key);
+  add(record: FinishedRecord): void {
+    this.records.push(record);
     this.time();
   }
 
   /** The next to be written, until {@link drop} is told that they are. */
   tombstones(partition: number): OutboundRecord[] {
-    const { topic } = this;
-    return this.keys.slice(0, MAX_TOMBSTONES).map((key) => {
+    return this.records.slice(0, MAX_TOMBSTONES).map(({ topic, key }) => {
       return { topic, partition, key, value: null, headers: {} };
     });
   }
 
   drop(count: number): void {
-    this.keys.splice(0, count);
+    this.records.splice(0, count);
   }
 
   private time(): void {
@@ -49,8 +53,8 @@ export class FinishedRecords {
     this.isTimed = true;
     afterRealMs(PATIENCE_MS, () => {
       this.isTimed = false;
-      if (this.lost?.aborted !== false) this.keys.length = 0;
-      if (this.keys.length === 0) return;
+      if (this.lost?.aborted !== false) this.records.length = 0;
+      if (this.records.length === 0) return;
       this.flush();
       this.time();
     });

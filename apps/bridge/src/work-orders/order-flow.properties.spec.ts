@@ -14,14 +14,14 @@ import { type ChangeEntry, PartitionAssignments } from './assignments/partition-
 import { type KnownOrder } from './orders/known-order.js';
 import { type OrderEntry } from './orders/order-entries.js';
 import { PartitionOrders } from './orders/partition-orders.js';
-import { type ReadMessage, relayEntryOf } from './orders/relay-entry.js';
 import {
-  parseRelayed,
-  RELAYED_ORDERS,
-  type RelayedOrders,
+  parseRelayReport,
+  RELAY_REPORTS,
   type RelayReport,
   reportRecord,
-} from './orders/relayed-orders.js';
+} from './orders/relay-reports.js';
+import { parseRelayedOrders, RELAYED_ORDERS, type RelayedOrders } from './orders/relayed-orders.js';
+import { sortByHome } from './orders/sorted-message.js';
 import { placeOrder } from './orders/place-order.js';
 import { type Derivation } from './partition-writer.js';
 
@@ -284,21 +284,17 @@ class OrderFlow {
     const message = messageAt(partition, offset);
     const source = { topic: 'orders', partition, offset, messageId: null };
     const answered = { message, messageId: null };
-    const read: ReadMessage = {
-      ...{ answered, source, recordedAt },
-      orders: orders.map((order) => ({ kind: 'snapshot', order })),
-    };
-    const position = { partition, offset, recordedAt };
-    const unknownMachines = new Map();
-    return (
-      relayEntryOf(read, homeOf, '') ?? {
-        ...read,
-        kind: 'orders',
-        message,
-        position,
-        unknownMachines,
-      }
+    const told = orders.map((order) => ({ kind: 'snapshot' as const, order }));
+    const { relay, ...sorted } = sortByHome(
+      { answered, source, recordedAt, orders: told },
+      homeOf,
+      '',
     );
+    const position = { partition, offset, recordedAt };
+    const entry = { ...sorted, message, position, unknownMachines: new Map() };
+    return relay === undefined
+      ? { ...entry, kind: 'orders' }
+      : { ...entry, ...relay, kind: 'relay' };
   }
 
   private commit<M, V>(
@@ -311,8 +307,9 @@ class OrderFlow {
     for (const { topic, value, partition = -1 } of derivation.records) {
       // An outcome, which leads to no list.
       if (value === null) continue;
-      if (topic === RELAYED_ORDERS) {
-        const content = parseRelayed(Buffer.from(value));
+      if (topic === RELAYED_ORDERS || topic === RELAY_REPORTS) {
+        const parse = topic === RELAYED_ORDERS ? parseRelayedOrders : parseRelayReport;
+        const content = parse(Buffer.from(value));
         if (content !== undefined) this.relayed[partition]?.log.push(content);
         continue;
       }
@@ -331,7 +328,7 @@ function relayedEntry(
   offset: number,
 ): OrderEntry {
   const message = messageAt(partition, offset);
-  if (content.kind === 'report') return { kind: 'report', message, report: content };
+  if ('said' in content) return { kind: 'report', message, report: content };
   const { source, recordedAt } = content;
   const position = { partition: source.partition, offset: source.offset, recordedAt };
   const told = { position, unknownMachines: new Map() };

@@ -83,8 +83,8 @@ describe('a partition of a queue', () => {
       refuse: () => undefined,
     };
     partition = new QueuePartition(work, {
-      topic: 'changes',
-      holds: ({ message, change }) => hasOwnKey(message.key, change),
+      topicPrefix: 'a.',
+      hold: ({ message, change }) => hasOwnKey(message.key, change),
     });
   });
 
@@ -99,7 +99,7 @@ describe('a partition of a queue', () => {
     finish(first);
     await take(changeAt(2));
     await take(changeAt(3));
-    expect(written).toEqual([[], ['changes/4: M-1/0/1/0a1b2c3d'], []]);
+    expect(written).toEqual([[], ['a.changes/4: M-1/0/1/0a1b2c3d'], []]);
   });
 
   it('writes it without one after a while', async () => {
@@ -108,7 +108,7 @@ describe('a partition of a queue', () => {
     await take(only);
     finish(only);
     await pass(A_WHILE_MS);
-    expect(written).toEqual([[], ['changes/4: M-1/0/1/0a1b2c3d']]);
+    expect(written).toEqual([[], ['a.changes/4: M-1/0/1/0a1b2c3d']]);
   });
 
   it('writes it again after a transaction whose fate is not known', async () => {
@@ -121,7 +121,7 @@ describe('a partition of a queue', () => {
     failing = false;
     own();
     await nextTurn();
-    expect(written).toEqual([[], ['changes/4: M-1/0/1/0a1b2c3d']]);
+    expect(written).toEqual([[], ['a.changes/4: M-1/0/1/0a1b2c3d']]);
   });
 
   it('writes none for a key that changes of a machine share', async () => {

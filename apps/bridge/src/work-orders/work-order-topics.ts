@@ -7,6 +7,7 @@ import { ASSIGNMENT_CHANGES } from './assignments/assignment-change.js';
 import { AssignmentsState } from './assignments/assignments-state.js';
 import { ListFencesState } from './lists/list-fences-state.js';
 import { OrdersState } from './orders/orders-state.js';
+import { RELAY_REPORTS } from './orders/relay-reports.js';
 import { RELAYED_ORDERS } from './orders/relayed-orders.js';
 
 /** The topics this flow keeps for itself. */
@@ -19,23 +20,25 @@ export class WorkOrderTopics {
   constructor(
     @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix } }: BridgeSettings,
     fences: ListFencesState,
-    orders: OrdersState,
+    knownOrders: OrdersState,
     assignments: AssignmentsState,
   ) {
-    this.states = [fences, orders, assignments];
+    this.states = [fences, knownOrders, assignments];
+    const lists = [`${topicPrefix}${TOPICS.workOrderLists}`];
+    const orders = [`${topicPrefix}${TOPICS.workOrders}`];
     this.queues = [
       // So that most orders are at home in the partition that their key puts them into.
-      ...queue(topicPrefix, RELAYED_ORDERS, TOPICS.workOrders),
+      ...queue({ name: `${topicPrefix}${RELAYED_ORDERS}`, createdAsWideAs: orders }),
+      ...queue({ name: `${topicPrefix}${RELAY_REPORTS}`, asWideAs: orders }),
       // So that lists and orders of a machine are owned together, where both are keyed by it.
-      ...queue(topicPrefix, ASSIGNMENT_CHANGES, TOPICS.workOrderLists),
+      ...queue({ name: `${topicPrefix}${ASSIGNMENT_CHANGES}`, createdAsWideAs: lists }),
     ];
   }
 }
 
-function queue(topicPrefix: string, name: string, model: string): TopicSpecification[] {
-  const topic = `${topicPrefix}${name}`;
+function queue(topic: Omit<TopicSpecification, 'cleanupPolicy'>): TopicSpecification[] {
   return [
-    { name: topic, cleanupPolicy: 'compact', createdAsWideAs: [`${topicPrefix}${model}`] },
-    { name: deadLetterTopic(topic), cleanupPolicy: 'delete' },
+    { ...topic, cleanupPolicy: 'compact' },
+    { name: deadLetterTopic(topic.name), cleanupPolicy: 'delete' },
   ];
 }

@@ -15,7 +15,7 @@ import { OrderHomes } from './orders/order-homes.js';
 import { OrderIntake } from './orders/order-intake.js';
 import { OrderLedger } from './orders/order-ledger.js';
 import { OrdersState } from './orders/orders-state.js';
-import { RelayedOrdersController } from './orders/relayed-orders.controller.js';
+import { RelaysController } from './orders/relays.controller.js';
 import { UnknownMachines } from './orders/unknown-machines.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
 import { WorkOrderTopics } from './work-order-topics.js';
@@ -27,7 +27,7 @@ import { WorkOrderTopics } from './work-order-topics.js';
   controllers: [
     WorkOrderListsController,
     WorkOrdersController,
-    RelayedOrdersController,
+    RelaysController,
     AssignmentChangesController,
   ],
   providers: [

@@ -3,7 +3,7 @@ import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { realDelayMs } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
-import { type CommandOutcome } from '#libs/contracts';
+import { type CommandOutcome, type OrderMessage, type OrderSnapshot } from '#libs/contracts';
 import { EquipmentMap } from '#libs/erp-formats';
 import { Equipment } from '../equipment/index.js';
 import {
@@ -26,9 +26,12 @@ import { type ListToSet } from './lists/list-to-set.js';
 import { WorkOrderLists } from './lists/work-order-lists.js';
 import { type KnownOrder } from './orders/known-order.js';
 import { OrderHomes } from './orders/order-homes.js';
+import { OrderIntake } from './orders/order-intake.js';
 import { OrderLedger } from './orders/order-ledger.js';
-import { RelayedOrdersController } from './orders/relayed-orders.controller.js';
+import { RELAY_REPORTS } from './orders/relay-reports.js';
 import { RELAYED_ORDERS } from './orders/relayed-orders.js';
+import { RelaysController } from './orders/relays.controller.js';
+import { type ReadMessage } from './orders/sorted-message.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
 import { WorkOrdersModule } from './work-orders.module.js';
 
@@ -56,6 +59,11 @@ function orderOf({ orderId, changedAt, machines }: Order): object {
     status: 'released',
   }));
   return { orderId, changedAt, status: 'released', operations };
+}
+
+function snapshotOf(orderId: string): OrderSnapshot {
+  const operations = [{ operationId: '0010', machineId: 'M-1', status: 'released' as const }];
+  return { orderId, changedAt: 1_701_160_000, status: 'released', operations };
 }
 
 /** SAP's document of several orders, each with one operation at work centre M-1. */
@@ -155,22 +163,23 @@ describe('orders on their way to the lists of machines', () => {
   let delivered = 0;
   /** What the bridge writes for itself; outcomes it writes beside that go to those it has told. */
   const deliver = (records: readonly OutboundRecord[]): void => {
-    const [changes, relayed, told] = [ASSIGNMENT_CHANGES, RELAYED_ORDERS, 'outcomes'].map((topic) =>
+    const messagesOf = (topic: string): InboundMessage[] =>
       records
         .filter((record) => record.topic.includes(topic))
         .map(({ value, partition = 0 }) => {
           delivered += 1;
           const end = (): void => undefined;
           return messageOf(topic, Buffer.from(String(value)), delivered, end, partition);
-        }),
-    );
-    bridge.get(AssignmentChangesController).handle(changes ?? []);
-    for (const partition of [0, 1]) {
-      const messages = relayed?.filter((message) => message.partition === partition);
-      void bridge.get(RelayedOrdersController).handle(messages ?? []);
+        });
+    bridge.get(AssignmentChangesController).handle(messagesOf(ASSIGNMENT_CHANGES));
+    const [relayed, reports] = [messagesOf(RELAYED_ORDERS), messagesOf(RELAY_REPORTS)];
+    for (const home of [0, 1]) {
+      const isHere = ({ partition }: InboundMessage): boolean => partition === home;
+      void bridge.get(RelaysController).handleOrders(relayed.filter(isHere));
+      bridge.get(RelaysController).handleReports(reports.filter(isHere));
     }
-    for (const { value } of told ?? []) {
-      const { machineId, source, appliedAt } = JSON.parse(value.toString()) as CommandOutcome;
+    for (const { value } of messagesOf('outcomes')) {
+      const { machineId, source, appliedAt } = JSON.parse(String(value)) as CommandOutcome;
       const result = appliedAt === null ? 'superseded' : 'applied';
       outcomes.push(`${result} of ${machineId}, offset ${source.offset}`);
     }
@@ -260,6 +269,28 @@ describe('orders on their way to the lists of machines', () => {
       expect(outcomes).toEqual(['work-order-list.applied.v1 of M-1, offset 7']);
     });
 
+    it('are not overtaken by the message behind, where they were at home', async () => {
+      const change = { orderId: '4711', changedAt: 1_701_160_001, status: 'completed' as const };
+      const orders = [
+        { kind: 'snapshot' as const, order: snapshotOf('4711') },
+        { kind: 'snapshot' as const, order: snapshotOf('9712') },
+      ];
+      const read = (offset: number, told: readonly OrderMessage[]): ReadMessage => {
+        const message = orderMessage(document, offset);
+        const source = { topic: 'orders', partition: 0, offset, messageId: null };
+        return { answered: { message, messageId: null }, source, recordedAt: 0, orders: told };
+      };
+      await bridge
+        .get(OrderIntake)
+        .take([read(7, orders), read(8, [{ kind: 'change', order: change }])]);
+      for (let turns = 0; turns < 5; turns += 1) await nextTurn();
+      expect(lists.at(-1)?.list.workingOrders()).toEqual(['9712']);
+      await applyAll();
+      expect(outcomes.filter((each) => !each.includes('applied'))).toEqual([]);
+      expect(letters).toEqual([]);
+      expect(finished.toSorted()).toEqual([7, 8]);
+    });
+
     it('are known there, whichever partition tells of them next', async () => {
       await handle(orderMessage(document));
       await applyAll();
@@ -292,7 +323,7 @@ describe('orders on their way to the lists of machines', () => {
     it('are taken home again by whoever has the partition next', async () => {
       const lost = orderMessage(document);
       const abandoned = jest.spyOn(lost, 'abandon');
-      jest.spyOn(bridge.get(RelayedOrdersController), 'handle').mockResolvedValueOnce();
+      const away = jest.spyOn(bridge.get(RelaysController), 'handleOrders').mockResolvedValue();
       await bridge.get(WorkOrdersController).handle([lost]);
       await nextTurn();
       expect({ finished, abandoned: abandoned.mock.calls.length }).toEqual({
@@ -301,6 +332,7 @@ describe('orders on their way to the lists of machines', () => {
       });
       lost.ownership.lose(new Error('another process has it'));
       expect(abandoned).toHaveBeenCalledTimes(1);
+      away.mockRestore();
       await handle(orderMessage(document));
       expect(finished).toEqual([7]);
     });
@@ -310,7 +342,7 @@ describe('orders on their way to the lists of machines', () => {
       const state = stateOf<KnownOrder>(deliver, 1);
       const reports: OutboundRecord[] = [];
       jest.spyOn(bridge.get(Outbox), 'post').mockImplementation((record, receipt) => {
-        if (record.topic.includes(RELAYED_ORDERS)) reports.push(record);
+        if (record.topic.includes(RELAY_REPORTS)) reports.push(record);
         receipt.acknowledged();
       });
       bridge.get(OrderLedger).own({ ...state, commit: () => Promise.reject(tooLarge) });

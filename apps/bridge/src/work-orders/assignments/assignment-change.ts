@@ -19,6 +19,8 @@ export interface AssignmentChange {
   orders: readonly OrderAssignment[];
   /** The message that asked for it. */
   source: OutcomeSource;
+  /** Of that message, where its orders are not named here. */
+  key?: string | null;
   /** The list is set, but nothing told of it: the last of the message's changes, which has no orders, tells of all. */
   isPart?: true;
 }

@@ -8,7 +8,7 @@ import { OwnedPartitions } from '../owned-partitions.js';
 import { type PartitionWork } from '../partition-writer.js';
 import { type Refusal, refusalResult } from '../refusal.js';
 import { QueuePartition } from '../queue-partition.js';
-import { ASSIGNMENT_CHANGES, hasOwnKey } from './assignment-change.js';
+import { hasOwnKey } from './assignment-change.js';
 import { type StoredAssignment } from './derive-assignments.js';
 import { OriginalMessages } from './original-messages.js';
 import { type ChangeEntry, PartitionAssignments } from './partition-assignments.js';
@@ -32,11 +32,11 @@ export class Assignments {
     private readonly outcomes: CommandOutcomes,
     private readonly originals: OriginalMessages,
   ) {
-    const queue = {
-      topic: `${topicPrefix}${ASSIGNMENT_CHANGES}`,
-      holds: ({ message, change }: ChangeEntry) => hasOwnKey(message.key, change),
+    const queues = {
+      topicPrefix,
+      hold: ({ message, change }: ChangeEntry) => hasOwnKey(message.key, change),
     };
-    this.partitions = new OwnedPartitions(() => new QueuePartition(this.work(), queue));
+    this.partitions = new OwnedPartitions(() => new QueuePartition(this.work(), queues));
   }
 
   /** Takes over a partition that has just been restored. */

@@ -41,17 +41,21 @@ export class OriginalMessages {
 }
 
 /** What is known of a message that its topic no longer holds. */
-function lost({ orders, source }: AssignmentChange, topic: string): OriginalMessage {
+function lost({ orders, source, key = null }: AssignmentChange, topic: string): OriginalMessage {
   const { partition, offset, messageId } = source;
   const record = {
     topic,
     partition,
     offset,
     timestamp: '0',
-    key: Buffer.from(orders[0]?.orderId ?? ''),
+    key: nameOf(orders[0]?.orderId ?? key),
     value: null,
     headers: messageId === null ? [] : [['message-id', messageId] as const],
     bytes: 0,
   };
   return { record, remark: 'the message itself is no longer in its topic' };
+}
+
+function nameOf(key: string | null): Buffer | null {
+  return key === null ? null : Buffer.from(key);
 }

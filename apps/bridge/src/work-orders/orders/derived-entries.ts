@@ -9,10 +9,11 @@ import {
   type OrderEntry,
   type OrdersEntry,
   type PartEntry,
+  type RelayEntry,
 } from './order-entries.js';
 import { type MachineOf } from './place-order.js';
 import { type UnmappedOperation } from './reject-unmapped.js';
-import { type RelayReport } from './relayed-orders.js';
+import { type RelayReport } from './relay-reports.js';
 import { type AnswerWithoutMachine } from './without-machine.js';
 
 /** What is to be said of a message once its consequences are written. */
@@ -57,12 +58,14 @@ export class DerivedEntries {
       case 'orders':
         this.answer(entry, this.takeIn(entry));
         return;
-      case 'relay':
+      case 'relay': {
+        const atHome = this.takeInPart(entry);
         this.records.push(...entry.records);
         this.afterwards.push(() => {
-          this.gatherings.begin(entry);
+          this.gatherings.begin(entry, atHome);
         });
         return;
+      }
       case 'part':
         this.report(entry);
         return;
@@ -81,36 +84,40 @@ export class DerivedEntries {
     }
   }
 
-  private takeIn(entry: OrdersEntry | PartEntry): GatheredOrders {
+  private takeIn(entry: OrdersEntry | RelayEntry | PartEntry): GatheredOrders {
     const { machineOf, toChange } = this.effects;
     const { assignments, gathered } = deriveOrders(entry, this.view, machineOf);
     const { kind, source } = entry;
     for (const [machineId, orders] of assignments) {
       const change = { machineId, orders, source };
-      this.records.push(toChange(kind === 'part' ? { ...change, isPart: true } : change));
+      this.records.push(toChange(kind === 'orders' ? change : { ...change, isPart: true }));
     }
     return gathered;
   }
 
-  private report(entry: PartEntry): void {
-    const { message, reportTo } = entry;
+  private takeInPart(entry: RelayEntry | PartEntry): GatheredOrders {
     const said = this.takeIn(entry);
     // that it was taken in before does not mean that it was answered: that is not written together with it
     const standings = said.standings.map((each) =>
       each.kind === 'repeated' ? ({ kind: 'taken-in' } as const) : each,
     );
-    const report = { kind: 'report' as const, of: reportTo, said: { ...said, standings } };
-    this.records.push(this.effects.toReport(report));
+    return { ...said, standings };
+  }
+
+  private report(entry: PartEntry): void {
+    const said = this.takeInPart(entry);
+    this.records.push(this.effects.toReport({ of: entry.reportTo, said }));
     this.afterwards.push(() => {
-      message.finish();
+      entry.message.finish();
     });
   }
 
   /** All parts are in the lists by now: the machines' owners are to answer. */
   private takeUp(entry: GatheredEntry): void {
-    const { source, said } = entry;
+    const { message, source, said } = entry;
+    const key = message.key?.toString() ?? null;
     for (const machineId of said.machineIds) {
-      this.records.push(this.effects.toChange({ machineId, orders: [], source }));
+      this.records.push(this.effects.toChange({ machineId, orders: [], source, key }));
     }
     this.answer(entry, said);
   }

@@ -1,9 +1,11 @@
 import { type GatheredEntry, type RelayEntry } from './order-entries.js';
 import { type GatheredOrders, joined } from './gathered-orders.js';
-import { type RelayReport } from './relayed-orders.js';
+import { type RelayReport } from './relay-reports.js';
 
 interface Gathering {
   entry: RelayEntry;
+  /** How many there are. */
+  count: number;
   parts: Map<number, GatheredOrders>;
 }
 
@@ -15,28 +17,26 @@ interface Gathering {
 export class Gatherings {
   private readonly open = new Map<string, Gathering>();
 
-  get size(): number {
-    return this.open.size;
-  }
-
-  begin(entry: RelayEntry): void {
-    const { message, gathering } = entry;
+  /** @param atHome what became of the message's orders here */
+  begin(entry: RelayEntry, atHome: GatheredOrders): void {
+    const { message, gathering, records } = entry;
     if (message.ownership.isLost) {
       message.abandon();
       return;
     }
     message.ownership.whenLost(this.dropLost);
-    this.open.set(gathering, { entry, parts: new Map() });
+    const parts = new Map([[0, atHome]]);
+    this.open.set(gathering, { entry, count: records.length + 1, parts });
   }
 
   /** Returns the message whose last part this is. */
   add({ of, said }: RelayReport): GatheredEntry | undefined {
     const gathering = this.open.get(of.gathering);
     if (gathering === undefined) return undefined;
-    const { entry, parts } = gathering;
+    const { entry, count, parts } = gathering;
     // the same part may be reported twice, when its owner has changed
     parts.set(of.part, said);
-    if (parts.size < of.parts) return undefined;
+    if (parts.size < count) return undefined;
     this.open.delete(of.gathering);
     const { message, answered, source } = entry;
     const inOrder = [...parts].sort(([a], [b]) => a - b).map(([, part]) => part);

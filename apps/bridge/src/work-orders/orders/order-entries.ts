@@ -4,7 +4,7 @@ import { type AnsweredMessage } from '../../command-delivery/index.js';
 import { type Entry } from '../waiting-entries.js';
 import { type ToldOrders } from './derive-orders.js';
 import { type GatheredOrders } from './gathered-orders.js';
-import { type RelayReport, type ReportTo } from './relayed-orders.js';
+import { type RelayReport, type ReportTo } from './relay-reports.js';
 
 /** A message of orders that are all at home in the partition it came through. */
 export interface OrdersEntry extends Entry, ToldOrders {
@@ -13,12 +13,16 @@ export interface OrdersEntry extends Entry, ToldOrders {
   source: OutcomeSource;
 }
 
-/** A message with orders of other partitions, and what takes them there. It is open until all have reported. */
-export interface RelayEntry extends Entry {
+/**
+ * A message with orders of other partitions, and what takes them there. It is open until all have reported. Those
+ * that are at home here are taken in at once: the message behind it may tell of them again.
+ */
+export interface RelayEntry extends Entry, ToldOrders {
   kind: 'relay';
   answered: AnsweredMessage;
   source: OutcomeSource;
   gathering: string;
+  /** One for each other partition: parts 1 and on of the message, whose part 0 are the orders at home. */
   records: readonly OutboundRecord[];
 }
 

@@ -8,14 +8,15 @@ import { type MessagePosition } from './message-position.js';
 import { type OrderEntry } from './order-entries.js';
 import { OrderHomes } from './order-homes.js';
 import { OrderLedger } from './order-ledger.js';
-import { type ReadMessage, relayEntryOf } from './relay-entry.js';
-import { type RelayedOrders, type RelayReport } from './relayed-orders.js';
+import { type RelayReport } from './relay-reports.js';
+import { type RelayedOrders } from './relayed-orders.js';
+import { type ReadMessage, sortByHome } from './sorted-message.js';
 import { UnknownMachines } from './unknown-machines.js';
 
-/** What has come from another partition: orders, or what became of some. */
-export interface ReadRelay {
+/** What has come by one of the bridge's own topics. */
+interface Arrived<T> {
   message: InboundMessage;
-  content: RelayedOrders | RelayReport;
+  content: T;
 }
 
 /** Brings orders into the ledger: into the partition that is their home, whichever their message came through. */
@@ -39,33 +40,42 @@ export class OrderIntake {
     if (first === undefined) return;
     const { partition, ownership } = first.answered.message;
     const homeOf = await this.homes.known(ownership.signal);
-    const relays = messages.map((message) => relayEntryOf(message, homeOf, this.topicPrefix));
-    const atHome = messages.filter((_message, index) => relays[index] === undefined);
-    const unknownMachines = await this.unknownAmong(atHome, ownership);
-    const entries = messages.map(({ answered, source, recordedAt, orders }, index): OrderEntry => {
+    const sorted = messages.map((message) => sortByHome(message, homeOf, this.topicPrefix));
+    const unknownMachines = await this.unknownAmong(sorted, ownership);
+    const entries = sorted.map(({ answered, source, recordedAt, orders, relay }): OrderEntry => {
       const { message } = answered;
       const position = positionOf(source, recordedAt);
-      const told = { position, orders, unknownMachines };
-      return relays[index] ?? { kind: 'orders', message, answered, source, ...told };
+      const entry = { message, answered, source, position, orders, unknownMachines };
+      return relay === undefined
+        ? { kind: 'orders', ...entry }
+        : { kind: 'relay', ...entry, ...relay };
     });
     this.ledger.take(partition, entries);
   }
 
   /** As {@link take}, of what has come from other partitions. */
-  async takeRelayed(relays: readonly ReadRelay[]): Promise<void> {
-    const [first] = relays;
+  async takeRelayed(relayed: readonly Arrived<RelayedOrders>[]): Promise<void> {
+    const [first] = relayed;
     if (first === undefined) return;
     const { partition, ownership } = first.message;
-    const arrived = relays.flatMap(({ content }) => (content.kind === 'orders' ? [content] : []));
-    const unknownMachines = await this.unknownAmong(arrived, ownership);
-    const entries = relays.map(({ message, content }): OrderEntry => {
-      if (content.kind === 'report') return { kind: 'report', message, report: content };
+    const told = relayed.map(({ content }) => content);
+    const unknownMachines = await this.unknownAmong(told, ownership);
+    const entries = relayed.map(({ message, content }): OrderEntry => {
       const { orders, source, recordedAt, reportTo } = content;
       const position = positionOf(source, recordedAt);
-      const told = { position, orders, unknownMachines };
-      return { kind: 'part', message, source, reportTo, ...told };
+      return { kind: 'part', message, source, reportTo, position, orders, unknownMachines };
     });
     this.ledger.take(partition, entries);
+  }
+
+  /** Takes what has been reported to one partition. */
+  takeReports(reports: readonly Arrived<RelayReport>[]): void {
+    const [first] = reports;
+    if (first === undefined) return;
+    const entries = reports.map(({ message, content }): OrderEntry => {
+      return { kind: 'report', message, report: content };
+    });
+    this.ledger.take(first.message.partition, entries);
   }
 
   private unknownAmong(

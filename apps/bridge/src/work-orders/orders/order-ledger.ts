@@ -10,12 +10,11 @@ import { OwnedPartitions } from '../owned-partitions.js';
 import { type PartitionWork } from '../partition-writer.js';
 import { QueuePartition } from '../queue-partition.js';
 import { type Refusal, refusalResult } from '../refusal.js';
-import { type Entry } from '../waiting-entries.js';
 import { type KnownOrder } from './known-order.js';
 import { type OrderAnswer } from './derived-entries.js';
 import { type OrderEntry, type PartEntry } from './order-entries.js';
 import { PartitionOrders } from './partition-orders.js';
-import { RELAYED_ORDERS, reportRecord } from './relayed-orders.js';
+import { reportRecord } from './relay-reports.js';
 import { resultWithoutMachine } from './without-machine.js';
 
 /**
@@ -37,11 +36,11 @@ export class OrderLedger {
     private readonly outbox: Outbox,
   ) {
     this.topicPrefix = kafka.topicPrefix;
-    const queue = {
-      topic: `${this.topicPrefix}${RELAYED_ORDERS}`,
-      holds: ({ message }: Entry) => message.topic === RELAYED_ORDERS,
+    const queues = {
+      topicPrefix: this.topicPrefix,
+      hold: ({ kind }: OrderEntry) => kind === 'part' || kind === 'report',
     };
-    this.partitions = new OwnedPartitions(() => new QueuePartition(this.work(), queue));
+    this.partitions = new OwnedPartitions(() => new QueuePartition(this.work(), queues));
   }
 
   /** Takes over a partition that has just been restored. */
@@ -115,7 +114,7 @@ export class OrderLedger {
 
   private reportRefused({ message, reportTo }: PartEntry, result: CommandResult): void {
     const said = { machineIds: [], results: [result], unmapped: [], standings: [] };
-    const record = reportRecord(this.topicPrefix, { kind: 'report', of: reportTo, said });
+    const record = reportRecord(this.topicPrefix, { of: reportTo, said });
     this.outbox.post(record, {
       acknowledged: () => {
         message.finish();

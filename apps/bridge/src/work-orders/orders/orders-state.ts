@@ -5,6 +5,7 @@ import { type KafkaClient, KeyedState } from '#libs/messaging';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { type KnownOrder } from './known-order.js';
 import { OrderLedger } from './order-ledger.js';
+import { RELAY_REPORTS } from './relay-reports.js';
 import { RELAYED_ORDERS } from './relayed-orders.js';
 import { fromStoredOrder, toStoredOrder } from './stored-order.js';
 
@@ -19,7 +20,7 @@ export class OrdersState extends KeyedState<KnownOrder> {
     super({
       kafka,
       name: `${topicPrefix}machine-bridge.orders.v1`,
-      inputs: [TOPICS.workOrders, RELAYED_ORDERS],
+      inputs: [TOPICS.workOrders, RELAYED_ORDERS, RELAY_REPORTS],
       transactionalIdPrefix: groupId,
       format: toStoredOrder,
       parse: fromStoredOrder,

@@ -8,7 +8,7 @@ import { CommandOutcomes, openMessage, rejection } from '../../command-delivery/
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { OrderIntake } from './order-intake.js';
 import { readOrders } from './read-orders.js';
-import { type ReadMessage } from './relay-entry.js';
+import { type ReadMessage } from './sorted-message.js';
 
 /** `erp.work-orders.v1`: orders as they change, in the ERP's own format, on their way into the ledger. */
 @Controller()
