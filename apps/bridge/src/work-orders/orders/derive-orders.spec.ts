@@ -222,10 +222,10 @@ describe('a snapshot of an order', () => {
   it('that is delivered again after newer ones is not superseded: it was applied', () => {
     const ledger = new Ledger();
     ledger.take([onFirst], 1);
-    for (let n = 1; n <= 8; n += 1) ledger.take([{ ...onSecond, changedAt: 100 + n }], 1 + n);
+    for (let n = 1; n <= 32; n += 1) ledger.take([{ ...onSecond, changedAt: 100 + n }], 1 + n);
     expect(ledger.take([onFirst], 1)).toEqual({ touched: ['M-2', 'M-1'], results: [] });
     expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
-    ledger.take([{ ...onSecond, changedAt: 109 }], 10);
+    ledger.take([{ ...onSecond, changedAt: 133 }], 34);
     // longer ago than is remembered
     expect(ledger.take([onFirst], 1)).toMatchObject({ results: [{ kind: 'superseded' }] });
   });

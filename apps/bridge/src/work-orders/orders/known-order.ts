@@ -15,7 +15,7 @@ export interface KnownOrder extends Omit<OrderSnapshot, 'orderId'> {
 }
 
 /** As many as come at most while a process that has died is still waited for. */
-const MAX_EARLIER = 8;
+const MAX_EARLIER = 32;
 
 export function toKnownOrder(
   order: OrderSnapshot,
