@@ -181,6 +181,17 @@ describe('a change of an order', () => {
     ledger.take([order('4711', [operation('0010')], { changedAt: 200, ...fence('9') })]);
     expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
   });
+
+  it('that was sent before what is known, in the same second and through another partition, is superseded', () => {
+    const ledger = ledgerOf(order('4711', [operation('0010')]));
+    ledger.takeIn([change({ status: 'completed' })], 9, { partition: 1, recordedAt: 1500 });
+    const late = [change({ status: 'started' })];
+    expect(ledger.takeIn(late, 4, { partition: 2, recordedAt: 1200 })).toMatchObject({
+      ...{ touched: [], results: [] },
+      withoutMachine: { kind: 'superseded' },
+    });
+    expect(ledger.orders.get('4711')?.status).toBe('completed');
+  });
 });
 
 describe('a snapshot of an order', () => {
