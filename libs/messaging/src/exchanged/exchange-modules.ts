@@ -3,6 +3,7 @@ import { type CreateRequest, withoutCopies } from './create-request.js';
 import { decodeBatch } from './decode-batch.js';
 import { exchangeModule } from './exchange-module.js';
 import { groupMessages } from './group-messages.js';
+import { type CreateManager, withKnownCoordinator } from './known-coordinator.js';
 import { leanBatch } from './lean-batch.js';
 import { produceRequest } from './produce-request.js';
 
@@ -19,4 +20,5 @@ export function exchangeModules(): void {
   exchangeModule(`${protocol}/recordBatch/v0/decoder.js`, () => withEnd(decodeBatch));
   exchangeModule('kafkajs/src/producer/groupMessagesPerPartition.js', () => groupMessages);
   exchangeModule('kafkajs/src/consumer/batch.js', leanBatch);
+  exchangeModule<CreateManager>('kafkajs/src/producer/eosManager/index.js', withKnownCoordinator);
 }
