@@ -5,7 +5,7 @@ FROM ${NODE_IMAGE} AS build
 ARG APP=bridge
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm install --no-save --include=dev --no-audit --no-fund
+RUN npm ci --include=dev --no-audit --no-fund
 COPY nest-cli.json tsconfig.json .swcrc ./
 COPY apps apps
 COPY libs libs
@@ -18,7 +18,7 @@ RUN npx nest build bridge \
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm install --no-save --omit=dev --no-audit --no-fund
+RUN npm ci --omit=dev --no-audit --no-fund
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production

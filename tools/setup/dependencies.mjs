@@ -20,9 +20,8 @@ export async function installDependencies() {
   }
   await step('installing dependencies', async () => {
     const [command, ...args] = npm();
-    // Not "npm ci": it refuses a lock file that lacks other platforms' optional binaries, as one has that was
-    // written from a registry mirror. NODE_ENV=production would leave out what builds and tests the project.
-    const install = ['install', '--no-save', '--include=dev', '--no-audit', '--no-fund'];
+    // NODE_ENV=production would leave out what builds and tests the project
+    const install = ['ci', '--include=dev', '--no-audit', '--no-fund'];
     await runTool(command, [...args, ...install], { cwd: ROOT });
     await writeFile(STAMP, wanted);
   });
