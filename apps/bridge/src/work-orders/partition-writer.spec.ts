@@ -1,3 +1,4 @@
+import { realDelayMs } from '#libs/clock';
 import { type InboundMessage, type OwnedState, PartitionOwnership } from '#libs/messaging';
 import { PartitionWriter } from './partition-writer.js';
 import { type Entry } from './waiting-entries.js';
@@ -18,6 +19,7 @@ class HeldState implements OwnedState<number> {
   readonly lost = new AbortController().signal;
   /** Sums that were asked to be written. */
   readonly writes: number[] = [];
+  paceMs = 0;
   private end: (error?: Error) => void = () => undefined;
 
   constructor(public sum = 0) {}
@@ -113,9 +115,34 @@ describe('PartitionWriter', () => {
     expect(told).toEqual(['1 written', '2+3+4 written']);
   });
 
+  it('lets what comes soon after a transaction share the next', async () => {
+    state.paceMs = 100;
+    writer.own(state);
+    writer.take([entry(1)]);
+    await state.committed();
+    writer.take([entry(2)]);
+    await nextTurn();
+    writer.take([entry(3)]);
+    expect(state.writes).toEqual([1]);
+    await realDelayMs(150);
+    expect(state.writes).toEqual([1, 6]);
+  });
+
+  it('waits for nothing more where the next transaction is full, or for one message alone', async () => {
+    state.paceMs = 60_000;
+    writer.own(state);
+    writer.take(Array.from({ length: 1000 }, () => entry(1)));
+    await state.committed();
+    writer.take([...Array.from({ length: 998 }, () => entry(0)), entry(13), entry(2)]);
+    await nextTurn();
+    await state.committed();
+    expect(state.writes).toEqual([1000, 1002]);
+    expect(told.slice(-2)).toEqual(['13 defect', '2 written']);
+  });
+
   it('cuts what is much into several transactions, by bytes and by number', async () => {
     writer.own(state);
-    writer.take([entry(1, 400_000), entry(2, 400_000), entry(3, 900_000)]);
+    writer.take([entry(1, 1_600_000), entry(2, 1_600_000), entry(3, 3_600_000)]);
     for (let left = 3; left > 0; left -= 1) await state.committed();
     expect(state.writes).toEqual([1, 3, 6]);
     writer.take(Array.from({ length: 1500 }, () => entry(1)));

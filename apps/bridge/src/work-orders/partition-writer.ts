@@ -1,3 +1,4 @@
+import { realDelayMs, realNowMs } from '#libs/clock';
 import {
   type InboundMessage,
   type OutboundRecord,
@@ -26,9 +27,12 @@ export interface PartitionWork<V, T extends Entry> {
   refuse: (entry: T, refusal: Refusal) => void;
 }
 
+/** For what this writes to: as fast as they go, transactions of a dozen partitions hold a few records each. */
+export const TRANSACTION_PACE_MS = 200;
+
 /**
- * Brings the messages of one partition into its keyed state, in their order, those that come while a
- * transaction is under way together. After one that fails, Kafka alone knows what became of it: the
+ * Brings the messages of one partition into its keyed state, in their order: the first at once, those that come
+ * soon after it together. After a transaction that fails, Kafka alone knows what became of it: the
  * messages wait until the partition is restored and are derived anew from that. They are abandoned
  * only when their partition is lost.
  */
@@ -37,6 +41,7 @@ export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
   private state: OwnedState<V> | undefined;
   private isWriting = false;
   private isFlushWanted = false;
+  private lastMs = -Infinity;
   /** Could not be encoded when it was written by itself, for the first time. */
   private doubtful: T | undefined;
   /** Those behind them may be written by now: handed in again, they would pass for written as well. */
@@ -69,6 +74,12 @@ export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
     if (this.isWriting) return;
     this.isWriting = true;
     while (this.state !== undefined && (this.isFlushWanted || !this.waiting.isEmpty)) {
+      const earlyMs = this.lastMs + (this.state.paceMs ?? 0) - realNowMs();
+      if (earlyMs > 0 && !this.waiting.isNextFull) {
+        await realDelayMs(earlyMs);
+        continue;
+      }
+      this.lastMs = realNowMs();
       this.isFlushWanted = false;
       await this.commit(this.state, this.waiting.isEmpty ? [] : this.waiting.next());
     }

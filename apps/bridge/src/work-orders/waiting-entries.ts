@@ -7,7 +7,7 @@ export interface Entry {
 
 /** A transaction holds what follows from so many messages, or bytes of them, and at least from one. */
 const MAX_ENTRIES = 1000;
-const MAX_BYTES = 512 * 1024;
+const MAX_BYTES = 2 * 1024 * 1024;
 
 /** Messages of one partition that wait to be written, in their order; abandoned when their partition is lost. */
 export class WaitingEntries<T extends Entry> {
@@ -17,6 +17,11 @@ export class WaitingEntries<T extends Entry> {
 
   get isEmpty(): boolean {
     return this.entries.length === 0;
+  }
+
+  /** Whatever else comes, it could not go with the next. */
+  get isNextFull(): boolean {
+    return this.alone > 0 || this.entries.length >= MAX_ENTRIES;
   }
 
   add(entries: readonly T[]): void {

@@ -9,6 +9,8 @@ export interface KeyedStateOptions<V> {
   inputs?: readonly string[];
   /** Two processes never use the same transactional id at the same time for long: the later one fences the earlier. */
   transactionalIdPrefix: string;
+  /** See {@link OwnedState.paceMs}. */
+  paceMs?: number;
   /** What a value is stored as, JSON; without it, the value as it is. */
   format?: (value: V) => unknown;
   /** Turns what is stored back into the value, each time it is asked for; undefined for what cannot be read. */

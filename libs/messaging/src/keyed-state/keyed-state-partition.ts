@@ -129,6 +129,7 @@ export class KeyedStatePartition<V> {
       partition,
       signal,
       lost: this.closing.signal,
+      paceMs: this.options.paceMs ?? 0,
       get: (key) => state.get(key),
       keys: () => state.keys(),
       entries: () => state.entries(),

@@ -12,6 +12,11 @@ export interface OwnedState<V> {
   readonly signal: AbortSignal;
   /** Aborts when the partition is no longer this process's; `signal` alone aborts when it is only restored anew. */
   readonly lost: AbortSignal;
+  /**
+   * How far transactions should lie apart, in ms of real time, unless more waits than fits into one: each costs as
+   * much as a hundred records. For whoever writes to keep; 0 if absent.
+   */
+  readonly paceMs?: number;
   get(key: string): V | undefined;
   /** Cheaper than {@link entries}, which reads the values as well. */
   keys(): IterableIterator<string>;

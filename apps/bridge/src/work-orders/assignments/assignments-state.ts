@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type BridgeSettings } from '#libs/config';
 import { type KafkaClient, KeyedState } from '#libs/messaging';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
+import { TRANSACTION_PACE_MS } from '../partition-writer.js';
 import { ASSIGNMENT_CHANGES } from './assignment-change.js';
 import { Assignments } from './assignments.js';
 import { type StoredAssignment } from './derive-assignments.js';
@@ -20,6 +21,7 @@ export class AssignmentsState extends KeyedState<StoredAssignment> {
       name: `${topicPrefix}machine-bridge.assignments.v1`,
       inputs: [ASSIGNMENT_CHANGES],
       transactionalIdPrefix: groupId,
+      paceMs: TRANSACTION_PACE_MS,
       format: toStored,
       parse: fromStored,
       onOwned: (state) => {

@@ -3,6 +3,7 @@ import { type BridgeSettings } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
 import { type KafkaClient, KeyedState } from '#libs/messaging';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
+import { TRANSACTION_PACE_MS } from '../partition-writer.js';
 import { type KnownOrder } from './known-order.js';
 import { OrderLedger } from './order-ledger.js';
 import { RELAY_REPORTS } from './relay-reports.js';
@@ -22,6 +23,7 @@ export class OrdersState extends KeyedState<KnownOrder> {
       name: `${topicPrefix}machine-bridge.orders.v1`,
       inputs: [TOPICS.workOrders, RELAYED_ORDERS, RELAY_REPORTS],
       transactionalIdPrefix: groupId,
+      paceMs: TRANSACTION_PACE_MS,
       format: toStoredOrder,
       parse: fromStoredOrder,
       onOwned: (state) => {
