@@ -7,6 +7,7 @@ import { startProgram, untilHealthy } from '../start/app-process.mjs';
 const BRIDGE = join(ROOT, 'dist/apps/bridge/src/main.js');
 const STUB = fileURLToPath(new URL('./service-stub/main.mjs', import.meta.url));
 const BASELINE = fileURLToPath(new URL('./baseline/main.mjs', import.meta.url));
+const BARE = fileURLToPath(new URL('./bare/main.mjs', import.meta.url));
 // what the user has set for a bridge of his own would change what is measured
 const SETTINGS_OF_A_BRIDGE =
   /^(KAFKA|MACHINE_CLOUD|BRIDGE|CLOCK|POLL|STALE|SETTLE|DIRECTORY|BACKFILL)_/;
@@ -54,6 +55,14 @@ export async function startBaseline({ input, prefix, service, ...bench }) {
   const port = await anyFreePort();
   const args = [BASELINE, bench.brokers, input, `${prefix}baseline`, service.url, String(port)];
   return { ...start(bench, 'bench-baseline', args, {}), url: `http://127.0.0.1:${port}` };
+}
+
+/** The bridge's libraries without the bridge, see bare/main.mjs. */
+export async function startBare({ input, outcomes, prefix, service, ...bench }, family, calls) {
+  const port = await anyFreePort();
+  const topics = [input, outcomes, `${prefix}bare`];
+  const args = [BARE, bench.brokers, ...topics, service.url, port, family, calls].map(String);
+  return { ...start(bench, 'bench-bare', args, {}), url: `http://127.0.0.1:${port}` };
 }
 
 function start({ shutdown }, name, args, settings) {

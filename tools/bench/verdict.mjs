@@ -24,6 +24,11 @@ export async function requireCorrect({ service }, { outcomes, ends, lasts, mayBe
   if (repeats > 0) faults.push(`${repeats} calls made again`);
   if (stale.length > 0)
     faults.push(`${stale.length} machines, such as ${stale[0][0]}, not told their last message`);
+  requireNone(faults);
+}
+
+/** @throws WrongResult that tells of some of them */
+export function requireNone(faults) {
   if (faults.length > 0) throw new WrongResult(describe(faults));
 }
 

@@ -1,3 +1,4 @@
+import { addBareRun } from '../bare-run.mjs';
 import { addLoad, costsOf, drain } from '../drain.mjs';
 import { machineIdsOf, REASONS } from '../load.mjs';
 import { ratePerSecond } from '../outcomes.mjs';
@@ -23,6 +24,7 @@ export const reasons = {
     const machineIds = machineIdsOf(MACHINES);
     const load = { flow: REASONS, machineOf: (number) => machineIds[number % MACHINES] };
     const rates = [];
+    let last;
     for (const { concurrency, perSecond } of CASES) {
       const of = `${concurrency} calls at a time`;
       const settings = { MACHINE_CLOUD_MAX_CONCURRENCY: String(concurrency) };
@@ -33,7 +35,9 @@ export const reasons = {
         ),
       );
       rates.push(addRun(figures, of, run, perSecond));
+      last = { ...load, machines: MACHINES, count, calls: concurrency, bridge: run };
     }
+    await addBareRun(bench, figures, last);
     const baseline = await bench.step(BASELINE, () => runBaseline(bench, load));
     addBaseline(figures, baseline, rates);
   },
