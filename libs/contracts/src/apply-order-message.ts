@@ -5,7 +5,7 @@ import type { OperationChange, OrderOperation } from './order-operation.js';
 import type { OrderSnapshot } from './order-snapshot.js';
 import { isOver, type OrderStatus } from './order-status.js';
 import { operationsUnderStatus } from './operations-under-status.js';
-import { replacementOf, type ReplacedOperations } from './replaced-operations.js';
+import { operationIdAt, replacementOf, type ReplacedOperations } from './replaced-operations.js';
 
 export type OrderApplication =
   | { kind: 'applied'; order: OrderSnapshot }
@@ -98,7 +98,7 @@ function merge(
 ): OrderOperation[] {
   const { isReplaced, predecessorOf } = replacementOf(known, replaced);
   const operations = new Map(known.map((operation) => [operation.operationId, operation]));
-  for (const change of changes) {
+  for (const change of changes.flatMap((each) => atEachPlace(each, operations))) {
     const before = operations.get(change.operationId) ?? withoutPlace(predecessorOf(change));
     const after = { status, ...(hasPlace(change) ? withoutPlace(before) : before), ...change };
     if (hasPlace(after)) operations.set(change.operationId, after);
@@ -107,6 +107,20 @@ function merge(
   return [...operations.values()].filter(
     (operation) => named.has(operation.operationId) || !isReplaced(operation),
   );
+}
+
+/** What names no place goes for all places that are known of its operation. */
+function atEachPlace(
+  change: OperationChange,
+  known: ReadonlyMap<string, OrderOperation>,
+): OperationChange[] {
+  if (hasPlace(change) || known.has(change.operationId)) return [change];
+  const places = [...known.values()].filter(({ operationId, workCentre }) => {
+    return (
+      workCentre !== undefined && operationId === operationIdAt(change.operationId, workCentre)
+    );
+  });
+  return places.map(({ operationId }) => ({ ...change, operationId }));
 }
 
 function hasPlace({ machineId, workCentre }: OperationChange): boolean {

@@ -69,6 +69,47 @@ describe('a change of a request', () => {
     });
   });
 
+  describe('whose segments name no place and say how far they are', () => {
+    const state = (id: string, status: string): string =>
+      segment(id, [], `<SegmentState>${status}</SegmentState>`);
+    const whole = read(
+      'Sync',
+      request(
+        '<RequestState>Released</RequestState>',
+        ...[segment('010', ['M1', 'M2']), segment('020', ['M1']), segment('03', ['M3'])],
+      ),
+    );
+    const statusesAfter = (...segments: string[]): (string | undefined)[] => {
+      const after = orderAfter([whole, read('Change', request(...segments), 1)]);
+      return after!.operations.map(({ operationId, status }) => `${operationId} ${status}`);
+    };
+
+    it('goes for all places of each', () => {
+      expect(statusesAfter(state('010', 'Running'), state('03', 'Completed'))).toEqual([
+        ...['010/M1 started', '010/M2 started', '020 released', '03 completed'],
+      ]);
+    });
+
+    it('moves others as well', () => {
+      expect(statusesAfter(segment('020', ['M4']), state('010', 'Held'))).toEqual([
+        ...['010/M1 held', '010/M2 held', '020 released', '03 released'],
+      ]);
+    });
+
+    it('says nothing of segments that nobody has told of, or that have no id', () => {
+      const unnamed = '<SegmentRequirement><ProcessSegmentID>020</ProcessSegmentID>';
+      const held = '<SegmentState>Held</SegmentState></SegmentRequirement>';
+      expect(statusesAfter(state('0', 'Held'), state('010/M', 'Held'), unnamed + held)).toEqual([
+        ...['010/M1 released', '010/M2 released', '020 released', '03 released'],
+      ]);
+    });
+
+    it('is not enough of an order that nobody has told of', () => {
+      const change = read('Change', request(state('010', 'Running')));
+      expect(applyOrderMessage(undefined, change)).toEqual({ kind: 'unknown-order' });
+    });
+  });
+
   it('leaves each segment on the places that were last said of it, in whatever order they come', () => {
     const places = fc.uniqueArray(fc.constantFrom('M1', 'M2', 'M3'), { minLength: 1 });
     const changes = fc.tuple(fc.constantFrom('010', '020'), places);

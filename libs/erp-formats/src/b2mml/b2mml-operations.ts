@@ -16,7 +16,10 @@ import { numberRepeats, type NamedSegment } from './number-repeats.js';
 const KINDS_OF_WORK = ['ProcessSegmentID', 'ProductSegmentID'] as const;
 
 /** Where an order is done, and of what that is every place. */
-export type B2mmlOperations = Pick<Required<OrderChange>, 'operations' | 'replaces'>;
+export interface B2mmlOperations extends Pick<Required<OrderChange>, 'operations' | 'replaces'> {
+  /** Segments that name no place and say how far they are: a change may tell of no more. */
+  states: OperationChange[];
+}
 
 type Work = Omit<OperationChange, 'operationId' | keyof Place>;
 
@@ -42,19 +45,28 @@ export function readB2mmlOperations(
       ...place,
       ...workOf(start.value),
     }));
-    return parsed({ operations, replaces: 'all' });
+    return parsed({ operations, replaces: 'all', states: [] });
   }
   const found: Segment[] = [];
+  const states: OperationChange[] = [];
   for (const element of segmentsIn(order)) {
     const segment = readSegment(element, timeZone, start.value);
     if (!segment.ok) return segment;
     if (segment.value !== undefined) found.push(segment.value);
+    else states.push(...stateAlone(element));
   }
   const segments = numberRepeats(found);
   const operations = segments.flatMap(({ id, places, work }) =>
     places.map((place) => ({ operationId: idAt(id, place, places), ...place, ...work })),
   );
-  return parsed({ operations, replaces: segments.map(({ id }) => id) });
+  return parsed({ operations, replaces: segments.map(({ id }) => id), states });
+}
+
+/** Of a segment with an id of its own: what kind of work it is would have to be counted among all of them. */
+function stateAlone(segment: DocumentElement): OperationChange[] {
+  const operationId = textOf(segment, 'ID');
+  const status = statusOfSegment(segment);
+  return operationId === undefined || status === undefined ? [] : [{ operationId, status }];
 }
 
 /** Segments may be made of segments. */

@@ -36,7 +36,8 @@ export function readB2mmlOrder(
   const status = statusOfOrder(order);
   const found = readB2mmlOperations(order, timeZone);
   if (!found.ok) return found;
-  const { operations, replaces } = found.value;
+  const { operations, replaces, states } = found.value;
+  if (intent === 'change' && states.length > 0) operations.push(...states);
   if (operations.length === 0) {
     if (status !== undefined) return changeMessage(where, { orderId, changedAt, status });
     const field = pathOf(order, 'EquipmentRequirement', 'EquipmentID');
