@@ -32,17 +32,7 @@ interface OpenElement {
 
 /** The root of a well-formed document. Throws {@link XmlFault}. */
 export function buildElements(xml: string): DocumentElement {
-  try {
-    return build(xml, { position: false });
-  } catch (error) {
-    if (!(error instanceof XmlFault)) throw error;
-    // Counting lines and columns takes a quarter of the time: only where there is a place to tell.
-    return build(xml, { position: true });
-  }
-}
-
-function build(xml: string, { position }: { position: boolean }): DocumentElement {
-  const parser = new SaxesParser({ xmlns: false, position });
+  const parser = new SaxesParser({ xmlns: false });
   const parts = new ElementBuilder();
   // the parser's own words quote the document
   parser.on('error', () => {
