@@ -26,6 +26,7 @@ export async function addBareRun(bench, figures, { flow, machines, bridge, ...lo
   );
   figures.add(OF, 'messages a second', ratePerSecond(run.outcomes));
   figures.add(OF, 'CPU a message, µs', cpuMicrosOf(run), { digits: 1 });
+  figures.add(OF, 'machines a call', run.report.machines / run.report.calls, { digits: 1 });
   addLoad(figures, OF, run);
   const times = cpuMicrosOf(bridge) / cpuMicrosOf(run);
   figures.add('bridge against them', 'times the CPU', times, { digits: 2 });

@@ -138,6 +138,30 @@ describe('PartitionWriter', () => {
     await state.committed();
     expect(state.writes).toEqual([1000, 1002]);
     expect(told.slice(-2)).toEqual(['13 defect', '2 written']);
+    writer.take([entry(1, 2_100_000), entry(1, 2_100_000)]);
+    await state.committed();
+    await state.committed();
+    expect(state.writes.slice(2)).toEqual([1003, 1004]);
+  });
+
+  it('has nothing more to do once its partition is lost, while it waits to write', async () => {
+    state.paceMs = 500;
+    writer.own(state);
+    writer.take([entry(1)]);
+    await state.committed();
+    writer.take([entry(2)]);
+    expect(writer.isIdle).toBe(false);
+    ownership.lose(new Error('lost'));
+    expect(writer.isIdle).toBe(true);
+  });
+
+  it('writes at once what comes after turns that had nothing to write', async () => {
+    state.paceMs = 60_000;
+    writer.own(state);
+    writer.take([entry(0)]);
+    await nextTurn();
+    writer.take([entry(1)]);
+    expect(state.writes).toEqual([1]);
   });
 
   it('cuts what is much into several transactions, by bytes and by number', async () => {

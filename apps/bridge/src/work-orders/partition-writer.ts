@@ -39,7 +39,9 @@ export const TRANSACTION_PACE_MS = 200;
 export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
   private readonly waiting = new WaitingEntries<T>();
   private state: OwnedState<V> | undefined;
+  /** Writes, or waits until it may. */
   private isWriting = false;
+  private isCommitting = false;
   private isFlushWanted = false;
   private lastMs = -Infinity;
   /** Could not be encoded when it was written by itself, for the first time. */
@@ -50,7 +52,7 @@ export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
   constructor(private readonly work: PartitionWork<V, T>) {}
 
   get isIdle(): boolean {
-    return this.waiting.isEmpty && !this.isWriting;
+    return this.waiting.isEmpty && !this.isCommitting;
   }
 
   own(state: OwnedState<V>): void {
@@ -79,7 +81,6 @@ export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
         await realDelayMs(earlyMs);
         continue;
       }
-      this.lastMs = realNowMs();
       this.isFlushWanted = false;
       await this.commit(this.state, this.waiting.isEmpty ? [] : this.waiting.next());
     }
@@ -91,7 +92,7 @@ export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
     if (derivation === undefined) return;
     const { changes, records, conclude } = derivation;
     try {
-      if (changes.length + records.length > 0) await state.commit(changes, records);
+      if (changes.length + records.length > 0) await this.transact(state, derivation);
     } catch (error) {
       this.failed(state, batch, error);
       return;
@@ -101,6 +102,16 @@ export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
     } catch (error) {
       // A bug of ours: what is written is answered when it is handled anew, and those behind it go on.
       for (const { message } of batch) message.fail(error);
+    }
+  }
+
+  private async transact(state: OwnedState<V>, { changes, records }: Derivation<V>): Promise<void> {
+    this.lastMs = realNowMs();
+    this.isCommitting = true;
+    try {
+      await state.commit(changes, records);
+    } finally {
+      this.isCommitting = false;
     }
   }
 

@@ -12,6 +12,7 @@ const MAX_BYTES = 2 * 1024 * 1024;
 /** Messages of one partition that wait to be written, in their order; abandoned when their partition is lost. */
 export class WaitingEntries<T extends Entry> {
   private readonly entries: T[] = [];
+  private bytes = 0;
   /** So many of the next go one by one: together they failed. */
   private alone = 0;
 
@@ -21,7 +22,7 @@ export class WaitingEntries<T extends Entry> {
 
   /** Whatever else comes, it could not go with the next. */
   get isNextFull(): boolean {
-    return this.alone > 0 || this.entries.length >= MAX_ENTRIES;
+    return this.alone > 0 || this.entries.length >= MAX_ENTRIES || this.bytes >= MAX_BYTES;
   }
 
   add(entries: readonly T[]): void {
@@ -30,6 +31,7 @@ export class WaitingEntries<T extends Entry> {
       if (this.isAbandoned(entry)) continue;
       ownership.whenLost(this.dropLost);
       this.entries.push(entry);
+      this.bytes += entry.message.bytes;
     }
   }
 
@@ -37,6 +39,7 @@ export class WaitingEntries<T extends Entry> {
   putBack(batch: readonly T[], { alone }: { alone: boolean }): void {
     const kept = batch.filter((entry) => !this.isAbandoned(entry));
     this.entries.unshift(...kept);
+    this.bytes += bytesOf(kept);
     if (alone) this.alone += kept.length;
   }
 
@@ -44,7 +47,7 @@ export class WaitingEntries<T extends Entry> {
   next(): T[] {
     if (this.alone > 0) {
       this.alone -= 1;
-      return this.entries.splice(0, 1);
+      return this.takeOut(1);
     }
     let count = 0;
     let bytes = 0;
@@ -53,14 +56,19 @@ export class WaitingEntries<T extends Entry> {
       if (count === MAX_ENTRIES || (count > 0 && bytes > MAX_BYTES)) break;
       count += 1;
     }
-    return this.entries.splice(0, count);
+    return this.takeOut(count);
+  }
+
+  private takeOut(count: number): T[] {
+    const taken = this.entries.splice(0, count);
+    this.bytes -= bytesOf(taken);
+    return taken;
   }
 
   /** One function for all messages: their partition knows its listeners by identity. */
   private readonly dropLost = (): void => {
-    for (const entry of this.entries.splice(0)) {
-      if (!this.isAbandoned(entry)) this.entries.push(entry);
-    }
+    const all = this.takeOut(this.entries.length);
+    this.putBack(all, { alone: false });
   };
 
   private isAbandoned({ message }: T): boolean {
@@ -68,4 +76,8 @@ export class WaitingEntries<T extends Entry> {
     message.abandon();
     return true;
   }
+}
+
+function bytesOf(entries: readonly Entry[]): number {
+  return entries.reduce((sum, { message }) => sum + message.bytes, 0);
 }

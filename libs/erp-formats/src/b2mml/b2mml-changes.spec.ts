@@ -90,10 +90,17 @@ describe('a change of a request', () => {
       ]);
     });
 
-    it('moves others as well', () => {
-      expect(statusesAfter(segment('020', ['M4']), state('010', 'Held'))).toEqual([
-        ...['010/M1 held', '010/M2 held', '020 released', '03 released'],
+    it('counts only where there is nothing else to tell', () => {
+      expect(statusesAfter('<RequestState>Running</RequestState>', state('00', 'Held'))).toEqual([
+        ...['010/M1 started', '010/M2 started', '020 started', '03 started'],
       ]);
+      expect(statusesAfter(segment('020', ['M4']), state('020', 'Held'))).toEqual([
+        ...['010/M1 released', '010/M2 released', '020 released', '03 released'],
+      ]);
+    });
+
+    it('goes by the last of those of a segment', () => {
+      expect(statusesAfter(state('03', 'Running'), state('03', 'Held')).at(-1)).toBe('03 held');
     });
 
     it('says nothing of segments that nobody has told of, or that have no id', () => {

@@ -17,7 +17,7 @@ const KINDS_OF_WORK = ['ProcessSegmentID', 'ProductSegmentID'] as const;
 
 /** Where an order is done, and of what that is every place. */
 export interface B2mmlOperations extends Pick<Required<OrderChange>, 'operations' | 'replaces'> {
-  /** Segments that name no place and say how far they are: a change may tell of no more. */
+  /** Segments that name no place and say how far they are: a change may tell of nothing else. */
   states: OperationChange[];
 }
 
@@ -48,25 +48,30 @@ export function readB2mmlOperations(
     return parsed({ operations, replaces: 'all', states: [] });
   }
   const found: Segment[] = [];
-  const states: OperationChange[] = [];
+  const states = new Map<string, OperationChange>();
   for (const element of segmentsIn(order)) {
     const segment = readSegment(element, timeZone, start.value);
     if (!segment.ok) return segment;
     if (segment.value !== undefined) found.push(segment.value);
-    else states.push(...stateAlone(element));
+    else noteState(states, element);
   }
   const segments = numberRepeats(found);
   const operations = segments.flatMap(({ id, places, work }) =>
     places.map((place) => ({ operationId: idAt(id, place, places), ...place, ...work })),
   );
-  return parsed({ operations, replaces: segments.map(({ id }) => id), states });
+  return parsed({
+    operations,
+    replaces: segments.map(({ id }) => id),
+    states: [...states.values()],
+  });
 }
 
 /** Of a segment with an id of its own: what kind of work it is would have to be counted among all of them. */
-function stateAlone(segment: DocumentElement): OperationChange[] {
+function noteState(states: Map<string, OperationChange>, segment: DocumentElement): void {
   const operationId = textOf(segment, 'ID');
   const status = statusOfSegment(segment);
-  return operationId === undefined || status === undefined ? [] : [{ operationId, status }];
+  if (operationId === undefined || status === undefined) return;
+  states.set(operationId, { operationId, status });
 }
 
 /** Segments may be made of segments. */

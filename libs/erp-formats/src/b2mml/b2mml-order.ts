@@ -37,9 +37,10 @@ export function readB2mmlOrder(
   const found = readB2mmlOperations(order, timeZone);
   if (!found.ok) return found;
   const { operations, replaces, states } = found.value;
-  if (intent === 'change' && states.length > 0) operations.push(...states);
   if (operations.length === 0) {
     if (status !== undefined) return changeMessage(where, { orderId, changedAt, status });
+    if (intent === 'change' && states.length > 0)
+      return changeMessage(where, { orderId, changedAt, operations: states });
     const field = pathOf(order, 'EquipmentRequirement', 'EquipmentID');
     return rejected('invalid-message', `${field} is missing, and so is a status`);
   }

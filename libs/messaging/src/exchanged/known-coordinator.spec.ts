@@ -46,6 +46,7 @@ describe('the coordinator of transactions', () => {
   const TRANSACTION = 1;
   const GROUP = 0;
   let leader: number;
+  let gone: number | undefined;
   let lookedUp: number[];
   let failure: Error | undefined;
 
@@ -54,7 +55,8 @@ describe('the coordinator of transactions', () => {
     retry: {},
     refreshMetadataIfNecessary: () => Promise.resolve(),
     findControllerBroker: () => Promise.resolve(broker(0)),
-    findBroker: ({ nodeId }: { nodeId: string | number }) => Promise.resolve({ nodeId }),
+    findBroker: ({ nodeId }: { nodeId: string | number }) =>
+      nodeId === gone ? Promise.reject(new Error('gone')) : Promise.resolve({ nodeId }),
     findGroupCoordinator: ({ coordinatorType }: { coordinatorType?: number }) => {
       lookedUp.push(coordinatorType ?? GROUP);
       return Promise.resolve(broker(leader));
@@ -86,6 +88,7 @@ describe('the coordinator of transactions', () => {
 
   beforeEach(() => {
     leader = 1;
+    gone = undefined;
     lookedUp = [];
     failure = undefined;
   });
@@ -102,6 +105,14 @@ describe('the coordinator of transactions', () => {
 
     expect(await abort()).toBe(2);
     expect(lookedUp).toHaveLength(2);
+  });
+
+  it('is looked up again when its broker cannot be reached', async () => {
+    const { addPartitionsToTransaction, commit } = manager();
+    await addPartitionsToTransaction();
+    [leader, gone] = [2, 1];
+
+    expect(await commit()).toBe(2);
   });
 
   it('is still the one when it is not done with the transaction before', async () => {

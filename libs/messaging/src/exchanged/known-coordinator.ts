@@ -78,11 +78,21 @@ class ClusterWithCoordinator implements Cluster {
 
   async findGroupCoordinator(asked: AskedCoordinator): Promise<Broker> {
     if (asked.coordinatorType !== TRANSACTION) return this.cluster.findGroupCoordinator(asked);
-    // connects to it again if need be
-    if (this.known !== undefined) return this.cluster.findBroker({ nodeId: this.known });
+    const known = await this.knownBroker();
+    if (known !== undefined) return known;
     const broker = await this.cluster.findGroupCoordinator(asked);
     this.found = broker.nodeId;
     return broker;
+  }
+
+  /** Connected again if need be; undefined if there is none that can be. */
+  private async knownBroker(): Promise<Broker | undefined> {
+    if (this.known === undefined) return undefined;
+    try {
+      return await this.cluster.findBroker({ nodeId: this.known });
+    } catch {
+      return undefined;
+    }
   }
 
   forget(): void {
