@@ -16,8 +16,11 @@ export class LaneBatch<T extends LaneEntry> {
   private company: number;
   private bytes = 0;
 
-  constructor(private readonly limits: BatchLimits) {
-    this.company = limits.maxMachines;
+  constructor(
+    private readonly limits: BatchLimits,
+    share = limits.maxMachines,
+  ) {
+    this.company = Math.min(limits.maxMachines, share);
   }
 
   /**

@@ -55,6 +55,21 @@ describe('LaneQueue', () => {
       expect(batches.map(idsOf)).toEqual([['a', 'b'], ['c'], ['d', 'e']]);
     });
 
+    it('an even part of what is ready, where several requests are to share it', () => {
+      add('a', 'b', 'c', 'd', 'e', 'f', 'g');
+      const batches = [queue.take(0, 3), queue.take(0, 2), queue.take(0, 1)];
+      expect(batches.map(idsOf)).toEqual([
+        ['a', 'b', 'c'],
+        ['d', 'e'],
+        ['f', 'g'],
+      ]);
+    });
+
+    it('no more than its limit, however few requests are to share what is ready', () => {
+      add('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j');
+      expect(idsOf(queue.take(0, 2))).toHaveLength(4);
+    });
+
     it('an entry that is larger than a request may be with nothing else', () => {
       queue.add(entry('a', 0, 500));
       queue.add(entry('b', 0, 0));

@@ -66,10 +66,13 @@ export class LaneQueue<T extends LaneEntry> {
   /**
    * The next entries to send in one request, of machines that have none under way; each machine is
    * then in flight until {@link free}. Empty when nothing may be sent.
+   *
+   * @param calls how many requests are to share what is ready evenly; this is the first of them
    */
-  take(nowMs: number): T[] {
+  take(nowMs: number, calls = 1): T[] {
     this.unblock(nowMs);
-    const batch = new LaneBatch<T>(this.limits);
+    const share = Math.ceil(this.ready.size / calls);
+    const batch = new LaneBatch<T>(this.limits, share);
     for (const lane of this.ready) {
       const { first } = lane;
       if (first === undefined) continue;

@@ -805,6 +805,44 @@ describe('CommandDispatcher', () => {
       expect(flow.calls).toEqual([EIGHT]);
     });
 
+    describe('that would not be full', () => {
+      const TWENTY = Array.from('abcdefghijklmnopqrst', (letter) => `${letter}1`);
+      const sizes = (): number[] => flow.calls.map((names) => names.length);
+
+      const gathered = async (options: Partial<DispatcherOptions<string>> = {}): Promise<void> => {
+        flow = new Flow({ ...sharedCalls({ maxMachines: 100 }), ...options });
+        flow.submit('mill1');
+        await pass(LINGER_MS);
+        flow.calls.length = 0;
+      };
+
+      it('makes some side by side while commands keep coming, for fewer to share the fate of a bad machine', async () => {
+        await gathered();
+        for (const name of TWENTY) flow.submit(name);
+        await pass(LINGER_MS);
+        expect(sizes()).toEqual([7, 7, 6]);
+        expect(flow.calls.flat()).toEqual(TWENTY);
+      });
+
+      it('makes one for commands that come together after a while without any', async () => {
+        await gathered();
+        await pass(1000);
+        for (const name of TWENTY) flow.submit(name);
+        await pass(LINGER_MS);
+        expect(sizes()).toEqual([20]);
+      });
+
+      it('sends what finds no slot together later', async () => {
+        await gathered({ slots: new CallSlots(1) });
+        flow.service = hang;
+        for (const name of TWENTY) flow.submit(name);
+        await pass(LINGER_MS);
+        expect(sizes()).toEqual([7]);
+        await flow.reply('a1', applied);
+        expect(sizes()).toEqual([7, 13]);
+      });
+    });
+
     it('makes no call larger than the service takes, unless a command is so by itself', async () => {
       flow = new Flow(sharedCalls({ maxBytes: 100 }));
       flow.submit('mill1', { bytes: 60 });
@@ -977,6 +1015,8 @@ describe('CommandDispatcher', () => {
         await pass(3000);
         flow.calls.length = 0;
         await flow.reply(bad, applied);
+        // for so long, commands do not share more than they must
+        await pass(1000);
         for (const name of names) flow.submit(name.replace('1', '3'));
         await pass(LINGER_MS);
         expect(flow.calls.slice(100)).toHaveLength(1);

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
+import { CallSpread } from './call-spread.js';
 import { CommandAdmission } from './command-admission.js';
 import { CommandCalls } from './command-calls.js';
 import { CommandLanes } from './command-lanes.js';
@@ -31,8 +32,9 @@ export class CommandDispatcher<P> {
   private isSlotAsked = false;
   private isPumping = false;
   private readonly admission: CommandAdmission<P>;
+  private readonly spread = new CallSpread();
   private readonly timer = new WakeTimer(() => {
-    this.pump();
+    this.pumpSideBySide();
   });
 
   constructor(private readonly options: DispatcherOptions<P>) {
@@ -97,21 +99,35 @@ export class CommandDispatcher<P> {
     this.lanes.dropLost();
   };
 
-  /** Asks for a slot; when it comes, whatever is ready by then shares the call. */
-  private pump(): void {
+  /** For what has gathered without filling a call: it may leave in several, see {@link CallSpread}. */
+  private pumpSideBySide(): void {
+    const nowMs = realNowMs();
+    this.pump(this.spread.callsFor(this.lanes.queue.readyMachines(nowMs), nowMs));
+  }
+
+  /**
+   * Asks for a slot; when it comes, whatever is ready by then shares the call.
+   *
+   * @param calls how many are to share what is ready, as far as there are slots at once
+   */
+  private pump(calls = 1): void {
     // A slot that is free is given at once: the loop asks for the next, rather than each slot's taker.
     if (this.isPumping) return;
     this.isPumping = true;
+    let callsLeft = calls;
     try {
       while (this.mayAsk()) {
         this.isSlotAsked = true;
         this.options.slots.ask(() => {
           this.isSlotAsked = false;
-          this.begin();
+          this.begin(callsLeft);
+          callsLeft = Math.max(1, callsLeft - 1);
           this.pump();
         });
       }
     } finally {
+      // A slot that comes later is for all that has gathered by then.
+      callsLeft = 1;
       this.isPumping = false;
     }
     this.wakeForNext();
@@ -122,13 +138,15 @@ export class CommandDispatcher<P> {
     return this.lanes.queue.readyMachines(realNowMs()) > 0;
   }
 
-  private begin(): void {
+  private begin(calls: number): void {
+    const nowMs = realNowMs();
     // The flow may have been paused while this waited for its slot.
-    const batch = this.status.admits() ? this.lanes.queue.take(realNowMs()) : [];
+    const batch = this.status.admits() ? this.lanes.queue.take(nowMs, calls) : [];
     if (batch.length === 0) {
       this.options.slots.release();
       return;
     }
+    this.spread.begun(nowMs, batch.length >= this.options.limits.maxMachines);
     const isProbe = this.status.callBegins();
     const { admitted, lookUps } = this.admission.sort(batch, isProbe);
     if (admitted.length > 0) void this.run(admitted, isProbe);
