@@ -59,6 +59,7 @@ describe('CommandOutcomes', () => {
   let sent: { type: string | undefined; value: unknown }[];
   /** The machines at fault, as each dead letter names them. */
   let deadLetters: unknown[];
+  let codes: unknown[];
   let sending: () => Promise<void>;
   let told: ToldOutcomes;
 
@@ -67,7 +68,7 @@ describe('CommandOutcomes', () => {
   });
 
   beforeEach(() => {
-    [sent, deadLetters] = [[], []];
+    [sent, deadLetters, codes] = [[], [], []];
     ends.length = 0;
     sending = () => Promise.resolve();
     const outbox = new Outbox(createKafka(settings.kafka));
@@ -75,7 +76,10 @@ describe('CommandOutcomes', () => {
       const said = new Map(isList(headers) ? headers : Object.entries(headers));
       const type = said.get('ce_type')?.toString();
       sent.push({ type, value: value === null ? null : JSON.parse(value.toString()) });
-      if (type === undefined) deadLetters.push(said.get('dlq-machine-ids')?.toString());
+      if (type === undefined) {
+        deadLetters.push(said.get('dlq-machine-ids')?.toString());
+        codes.push(said.get('dlq-code')?.toString());
+      }
       sending().then(
         () => {
           receipt.acknowledged();
@@ -186,6 +190,12 @@ describe('CommandOutcomes', () => {
         'work-order-list.rejected.v1',
       ]);
       expect(deadLetters).toEqual(['M-3']);
+    });
+
+    it('names the fault that a map can mend: the letter is found by it, to be replayed', async () => {
+      const unmapped = rejection({ code: 'unmapped-work-centre', detail: 'no machine for 1/X' });
+      await publish('work-order-list', [fault, unmapped]);
+      expect(codes).toEqual(['unmapped-work-centre']);
     });
 
     it('sets nothing aside when none is at fault', async () => {

@@ -34,9 +34,9 @@ export class RejectedMessages {
     faults: readonly RejectedResult[],
     namesSeveral: boolean,
   ): Promise<void> {
-    const [first] = faults;
-    if (first === undefined) return;
-    const { rejection, attempts, httpStatus } = first;
+    const named = faults.find(isUnmapped) ?? faults[0];
+    if (named === undefined) return;
+    const { rejection, attempts, httpStatus } = named;
     const machineIds = faults.flatMap(({ machineId }) => (machineId === null ? [] : [machineId]));
     const original = await origin?.read(message.ownership.signal);
     const { record, remark } = original ?? { record: message, remark: undefined };
@@ -48,4 +48,9 @@ export class RejectedMessages {
       ...(namesSeveral && machineIds.length > 0 && { machineIds }),
     });
   }
+}
+
+/** A letter is found by its code, to be replayed once the work centre is mapped; other faults beside it stay. */
+function isUnmapped({ rejection }: RejectedResult): boolean {
+  return rejection.code === 'unmapped-work-centre';
 }
