@@ -41,9 +41,19 @@ describe('orders', () => {
   });
 
   it.each([
+    ['completed', undefined],
+    ['cancelled', undefined],
+    ['cancelled', null],
+  ])('reads an order that is %s with %s for operations', (status, operations) => {
+    expect(read({ ...ORDER, status, operations })).toEqual({ ...ORDER, status, operations: [] });
+  });
+
+  it.each([
     [{ orderId: 4711 }, 'invalid-message: orderId must be a string'],
     [{ changedAt: undefined }, 'invalid-message: changedAt is missing'],
     [{ status: 'REL' }, 'invalid-message: status must be one of planned, released'],
+    [{ operations: undefined }, 'invalid-message: operations is missing'],
+    [{ operations: null }, 'invalid-message: operations is missing'],
     [{ operations: {} }, 'invalid-message: operations must be a list'],
     [{ operations: ['0010'] }, 'invalid-message: operations[0] must be an object'],
     [{ operations: Array(10_001).fill(OPERATION) }, 'too-large: operations has 10001 entries'],

@@ -1,9 +1,9 @@
-import { identifier, list, listLength, secondsOf, time } from './field-rules.js';
+import { identifier, isBlank, listLength, optionalList, secondsOf, time } from './field-rules.js';
 import { describeJson, isJsonObject } from './json-object.js';
 import { Field, readFields } from './message-fields.js';
 import type { OrderFence } from './order-fence.js';
 import { readOperations, type OrderOperation } from './order-operation.js';
-import { orderStatus, type OrderStatus } from './order-status.js';
+import { isOver, orderStatus, type OrderStatus } from './order-status.js';
 import { parsed, rejected, type Parsed } from './rejection.js';
 
 /** The whole order as it now is. */
@@ -27,15 +27,16 @@ class OrderDto {
   @Field(orderStatus)
   status!: OrderStatus;
 
-  @Field(list)
+  @Field(optionalList)
   @Field(listLength, 'too-large')
-  operations!: unknown[];
+  operations?: unknown[] | '' | null;
 }
 
 /**
  * Reads `erp.work-orders.v1` in its canonical form from a JSON value. An operation without a status has
- * the order's. Refusals: `invalid-message`, `too-large` (more than 10,000 operations); one bad operation
- * refuses the order, because a snapshot with a hole would take work off a machine.
+ * the order's; an order that is over may leave them out, for it stands on no list. Refusals: `invalid-message`,
+ * `too-large` (more than 10,000 operations); one bad operation refuses the order, because a snapshot with a hole
+ * would take work off a machine.
  */
 export function parseOrderMessage(json: unknown): Parsed<OrderSnapshot> {
   if (!isJsonObject(json)) {
@@ -44,7 +45,10 @@ export function parseOrderMessage(json: unknown): Parsed<OrderSnapshot> {
   const fields = readFields(OrderDto, json);
   if (!fields.ok) return fields;
   const { orderId, status } = fields.value;
-  const operations = readOperations(fields.value.operations, status);
+  const told = isBlank(fields.value.operations) ? undefined : fields.value.operations;
+  if (told === undefined && !isOver(status))
+    return rejected('invalid-message', 'operations is missing');
+  const operations = readOperations(told ?? [], status);
   if (!operations.ok) return operations;
   const changedAt = secondsOf(fields.value.changedAt) ?? 0;
   return parsed({ orderId, changedAt, status, operations: operations.value });
