@@ -12,7 +12,7 @@ import { changeMessage, snapshotMessage } from '../checked-message.js';
 import { pathOf, textOf, type DocumentElement } from '../xml/document-element.js';
 import type { Intent } from './b2mml-intent.js';
 import { readB2mmlOperations } from './b2mml-operations.js';
-import { statusOfOrder } from './b2mml-status.js';
+import { checkStates, statusOfOrder } from './b2mml-status.js';
 
 export interface B2mmlOrderContext {
   changedAt: number;
@@ -33,14 +33,16 @@ export function readB2mmlOrder(
   if (orderId === undefined)
     return rejected('invalid-message', `${pathOf(order, 'ID')} is missing`);
   if (intent === 'cancel') return changeMessage(where, { orderId, changedAt, status: 'cancelled' });
+  const states = checkStates(order);
+  if (!states.ok) return states;
   const status = statusOfOrder(order);
   const found = readB2mmlOperations(order, timeZone);
   if (!found.ok) return found;
-  const { operations, replaces, states } = found.value;
+  const { operations, replaces } = found.value;
   if (operations.length === 0) {
     if (status !== undefined) return changeMessage(where, { orderId, changedAt, status });
-    if (intent === 'change' && states.length > 0)
-      return changeMessage(where, { orderId, changedAt, operations: states });
+    if (intent === 'change' && found.value.states.length > 0)
+      return changeMessage(where, { orderId, changedAt, operations: found.value.states });
     const field = pathOf(order, 'EquipmentRequirement', 'EquipmentID');
     return rejected('invalid-message', `${field} is missing, and so is a status`);
   }
@@ -50,8 +52,8 @@ export function readB2mmlOrder(
     const ofOperations = order.name === 'JobOrder' ? withStatus(operations, status) : operations;
     return changeMessage(where, { ...change, status, operations: ofOperations });
   }
-  // an order that does not say it is released is not
-  const ofOrder = status ?? 'planned';
+  // Whoever sends a schedule and leaves out what is optional wants it done; else it says Forecast.
+  const ofOrder = status ?? 'released';
   return snapshotMessage(where, {
     orderId,
     changedAt,

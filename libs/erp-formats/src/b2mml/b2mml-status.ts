@@ -1,8 +1,12 @@
-import type { OrderStatus } from '#libs/contracts';
+import { parsed, rejected, type OrderStatus, type Parsed } from '#libs/contracts';
 
-import { textOf, type DocumentElement } from '../xml/document-element.js';
+import { elements, pathOf, textOf, type DocumentElement } from '../xml/document-element.js';
 
-/** RequestState, SegmentState and ScheduleState, and DispatchStatus of a job order; `Other` says nothing. */
+const STATES = ['DispatchStatus', 'RequestState', 'SegmentState', 'ScheduleState'] as const;
+/** What a state is where the sender has one of its own. */
+const UNSAID = 'other';
+
+/** Of all four kinds of state. */
 const STATUS_BY_STATE: ReadonlyMap<string, OrderStatus> = new Map([
   ['forecast', 'planned'],
   ['waiting', 'planned'],
@@ -17,6 +21,7 @@ const STATUS_BY_STATE: ReadonlyMap<string, OrderStatus> = new Map([
   ['completed', 'completed'],
   ['closed', 'completed'],
   ['cancelled', 'cancelled'],
+  ['canceled', 'cancelled'],
   ['aborted', 'cancelled'],
 ]);
 
@@ -30,6 +35,38 @@ const STATUS_BY_COMMAND: ReadonlyMap<string, OrderStatus> = new Map([
   ['stop', 'completed'],
   ['abort', 'cancelled'],
 ]);
+
+/** Refuses a state that nothing is known of: taken for none, it would put an order on its list, or take it off. */
+export function checkStates(order: DocumentElement): Parsed<undefined> {
+  for (let at = order.parent; at !== null; at = at.parent) {
+    const above = checkOwnStates(at);
+    if (!above.ok) return above;
+  }
+  return checkStatesWithin(order);
+}
+
+function checkStatesWithin(element: DocumentElement): Parsed<undefined> {
+  const own = checkOwnStates(element);
+  if (!own.ok) return own;
+  for (const segment of elements(element, 'SegmentRequirement')) {
+    const within = checkStatesWithin(segment);
+    if (!within.ok) return within;
+  }
+  return own;
+}
+
+function checkOwnStates(element: DocumentElement): Parsed<undefined> {
+  for (const name of STATES) {
+    const state = textOf(element, name);
+    if (state === undefined || isKnown(state.toLowerCase())) continue;
+    return rejected('invalid-message', `${pathOf(element, name)} is none of B2MML: ${state}`);
+  }
+  return parsed(undefined);
+}
+
+function isKnown(state: string): boolean {
+  return state === UNSAID || STATUS_BY_STATE.has(state);
+}
 
 export function statusOfOrder(order: DocumentElement): OrderStatus | undefined {
   return (

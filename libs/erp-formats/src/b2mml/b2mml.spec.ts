@@ -106,16 +106,45 @@ describe('a job order', () => {
     ['DispatchStatus', 'Closed', 'completed'],
     ['DispatchStatus', 'Cancelled', 'cancelled'],
     ['DispatchStatus', 'Aborted', 'cancelled'],
-    ['DispatchStatus', 'Other', 'planned'],
+    ['DispatchStatus', 'Canceled', 'cancelled'],
+    ['DispatchStatus', 'Other', 'released'],
     ['Command', 'Start', 'started'],
     ['Command', 'Resume', 'started'],
     ['Command', 'Pause', 'held'],
     ['Command', 'Stop', 'completed'],
-    ['Command', 'Reset', 'planned'],
+    ['Command', 'Reset', 'released'],
   ])('with %s %s is %s', (field, value, status) => {
     const { order } = read(jobOrder(`<${field}>${value}</${field}>${EQUIPMENT}`));
 
     expect(order).toMatchObject({ status, operations: [{ status }] });
+  });
+
+  it('is released where it says nothing: what is sent is to be done', () => {
+    expect(read(jobOrder(EQUIPMENT)).order).toMatchObject({
+      status: 'released',
+      operations: [{ status: 'released' }],
+    });
+  });
+
+  it.each([
+    [
+      'its own',
+      jobOrder(`<DispatchStatus>Runing</DispatchStatus>${EQUIPMENT}`),
+      'JobOrder/DispatchStatus',
+    ],
+    [
+      'that of its schedule',
+      `<WorkSchedule><ScheduleState>Draft</ScheduleState>${jobOrder(EQUIPMENT)}</WorkSchedule>`,
+      '/WorkSchedule/ScheduleState',
+    ],
+    [
+      'that of a segment',
+      '<ProductionRequest><ID>1</ID><SegmentRequirement><ID>10</ID><SegmentState>Done</SegmentState>' +
+        `${EQUIPMENT}</SegmentRequirement></ProductionRequest>`,
+      '/ProductionRequest/SegmentRequirement/SegmentState',
+    ],
+  ])('is refused with a state that nothing is known of: %s', (_name, body, path) => {
+    expect(() => read(body)).toThrow(`${path} is none of B2MML`);
   });
 
   it('goes by its status where a command stands beside it', () => {
@@ -258,7 +287,7 @@ describe('the verb of an envelope', () => {
     ['SyncWorkSchedule', 'Sync', { '@_actionCode': 'Delete' }, 'change', 'cancelled'],
     ['SyncWorkSchedule', 'Sync', { $: { actionCode: 'Delete' } }, 'change', 'cancelled'],
     ['syncWorkSchedule', 'sync', { '@actionCode': 'Change' }, 'change', undefined],
-    ['cancelledJobOrderList', 'cancelled', undefined, 'snapshot', 'planned'],
+    ['cancelledJobOrderList', 'cancelled', undefined, 'snapshot', 'released'],
   ])('%s in JSON, its %s with %j, makes a %s', (root, verb, action, kind, status) => {
     const message = read(json(root, verb, action));
 
