@@ -13,8 +13,8 @@ export interface ControlRecordContext {
 
 /**
  * Which state of the order an IDoc tells of. SERIAL starts with the time of serialisation in UTC and counts
- * on from there, DOCNUM counts the IDocs of a client. An IDoc with neither is refused unless CREDAT dates it:
- * an old copy could not be told from a new one.
+ * on from there, DOCNUM counts the IDocs of a client. What has no time of its own, as where an integration
+ * has left the control record out, is as old as its message.
  */
 export function readControlRecord(
   idoc: DocumentElement,
@@ -22,6 +22,7 @@ export function readControlRecord(
 ): Parsed<OrderVersion> {
   const control = onlyElement(idoc, 'EDI_DC40');
   if (control === undefined) {
+    if (recordedAt !== undefined) return parsed({ changedAt: recordedAt });
     return rejected('invalid-message', `${pathOf(idoc, 'EDI_DC40')} is missing`);
   }
   const serial = textOf(control, 'SERIAL') ?? '';
@@ -33,7 +34,7 @@ export function readControlRecord(
   const created = readLocalTime(textOf(control, 'CREDAT'), textOf(control, 'CRETIM'));
   if (typeof created === 'object')
     return parsed(version(epochSecondsOf(created, timeZone), number));
-  if (number !== undefined && recordedAt !== undefined) return parsed(version(recordedAt, number));
+  if (recordedAt !== undefined) return parsed(version(recordedAt, number));
   const path = pathOf(control, 'SERIAL');
   return rejected('invalid-message', `${path} is no time, and CREDAT does not stand in for it`);
 }

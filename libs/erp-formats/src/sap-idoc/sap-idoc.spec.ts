@@ -88,6 +88,16 @@ describe('an order IDoc', () => {
     expect(() => read(body)).toThrow('/LOIPRO01/IDOC/EDI_DC40/SERIAL is no time');
   });
 
+  it.each([
+    ['no control record', ''],
+    ['a control record without a time', '<EDI_DC40><SNDPRN>S4</SNDPRN></EDI_DC40>'],
+  ])('that has %s is dated by when it was written', (_name, control) => {
+    const [order] = readSnapshots(idoc('', '', control), { recordedAt: 17 });
+
+    expect(order).toMatchObject({ orderId: '4711', changedAt: 17 });
+    expect(order).not.toHaveProperty('fence');
+  });
+
   it.each(['SERIAL', 'DOCNUM'])('is not counted by zeros in %s', (field) => {
     const control = `<EDI_DC40><${field}>0000000000000000</${field}><CREDAT>20231128</CREDAT></EDI_DC40>`;
 
@@ -230,8 +240,8 @@ describe('an order IDoc', () => {
       idoc(sequence(OPERATION.replace(WHERE, `${WHERE}<E1AFUVL><ARBPL>X</ARBPL></E1AFUVL>`))),
       '/E1AFVOL/E1AFUVL/UVORN is missing',
     ],
-    ['a time of its own', idoc('', '', '<EDI_DC40/>'), '/IDOC/EDI_DC40/SERIAL is no time'],
-    ['a control record', idoc('', '', ''), '/LOIPRO01/IDOC/EDI_DC40 is missing'],
+    ['a time at all', idoc('', '', '<EDI_DC40/>'), '/IDOC/EDI_DC40/SERIAL is no time'],
+    ['a control record or a time', idoc('', '', ''), '/LOIPRO01/IDOC/EDI_DC40 is missing'],
     ['an order', `<LOIPRO05><IDOC>${CONTROL}</IDOC></LOIPRO05>`, '/IDOC/E1AFKOL is missing'],
     ['an IDoc', '<LOIPRO05/>', '/IDOC/E1AFKOL is missing'],
     ['unique operations', idoc(sequence(OPERATION + OPERATION)), 'repeats operationId'],
