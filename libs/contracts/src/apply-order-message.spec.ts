@@ -289,10 +289,19 @@ describe('a change of an order that nobody has sent', () => {
     [undefined, ['completed']],
     [undefined, ['completed', 'cancelled']],
     ['released', ['completed']],
-  ])('is not enough when its status is %s and its operations are %j', (status, statuses) => {
+  ])('leaves nothing to do when its status is %s and its operations are %j', (status, statuses) => {
     const operations = statuses.map((each, index) => operation(`${index}`, { status: each }));
 
-    expect(apply({ ...(status && { status }), operations })).toEqual({ kind: 'unknown-order' });
+    expect(apply({ ...(status && { status }), operations })).toMatchObject({
+      kind: 'nothing-left',
+      order: { orderId: '4711', operations },
+    });
+  });
+
+  it('is not enough where one operation is done, and of another the place is not said', () => {
+    const operations = [operation('0010', { status: 'completed' }), { operationId: '0020' }];
+
+    expect(apply({ operations })).toEqual({ kind: 'unknown-order' });
   });
 
   it.each(['completed', 'cancelled'] as const)('is enough when it is %s', (status) => {

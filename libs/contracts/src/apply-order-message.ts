@@ -11,6 +11,11 @@ export type OrderApplication =
   | { kind: 'applied'; order: OrderSnapshot }
   /** The message says how the order was before what is known. */
   | { kind: 'superseded'; known: OrderSnapshot }
+  /**
+   * A change of an order nobody has sent, all of it done. Not to be kept: what is older may still come, and tell of
+   * operations that are not.
+   */
+  | { kind: 'nothing-left'; order: OrderSnapshot }
   /** A change that is not enough to go by: nobody has sent the order, or its operations are forgotten. */
   | { kind: 'unknown-order' };
 
@@ -65,14 +70,21 @@ function begin(change: OrderChange): OrderApplication {
   const { orderId, changedAt } = change;
   const nothing: OrderSnapshot = { orderId, changedAt, status, operations: [] };
   const result = applied(nothing, change);
-  return isOver(status) || hasWorkLeft(result) ? result : { kind: 'unknown-order' };
+  if (isOver(status) || result.kind !== 'applied' || hasWorkLeft(result.order)) return result;
+  return tellsOfDoneAlone(change)
+    ? { kind: 'nothing-left', order: result.order }
+    : { kind: 'unknown-order' };
+}
+
+function hasWorkLeft({ operations }: OrderSnapshot): boolean {
+  return operations.some(({ status }) => !isOver(status));
 }
 
 /** Operations that are done say nothing of the others: taken for the whole order, they would make it finished. */
-function hasWorkLeft(application: OrderApplication): boolean {
+function tellsOfDoneAlone({ operations = [] }: OrderChange): boolean {
   return (
-    application.kind === 'applied' &&
-    application.order.operations.some((each) => !isOver(each.status))
+    operations.length > 0 &&
+    operations.every(({ status }) => status !== undefined && isOver(status))
   );
 }
 

@@ -178,8 +178,11 @@ describe('a change of an order', () => {
     const moved = [operation('0010', { machineId: 'M-2' })];
     ledger.take([order('4711', moved, { changedAt: 99, ...fence('11') })]);
     expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
-    ledger.take([order('4711', [operation('0010')], { changedAt: 200, ...fence('9') })]);
+    const { results } = ledger.take([
+      order('4711', [operation('0010')], { changedAt: 200, ...fence('9') }),
+    ]);
     expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
+    expect(results).toMatchObject([{ detail: 'order 4711 came with SERIAL 9; known is 11' }]);
   });
 
   it('that was sent before what is known, in the same second and through another partition, is superseded', () => {
@@ -191,6 +194,22 @@ describe('a change of an order', () => {
       withoutMachine: { kind: 'superseded' },
     });
     expect(ledger.orders.get('4711')?.status).toBe('completed');
+  });
+});
+
+describe('a change that tells of done operations alone, of an order that nobody has sent', () => {
+  const done = { operationId: '0010', machineId: 'M-1', status: 'completed' as const };
+
+  it('concerns their machines, and leaves the order to what may still come of it', () => {
+    const ledger = new Ledger();
+    const order4711 = { orderId: '4711', changedAt: 200, operations: [done] };
+    expect(ledger.takeIn([{ kind: 'change', order: order4711 }])).toEqual({
+      touched: ['M-1'],
+      results: [],
+    });
+    expect(ledger.orders.size).toBe(0);
+    ledger.take([order('4711', [operation('0020')], { changedAt: 100 })]);
+    expect(ledger.listOf('M-1')).toEqual(['4711']);
   });
 });
 

@@ -1,4 +1,4 @@
-import { type OrderMessage, type Rejection } from '#libs/contracts';
+import { type OrderMessage, type OrderVersion, type Rejection } from '#libs/contracts';
 import { type CommandResult, rejection } from '../../command-delivery/index.js';
 import { type OrderAssignment } from '../assignments/assigned-operation.js';
 import { type GatheredOrders } from './gathered-orders.js';
@@ -66,7 +66,7 @@ function takeIn(
   machineOf: MachineOf,
   gathered: Gathered,
 ): void {
-  const { orderId, changedAt } = message.order;
+  const { orderId } = message.order;
   const { results, standings, met } = gathered;
   const known = view.get(orderId);
   const meeting = meetKnownOrder(known, message, told.position);
@@ -80,7 +80,7 @@ function takeIn(
   const isRepeated = !met.has(orderId) && isTakenInAgain(known, message, told.position);
   met.add(orderId);
   if (meeting.kind === 'superseded') {
-    const detail = `order ${orderId} changed at ${changedAt}; known is the change of ${order.changedAt}`;
+    const detail = `order ${orderId} ${whyOlder(message.order, order)}`;
     for (const machineId of placed.machines.keys()) {
       results.push({ kind: 'superseded', machineId, attempts: 0, detail });
     }
@@ -89,7 +89,7 @@ function takeIn(
   }
   standings.push({ kind: isRepeated ? 'repeated' : 'taken-in' });
   for (const operation of placed.unmapped) gathered.unmapped.push({ orderId, operation });
-  const { machines } = meeting.kind === 'recorded' ? placed : placeOrder(order, machineOf);
+  const { machines } = meeting.kind === 'repeated' ? placeOrder(order, machineOf) : placed;
   const before = known?.machineIds ?? [];
   const listedOn: string[] = [];
   for (const machineId of new Set([...before, ...placed.machines.keys()])) {
@@ -106,6 +106,14 @@ function takeIn(
   if (meeting.kind === 'recorded') {
     view.set(orderId, toKnownOrder(order, listedOn, told.position, known));
   }
+}
+
+/** By what they were compared: counts of one counter come before times. */
+function whyOlder(told: OrderVersion, known: OrderVersion): string {
+  const { fence } = told;
+  return fence !== undefined && fence.counter === known.fence?.counter
+    ? `came with ${fence.counter} ${fence.value}; known is ${known.fence.value}`
+    : `changed at ${told.changedAt}; known is the change of ${known.changedAt}`;
 }
 
 function unknownOrder(orderId: string, known: KnownOrder | undefined): string {

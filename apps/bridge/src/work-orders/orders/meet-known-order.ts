@@ -13,6 +13,8 @@ export type Meeting =
   | { kind: 'repeated'; order: OrderSnapshot }
   /** It says less than is known already. */
   | { kind: 'superseded'; order: OrderSnapshot }
+  /** All it tells of is done, of an order that is not known: it stays unknown. */
+  | { kind: 'nothing-left'; order: OrderSnapshot }
   /** A change that does not say enough of an order nobody has sent, or that was finished. */
   | { kind: 'unknown-order' };
 
@@ -44,6 +46,7 @@ export function meetKnownOrder(
       return { kind: 'recorded', order: application.order };
     case 'superseded':
       return { kind: 'superseded', order: application.known };
+    case 'nothing-left':
     case 'unknown-order':
       return application;
     default:
