@@ -11,7 +11,7 @@ export { isIdentifier } from './identifier.js';
 export { isJsonObject, type JsonObject } from './json-object.js';
 export * from './machine-directory-records.js';
 export * from './machine-state-events.js';
-export { isJsonType, mediaType } from './media-type.js';
+export { charsetOf, isJsonType, mediaType } from './media-type.js';
 export * from './message-headers.js';
 export { messageIdOf, openEnvelope } from './open-envelope.js';
 export { applyOrderMessage, type OrderApplication } from './apply-order-message.js';

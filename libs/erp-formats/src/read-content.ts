@@ -1,4 +1,12 @@
-import { isJsonType, mediaType, parsed, readJson, rejected, type Parsed } from '#libs/contracts';
+import {
+  charsetOf,
+  isJsonType,
+  mediaType,
+  parsed,
+  readJson,
+  rejected,
+  type Parsed,
+} from '#libs/contracts';
 
 import type { DocumentContent, OrderDocument } from './order-format.js';
 import { utf16Of } from './xml/decode-xml.js';
@@ -16,11 +24,11 @@ export function readContent(
 ): Parsed<DocumentContent> {
   const type = mediaType(contentType);
   if (isJsonType(type)) return readJsonContent(body);
-  if (isXmlType(type)) return readXmlContent(body);
+  if (isXmlType(type)) return readXmlContent(body, charsetOf(contentType));
   if (!UNSPECIFIC.has(type) && !known.has(type ?? '')) {
     return rejected('invalid-message', `content type ${type ?? ''} is not read`);
   }
-  return looksLikeXml(body) ? readXmlContent(body) : readJsonContent(body);
+  return looksLikeXml(body) ? readXmlContent(body, charsetOf(contentType)) : readJsonContent(body);
 }
 
 function readJsonContent(body: Buffer): Parsed<DocumentContent> {
@@ -28,8 +36,8 @@ function readJsonContent(body: Buffer): Parsed<DocumentContent> {
   return json.ok ? parsed({ syntax: 'json', value: json.value }) : json;
 }
 
-function readXmlContent(body: Buffer): Parsed<DocumentContent> {
-  const root = readXml(body);
+function readXmlContent(body: Buffer, charset: string | undefined): Parsed<DocumentContent> {
+  const root = readXml(body, charset);
   return root.ok ? parsed({ syntax: 'xml', root: root.value }) : root;
 }
 

@@ -182,6 +182,8 @@ describe('a mapping file', () => {
     [{ topic: '*/jobs/*' }, 'acme/jobs/1', null, true],
     [{ topic: 'acme/*/jobs' }, 'acme/jobs', null, false],
     [{ topic: 'acme/*' }, null, null, false],
+    [{ topic: 'erp.work-orders.v1' }, null, null, true],
+    [{ topic: 'erp.work-orders.v1' }, 'acme/jobs', null, false],
     [{ topic: 'acme/*', contentType: TYPE }, 'acme/jobs', 'text/xml', false],
   ])(
     'has an entry %j for documents of topic %j and type %j: %j',

@@ -2,7 +2,7 @@ import { mediaType, type OrderMessage, type Parsed } from '#libs/contracts';
 
 import type { OrderDocument, OrderDocumentOptions } from '../order-format.js';
 import type { Expressions } from './expressions.js';
-import type { MappingEntry } from './mapping-entry.js';
+import { type MappingEntry, topicOf } from './mapping-entry.js';
 import { readMapped } from './read-mapped.js';
 
 /** A format that the operator has written down instead of us. */
@@ -28,7 +28,7 @@ export class OrderMapping {
   /** The first entry for a document; undefined when it is for the adapters. */
   find(document: OrderDocument): MappedFormat | undefined {
     const type = mediaType(document.contentType) ?? '';
-    const topic = document.sourceTopic ?? '';
+    const topic = topicOf(document);
     const entry = this.entries.find(
       (each) =>
         (each.contentType === undefined || each.contentType === type) &&

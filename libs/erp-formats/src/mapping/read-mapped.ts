@@ -12,7 +12,7 @@ import { placed } from '../checked-message.js';
 import type { OrderDocument, OrderDocumentOptions } from '../order-format.js';
 import { readContent } from '../read-content.js';
 import type { Expressions } from './expressions.js';
-import type { MappingEntry } from './mapping-entry.js';
+import { type MappingEntry, topicOf } from './mapping-entry.js';
 import { plainValue } from './plain-value.js';
 
 /** What an expression makes of a document: one canonical order or a list of them, held to the same rules. */
@@ -24,8 +24,8 @@ export async function readMapped(
 ): Promise<Parsed<OrderMessage[]>> {
   const content = readContent(document, new Set([mediaType(document.contentType) ?? '']));
   if (!content.ok) return content;
-  const { contentType, sourceTopic = null, recordedAt = null } = document;
-  const variables = { contentType, topic: sourceTopic, recordedAt, timeZone };
+  const { contentType, recordedAt = null } = document;
+  const variables = { contentType, topic: topicOf(document), recordedAt, timeZone };
   const input = JSON.stringify(plainValue(content.value));
   const evaluation = await expressions.evaluate({ expression, input, variables });
   if (evaluation.ok) return readResult(name, JSON.parse(evaluation.json ?? 'null'));

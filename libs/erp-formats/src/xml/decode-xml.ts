@@ -15,8 +15,9 @@ const WINDOWS_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090
 // the declaration is ASCII in every encoding but UTF-16
 const DECLARATION_BYTES = 200;
 
-export function decodeXml(body: Buffer): Parsed<string> {
-  const encoding = encodingOf(body);
+/** By its byte order mark, else by its declaration, else in `charset`, else in UTF-8. */
+export function decodeXml(body: Buffer, charset?: string): Parsed<string> {
+  const encoding = encodingOf(body, charset);
   const decode = DECODERS.get(encoding);
   if (decode === undefined) {
     return rejected('invalid-message', `the XML is in an encoding that is not read: ${encoding}`);
@@ -35,13 +36,13 @@ export function utf16Of(body: Buffer): 'utf-16le' | 'utf-16be' | undefined {
   return undefined;
 }
 
-function encodingOf(body: Buffer): string {
+function encodingOf(body: Buffer, charset = 'utf-8'): string {
   const utf16 = utf16Of(body);
   if (utf16 !== undefined) return utf16;
   if (startsWith(body, 0xef, 0xbb) && body[2] === 0xbf) return 'utf-8';
   const head = body.subarray(0, DECLARATION_BYTES).toString('latin1');
   const declared = /<\?xml[^>]*\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["']/.exec(head)?.[1];
-  const encoding = declared?.toLowerCase() ?? 'utf-8';
+  const encoding = declared?.toLowerCase() ?? charset;
   // it can be read byte by byte, so UTF-16 it is not: a text that declares it was sent as UTF-8
   return encoding === 'utf-16' ? 'utf-8' : encoding;
 }

@@ -61,6 +61,16 @@ describe('reading XML', () => {
 });
 
 describe('encodings of XML', () => {
+  const latin1 = (declaration = ''): Buffer => Buffer.from(`${declaration}<o>ä</o>`, 'latin1');
+
+  it('are those of the content type where the document declares none', () => {
+    expect(readXml(latin1(), 'iso-8859-1')).toMatchObject({ ok: true, value: { text: 'ä' } });
+    expect(readXml(latin1())).toMatchObject({ ok: false });
+    const declared = latin1('<?xml version="1.0" encoding="ISO-8859-1"?>');
+    expect(readXml(declared, 'utf-8')).toMatchObject({ ok: true, value: { text: 'ä' } });
+    expect(readXml(latin1(), 'ebcdic-cp-us')).toMatchObject({ ok: false });
+  });
+
   const declared = (encoding: string): string =>
     `<?xml version="1.0" encoding="${encoding}"?><o><n>ä€</n></o>`;
   const utf16be = (text: string): Buffer => Buffer.from(text, 'utf16le').swap16();
