@@ -6,7 +6,7 @@ const SENTENCE_FIELDS = ['message', 'detail', 'error', 'reason', 'title'];
 export function describeRejection(status: number, body: string): string {
   if (status >= 300 && status < 400) return `HTTP ${status}: redirects are not followed`;
   const sentence = (sentenceOf(body) ?? body).replace(/[\s\p{Cc}]+/gu, ' ').trim();
-  return sentence === '' ? `HTTP ${status}` : `HTTP ${status}: ${shorten(sentence)}`;
+  return shorten(sentence === '' ? `HTTP ${status}` : `HTTP ${status}: ${sentence}`);
 }
 
 function sentenceOf(body: string): string | undefined {
@@ -22,5 +22,5 @@ function sentenceOf(body: string): string | undefined {
 }
 
 function shorten(text: string): string {
-  return text.length <= LONGEST_DETAIL ? text : `${text.slice(0, LONGEST_DETAIL)}…`;
+  return text.length <= LONGEST_DETAIL ? text : `${text.slice(0, LONGEST_DETAIL - 1)}…`;
 }
