@@ -33,6 +33,28 @@ function probe(breaker: Breaker): number {
   return atMs;
 }
 
+describe('with many machines that have something to send', () => {
+  const failTimes = (breaker: Breaker, times: number, busyMachines: number): boolean[] =>
+    Array.from({ length: times }, (_, index) =>
+      breaker.failed(failureOf(`M-${index}`, { busyMachines }), 0),
+    );
+
+  it.each([
+    [3, 5],
+    [40, 40],
+    [10_000, 64],
+  ])('%i of them: opens when %i calls have failed in a row', (busyMachines, calls) => {
+    const opened = failTimes(new Breaker(), calls, busyMachines);
+    expect(opened.indexOf(true)).toBe(calls - 1);
+  });
+
+  it('opens when nothing has got through for five seconds, however many they are', () => {
+    const breaker = new Breaker();
+    failTimes(breaker, 2, 100);
+    expect(breaker.failed(failureOf('M-3', { busyMachines: 100 }), 5000)).toBe(true);
+  });
+});
+
 const LEAST_WAIT_MS = 200;
 /** What the service asks for at most here, which is longer than the breaker's own longest wait. */
 const LONGEST_WAIT_MS = 30_000;

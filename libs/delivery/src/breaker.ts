@@ -3,6 +3,8 @@ import { type RetryCause } from './judge-answer.js';
 
 /** Failures in a row, of several machines, after which it is the service rather than a machine. */
 const FAILURES_TO_OPEN = 5;
+/** Where more machines have something to send, as many may fail for reasons of their own; but no more are tried than these. */
+const MACHINES_TRIED = 64;
 /** With one machine's failures and nothing else for this long, the flow stands still just as well. */
 const STANDSTILL_MS = 5000;
 const PROBE_BACK_OFF: BackOffOptions = { baseMs: 500, capMs: 5000 };
@@ -13,6 +15,8 @@ const LEAST_PROBE_WAIT_MS = 200;
 export interface Failure {
   /** One of the machines the call was for. */
   machineId: string;
+  /** Machines with something to send, where that is known. */
+  busyMachines?: number;
   /** Whether others were in the same call. */
   inCompany: boolean;
   cause: RetryCause;
@@ -130,9 +134,10 @@ export class Breaker {
     return this.areSeveralToWait ? retryAfterMs : 0;
   }
 
-  private isStandstill({ cause }: Failure, nowMs: number): boolean {
+  private isStandstill({ cause, busyMachines = 0 }: Failure, nowMs: number): boolean {
     if (cause === 'token-refused') return true;
-    if (this.ofSeveral && this.failures >= FAILURES_TO_OPEN) return true;
+    const enough = Math.max(FAILURES_TO_OPEN, Math.min(busyMachines, MACHINES_TRIED));
+    if (this.ofSeveral && this.failures >= enough) return true;
     return this.failures > 1 && nowMs - this.firstFailureMs >= STANDSTILL_MS;
   }
 }

@@ -140,7 +140,7 @@ class Traffic {
       waiting.push(entry);
     } else {
       const kept = this.keepOne(last, entry);
-      this.queue.replaceLast(kept);
+      this.queue.replaceAll(machineId, [kept]);
       waiting.splice(0, 1, kept);
     }
   }
@@ -196,7 +196,7 @@ class Traffic {
       this.note(machine!, conduct, this.nowMs + waitMs);
     } else {
       const kept = this.keepOne(entry, younger);
-      this.queue.replaceLast(kept);
+      this.queue.replaceAll(machineId, [kept]);
       waiting.splice(0, 1, kept);
       this.free(machine!, conduct, this.nowMs + waitMs);
     }

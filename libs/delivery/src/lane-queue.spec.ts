@@ -258,12 +258,42 @@ describe('LaneQueue', () => {
     });
   });
 
+  describe('to see whether anything gets through', () => {
+    const fail = (machineId: string): void => {
+      queue.add(entry(machineId));
+      const [failed] = queue.take(0);
+      queue.putBack(failed!, 'suspect', 10);
+    };
+
+    it('sends those whose last call did not go wrong, together', () => {
+      for (const machineId of ['a', 'b']) fail(machineId);
+      add('c', 'd');
+      expect(idsOf(queue.takeProbe(10))).toEqual(['c', 'd']);
+    });
+
+    it('sends the others where there are no more', () => {
+      for (const machineId of ['a', 'b']) fail(machineId);
+      expect(idsOf(queue.takeProbe(10))).toEqual(['a']);
+      queue.free('a', 'fine');
+      add('a');
+      expect(idsOf(queue.takeProbe(10))).toEqual(['a']);
+    });
+
+    it('does not forget who failed when all is forgiven', () => {
+      fail('a');
+      queue.forgive();
+      add('b');
+      expect(idsOf(queue.takeProbe(10))).toEqual(['b']);
+    });
+  });
+
   describe('of the entries that wait', () => {
-    it('tells the youngest, and puts another in its place', () => {
+    it('tells which there are, and puts others in their place', () => {
       expect(queue.lastOf('a')).toBeUndefined();
-      queue.replaceLast(entry('a', 1));
-      queue.add(entry('a', 2));
-      queue.replaceLast(entry('a', 3));
+      queue.replaceAll('a', [entry('a', 0)]);
+      queue.replaceAll('a', [entry('a', 1), entry('a', 2)]);
+      expect(queue.waitingOf('a')).toEqual([entry('a', 1), entry('a', 2)]);
+      queue.replaceAll('a', [entry('a', 1), entry('a', 3)]);
       expect(queue.lastOf('a')).toEqual(entry('a', 3));
       expect(queue.waiting).toBe(2);
       expect(queue.take(0)).toEqual([entry('a', 1)]);
@@ -276,7 +306,7 @@ describe('LaneQueue', () => {
       queue.add(entry('a', 1));
       queue.take(0);
       expect(queue.lastOf('a')).toBeUndefined();
-      queue.replaceLast(entry('a', 2));
+      queue.replaceAll('a', [entry('a', 2)]);
       expect(queue.take(0)).toEqual([]);
       queue.free('a', 'fine');
       expect(queue.take(0)).toEqual([entry('a', 2)]);
@@ -284,7 +314,7 @@ describe('LaneQueue', () => {
 
     it('keeps the turn of the one that is replaced', () => {
       add('a', 'b');
-      queue.replaceLast(entry('a', 2));
+      queue.replaceAll('a', [entry('a', 2)]);
       expect(queue.take(0)).toEqual([entry('a', 2), entry('b')]);
     });
 

@@ -49,6 +49,16 @@ export class LaneQueue<T extends LaneEntry> {
     return this.lanes.get(machineId)?.last;
   }
 
+  /** All entries of a machine that wait, oldest first. */
+  waitingOf(machineId: string): readonly T[] {
+    return this.lanes.get(machineId)?.all() ?? [];
+  }
+
+  /** Whether an entry of the machine is under way. */
+  isInFlight(machineId: string): boolean {
+    return this.lanes.get(machineId)?.inFlight === true;
+  }
+
   add(entry: T): void {
     const lane = this.laneOf(entry.machineId);
     lane.add(entry);
@@ -56,11 +66,13 @@ export class LaneQueue<T extends LaneEntry> {
     if (lane.size === 1) this.place(lane);
   }
 
-  /** Puts the entry where the youngest one that waits is now. */
-  replaceLast(entry: T): void {
-    const lane = this.laneOf(entry.machineId);
-    if (lane.size === 0) this.add(entry);
-    else lane.replaceLast(entry);
+  /** Puts the entries, one at least, where all that wait of the machine are now. */
+  replaceAll(machineId: string, entries: readonly T[]): void {
+    const lane = this.laneOf(machineId);
+    const before = lane.size;
+    lane.replaceAll(entries);
+    this.waitingCount += lane.size - before;
+    if (before === 0) this.place(lane);
   }
 
   /**
@@ -71,9 +83,22 @@ export class LaneQueue<T extends LaneEntry> {
    */
   take(nowMs: number, calls = 1): T[] {
     this.unblock(nowMs);
-    const share = Math.ceil(this.ready.size / calls);
+    return this.takeOf(this.ready, Math.ceil(this.ready.size / calls));
+  }
+
+  /**
+   * As {@link take}, to see whether anything gets through: of machines whose last call did not go wrong, if there
+   * are any. Others may fail for reasons of their own, and be many.
+   */
+  takeProbe(nowMs: number): T[] {
+    this.unblock(nowMs);
+    const blameless = [...this.ready].filter(({ hasFailed }) => !hasFailed);
+    return this.takeOf(blameless.length > 0 ? blameless : this.ready, this.ready.size);
+  }
+
+  private takeOf(lanes: Iterable<Lane<T>>, share: number): T[] {
     const batch = new LaneBatch<T>(this.limits, share);
-    for (const lane of this.ready) {
+    for (const lane of lanes) {
       const { first } = lane;
       if (first === undefined) continue;
       const admission = batch.admit(first, lane.company);
@@ -107,6 +132,8 @@ export class LaneQueue<T extends LaneEntry> {
     lane.inFlight = false;
     lane.notBeforeMs = notBeforeMs;
     lane.company = companyAfter(lane.company, lane.lastCompany, conduct);
+    // whose call went well, or was refused, need not wait
+    if (conduct !== 'untold') lane.hasFailed = notBeforeMs > 0;
     this.placeOrForget(lane);
   }
 
@@ -131,9 +158,16 @@ export class LaneQueue<T extends LaneEntry> {
     return removed;
   }
 
-  /** Lets every machine keep any company again: what went wrong was the service, not they. */
+  /**
+   * Lets every machine keep any company again: what went wrong was the service, not they. In case it was some of
+   * them after all, those who have failed go behind the others.
+   */
   forgive(): void {
     for (const lane of this.lanes.values()) lane.company = ANY_COMPANY;
+    for (const lane of [...this.ready].filter(({ hasFailed }) => hasFailed)) {
+      this.ready.delete(lane);
+      this.ready.add(lane);
+    }
     for (const machineId of this.idleSuspects) this.lanes.delete(machineId);
     this.idleSuspects.clear();
   }

@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { Lane } from './lane.js';
 
 type Step =
-  { do: 'add' | 'addFirst' | 'replaceLast' | 'removeFirst' } | { do: 'remove'; divisor: number };
+  { do: 'add' | 'addFirst' | 'replaceAll' | 'removeFirst' } | { do: 'remove'; divisor: number };
 
 const steps = fc.array(
   fc.oneof<fc.MaybeWeightedArbitrary<Step>[]>(
     {
       weight: 4,
       arbitrary: fc.record({
-        do: fc.constantFrom('add', 'addFirst', 'replaceLast', 'removeFirst'),
+        do: fc.constantFrom('add', 'addFirst', 'replaceAll', 'removeFirst'),
       }),
     },
     fc.record({ do: fc.constant('remove'), divisor: fc.integer({ min: 1, max: 4 }) }),
@@ -23,8 +23,8 @@ function change(list: readonly number[], step: Step, entry: number): number[] {
       return [...list, entry];
     case 'addFirst':
       return [entry, ...list];
-    case 'replaceLast':
-      return [...list.slice(0, -1), entry];
+    case 'replaceAll':
+      return [entry, entry + 1];
     case 'removeFirst':
       return list.slice(1);
     case 'remove':
@@ -50,6 +50,7 @@ describe('Lane', () => {
             );
             expect(removed).toEqual(list.filter((one) => one % step.divisor === 0));
           } else if (step.do === 'removeFirst') lane.removeFirst();
+          else if (step.do === 'replaceAll') lane.replaceAll([entry, entry + 1]);
           else lane[step.do](entry);
           list = change(list, step, entry);
           expect([lane.size, lane.first, lane.last]).toEqual([list.length, list[0], list.at(-1)]);

@@ -4,6 +4,8 @@ import { ANY_COMPANY } from './company.js';
 export class Lane<T> {
   /** One entry at a time is out of the lane, on its way to the service. */
   inFlight = false;
+  /** Its last call went wrong. */
+  hasFailed = false;
   /** Real milliseconds before which nothing of it is sent. */
   notBeforeMs = 0;
   /** How many machines may share a batch with it, and how many shared its last one; itself included. */
@@ -41,10 +43,13 @@ export class Lane<T> {
     else this.others.unshift(head);
   }
 
-  replaceLast(entry: T): void {
-    const { others } = this;
-    if (others === undefined || others.length === 0) this.head = entry;
-    else others[others.length - 1] = entry;
+  all(): T[] {
+    return this.head === undefined ? [] : [this.head, ...(this.others ?? [])];
+  }
+
+  replaceAll([head, ...others]: readonly T[]): void {
+    this.head = head;
+    this.others = others.length === 0 ? undefined : others;
   }
 
   removeFirst(): void {
@@ -53,13 +58,11 @@ export class Lane<T> {
 
   /** Takes out all of which that is true, and hands them to the second. */
   remove(isMeant: (entry: T) => boolean, onRemoved: (entry: T) => void): void {
-    const all = this.head === undefined ? [] : [this.head, ...(this.others ?? [])];
     const kept: T[] = [];
-    for (const entry of all) {
+    for (const entry of this.all()) {
       if (isMeant(entry)) onRemoved(entry);
       else kept.push(entry);
     }
-    this.head = kept.shift();
-    this.others = kept.length === 0 ? undefined : kept;
+    this.replaceAll(kept);
   }
 }

@@ -56,9 +56,10 @@ export class CommandCalls<P> {
   ): Verdict {
     const attempt = commands.reduce((most, { attempts }) => Math.max(most, attempts), 1);
     const verdict = judgeAnswer(answer, attempt);
-    return isForbidden(verdict)
-      ? reviewForbidden(commands, verdict, call, this.status.latestBegun)
-      : verdict;
+    if (!isForbidden(verdict)) return verdict;
+    const [first] = commands;
+    if (first !== undefined && commands.length === 1) this.status.forbidden(first.machineId, call);
+    return reviewForbidden(commands, verdict, call, this.status);
   }
 
   private conclude(
@@ -123,7 +124,8 @@ export class CommandCalls<P> {
     this.retries[cause] += 1;
     const inCompany = commands.length > 1;
     const { machineId } = first;
-    this.status.failed({ machineId, inCompany, isProbe, cause, why, retryAfterMs });
+    const { busyMachines } = this.lanes.queue;
+    this.status.failed({ machineId, busyMachines, inCompany, isProbe, cause, why, retryAfterMs });
     // Whether it is the service or one machine cannot be told, so each failure leaves an eighth of the company or less, as
     // long as others get through; when it was the service, all is forgiven as soon as it answers again.
     const conduct =

@@ -669,6 +669,19 @@ describe('CommandDispatcher', () => {
       });
     });
 
+    it('does not let many machines that fail keep from the others that the service works', async () => {
+      jest.spyOn(Math, 'random').mockReturnValue(0.5);
+      const machine = (letter: string, index: number): string => `${letter.repeat(index + 1)}1`;
+      const bad = Array.from({ length: 40 }, (_, index) => machine('b', index));
+      const good = Array.from({ length: 40 }, (_, index) => machine('g', index));
+      flow.service = (names) => (names.some((name) => name.startsWith('b')) ? away : applied);
+      for (const name of bad) flow.submit(name);
+      await pass(1000);
+      const delivered = good.map((name) => flow.submit(name));
+      for (let wait = 0; wait < 600; wait += 1) await pass(10);
+      expect(delivered.filter(({ ends }) => ends.length === 0)).toEqual([]);
+    });
+
     it('survives a defect after the call: its messages are handled anew, the machine goes on', async () => {
       const bug = new Error('a bug');
       flow = new Flow({
@@ -1331,8 +1344,12 @@ describe('CommandDispatcher', () => {
 
     it('makes no second call to see because one from before the pause fails as well', async () => {
       for (const name of [...MACHINES, 'old1', 'elder1']) flow.submit(name);
-      for (const name of MACHINES) await flow.reply(name, awayFor(PROBE_WAIT_MS / 2));
-      await pass(PROBE_WAIT_MS);
+      const [last, ...others] = MACHINES;
+      for (const name of others) await flow.reply(name, awayFor(6000));
+      await pass(4990);
+      await flow.reply(last!, awayFor(PROBE_WAIT_MS / 2));
+      expect(flow.dispatcher.status.isPaused).toBe(true);
+      await pass(PROBE_WAIT_MS + 50);
       expect(flow.underWay).toHaveLength(3);
       await flow.reply('old1', away);
       await pass(AN_HOUR_MS);

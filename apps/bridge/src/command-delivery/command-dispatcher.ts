@@ -141,7 +141,7 @@ export class CommandDispatcher<P> {
   private begin(calls: number): void {
     const nowMs = realNowMs();
     // The flow may have been paused while this waited for its slot.
-    const batch = this.status.admits() ? this.lanes.queue.take(nowMs, calls) : [];
+    const batch = this.status.admits() ? this.take(nowMs, calls) : [];
     if (batch.length === 0) {
       this.options.slots.release();
       return;
@@ -156,6 +156,11 @@ export class CommandDispatcher<P> {
       if (admitted.length === 0 && isProbe) this.status.probeWasVoid();
       this.pump();
     });
+  }
+
+  private take(nowMs: number, calls: number): Command<P>[] {
+    const { queue } = this.lanes;
+    return this.status.isPaused ? queue.takeProbe(nowMs) : queue.take(nowMs, calls);
   }
 
   /** Makes the call in the slot that has been given, and gives that back. */

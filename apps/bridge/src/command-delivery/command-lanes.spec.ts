@@ -169,6 +169,56 @@ describe('CommandLanes', () => {
       },
     );
 
+    describe('or two, where neither is sure to be the newer', () => {
+      /** `timed` ones may be outdated beside one that is not; of two alike the younger counts. */
+      beforeEach(() => {
+        const limits = { maxMachines: 8, maxBytes: Infinity };
+        lanes = new CommandLanes<string>(limits, open, (older, younger) =>
+          !older.startsWith('timed') && younger.startsWith('timed') ? 'apart' : 'younger',
+        );
+      });
+
+      it('sends one after the other', () => {
+        submit('first');
+        submit('timed second');
+        expect(ends).toEqual([]);
+        lanes.end(take()!, 'fine', applied);
+        lanes.end(take()!, 'fine', applied);
+        expect(ends).toEqual(['first applied', 'timed second applied']);
+      });
+
+      it('keeps no more than two', () => {
+        for (const name of ['first', 'timed second', 'timed third']) submit(name);
+        expect(ends).toEqual(['timed second superseded']);
+        expect(lanes.queue.waiting).toBe(2);
+        submit('fourth');
+        expect(ends.slice(1)).toEqual(['timed third superseded', 'first superseded']);
+        expect(take()?.payload).toBe('fourth');
+      });
+
+      it('puts one that failed before one that is not sure to be newer', () => {
+        submit('first');
+        const first = take()!;
+        submit('timed second');
+        lanes.postpone(first, 'suspect', NOW_MS + 500);
+        expect(ends).toEqual([]);
+        expect(take(NOW_MS + 499)).toBeUndefined();
+        expect(take(NOW_MS + 500)?.payload).toBe('first');
+        expect(lanes.queue.waiting).toBe(1);
+      });
+
+      it('lets those behind it stand for one that failed', () => {
+        submit('timed first');
+        const first = take()!;
+        submit('second');
+        submit('timed third');
+        lanes.postpone(first, 'suspect', NOW_MS + 500);
+        expect(ends).toEqual(['timed first superseded']);
+        expect(take(NOW_MS + 500)?.payload).toBe('second');
+        expect(lanes.queue.waiting).toBe(1);
+      });
+    });
+
     it('says after how many calls a command was superseded', () => {
       lanes = lanesWith('younger');
       const waiter = waiterOf('first');

@@ -1,6 +1,6 @@
 import { type BatchLimits, type Conduct, LaneQueue } from '#libs/delivery';
 import { type Command, type CommandEnd } from './command.js';
-import { type Precedence } from './dispatcher-options.js';
+import { type Precede, type Precedence } from './dispatcher-options.js';
 import { type OpenCommands } from './open-commands.js';
 
 const SUPERSEDED: CommandEnd = {
@@ -15,16 +15,17 @@ export class CommandLanes<P> {
   constructor(
     limits: BatchLimits,
     private readonly open: OpenCommands,
-    private readonly precedence?: (older: P, younger: P) => Precedence,
+    private readonly precedence?: Precede<P>,
   ) {
     this.queue = new LaneQueue(limits);
   }
 
   submit(command: Command<P>): void {
     for (const waiter of command.waiters) this.open.add(waiter);
-    const waiting = this.precedence && this.queue.lastOf(command.machineId);
-    if (waiting === undefined) this.queue.add(command);
-    else this.queue.replaceLast(this.settleBetween(waiting, command));
+    const { machineId } = command;
+    const isFirst = this.precedence === undefined || this.queue.lastOf(machineId) === undefined;
+    if (isFirst) this.queue.add(command);
+    else this.queue.replaceAll(machineId, this.standing(this.queue.waitingOf(machineId), command));
   }
 
   /** The command is final. */
@@ -45,13 +46,18 @@ export class CommandLanes<P> {
       this.queue.free(command.machineId, 'untold');
       return;
     }
-    const younger = this.precedence && this.queue.lastOf(command.machineId);
-    if (younger === undefined) {
+    const { machineId } = command;
+    const isLast = this.precedence === undefined || this.queue.lastOf(machineId) === undefined;
+    if (isLast) {
       this.queue.putBack(command, conduct, notBeforeMs);
       return;
     }
-    this.queue.replaceLast(this.settleBetween(command, younger));
-    this.queue.free(command.machineId, conduct, notBeforeMs);
+    this.queue.free(machineId, conduct, notBeforeMs);
+    const younger = this.queue.waitingOf(machineId);
+    this.queue.replaceAll(
+      machineId,
+      younger.reduce<readonly Command<P>[]>((all, each) => this.standing(all, each), [command]),
+    );
   }
 
   /** The command's time comes then; what follows it of its machine stays behind it. */
@@ -85,9 +91,23 @@ export class CommandLanes<P> {
     for (const waiter of waiters) if (waiter.isLost) this.open.abandon(waiter);
   }
 
+  /** Those of a machine that stand from now on, oldest first, when one more comes behind those that wait. */
+  private standing(waiting: readonly Command<P>[], youngest: Command<P>): readonly Command<P>[] {
+    const older = waiting.at(-1);
+    if (older === undefined) return [youngest];
+    const isCalled = this.queue.isInFlight(youngest.machineId);
+    const precedence = this.precedence?.(older.payload, youngest.payload, isCalled) ?? 'younger';
+    if (precedence === 'apart') return [...waiting, youngest];
+    const kept = this.settleBetween(older, youngest, precedence);
+    return kept === older ? waiting : this.standing(waiting.slice(0, -1), kept);
+  }
+
   /** The one of two that stands for the machine from now on; those who wait for the other are told, or wait for it too. */
-  private settleBetween(older: Command<P>, younger: Command<P>): Command<P> {
-    const precedence = this.precedence?.(older.payload, younger.payload) ?? 'younger';
+  private settleBetween(
+    older: Command<P>,
+    younger: Command<P>,
+    precedence: Exclude<Precedence, 'apart'>,
+  ): Command<P> {
     const [kept, other] = precedence === 'older' ? [older, younger] : [younger, older];
     kept.attempts = Math.max(older.attempts, younger.attempts);
     kept.forbidden ??= other.forbidden;

@@ -8,8 +8,14 @@ import {
 import { type Admission } from './admission.js';
 import { type Command } from './command.js';
 
-/** What becomes of two lists of one machine when both wait: the younger or the older one stands for both, or they are one. */
-export type Precedence = 'younger' | 'older' | 'both';
+/**
+ * What becomes of two lists of one machine when both wait: the younger or the older one stands for both, they are
+ * one, or each is sent, for neither is sure to be the newer.
+ */
+export type Precedence = 'younger' | 'older' | 'both' | 'apart';
+
+/** @param isCalled a call for the machine is under way, which may make either of them outdated */
+export type Precede<P> = (older: P, younger: P, isCalled: boolean) => Precedence;
 
 /** What distinguishes one flow of commands from another. */
 export interface DispatcherOptions<P> {
@@ -28,6 +34,6 @@ export interface DispatcherOptions<P> {
   /** Resolves once what must be remembered of it is; the messages that wait are answered after that. */
   onApplied?: (command: Command<P>) => Promise<void> | undefined;
   /** Where a younger command makes an older one that waits superfluous; without it each is sent. */
-  precedence?: (older: P, younger: P) => Precedence;
+  precedence?: Precede<P>;
   onDeferred: (waiter: Command<P>['waiters'][number]) => void;
 }

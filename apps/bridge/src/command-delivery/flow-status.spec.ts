@@ -14,6 +14,27 @@ const timeOut: Failure = {
 const noToken: Failure = { ...timeOut, cause: 'token-refused', why: '401' };
 const forbidden: Failure = { ...timeOut, cause: 'forbidden', why: '403' };
 
+describe('what FlowStatus knows of calls', () => {
+  it('is when the latest that went well began, and who else was forbidden since when', () => {
+    const status = new FlowStatus('work-orders');
+    const [first, second] = [status.callStarts(), status.callStarts()];
+    expect(status.latestAppliedMs).toBe(-Infinity);
+    status.succeeded({ ...second, startedMs: 200 }, true);
+    status.succeeded({ ...first, startedMs: 100 }, true);
+    expect(status.latestAppliedMs).toBe(200);
+
+    expect(status.wasAnotherForbidden('M-1', 0)).toBe(false);
+    status.forbidden('M-1', { ...first, startedMs: 300 });
+    expect(status.wasAnotherForbidden('M-1', 0)).toBe(false);
+    expect(status.wasAnotherForbidden('M-2', 300)).toBe(true);
+    status.forbidden('M-2', { ...first, startedMs: 400 });
+    status.forbidden('M-2', { ...first, startedMs: 500 });
+    expect(status.wasAnotherForbidden('M-1', 500)).toBe(true);
+    expect(status.wasAnotherForbidden('M-2', 300)).toBe(true);
+    expect(status.wasAnotherForbidden('M-2', 301)).toBe(false);
+  });
+});
+
 describe('FlowStatus', () => {
   let nowMs: number;
   let status: FlowStatus;

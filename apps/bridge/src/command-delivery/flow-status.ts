@@ -1,13 +1,18 @@
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import { Breaker, type Failure } from '#libs/delivery';
-import { type StartedCall } from './started-call.js';
+import { type FlowCalls, type StartedCall } from './started-call.js';
 
 /** Whether a flow gets its commands through, in words for `/health/ready`; logs when that turns. */
-export class FlowStatus {
+export class FlowStatus implements FlowCalls {
   private readonly logger = new Logger('FlowStatus');
   private begun = 0;
   private latestApplied = 0;
+  /** When it began. */
+  latestAppliedMs = -Infinity;
+  /** The machine that was answered 403 last, in a call of its own, and when that began; and when one before it was. */
+  private latestForbidden = { machineId: '', startedMs: -Infinity };
+  private otherForbiddenMs = -Infinity;
   private onResumed: () => void = () => undefined;
 
   constructor(
@@ -60,9 +65,25 @@ export class FlowStatus {
     this.onResumed = listener;
   }
 
+  /** A call for one machine alone was answered 403. */
+  forbidden(machineId: string, { startedMs }: StartedCall): void {
+    const { latestForbidden } = this;
+    if (machineId !== latestForbidden.machineId) this.otherForbiddenMs = latestForbidden.startedMs;
+    this.latestForbidden = { machineId, startedMs };
+  }
+
+  wasAnotherForbidden(machineId: string, sinceMs: number): boolean {
+    const { latestForbidden, otherForbiddenMs } = this;
+    const isAnother = latestForbidden.machineId !== machineId;
+    return (isAnother ? latestForbidden.startedMs : otherForbiddenMs) >= sinceMs;
+  }
+
   /** The service has taken a call, or refused it. */
   succeeded({ number, startedMs }: StartedCall, isApplied: boolean): void {
-    if (isApplied) this.latestApplied = Math.max(this.latestApplied, number);
+    if (isApplied && number > this.latestApplied) {
+      this.latestApplied = number;
+      this.latestAppliedMs = startedMs;
+    }
     if (!this.breaker.succeeded(startedMs)) return;
     this.logger.log({ msg: 'flow moves again', flow: this.flow });
     this.onResumed();

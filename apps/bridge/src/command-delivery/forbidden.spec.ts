@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { type Verdict } from '#libs/delivery';
 import { Forbidden } from './forbidden.js';
 import { RefusalInCompany } from './refusal-in-company.js';
-import { type StartedCall } from './started-call.js';
+import { type FlowCalls, type StartedCall } from './started-call.js';
 
 const forbidden: Verdict = {
   kind: 'try-again',
@@ -14,18 +14,30 @@ const forbidden: Verdict = {
 const atFault = { kind: 'rejected', status: 403 };
 
 /** The calls of a flow: what began when, and what went well. */
-class Calls {
+class Calls implements FlowCalls {
+  nowMs = 100_000;
   /** Much has gone well before the command came. */
-  begun = 1000;
+  latestBegun = 1000;
+  latestAppliedMs = this.nowMs - 5000;
+  isAnotherForbidden = false;
   private latestApplied = 1000;
 
   begin(): StartedCall {
-    this.begun += 1;
-    return { number: this.begun, latestApplied: this.latestApplied, startedMs: 0 };
+    this.latestBegun += 1;
+    return {
+      number: this.latestBegun,
+      latestApplied: this.latestApplied,
+      startedMs: this.nowMs,
+    };
   }
 
-  goesWell({ number }: StartedCall): void {
+  goesWell({ number, startedMs }: StartedCall): void {
     this.latestApplied = Math.max(this.latestApplied, number);
+    this.latestAppliedMs = Math.max(this.latestAppliedMs, startedMs);
+  }
+
+  wasAnotherForbidden(): boolean {
+    return this.isAnotherForbidden;
   }
 }
 
@@ -38,7 +50,7 @@ describe('a machine that is answered 403', () => {
     command = new Forbidden('M-1');
   });
 
-  const refused = (call = calls.begin()): Verdict => command.review(forbidden, call, calls.begun);
+  const refused = (call = calls.begin()): Verdict => command.review(forbidden, call, calls);
   const otherGetsThrough = (): void => {
     calls.goesWell(calls.begin());
   };
@@ -84,6 +96,34 @@ describe('a machine that is answered 403', () => {
     expect(refused()).toMatchObject(atFault);
   });
 
+  describe('and nobody calls any more', () => {
+    /** It is refused first beside a call that goes well, and again after so long. */
+    const refusedAfter = (ms: number, besideMs = 0): Verdict => {
+      const other = calls.begin();
+      calls.nowMs += besideMs;
+      const call = calls.begin();
+      calls.goesWell(other);
+      expect(refused(call)).toBe(forbidden);
+      calls.nowMs += ms;
+      return refused();
+    };
+
+    it('is at fault when another got through beside it, and it is refused for a while', () => {
+      expect(refusedAfter(1999)).toBe(forbidden);
+      calls.nowMs += 1;
+      expect(refused()).toMatchObject(atFault);
+    });
+
+    it('is not at fault for what got through long before', () => {
+      expect(refusedAfter(60_000, 1001)).toBe(forbidden);
+    });
+
+    it('is not at fault when others are refused, too', () => {
+      calls.isAnotherForbidden = true;
+      expect(refusedAfter(60_000)).toBe(forbidden);
+    });
+  });
+
   describe('in company first', () => {
     const ids = ['M-1', 'M-2', 'M-3'];
     let others: Forbidden[];
@@ -91,7 +131,7 @@ describe('a machine that is answered 403', () => {
 
     beforeEach(() => {
       others = [new Forbidden('M-2'), new Forbidden('M-3')];
-      const refusal = new RefusalInCompany(ids, calls.begun);
+      const refusal = new RefusalInCompany(ids, calls.latestBegun);
       for (const each of [command, ...others]) each.refusedInCompany(refusal);
       // they part, and are called side by side
       alone = [1, 2, 3].map(() => calls.begin());
@@ -143,7 +183,7 @@ describe('a machine that is answered 403', () => {
           machines.delete(call);
           if (it.mayStill) calls.goesWell(call);
           else {
-            expect(it.machine.review(forbidden, call, calls.begun)).toBe(forbidden);
+            expect(it.machine.review(forbidden, call, calls)).toBe(forbidden);
             waiting.push(it.machine);
           }
         });

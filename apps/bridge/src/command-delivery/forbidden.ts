@@ -1,6 +1,6 @@
 import { type Verdict } from '#libs/delivery';
 import { type RefusalInCompany } from './refusal-in-company.js';
-import { type StartedCall } from './started-call.js';
+import { type FlowCalls, type StartedCall } from './started-call.js';
 
 const REJECTED: Verdict = {
   kind: 'rejected',
@@ -8,16 +8,24 @@ const REJECTED: Verdict = {
   detail: 'the token may not do this for the machine, while it may for others',
 };
 
+/** How long a machine has been refused before what went well beside its first call tells against it. */
+const SETTLED_MS = 2000;
+/** What began so shortly before that call counts as beside it. */
+const BESIDE_MS = 1000;
+
 /**
  * Tells a machine that the token may not touch from a token that may do nothing. A call for another
  * machine that begins after a 403 and goes well shows that this 403 was not the token's fault; one that
  * had begun before shows nothing, since the token may have lost its right in between. When the machine is
  * answered 403 once more after that, it is the machine. A 403 in company counts as its first when all others
- * of that company have gone well since. One for each command.
+ * of that company have gone well since. And where it alone is refused, for a while, what went well beside its first
+ * call counts: in a quiet plant nothing else may come. One for each command.
  */
 export class Forbidden {
   /** The latest call to have begun when the first 403 came. */
   private sinceCall: number | undefined;
+  /** When the first call that was answered 403 began. */
+  private firstMs: number | undefined;
   private inCompany: RefusalInCompany | undefined;
 
   constructor(private readonly machineId: string) {}
@@ -35,11 +43,21 @@ export class Forbidden {
   /**
    * The verdict on a command for one machine alone that was answered 403.
    *
-   * @param begun the number of the latest call of the flow to have begun by now
+   * @param flow what is known of the flow's calls by now
    */
-  review(verdict: Verdict, call: StartedCall, begun: number): Verdict {
-    this.sinceCall ??= begun;
-    return call.latestApplied > this.earliest(this.sinceCall) ? REJECTED : verdict;
+  review(verdict: Verdict, call: StartedCall, flow: FlowCalls): Verdict {
+    this.sinceCall ??= flow.latestBegun;
+    this.firstMs ??= call.startedMs;
+    const isProven = call.latestApplied > this.earliest(this.sinceCall);
+    return isProven || this.isAloneWith403(call, this.firstMs, flow) ? REJECTED : verdict;
+  }
+
+  private isAloneWith403({ startedMs }: StartedCall, firstMs: number, flow: FlowCalls): boolean {
+    return (
+      startedMs - firstMs >= SETTLED_MS &&
+      flow.latestAppliedMs >= firstMs - BESIDE_MS &&
+      !flow.wasAnotherForbidden(this.machineId, firstMs - BESIDE_MS)
+    );
   }
 
   private earliest(sinceCall: number): number {

@@ -1,3 +1,13 @@
+/** What is known of a flow's calls at the moment. */
+export interface FlowCalls {
+  /** The number of the latest call to have begun. */
+  readonly latestBegun: number;
+  /** When the latest call that has gone well began, in real milliseconds; -Infinity while none has. */
+  readonly latestAppliedMs: number;
+  /** Whether a call for another machine, by itself, that began since then was answered 403. */
+  wasAnotherForbidden(machineId: string, sinceMs: number): boolean;
+}
+
 /** A call that has begun, and what was known by then. Numbers count the flow's calls in the order in which they begin. */
 export interface StartedCall {
   readonly number: number;

@@ -1,3 +1,4 @@
+import { type Precedence } from '../../command-delivery/index.js';
 import { isOlder, type ListToSet, precedenceOf, sizeOf } from './list-to-set.js';
 
 function listOf(more: Partial<ListToSet> = {}): ListToSet {
@@ -5,12 +6,15 @@ function listOf(more: Partial<ListToSet> = {}): ListToSet {
 }
 
 describe('a list that waits while another one comes', () => {
+  const between = (older: ListToSet, younger: ListToSet): Precedence =>
+    precedenceOf(older, younger, undefined, false);
+
   it('gives way to the newer one', () => {
-    expect(precedenceOf(listOf(), listOf())).toBe('younger');
+    expect(between(listOf(), listOf())).toBe('younger');
   });
 
   it('stays when the other one was issued before it', () => {
-    expect(precedenceOf(listOf({ issuedAt: 20 }), listOf({ issuedAt: 10 }))).toBe('older');
+    expect(between(listOf({ issuedAt: 20 }), listOf({ issuedAt: 10 }))).toBe('older');
   });
 
   it.each([
@@ -19,11 +23,25 @@ describe('a list that waits while another one comes', () => {
     [{ issuedAt: 20 }, {}],
     [{}, { issuedAt: 10 }],
   ])('goes by the order of arrival where times do not tell otherwise: %j, %j', (first, second) => {
-    expect(precedenceOf(listOf(first), listOf(second))).toBe('younger');
+    expect(between(listOf(first), listOf(second))).toBe('younger');
+  });
+
+  describe('and says nothing of when it was issued, while the other one does', () => {
+    const between = (issuedAt: number, applied: number | undefined, isCalled: boolean) =>
+      precedenceOf(listOf(), listOf({ issuedAt }), applied, isCalled);
+
+    it.each([
+      ['younger', 'nothing is known that is newer', undefined, false],
+      ['younger', 'it is as new as what was applied', 10, false],
+      ['apart', 'it is older than what was applied', 11, false],
+      ['apart', 'a list is under way that may be newer', undefined, true],
+    ] as const)('comes to %s where %s', (precedence, _name, applied, isCalled) => {
+      expect(between(10, applied, isCalled)).toBe(precedence);
+    });
   });
 
   it('is applied with the later one when both are drawn from the ledger', () => {
-    expect(precedenceOf(listOf({ cumulative: true }), listOf({ cumulative: true }))).toBe('both');
+    expect(between(listOf({ cumulative: true }), listOf({ cumulative: true }))).toBe('both');
   });
 
   it.each([
@@ -34,7 +52,7 @@ describe('a list that waits while another one comes', () => {
   ])(
     'gives way to a list of another source, whichever is drawn from the ledger',
     (first, second) => {
-      expect(precedenceOf(listOf(first), listOf(second))).toBe('younger');
+      expect(between(listOf(first), listOf(second))).toBe('younger');
     },
   );
 });

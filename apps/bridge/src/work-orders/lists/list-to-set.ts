@@ -34,10 +34,25 @@ export class ReplacementList implements ListToSet {
   }
 }
 
-/** What becomes of a machine's list that waits when another one comes. */
-export function precedenceOf(older: ListToSet, younger: ListToSet): Precedence {
+/**
+ * What becomes of a machine's list that waits when another one comes. One that says when it was issued does not
+ * stand for one that does not say so if it may turn out to be outdated itself: then neither would be sent.
+ *
+ * @param appliedIssuedAt of the last list applied to the machine, where that said so
+ * @param isCalled another list is under way, and may be applied before these
+ */
+export function precedenceOf(
+  older: ListToSet,
+  younger: ListToSet,
+  appliedIssuedAt: number | undefined,
+  isCalled: boolean,
+): Precedence {
   if (older.cumulative && younger.cumulative) return 'both';
-  return isOlder(younger, older.issuedAt) ? 'older' : 'younger';
+  if (isOlder(younger, older.issuedAt)) return 'older';
+  const mayBeOutdated = isCalled || isOlder(younger, appliedIssuedAt);
+  return older.issuedAt === undefined && younger.issuedAt !== undefined && mayBeOutdated
+    ? 'apart'
+    : 'younger';
 }
 
 /** Whether a list was issued before another one; without both times the later to come is the newer. */

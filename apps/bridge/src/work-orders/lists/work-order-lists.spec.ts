@@ -301,6 +301,16 @@ describe('WorkOrderLists', () => {
     expect(newer.results).toMatchObject([{ kind: 'applied' }]);
   });
 
+  it('is not taken for outdated with one that is, and came right behind it', async () => {
+    await send({ machineId: 'M-1', workingOrders: ['base'], issuedAt: 20 }).end;
+    const valid = send({ machineId: 'M-1', workingOrders: ['valid'] });
+    const outdated = send({ machineId: 'M-1', workingOrders: ['outdated'], issuedAt: 18 });
+    expect(await valid.end).toBe('finished');
+    expect(await outdated.end).toBe('finished');
+    expect(valid.results).toMatchObject([{ kind: 'applied' }]);
+    expect(outdated.results).toMatchObject([{ kind: 'superseded' }]);
+  });
+
   it('ends no list, applied while its partition was lost, whose time of issue nobody will know', async () => {
     const { pass, arrived, open } = gate();
     answer = pass;

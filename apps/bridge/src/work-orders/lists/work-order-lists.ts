@@ -49,7 +49,8 @@ export class WorkOrderLists {
       limits: { maxMachines, maxBytes: MAX_REQUEST_BYTES },
       lingerMs,
       deferredAfterMs: settings.outcomeDeferredAfterSeconds * 1000,
-      precedence: precedenceOf,
+      precedence: (older, younger, isCalled) =>
+        precedenceOf(older, younger, this.fences.issuedAt(younger.machineId), isCalled),
       admit: (command) => this.admit(command),
       call: (commands, permit) =>
         this.cloud.setWorkOrderList(
