@@ -69,6 +69,18 @@ describe('npm run erp -- preview', () => {
     expect((await preview(first, second, ...headers)).stdout).toContain('  hall-3: (empty)\n');
   });
 
+  it('says that --topic gives the topic which a document of UMH needs', async () => {
+    const create = { external_work_order_id: '1234', product: {}, quantity: 1, status: 1 };
+    const document = file('umh.json', create);
+    const { exitCode, stdout } = await preview(document);
+    expect(stdout).toContain('a create needs its topic');
+    expect(stdout).toContain('--topic gives it here');
+    expect(exitCode).toBe(1);
+    const above = await preview(document, '--topic', 'umh.v1.acme._analytics.work-order.create');
+    expect(above.stdout).toContain('the topic names no place below a site: umh.v1.acme.');
+    expect(above.stdout).not.toContain('--topic');
+  });
+
   it('tries a mapping of one’s own', async () => {
     const mapping = file(
       'mapping.yaml',

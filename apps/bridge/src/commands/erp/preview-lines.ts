@@ -1,5 +1,10 @@
-import { type OperationChange, type OrderMessage, type OrderOperation } from '#libs/contracts';
-import { type EquipmentMap } from '#libs/erp-formats';
+import {
+  type OperationChange,
+  type OrderMessage,
+  type OrderOperation,
+  type Rejection,
+} from '#libs/contracts';
+import { type EquipmentMap, UMH_TOPIC_MISSING } from '#libs/erp-formats';
 import { type PreviewedDocument } from '../../work-orders/index.js';
 import { visible } from '../visible-text.js';
 
@@ -13,11 +18,17 @@ export function documentLines(
   return [
     ...messages.flatMap((message) => orderLines(message, equipment)),
     ...superseded.map((detail) => `  - superseded: ${visible(detail)}`),
-    ...rejections.map(({ code, detail }) => `  ! set aside as ${code}: ${visible(detail)}`),
+    ...rejections.map(rejectionLine),
     machineIds.length === 0
       ? '  no list would be set'
       : `  would set the list of ${machineIds.map(visible).join(', ')}`,
   ];
+}
+
+/** A file has neither headers nor a key: what would be looked for in them is given as an option. */
+export function rejectionLine({ code, detail }: Rejection): string {
+  const remedy = detail === UMH_TOPIC_MISSING ? '; --topic gives it here' : '';
+  return `  ! set aside as ${code}: ${visible(detail)}${remedy}`;
 }
 
 export function listLine(machineId: string, workingOrders: readonly string[]): string {

@@ -7,7 +7,7 @@ import { BridgeCommand } from '../bridge-command.js';
 import { visible } from '../visible-text.js';
 import { note, print } from '../terminal.js';
 import { documentsIn } from './documents-in.js';
-import { documentLines, listLine } from './preview-lines.js';
+import { documentLines, listLine, rejectionLine } from './preview-lines.js';
 
 interface PreviewOptions {
   map?: string;
@@ -74,8 +74,7 @@ export class PreviewCommand extends BridgeCommand {
       ? await preview.take({ ...envelope.value, sourceTopic: topic ?? null, recordedAt })
       : envelope;
     if (!document.ok) {
-      const { code, detail } = document.rejection;
-      print(`  ! set aside as ${code}: ${visible(detail)}`);
+      print(rejectionLine(document.rejection));
       return 1;
     }
     for (const line of documentLines(document.value, equipmentMap)) print(line);
