@@ -39,6 +39,15 @@ describe('npm run erp -- preview', () => {
     expect(exitCode).toBe(0);
   });
 
+  it('shows planned starts in the zone of --time-zone', async () => {
+    const { stdout } = await preview(
+      'demo/sap-loipro05-order-1895938.xml',
+      '--time-zone',
+      'America/Denver',
+    );
+    expect(stdout).toContain('D2O_ASSY, planned start 2023-12-04T16:46:53-07:00\n');
+  });
+
   it('takes the documents of a folder one after the other, and says what would be set aside', async () => {
     const documents = mkdtempSync(join(folder, 'documents-'));
     const put = (name: string, content: unknown) => {

@@ -62,7 +62,7 @@ export class PreviewCommand extends BridgeCommand {
   private async show(
     file: string,
     preview: OrderPreview,
-    { equipmentMap }: ErpSettings,
+    erp: ErpSettings,
     { contentType, topic }: PreviewOptions,
   ): Promise<number> {
     const { mtimeMs } = await stat(file);
@@ -77,7 +77,7 @@ export class PreviewCommand extends BridgeCommand {
       print(rejectionLine(document.rejection));
       return 1;
     }
-    for (const line of documentLines(document.value, equipmentMap)) print(line);
+    for (const line of documentLines(document.value, erp)) print(line);
     return document.value.rejections.length;
   }
 
@@ -95,7 +95,10 @@ export class PreviewCommand extends BridgeCommand {
     return file;
   }
 
-  @Option({ flags: '--time-zone <zone>', description: 'of local times, in place of ERP_TIME_ZONE' })
+  @Option({
+    flags: '--time-zone <zone>',
+    description: 'of local times and of those shown, in place of ERP_TIME_ZONE',
+  })
   timeZone(zone: string): string {
     return zone;
   }
