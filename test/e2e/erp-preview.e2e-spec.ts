@@ -12,16 +12,6 @@ describe('npm run erp -- preview', () => {
     writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
     return path;
   };
-  const order = (changedAt: number, ...workCentres: string[]) => ({
-    orderId: '4711',
-    changedAt,
-    status: 'released',
-    operations: workCentres.map((workCentre, index) => ({
-      operationId: `00${index + 1}0`,
-      workCentre,
-      plant: '1000',
-    })),
-  });
 
   afterAll(() => {
     rmSync(folder, { recursive: true });
@@ -46,24 +36,6 @@ describe('npm run erp -- preview', () => {
       'America/Denver',
     );
     expect(stdout).toContain('D2O_ASSY, planned start 2023-12-04T16:46:53-07:00\n');
-  });
-
-  it('takes the documents of a folder one after the other, and says what would be set aside', async () => {
-    const documents = mkdtempSync(join(folder, 'documents-'));
-    const put = (name: string, content: unknown) => {
-      writeFileSync(join(documents, name), JSON.stringify(content));
-    };
-    put('1.json', order(1_763_680_000, 'FR01'));
-    put('2.json', order(1_763_680_060, 'FR02', 'FR99'));
-    put('3.json', order(1_763_680_030, 'FR01'));
-    const map = file('map.csv', 'plant,workCentre,machineId\n1000,FR01,M-1\n1000,FR02,M-2\n');
-    const { exitCode, stdout, stderr } = await preview(documents, '--map', map);
-    expect(stdout).toContain('0020: released on 1000/FR99, not mapped');
-    expect(stdout).toContain('! set aside as unmapped-work-centre');
-    expect(stdout).toContain('- superseded: order 4711 changed at 1763680030');
-    expect(stdout).toContain('lists in the end\n  M-1: (empty)\n  M-2: 4711\n');
-    expect(stderr).toContain('1 rejection');
-    expect(exitCode).toBe(1);
   });
 
   it('opens events as the bridge does, and dates what has no time in the order of reading', async () => {
