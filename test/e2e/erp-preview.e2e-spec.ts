@@ -85,6 +85,23 @@ describe('npm run erp -- preview', () => {
     expect(exitCode).toBe(0);
   });
 
+  it('finds files from where npm was called', async () => {
+    file('here.json', { no: 'A-1', at: 1_763_680_000 });
+    file('here.csv', 'plant,workCentre,machineId\n1000,FR01,M-1\n');
+    const operations = '[{"operationId": "10", "plant": "1000", "workCentre": "FR01"}]';
+    const expression = `{"orderId": no, "changedAt": at, "status": "released", "operations": ${operations}}`;
+    file('here.yaml', JSON.stringify([{ contentType: 'application/json', expression }]));
+    const { stdout } = await runCommand(
+      [
+        ...['erp', 'preview', './here.json', '--map', 'here.csv', '--mapping', './here.yaml'],
+        ...['--content-type', 'application/json'],
+      ],
+      { topicPrefix: '', env: { INIT_CWD: folder } },
+    );
+    expect(stdout).toMatch(/^\.\/here\.json\n/);
+    expect(stdout).toContain('  M-1: A-1\n');
+  });
+
   it('says which setting is wrong', async () => {
     const { exitCode, stderr } = await preview(
       file('any.json', {}),

@@ -1,6 +1,7 @@
 import { type Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { givenPath } from '../given-path.js';
 
 /** Far more than anybody reads through; a folder given by mistake, such as the root, ends here. */
 const MAX_ENTRIES = 100_000;
@@ -30,14 +31,15 @@ export async function documentsIn(
 ): Promise<FoundDocuments> {
   const documents: FoundDocument[] = [];
   const skipped: string[] = [];
-  for (const path of paths) {
+  for (const given of paths) {
+    const path = givenPath(given);
     if (!(await stat(path)).isDirectory()) {
-      documents.push({ path, name: path });
+      documents.push({ path, name: given });
       continue;
     }
     const folder = await searchFolder(path, maxEntries);
     // Two folders may have files of the same name.
-    const shown = paths.length === 1 ? (name: string) => name : (name: string) => join(path, name);
+    const shown = paths.length === 1 ? (name: string) => name : (name: string) => join(given, name);
     for (const name of folder.files.sort()) {
       documents.push({ path: join(path, name), name: shown(name) });
     }

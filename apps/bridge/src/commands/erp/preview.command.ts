@@ -4,8 +4,9 @@ import { type ErpSettings, loadErpSettings, readEnvironment } from '#libs/config
 import { MAX_BODY_BYTES, openEnvelope, tooLarge } from '#libs/contracts';
 import { OrderPreview } from '../../work-orders/index.js';
 import { BridgeCommand } from '../bridge-command.js';
-import { visible } from '../visible-text.js';
+import { givenPath } from '../given-path.js';
 import { note, print } from '../terminal.js';
+import { visible } from '../visible-text.js';
 import { documentsIn, type FoundDocument } from './documents-in.js';
 import { documentLines, listLine, rejectionLine } from './preview-lines.js';
 
@@ -91,12 +92,12 @@ export class PreviewCommand extends BridgeCommand {
 
   @Option({ flags: '--map <file>', description: 'equipment map, in place of EQUIPMENT_MAP_FILE' })
   map(file: string): string {
-    return file;
+    return givenPath(file);
   }
 
   @Option({ flags: '--mapping <file>', description: 'expressions, in place of ERP_MAPPING_FILE' })
   mapping(file: string): string {
-    return file;
+    return givenPath(file);
   }
 
   @Option({
