@@ -12,16 +12,6 @@ describe('npm run erp -- preview', () => {
     writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
     return path;
   };
-  const order = (changedAt: number, ...workCentres: string[]) => ({
-    orderId: '4711',
-    changedAt,
-    status: 'released',
-    operations: workCentres.map((workCentre, index) => ({
-      operationId: `00${index + 1}0`,
-      workCentre,
-      plant: '1000',
-    })),
-  });
 
   afterAll(() => {
     rmSync(folder, { recursive: true });
@@ -39,22 +29,13 @@ describe('npm run erp -- preview', () => {
     expect(exitCode).toBe(0);
   });
 
-  it('takes the documents of a folder one after the other, and says what would be set aside', async () => {
-    const documents = mkdtempSync(join(folder, 'documents-'));
-    const put = (name: string, content: unknown) => {
-      writeFileSync(join(documents, name), JSON.stringify(content));
-    };
-    put('1.json', order(1_763_680_000, 'FR01'));
-    put('2.json', order(1_763_680_060, 'FR02', 'FR99'));
-    put('3.json', order(1_763_680_030, 'FR01'));
-    const map = file('map.csv', 'plant,workCentre,machineId\n1000,FR01,M-1\n1000,FR02,M-2\n');
-    const { exitCode, stdout, stderr } = await preview(documents, '--map', map);
-    expect(stdout).toContain('0020: released on 1000/FR99, not mapped');
-    expect(stdout).toContain('! set aside as unmapped-work-centre');
-    expect(stdout).toContain('- superseded: order 4711 changed at 1763680030');
-    expect(stdout).toContain('lists in the end\n  M-1: (empty)\n  M-2: 4711\n');
-    expect(stderr).toContain('1 rejection');
-    expect(exitCode).toBe(1);
+  it('shows planned starts in the zone of --time-zone', async () => {
+    const { stdout } = await preview(
+      'demo/sap-loipro05-order-1895938.xml',
+      '--time-zone',
+      'America/Denver',
+    );
+    expect(stdout).toContain('D2O_ASSY, planned start 2023-12-04T16:46:53-07:00\n');
   });
 
   it('opens events as the bridge does, and dates what has no time in the order of reading', async () => {
@@ -67,6 +48,18 @@ describe('npm run erp -- preview', () => {
     const headers = ['--content-type', 'application/cloudevents+json', '--topic', topic];
     expect((await preview(first, ...headers)).stdout).toContain('  hall-3: 1234\n');
     expect((await preview(first, second, ...headers)).stdout).toContain('  hall-3: (empty)\n');
+  });
+
+  it('says that --topic gives the topic which a document of UMH needs', async () => {
+    const create = { external_work_order_id: '1234', product: {}, quantity: 1, status: 1 };
+    const document = file('umh.json', create);
+    const { exitCode, stdout } = await preview(document);
+    expect(stdout).toContain('a create needs its topic');
+    expect(stdout).toContain('--topic gives it here');
+    expect(exitCode).toBe(1);
+    const above = await preview(document, '--topic', 'umh.v1.acme._analytics.work-order.create');
+    expect(above.stdout).toContain('the topic names no place below a site: umh.v1.acme.');
+    expect(above.stdout).not.toContain('--topic');
   });
 
   it('tries a mapping of one’s own', async () => {
@@ -90,6 +83,23 @@ describe('npm run erp -- preview', () => {
     );
     expect(stdout).toContain('  M-7: A-1');
     expect(exitCode).toBe(0);
+  });
+
+  it('finds files from where npm was called', async () => {
+    file('here.json', { no: 'A-1', at: 1_763_680_000 });
+    file('here.csv', 'plant,workCentre,machineId\n1000,FR01,M-1\n');
+    const operations = '[{"operationId": "10", "plant": "1000", "workCentre": "FR01"}]';
+    const expression = `{"orderId": no, "changedAt": at, "status": "released", "operations": ${operations}}`;
+    file('here.yaml', JSON.stringify([{ contentType: 'application/json', expression }]));
+    const { stdout } = await runCommand(
+      [
+        ...['erp', 'preview', './here.json', '--map', 'here.csv', '--mapping', './here.yaml'],
+        ...['--content-type', 'application/json'],
+      ],
+      { topicPrefix: '', env: { INIT_CWD: folder } },
+    );
+    expect(stdout).toMatch(/^\.\/here\.json\n/);
+    expect(stdout).toContain('  M-1: A-1\n');
   });
 
   it('says which setting is wrong', async () => {

@@ -23,8 +23,10 @@ describe('npm run send', () => {
     await rm(folder, { recursive: true });
   });
 
-  const send = async (...args: string[]): Promise<string> => {
+  const send = (...args: string[]) => sendFrom({}, ...args);
+  const sendFrom = async (from: { INIT_CWD?: string }, ...args: string[]): Promise<string> => {
     const env = {
+      ...from,
       PATH: process.env['PATH'],
       KAFKA_BROKERS: testBrokers().join(','),
       KAFKA_TOPIC_PREFIX: plant.kafka.topicPrefix,
@@ -57,6 +59,13 @@ describe('npm run send', () => {
       async () => (await plant.sandbox.machine('M-002')).classifications.length === 1,
       { what: 'the reason has been taken' },
     );
+  });
+
+  it('finds a file from where npm was called', async () => {
+    await file('from-here.json', { machineId: 'M-003', workingOrders: ['A-19'] });
+    const output = await sendFrom({ INIT_CWD: folder }, './from-here.json');
+    expect(output).toContain('./from-here.json → ');
+    await plant.sandbox.listBecomes('M-003', ['A-19']);
   });
 
   it('says what is wrong with a document it does not know, and how it is used', async () => {

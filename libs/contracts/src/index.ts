@@ -23,7 +23,7 @@ export { outcomeJson } from './outcome-json.js';
 export { parseOrderMessage, type OrderSnapshot } from './order-snapshot.js';
 export { ORDER_STATUSES, type OrderStatus } from './order-status.js';
 export { operationIdAt } from './replaced-operations.js';
-export { MAX_BODY_BYTES, readJson } from './read-json.js';
+export { MAX_BODY_BYTES, readJson, tooLarge } from './read-json.js';
 export {
   parsed,
   printable,

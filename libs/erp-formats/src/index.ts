@@ -11,3 +11,4 @@ export { OrderMappingError, parseOrderMapping } from './mapping/parse-order-mapp
 export type { OrderDocument, OrderDocumentOptions } from './order-format.js';
 export { readOrderDocument } from './read-order-document.js';
 export { sourceTopicOf } from './umh/umh-topic.js';
+export { UMH_TOPIC_MISSING } from './umh/umh-work-order.js';

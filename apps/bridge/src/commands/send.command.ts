@@ -3,6 +3,7 @@ import { Command, Help, Option } from 'nest-commander';
 import { createKafka, Outbox } from '#libs/messaging';
 import { BridgeCommand } from './bridge-command.js';
 import { commandKafkaSettings, KAFKA_HELP, reachTopics } from './command-kafka.js';
+import { givenPath } from './given-path.js';
 import { identifyDocument } from './identify-document.js';
 import { print } from './terminal.js';
 
@@ -46,7 +47,7 @@ export class SendCommand extends BridgeCommand {
     options: SendOptions,
     outbox: Outbox,
   ): Promise<void> {
-    const value = await readFile(file);
+    const value = await readFile(givenPath(file));
     const found =
       options.topic === undefined ? identifyDocument(value, options.timeZone) : undefined;
     const topic = `${topicPrefix}${options.topic ?? found?.topic ?? ''}`;

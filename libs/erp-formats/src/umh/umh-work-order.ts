@@ -19,6 +19,10 @@ const OPERATION_ID = '1';
 /** By the number in `status`. */
 const STATUSES: readonly OrderStatus[] = ['planned', 'started', 'completed'];
 
+/** Why a `create` is refused that came without a topic. */
+export const UMH_TOPIC_MISSING =
+  'a create needs its topic, which says where: in header umh_topic or source-topic, or as the key';
+
 /** The message is the order: its fields are where they say. */
 const nowhere = () => '';
 
@@ -52,7 +56,7 @@ export function readUmhWorkOrder(
     return changeMessage(nowhere, operations.length === 0 ? frame : { ...frame, operations });
   }
   if (operations.length === 0) {
-    return rejected('invalid-message', 'the topic in header umh_topic names no place below a site');
+    return rejected('invalid-message', placeMissing(sourceTopic));
   }
   return snapshotMessage(nowhere, { ...frame, operations: startingAt(operations, times.value) });
 }
@@ -101,6 +105,10 @@ function operationsAt(topic: string | null, status: OrderStatus): OrderOperation
 function startingAt(operations: OrderOperation[], { start }: UmhTimes): OrderOperation[] {
   if (start === undefined) return operations;
   return operations.map((operation) => ({ ...operation, plannedStart: start }));
+}
+
+function placeMissing(topic: string | null): string {
+  return topic === null ? UMH_TOPIC_MISSING : `the topic names no place below a site: ${topic}`;
 }
 
 function unknownAction(action: never): never {

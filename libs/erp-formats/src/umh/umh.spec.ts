@@ -87,13 +87,20 @@ describe('a work order of UMH', () => {
     expect(() => read({ ...payloadOf('create'), ...change }, `${CELL}.create`)).toThrow(complaint);
   });
 
+  it('that is created without a topic says that it needs one, and where it is looked for', () => {
+    expect(() => read(payloadOf('create'))).toThrow(
+      'a create needs its topic, which says where: in header umh_topic or source-topic, or as the key',
+    );
+  });
+
   it.each([
-    null,
     'umh.v1.acme._analytics.work-order.create',
     'umh.v1.acme.north._analytics.work-order.create',
     'umh.v1.acme.north.hall-3._historian.temperature',
   ])('that is created under %s has no place', (topic) => {
-    expect(() => read(payloadOf('create'), topic)).toThrow('names no place below a site');
+    expect(() => read(payloadOf('create'), topic)).toThrow(
+      `the topic names no place below a site: ${topic}`,
+    );
   });
 
   it.each(

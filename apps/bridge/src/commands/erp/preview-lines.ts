@@ -1,23 +1,37 @@
-import { type OperationChange, type OrderMessage, type OrderOperation } from '#libs/contracts';
-import { type EquipmentMap } from '#libs/erp-formats';
+import { type ErpSettings } from '#libs/config';
+import {
+  type OperationChange,
+  type OrderMessage,
+  type OrderOperation,
+  type Rejection,
+} from '#libs/contracts';
+import { type EquipmentMap, UMH_TOPIC_MISSING } from '#libs/erp-formats';
 import { type PreviewedDocument } from '../../work-orders/index.js';
 import { visible } from '../visible-text.js';
+import { clockIn, type ZoneClock } from './zone-clock.js';
 
 type Operation = OrderOperation | OperationChange;
 
 /** What a person reads about one document. */
 export function documentLines(
   { messages, machineIds, rejections, superseded }: PreviewedDocument,
-  equipment: EquipmentMap,
+  { equipmentMap, timeZone }: Pick<ErpSettings, 'equipmentMap' | 'timeZone'>,
 ): string[] {
+  const clock = clockIn(timeZone);
   return [
-    ...messages.flatMap((message) => orderLines(message, equipment)),
+    ...messages.flatMap((message) => orderLines(message, equipmentMap, clock)),
     ...superseded.map((detail) => `  - superseded: ${visible(detail)}`),
-    ...rejections.map(({ code, detail }) => `  ! set aside as ${code}: ${visible(detail)}`),
+    ...rejections.map(rejectionLine),
     machineIds.length === 0
       ? '  no list would be set'
       : `  would set the list of ${machineIds.map(visible).join(', ')}`,
   ];
+}
+
+/** A file has neither headers nor a key: what would be looked for in them is given as an option. */
+export function rejectionLine({ code, detail }: Rejection): string {
+  const remedy = detail === UMH_TOPIC_MISSING ? '; --topic gives it here' : '';
+  return `  ! set aside as ${code}: ${visible(detail)}${remedy}`;
 }
 
 export function listLine(machineId: string, workingOrders: readonly string[]): string {
@@ -25,21 +39,27 @@ export function listLine(machineId: string, workingOrders: readonly string[]): s
   return `  ${visible(machineId)}: ${entries}`;
 }
 
-function orderLines({ kind, order }: OrderMessage, equipment: EquipmentMap): string[] {
+function orderLines(
+  { kind, order }: OrderMessage,
+  equipment: EquipmentMap,
+  clock: ZoneClock,
+): string[] {
   const { orderId, status, changedAt, operations = [] } = order;
   const what = kind === 'snapshot' ? 'order' : 'change of order';
-  const changed = new Date(changedAt * 1000).toISOString();
   return [
-    `  ${what} ${visible(orderId)}: ${status ?? 'status as before'}, changed ${changed}`,
-    ...operations.map((operation) => `    ${operationLine(operation, equipment)}`),
+    `  ${what} ${visible(orderId)}: ${status ?? 'status as before'}, changed ${clock(changedAt)}`,
+    ...operations.map((operation) => `    ${operationLine(operation, equipment, clock)}`),
   ];
 }
 
-function operationLine(operation: Operation, equipment: EquipmentMap): string {
-  const { operationId, status, sequence, machineId } = operation;
-  const order = sequence === undefined || sequence === 0 ? '' : `, sequence ${sequence}`;
+function operationLine(operation: Operation, equipment: EquipmentMap, clock: ZoneClock): string {
+  const { operationId, status, sequence, plannedStart, machineId } = operation;
   const place = machineId === undefined ? placeLine(operation, equipment) : visible(machineId);
-  return `${visible(operationId)}: ${status ?? 'status as before'}${order} on ${place}`;
+  return [
+    `${visible(operationId)}: ${status ?? 'status as before'} on ${place}`,
+    ...(sequence === undefined || sequence === 0 ? [] : [`sequence ${sequence}`]),
+    ...(plannedStart === undefined ? [] : [`planned start ${clock(plannedStart)}`]),
+  ].join(', ');
 }
 
 function placeLine({ plant, workCentre, ...operation }: Operation, map: EquipmentMap): string {

@@ -1,13 +1,14 @@
 import { readFile, stat } from 'node:fs/promises';
 import { Help, Option, SubCommand } from 'nest-commander';
 import { type ErpSettings, loadErpSettings, readEnvironment } from '#libs/config';
-import { openEnvelope } from '#libs/contracts';
+import { MAX_BODY_BYTES, openEnvelope, tooLarge } from '#libs/contracts';
 import { OrderPreview } from '../../work-orders/index.js';
 import { BridgeCommand } from '../bridge-command.js';
-import { visible } from '../visible-text.js';
+import { givenPath } from '../given-path.js';
 import { note, print } from '../terminal.js';
-import { documentsIn } from './documents-in.js';
-import { documentLines, listLine } from './preview-lines.js';
+import { visible } from '../visible-text.js';
+import { documentsIn, type FoundDocument } from './documents-in.js';
+import { documentLines, listLine, rejectionLine } from './preview-lines.js';
 
 interface PreviewOptions {
   map?: string;
@@ -23,8 +24,8 @@ interface PreviewOptions {
   arguments: '<files...>',
   description: `Shows what the bridge would do with documents on erp.work-orders.v1, and does none of it.
 
-Files are read one after the other as if they came in this order, those of a folder by name. Machines are
-not looked up: whether the service knows them is not checked.`,
+Files are read one after the other as if they came in this order, those of a folder and of the folders in it
+by name. Machines are not looked up: whether the service knows them is not checked.`,
 })
 export class PreviewCommand extends BridgeCommand {
   /** Epoch seconds; a topic holds records in the order in which they are dated. */
@@ -35,6 +36,7 @@ export class PreviewCommand extends BridgeCommand {
     try {
       const { documents, skipped } = await documentsIn(files);
       for (const what of skipped) note(`not read: ${visible(what)}`);
+      if (documents.length === 0) throw new Error(`no file to read in ${files.join(', ')}`);
       await this.preview(documents, erp, options);
     } finally {
       erp.mapping.close();
@@ -42,15 +44,15 @@ export class PreviewCommand extends BridgeCommand {
   }
 
   private async preview(
-    files: readonly string[],
+    documents: readonly FoundDocument[],
     erp: ErpSettings,
     options: PreviewOptions,
   ): Promise<void> {
     const preview = new OrderPreview(erp);
     let refused = 0;
-    for (const file of files) {
-      print(visible(file));
-      refused += await this.show(file, preview, erp, options);
+    for (const { name, path } of documents) {
+      print(visible(name));
+      refused += await this.show(path, preview, erp, options);
     }
     print('lists in the end');
     for (const [machineId, workingOrders] of preview.lists())
@@ -60,25 +62,27 @@ export class PreviewCommand extends BridgeCommand {
 
   /** Returns how many times something would be set aside. */
   private async show(
-    file: string,
+    path: string,
     preview: OrderPreview,
-    { equipmentMap }: ErpSettings,
+    erp: ErpSettings,
     { contentType, topic }: PreviewOptions,
   ): Promise<number> {
-    const { mtimeMs } = await stat(file);
+    const { mtimeMs, size } = await stat(path);
     this.recordedAt = Math.max(this.recordedAt, Math.floor(mtimeMs / 1000));
     const { recordedAt } = this;
     const headers = contentType === undefined ? [] : [['content-type', contentType] as const];
-    const envelope = openEnvelope({ value: await readFile(file), headers });
+    const envelope =
+      size > MAX_BODY_BYTES
+        ? tooLarge(size)
+        : openEnvelope({ value: await readFile(path), headers });
     const document = envelope.ok
       ? await preview.take({ ...envelope.value, sourceTopic: topic ?? null, recordedAt })
       : envelope;
     if (!document.ok) {
-      const { code, detail } = document.rejection;
-      print(`  ! set aside as ${code}: ${visible(detail)}`);
+      print(rejectionLine(document.rejection));
       return 1;
     }
-    for (const line of documentLines(document.value, equipmentMap)) print(line);
+    for (const line of documentLines(document.value, erp)) print(line);
     return document.value.rejections.length;
   }
 
@@ -88,15 +92,18 @@ export class PreviewCommand extends BridgeCommand {
 
   @Option({ flags: '--map <file>', description: 'equipment map, in place of EQUIPMENT_MAP_FILE' })
   map(file: string): string {
-    return file;
+    return givenPath(file);
   }
 
   @Option({ flags: '--mapping <file>', description: 'expressions, in place of ERP_MAPPING_FILE' })
   mapping(file: string): string {
-    return file;
+    return givenPath(file);
   }
 
-  @Option({ flags: '--time-zone <zone>', description: 'of local times, in place of ERP_TIME_ZONE' })
+  @Option({
+    flags: '--time-zone <zone>',
+    description: 'of local times and of those shown, in place of ERP_TIME_ZONE',
+  })
   timeZone(zone: string): string {
     return zone;
   }
@@ -120,8 +127,8 @@ export class PreviewCommand extends BridgeCommand {
   @Help('after')
   whatIsRead(): string {
     return `
-A document without a time of its own is dated by its file, but not before those read ahead of it. Of a folder,
-hidden files and folders in it are left out. docs/erp says what is read of each format.`;
+A document without a time of its own is dated by its file, but not before those read ahead of it. In a folder,
+what is hidden and links to folders are left out. docs/erp says what is read of each format.`;
   }
 }
 

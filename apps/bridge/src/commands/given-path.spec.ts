@@ -1,0 +1,16 @@
+import { givenPath } from './given-path.js';
+
+describe('a path from the command line', () => {
+  it.each([
+    ['./x.xml', '/orders/x.xml'],
+    ['../x.xml', '/x.xml'],
+    ['/tmp/x.xml', '/tmp/x.xml'],
+    ['', ''],
+  ])('%j is meant from where npm was called', (path, meant) => {
+    expect(givenPath(path, { INIT_CWD: '/orders' })).toBe(meant);
+  });
+
+  it('stays as it is without npm', () => {
+    expect(givenPath('./x.xml', {})).toBe('./x.xml');
+  });
+});

@@ -1,0 +1,66 @@
+import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCommand } from '../support/run-command.js';
+
+describe('npm run erp -- preview, of folders', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'erp-preview-'));
+  const preview = (...args: string[]) =>
+    runCommand(['erp', 'preview', ...args], { topicPrefix: '' });
+  const order = (changedAt: number, ...workCentres: string[]) => ({
+    orderId: '4711',
+    changedAt,
+    status: 'released',
+    operations: workCentres.map((workCentre, index) => ({
+      operationId: `00${index + 1}0`,
+      workCentre,
+      plant: '1000',
+    })),
+  });
+
+  afterAll(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  it('takes the documents of a folder one after the other, and says what would be set aside', async () => {
+    const documents = mkdtempSync(join(folder, 'documents-'));
+    const put = (name: string, content: unknown) => {
+      writeFileSync(join(documents, name), JSON.stringify(content));
+    };
+    put('1.json', order(1_763_680_000, 'FR01'));
+    put('2.json', order(1_763_680_060, 'FR02', 'FR99'));
+    put('3.json', order(1_763_680_030, 'FR01'));
+    const map = join(folder, 'map.csv');
+    writeFileSync(map, 'plant,workCentre,machineId\n1000,FR01,M-1\n1000,FR02,M-2\n');
+    const { exitCode, stdout, stderr } = await preview(documents, '--map', map);
+    expect(stdout).toContain('0020: released on 1000/FR99, not mapped');
+    expect(stdout).toContain('! set aside as unmapped-work-centre');
+    expect(stdout).toContain('- superseded: order 4711 changed at 1763680030');
+    expect(stdout).toContain('lists in the end\n  M-1: (empty)\n  M-2: 4711\n');
+    expect(stderr).toContain('1 rejection');
+    expect(exitCode).toBe(1);
+  });
+
+  it('reads the folders in a folder, and fails where there is no file in any', async () => {
+    const outer = mkdtempSync(join(folder, 'outer-'));
+    mkdirSync(join(outer, 'mes', 'empty'), { recursive: true });
+    const none = await preview(outer);
+    expect(none).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(none.stderr).toContain(`no file to read in ${outer}`);
+    writeFileSync(join(outer, 'mes', '1.json'), JSON.stringify(order(1_763_680_000, 'FR01')));
+    const { exitCode, stdout } = await preview(outer);
+    expect(stdout).toMatch(/^mes\/1\.json\n {2}order 4711: released/);
+    expect(exitCode).toBe(0);
+  });
+
+  it('does not load what is too large, and goes on', async () => {
+    const mixed = mkdtempSync(join(folder, 'mixed-'));
+    writeFileSync(join(mixed, '1.dump'), '');
+    truncateSync(join(mixed, '1.dump'), 3 * 2 ** 30);
+    writeFileSync(join(mixed, '2.json'), JSON.stringify(order(1_763_680_000, 'FR01')));
+    const { exitCode, stdout } = await preview(mixed);
+    expect(stdout).toContain('1.dump\n  ! set aside as too-large: the body has 3221225472 bytes');
+    expect(stdout).toContain('2.json\n  order 4711: released');
+    expect(exitCode).toBe(1);
+  });
+});
