@@ -36,6 +36,18 @@ describe('the control API', () => {
       expect((await sandbox.service(...INFO)).status).toBe(200);
     });
 
+    it('befalls every operation unless one is named', async () => {
+      expect(await place({ status: 500 })).toMatchObject({ operation: '*' });
+      expect((await sandbox.service(...INFO)).status).toBe(500);
+    });
+
+    it.each([
+      ['MachineActivityLog', 'getMachineActivityLog'],
+      ['MachineClassification', 'getClassificationReasons'],
+    ])('takes %s, as the interface has it, for %s', async (name, operation) => {
+      expect(await place({ operation: name, status: 500 })).toMatchObject({ operation });
+    });
+
     it('befalls as many calls as its count says', async () => {
       await place({ operation: '*', status: 429, count: 2 });
       const statuses = [];
@@ -132,6 +144,7 @@ describe('the control API', () => {
 
     it.each([
       [{ operation: 'everything', status: 500 }, 'operation'],
+      [{ operation: null, status: 500 }, 'operation'],
       [{ operation: '*' }, 'is needed'],
       [{ operation: '*', status: 500, drop: true }, 'exclude'],
       [{ operation: '*', drop: true, retryAfter: 3 }, 'retryAfter needs'],

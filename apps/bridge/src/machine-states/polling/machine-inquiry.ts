@@ -6,6 +6,7 @@ import { type Seen, seenAfter, seenWithoutLog } from '../derivation/seen.js';
 import { type TrackedMachine } from '../derivation/tracked-machine.js';
 import { MachineLog } from './machine-log.js';
 import { type SightingTime } from './machine-memory.js';
+import { ReadingIntake } from './reading-intake.js';
 import { type WatchContext } from './watch-context.js';
 
 /** What one turn has found out of a machine. */
@@ -21,6 +22,7 @@ export interface Finding {
 /** Asks the service about one machine: its state, and its log where the state does not say enough. */
 export class MachineInquiry {
   private readonly log: MachineLog;
+  private readonly intake: ReadingIntake;
   private seen: Seen | null = null;
   private lastUpdateTime = 0;
   /** When that was seen first, to tell a service that stands from one whose clock is off. */
@@ -34,6 +36,9 @@ export class MachineInquiry {
     private readonly signal: AbortSignal,
   ) {
     this.log = new MachineLog(machineId, context);
+    this.intake = new ReadingIntake(({ lastUpdateTime }) => {
+      context.health.isAhead(machineId, lastUpdateTime);
+    });
     this.answeredAt = this.now;
   }
 
@@ -45,7 +50,7 @@ export class MachineInquiry {
       case 'data':
         metrics.polled('data');
         health.answered();
-        return this.read(answer.data, tracked);
+        return this.read(this.intake.take(answer.data, this.now), tracked);
       case 'noData':
         metrics.polled('noData');
         health.answered();

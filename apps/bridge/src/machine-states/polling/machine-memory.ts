@@ -5,6 +5,7 @@ import {
   type Sighting,
 } from '../derivation/derive-state-changes.js';
 import { type Freshness } from '../derivation/observation.js';
+import { withoutTimesAhead } from '../derivation/times-ahead.js';
 import {
   isWorthStoring,
   type Observation,
@@ -44,7 +45,9 @@ export class MachineMemory {
   /** Undefined until the first answer. */
   get tracked(): TrackedMachine | undefined {
     const stored = this.stored.get(this.machineId);
-    return stored === undefined ? undefined : { ...stored, lastUpdateTime: this.lastUpdateTime };
+    if (stored === undefined) return undefined;
+    const { lastUpdateTime } = this;
+    return withoutTimesAhead({ ...stored, lastUpdateTime }, this.context.clock.nowSeconds());
   }
 
   /** Of the latest reading, in epoch seconds. */

@@ -380,6 +380,118 @@ describe('MachineWatch', () => {
     expect(published[0]?.event.data).toMatchObject({ startTimeSource: 'duration' });
   });
 
+  describe('of a service whose update time is ahead of our clock', () => {
+    const HOUR = 3600;
+    const TEN_YEARS = 10 * 365 * 24 * HOUR;
+
+    function idle(lastUpdateTime: number): Answer {
+      const body = { machineState: 'IDLE', durationInMinutes: 0, astUpdateTime: lastUpdateTime };
+      return { status: 200, body };
+    }
+
+    /** What a version before has stored, as of one reading in the future. */
+    const remembersFuture = async (): Promise<void> => {
+      await turn();
+      const times = { lastUpdateTime: T0 + TEN_YEARS, lostSince: null };
+      remembered = JSON.stringify({ ...JSON.parse(remembered), ...times });
+      published = [];
+      watch = watchWith();
+    };
+
+    it.each([900, HOUR, TEN_YEARS])(
+      'publishes the next change after one reading that is %i s ahead',
+      async (ahead) => {
+        await turn();
+        clock.advance(60);
+        state = operating(T0 + 60 + ahead, 11);
+        await turn();
+        expect(watch.tracked?.lastUpdateTime).toBe(T0 + 120);
+        clock.advance(60);
+        state = idle(T0 + 120);
+        await turn();
+        expect(published.map(({ event }) => event.data)).toMatchObject([
+          { state: 'OPERATING', startTime: T0 - 600 },
+          { state: 'IDLE', startTime: T0 + 120, detectedAt: T0 + 180 },
+        ]);
+      },
+    );
+
+    it('begins with no state that starts in the future', async () => {
+      state = operating(T0 + TEN_YEARS, 10);
+      await turn();
+      expect(published.map(({ event }) => event.data)).toMatchObject([
+        { startTime: T0 + 60 - 600, detectedAt: T0 + 60 },
+      ]);
+    });
+
+    it('reports a loss since no later than it is noticed', async () => {
+      state = operating(T0 + HOUR, 10);
+      await turn();
+      clock.advance(60);
+      state = { status: 204 };
+      await turn();
+      expect(published[1]?.event.data).toMatchObject({ since: T0 + 60, detectedAt: T0 + 120 });
+    });
+
+    it('reports a service as stale that stands there', async () => {
+      state = operating(T0 + HOUR, 10);
+      await turn();
+      clock.advance(300);
+      await turn();
+      expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
+      clock.advance(1);
+      await turn();
+      expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, 'stale']);
+    });
+
+    it('publishes changes though it is an hour ahead all the time', async () => {
+      state = operating(T0 + HOUR, 10);
+      await turn();
+      clock.advance(60);
+      state = idle(T0 + HOUR + 60);
+      await turn();
+      clock.advance(60);
+      state = operating(T0 + HOUR + 120, 0);
+      await turn();
+      expect(published.map(({ event }) => event.data)).toMatchObject([
+        { state: 'OPERATING', startTime: T0 + 60 - 600 },
+        { state: 'IDLE', startTime: T0 + 120 },
+        { state: 'OPERATING', startTime: T0 + 180 },
+      ]);
+    });
+
+    it('publishes the next change though a time in the future was stored', async () => {
+      await remembersFuture();
+      clock.advance(60);
+      state = idle(T0 + 60);
+      await turn();
+      expect(published.map(({ event }) => event.data)).toMatchObject([
+        { state: 'IDLE', startTime: T0 + 60 },
+      ]);
+      expect(watch.tracked?.lastUpdateTime).toBe(T0 + 60);
+    });
+
+    it('reports a loss since no later than it is noticed though a time in the future was stored', async () => {
+      await remembersFuture();
+      state = { status: 204 };
+      await turn();
+      expect(published[0]?.event.data).toMatchObject({ since: T0 + 60, detectedAt: T0 + 60 });
+    });
+
+    it('takes a clock that is a little ahead at its word', async () => {
+      state = operating(T0 + 60 + 180, 10);
+      await turn();
+      clock.advance(60);
+      state = idle(T0 + 120 + 180);
+      await turn();
+      expect(watch.tracked?.lastUpdateTime).toBe(T0 + 300);
+      expect(published.map(({ event }) => event.data)).toMatchObject([
+        { state: 'OPERATING', startTime: T0 + 240 - 600 },
+        { state: 'IDLE', startTime: T0 + 300 },
+      ]);
+    });
+  });
+
   it('judges an answer by when it came, however long it had to wait to be published', async () => {
     state = operating(T0, 10);
     activity = logged(['OPERATING', T0 - 600, T0]);

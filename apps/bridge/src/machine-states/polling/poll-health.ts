@@ -53,6 +53,11 @@ export class PollHealth {
     this.note(machineId, failure);
   }
 
+  /** The machine's answer is of a time that has yet to come, in epoch seconds. */
+  isAhead(machineId: string, lastUpdateTime: number): void {
+    this.logger.warn({ msg: 'update time is ahead and counts as now', machineId, lastUpdateTime });
+  }
+
   /** The machine's poll has told all that was to be told. */
   completed(machineId: string): void {
     const wasFailing = this.failing.delete(machineId);

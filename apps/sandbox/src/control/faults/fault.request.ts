@@ -1,3 +1,4 @@
+import { Transform } from 'class-transformer';
 import {
   IsBoolean,
   IsIn,
@@ -13,10 +14,18 @@ import { type Operation, OPERATIONS } from '../../service/index.js';
 
 const LONGEST_LATENCY_MS = 600_000;
 
+/** As the interface has them, where the names differ from ours. */
+const INTERFACE_NAMES: ReadonlyMap<unknown, Operation> = new Map([
+  ['MachineActivityLog', 'getMachineActivityLog'],
+  ['MachineClassification', 'getClassificationReasons'],
+]);
+
 /** What is to go wrong, with which calls, how often and for how long; all times are real time. */
 export class FaultRequest {
   /** `*`: every operation, the login included. */
-  @IsIn(['*', ...OPERATIONS]) operation!: Operation | '*';
+  @Transform(({ value }: { value: unknown }) => INTERFACE_NAMES.get(value) ?? value)
+  @IsIn(['*', ...OPERATIONS])
+  operation: Operation | '*' = '*';
   /** Only calls that name this machine, also among others. */
   @IsOptional() @IsString() @IsNotEmpty() machineId?: string;
   /** Share of the matching calls it befalls; default 1. */

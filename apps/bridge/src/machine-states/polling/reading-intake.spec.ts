@@ -1,0 +1,47 @@
+import { type MachineStateReading } from '#libs/cloud-client';
+import { MAX_AHEAD_SECONDS } from '../derivation/times-ahead.js';
+import { ReadingIntake } from './reading-intake.js';
+
+const NOW = 1_763_680_020;
+const HOUR = 3600;
+
+function reading(lastUpdateTime: number, durationInMinutes = 10): MachineStateReading {
+  return { state: 'OPERATING', durationInMinutes, lastUpdateTime };
+}
+
+describe('ReadingIntake', () => {
+  let told: number[];
+  let intake: ReadingIntake;
+
+  beforeEach(() => {
+    told = [];
+    intake = new ReadingIntake(({ lastUpdateTime }) => told.push(lastUpdateTime));
+  });
+
+  it.each([-HOUR, 0, 180, MAX_AHEAD_SECONDS])(
+    'leaves a reading alone that is %i s ahead',
+    (ahead) => {
+      expect(intake.take(reading(NOW + ahead), NOW)).toEqual(reading(NOW + ahead));
+      expect(told).toEqual([]);
+    },
+  );
+
+  it('has a reading that is further ahead count as of now', () => {
+    const ahead = reading(NOW + MAX_AHEAD_SECONDS + 1);
+    expect(intake.take(ahead, NOW)).toEqual(reading(NOW));
+  });
+
+  it('has the same reading count as of the same moment, and a newer one as of now', () => {
+    intake.take(reading(NOW + HOUR), NOW);
+    expect(intake.take(reading(NOW + HOUR), NOW + 60)).toEqual(reading(NOW));
+    expect(intake.take(reading(NOW + HOUR), NOW + HOUR)).toEqual(reading(NOW));
+    expect(intake.take(reading(NOW + HOUR, 11), NOW + 60)).toEqual(reading(NOW + 60, 11));
+  });
+
+  it('tells of the first reading in a row that is too far ahead', () => {
+    for (const seconds of [0, 60]) intake.take(reading(NOW + seconds + HOUR), NOW + seconds);
+    intake.take(reading(NOW + 120), NOW + 120);
+    intake.take(reading(NOW + 2 * HOUR), NOW + 180);
+    expect(told).toEqual([NOW + HOUR, NOW + 2 * HOUR]);
+  });
+});

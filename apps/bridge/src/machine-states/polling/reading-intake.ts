@@ -1,0 +1,44 @@
+import { type MachineStateReading } from '#libs/cloud-client';
+import { isTooFarAhead } from '../derivation/times-ahead.js';
+
+/** A reading as the service has it, and with the time it counts as of. */
+interface Redated {
+  stated: MachineStateReading;
+  taken: MachineStateReading;
+}
+
+/** Where a machine's readings come in: a reading of a time that cannot be counts as of when it came. */
+export class ReadingIntake {
+  private latestRedated: Redated | null = null;
+  private isAhead = false;
+
+  /** @param onAhead told of the first reading in a row that is too far ahead */
+  constructor(private readonly onAhead: (stated: MachineStateReading) => void) {}
+
+  /** @param now epoch seconds of our clock */
+  take(stated: MachineStateReading, now: number): MachineStateReading {
+    const taken = this.redated(stated, now);
+    const isAhead = taken !== stated;
+    if (isAhead && !this.isAhead) this.onAhead(stated);
+    this.isAhead = isAhead;
+    return taken;
+  }
+
+  /** The same answer again is no newer: a service that stands would else never become stale. */
+  private redated(stated: MachineStateReading, now: number): MachineStateReading {
+    const latest = this.latestRedated;
+    if (latest !== null && isSame(latest.stated, stated)) return latest.taken;
+    if (!isTooFarAhead(stated.lastUpdateTime, now)) return stated;
+    const taken = { ...stated, lastUpdateTime: now };
+    this.latestRedated = { stated, taken };
+    return taken;
+  }
+}
+
+function isSame(one: MachineStateReading, other: MachineStateReading): boolean {
+  return (
+    one.lastUpdateTime === other.lastUpdateTime &&
+    one.state === other.state &&
+    one.durationInMinutes === other.durationInMinutes
+  );
+}
