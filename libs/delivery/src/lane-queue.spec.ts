@@ -279,6 +279,13 @@ describe('LaneQueue', () => {
       expect(idsOf(queue.takeProbe(10))).toEqual(['a']);
     });
 
+    it('counts who could not be called as having failed', () => {
+      add('a', 'b');
+      const [a] = queue.take(0, 2);
+      queue.putBack(a!, 'untold', 10);
+      expect(idsOf(queue.takeProbe(10))).toEqual(['b']);
+    });
+
     it('does not forget who failed when all is forgiven', () => {
       fail('a');
       queue.forgive();

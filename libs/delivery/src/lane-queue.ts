@@ -133,7 +133,8 @@ export class LaneQueue<T extends LaneEntry> {
     lane.notBeforeMs = notBeforeMs;
     lane.company = companyAfter(lane.company, lane.lastCompany, conduct);
     // whose call went well, or was refused, need not wait
-    if (conduct !== 'untold') lane.hasFailed = notBeforeMs > 0;
+    if (notBeforeMs > 0) lane.hasFailed = true;
+    else if (conduct !== 'untold') lane.hasFailed = false;
     this.placeOrForget(lane);
   }
 

@@ -4,7 +4,7 @@ import { ANY_COMPANY } from './company.js';
 export class Lane<T> {
   /** One entry at a time is out of the lane, on its way to the service. */
   inFlight = false;
-  /** Its last call went wrong. */
+  /** Its last call went wrong, or could not be made. */
   hasFailed = false;
   /** Real milliseconds before which nothing of it is sent. */
   notBeforeMs = 0;

@@ -58,7 +58,7 @@ export class CommandCalls<P> {
     const verdict = judgeAnswer(answer, attempt);
     if (!isForbidden(verdict)) return verdict;
     const [first] = commands;
-    if (first !== undefined && commands.length === 1) this.status.forbidden(first.machineId, call);
+    if (first !== undefined && commands.length === 1) this.status.forbidden(first.machineId);
     return reviewForbidden(commands, verdict, call, this.status);
   }
 
@@ -67,7 +67,7 @@ export class CommandCalls<P> {
     verdict: Exclude<Verdict, TryAgain>,
     call: StartedCall,
   ): void {
-    this.status.succeeded(call, verdict.kind === 'applied');
+    this.status.succeeded(call, verdict.kind === 'applied', commands);
     if (verdict.kind === 'rejected') this.rejected(commands, verdict);
     else this.applied(commands, this.pace.judge(durationMs(call), 'fine'));
   }

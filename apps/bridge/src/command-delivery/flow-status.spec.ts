@@ -22,13 +22,25 @@ describe('what FlowStatus knows of calls', () => {
     status.succeeded({ ...second, startedMs: 200 }, true);
     status.succeeded({ ...first, startedMs: 100 }, true);
     expect(status.latestAppliedMs).toBe(200);
+    status.succeeded({ ...first, startedMs: 250 }, true, [{ machineId: 'M-7' }]);
+    status.succeeded({ ...first, startedMs: 300 }, false, [{ machineId: 'M-7' }]);
+    expect(status.latestAppliedMsOf('M-7')).toBe(250);
+    expect(status.latestAppliedMsOf('M-8')).toBe(-Infinity);
+    status.succeeded({ ...first, startedMs: 60_251 }, true, [{ machineId: 'M-8' }]);
+    expect(status.latestAppliedMsOf('M-7')).toBe(-Infinity);
 
+    const now = jest.spyOn(performance, 'now');
+    const forbidden = (machineId: string, atMs: number): void => {
+      now.mockReturnValue(atMs);
+      status.forbidden(machineId);
+    };
     expect(status.wasAnotherForbidden('M-1', 0)).toBe(false);
-    status.forbidden('M-1', { ...first, startedMs: 300 });
+    forbidden('M-1', 300);
     expect(status.wasAnotherForbidden('M-1', 0)).toBe(false);
     expect(status.wasAnotherForbidden('M-2', 300)).toBe(true);
-    status.forbidden('M-2', { ...first, startedMs: 400 });
-    status.forbidden('M-2', { ...first, startedMs: 500 });
+    forbidden('M-2', 400);
+    forbidden('M-2', 500);
+    now.mockRestore();
     expect(status.wasAnotherForbidden('M-1', 500)).toBe(true);
     expect(status.wasAnotherForbidden('M-2', 300)).toBe(true);
     expect(status.wasAnotherForbidden('M-2', 301)).toBe(false);

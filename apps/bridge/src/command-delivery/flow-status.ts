@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import { Breaker, type Failure } from '#libs/delivery';
+import { LatestApplied } from './latest-applied.js';
 import { type FlowCalls, type StartedCall } from './started-call.js';
 
 /** Whether a flow gets its commands through, in words for `/health/ready`; logs when that turns. */
@@ -10,8 +11,9 @@ export class FlowStatus implements FlowCalls {
   private latestApplied = 0;
   /** When it began. */
   latestAppliedMs = -Infinity;
-  /** The machine that was answered 403 last, in a call of its own, and when that began; and when one before it was. */
-  private latestForbidden = { machineId: '', startedMs: -Infinity };
+  private readonly applied = new LatestApplied();
+  /** The machine that was answered 403 last, in a call of its own, and when; and when another before it was. */
+  private latestForbidden = { machineId: '', atMs: -Infinity };
   private otherForbiddenMs = -Infinity;
   private onResumed: () => void = () => undefined;
 
@@ -66,20 +68,30 @@ export class FlowStatus implements FlowCalls {
   }
 
   /** A call for one machine alone was answered 403. */
-  forbidden(machineId: string, { startedMs }: StartedCall): void {
+  forbidden(machineId: string): void {
     const { latestForbidden } = this;
-    if (machineId !== latestForbidden.machineId) this.otherForbiddenMs = latestForbidden.startedMs;
-    this.latestForbidden = { machineId, startedMs };
+    const atMs = realNowMs();
+    if (machineId !== latestForbidden.machineId) this.otherForbiddenMs = latestForbidden.atMs;
+    this.latestForbidden = { machineId, atMs };
   }
 
   wasAnotherForbidden(machineId: string, sinceMs: number): boolean {
     const { latestForbidden, otherForbiddenMs } = this;
     const isAnother = latestForbidden.machineId !== machineId;
-    return (isAnother ? latestForbidden.startedMs : otherForbiddenMs) >= sinceMs;
+    return (isAnother ? latestForbidden.atMs : otherForbiddenMs) >= sinceMs;
+  }
+
+  latestAppliedMsOf(machineId: string): number {
+    return this.applied.startedMsOf(machineId);
   }
 
   /** The service has taken a call, or refused it. */
-  succeeded({ number, startedMs }: StartedCall, isApplied: boolean): void {
+  succeeded(
+    { number, startedMs }: StartedCall,
+    isApplied: boolean,
+    commands: readonly { machineId: string }[] = [],
+  ): void {
+    if (isApplied) this.applied.note(commands, startedMs);
     if (isApplied && number > this.latestApplied) {
       this.latestApplied = number;
       this.latestAppliedMs = startedMs;

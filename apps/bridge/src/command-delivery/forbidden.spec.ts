@@ -20,6 +20,7 @@ class Calls implements FlowCalls {
   latestBegun = 1000;
   latestAppliedMs = this.nowMs - 5000;
   isAnotherForbidden = false;
+  latestAppliedMsOfIt = -Infinity;
   private latestApplied = 1000;
 
   begin(): StartedCall {
@@ -34,6 +35,10 @@ class Calls implements FlowCalls {
   goesWell({ number, startedMs }: StartedCall): void {
     this.latestApplied = Math.max(this.latestApplied, number);
     this.latestAppliedMs = Math.max(this.latestAppliedMs, startedMs);
+  }
+
+  latestAppliedMsOf(): number {
+    return this.latestAppliedMsOfIt;
   }
 
   wasAnotherForbidden(): boolean {
@@ -116,6 +121,16 @@ describe('a machine that is answered 403', () => {
 
     it('is not at fault for what got through long before', () => {
       expect(refusedAfter(60_000, 1001)).toBe(forbidden);
+    });
+
+    it('is not at fault when it was called itself right before: the token has lost its right', () => {
+      calls.latestAppliedMsOfIt = calls.nowMs - 1000;
+      expect(refusedAfter(60_000)).toBe(forbidden);
+    });
+
+    it('is at fault though it was called itself long before', () => {
+      calls.latestAppliedMsOfIt = calls.nowMs - 1001;
+      expect(refusedAfter(2000)).toMatchObject(atFault);
     });
 
     it('is not at fault when others are refused, too', () => {

@@ -26,6 +26,8 @@ export class Forbidden {
   private sinceCall: number | undefined;
   /** When the first call that was answered 403 began. */
   private firstMs: number | undefined;
+  /** It could be called right before that: the token has lost its right since. */
+  private wasAllowed = false;
   private inCompany: RefusalInCompany | undefined;
 
   constructor(private readonly machineId: string) {}
@@ -47,13 +49,18 @@ export class Forbidden {
    */
   review(verdict: Verdict, call: StartedCall, flow: FlowCalls): Verdict {
     this.sinceCall ??= flow.latestBegun;
-    this.firstMs ??= call.startedMs;
+    if (this.firstMs === undefined) {
+      this.firstMs = call.startedMs;
+      const allowedMs = flow.latestAppliedMsOf(this.machineId);
+      this.wasAllowed = allowedMs >= this.firstMs - BESIDE_MS;
+    }
     const isProven = call.latestApplied > this.earliest(this.sinceCall);
     return isProven || this.isAloneWith403(call, this.firstMs, flow) ? REJECTED : verdict;
   }
 
   private isAloneWith403({ startedMs }: StartedCall, firstMs: number, flow: FlowCalls): boolean {
     return (
+      !this.wasAllowed &&
       startedMs - firstMs >= SETTLED_MS &&
       flow.latestAppliedMs >= firstMs - BESIDE_MS &&
       !flow.wasAnotherForbidden(this.machineId, firstMs - BESIDE_MS)

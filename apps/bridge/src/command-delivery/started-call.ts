@@ -4,7 +4,9 @@ export interface FlowCalls {
   readonly latestBegun: number;
   /** When the latest call that has gone well began, in real milliseconds; -Infinity while none has. */
   readonly latestAppliedMs: number;
-  /** Whether a call for another machine, by itself, that began since then was answered 403. */
+  /** The same of the latest that was for this machine, alone or with others; of the last minute. */
+  latestAppliedMsOf(machineId: string): number;
+  /** Whether a call for another machine, by itself, was answered 403 since then. */
   wasAnotherForbidden(machineId: string, sinceMs: number): boolean;
 }
 

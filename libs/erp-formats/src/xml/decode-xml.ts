@@ -6,7 +6,9 @@ type Decode = (body: Buffer) => string;
 /** Encodings an ERP writes, by the name it declares; anything else is refused rather than guessed. */
 const DECODERS: ReadonlyMap<string, Decode> = new Map([
   ...['utf-8', 'utf8', 'utf-16le', 'utf-16be', 'iso-8859-15'].map(standard),
-  ...['windows-1252', 'iso-8859-1', 'us-ascii'].map((name) => [name, decodeWindows1252] as const),
+  ...['windows-1252', 'cp1252', 'iso-8859-1', 'latin1', 'us-ascii', 'ascii'].map(
+    (name) => [name, decodeWindows1252] as const,
+  ),
 ]);
 
 /** Characters of the bytes 0x80 to 0x9f; five of them are none. */
@@ -42,7 +44,8 @@ function encodingOf(body: Buffer, charset = 'utf-8'): string {
   if (startsWith(body, 0xef, 0xbb) && body[2] === 0xbf) return 'utf-8';
   const head = body.subarray(0, DECLARATION_BYTES).toString('latin1');
   const declared = /<\?xml[^>]*\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["']/.exec(head)?.[1];
-  const encoding = declared?.toLowerCase() ?? charset;
+  // a header is often set by what knows nothing of the document: one that means nothing here does not count
+  const encoding = declared?.toLowerCase() ?? (DECODERS.has(charset) ? charset : 'utf-8');
   // it can be read byte by byte, so UTF-16 it is not: a text that declares it was sent as UTF-8
   return encoding === 'utf-16' ? 'utf-8' : encoding;
 }

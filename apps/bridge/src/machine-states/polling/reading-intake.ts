@@ -10,6 +10,7 @@ interface Redated {
 /** Where a machine's readings come in: a reading of a time that cannot be counts as of when it came. */
 export class ReadingIntake {
   private latestRedated: Redated | null = null;
+  private latestTime = 0;
   private isAhead = false;
 
   /** @param onAhead told of the first reading in a row that is too far ahead */
@@ -21,6 +22,7 @@ export class ReadingIntake {
     const isAhead = taken !== stated;
     if (isAhead && !this.isAhead) this.onAhead(stated);
     this.isAhead = isAhead;
+    this.latestTime = taken.lastUpdateTime;
     return taken;
   }
 
@@ -29,7 +31,8 @@ export class ReadingIntake {
     const latest = this.latestRedated;
     if (latest !== null && isSame(latest.stated, stated)) return latest.taken;
     if (!isTooFarAhead(stated.lastUpdateTime, now)) return stated;
-    const taken = { ...stated, lastUpdateTime: now };
+    // newer than what came before it, from a clock that had not run quite so far ahead
+    const taken = { ...stated, lastUpdateTime: Math.max(now, this.latestTime + 1) };
     this.latestRedated = { stated, taken };
     return taken;
   }

@@ -10,6 +10,8 @@ export interface ListToSet {
   sent?: readonly string[] | undefined;
   /** Epoch seconds, where the sender says it; a list issued before the last one applied is superseded. */
   readonly issuedAt?: number | undefined;
+  /** Where it took the place of one that said when it was issued: what is older than that is older than this. */
+  notOlderThan?: number | undefined;
   /** Drawn from the ledger: a later one says all that an earlier one does, and applying it applies both. */
   readonly cumulative: boolean;
 }
@@ -18,6 +20,7 @@ export interface ListToSet {
 export class ReplacementList implements ListToSet {
   readonly cumulative = false;
   sent: readonly string[] | undefined = undefined;
+  notOlderThan: number | undefined = undefined;
 
   constructor(private readonly assignment: WorkOrderAssignment) {}
 
@@ -48,11 +51,16 @@ export function precedenceOf(
   isCalled: boolean,
 ): Precedence {
   if (older.cumulative && younger.cumulative) return 'both';
-  if (isOlder(younger, older.issuedAt)) return 'older';
+  if (isOlder(younger, issuedOf(older))) return 'older';
   const mayBeOutdated = isCalled || isOlder(younger, appliedIssuedAt);
   return older.issuedAt === undefined && younger.issuedAt !== undefined && mayBeOutdated
     ? 'apart'
     : 'younger';
+}
+
+/** When it was issued, or the latest time it was certainly not issued before. */
+export function issuedOf({ issuedAt, notOlderThan }: ListToSet): number | undefined {
+  return issuedAt ?? notOlderThan;
 }
 
 /** Whether a list was issued before another one; without both times the later to come is the newer. */

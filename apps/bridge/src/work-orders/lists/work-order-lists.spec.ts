@@ -311,6 +311,24 @@ describe('WorkOrderLists', () => {
     expect(outdated.results).toMatchObject([{ kind: 'superseded' }]);
   });
 
+  it('is not followed by one older than what it took the place of', async () => {
+    const { pass, arrived, open } = gate();
+    answer = pass;
+    const busy = send({ machineId: 'M-1', workingOrders: ['busy'] });
+    await arrived;
+    const timed = send({ machineId: 'M-1', workingOrders: ['timed'], issuedAt: 10 });
+    const newest = send({ machineId: 'M-1', workingOrders: ['newest'] });
+    const outdated = send({ machineId: 'M-1', workingOrders: ['outdated'], issuedAt: 5 });
+    open();
+    for (const { end } of [busy, timed, newest, outdated]) expect(await end).toBe('finished');
+    expect(timed.results).toMatchObject([{ kind: 'superseded' }]);
+    expect(newest.results).toMatchObject([{ kind: 'applied' }]);
+    expect(outdated.results).toMatchObject([{ kind: 'superseded' }]);
+    const late = send({ machineId: 'M-1', workingOrders: ['late'], issuedAt: 9 });
+    expect(await late.end).toBe('finished');
+    expect(late.results).toMatchObject([{ kind: 'superseded' }]);
+  });
+
   it('ends no list, applied while its partition was lost, whose time of issue nobody will know', async () => {
     const { pass, arrived, open } = gate();
     answer = pass;

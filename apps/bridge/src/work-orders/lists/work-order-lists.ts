@@ -12,13 +12,14 @@ import {
   CommandWaiter,
   GO,
   type MessageAnswers,
+  type Precedence,
 } from '../../command-delivery/index.js';
 import { admitKnownMachine, MachineDirectory } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { type AppliedList, AppliedLists, type Custody } from './applied-lists.js';
 import { ListFences } from './list-fences.js';
 import { ListPartitions } from './list-partitions.js';
-import { isOlder, type ListToSet, precedenceOf, sizeOf } from './list-to-set.js';
+import { isOlder, issuedOf, type ListToSet, precedenceOf, sizeOf } from './list-to-set.js';
 
 type ListCommand = Command<ListToSet>;
 
@@ -49,8 +50,7 @@ export class WorkOrderLists {
       limits: { maxMachines, maxBytes: MAX_REQUEST_BYTES },
       lingerMs,
       deferredAfterMs: settings.outcomeDeferredAfterSeconds * 1000,
-      precedence: (older, younger, isCalled) =>
-        precedenceOf(older, younger, this.fences.issuedAt(younger.machineId), isCalled),
+      precedence: (older, younger, isCalled) => this.decide(older, younger, isCalled),
       admit: (command) => this.admit(command),
       call: (commands, permit) =>
         this.cloud.setWorkOrderList(
@@ -74,6 +74,15 @@ export class WorkOrderLists {
     const { machineId } = list;
     const waiter = new CommandWaiter(machineId, answers, realNowMs());
     this.flow.submit(new Command(machineId, sizeOf, list, [waiter]));
+  }
+
+  /** A list that takes the place of another is no older than that: which one it was will not be known any more. */
+  private decide(older: ListToSet, younger: ListToSet, isCalled: boolean): Precedence {
+    const applied = this.fences.issuedAt(younger.machineId);
+    const precedence = precedenceOf(older, younger, applied, isCalled);
+    // those of the ledger have no time of issue, and no fences where they come through
+    if (precedence === 'younger' && !younger.cumulative) younger.notOlderThan = issuedOf(older);
+    return precedence;
   }
 
   private admit(command: ListCommand): Admission | Promise<Admission> {
@@ -113,8 +122,9 @@ export class WorkOrderLists {
     const custody =
       message && payload.cumulative ? this.custodyOf(machineId, message.ownership) : undefined;
     this.applied.apply(machineId, payload.sent ?? [], this.clock.nowSeconds(), custody);
-    if (payload.issuedAt === undefined || message === undefined) return undefined;
-    return this.fences.raise(message, machineId, payload.issuedAt);
+    const issuedAt = issuedOf(payload);
+    if (issuedAt === undefined || message === undefined) return undefined;
+    return this.fences.raise(message, machineId, issuedAt);
   }
 
   private custodyOf(machineId: string, ownership: PartitionOwnership): Custody | undefined {
