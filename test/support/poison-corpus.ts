@@ -227,13 +227,6 @@ const orders: readonly PoisonMessage[] = [
   ),
   poison(
     'orders',
-    'an IDoc without a time',
-    'invalid-message',
-    idoc('<E1AFKOL><AUFNR>1</AUFNR></E1AFKOL>', ''),
-    XML,
-  ),
-  poison(
-    'orders',
     'an IDoc operation without a number',
     'invalid-message',
     idoc(
@@ -245,9 +238,9 @@ const orders: readonly PoisonMessage[] = [
 const foreignOrders: readonly PoisonMessage[] = [
   poison(
     'orders',
-    'an IDoc without a control record',
+    'B2MML in a state that is none',
     'invalid-message',
-    '<LOIPRO05><IDOC><E1AFKOL><AUFNR>1</AUFNR></E1AFKOL></IDOC></LOIPRO05>',
+    '<JobOrder><ID>1</ID><DispatchStatus>Runing</DispatchStatus></JobOrder>',
     XML,
   ),
   poison('orders', 'two XML roots', 'invalid-message', '<LOIPRO05/><LOIPRO05/>', XML),

@@ -31,7 +31,7 @@ export const optionalWholeNumber: ProblemOf = (value) =>
     ? undefined
     : 'must be a whole number, 0 or above';
 
-export const list: ProblemOf = (value) => {
+const list: ProblemOf = (value) => {
   if (isBlank(value)) return 'is missing';
   return Array.isArray(value) ? undefined : 'must be a list';
 };

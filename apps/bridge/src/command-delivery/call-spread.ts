@@ -4,14 +4,18 @@ const SIDE_BY_SIDE = 4;
 const FEW = 8;
 /** How long a call says what the flow is like. */
 const TELLING_MS = 1000;
+/** So many calls within that time make a flow that keeps coming; fewer may be of some that came on their own. */
+const STEADY_CALLS = 10;
 
 /** Tells over how many calls what has gathered is spread, where it does not fill one. */
 export class CallSpread {
-  private latestMs = -Infinity;
+  /** When the latest calls began, oldest first. */
+  private readonly latestMs = Array<number>(STEADY_CALLS).fill(-Infinity);
   private latestFullMs = -Infinity;
 
   begun(nowMs: number, isFull: boolean): void {
-    this.latestMs = nowMs;
+    this.latestMs.shift();
+    this.latestMs.push(nowMs);
     if (isFull) this.latestFullMs = nowMs;
   }
 
@@ -21,7 +25,8 @@ export class CallSpread {
    */
   callsFor(machines: number, nowMs: number): number {
     const isFast = nowMs - this.latestFullMs < TELLING_MS;
-    const isSteady = nowMs - this.latestMs < TELLING_MS;
+    const [oldestMs = -Infinity] = this.latestMs;
+    const isSteady = nowMs - oldestMs < TELLING_MS;
     if (isFast || !isSteady) return 1;
     return Math.min(SIDE_BY_SIDE, Math.max(1, Math.ceil(machines / FEW)));
   }

@@ -824,8 +824,10 @@ describe('CommandDispatcher', () => {
 
       const gathered = async (options: Partial<DispatcherOptions<string>> = {}): Promise<void> => {
         flow = new Flow({ ...sharedCalls({ maxMachines: 100 }), ...options });
-        flow.submit('mill1');
-        await pass(LINGER_MS);
+        for (let call = 1; call <= 10; call += 1) {
+          flow.submit(`mill${call}`);
+          await pass(LINGER_MS);
+        }
         flow.calls.length = 0;
       };
 
