@@ -34,7 +34,7 @@ export function utcSeconds({ year, month, day, hour, minute, second }: LocalTime
 }
 
 /** How far the zone's clock is ahead of UTC at an instant. */
-function offsetSeconds(epochSeconds: number, timeZone: string): number {
+export function offsetSeconds(epochSeconds: number, timeZone: string): number {
   const parts: Record<string, number> = {};
   for (const { type, value } of formatOf(timeZone).formatToParts(epochSeconds * 1000)) {
     parts[type] = Number(value);

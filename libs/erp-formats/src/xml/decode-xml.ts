@@ -47,7 +47,7 @@ function encodingOf(body: Buffer, charset = 'utf-8'): string {
   // a header is often set by what knows nothing of the document: one that means nothing here does not count
   const encoding = declared?.toLowerCase() ?? (DECODERS.has(charset) ? charset : 'utf-8');
   // it can be read byte by byte, so UTF-16 it is not: a text that declares it was sent as UTF-8
-  return encoding === 'utf-16' ? 'utf-8' : encoding;
+  return encoding.startsWith('utf-16') ? 'utf-8' : encoding;
 }
 
 function startsWith(body: Buffer, first: number, second: number): boolean {

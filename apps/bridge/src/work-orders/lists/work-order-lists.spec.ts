@@ -329,6 +329,23 @@ describe('WorkOrderLists', () => {
     expect(late.results).toMatchObject([{ kind: 'superseded' }]);
   });
 
+  it('is not followed by one older than either of two it took the place of', async () => {
+    const { pass, arrived, open } = gate();
+    answer = pass;
+    const busy = send({ machineId: 'M-1', workingOrders: ['busy'] });
+    await arrived;
+    const first = send({ machineId: 'M-1', workingOrders: ['first'] });
+    const timed = send({ machineId: 'M-1', workingOrders: ['timed'], issuedAt: 10 });
+    const newest = send({ machineId: 'M-1', workingOrders: ['newest'] });
+    const outdated = send({ machineId: 'M-1', workingOrders: ['outdated'], issuedAt: 5 });
+    open();
+    for (const { end } of [busy, first, timed, newest, outdated]) {
+      expect(await end).toBe('finished');
+    }
+    const kinds = [first, timed, newest, outdated].map(({ results }) => results[0]?.kind);
+    expect(kinds).toEqual(['superseded', 'superseded', 'applied', 'superseded']);
+  });
+
   it('ends no list, applied while its partition was lost, whose time of issue nobody will know', async () => {
     const { pass, arrived, open } = gate();
     answer = pass;

@@ -81,7 +81,11 @@ export class WorkOrderLists {
     const applied = this.fences.issuedAt(younger.machineId);
     const precedence = precedenceOf(older, younger, applied, isCalled);
     // those of the ledger have no time of issue, and no fences where they come through
-    if (precedence === 'younger' && !younger.cumulative) younger.notOlderThan = issuedOf(older);
+    const issued = issuedOf(older);
+    if (precedence === 'younger' && !younger.cumulative && issued !== undefined) {
+      // the one it took the place of before may be the later
+      younger.notOlderThan = Math.max(issued, younger.notOlderThan ?? issued);
+    }
     return precedence;
   }
 
