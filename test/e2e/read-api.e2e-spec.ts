@@ -9,7 +9,7 @@ const STATE_KEYS = [
   ...['displayName', 'factoryId', 'lastUpdateTime', 'machineId', 'observation'],
   ...['sequence', 'startTime', 'state'],
 ];
-const OUTCOME_KEYS = ['appliedAt', 'attempts', 'code', 'detail', 'machineId', 'source'];
+const OUTCOME_KEYS = ['appliedAt', 'attempts', 'code', 'detail', 'machineId', 'source', 'type'];
 
 const keysOf = (value: unknown): string[] => Object.keys(value as Answer).sort();
 
@@ -61,7 +61,7 @@ describe('the read API', () => {
     await eventually(async () => (await fetch(path)).status === 200, { what: 'it is told of' });
     expect(await get('/api/machines/M-999')).toMatchObject({
       ...{ machineId: 'M-999', displayName: 'M-999', state: null, workOrderList: null },
-      lastOutcomes: [{ code: 'unknown-machine' }],
+      lastOutcomes: [{ type: 'work-order-list.rejected.v1', code: 'unknown-machine' }],
     });
   });
 

@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { type CommandOutcome, type OutcomeSource } from '#libs/contracts';
+import { type OutcomeSource } from '#libs/contracts';
 import { type OutboundRecord } from '#libs/messaging';
 import { type AnsweredMessage } from './answered-message.js';
 import { type CommandWaiter } from './command.js';
@@ -9,6 +9,7 @@ import { type OutcomeTotal } from './outcome-counts.js';
 import { type CommandFamily, type Outcome, toOutcome } from './outcome-data.js';
 import { outcomePerMachine } from './outcome-per-machine.js';
 import { OutcomePublisher } from './outcome-publisher.js';
+import { type RecentOutcome } from './recent-outcomes.js';
 
 /** What flows have to do with outcomes: answering messages, and looking up what was answered. */
 @Injectable()
@@ -30,7 +31,7 @@ export class CommandOutcomes {
   }
 
   /** The latest outcomes of a machine, newest first. */
-  recentOf(machineId: string): readonly CommandOutcome[] {
+  recentOf(machineId: string): readonly RecentOutcome[] {
     return this.publisher.recent.of(machineId);
   }
 

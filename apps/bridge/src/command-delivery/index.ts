@@ -14,4 +14,5 @@ export { type CommandResult, rejection } from './command-result.js';
 export { acceptEach } from './accept-each.js';
 export { type Precedence } from './dispatcher-options.js';
 export { OutcomePublisher } from './outcome-publisher.js';
+export { type RecentOutcome } from './recent-outcomes.js';
 export { ToldOutcomes } from './told-outcomes.js';

@@ -8,7 +8,13 @@ import { type AnsweredMessage } from './answered-message.js';
 import { type CommandResult, type RejectedResult } from './command-result.js';
 import { JointReceipt } from './joint-receipt.js';
 import { OutcomeCounts } from './outcome-counts.js';
-import { type CommandFamily, type Outcome, toDeferral, toOutcome } from './outcome-data.js';
+import {
+  type CommandFamily,
+  type Outcome,
+  outcomeType,
+  toDeferral,
+  toOutcome,
+} from './outcome-data.js';
 import { OutcomeRecords } from './outcome-records.js';
 import { RecentOutcomes } from './recent-outcomes.js';
 import { RejectedMessages } from './rejected-messages.js';
@@ -116,7 +122,7 @@ export class OutcomePublisher {
   ): void {
     const { machineId, code } = outcome;
     this.counts.add(family, kind, code);
-    if (machineId !== null) this.recent.add(machineId, outcome);
+    if (machineId !== null) this.recent.add(machineId, outcomeType(family, kind), outcome);
     this.outbox.post(this.records.of(family, message, kind, outcome), receipt);
   }
 }

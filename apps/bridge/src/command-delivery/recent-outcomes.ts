@@ -1,4 +1,9 @@
-import { type CommandOutcome } from '#libs/contracts';
+import { type CommandOutcome, type OutcomeType } from '#libs/contracts';
+
+/** An outcome beside the `ce_type` it was published under. */
+export interface RecentOutcome extends CommandOutcome {
+  type: OutcomeType;
+}
 
 const OUTCOMES_PER_MACHINE = 5;
 /** Of a generation; there are two. */
@@ -14,13 +19,13 @@ export class RecentOutcomes {
   private elder = new Map<string, OutcomeRing>();
 
   /** Newest first. */
-  of(machineId: string): readonly CommandOutcome[] {
+  of(machineId: string): readonly RecentOutcome[] {
     return (this.younger.get(machineId) ?? this.elder.get(machineId))?.newestFirst() ?? [];
   }
 
   /** Remembers what the outcome says, not the object. */
-  add(machineId: string, outcome: CommandOutcome): void {
-    (this.younger.get(machineId) ?? this.rejuvenate(machineId)).add(outcome);
+  add(machineId: string, type: OutcomeType, outcome: CommandOutcome): void {
+    (this.younger.get(machineId) ?? this.rejuvenate(machineId)).add(type, outcome);
   }
 
   private rejuvenate(machineId: string): OutcomeRing {
@@ -39,17 +44,17 @@ export class RecentOutcomes {
  * only a full collection of garbage frees.
  */
 class OutcomeRing {
-  private readonly outcomes = new Array<CommandOutcome | undefined>(OUTCOMES_PER_MACHINE);
+  private readonly outcomes = new Array<RecentOutcome | undefined>(OUTCOMES_PER_MACHINE);
   private next = 0;
 
-  add(outcome: CommandOutcome): void {
+  add(type: OutcomeType, outcome: CommandOutcome): void {
     const oldest = this.outcomes[this.next];
-    if (oldest === undefined) this.outcomes[this.next] = copyOf(outcome);
-    else overwrite(oldest, outcome);
+    if (oldest === undefined) this.outcomes[this.next] = copyOf({ type, ...outcome });
+    else overwrite(oldest, type, outcome);
     this.next = (this.next + 1) % OUTCOMES_PER_MACHINE;
   }
 
-  newestFirst(): CommandOutcome[] {
+  newestFirst(): RecentOutcome[] {
     const { outcomes, next } = this;
     return [...outcomes.slice(next), ...outcomes.slice(0, next)]
       .filter((outcome) => outcome !== undefined)
@@ -58,11 +63,12 @@ class OutcomeRing {
   }
 }
 
-function copyOf(outcome: CommandOutcome): CommandOutcome {
+function copyOf(outcome: RecentOutcome): RecentOutcome {
   return { ...outcome, source: { ...outcome.source } };
 }
 
-function overwrite(old: CommandOutcome, by: CommandOutcome): void {
+function overwrite(old: RecentOutcome, type: OutcomeType, by: CommandOutcome): void {
+  old.type = type;
   old.machineId = by.machineId;
   old.code = by.code;
   old.detail = by.detail;

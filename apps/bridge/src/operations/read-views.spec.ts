@@ -1,9 +1,11 @@
-import { type CommandOutcome, type MachineStateRecord } from '#libs/contracts';
+import { type MachineStateRecord, OUTCOME_TYPES } from '#libs/contracts';
+import { type RecentOutcome } from '../command-delivery/index.js';
 import { type KnownOfMachine, machineDetails } from './read-views.js';
 
 const NOTHING: KnownOfMachine = { state: undefined, list: undefined, outcomes: [] };
 const list = { workingOrders: ['4711'], appliedAt: 100 };
-const outcome: CommandOutcome = {
+const outcome: RecentOutcome = {
+  type: OUTCOME_TYPES.workOrderListApplied,
   ...{ machineId: 'M-1', code: null, detail: null, attempts: 1, appliedAt: 100 },
   source: { topic: 'lists', partition: 0, offset: 7, messageId: null },
 };

@@ -1,5 +1,6 @@
 import { type MachineInfo } from '#libs/cloud-client';
-import { type CommandOutcome, type MachineStateRecord } from '#libs/contracts';
+import { type MachineStateRecord } from '#libs/contracts';
+import { type RecentOutcome } from '../command-delivery/index.js';
 import { type UnmappedWorkCentre } from '../equipment/index.js';
 import { type AppliedList } from '../work-orders/index.js';
 
@@ -16,13 +17,13 @@ export interface MachineDetails extends MachineSummary {
   /** As this process last set it; `appliedAt` in epoch seconds. */
   workOrderList: AppliedList | null;
   /** Newest first. */
-  lastOutcomes: readonly CommandOutcome[];
+  lastOutcomes: readonly RecentOutcome[];
 }
 
 export interface KnownOfMachine {
   state: MachineStateRecord | undefined;
   list: AppliedList | undefined;
-  outcomes: readonly CommandOutcome[];
+  outcomes: readonly RecentOutcome[];
 }
 
 export function machineSummary(
@@ -73,9 +74,9 @@ function listView({ workingOrders, appliedAt }: AppliedList): AppliedList {
   return { workingOrders, appliedAt };
 }
 
-function outcomeView(outcome: CommandOutcome): CommandOutcome {
-  const { machineId, code, detail, attempts, appliedAt } = outcome;
+function outcomeView(outcome: RecentOutcome): RecentOutcome {
+  const { type, machineId, code, detail, attempts, appliedAt } = outcome;
   const { topic, partition, offset, messageId } = outcome.source;
   const source = { topic, partition, offset, messageId };
-  return { machineId, source, code, detail, attempts, appliedAt };
+  return { type, machineId, source, code, detail, attempts, appliedAt };
 }
