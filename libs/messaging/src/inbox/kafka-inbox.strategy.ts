@@ -161,6 +161,7 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
         onRevoking: (deadlineMs) => this.rest.begin(deadlineMs),
         onSign: () => {
           options.calls.wake();
+          this.queues.wake();
         },
       },
     );
@@ -168,6 +169,7 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
       this.queues.release(topic, partition);
     });
     options.calls.allowWhile(() => consumer.holdsSession);
+    this.queues.tellWhile(() => consumer.holdsSession);
     this.consumer = consumer;
     this.commits.start();
     consumer.start();

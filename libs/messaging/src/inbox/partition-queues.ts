@@ -19,6 +19,7 @@ export class PartitionQueues {
   private readonly logger = new Logger('Inbox');
   private readonly owned = new Map<string, OwnedQueue>();
   private isHeldBack = false;
+  private mayTell: () => boolean = () => true;
 
   constructor(
     private readonly handle: MessageHandler,
@@ -98,6 +99,16 @@ export class PartitionQueues {
     await Promise.all([...this.owned.values()].map((owned) => owned.rest()));
   }
 
+  /** Of no message anything is told otherwise: another process may tell of it. */
+  tellWhile(mayTell: () => boolean): void {
+    this.mayTell = mayTell;
+  }
+
+  /** Asks again whether what waits may be told. */
+  wake(): void {
+    for (const { queue } of this.owned.values()) queue.ownership.telling.wake();
+  }
+
   endRest(): void {
     this.isHeldBack = false;
     for (const owned of this.owned.values()) owned.endRest();
@@ -131,6 +142,7 @@ export class PartitionQueues {
     };
     const { setAside } = this;
     const queue = new PartitionQueue(this.handle, { ...QUEUE_LIMITS, onResume, setAside });
+    queue.ownership.telling.allowWhile(() => this.mayTell());
     if (this.isHeldBack) queue.hold('rest');
     return new OwnedQueue(topic, partition, queue, this.onCommitWanted);
   }

@@ -87,6 +87,42 @@ describe('Telling', () => {
     expect(log).toEqual(['awaited', 'one', 'two', 'awaited']);
   });
 
+  describe('while another process may own the partition', () => {
+    let mayTell: boolean;
+
+    beforeEach(() => {
+      mayTell = false;
+      telling.allowWhile(() => mayTell);
+    });
+
+    it('waits, until it turns out to be this one’s still', () => {
+      tell('one');
+      telling.wake();
+      expect(log).toEqual([]);
+      mayTell = true;
+      telling.wake();
+      expect(log).toEqual(['one']);
+    });
+
+    it('does not begin for being opened, nor for being asked while it is closed', () => {
+      void telling.close();
+      tell('one');
+      telling.open();
+      expect(log).toEqual([]);
+      void telling.close();
+      mayTell = true;
+      telling.wake();
+      expect(log).toEqual([]);
+    });
+
+    it('is given up when the partition is lost, before or after that', () => {
+      tell('one');
+      telling.end();
+      tell('two');
+      expect(log).toEqual(['one given up', 'two given up']);
+    });
+  });
+
   it('is given up when the partition is lost before, and never begins again', () => {
     void telling.close();
     tell('one');

@@ -13,6 +13,8 @@ export interface Statement {
  * Whether what became of a partition's messages may be told now. The last commit may say that nothing is
  * told any more: then whoever owned the partition after a crash would not look for it. Opened and closed
  * by the inbox; whatever comes about while it is closed waits, and is given up when the partition is lost.
+ * It waits as well while another process may own the partition by now, as after this one was suspended: that
+ * one may have told something else.
  */
 export class Telling {
   private readonly logger = new Logger('Telling');
@@ -24,10 +26,11 @@ export class Telling {
   private readonly underWay = new Map<Statement, number>();
   private readonly waiting: Statement[] = [];
   private readonly whenQuiet: (() => void)[] = [];
+  private mayTell: () => boolean = () => true;
 
   /** Tells it as soon as that may be. */
   begin(statement: Statement): void {
-    if (this.isOpen) this.go(statement);
+    if (this.isOpen && this.mayTell()) this.go(statement);
     else if (this.isOver) statement.giveUp();
     else this.wait(statement);
   }
@@ -59,6 +62,16 @@ export class Telling {
   open(): void {
     if (this.isOver) return;
     this.isOpen = true;
+    this.wake();
+  }
+
+  /** Asked before each statement; where the answer has turned since, {@link wake} says so. */
+  allowWhile(mayTell: () => boolean): void {
+    this.mayTell = mayTell;
+  }
+
+  wake(): void {
+    if (this.waiting.length === 0 || !this.isOpen || !this.mayTell()) return;
     for (const statement of this.waiting.splice(0)) this.go(statement);
   }
 
