@@ -8,6 +8,7 @@ import { type Command } from './command.js';
 import { type DispatcherOptions } from './dispatcher-options.js';
 import { FlowStatus } from './flow-status.js';
 import { OpenCommands } from './open-commands.js';
+import { SlotDemand } from './slot-demand.js';
 import { WakeTimer } from './wake-timer.js';
 
 /**
@@ -29,12 +30,11 @@ export class CommandDispatcher<P> {
   readonly calls: CommandCalls<P>;
   private readonly logger = new Logger('CommandDispatcher');
   private readonly lanes: CommandLanes<P>;
-  private isSlotAsked = false;
-  private isPumping = false;
+  private readonly demand: SlotDemand;
   private readonly admission: CommandAdmission<P>;
   private readonly spread = new CallSpread();
   private readonly timer = new WakeTimer(() => {
-    this.pumpSideBySide();
+    this.askSideBySide();
   });
 
   constructor(private readonly options: DispatcherOptions<P>) {
@@ -44,6 +44,15 @@ export class CommandDispatcher<P> {
     this.lanes = new CommandLanes(options.limits, this.open, options.precedence);
     this.calls = new CommandCalls(this.lanes, this.status, options, (part) => {
       options.slots.ask(() => void this.run(part, false));
+    });
+    this.demand = new SlotDemand(options.slots, {
+      isWanted: () => this.status.admits() && this.lanes.queue.readyMachines(realNowMs()) > 0,
+      begin: (calls) => {
+        this.begin(calls);
+      },
+      whenAsked: () => {
+        this.wakeForNext();
+      },
     });
     this.admission = new CommandAdmission(
       this.lanes,
@@ -90,7 +99,7 @@ export class CommandDispatcher<P> {
     const { queue } = this.lanes;
     // Only those that may be sent now count: machines in back-off would make all others go alone.
     const isFull = lingerMs === 0 || queue.readyMachines(realNowMs()) >= limits.maxMachines;
-    if (isFull) this.pump();
+    if (isFull) this.demand.ask();
     else this.timer.wakeAt(realNowMs() + lingerMs);
   }
 
@@ -100,42 +109,9 @@ export class CommandDispatcher<P> {
   };
 
   /** For what has gathered without filling a call: it may leave in several, see {@link CallSpread}. */
-  private pumpSideBySide(): void {
+  private askSideBySide(): void {
     const nowMs = realNowMs();
-    this.pump(this.spread.callsFor(this.lanes.queue.readyMachines(nowMs), nowMs));
-  }
-
-  /**
-   * Asks for a slot; when it comes, whatever is ready by then shares the call.
-   *
-   * @param calls how many are to share what is ready, as far as there are slots at once
-   */
-  private pump(calls = 1): void {
-    // A slot that is free is given at once: the loop asks for the next, rather than each slot's taker.
-    if (this.isPumping) return;
-    this.isPumping = true;
-    let callsLeft = calls;
-    try {
-      while (this.mayAsk()) {
-        this.isSlotAsked = true;
-        this.options.slots.ask(() => {
-          this.isSlotAsked = false;
-          this.begin(callsLeft);
-          callsLeft = Math.max(1, callsLeft - 1);
-          this.pump();
-        });
-      }
-    } finally {
-      // A slot that comes later is for all that has gathered by then.
-      callsLeft = 1;
-      this.isPumping = false;
-    }
-    this.wakeForNext();
-  }
-
-  private mayAsk(): boolean {
-    if (this.isSlotAsked || !this.status.admits()) return false;
-    return this.lanes.queue.readyMachines(realNowMs()) > 0;
+    this.demand.ask(this.spread.callsFor(this.lanes.queue.readyMachines(nowMs), nowMs));
   }
 
   private begin(calls: number): void {
@@ -154,7 +130,7 @@ export class CommandDispatcher<P> {
     if (admitted.length > 0 && lookUps.length === 0) return;
     void Promise.all(lookUps).then(() => {
       if (admitted.length === 0 && isProbe) this.status.probeWasVoid();
-      this.pump();
+      this.demand.ask();
     });
   }
 
@@ -195,7 +171,7 @@ export class CommandDispatcher<P> {
     if (dueMs === undefined) return;
     const { isPaused, nextProbeMs } = this.status;
     // What is ready has its slot asked for, unless it has become so just now, since it was last looked for.
-    if (!isPaused && !(isReady && this.isSlotAsked)) this.timer.wakeAt(dueMs);
+    if (!isPaused && !(isReady && this.demand.isOutstanding)) this.timer.wakeAt(dueMs);
     // A probe under way wakes by its end.
     if (nextProbeMs !== undefined) this.timer.wakeAt(Math.max(dueMs, nextProbeMs));
   }
