@@ -45,11 +45,14 @@ async function start() {
     bridgeUrl: `http://127.0.0.1:${bridgePort}`,
   };
   const sandbox = await launch('sandbox', env, `${urls.sandboxUrl}/health/live`);
+  const sinceMs = Date.now();
   const bridge = await launch('bridge', env, `${urls.bridgeUrl}/health/ready`);
   const seconds = secondsSince(startMs);
   const topicPrefix = (process.env.KAFKA_TOPIC_PREFIX ?? '').trim();
   console.log(whereToLook({ ...urls, seconds, kafka, topicPrefix, apps: [sandbox, bridge] }));
-  await runDemo({ ...urls, brokers: kafka.brokers, topicPrefix, clock, signal: shutdown.signal });
+  const { brokers } = kafka;
+  const { signal } = shutdown;
+  await runDemo({ ...urls, brokers, topicPrefix, clock, sinceMs, signal });
 }
 
 /** What fails because it is being stopped needs no explanation. */

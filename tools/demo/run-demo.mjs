@@ -13,18 +13,20 @@ What you see from here on: one second is a minute of the plant's time.
   refused   a message the bridge set aside instead of losing it      (….dlq)
 `;
 
-/** Sends demo traffic and prints the live log until `signal` aborts. */
-export async function runDemo({ brokers, sandboxUrl, clock, topicPrefix, signal }) {
+/**
+ * Sends demo traffic and prints the live log until `signal` aborts.
+ *
+ * @param sinceMs epoch milliseconds: what was published from then on is told of
+ */
+export async function runDemo({ brokers, sandboxUrl, clock, topicPrefix, sinceMs, signal }) {
   const kafka = new Kafka({
     clientId: 'demo',
     brokers: brokers.split(','),
     logLevel: logLevel.NOTHING,
   });
   const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
-  const consumer = kafka.consumer({
-    groupId: `${topicPrefix}demo-${Date.now()}`,
-    maxWaitTimeInMs: 100,
-  });
+  const groupId = `${topicPrefix}demo-${Date.now()}`;
+  const consumer = kafka.consumer({ groupId, maxWaitTimeInMs: 100 });
   const machines = await readJson(`${sandboxUrl}/sandbox/machines`);
   const send = async (topic, key, value, headers = {}) => {
     const body =
@@ -48,7 +50,8 @@ export async function runDemo({ brokers, sandboxUrl, clock, topicPrefix, signal 
     'erp.work-order-lists.v1.dlq',
     'mes.downtime-reasons.v1.dlq',
   ].map((topic) => `${topicPrefix}${topic}`);
-  await consumer.subscribe({ topics, fromBeginning: false });
+  await beginAt(kafka, groupId, topics, sinceMs);
+  await consumer.subscribe({ topics });
   const joined = new Promise((resolve) => consumer.on(consumer.events.GROUP_JOIN, resolve));
   await consumer.run({
     eachMessage: async ({ topic, message }) => {
@@ -64,6 +67,20 @@ export async function runDemo({ brokers, sandboxUrl, clock, topicPrefix, signal 
   });
   await Promise.all([erp.run(), operators.run()]);
   await delay(0x7fffffff, undefined, { signal }).catch(() => undefined);
+}
+
+/** Has the group begin with what was published from then on. */
+async function beginAt(kafka, groupId, topics, sinceMs) {
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    for (const topic of topics) {
+      const partitions = await admin.fetchTopicOffsetsByTimestamp(topic, sinceMs);
+      await admin.setOffsets({ groupId, topic, partitions });
+    }
+  } finally {
+    await admin.disconnect();
+  }
 }
 
 async function readJson(url, options) {

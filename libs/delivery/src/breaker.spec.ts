@@ -6,7 +6,7 @@ const shortest = (): number => 0;
 
 function failureOf(machineId: string, more: Partial<Failure> = {}): Failure {
   const usual = { cause: 'service' as const, why: '503', retryAfterMs: 0 };
-  return { machineId, inCompany: false, isProbe: false, ...usual, ...more };
+  return { machineId, busyMachines: 3, inCompany: false, isProbe: false, ...usual, ...more };
 }
 
 function failedProbe(machineId: string, more: Partial<Failure> = {}): Failure {
@@ -67,6 +67,7 @@ type Step =
 const failures: fc.Arbitrary<Failure> = fc.record({
   isProbe: fc.constant(false),
   machineId: fc.constantFrom('a', 'b', 'c'),
+  busyMachines: fc.constant(3),
   inCompany: fc.boolean(),
   cause: fc.constantFrom('service', 'forbidden', 'token-refused'),
   why: fc.constant('503'),

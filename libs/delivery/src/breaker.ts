@@ -15,8 +15,8 @@ const LEAST_PROBE_WAIT_MS = 200;
 export interface Failure {
   /** One of the machines the call was for. */
   machineId: string;
-  /** Machines with something to send, where that is known. */
-  busyMachines?: number;
+  /** Machines with something to send; 0 where calls are made by the clock rather than for what waits. */
+  busyMachines: number;
   /** Whether others were in the same call. */
   inCompany: boolean;
   cause: RetryCause;
@@ -134,7 +134,7 @@ export class Breaker {
     return this.areSeveralToWait ? retryAfterMs : 0;
   }
 
-  private isStandstill({ cause, busyMachines = 0 }: Failure, nowMs: number): boolean {
+  private isStandstill({ cause, busyMachines }: Failure, nowMs: number): boolean {
     if (cause === 'token-refused') return true;
     const enough = Math.max(FAILURES_TO_OPEN, Math.min(busyMachines, MACHINES_TRIED));
     if (this.ofSeveral && this.failures >= enough) return true;

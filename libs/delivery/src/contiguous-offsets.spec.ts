@@ -122,7 +122,7 @@ describe('ContiguousOffsets', () => {
 
     it('knows nothing of a log that begins anew below what was committed', () => {
       const offsets = new ContiguousOffsets();
-      offsets.inherit(FinishedAhead.read(1000, FinishedAhead.write([1000], 1200)));
+      offsets.inherit(FinishedAhead.read(1000, FinishedAhead.compose([1000], 1200).metadata));
       expect(offsets.start(5)).toBe(true);
       offsets.finish(5);
       expect(offsets.committable()).toBe(6);
@@ -135,7 +135,7 @@ describe('ContiguousOffsets', () => {
         fc.property(left, ({ unfinished, startedUpTo, finishes }) => {
           const committed = unfinished[0]!;
           const offsets = new ContiguousOffsets();
-          const note = FinishedAhead.write(unfinished, LAST);
+          const note = FinishedAhead.compose(unfinished, LAST).metadata;
           offsets.inherit(FinishedAhead.read(committed, note));
           const open = new Set(unfinished);
           const known = note === '' ? committed - 1 : LAST;

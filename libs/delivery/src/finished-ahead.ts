@@ -58,11 +58,6 @@ export class FinishedAhead {
     return { metadata, isWhole: upTo === highest };
   }
 
-  /** The metadata of {@link compose} alone. */
-  static write(unfinished: Iterable<number>, highest: number): string {
-    return FinishedAhead.compose(unfinished, highest).metadata;
-  }
-
   /** Those above the offset, up to {@link upTo}, that have not finished. */
   unfinishedAbove(offset: number): number[] {
     return [...this.unfinished].filter((unfinished) => unfinished > offset);

@@ -87,7 +87,8 @@ export class CommandAdmission<P> {
     command.attempts += 1;
     const verdict = judgeAnswer(CANNOT_ASK, command.attempts);
     if (verdict.kind !== 'try-again') return;
-    this.status.failed({ ...verdict, machineId, inCompany: false, isProbe });
+    const { busyMachines } = this.lanes.queue;
+    this.status.failed({ ...verdict, machineId, busyMachines, inCompany: false, isProbe });
     this.lanes.postpone(command, 'untold', realNowMs() + Math.max(1, verdict.waitMs));
   }
 }

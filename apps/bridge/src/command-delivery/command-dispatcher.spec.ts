@@ -1362,6 +1362,21 @@ describe('CommandDispatcher', () => {
       expect(flow.dispatcher.status.isPaused).toBe(false);
     });
 
+    it('goes on for others where five machines cannot be looked up', async () => {
+      const BAD = ['a1', 'b1', 'c1', 'd1', 'e1'];
+      flow = new Flow(SINGLE_CALLS);
+      flow.service = hang;
+      flow.admit = (name) => {
+        return BAD.includes(name) ? Promise.resolve({ kind: 'unavailable' }) : GO;
+      };
+      for (const name of ['f1', 'g1', 'h1', ...BAD]) flow.submit(name);
+      await pass(0);
+      expect(flow.dispatcher.status.isPaused).toBe(false);
+      flow.submit('late1');
+      await pass(0);
+      expect(flow.underWay).toContainEqual(['late1']);
+    });
+
     it('begins no call in a slot that comes when it is paused already', async () => {
       flow = new Flow({ slots: new CallSlots(1) });
       flow.service = hang;

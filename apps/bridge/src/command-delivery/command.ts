@@ -24,7 +24,7 @@ export class CommandWaiter {
 
 /** What is to be said to the service about one machine, and who waits for it. */
 export class Command<P> implements LaneEntry {
-  /** Calls it has been part of, for the back-off. */
+  /** Calls it has been part of, and look-ups that failed, for the back-off. */
   attempts = 0;
   /** It has been looked into and may be sent; true until the next call. */
   isAdmitted = false;

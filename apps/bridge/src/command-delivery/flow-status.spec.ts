@@ -5,6 +5,7 @@ import { FlowStatus } from './flow-status.js';
 
 const timeOut: Failure = {
   machineId: 'M-1',
+  busyMachines: 1,
   inCompany: false,
   isProbe: false,
   cause: 'service',
@@ -19,8 +20,8 @@ describe('what FlowStatus knows of calls', () => {
     const status = new FlowStatus('work-orders');
     const [first, second] = [status.callStarts(), status.callStarts()];
     expect(status.latestAppliedMs).toBe(-Infinity);
-    status.succeeded({ ...second, startedMs: 200 }, true);
-    status.succeeded({ ...first, startedMs: 100 }, true);
+    status.succeeded({ ...second, startedMs: 200 }, true, []);
+    status.succeeded({ ...first, startedMs: 100 }, true, []);
     expect(status.latestAppliedMs).toBe(200);
     status.succeeded({ ...first, startedMs: 250 }, true, [{ machineId: 'M-7' }]);
     status.succeeded({ ...first, startedMs: 300 }, false, [{ machineId: 'M-7' }]);
@@ -65,7 +66,7 @@ describe('FlowStatus', () => {
 
   const goesWell = (): void => {
     nowMs += 1;
-    status.succeeded(status.callStarts(), true);
+    status.succeeded(status.callStarts(), true, []);
   };
 
   const failOften = (failure = timeOut): void => {
@@ -141,9 +142,9 @@ describe('FlowStatus', () => {
   it('numbers calls as they start, and knows the latest to have started of those that went well', () => {
     const [first, second, third] = [1, 2, 3].map(() => status.callStarts());
     expect(first).toEqual({ number: 1, latestApplied: 0, startedMs: nowMs });
-    status.succeeded(second!, true);
-    status.succeeded(first!, true);
-    status.succeeded(third!, false);
+    status.succeeded(second!, true, []);
+    status.succeeded(first!, true, []);
+    status.succeeded(third!, false, []);
     expect(status.latestBegun).toBe(3);
     expect(status.callStarts()).toMatchObject({ number: 4, latestApplied: 2 });
   });
@@ -152,7 +153,7 @@ describe('FlowStatus', () => {
     const early = status.callStarts();
     nowMs += 1;
     failOften(forbidden);
-    status.succeeded(early, true);
+    status.succeeded(early, true, []);
     expect(status.isPaused).toBe(true);
     goesWell();
     expect(status.isPaused).toBe(false);

@@ -89,7 +89,7 @@ export class FlowStatus implements FlowCalls {
   succeeded(
     { number, startedMs }: StartedCall,
     isApplied: boolean,
-    commands: readonly { machineId: string }[] = [],
+    commands: readonly { machineId: string }[],
   ): void {
     if (isApplied) this.applied.note(commands, startedMs);
     if (isApplied && number > this.latestApplied) {

@@ -4,15 +4,19 @@ import { rejection, type RejectedResult } from './command-result.js';
 import { GatheredFaults } from './gathered-faults.js';
 
 const place = { topic: 'orders', partition: 0, offset: 7, messageId: null };
-const message = {
-  ...{ ...place, timestamp: '0', key: null, value: null, headers: [], bytes: 0 },
-  ownership: new PartitionOwnership(),
-  finish: () => undefined,
-  doneInPart: () => undefined,
-  abandon: () => undefined,
-  fail: () => undefined,
-};
-const answered: AnsweredMessage = { message, messageId: null };
+
+function answeredUnder(ownership: PartitionOwnership): AnsweredMessage {
+  const message = {
+    ...{ ...place, timestamp: '0', key: null, value: null, headers: [], bytes: 0, ownership },
+    finish: () => undefined,
+    doneInPart: () => undefined,
+    abandon: () => undefined,
+    fail: () => undefined,
+  };
+  return { message, messageId: null };
+}
+
+const answered = answeredUnder(new PartitionOwnership());
 
 function faultOf(machineId: string): RejectedResult {
   const reason = { code: 'rejected-by-service', detail: 'no' } as const;
@@ -45,6 +49,22 @@ describe('the faults of one message', () => {
     await gathered.add(place, answered, [faultOf('M-1')]);
     await gathered.add(place, answered, [faultOf('M-2')]);
     expect(letters).toEqual([['M-1'], ['M-2']]);
+  });
+
+  it.each([
+    ['as long as one of those who wait has its partition', 1, false],
+    ['no longer when all of them have lost it', 2, true],
+  ])('are set aside %s', async (_, losses, isGivenUp) => {
+    const seen: boolean[] = [];
+    gathered = new GatheredFaults((answers, faults, { aborted }) => {
+      seen.push(aborted);
+      return Promise.resolve();
+    });
+    const ownerships = [new PartitionOwnership(), new PartitionOwnership()];
+    const adds = ownerships.map((it) => gathered.add(place, answeredUnder(it), [faultOf('M-1')]));
+    for (const each of ownerships.slice(0, losses)) each.lose(new Error('lost'));
+    await Promise.all(adds);
+    expect(seen).toEqual([isGivenUp]);
   });
 
   it('wait all of them for the message to be set aside, which may fail', async () => {

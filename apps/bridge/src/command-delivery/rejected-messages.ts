@@ -6,8 +6,8 @@ import { GatheredFaults } from './gathered-faults.js';
 
 /** Writes the dead letters of messages that are rejected, in whole or for some of their machines. */
 export class RejectedMessages {
-  private readonly gathered = new GatheredFaults((answered, faults) =>
-    this.write(answered, faults, true),
+  private readonly gathered = new GatheredFaults((answered, faults, signal) =>
+    this.write(answered, faults, true, signal),
   );
 
   constructor(private readonly deadLetters: DeadLetters) {}
@@ -26,19 +26,21 @@ export class RejectedMessages {
   ): Promise<void> {
     // What one of our own messages tells of is found at one machine; the message it came from may name more.
     if (answered.origin !== undefined) return this.gathered.add(source, answered, faults);
-    return this.write(answered, faults, namesSeveral || answered.namesOthers === true);
+    const { signal } = answered.message.ownership;
+    return this.write(answered, faults, namesSeveral || answered.namesOthers === true, signal);
   }
 
   private async write(
     { message, origin }: AnsweredMessage,
     faults: readonly RejectedResult[],
     namesSeveral: boolean,
+    signal: AbortSignal,
   ): Promise<void> {
     const named = faults.find(isUnmapped) ?? faults[0];
     if (named === undefined) return;
     const { rejection, attempts, httpStatus } = named;
     const machineIds = faults.flatMap(({ machineId }) => (machineId === null ? [] : [machineId]));
-    const original = await origin?.read(message.ownership.signal);
+    const original = await origin?.read(signal);
     const { record, remark } = original ?? { record: message, remark: undefined };
     await this.deadLetters.publish(record, {
       ...rejection,

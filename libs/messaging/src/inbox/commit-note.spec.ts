@@ -13,7 +13,7 @@ describe('the note of a commit', () => {
   });
 
   it('carries what is finished ahead', () => {
-    const ahead = FinishedAhead.write([7, 9], 10);
+    const ahead = FinishedAhead.compose([7, 9], 10).metadata;
     const { finished, toldUntil } = readNote(7, writeNote(ahead, NOW_MS));
     expect([7, 8, 9, 10, 11].filter((offset) => finished?.includes(offset))).toEqual([8, 10]);
     expect(toldUntil).toBe(NOW_MS);

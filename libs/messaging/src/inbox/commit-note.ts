@@ -18,7 +18,7 @@ export interface CommitNote {
 
 const FORM = /^told\/1 (rest|[0-9a-z]{1,11})(?: (.+))?$/;
 
-/** @param ahead what {@link FinishedAhead.write} has written; may be empty */
+/** @param ahead the metadata of {@link FinishedAhead.compose}; may be empty */
 export function writeNote(ahead: string, toldUntil: ToldUntil): string {
   const until = toldUntil === AT_REST ? AT_REST : toldUntil.toString(36);
   return `told/1 ${until}${ahead === '' ? '' : ` ${ahead}`}`;

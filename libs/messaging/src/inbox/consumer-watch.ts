@@ -72,10 +72,5 @@ export function watchConsumer(
     onSign();
     onJoined(payload.memberId, new Map(Object.entries(payload.memberAssignment)));
   });
-  return {
-    end,
-    stop: () => {
-      stop();
-    },
-  };
+  return { end, stop };
 }

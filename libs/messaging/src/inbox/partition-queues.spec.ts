@@ -109,7 +109,7 @@ describe('PartitionQueues', () => {
     await nextTurn();
     expect(underWay).toEqual([]);
     // The second and third had been done, the first and fourth not.
-    fresh?.recall(inherited(FinishedAhead.read(0, FinishedAhead.write([0, 3], 3))));
+    fresh?.recall(inherited(FinishedAhead.read(0, FinishedAhead.compose([0, 3], 3).metadata)));
     await until(() => underWay.length === 2);
     expect(underWay.map(({ offset }) => offset)).toEqual([0, 3]);
     underWay[0]?.finish();
@@ -143,7 +143,7 @@ describe('PartitionQueues', () => {
     await nextTurn();
     expect(queues.takeCommittable(told)).toEqual([]);
     // An earlier owner has finished the fifth and not the fourth.
-    fresh?.recall(inherited(FinishedAhead.read(0, FinishedAhead.write([0, 3], 4))));
+    fresh?.recall(inherited(FinishedAhead.read(0, FinishedAhead.compose([0, 3], 4).metadata)));
     expect(queues.takeCommittable(told)).toMatchObject([{ offset: '3' }]);
     queues.push(from('c', 0, 5, 5), recordsUpTo(2, 3));
     await until(() => underWay.length === 1);
@@ -155,10 +155,10 @@ describe('PartitionQueues', () => {
     queues.reassign(new Map(), nobodyWaits);
     const [now] = queues.reassign(new Map([['c', [0]]]), nobodyWaits);
     queues.push(from('c', 0), recordsUpTo(4));
-    before?.recall(inherited(FinishedAhead.read(0, FinishedAhead.write([0, 1, 3], 3))));
+    before?.recall(inherited(FinishedAhead.read(0, FinishedAhead.compose([0, 1, 3], 3).metadata)));
     await nextTurn();
     expect(underWay).toEqual([]);
-    now?.recall(inherited(FinishedAhead.read(0, FinishedAhead.write([0, 3], 3))));
+    now?.recall(inherited(FinishedAhead.read(0, FinishedAhead.compose([0, 3], 3).metadata)));
     await until(() => underWay.length === 2);
     expect(underWay.map(({ offset }) => offset)).toEqual([0, 3]);
   });

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
+import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { withAdmin } from '../client/with-admin.js';
 import { withDeadline } from '../deadline.js';
 import { type Kafka, type TopicPartition } from '../kafkajs.js';
@@ -33,16 +34,24 @@ export async function recallCommits(
   signal: AbortSignal,
 ): Promise<Recalled> {
   const giveUpMs = realNowMs() + DEADLINE_MS;
+  let why = 'Kafka did not answer';
   for (let attempt = 1; realNowMs() < giveUpMs && !signal.aborted; attempt += 1) {
     const answer: { recalled?: Recalled } = {};
-    const asked = askFor(kafka, groupId, partitions).then((recalled) => {
-      answer.recalled = recalled;
-    });
+    const asked = askFor(kafka, groupId, partitions).then(
+      (recalled) => {
+        answer.recalled = recalled;
+      },
+      (error: unknown) => {
+        why = describeKafkaFailure(error);
+      },
+    );
     await withDeadline(asked, TRY_MS);
     if (answer.recalled !== undefined) return answer.recalled;
     await realDelayMs(backOffMs(attempt, BACK_OFF), signal).catch(() => undefined);
   }
-  new Logger('Inbox').warn({ msg: 'what is finished already is not known: done again' });
+  if (!signal.aborted) {
+    new Logger('Inbox').warn({ msg: 'what is finished already is not known: done again', why });
+  }
   return () => undefined;
 }
 

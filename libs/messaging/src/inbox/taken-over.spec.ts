@@ -4,7 +4,7 @@ import { AT_REST } from './commit-note.js';
 import { takenOver } from './taken-over.js';
 
 describe('a partition that was taken over', () => {
-  const finished = FinishedAhead.read(5, FinishedAhead.write([5, 7], 8));
+  const finished = FinishedAhead.read(5, FinishedAhead.compose([5, 7], 8).metadata);
   const commit = { offset: 5, end: 10, finished, toldUntil: 1000 };
 
   it('is finished up to its commit, and where the commit says so', () => {

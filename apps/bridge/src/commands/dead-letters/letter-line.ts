@@ -4,6 +4,8 @@ import { visible, visibleJson } from '../visible-text.js';
 
 const WIDTHS = { place: 17, failedAt: 21, code: 20, machine: 14 };
 const MAX_MACHINES_SHOWN = 3;
+/** Of the machines in a line: a key, which stands for the machine where none is named, may be as long as a message. */
+const MAX_MACHINES_LENGTH = 100;
 /** The last second a Date can hold. */
 const LAST_SECOND = 8_640_000_000_000;
 
@@ -23,7 +25,7 @@ export function letterLine(letter: StoredLetter): string {
     placeOf(letter),
     timeText(failedAt),
     fields.code ?? '(no code)',
-    machinesText(machineIdsOf(letter)),
+    cut(machinesText(machineIdsOf(letter)), MAX_MACHINES_LENGTH),
     `${fields.detail ?? ''}${replayed}`,
   );
 }
@@ -54,6 +56,10 @@ export function machinesText(machineIds: readonly string[]): string {
   const more = machineIds.length - MAX_MACHINES_SHOWN;
   const shown = machineIds.slice(0, MAX_MACHINES_SHOWN).join(', ');
   return more > 0 ? `${shown} and ${more} more` : shown;
+}
+
+function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}...` : text;
 }
 
 function columns(

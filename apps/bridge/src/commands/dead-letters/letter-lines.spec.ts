@@ -30,6 +30,12 @@ describe('letterLine', () => {
     expect(letterInFull(hostile).join('')).toMatch(/^[ -~]*$/);
   });
 
+  it('keeps to a line where the key that stands for a machine is as long as a message', () => {
+    const line = letterLine(letter({ key: Buffer.alloc(5000, 'k'), value: 'none' }));
+    expect(line).toContain(`${'k'.repeat(100)}... `);
+    expect(line.length).toBeLessThan(300);
+  });
+
   it('names the first of many machines', () => {
     expect(machinesText(['M-1', 'M-2', 'M-3'])).toBe('M-1, M-2, M-3');
     expect(machinesText(['M-1', 'M-2', 'M-3', 'M-4', 'M-5'])).toBe('M-1, M-2, M-3 and 2 more');

@@ -36,8 +36,8 @@ export class MachineCalls {
     if (isProbe) this.probing = undefined;
     const retryAfterMs = failure.kind === 'retry' ? (failure.afterMs ?? 0) : 0;
     const cause = failure.kind === 'retry' ? 'service' : 'forbidden';
-    const [why, inCompany] = [describeFailure(failure), false];
-    const said = { machineId, inCompany, cause, why, isProbe, retryAfterMs } as const;
-    return this.breaker.failed(said, realNowMs());
+    const alone = { machineId, busyMachines: 0, inCompany: false };
+    const why = describeFailure(failure);
+    return this.breaker.failed({ ...alone, cause, why, isProbe, retryAfterMs }, realNowMs());
   }
 }

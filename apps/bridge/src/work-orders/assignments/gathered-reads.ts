@@ -1,4 +1,4 @@
-import { abortable, realDelayMs } from '#libs/clock';
+import { abortable, realDelayMs, whenAllAbort } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { type RecordPlace, type StoredRecord } from '#libs/messaging';
 
@@ -79,23 +79,4 @@ export class GatheredReads {
     }
     release();
   }
-}
-
-/** A signal that aborts once the last of others has. */
-function whenAllAbort(signals: ReadonlySet<AbortSignal>): {
-  signal: AbortSignal;
-  release: () => void;
-} {
-  const all = new AbortController();
-  const onAbort = (): void => {
-    if ([...signals].every(({ aborted }) => aborted)) all.abort(new Error('nobody waits any more'));
-  };
-  for (const signal of signals) signal.addEventListener('abort', onAbort);
-  onAbort();
-  return {
-    signal: all.signal,
-    release: () => {
-      for (const signal of signals) signal.removeEventListener('abort', onAbort);
-    },
-  };
 }
