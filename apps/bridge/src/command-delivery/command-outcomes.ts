@@ -56,14 +56,19 @@ export class CommandOutcomes {
     });
   }
 
-  /** An outcome for the caller to write in a transaction of its own; {@link noteWritten} when that is done. */
+  /**
+   * An outcome for the caller to write in a transaction of its own; {@link noteWritten} when that is done.
+   * Undefined where one was told before.
+   */
   toRecord(
     family: CommandFamily,
     answered: AnsweredMessage,
     result: CommandResult,
-  ): OutboundRecord {
+  ): OutboundRecord | undefined {
     const { records } = this.publisher;
-    const outcome = toOutcome(result, records.sourceOf(answered));
+    const source = records.sourceOf(answered);
+    if (this.publisher.wasTold(source, result.machineId)) return undefined;
+    const outcome = toOutcome(result, source);
     return records.of(family, answered.message, result.kind, outcome);
   }
 

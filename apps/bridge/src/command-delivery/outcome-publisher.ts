@@ -70,6 +70,11 @@ export class OutcomePublisher {
     );
   }
 
+  /** Whether an earlier owner has told it, asked as {@link ToldOutcomes.take} is. */
+  wasTold(source: OutcomeSource, machineId: string | null): boolean {
+    return this.told.take(source, machineId);
+  }
+
   /** Says that a message waits for the service; never final. */
   publishDeferred(
     family: CommandFamily,
@@ -105,6 +110,7 @@ export class OutcomePublisher {
     if (untold.length === 0) return;
     const lacking = this.told.withoutLetter(source, answered, untold);
     if (lacking.length > 0) await this.rejected.setAside(source, answered, lacking, hasOthers);
+    await answered.message.ownership.telling.stillAllowed();
     await new Promise<void>((acknowledged, refused) => {
       const all = new JointReceipt(untold.length, { acknowledged, refused });
       for (const result of untold) {

@@ -42,6 +42,7 @@ export class RejectedMessages {
     const machineIds = faults.flatMap(({ machineId }) => (machineId === null ? [] : [machineId]));
     const original = await origin?.read(signal);
     const { record, remark } = original ?? { record: message, remark: undefined };
+    await message.ownership.telling.stillAllowed();
     await this.deadLetters.publish(record, {
       ...rejection,
       ...(remark !== undefined && { detail: `${rejection.detail}; ${remark}` }),

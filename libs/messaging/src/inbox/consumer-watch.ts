@@ -69,8 +69,9 @@ export function watchConsumer(
     if (!isCurrent()) return;
     // The assignment may have lain in the socket while the process was suspended.
     lease.renew(syncSentAtMs);
-    onSign();
     onJoined(payload.memberId, new Map(Object.entries(payload.memberAssignment)));
+    // What is lost must be known before whatever waits for the session goes on.
+    onSign();
   });
   return { end, stop };
 }

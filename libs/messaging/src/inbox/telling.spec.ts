@@ -115,6 +115,24 @@ describe('Telling', () => {
       expect(log).toEqual([]);
     });
 
+    it('holds up what is on its way to what it tells, for as long', async () => {
+      const said = telling.stillAllowed().then(() => log.push('said'));
+      await nextTurn();
+      expect(log).toEqual([]);
+      mayTell = true;
+      telling.wake();
+      await said;
+      await telling.stillAllowed();
+      expect(log).toEqual(['said']);
+    });
+
+    it('ends what is on its way when the partition is lost', async () => {
+      const said = telling.stillAllowed();
+      telling.end();
+      await expect(said).rejects.toThrow('the partition is lost');
+      await expect(telling.stillAllowed()).rejects.toThrow('the partition is lost');
+    });
+
     it('is given up when the partition is lost, before or after that', () => {
       tell('one');
       telling.end();

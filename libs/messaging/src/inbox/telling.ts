@@ -25,6 +25,8 @@ export class Telling {
   /** With when it began, in epoch milliseconds; a map keeps the order of insertion: the first is the oldest. */
   private readonly underWay = new Map<Statement, number>();
   private readonly waiting: Statement[] = [];
+  /** Begun, and on the way to what they tell. */
+  private readonly heldUp: { resolve: () => void; reject: (lost: Error) => void }[] = [];
   private readonly whenQuiet: (() => void)[] = [];
   private mayTell: () => boolean = () => true;
 
@@ -71,14 +73,27 @@ export class Telling {
   }
 
   wake(): void {
-    if (this.waiting.length === 0 || !this.isOpen || !this.mayTell()) return;
-    for (const statement of this.waiting.splice(0)) this.go(statement);
+    if (this.waiting.length + this.heldUp.length === 0 || !this.mayTell()) return;
+    for (const { resolve } of this.heldUp.splice(0)) resolve();
+    if (this.isOpen) for (const statement of this.waiting.splice(0)) this.go(statement);
+  }
+
+  /**
+   * For what takes a while to tell, before each thing it says: resolves once that may be said.
+   *
+   * @throws when the partition is lost before
+   */
+  async stillAllowed(): Promise<void> {
+    if (this.mayTell()) return;
+    if (this.isOver) throw lost();
+    await new Promise<void>((resolve, reject) => this.heldUp.push({ resolve, reject }));
   }
 
   /** The partition is lost. What has not been held up may be told to the end: a stop waits for it. */
   end(): void {
     this.isOver = true;
     for (const statement of this.waiting.splice(0)) statement.giveUp();
+    for (const { reject } of this.heldUp.splice(0)) reject(lost());
   }
 
   private wait(statement: Statement): void {
@@ -96,4 +111,8 @@ export class Telling {
       this.ended(statement);
     }
   }
+}
+
+function lost(): Error {
+  return new Error('the partition is lost, and another process may have told something else');
 }

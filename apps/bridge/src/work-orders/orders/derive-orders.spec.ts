@@ -371,6 +371,14 @@ describe('a message that concerns no machine', () => {
     expect(ledger.take([off], 2)).toEqual(silent);
   });
 
+  it('is answered when it was refused before a later one finished the order', () => {
+    const ledger = new Ledger();
+    const change = { kind: 'change', order: { orderId: '4711', changedAt: 100 } } as const;
+    expect(ledger.takeIn([change], 1).results).toMatchObject([{ kind: 'rejected' }]);
+    ledger.take([order('4711', [], { status: 'completed', changedAt: 101 })], 2);
+    expect(ledger.takeIn([change], 1).withoutMachine).toMatchObject({ kind: 'superseded' });
+  });
+
   it('is answered as superseded again: that leaves nothing in the ledger', () => {
     const ledger = new Ledger();
     ledger.take([onFirst], 1);

@@ -29,8 +29,11 @@ export interface OrderEffects {
   machineOf: MachineOf;
   toChange: (change: AssignmentChange) => OutboundRecord;
   toReport: (report: RelayReport) => OutboundRecord;
-  /** What a message that concerns no machine is answered with. */
-  toOutcome: (answered: AnsweredMessage, answer: AnswerWithoutMachine) => OutboundRecord;
+  /** What a message that concerns no machine is answered with; undefined where that was told before. */
+  toOutcome: (
+    answered: AnsweredMessage,
+    answer: AnswerWithoutMachine,
+  ) => OutboundRecord | undefined;
   answer: (answer: OrderAnswer) => void;
   /** All parts of a message have been reported: it is to be written next. */
   gathered: (entry: GatheredEntry) => void;
@@ -125,7 +128,8 @@ export class DerivedEntries {
   private answer(entry: OrdersEntry | GatheredEntry, said: GatheredOrders): void {
     const { toOutcome, answer } = this.effects;
     const { results, withoutMachine } = answerOf(said);
-    if (withoutMachine !== undefined) this.records.push(toOutcome(entry.answered, withoutMachine));
+    const outcome = withoutMachine && toOutcome(entry.answered, withoutMachine);
+    if (outcome !== undefined) this.records.push(outcome);
     const { unmapped, machineIds } = said;
     this.afterwards.push(() => {
       answer({ entry, results, withoutMachine, unmapped, assigned: machineIds.length });

@@ -1,7 +1,7 @@
 import { isOlderVersion, type OrderMessage } from '#libs/contracts';
 import { type CommandResult } from '../../command-delivery/index.js';
 import { type KnownOrder, wasTakenIn } from './known-order.js';
-import { type MessagePosition } from './message-position.js';
+import { isSame, type MessagePosition } from './message-position.js';
 
 /** What a message says of one of its orders: something, less than is known, or what it has said before. */
 export type OrderStanding =
@@ -11,8 +11,8 @@ export type OrderStanding =
 export type AnswerWithoutMachine = { kind: 'applied' } | { kind: 'superseded'; detail: string };
 
 /**
- * Whether what is known comes from this very message, or from a later one: a message that was not taken in
- * then, under an offset that has been used before, would be newer.
+ * Whether the message is among those that what is known comes from: one that lies where another has lain, in a
+ * topic made anew, would be newer. That later ones are known does not say so: it may have been refused.
  */
 export function isTakenInAgain(
   known: KnownOrder | undefined,
@@ -20,8 +20,7 @@ export function isTakenInAgain(
   position: MessagePosition,
 ): boolean {
   if (known === undefined || isOlderVersion(known, order)) return false;
-  if (wasTakenIn(position, known)) return true;
-  return position.partition === known.from.partition && position.offset <= known.from.offset;
+  return isSame(position, known.from) || wasTakenIn(position, known);
 }
 
 /**
