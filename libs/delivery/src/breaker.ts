@@ -109,17 +109,33 @@ export class Breaker {
       this.nextProbeAtMs = Math.max(this.nextProbeAtMs, nowMs + askedMs);
       return false;
     }
-    const opens = this.isOpen || this.isStandstill(failure, nowMs);
-    if (!opens) return false;
+    if (!this.isOpen && !this.isStandstill(failure, nowMs)) return false;
+    return this.open(nowMs, askedMs);
+  }
+
+  /** Something has failed, and nothing has gone well since: {@link review} may find that nothing moves. */
+  get isInDoubt(): boolean {
+    return !this.isOpen && this.failures > 0;
+  }
+
+  /**
+   * Nothing is under way, and perhaps nothing will fail for long: all that waits may wait for as long as the
+   * service has asked. Returns whether that opened the breaker.
+   */
+  review(nowMs: number): boolean {
+    const { isInDoubt, failures, ofSeveral } = this;
+    if (!isInDoubt || !(ofSeveral || failures > 1) || !this.hasFailedForLong(nowMs)) return false;
+    return this.open(nowMs, 0);
+  }
+
+  /** Returns whether it was closed before. */
+  private open(nowMs: number, askedMs: number): boolean {
     const wasOpen = this.isOpen;
     this.isOpen = true;
     this.isProbing = false;
     this.probes += 1;
-    const waitMs = Math.max(
-      LEAST_PROBE_WAIT_MS,
-      backOffMs(this.probes, PROBE_BACK_OFF, this.random),
-    );
-    this.nextProbeAtMs = nowMs + Math.max(waitMs, askedMs);
+    const waitMs = backOffMs(this.probes, PROBE_BACK_OFF, this.random);
+    this.nextProbeAtMs = nowMs + Math.max(LEAST_PROBE_WAIT_MS, waitMs, askedMs);
     return !wasOpen;
   }
 
@@ -138,6 +154,10 @@ export class Breaker {
     if (cause === 'token-refused') return true;
     const enough = Math.max(FAILURES_TO_OPEN, Math.min(busyMachines, MACHINES_TRIED));
     if (this.ofSeveral && this.failures >= enough) return true;
-    return this.failures > 1 && nowMs - this.firstFailureMs >= STANDSTILL_MS;
+    return this.failures > 1 && this.hasFailedForLong(nowMs);
+  }
+
+  private hasFailedForLong(nowMs: number): boolean {
+    return nowMs - this.firstFailureMs >= STANDSTILL_MS;
   }
 }

@@ -40,6 +40,7 @@ export class CommandCalls<P> {
     }
     const call = this.status.callStarts();
     const answer = await askService(commands, this.options);
+    this.status.callEnded();
     if (answer === 'cut off') {
       this.repeat(commands, isProbe);
       return;

@@ -67,6 +67,7 @@ describe('FlowStatus', () => {
   const goesWell = (): void => {
     nowMs += 1;
     status.succeeded(status.callStarts(), true, []);
+    status.callEnded();
   };
 
   const failOften = (failure = timeOut): void => {
@@ -97,6 +98,55 @@ describe('FlowStatus', () => {
     nowMs += 1;
     status.failed(timeOut);
     expect(status.pausedBecause).toBe('time-out');
+  });
+
+  describe('when all that waits was asked to wait', () => {
+    const passSeconds = (seconds: number): void => {
+      for (let second = 0; second < seconds; second += 1) {
+        nowMs += 1000;
+        jest.advanceTimersByTime(1000);
+      }
+    };
+
+    beforeEach(() => {
+      jest.useFakeTimers({ doNotFake: ['performance'] });
+    });
+
+    afterEach(() => {
+      jest.useRealTimers();
+    });
+
+    const asked = { ...timeOut, why: 'HTTP 503', retryAfterMs: 3_600_000 };
+
+    it.each([
+      ['a call for several', [{ ...asked, inCompany: true }]],
+      ['calls for two', [asked, { ...asked, machineId: 'M-2' }]],
+    ])('stands still after five seconds, though nothing fails any more: %s', (_, failures) => {
+      for (const failure of failures) status.failed(failure);
+      passSeconds(4);
+      expect(status.pausedBecause).toBeUndefined();
+      passSeconds(1);
+      expect(status.pausedBecause).toBe('HTTP 503');
+      goesWell();
+      passSeconds(10);
+      expect(status.pausedBecause).toBeUndefined();
+    });
+
+    it('does not stand still while another call is under way', () => {
+      status.callStarts();
+      for (const machineId of ['M-1', 'M-2']) status.failed({ ...asked, machineId });
+      passSeconds(10);
+      expect(status.pausedBecause).toBeUndefined();
+      status.callEnded();
+      passSeconds(1);
+      expect(status.pausedBecause).toBe('HTTP 503');
+    });
+
+    it('does not stand still for one machine', () => {
+      status.failed(asked);
+      passSeconds(10);
+      expect(status.pausedBecause).toBeUndefined();
+    });
   });
 
   it('moves again once a call goes well', () => {

@@ -1,13 +1,17 @@
 import { Logger } from '@nestjs/common';
-import { realNowMs } from '#libs/clock';
+import { everyRealMs, realNowMs } from '#libs/clock';
 import { Breaker, type Failure } from '#libs/delivery';
 import { LatestApplied } from './latest-applied.js';
 import { type FlowCalls, type StartedCall } from './started-call.js';
+
+const REVIEW_MS = 1000;
 
 /** Whether a flow gets its commands through, in words for `/health/ready`; logs when that turns. */
 export class FlowStatus implements FlowCalls {
   private readonly logger = new Logger('FlowStatus');
   private begun = 0;
+  private underWay = 0;
+  private stopReviews: (() => void) | undefined;
   private latestApplied = 0;
   /** When it began. */
   latestAppliedMs = -Infinity;
@@ -52,10 +56,16 @@ export class FlowStatus implements FlowCalls {
     return this.breaker.callBegins();
   }
 
-  /** Numbers a call that is about to be made. */
+  /** Numbers a call that is about to be made; {@link callEnded} follows. */
   callStarts(): StartedCall {
     this.begun += 1;
+    this.underWay += 1;
     return { number: this.begun, latestApplied: this.latestApplied, startedMs: realNowMs() };
+  }
+
+  /** However it has ended. */
+  callEnded(): void {
+    this.underWay -= 1;
   }
 
   /** The probe has not been made after all, or was cut off. */
@@ -102,8 +112,22 @@ export class FlowStatus implements FlowCalls {
   }
 
   failed(failure: Failure): void {
+    this.stopReviews ??= everyRealMs(REVIEW_MS, () => {
+      this.review();
+    });
     if (!this.breaker.failed(failure, realNowMs())) return;
     const { why, machineId, cause } = failure;
     this.logger.warn({ msg: 'flow paused, probing', flow: this.flow, why, cause, machineId });
+  }
+
+  /** Asked now and then while something has failed: what waits for as long as it was asked to fails no more. */
+  private review(): void {
+    if (this.underWay === 0 && this.breaker.review(realNowMs())) {
+      const { flow, pausedBecause: why } = this;
+      this.logger.warn({ msg: 'flow paused, probing', flow, why });
+    }
+    if (this.breaker.isInDoubt) return;
+    this.stopReviews?.();
+    this.stopReviews = undefined;
   }
 }

@@ -84,6 +84,7 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
   }
 
   get state(): ConsumerState {
+    if (this.stopping.signal.aborted) return 'stopped';
     return this.consumer?.state ?? 'starting';
   }
 
