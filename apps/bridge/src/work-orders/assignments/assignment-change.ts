@@ -21,7 +21,7 @@ export interface AssignmentChange {
   source: OutcomeSource;
   /** Of that message, where its orders are not named here. */
   key?: string | null;
-  /** The list is set, but nothing told of it: the last of the message's changes, which has no orders, tells of all. */
+  /** The list is set, but nothing told of it: another of the message's changes tells of all on this machine. */
   isPart?: true;
 }
 

@@ -4,7 +4,7 @@ import { type OrderAssignment } from '../assignments/assigned-operation.js';
 import { type GatheredOrders } from './gathered-orders.js';
 import { type KnownOrder, toKnownOrder } from './known-order.js';
 import { meetKnownOrder } from './meet-known-order.js';
-import { type MessagePosition } from './message-position.js';
+import { isSameRecord, type MessagePosition } from './message-position.js';
 import { type MachineOf, placeOrder } from './place-order.js';
 import { type UnmappedOperation } from './reject-unmapped.js';
 import { isTakenInAgain, type OrderStanding } from './without-machine.js';
@@ -28,6 +28,8 @@ export interface OrderConsequences {
   /** By machine: what they change there. */
   assignments: ReadonlyMap<string, readonly OrderAssignment[]>;
   gathered: GatheredOrders;
+  /** The ledger has the message: what it changed on machines was written together with that, and will be answered. */
+  isWritten: boolean;
 }
 
 /** What its orders have come to so far. */
@@ -38,6 +40,9 @@ interface Gathered {
   standings: OrderStanding[];
   /** Orders it has told of: what is known of them is from itself. */
   met: Set<string>;
+  isWritten: boolean;
+  /** An order comes onto a list that it was not on: the machine may have been unknown when the message came first. */
+  hasNews: boolean;
 }
 
 /** Takes in what one message tells of orders, one after the other. */
@@ -52,11 +57,14 @@ export function deriveOrders(
     unmapped: [],
     standings: [],
     met: new Set(),
+    isWritten: false,
+    hasNews: false,
   };
   for (const order of told.orders) takeIn(order, told, view, machineOf, gathered);
   const { assignments, results, unmapped, standings } = gathered;
   const machineIds = [...assignments.keys()];
-  return { assignments, gathered: { machineIds, results, unmapped, standings } };
+  const isWritten = gathered.isWritten && !gathered.hasNews;
+  return { assignments, gathered: { machineIds, results, unmapped, standings }, isWritten };
 }
 
 function takeIn(
@@ -78,6 +86,9 @@ function takeIn(
   // A change names no machines by itself: it goes for those of the order.
   const placed = placeOrder(message.kind === 'snapshot' ? message.order : order, machineOf);
   const isRepeated = !met.has(orderId) && isTakenInAgain(known, message, told.position);
+  if (!met.has(orderId) && known !== undefined && isSameRecord(told.position, known.from)) {
+    gathered.isWritten = true;
+  }
   met.add(orderId);
   if (meeting.kind === 'superseded') {
     const detail = `order ${orderId} ${whyOlder(message.order, order)}`;
@@ -101,6 +112,7 @@ function takeIn(
     }
     const operations = machines.get(machineId) ?? [];
     if (operations.length > 0) listedOn.push(machineId);
+    gathered.hasNews ||= operations.length > 0 && !before.includes(machineId);
     append(gathered.assignments, machineId, { orderId, operations });
   }
   if (meeting.kind === 'recorded') {

@@ -89,11 +89,12 @@ export class DerivedEntries {
 
   private takeIn(entry: OrdersEntry | RelayEntry | PartEntry): GatheredOrders {
     const { machineOf, toChange } = this.effects;
-    const { assignments, gathered } = deriveOrders(entry, this.view, machineOf);
+    const { assignments, gathered, isWritten } = deriveOrders(entry, this.view, machineOf);
     const { kind, source } = entry;
+    const isTold = kind === 'orders' && !isWritten;
     for (const [machineId, orders] of assignments) {
       const change = { machineId, orders, source };
-      this.records.push(toChange(kind === 'orders' ? change : { ...change, isPart: true }));
+      this.records.push(toChange(isTold ? change : { ...change, isPart: true }));
     }
     return gathered;
   }

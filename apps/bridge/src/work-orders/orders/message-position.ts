@@ -14,6 +14,11 @@ export function isSame(message: MessagePlace, other: MessagePlace): boolean {
   return message.partition === other.partition && message.offset === other.offset;
 }
 
+/** The same message, delivered again: another one that lies where it has lain, in a topic made anew, has another time. */
+export function isSameRecord(message: MessagePosition, other: MessagePosition): boolean {
+  return isSame(message, other) && message.recordedAt === other.recordedAt;
+}
+
 /** Whether a message was sent before another, as far as Kafka can tell. */
 export function isBefore(message: MessagePosition, other: MessagePosition): boolean {
   return message.partition === other.partition

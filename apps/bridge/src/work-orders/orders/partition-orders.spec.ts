@@ -16,9 +16,9 @@ describe('PartitionOrders', () => {
     [known, answers] = [new Map<string, KnownOrder>(), []];
     orders = new PartitionOrders({
       machineOf: ({ machineId }) => machineId,
-      toChange: ({ machineId, orders: changed }) => ({
+      toChange: ({ machineId, orders: changed, isPart }) => ({
         ...{ topic: 'changes', key: machineId, headers: {} },
-        value: changed.map(({ orderId }) => orderId).join(),
+        value: changed.map(({ orderId }) => orderId).join() + (isPart ? ', untold' : ''),
       }),
       toReport: () => ({ topic: 'relayed', key: null, value: 'report', headers: {} }),
       toOutcome: (_answered, { kind }) => {
@@ -80,6 +80,30 @@ describe('PartitionOrders', () => {
       [1, 0],
       [0, 1],
     ]);
+  });
+
+  describe('of a message that comes again', () => {
+    const again = (recordedAt: number, more: Partial<OrderEntry> = {}): OrderEntry => {
+      const position = { partition: 0, offset: 7, recordedAt };
+      return { ...entry('4711', 'released'), ...more, position } as OrderEntry;
+    };
+
+    it('sets the lists again and tells nothing: what was written first is answered', () => {
+      expect(write(again(5))).toEqual(['M-1: 4711']);
+      expect(write(again(5))).toEqual(['M-1: 4711, untold']);
+    });
+
+    it('tells of another that lies where it has lain, in a topic made anew', () => {
+      write(again(5));
+      expect(write(again(6))).toEqual(['M-1: 4711']);
+    });
+
+    it('tells of a machine that was not known when it came first', () => {
+      const rejection = { code: 'unknown-machine', detail: 'not listed' } as const;
+      const unknownMachines = new Map([['M-1', rejection]]);
+      expect(write(again(5, { unknownMachines }))).toEqual([]);
+      expect(write(again(5))).toEqual(['M-1: 4711']);
+    });
   });
 
   it('writes what a message that concerns no machine is answered with, and says nothing else of it', () => {
