@@ -8,7 +8,7 @@ export { readEpochSeconds, rfc3339, type TimeReading } from './epoch-seconds.js'
 export * from './event-ids.js';
 export { MAX_LIST_LENGTH } from './field-rules.js';
 export { isIdentifier } from './identifier.js';
-export { isJsonObject, type JsonObject } from './json-object.js';
+export { describeJson, isJsonObject, type JsonObject } from './json-object.js';
 export * from './machine-directory-records.js';
 export * from './machine-state-events.js';
 export { charsetOf, isJsonType, mediaType } from './media-type.js';

@@ -1,6 +1,7 @@
 import {
   charsetOf,
   isJsonType,
+  MAX_BODY_BYTES,
   mediaType,
   parsed,
   readJson,
@@ -15,7 +16,7 @@ import { readXml } from './xml/read-xml.js';
 const UNSPECIFIC = new Set([null, '', 'text/plain', 'application/octet-stream']);
 
 /**
- * Bytes to XML or JSON: by the content type or, where that says neither, by the first byte. `known` are
+ * Bytes to XML or JSON: by the content type or, where that says neither, by the first byte that is no blank. `known` are
  * content types that say neither but name a format.
  */
 export function readContent(
@@ -46,6 +47,7 @@ function isXmlType(type: string | null): boolean {
 }
 
 function looksLikeXml(body: Buffer): boolean {
-  const head = body.subarray(0, 64).toString('utf8').replace('\ufeff', '').trimStart();
-  return head.startsWith('<') || utf16Of(body) !== undefined;
+  if (utf16Of(body) !== undefined) return true;
+  // trims a byte order mark as well; what is longer is refused in either syntax
+  return body.toString('utf8', 0, MAX_BODY_BYTES).trimStart().startsWith('<');
 }

@@ -34,6 +34,17 @@ describe('an order document', () => {
     }
   });
 
+  it('is recognised as XML behind any number of blanks', () => {
+    for (const blanks of [
+      ' '.repeat(70),
+      `\ufeff${'\r\n\t'.repeat(100)}`,
+      '\n'.repeat(1_000_000),
+    ]) {
+      expect(readSnapshots(blanks + IDOC)[0]?.orderId).toBe('4711');
+    }
+    expect(() => readMessages(' '.repeat(1_000_000))).toThrow('invalid-json');
+  });
+
   it('is read as what its content type names, whatever its syntax is called', () => {
     const contentType = 'Application/x-SAP.IDoc';
 

@@ -1,6 +1,6 @@
 import { parsed, rejected, type Parsed } from '#libs/contracts';
 
-import { elements, pathOf, textOf, type DocumentElement } from '../xml/document-element.js';
+import { elements, pathOf, readText, type DocumentElement } from '../xml/document-element.js';
 import { NOUN, ordersIn } from './b2mml-document.js';
 
 const VERB = /^(process|sync|show|add|change|respond|cancel|get|acknowledge|confirm)(.+)$/i;
@@ -20,7 +20,12 @@ export function intentOf(root: DocumentElement): Parsed<Intent> {
   if (verb === 'cancel') return parsed('cancel');
   const ofVerb = verb === 'change' ? 'change' : 'whole';
   const actions = actionsOf(root, verb);
-  const intents = actions.map((action) => intentOfCode(codeOf(action)) ?? ofVerb);
+  const intents: Intent[] = [];
+  for (const action of actions) {
+    const code = readCode(action);
+    if (!code.ok) return code;
+    intents.push(intentOfCode(code.value ?? '') ?? ofVerb);
+  }
   const [intent = ofVerb] = intents;
   const other = actions[intents.findIndex((each) => each !== intent)];
   if (other !== undefined) {
@@ -46,8 +51,9 @@ function actionsOf(root: DocumentElement, verb: string): DocumentElement[] {
     .flatMap((criteria) => elements(criteria, 'ActionExpression'));
 }
 
-function codeOf(action: DocumentElement): string {
-  return action.attributes['actionCode'] ?? textOf(action, 'actionCode') ?? '';
+function readCode(action: DocumentElement): Parsed<string | undefined> {
+  const attribute = action.attributes['actionCode'];
+  return attribute === undefined ? readText(action, 'actionCode') : parsed(attribute);
 }
 
 /** Undefined for `Add`, `Replace` and none: those do what the verb does. */

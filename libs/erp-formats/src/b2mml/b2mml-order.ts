@@ -9,7 +9,7 @@ import {
 } from '#libs/contracts';
 
 import { changeMessage, snapshotMessage } from '../checked-message.js';
-import { pathOf, textOf, type DocumentElement } from '../xml/document-element.js';
+import { pathOf, readText, type DocumentElement } from '../xml/document-element.js';
 import type { Intent } from './b2mml-intent.js';
 import { readB2mmlOperations } from './b2mml-operations.js';
 import { checkStates, statusOfOrder } from './b2mml-status.js';
@@ -29,7 +29,9 @@ export function readB2mmlOrder(
   { changedAt, timeZone, intent }: B2mmlOrderContext,
 ): Parsed<OrderMessage> {
   const where = () => pathOf(order);
-  const orderId = textOf(order, 'ID');
+  const id = readText(order, 'ID');
+  if (!id.ok) return id;
+  const orderId = id.value;
   if (orderId === undefined)
     return rejected('invalid-message', `${pathOf(order, 'ID')} is missing`);
   if (intent === 'cancel') return changeMessage(where, { orderId, changedAt, status: 'cancelled' });

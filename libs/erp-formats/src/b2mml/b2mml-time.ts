@@ -2,7 +2,7 @@ import { parsed, readEpochSeconds, rejected, type Parsed } from '#libs/contracts
 
 import { readLocalTime } from '../time/read-local-time.js';
 import { epochSecondsOf } from '../time/local-time.js';
-import { pathOf, textOf, type DocumentElement } from '../xml/document-element.js';
+import { pathOf, readText, type DocumentElement } from '../xml/document-element.js';
 
 const LOCAL = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.\d+)?$/;
 
@@ -12,7 +12,9 @@ export function readDateTime(
   field: string,
   timeZone: string,
 ): Parsed<number | undefined> {
-  const text = textOf(element, field);
+  const found = readText(element, field);
+  if (!found.ok) return found;
+  const text = found.value;
   if (text === undefined) return parsed(undefined);
   const [, date, time] = LOCAL.exec(text) ?? [];
   if (date !== undefined) {

@@ -1,8 +1,9 @@
 import { parsed, rejected, type OrderMessage, type Parsed } from '#libs/contracts';
 
 import type { DocumentContent, OrderFormat, ReadingContext } from '../order-format.js';
-import { onlyElement, pathOf, type DocumentElement } from '../xml/document-element.js';
+import { pathOf, unlessTwice, type DocumentElement } from '../xml/document-element.js';
 import { b2mmlRoot, ordersIn } from './b2mml-document.js';
+import { checkB2mmlFields } from './b2mml-fields.js';
 import { intentOf } from './b2mml-intent.js';
 import { readB2mmlOrder } from './b2mml-order.js';
 import { readDateTime } from './b2mml-time.js';
@@ -24,8 +25,12 @@ function readB2mml(content: DocumentContent, context: ReadingContext): Parsed<Or
   if (intent === 'none') {
     return rejected('invalid-message', `${pathOf(root)} asks or answers, it tells of no order`);
   }
+  const orders = ordersIn(root);
+  // what an order says beside its ID is of no account once it is cancelled
+  const checked = intent === 'cancel' ? parsed(undefined) : checkB2mmlFields(orders);
+  if (!checked.ok) return checked;
   const messages: OrderMessage[] = [];
-  for (const order of ordersIn(root)) {
+  for (const order of orders) {
     const changedAt = readChangedAt(order, root, context);
     if (!changedAt.ok) return changedAt;
     const { timeZone } = context;
@@ -48,8 +53,9 @@ function readChangedAt(
     if (!published.ok) return published;
     if (published.value !== undefined) return parsed(published.value);
   }
-  const area = onlyElement(root, 'ApplicationArea');
-  const created = area === undefined ? undefined : readDateTime(area, 'CreationDateTime', timeZone);
+  const area = unlessTwice(root, 'ApplicationArea');
+  if (!area.ok) return area;
+  const created = area.value && readDateTime(area.value, 'CreationDateTime', timeZone);
   if (created?.ok === false) return created;
   const changedAt = created?.value ?? recordedAt;
   if (changedAt !== undefined) return parsed(changedAt);

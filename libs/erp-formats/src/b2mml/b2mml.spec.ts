@@ -340,7 +340,6 @@ describe('B2MML', () => {
       schedule(jobOrder(EQUIPMENT) + '<JobOrder/>'),
       '/WorkSchedule/JobOrder[2]/ID is missing',
     ],
-    ['a number for an ID', '{"JobOrder":{"ID":7}}', '/JobOrder/ID is missing'],
     [
       'equipment and a status',
       jobOrder(''),

@@ -1,6 +1,6 @@
 import { parsed, rejected, type OrderFence, type OrderVersion, type Parsed } from '#libs/contracts';
 
-import { readLocalTime } from '../time/read-local-time.js';
+import { isInitial, readLocalTime } from '../time/read-local-time.js';
 import { epochSecondsOf, utcSeconds } from '../time/local-time.js';
 import { onlyElement, pathOf, textOf, type DocumentElement } from '../xml/document-element.js';
 
@@ -14,7 +14,8 @@ export interface ControlRecordContext {
 /**
  * Which state of the order an IDoc tells of. SERIAL starts with the time of serialisation in UTC and counts
  * on from there, DOCNUM counts the IDocs of a client. What has no time of its own, as where an integration
- * has left the control record out, is as old as its message.
+ * has left the control record out, is as old as its message. A time that is none is refused: dated by its message, an
+ * old state of the order would outrank all that is known.
  */
 export function readControlRecord(
   idoc: DocumentElement,
@@ -34,7 +35,11 @@ export function readControlRecord(
   const created = readLocalTime(textOf(control, 'CREDAT'), textOf(control, 'CRETIM'));
   if (typeof created === 'object')
     return parsed(version(epochSecondsOf(created, timeZone), number));
-  if (recordedAt !== undefined) return parsed(version(recordedAt, number));
+  if (created === 'invalid') {
+    const path = pathOf(control, 'CREDAT');
+    return rejected('invalid-message', `${path} and CRETIM are no date and time`);
+  }
+  if (recordedAt !== undefined && isInitial(serial)) return parsed(version(recordedAt, number));
   const path = pathOf(control, 'SERIAL');
   return rejected('invalid-message', `${path} is no time, and CREDAT does not stand in for it`);
 }

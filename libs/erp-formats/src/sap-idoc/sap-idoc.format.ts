@@ -1,8 +1,10 @@
 import { parsed, rejected, type OrderMessage, type Parsed } from '#libs/contracts';
 
 import type { OrderFormat } from '../order-format.js';
+import { checkFields } from '../xml/check-fields.js';
 import { elements, pathOf, textOf, type DocumentElement } from '../xml/document-element.js';
 import { readControlRecord, type ControlRecordContext } from './control-record.js';
+import { IDOC_FIELDS } from './idoc-fields.js';
 import { readSapOrder } from './sap-order.js';
 
 /** The five releases of the basic type differ in fields that are not read here. */
@@ -34,6 +36,8 @@ function readSapOrders(
 ): Parsed<OrderMessage[]> {
   const messages: OrderMessage[] = [];
   for (const idoc of elements(root, 'IDOC')) {
+    const checked = checkFields(idoc, IDOC_FIELDS);
+    if (!checked.ok) return checked;
     const version = readControlRecord(idoc, context);
     if (!version.ok) return version;
     for (const header of elements(idoc, 'E1AFKOL')) {

@@ -1,9 +1,11 @@
-import { isJsonObject, type JsonObject } from '#libs/contracts';
+import { describeJson, isJsonObject, type JsonObject } from '#libs/contracts';
 
 /** An entity and where it is in the document, such as `d.results[0]`. */
 export interface ODataEntity {
   fields: JsonObject;
   path: string;
+  /** What stands where an entity is expected. */
+  notEntity?: string;
 }
 
 /** V2 wraps in `d` and `results`, V4 in `value`; readers that log what they fetch in `message`. */
@@ -12,9 +14,7 @@ const ENVELOPES = ['d', 'results', 'value', 'message'] as const;
 /** All entities of a response: one by itself, a list, or either in an envelope. */
 export function entitiesOf(json: unknown, path = ''): ODataEntity[] {
   if (Array.isArray(json)) {
-    return json.flatMap((entry: unknown, index) =>
-      isJsonObject(entry) ? [{ fields: entry, path: `${path}[${index}]` }] : [],
-    );
+    return json.flatMap((entry: unknown, index) => entityIn(entry, `${path}[${index}]`));
   }
   if (!isJsonObject(json)) return [];
   const envelope = ENVELOPES.find((name) => isWrapped(valueOf(json, name)));
@@ -22,17 +22,27 @@ export function entitiesOf(json: unknown, path = ''): ODataEntity[] {
   return entitiesOf(valueOf(json, envelope), pathTo({ path }, envelope));
 }
 
+/** None in null: what is no entity is kept, for its reader to refuse. */
+function entityIn(entry: unknown, path: string): ODataEntity[] {
+  if (entry === null) return [];
+  if (isJsonObject(entry)) return [{ fields: entry, path }];
+  return [{ fields: {}, path, notEntity: describeJson(entry) }];
+}
+
 /** Entities behind a navigation property; undefined when it was not expanded, be it absent or a link. */
 export function expanded(entity: ODataEntity, names: readonly string[]): ODataEntity[] | undefined {
   for (const name of names) {
     const value = valueOf(entity.fields, name);
     const isLink = isJsonObject(value) && Object.hasOwn(value, '__deferred');
-    if (!isLink && isWrapped(value)) return entitiesOf(value, pathTo(entity, name));
+    const path = pathTo(entity, name);
+    if (!isLink && isWrapped(value)) return entitiesOf(value, path);
+    // text is a link too
+    if (typeof value === 'number' || typeof value === 'boolean') return entityIn(value, path);
   }
   return undefined;
 }
 
-/** Text of a field, trimmed; undefined when absent, empty or no text. */
+/** Text of a field, trimmed; undefined when absent or empty. What is no text was refused. */
 export function textField({ fields }: ODataEntity, name: string): string | undefined {
   const value = valueOf(fields, name);
   const text = typeof value === 'string' ? value.trim() : '';
@@ -53,6 +63,6 @@ function isWrapped(value: unknown): boolean {
   return Array.isArray(value) || isJsonObject(value);
 }
 
-function valueOf(object: JsonObject, name: string): unknown {
+export function valueOf(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }

@@ -2,6 +2,7 @@ import { parsed, rejected, type OperationChange, type Parsed } from '#libs/contr
 
 import { operationIdOf } from '../sap/operation-id.js';
 import { epochSecondsOf } from '../time/local-time.js';
+import { checkEntities } from './check-entity.js';
 import { pathTo, textField, type ODataEntity } from './odata-entity.js';
 import { OPERATION_FLAGS, readStatus } from './odata-status.js';
 import { readODataTime } from './odata-time.js';
@@ -20,6 +21,16 @@ const STARTS = [
   ['OpErlstSchedldExecStrtDte', 'OpErlstSchedldExecStrtTme'],
   ['OpLtstSchedldExecStrtDte', 'OpLtstSchedldExecStrtTme'],
 ] as const;
+
+const TEXTS = [
+  ...OPERATION_NAMES,
+  ...SUB_OPERATION_NAMES,
+  ...STARTS.flat(),
+  SEQUENCE,
+  'WorkCenter',
+  'ProductionPlant',
+  'Plant',
+];
 
 /** An entity of operations rather than of orders. */
 export function isOperation(entity: ODataEntity): boolean {
@@ -47,6 +58,8 @@ export function readODataOperations(
   entities: readonly ODataEntity[],
   timeZone: string,
 ): Parsed<OperationChange[]> {
+  const checked = checkEntities(entities, { texts: TEXTS, flags: OPERATION_FLAGS });
+  if (!checked.ok) return checked;
   const [first] = entities;
   if (first !== undefined && !entities.some(({ fields }) => Object.hasOwn(fields, 'WorkCenter'))) {
     return missing(first, 'WorkCenter');

@@ -4,23 +4,32 @@ import { changeMessage, snapshotMessage } from '../checked-message.js';
 import type { ReadingContext } from '../order-format.js';
 import { orderNumber } from '../sap/order-number.js';
 import { statusWithin } from '../sap/sap-status.js';
+import { checkEntities, checkEntity } from './check-entity.js';
 import { expanded, pathTo, textField, type ODataEntity } from './odata-entity.js';
 import { readODataOperations } from './odata-operation.js';
-import { ORDER_FLAGS, readStatus } from './odata-status.js';
-import { readTimestamp } from './odata-time.js';
+import { ORDER_FLAGS, readStatus, STATUS_TEXTS } from './odata-status.js';
+import { readLastChange } from './odata-time-stamp.js';
 
 const OPERATIONS = ['to_ProductionOrderOperation', '_ProductionOrderOperation'];
+const KEYS = ['ManufacturingOrder', 'ProductionOrder'];
 const STATUSES = ['to_ProductionOrderStatus', '_ProductionOrderStatus'];
 
 /** An order's header: with its operations expanded the whole order, without them a change of its status. */
 export function readODataOrder(header: ODataEntity, context: ReadingContext): Parsed<OrderMessage> {
   const orderId = readOrderId(header);
   if (!orderId.ok) return orderId;
-  const changedAt = readTimestamp(textField(header, 'LastChangeDateTime')) ?? context.recordedAt;
+  const checked = checkEntity(header, { texts: [], flags: ORDER_FLAGS });
+  if (!checked.ok) return checked;
+  const lastChange = readLastChange(header);
+  if (!lastChange.ok) return lastChange;
+  const changedAt = lastChange.value ?? context.recordedAt;
   if (changedAt === undefined) {
     return rejected('invalid-message', `${pathTo(header, 'LastChangeDateTime')} is missing`);
   }
-  const status = readStatus(header, ORDER_FLAGS, expanded(header, STATUSES));
+  const statuses = expanded(header, STATUSES) ?? [];
+  const checkedStatuses = checkEntities(statuses, { texts: STATUS_TEXTS });
+  if (!checkedStatuses.ok) return checkedStatuses;
+  const status = readStatus(header, ORDER_FLAGS, statuses);
   const entities = expanded(header, OPERATIONS);
   if (entities === undefined) {
     const change = { orderId: orderId.value, changedAt };
@@ -43,6 +52,8 @@ export function readODataOrder(header: ODataEntity, context: ReadingContext): Pa
 
 /** The number of an order as it is shown, out of any of its entities. */
 export function readOrderId(entity: ODataEntity): Parsed<string> {
+  const checked = checkEntity(entity, { texts: KEYS });
+  if (!checked.ok) return checked;
   const number = textField(entity, 'ManufacturingOrder') ?? textField(entity, 'ProductionOrder');
   const orderId = orderNumber(number);
   if (orderId !== undefined) return parsed(orderId);

@@ -8,11 +8,12 @@ import {
 
 import { changeMessage } from '../checked-message.js';
 import type { ReadingContext } from '../order-format.js';
-import { pathTo, textField, type ODataEntity } from './odata-entity.js';
+import { checkEntities } from './check-entity.js';
+import { pathTo, type ODataEntity } from './odata-entity.js';
 import { isOperation, readODataOperations } from './odata-operation.js';
 import { readOrderId } from './odata-order.js';
-import { readStatus } from './odata-status.js';
-import { readTimestamp } from './odata-time.js';
+import { readStatus, STATUS_TEXTS } from './odata-status.js';
+import { readLastChange } from './odata-time-stamp.js';
 
 /** Operations and statuses that came without their orders, each order's as a change of it. */
 export function readParts(
@@ -43,12 +44,16 @@ function readChange(
 ): Parsed<OrderMessage> {
   const path = parts[0]?.path ?? '';
   // a part is not newer than its last change, but it was read after: by that alone it would lose to its header
-  const changedAt = recordedAt ?? lastChange(parts);
+  const dated = recordedAt === undefined ? lastChange(parts) : parsed(recordedAt);
+  if (!dated.ok) return dated;
+  const changedAt = dated.value;
   if (changedAt === undefined) {
     return rejected('invalid-message', `${pathTo({ path }, 'LastChangeDateTime')} is missing`);
   }
   const operations = readODataOperations(parts.filter(isOperation), timeZone);
   if (!operations.ok) return operations;
+  const checked = checkEntities(parts, { texts: STATUS_TEXTS });
+  if (!checked.ok) return checked;
   const status = readStatus({ fields: {}, path }, [], parts);
   const change: OrderChange = { orderId, changedAt };
   if (status !== undefined) change.status = status;
@@ -56,7 +61,12 @@ function readChange(
   return changeMessage(() => path, change);
 }
 
-function lastChange(parts: readonly ODataEntity[]): number | undefined {
-  const times = parts.flatMap((part) => readTimestamp(textField(part, 'LastChangeDateTime')) ?? []);
-  return times.length === 0 ? undefined : Math.max(...times);
+function lastChange(parts: readonly ODataEntity[]): Parsed<number | undefined> {
+  let last: number | undefined;
+  for (const part of parts) {
+    const change = readLastChange(part);
+    if (!change.ok) return change;
+    if (change.value !== undefined) last = Math.max(last ?? change.value, change.value);
+  }
+  return parsed(last);
 }

@@ -3,6 +3,9 @@ import type { OrderStatus } from '#libs/contracts';
 import { statusOf } from '../sap/sap-status.js';
 import { isSet, textField, type ODataEntity } from './odata-entity.js';
 
+/** Of an entity of statuses. */
+export const STATUS_TEXTS = ['StatusCode'];
+
 type StatusFlags = readonly (readonly [field: string, systemStatus: string])[];
 
 /** The indicators are the system statuses that an IDoc carries as codes. */

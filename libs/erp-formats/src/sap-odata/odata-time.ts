@@ -1,9 +1,10 @@
 import { readLocalTime } from '../time/read-local-time.js';
-import { utcSeconds, type LocalTime } from '../time/local-time.js';
+import type { LocalTime } from '../time/local-time.js';
 
-const V2_DATE = /^\/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\/$/;
+export const V2_DATE = /^\/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\/$/;
 const DURATION = /^PT(?:(\d{1,2})H)?(?:(\d{1,2})M)?(?:(\d{1,2})(?:\.\d+)?S)?$/;
-const ISO_INSTANT = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.\d+)?(Z|[+-]\d{2}:\d{2})?$/;
+export const ISO_INSTANT =
+  /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.\d+)?(Z|[+-]\d{2}:\d{2})?$/;
 
 /**
  * A date and the time beside it, in the plant's zone. V2 writes the date as the milliseconds of its midnight
@@ -15,17 +16,6 @@ export function readODataTime(
 ): LocalTime | 'absent' | 'invalid' {
   if (date === undefined) return 'absent';
   return readLocalTime(dayOf(date), time === undefined ? undefined : timeOfDay(time));
-}
-
-/** Epoch seconds of a time stamp: 14 digits (UTC), V2 milliseconds or ISO 8601; undefined for none of these. */
-export function readTimestamp(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const milliseconds = V2_DATE.exec(text)?.[1];
-  if (milliseconds !== undefined) return Math.floor(Number(milliseconds) / 1000);
-  const [, date, time, offset = 'Z'] = ISO_INSTANT.exec(text) ?? [];
-  if (date !== undefined && time !== undefined) return epochSeconds(`${date}T${time}${offset}`);
-  const local = readLocalTime(text.slice(0, 8), text.slice(8, 14));
-  return typeof local === 'object' ? utcSeconds(local) : undefined;
 }
 
 /** As `YYYYMMDD`, or the text itself where it is no date, for the next to refuse. */
@@ -47,9 +37,4 @@ function timeOfDay(text: string): string {
 function utcDay(milliseconds: number): string | undefined {
   const date = new Date(milliseconds);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString().slice(0, 10);
-}
-
-function epochSeconds(iso: string): number | undefined {
-  const milliseconds = Date.parse(iso);
-  return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
 }

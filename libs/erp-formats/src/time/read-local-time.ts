@@ -24,6 +24,11 @@ export function readLocalTime(
   return exists(local) ? local : 'invalid';
 }
 
+/** Nothing, or the zeros that SAP writes for nothing. */
+export function isInitial(text: string): boolean {
+  return /^0*$/.test(text);
+}
+
 function digits(text: string | undefined): string {
   return text?.replace(/[-:]/g, '') ?? '';
 }

@@ -1,3 +1,5 @@
+import { parsed, rejected, type Parsed } from '#libs/contracts';
+
 import { groupBy } from '../group-by.js';
 
 /**
@@ -11,6 +13,8 @@ export interface DocumentElement {
   /** Its own text, trimmed: as it is written, for leading zeros carry meaning. */
   readonly text: string;
   readonly attributes: Readonly<Record<string, string>>;
+  /** What its JSON is where that is no text and not empty, such as `a number`. */
+  readonly notText?: string;
 }
 
 /** Above it children are looked up by name: a schedule of ten thousand orders is asked for its date by each. */
@@ -38,10 +42,31 @@ export function onlyElement(parent: DocumentElement, name: string): DocumentElem
   return found.length === 1 ? found[0] : undefined;
 }
 
+/** The same, refusing two: taken for none, they would leave out what the sender said twice. */
+export function unlessTwice(
+  parent: DocumentElement,
+  name: string,
+): Parsed<DocumentElement | undefined> {
+  const [first, second] = elements(parent, name);
+  if (second === undefined) return parsed(first);
+  return rejected('invalid-message', `${pathOf(parent, name)} is given twice`);
+}
+
 /** Text of a child that occurs once; undefined when absent or empty. */
 export function textOf(parent: DocumentElement, name: string): string | undefined {
   const text = onlyElement(parent, name)?.text ?? '';
   return text === '' ? undefined : text;
+}
+
+/** The same, refusing a child that is given twice or is no text. */
+export function readText(parent: DocumentElement, name: string): Parsed<string | undefined> {
+  const found = unlessTwice(parent, name);
+  if (!found.ok) return found;
+  const { notText, text = '' } = found.value ?? {};
+  if (notText !== undefined) {
+    return rejected('invalid-message', `${pathOf(parent, name)} must be text, not ${notText}`);
+  }
+  return parsed(text === '' ? undefined : text);
 }
 
 /** Where a field of an element is, for a rejection: `/LOIPRO05/IDOC[2]/E1AFKOL/AUFNR`. */

@@ -1,0 +1,61 @@
+import { parsed, rejected, type Parsed } from '#libs/contracts';
+
+import { elements, pathOf, unlessTwice, type DocumentElement } from './document-element.js';
+
+/** What a child holds: text, further elements, or either. The plural may be given as often as one likes. */
+type FieldRule = 'text' | 'texts' | 'element' | 'elements' | 'text or element';
+type Fields = Readonly<Record<string, FieldRule>>;
+
+/** Children that are read, by the name of the element that they stand in. Others are nobody's business. */
+export type FieldRules = Readonly<Record<string, Fields>>;
+
+/**
+ * Refuses what would otherwise count as absent: a field that is given twice where there is one, is no text, or is
+ * text where elements are expected. Goes for an element and for those below it that have rules of their own.
+ */
+export function checkFields(
+  element: DocumentElement,
+  rules: FieldRules,
+  fields: Fields = rules[element.name] ?? {},
+): Parsed<undefined> {
+  for (const [name, rule] of Object.entries(fields)) {
+    if (rule !== 'texts' && rule !== 'elements') {
+      const once = unlessTwice(element, name);
+      if (!once.ok) return once;
+    }
+    for (const child of elements(element, name)) {
+      const fault = faultOf(child, rule);
+      if (fault !== undefined) return rejected('invalid-message', `${pathOf(child)} ${fault}`);
+      const within = checkFields(child, rules);
+      if (!within.ok) return within;
+    }
+  }
+  return parsed(undefined);
+}
+
+function faultOf(
+  { children, text, notText }: DocumentElement,
+  rule: FieldRule,
+): string | undefined {
+  const isLeaf = children.length === 0;
+  switch (rule) {
+    case 'text':
+    case 'texts':
+      return noText(notText);
+    case 'element':
+    case 'elements':
+      return isLeaf && (text !== '' || notText !== undefined) ? 'must hold elements' : undefined;
+    case 'text or element':
+      return isLeaf ? noText(notText) : undefined;
+    default:
+      return unknownRule(rule);
+  }
+}
+
+function noText(notText: string | undefined): string | undefined {
+  return notText === undefined ? undefined : `must be text, not ${notText}`;
+}
+
+function unknownRule(rule: never): never {
+  throw new Error(`unknown rule ${String(rule)}`);
+}
