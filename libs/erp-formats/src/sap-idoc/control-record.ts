@@ -1,6 +1,6 @@
 import { parsed, rejected, type OrderFence, type OrderVersion, type Parsed } from '#libs/contracts';
 
-import { isInitial, readLocalTime } from '../time/read-local-time.js';
+import { readLocalTime } from '../time/read-local-time.js';
 import { epochSecondsOf, utcSeconds } from '../time/local-time.js';
 import { onlyElement, pathOf, textOf, type DocumentElement } from '../xml/document-element.js';
 
@@ -39,7 +39,7 @@ export function readControlRecord(
     const path = pathOf(control, 'CREDAT');
     return rejected('invalid-message', `${path} and CRETIM are no date and time`);
   }
-  if (recordedAt !== undefined && isInitial(serial)) return parsed(version(recordedAt, number));
+  if (recordedAt !== undefined) return parsed(version(recordedAt, number));
   const path = pathOf(control, 'SERIAL');
   return rejected('invalid-message', `${path} is no time, and CREDAT does not stand in for it`);
 }
