@@ -68,7 +68,10 @@ describe('the token of a call', () => {
     const echo = encode(`Bearer ${token}`);
     service.answers(respond(422, `${'.'.repeat(250)} ${echo}`));
     const outcome = await connect(fixedToken(token)).getMachineState('M-1');
-    expect(outcome).toMatchObject({ kind: 'rejected', detail: expect.stringContaining('***') as string });
+    expect(outcome).toMatchObject({
+      kind: 'rejected',
+      detail: expect.stringContaining('***') as string,
+    });
     expect(traces(outcome)).not.toContain(echo.slice(10, 40));
   });
 
