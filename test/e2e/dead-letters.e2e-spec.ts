@@ -97,6 +97,19 @@ describe('npm run dlq', () => {
     expect(await listed('--all')).toHaveLength(3);
   });
 
+  it.each([
+    ['list', '--code', 'unknown-machine'],
+    ['list', '--limit', '2'],
+    ['show', '--offset', '1'],
+    ['replay', '--machine', 'M-404'],
+  ])('refuses a %s with %s given twice rather than take the last', async (name, option, value) => {
+    expect(await dlq(name, LISTS, option, value, `${option}=${value}`)).toMatchObject({
+      exitCode: 64,
+      stdout: '',
+      stderr: expect.stringMatching(`option '${option} .*may be given once only`) as string,
+    });
+  });
+
   it('shows a letter in full, its value indented', async () => {
     const { stdout } = await dlq('show', LISTS, '--code', 'unknown-machine');
     expect(stdout).toContain('why       unknown-machine: ');

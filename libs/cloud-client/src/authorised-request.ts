@@ -1,4 +1,12 @@
 import { ASKED_FOR, type HeaderList, type HttpRequest, type ServiceRequest } from './exchange.js';
+import { TokenEchoes } from './token-echoes.js';
+
+interface OfToken {
+  token: string;
+  echoes: TokenEchoes;
+  plain: HeaderList;
+  json: HeaderList;
+}
 
 /** The service's path prefix, below whatever path the base URL has. */
 export function apiPath(baseUrl: string): string {
@@ -8,20 +16,20 @@ export function apiPath(baseUrl: string): string {
 /** How an operation is sent: with its token as Bearer (interface: "Authentication"). */
 export class AuthorisedRequests {
   /** Of the token that was used last: made once, not for every call. */
-  private headers = headersWith('');
+  private ofToken = ofToken('');
 
   /** @param basePath of the service, with `/api/v1` */
   constructor(private readonly basePath: string) {}
 
   of(request: ServiceRequest, token: string): HttpRequest {
-    if (this.headers.token !== token) this.headers = headersWith(token);
-    const { plain, json } = this.headers;
+    if (this.ofToken.token !== token) this.ofToken = ofToken(token);
+    const { plain, json, echoes } = this.ofToken;
     return {
       path: this.pathOf(request),
       method: request.method,
       headers: request.body === undefined ? plain : json,
       body: request.body ? JSON.stringify(request.body) : null,
-      secret: token,
+      secret: echoes,
     };
   }
 
@@ -34,7 +42,8 @@ export class AuthorisedRequests {
   }
 }
 
-function headersWith(token: string): { token: string; plain: HeaderList; json: HeaderList } {
+function ofToken(token: string): OfToken {
   const plain = [...ASKED_FOR, 'Authorization', `Bearer ${token}`];
-  return { token, plain, json: [...plain, 'Content-Type', 'application/json'] };
+  const json = [...plain, 'Content-Type', 'application/json'];
+  return { token, echoes: new TokenEchoes(token), plain, json };
 }

@@ -1,5 +1,6 @@
 import { type CloudErrorCause } from './cloud-error.js';
 import { type ServiceOperation } from './operations.js';
+import { type TokenEchoes } from './token-echoes.js';
 
 /** One operation of the service, called. */
 export interface ServiceRequest {
@@ -28,8 +29,8 @@ export interface HttpRequest {
   path: string;
   headers: HeaderList;
   body: string | null;
-  /** Blackened where an error body repeats it. */
-  secret?: string;
+  /** Blackened where an error body repeats it, encoded or not. */
+  secret?: TokenEchoes;
 }
 
 export interface ServiceReply {

@@ -4,6 +4,7 @@ import { type CallEnd } from './deadline.js';
 import { type CloudErrorCause } from './cloud-error.js';
 import { type Exchange, type HttpRequest, type ServiceReply } from './exchange.js';
 import { Sending, type SendingConfig } from './sending.js';
+import { type TokenEchoes } from './token-echoes.js';
 import { undiciAdapter } from './undici-adapter.js';
 
 export interface HttpTransportOptions {
@@ -54,9 +55,9 @@ export class HttpTransport {
 }
 
 /** An error body may echo the request, and ends up in logs and dead letters. */
-function withoutSecret(reply: ServiceReply, secret?: string): ServiceReply {
+function withoutSecret(reply: ServiceReply, secret?: TokenEchoes): ServiceReply {
   if (reply.status < 300 || secret === undefined) return reply;
-  return { ...reply, body: reply.body.replaceAll(secret, '***') };
+  return { ...reply, body: secret.blacken(reply.body) };
 }
 
 function toFailure(error: unknown): Exchange {

@@ -55,6 +55,26 @@ describe('the token of a call', () => {
     expect(traces(outcome)).not.toContain(secret);
   });
 
+  it.each([
+    [
+      'JSON',
+      (text: string) => JSON.stringify(text).replaceAll('/', '\\/').replaceAll('+', '\\u002b'),
+    ],
+    ['a URL', encodeURIComponent],
+    ['HTML', (text: string) => text.replaceAll('+', '&#43;').replaceAll('/', '&#x2f;')],
+    ['Base64', (text: string) => Buffer.from(text).toString('base64')],
+  ])('leaves nothing in a detail that is cut where it is echoed in %s', async (_case, encode) => {
+    const token = `begin+${'of/a+token/'.repeat(20)}end`;
+    const echo = encode(`Bearer ${token}`);
+    service.answers(respond(422, `${'.'.repeat(250)} ${echo}`));
+    const outcome = await connect(fixedToken(token)).getMachineState('M-1');
+    expect(outcome).toMatchObject({
+      kind: 'rejected',
+      detail: expect.stringContaining('***') as string,
+    });
+    expect(traces(outcome)).not.toContain(echo.slice(10, 40));
+  });
+
   it('does not appear when nobody listens', async () => {
     const gone = await StubService.start();
     await gone.stop();

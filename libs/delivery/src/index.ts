@@ -5,7 +5,13 @@ export { CallSlots } from './call-slots.js';
 export { ContiguousOffsets } from './contiguous-offsets.js';
 export { DueQueue } from './due-queue.js';
 export { FinishedAhead } from './finished-ahead.js';
-export { judgeAnswer, type RetryCause, type ServiceAnswer, type Verdict } from './judge-answer.js';
+export {
+  judgeAnswer,
+  RETRY_BACK_OFF,
+  type RetryCause,
+  type ServiceAnswer,
+  type Verdict,
+} from './judge-answer.js';
 export { type BatchLimits, type LaneEntry } from './lane-batch.js';
 export { LaneQueue } from './lane-queue.js';
 export { type Conduct, type SlowCall } from './company.js';

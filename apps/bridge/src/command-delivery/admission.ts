@@ -9,7 +9,12 @@ export type Admission =
   | { kind: 'applied'; appliedAt: number }
   /** Its time has not come; `waitMs` is real time. */
   | { kind: 'not-yet'; waitMs: number }
-  /** What it is judged by cannot be asked for just now, which passes. */
-  | { kind: 'unavailable' };
+  /**
+   * What it is judged by cannot be asked for just now, which passes: `why` in the words of the look-up's answer, and for
+   * how long the service asks to be left alone (`afterMs`, real time; null where it does not).
+   */
+  | { kind: 'unavailable'; why: string; afterMs: number | null };
+
+export type Unavailable = Extract<Admission, { kind: 'unavailable' }>;
 
 export const GO: Admission = { kind: 'go' };

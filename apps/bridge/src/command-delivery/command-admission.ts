@@ -1,15 +1,9 @@
 import { realNowMs } from '#libs/clock';
-import { judgeAnswer, type ServiceAnswer } from '#libs/delivery';
-import { type Admission, GO } from './admission.js';
+import { backOffMs, RETRY_BACK_OFF } from '#libs/delivery';
+import { type Admission, GO, type Unavailable } from './admission.js';
 import { type CommandLanes } from './command-lanes.js';
 import { type Command } from './command.js';
 import { type FlowStatus } from './flow-status.js';
-
-const CANNOT_ASK: ServiceAnswer = {
-  kind: 'retry',
-  afterMs: null,
-  error: new Error('the service cannot be asked which machines and reasons there are'),
-};
 
 /** Looks into commands that are about to be sent, and sees to those that may not be. */
 export class CommandAdmission<P> {
@@ -75,20 +69,27 @@ export class CommandAdmission<P> {
         this.lanes.hold(command, realNowMs() + Math.max(1, admission.waitMs));
         return false;
       case 'unavailable':
-        this.backOff(command, isProbe);
+        this.backOff(command, admission, isProbe);
         return false;
       default:
         return admission satisfies never;
     }
   }
 
-  private backOff(command: Command<P>, isProbe: boolean): void {
+  private backOff(command: Command<P>, { why, afterMs }: Unavailable, isProbe: boolean): void {
     const { machineId } = command;
-    command.attempts += 1;
-    const verdict = judgeAnswer(CANNOT_ASK, command.attempts);
-    if (verdict.kind !== 'try-again') return;
-    const { busyMachines } = this.lanes.queue;
-    this.status.failed({ ...verdict, machineId, busyMachines, inCompany: false, isProbe });
-    this.lanes.postpone(command, 'untold', realNowMs() + Math.max(1, verdict.waitMs));
+    command.failedLookUps += 1;
+    this.status.failed({
+      machineId,
+      busyMachines: this.lanes.queue.busyMachines,
+      inCompany: false,
+      isProbe,
+      cause: 'service',
+      why,
+      // Asked of look-ups alone: it must not hold up a machine that needs none.
+      retryAfterMs: 0,
+    });
+    const waitMs = Math.max(1, afterMs ?? 0, backOffMs(command.failedLookUps, RETRY_BACK_OFF));
+    this.lanes.postpone(command, 'untold', realNowMs() + waitMs);
   }
 }

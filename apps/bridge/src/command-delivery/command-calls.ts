@@ -35,6 +35,7 @@ export class CommandCalls<P> {
   async make(commands: readonly Command<P>[], isProbe: boolean): Promise<void> {
     for (const command of commands) {
       command.attempts += 1;
+      command.failedLookUps = 0;
       command.isAdmitted = false;
       for (const waiter of command.waiters) waiter.calls += 1;
     }

@@ -234,7 +234,7 @@ class World {
   private judge(payload: Payload): Admission {
     if (payload.unavailableTimes > 0) {
       payload.unavailableTimes -= 1;
-      return { kind: 'unavailable' };
+      return { kind: 'unavailable', why: 'HTTP 503', afterMs: null };
     }
     if (payload.verdict === 'go') return GO;
     return { kind: 'rejected', rejection: { code: 'unknown-reason', detail: 'none' } };

@@ -21,6 +21,7 @@ const away: ServiceAnswer = { kind: 'retry', afterMs: null, error: new Error('HT
 const refused: ServiceAnswer = { kind: 'rejected', status: 422, detail: 'not of this plant' };
 const noToken: ServiceAnswer = { kind: 'unauthorised', status: 401 };
 const noRight: ServiceAnswer = { kind: 'unauthorised', status: 403 };
+const untold: Admission = { kind: 'unavailable', why: 'getMachineInfo: HTTP 503', afterMs: null };
 const stopping = new Error('the partition is lost');
 
 function awayFor(afterMs: number): ServiceAnswer {
@@ -369,7 +370,7 @@ describe('CommandDispatcher', () => {
 
         it('waits, without a call, while it cannot be told', async () => {
           let asked = 0;
-          flow.admit = () => answer((asked += 1) < 4 ? { kind: 'unavailable' } : GO);
+          flow.admit = () => answer((asked += 1) < 4 ? untold : GO);
           const [mill] = await submitted('mill1');
           await pass(100);
           expect(mill).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
@@ -381,7 +382,7 @@ describe('CommandDispatcher', () => {
           const askedMs: number[] = [];
           flow.admit = () => {
             askedMs.push(realNowMs());
-            return answer({ kind: 'unavailable' });
+            return answer(untold);
           };
           await submitted('mill1');
           await pass(2000);
@@ -389,6 +390,48 @@ describe('CommandDispatcher', () => {
           expect(second - first).toBeGreaterThanOrEqual(200);
           expect(third - second).toBeGreaterThanOrEqual(400);
           expect(fourth - third).toBeGreaterThanOrEqual(800);
+        });
+
+        it('does not ask again before the time that a look-up was told to wait', async () => {
+          const askedMs: number[] = [];
+          flow.admit = () => {
+            askedMs.push(realNowMs());
+            return answer({ ...untold, afterMs: 25_000 });
+          };
+          await submitted('mill1');
+          await pass(60_000);
+          const [first = 0, second = 0, third = 0] = askedMs;
+          expect(second - first).toBeGreaterThanOrEqual(25_000);
+          expect(third - second).toBeGreaterThanOrEqual(25_000);
+          expect(askedMs).toHaveLength(3);
+        });
+
+        it('keeps nobody else waiting for the time that look-ups were told to wait', async () => {
+          flow.admit = (name) => answer(name === 'good1' ? GO : { ...untold, afterMs: AN_HOUR_MS });
+          await submitted('a1', 'b1', 'c1', 'd1', 'e1');
+          expect(flow.dispatcher.status.isPaused).toBe(true);
+          const [good] = await submitted('good1');
+          await pass(5000);
+          expect(good).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
+          expect(flow.dispatcher.status.isPaused).toBe(false);
+        });
+
+        it('counts no look-up as a call, neither for what is told nor for the wait after a call', async () => {
+          jest.spyOn(Math, 'random').mockReturnValue(1);
+          flow = new Flow({ deferredAfterMs: 1000 });
+          let asked = 0;
+          flow.admit = () => answer((asked += 1) < 7 ? untold : GO);
+          const calledMs: number[] = [];
+          flow.service = () => {
+            calledMs.push(realNowMs());
+            return calledMs.length > 1 ? applied : away;
+          };
+          const lathe = flow.submit('lathe1');
+          await pass(5000);
+          expect(flow.deferred).toMatchObject([{ machineId: 'lathe', calls: 0 }]);
+          await pass(60_000);
+          expect(lathe).toMatchObject({ results: [{ kind: 'applied', attempts: 2 }] });
+          expect(calledMs[1]! - calledMs[0]!).toBeLessThanOrEqual(1000);
         });
 
         it('asks before each call: what was right may have become wrong', async () => {
@@ -401,10 +444,10 @@ describe('CommandDispatcher', () => {
         });
 
         it('pauses when nothing can be told for several machines', async () => {
-          flow.admit = () => answer({ kind: 'unavailable' });
+          flow.admit = () => answer(untold);
           await submitted('a1', 'b1', 'c1');
           await pass(100);
-          expect(flow.dispatcher.status.pausedBecause).toContain('cannot be asked');
+          expect(flow.dispatcher.status.pausedBecause).toBe('getMachineInfo: HTTP 503');
           flow.admit = () => answer(GO);
           await pass(10_000);
           expect(flow.dispatcher.status.isPaused).toBe(false);
@@ -1367,7 +1410,7 @@ describe('CommandDispatcher', () => {
       flow = new Flow(SINGLE_CALLS);
       flow.service = hang;
       flow.admit = (name) => {
-        return BAD.includes(name) ? Promise.resolve({ kind: 'unavailable' }) : GO;
+        return BAD.includes(name) ? Promise.resolve(untold) : GO;
       };
       for (const name of ['f1', 'g1', 'h1', ...BAD]) flow.submit(name);
       await pass(0);

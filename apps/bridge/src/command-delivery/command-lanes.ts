@@ -110,6 +110,7 @@ export class CommandLanes<P> {
   ): Command<P> {
     const [kept, other] = precedence === 'older' ? [older, younger] : [younger, older];
     kept.attempts = Math.max(older.attempts, younger.attempts);
+    kept.failedLookUps = Math.max(older.failedLookUps, younger.failedLookUps);
     kept.forbidden ??= other.forbidden;
     if (precedence === 'both') kept.waiters = [...older.waiters, ...younger.waiters];
     else this.settle(other, SUPERSEDED);

@@ -24,8 +24,10 @@ export class CommandWaiter {
 
 /** What is to be said to the service about one machine, and who waits for it. */
 export class Command<P> implements LaneEntry {
-  /** Calls it has been part of, and look-ups that failed, for the back-off. */
+  /** Calls it has been part of, for the back-off. */
   attempts = 0;
+  /** Look-ups that have failed since its last call, for theirs. */
+  failedLookUps = 0;
   /** It has been looked into and may be sent; true until the next call. */
   isAdmitted = false;
   forbidden: Forbidden | undefined;

@@ -1,4 +1,4 @@
-export { type Admission, GO } from './admission.js';
+export { type Admission, GO, type Unavailable } from './admission.js';
 export {
   type AnsweredMessage,
   type MessageOrigin,

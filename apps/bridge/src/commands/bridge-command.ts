@@ -1,4 +1,5 @@
 import { CommandRunner } from 'nest-commander';
+import { refuseRepeated } from './refuse-repeated.js';
 
 type Command = Parameters<CommandRunner['setCommand']>[0];
 
@@ -7,6 +8,7 @@ export abstract class BridgeCommand extends CommandRunner {
   /** commander would end the process by itself, and with 1: a wrong use is thrown, and reported in one place. */
   override setCommand(command: Command): this {
     command.exitOverride().allowExcessArguments(false).helpOption('-h, --help', 'shows this');
+    refuseRepeated(command);
     return super.setCommand(command);
   }
 

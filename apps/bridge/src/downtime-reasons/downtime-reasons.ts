@@ -100,7 +100,7 @@ export class DowntimeReasons {
     if (machine.kind !== 'go') return machine;
     const { reasonId } = payload;
     const answer = await this.directory.checkReason(machineId, reasonId, signal);
-    if (answer === 'unavailable') return { kind: 'unavailable' };
+    if (typeof answer === 'object') return answer;
     if (answer !== 'unknown') return GO;
     const detail = `${machineId} has no reason ${reasonId}`;
     return { kind: 'rejected', rejection: { code: 'unknown-reason', detail } };

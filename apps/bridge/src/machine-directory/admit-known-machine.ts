@@ -8,7 +8,7 @@ export async function admitKnownMachine(
   signal: AbortSignal,
 ): Promise<Admission> {
   const answer = await directory.checkMachine(machineId, signal);
-  if (answer === 'unavailable') return { kind: 'unavailable' };
+  if (typeof answer === 'object') return answer;
   if (answer !== 'unknown') return GO;
   const detail = `the service lists no machine ${machineId}`;
   return { kind: 'rejected', rejection: { code: 'unknown-machine', detail } };

@@ -1,11 +1,13 @@
+import { type Unavailable } from '../command-delivery/index.js';
+
 /**
  * What the directory can say of a machine or reason. `unverifiable`: the token may not ask, or the
  * answer makes no sense; the service itself will decide when it is called. `unavailable`: the service
- * cannot be asked just now, which passes.
+ * cannot be asked just now, which passes; with what the look-up met.
  */
 export type DirectoryAnswer = 'known' | 'unknown' | LookUpFailure;
 
-export type LookUpFailure = 'unverifiable' | 'unavailable';
+export type LookUpFailure = 'unverifiable' | Unavailable;
 
 /** How the directory is doing, for readiness and operators. */
 export interface DirectoryStatus {

@@ -1,18 +1,24 @@
 import { type CloudAnswer } from '#libs/cloud-client';
+import { type Failure } from './describe-failure.js';
 import { type LookUpFailure } from './directory-status.js';
 
-/** Why an answer tells nothing of what there is; undefined when it does. */
-export function lookUpFailure(answer: CloudAnswer<unknown>): LookUpFailure | undefined {
+/** Whether an answer tells nothing of what there is. */
+export function isFailure(answer: CloudAnswer<unknown>): answer is Failure {
+  return answer.kind !== 'data' && answer.kind !== 'noData';
+}
+
+/** What follows, for those who wait for it, from an answer that tells nothing of what there is. */
+export function lookUpFailure(answer: Failure): LookUpFailure {
   switch (answer.kind) {
-    case 'data':
-    case 'noData':
-      return undefined;
     case 'rejected':
     case 'unauthorised':
       return 'unverifiable';
-    case 'retry':
+    case 'retry': {
+      const { afterMs, error } = answer;
       // An answer that cannot be read will not be readable in a moment: nobody should wait for that.
-      return answer.error.code === 'malformed-answer' ? 'unverifiable' : 'unavailable';
+      if (error.code === 'malformed-answer') return 'unverifiable';
+      return { kind: 'unavailable', why: error.message, afterMs };
+    }
     default:
       return answer satisfies never;
   }

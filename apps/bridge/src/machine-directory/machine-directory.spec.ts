@@ -21,6 +21,7 @@ const never = new AbortController().signal;
 interface Answer {
   status: number;
   body?: unknown;
+  retryAfter?: string;
 }
 
 describe('MachineDirectory', () => {
@@ -41,8 +42,12 @@ describe('MachineDirectory', () => {
     server = createServer((request, response) => {
       const path = request.url ?? '';
       calls.push(path);
-      const { status, body } = path.includes('lassification') ? reasonList : machines;
-      response.writeHead(status, { 'content-type': 'application/json' });
+      const answer = path.includes('lassification') ? reasonList : machines;
+      const { status, body, retryAfter } = answer;
+      response.writeHead(status, {
+        'content-type': 'application/json',
+        ...(retryAfter !== undefined && { 'retry-after': retryAfter }),
+      });
       response.end(body === undefined ? undefined : JSON.stringify(body));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -91,7 +96,10 @@ describe('MachineDirectory', () => {
     'cannot tell for now of a machine when the look-up is answered %i',
     async (status) => {
       machines = { status };
-      expect(await directory.checkMachine('M-1', never)).toBe('unavailable');
+      const why = `getMachineInfo: HTTP ${status}`;
+      const answer = { kind: 'unavailable', why, afterMs: null };
+      expect(await directory.checkMachine('M-1', never)).toEqual(answer);
+      expect(await directory.checkMachine('M-2', never)).toEqual(answer);
     },
   );
 
@@ -305,7 +313,52 @@ describe('MachineDirectory', () => {
 
   it('cannot tell for now of a reason while the service is away', async () => {
     reasonList = { status: 503 };
-    expect(await directory.checkReason('M-1', '22', never)).toBe('unavailable');
+    expect(await directory.checkReason('M-1', '22', never)).toEqual({
+      kind: 'unavailable',
+      why: 'getClassificationReasons: HTTP 503',
+      afterMs: null,
+    });
+  });
+
+  describe('asked by the service to wait', () => {
+    const later = (ms: number): void => {
+      const laterMs = performance.now() + ms;
+      jest.spyOn(performance, 'now').mockImplementation(() => laterMs);
+    };
+
+    afterEach(() => {
+      jest.restoreAllMocks();
+    });
+
+    it('does not read the list of machines before that, for whomever', async () => {
+      machines = { status: 429, retryAfter: '25' };
+      const first = await directory.checkMachine('M-9', never);
+      expect(first).toMatchObject({ kind: 'unavailable', afterMs: 25_000 });
+      machines = { status: 200, body: [MILL] };
+      later(20_000);
+      expect(await list.refresh()).toMatchObject({ kind: 'retry' });
+      const other = await directory.checkMachine('M-1', never);
+      expect(other).toMatchObject({ kind: 'unavailable', why: 'getMachineInfo: HTTP 429' });
+      expect(calls).toHaveLength(1);
+      later(5001);
+      expect(await directory.checkMachine('M-1', never)).toBe('known');
+    });
+
+    it("does not read a machine's reasons before that, for whomever", async () => {
+      reasonList = { status: 429, retryAfter: '25' };
+      expect(await reasons.refresh('M-1', never)).toMatchObject({ kind: 'retry', afterMs: 25_000 });
+      reasonList = { status: 200, body: { reasons: [{ name: 'Jam', code: '22' }] } };
+      later(20_000);
+      expect(await directory.checkReason('M-1', '22', never)).toMatchObject({
+        kind: 'unavailable',
+        why: 'getClassificationReasons: HTTP 429',
+      });
+      expect(await reasons.refresh('M-1', never)).toMatchObject({ kind: 'retry' });
+      expect(calls).toHaveLength(1);
+      expect(await directory.checkReason('M-2', '22', never)).toBe('known');
+      later(5001);
+      expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+    });
   });
 
   it.each([403, 404])(

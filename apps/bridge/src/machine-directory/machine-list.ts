@@ -8,7 +8,7 @@ import {
 } from '#libs/cloud-client';
 import { describeFailure } from './describe-failure.js';
 import { type DirectoryAnswer, type DirectoryStatus } from './directory-status.js';
-import { lookUpFailure } from './look-up-failure.js';
+import { isFailure, lookUpFailure } from './look-up-failure.js';
 import { PassedOverEntries } from './passed-over-entries.js';
 import { RecentMisses } from './recent-misses.js';
 import { SharedLookUp } from './shared-look-up.js';
@@ -26,7 +26,7 @@ export class MachineList implements OnApplicationShutdown {
   private readonly logger = new Logger('MachineList');
   private readonly stopping = new AbortController();
   private readonly listeners = new Set<MachineListener>();
-  private readonly lookUp: SharedLookUp<CloudAnswer<MachineInfo[]>>;
+  private readonly lookUp: SharedLookUp<MachineInfo[]>;
   private readonly misses = new RecentMisses(MAX_MISSES);
   /** Listed by the service, but not completely: that is no verdict on them. */
   private namedAlone: ReadonlySet<string> = new Set();
@@ -58,8 +58,7 @@ export class MachineList implements OnApplicationShutdown {
     const answer = await abortable(this.refresh(), signal);
     if (this.current.has(machineId)) return 'known';
     if (this.namedAlone.has(machineId)) return 'unverifiable';
-    const failure = lookUpFailure(answer);
-    if (failure !== undefined) return failure;
+    if (isFailure(answer)) return lookUpFailure(answer);
     this.misses.missed(machineId);
     return 'unknown';
   }
@@ -88,7 +87,7 @@ export class MachineList implements OnApplicationShutdown {
     else if (answer.kind === 'noData') this.replace([]);
     else {
       this.problem = describeFailure(answer);
-      this.misses.failed(lookUpFailure(answer) ?? 'unavailable');
+      this.misses.failed(lookUpFailure(answer));
     }
     return answer;
   }

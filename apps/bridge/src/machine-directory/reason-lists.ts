@@ -10,7 +10,7 @@ import { type BridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { type DirectoryAnswer } from './directory-status.js';
-import { lookUpFailure } from './look-up-failure.js';
+import { isFailure, lookUpFailure } from './look-up-failure.js';
 import { PassedOverEntries } from './passed-over-entries.js';
 import { RecentMisses } from './recent-misses.js';
 import { SharedLookUp } from './shared-look-up.js';
@@ -22,7 +22,7 @@ export type ReasonListener = (
 ) => void;
 
 interface ReasonList {
-  readonly lookUp: SharedLookUp<CloudAnswer<ClassificationReason[]>>;
+  readonly lookUp: SharedLookUp<ClassificationReason[]>;
   readonly misses: RecentMisses;
   codes: ReadonlySet<string>;
   /** Epoch seconds; null before the first answer. */
@@ -73,15 +73,15 @@ export class ReasonLists implements OnApplicationShutdown {
     if (remembered !== undefined) return list.codes.has(reasonId) ? 'known' : remembered;
     const answer = await abortable(list.lookUp.ask(), signal);
     if (list.codes.has(reasonId)) return 'known';
-    const failure = lookUpFailure(answer);
-    if (failure !== undefined) return failure;
+    if (isFailure(answer)) return lookUpFailure(answer);
     list.misses.missed(reasonId);
     return 'unknown';
   }
 
   /**
    * Reads the machine's reasons anew, whether anybody has asked for one of them or not. Who asks meanwhile
-   * shares the look-up; what nobody asks for is not kept, in place of what somebody may ask for again.
+   * shares the look-up; what nobody asks for is not kept, in place of what somebody may ask for again, but where
+   * the service asks to be left alone: whoever comes next has to know.
    */
   async refresh(
     machineId: string,
@@ -90,7 +90,11 @@ export class ReasonLists implements OnApplicationShutdown {
     const known = this.lists.get(machineId) ?? this.passing.get(machineId);
     const list = known ?? this.newList(machineId);
     if (known === undefined) this.passing.set(machineId, list);
-    return abortable(list.lookUp.ask(), signal).finally(() => this.passing.delete(machineId));
+    const answer = await abortable(list.lookUp.ask(), signal).finally(() => {
+      this.passing.delete(machineId);
+    });
+    if (list.lookUp.isHeld) this.keep(machineId, list);
+    return answer;
   }
 
   onApplicationShutdown(): void {
@@ -102,17 +106,21 @@ export class ReasonLists implements OnApplicationShutdown {
     return this.clock.nowSeconds() - loadedAt <= this.settings.reasonsRefreshSeconds;
   }
 
-  /** Moves the list to the end of the map, so that the first is the one longest unused. */
   private listOf(machineId: string): ReasonList {
     const list =
       this.lists.get(machineId) ?? this.passing.get(machineId) ?? this.newList(machineId);
+    this.keep(machineId, list);
+    return list;
+  }
+
+  /** Moves the list to the end of the map, so that the first is the one longest unused. */
+  private keep(machineId: string, list: ReasonList): void {
     this.lists.delete(machineId);
     this.lists.set(machineId, list);
     if (this.lists.size > MAX_MACHINES) {
       const [longestUnused] = this.lists.keys();
       if (longestUnused !== undefined) this.lists.delete(longestUnused);
     }
-    return list;
   }
 
   private newList(machineId: string): ReasonList {
@@ -123,12 +131,13 @@ export class ReasonLists implements OnApplicationShutdown {
       loadedAt: null,
       lookUp: new SharedLookUp(async () => {
         const answer = await this.lookUps.run(() => this.read(machineId));
-        if (answer.kind === 'data' || answer.kind === 'noData') {
+        if (isFailure(answer)) list.misses.failed(lookUpFailure(answer));
+        else {
           const reasons = answer.kind === 'data' ? answer.data : [];
           list.codes = new Set(reasons.map(({ code }) => code));
           list.loadedAt = this.clock.nowSeconds();
           list.misses.found(list.codes);
-        } else list.misses.failed(lookUpFailure(answer) ?? 'unavailable');
+        }
         return answer;
       }, signal),
     };

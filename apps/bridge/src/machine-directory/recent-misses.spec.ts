@@ -52,12 +52,16 @@ describe('RecentMisses', () => {
   });
 
   it.each([
-    ['unverifiable', 10_000],
-    ['unavailable', 1000],
-  ] as const)('can tell of no name for a while after a look-up that was %s', (kind, ms) => {
-    misses.failed(kind);
+    ['left it to the service', 'unverifiable', 10_000],
+    [
+      'could not be made',
+      { kind: 'unavailable', why: 'getMachineInfo: HTTP 503', afterMs: null },
+      1000,
+    ],
+  ] as const)('can tell of no name for a while after a look-up that %s', (_, failure, ms) => {
+    misses.failed(failure);
     nowMs += ms - 1;
-    expect(misses.answerTo('M-1')).toBe(kind);
+    expect(misses.answerTo('M-1')).toBe(failure);
     nowMs += 1;
     expect(misses.answerTo('M-1')).toBeUndefined();
   });

@@ -3,7 +3,7 @@ import { type LookUpFailure } from './directory-status.js';
 import { MIN_GAP_MS } from './shared-look-up.js';
 
 /** What a look-up that told nothing holds for: long where the token may not ask, short where the service is away. */
-const FAILURE_MS: Record<LookUpFailure, number> = { unverifiable: 10_000, unavailable: 1000 };
+const FAILURE_MS = { unverifiable: 10_000, unavailable: 1000 };
 
 /** A look-up without a name answers for it until the next one may be made: what has just been added is found by that. */
 const HOLD_MS = MIN_GAP_MS;
@@ -14,7 +14,7 @@ const HOLD_MS = MIN_GAP_MS;
  */
 export class RecentMisses {
   private readonly unknownUntilMs = new Map<string, number>();
-  private failure: { kind: LookUpFailure; untilMs: number } | undefined;
+  private latest: { failure: LookUpFailure; untilMs: number } | undefined;
 
   /** @param capacity names remembered; messages may carry any number of wrong ones */
   constructor(private readonly capacity: number) {}
@@ -23,8 +23,8 @@ export class RecentMisses {
   answerTo(name: string): 'unknown' | LookUpFailure | undefined {
     const nowMs = realNowMs();
     if (nowMs < (this.unknownUntilMs.get(name) ?? -Infinity)) return 'unknown';
-    const { failure } = this;
-    return failure !== undefined && nowMs < failure.untilMs ? failure.kind : undefined;
+    const { latest } = this;
+    return latest !== undefined && nowMs < latest.untilMs ? latest.failure : undefined;
   }
 
   /** A look-up has told what there is, without this name. */
@@ -39,7 +39,7 @@ export class RecentMisses {
 
   /** A look-up has told what there is, whoever has asked for it: the other names are missing still. */
   found(names: { has(name: string): boolean }): void {
-    this.failure = undefined;
+    this.latest = undefined;
     const untilMs = realNowMs() + HOLD_MS;
     for (const name of this.unknownUntilMs.keys()) {
       if (names.has(name)) this.unknownUntilMs.delete(name);
@@ -48,7 +48,8 @@ export class RecentMisses {
   }
 
   /** A look-up has told nothing. */
-  failed(kind: LookUpFailure): void {
-    this.failure = { kind, untilMs: realNowMs() + FAILURE_MS[kind] };
+  failed(failure: LookUpFailure): void {
+    const holdMs = FAILURE_MS[typeof failure === 'string' ? failure : failure.kind];
+    this.latest = { failure, untilMs: realNowMs() + holdMs };
   }
 }

@@ -1,7 +1,12 @@
 import { realDelayMs, realNowMs } from '#libs/clock';
+import { type CloudAnswer, CloudError } from '#libs/cloud-client';
 import { SharedLookUp } from './shared-look-up.js';
 
 const GAP_MS = 60;
+
+type Answer = CloudAnswer<number>;
+
+const told = (data: number): Answer => ({ kind: 'data', data });
 
 function countedLookUp(signal = new AbortController().signal) {
   const startedAt: number[] = [];
@@ -14,7 +19,7 @@ function countedLookUp(signal = new AbortController().signal) {
       startedAt.push(realNowMs());
       hasStarted();
       await realDelayMs(5);
-      return startedAt.length;
+      return told(startedAt.length);
     },
     signal,
     GAP_MS,
@@ -25,14 +30,16 @@ function countedLookUp(signal = new AbortController().signal) {
 describe('a shared look-up', () => {
   it('is made once for everybody who asks before it starts', async () => {
     const { lookUp } = countedLookUp();
-    expect(await Promise.all([lookUp.ask(), lookUp.ask(), lookUp.ask()])).toEqual([1, 1, 1]);
+    expect(await Promise.all([lookUp.ask(), lookUp.ask(), lookUp.ask()])).toEqual(
+      [1, 1, 1].map(told),
+    );
   });
 
   it('is made anew for who asks after it started, no sooner than the gap allows', async () => {
     const { lookUp, startedAt, started } = countedLookUp();
     const first = lookUp.ask();
     await started;
-    expect(await Promise.all([first, lookUp.ask(), lookUp.ask()])).toEqual([1, 2, 2]);
+    expect(await Promise.all([first, lookUp.ask(), lookUp.ask()])).toEqual([1, 2, 2].map(told));
     expect(startedAt[1]! - startedAt[0]!).toBeGreaterThanOrEqual(GAP_MS - 2);
   });
 
@@ -43,6 +50,58 @@ describe('a shared look-up', () => {
     const waiting = lookUp.ask();
     stopping.abort(new Error('stopping'));
     await expect(waiting).rejects.toThrow('stopping');
+  });
+
+  describe('that the service wants to be left alone with', () => {
+    const WAIT_MS = 200;
+    let asked: number;
+    let started: Promise<void>;
+    let finish: () => void;
+    let lookUp: SharedLookUp<number>;
+
+    beforeEach(() => {
+      asked = 0;
+      let start: () => void;
+      started = new Promise((resolve) => (start = resolve));
+      const finished = new Promise<void>((resolve) => (finish = resolve));
+      lookUp = new SharedLookUp<number>(
+        async () => {
+          if ((asked += 1) > 1) return told(asked);
+          start();
+          await finished;
+          const error = new CloudError('http-status', 'getMachineInfo', 'HTTP 429', {
+            status: 429,
+          });
+          return { kind: 'retry', afterMs: WAIT_MS, error };
+        },
+        new AbortController().signal,
+        0,
+      );
+    });
+
+    const afterMsOf = (answer: Answer) => (answer.kind === 'retry' ? (answer.afterMs ?? 0) : NaN);
+
+    it('is not made before that, and everybody hears at once how long it is', async () => {
+      const first = lookUp.ask();
+      await started;
+      const meanwhile = lookUp.ask();
+      finish();
+      expect(await first).toMatchObject({ kind: 'retry', afterMs: WAIT_MS });
+      expect(await meanwhile).toMatchObject({ kind: 'retry' });
+      await realDelayMs(20);
+      const leftMs = afterMsOf(await lookUp.ask());
+      expect(leftMs).toBeGreaterThan(0);
+      expect(leftMs).toBeLessThan(WAIT_MS);
+      expect({ asked, isHeld: lookUp.isHeld }).toEqual({ asked: 1, isHeld: true });
+    });
+
+    it('is made again when the time is over', async () => {
+      const first = lookUp.ask();
+      finish();
+      await realDelayMs(afterMsOf(await first) + 1);
+      expect(await lookUp.ask()).toEqual(told(2));
+      expect(lookUp.isHeld).toBe(false);
+    });
   });
 
   it('is made again after one that threw', async () => {

@@ -1,26 +1,36 @@
 import { realDelayMs, realNowMs } from '#libs/clock';
+import { type CloudAnswer } from '#libs/cloud-client';
 
 /** At most one look-up in this time, however many messages name what is not known. */
 export const MIN_GAP_MS = 2000;
 
+type Retry = Extract<CloudAnswer<never>, { kind: 'retry' }>;
+
 /**
  * One question asked on behalf of many. Whoever asks gets the answer to a look-up that started after
  * it asked; until that look-up starts, everybody else who asks shares it. Look-ups never overlap, so an
- * older answer cannot overwrite a newer one.
+ * older answer cannot overwrite a newer one. While the service asks to be left alone (`Retry-After`) that
+ * is everybody's answer, at once, with the time that is left.
  */
 export class SharedLookUp<T> {
-  private upcoming: Promise<T> | undefined;
+  private upcoming: Promise<CloudAnswer<T>> | undefined;
   private running: Promise<unknown> = Promise.resolve();
   private earliestMs = -Infinity;
+  private held: { answer: Retry; untilMs: number } | undefined;
 
   constructor(
-    private readonly lookUp: () => Promise<T>,
+    private readonly lookUp: () => Promise<CloudAnswer<T>>,
     private readonly signal: AbortSignal,
     private readonly minGapMs = MIN_GAP_MS,
   ) {}
 
+  /** Whether the service has asked to be left alone, for some time yet. */
+  get isHeld(): boolean {
+    return this.heldAnswer() !== undefined;
+  }
+
   /** Rejects with the reason of the constructor's signal when that aborts first. */
-  ask(): Promise<T> {
+  ask(): Promise<CloudAnswer<T>> {
     if (this.upcoming === undefined) {
       this.upcoming = this.runNext();
       // Everybody who asked may have gone away by the time it fails.
@@ -29,13 +39,33 @@ export class SharedLookUp<T> {
     return this.upcoming;
   }
 
-  private async runNext(): Promise<T> {
+  private async runNext(): Promise<CloudAnswer<T>> {
     await this.running;
+    // Those who came while the last one was under way must not wait unheard for as long as its answer asks.
+    const held = this.heldAnswer();
+    if (held !== undefined) {
+      this.upcoming = undefined;
+      return held;
+    }
     await realDelayMs(Math.max(0, this.earliestMs - realNowMs()), this.signal);
     this.earliestMs = realNowMs() + this.minGapMs;
     this.upcoming = undefined;
-    const run = this.lookUp();
+    const run = this.lookUp().then((answer) => this.noteHold(answer));
     this.running = run.catch(() => undefined);
     return run;
+  }
+
+  private noteHold(answer: CloudAnswer<T>): CloudAnswer<T> {
+    const afterMs = answer.kind === 'retry' ? (answer.afterMs ?? 0) : 0;
+    const isHeld = answer.kind === 'retry' && afterMs > 0;
+    this.held = isHeld ? { answer, untilMs: realNowMs() + afterMs } : undefined;
+    return answer;
+  }
+
+  private heldAnswer(): Retry | undefined {
+    if (this.held === undefined) return undefined;
+    const { answer, untilMs } = this.held;
+    const leftMs = Math.ceil(untilMs - realNowMs());
+    return leftMs > 0 ? { ...answer, afterMs: leftMs } : undefined;
   }
 }

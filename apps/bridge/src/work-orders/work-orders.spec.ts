@@ -396,7 +396,11 @@ describe('orders on their way to the lists of machines', () => {
   it('leaves it to the call whether a machine exists when nobody can be asked', async () => {
     const directory = bridge.get(MachineDirectory);
     jest.spyOn(directory, 'hasMachine').mockReturnValue(false);
-    jest.spyOn(directory, 'checkMachine').mockResolvedValue('unavailable');
+    jest.spyOn(directory, 'checkMachine').mockResolvedValue({
+      kind: 'unavailable',
+      why: 'getMachineInfo: HTTP 503',
+      afterMs: null,
+    });
     await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1'] }));
     expect(lists.map(({ list }) => list.machineId)).toEqual(['M-1']);
   });
