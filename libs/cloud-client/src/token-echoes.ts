@@ -27,11 +27,11 @@ export class TokenEchoes {
   blacken(text: string): string {
     if (text.length > LONGEST_TEXT) return '';
     const { plain, base64 } = (this.forms ??= formsOf(this.token));
-    const spans: Span[] = [];
+    let spans: Span[] = [];
     let view: TextView | undefined = viewOf(text);
     for (let layer = 0; view !== undefined && layer <= MOST_LAYERS; layer += 1) {
-      spans.push(...echoesIn(view, view.text, plain));
-      spans.push(...echoesIn(view, toBase64Url(view.text), base64));
+      const inBase64 = echoesIn(view, toBase64Url(view.text), base64);
+      spans = spans.concat(echoesIn(view, view.text, plain), inBase64);
       view = decodeOnce(view);
     }
     return withoutSpans(text, spans);

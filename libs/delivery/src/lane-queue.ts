@@ -47,6 +47,13 @@ export class LaneQueue<T extends LaneEntry> {
     return this.lanes.get(machineId)?.all() ?? [];
   }
 
+  /** Whether that is true of an entry that is first in its lane, with none of its machine under way. */
+  someFirst(isMeant: (entry: T) => boolean): boolean {
+    return this.lanes
+      .all()
+      .some(({ first, inFlight }) => first !== undefined && !inFlight && isMeant(first));
+  }
+
   /** Whether an entry of the machine is under way. */
   isInFlight(machineId: string): boolean {
     return this.lanes.get(machineId)?.inFlight === true;

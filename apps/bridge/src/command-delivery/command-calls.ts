@@ -40,8 +40,7 @@ export class CommandCalls<P> {
       for (const waiter of command.waiters) waiter.calls += 1;
     }
     const call = this.status.callStarts();
-    const answer = await askService(commands, this.options);
-    this.status.callEnded();
+    const answer = await this.ask(commands);
     if (answer === 'cut off') {
       this.repeat(commands, isProbe);
       return;
@@ -49,6 +48,14 @@ export class CommandCalls<P> {
     const verdict = this.judge(commands, answer, call);
     if (verdict.kind === 'try-again') this.failed(commands, verdict, call, isProbe);
     else this.conclude(commands, verdict, call);
+  }
+
+  private async ask(commands: readonly Command<P>[]): Promise<ServiceAnswer | 'cut off'> {
+    try {
+      return await askService(commands, this.options);
+    } finally {
+      this.status.callEnded();
+    }
   }
 
   private judge(

@@ -420,14 +420,14 @@ describe('CommandDispatcher', () => {
           jest.spyOn(Math, 'random').mockReturnValue(1);
           flow = new Flow({ deferredAfterMs: 1000 });
           let asked = 0;
-          flow.admit = () => answer((asked += 1) < 7 ? untold : GO);
+          flow.admit = () => answer((asked += 1) < 5 ? untold : GO);
           const calledMs: number[] = [];
           flow.service = () => {
             calledMs.push(realNowMs());
             return calledMs.length > 1 ? applied : away;
           };
           const lathe = flow.submit('lathe1');
-          await pass(5000);
+          await pass(2000);
           expect(flow.deferred).toMatchObject([{ machineId: 'lathe', calls: 0 }]);
           await pass(60_000);
           expect(lathe).toMatchObject({ results: [{ kind: 'applied', attempts: 2 }] });
@@ -1418,6 +1418,31 @@ describe('CommandDispatcher', () => {
       flow.submit('late1');
       await pass(0);
       expect(flow.underWay).toContainEqual(['late1']);
+    });
+
+    it('does not pause for look-ups that failed once, with what waits for its time alone', async () => {
+      flow = new Flow(SINGLE_CALLS);
+      const failed = new Set<string>();
+      const rejection = { code: 'unknown-reason', detail: 'no such reason' } as const;
+      flow.admit = (name) => {
+        if (name === 'later1') return { kind: 'not-yet', waitMs: 60_000 };
+        if (failed.has(name)) return Promise.resolve({ kind: 'rejected', rejection });
+        failed.add(name);
+        return Promise.resolve({ kind: 'unavailable', why: 'HTTP 503', afterMs: null });
+      };
+      const delivered = ['a1', 'b1'].map((name) => flow.submit(name));
+      flow.submit('later1');
+      await pass(20_000);
+      expect(delivered.map(({ ends }) => ends.length)).toEqual([1, 1]);
+      expect(flow.dispatcher.pausedBecause).toBeUndefined();
+    });
+
+    it('pauses where all that waits was asked to wait', async () => {
+      flow = new Flow(SINGLE_CALLS);
+      flow.service = () => awayFor(AN_HOUR_MS);
+      for (const name of ['a1', 'b1']) flow.submit(name);
+      await pass(10_000);
+      expect(flow.dispatcher.pausedBecause).toBe('HTTP 429');
     });
 
     it('begins no call in a slot that comes when it is paused already', async () => {

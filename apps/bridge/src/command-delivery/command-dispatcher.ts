@@ -62,6 +62,7 @@ export class CommandDispatcher<P> {
         this.giveBack([command], error);
       },
     );
+    this.status.reviewWhile(() => this.isStuck());
     this.status.whenResumed(() => {
       this.lanes.queue.forgive();
     });
@@ -162,6 +163,13 @@ export class CommandDispatcher<P> {
       this.lanes.queue.free(machineId, 'untold');
       for (const waiter of waiters) this.open.fail(waiter, error);
     }
+  }
+
+  /** What waits has failed before, and waits for its time; what is ready waits for a slot alone. */
+  private isStuck(): boolean {
+    const { queue } = this.lanes;
+    if (queue.readyMachines(realNowMs()) > 0) return false;
+    return queue.someFirst(({ attempts, failedLookUps }) => attempts + failedLookUps > 0);
   }
 
   private wakeForNext(): void {

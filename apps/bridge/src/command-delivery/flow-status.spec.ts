@@ -101,6 +101,8 @@ describe('FlowStatus', () => {
   });
 
   describe('when all that waits was asked to wait', () => {
+    let isStuck: boolean;
+
     const passSeconds = (seconds: number): void => {
       for (let second = 0; second < seconds; second += 1) {
         nowMs += 1000;
@@ -110,6 +112,8 @@ describe('FlowStatus', () => {
 
     beforeEach(() => {
       jest.useFakeTimers({ doNotFake: ['performance'] });
+      isStuck = true;
+      status.reviewWhile(() => isStuck);
     });
 
     afterEach(() => {
@@ -140,6 +144,13 @@ describe('FlowStatus', () => {
       status.callEnded();
       passSeconds(1);
       expect(status.pausedBecause).toBe('HTTP 503');
+    });
+
+    it('does not stand still where nothing waits any more because it failed', () => {
+      for (const machineId of ['M-1', 'M-2']) status.failed({ ...asked, machineId });
+      isStuck = false;
+      passSeconds(10);
+      expect(status.pausedBecause).toBeUndefined();
     });
 
     it('does not stand still for one machine', () => {

@@ -20,6 +20,7 @@ export class FlowStatus implements FlowCalls {
   private latestForbidden = { machineId: '', atMs: -Infinity };
   private otherForbiddenMs = -Infinity;
   private onResumed: () => void = () => undefined;
+  private isStuck: () => boolean = () => false;
 
   constructor(
     private readonly flow: string,
@@ -77,6 +78,11 @@ export class FlowStatus implements FlowCalls {
     this.onResumed = listener;
   }
 
+  /** @param isStuck whether there is something that has failed, and nothing that may be sent now */
+  reviewWhile(isStuck: () => boolean): void {
+    this.isStuck = isStuck;
+  }
+
   /** A call for one machine alone was answered 403. */
   forbidden(machineId: string): void {
     const { latestForbidden } = this;
@@ -122,7 +128,8 @@ export class FlowStatus implements FlowCalls {
 
   /** Asked now and then while something has failed: what waits for as long as it was asked to fails no more. */
   private review(): void {
-    if (this.underWay === 0 && this.breaker.review(realNowMs())) {
+    const nothingMoves = this.underWay === 0 && this.isStuck();
+    if (nothingMoves && this.breaker.review(realNowMs())) {
       const { flow, pausedBecause: why } = this;
       this.logger.warn({ msg: 'flow paused, probing', flow, why });
     }

@@ -56,8 +56,8 @@ describe('the faults of one message', () => {
     ['no longer when all of them have lost it', 2, true],
   ])('are set aside %s', async (_, losses, isGivenUp) => {
     const seen: boolean[] = [];
-    gathered = new GatheredFaults((answers, faults, { aborted }) => {
-      seen.push(aborted);
+    gathered = new GatheredFaults((answers, faults, { signal }) => {
+      seen.push(signal.aborted);
       return Promise.resolve();
     });
     const ownerships = [new PartitionOwnership(), new PartitionOwnership()];
@@ -65,6 +65,26 @@ describe('the faults of one message', () => {
     for (const each of ownerships.slice(0, losses)) each.lose(new Error('lost'));
     await Promise.all(adds);
     expect(seen).toEqual([isGivenUp]);
+  });
+
+  it('may be told for as long as one of those who wait has its partition', async () => {
+    const told: string[] = [];
+    gathered = new GatheredFaults(async (_, faults, custody) => {
+      await custody.stillAllowed();
+      told.push(...faults.map(({ machineId }) => String(machineId)));
+    });
+    const ownerships = [new PartitionOwnership(), new PartitionOwnership()] as const;
+    let holdsSession = false;
+    for (const { telling } of ownerships) telling.allowWhile(() => holdsSession);
+    const adds = ownerships.map((it, at) =>
+      gathered.add(place, answeredUnder(it), [faultOf(`M-${at}`)]),
+    );
+    const [one, other] = ownerships;
+    one.lose(new Error('lost'));
+    holdsSession = true;
+    other.telling.wake();
+    await Promise.all(adds);
+    expect(told).toEqual(['M-0', 'M-1']);
   });
 
   it('wait all of them for the message to be set aside, which may fail', async () => {

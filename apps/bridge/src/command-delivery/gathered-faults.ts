@@ -1,22 +1,31 @@
 import { realDelayMs, whenAllAbort } from '#libs/clock';
 import { type OutcomeSource } from '#libs/contracts';
+import { type PartitionOwnership } from '#libs/messaging';
 import { type AnsweredMessage } from './answered-message.js';
 import { type RejectedResult } from './command-result.js';
 
 /** Long beside what lies between the refusals of calls that one refused call was split into. */
 const GATHER_MS = 300;
 
-/** Sets the message aside; resolves once Kafka has acknowledged that, rejects when the signal aborts before. */
+/** By which it is decided whether a message is set aside. */
+export interface Custody {
+  /** Aborts when nobody waits for it any more. */
+  readonly signal: AbortSignal;
+  /** See {@link Telling.stillAllowed}. */
+  stillAllowed(): Promise<void>;
+}
+
+/** Sets the message aside; resolves once Kafka has acknowledged that, rejects when custody ends before. */
 type SetAside = (
   answered: AnsweredMessage,
   faults: readonly RejectedResult[],
-  signal: AbortSignal,
+  custody: Custody,
 ) => Promise<void>;
 
 interface Gathering {
   faults: RejectedResult[];
   /** Of the messages of our own that wait for it: their partitions may be lost one by one. */
-  lost: Set<AbortSignal>;
+  owners: Set<PartitionOwnership>;
   setAside: Promise<void>;
 }
 
@@ -37,30 +46,33 @@ export class GatheredFaults {
   ): Promise<void> {
     const key = `${topic}/${partition}/${offset}`;
     const known = this.gathering.get(key);
-    const { signal } = answered.message.ownership;
+    const { ownership } = answered.message;
     if (known !== undefined) {
       known.faults.push(...faults);
-      known.lost.add(signal);
+      known.owners.add(ownership);
       return known.setAside;
     }
     const gathered = [...faults];
-    const lost = new Set([signal]);
+    const owners = new Set([ownership]);
     const setAside = realDelayMs(GATHER_MS).then(() => {
       this.gathering.delete(key);
-      return this.setAsideFor(lost, answered, gathered);
+      return this.setAsideFor(owners, answered, gathered);
     });
-    this.gathering.set(key, { faults: gathered, lost, setAside });
+    this.gathering.set(key, { faults: gathered, owners, setAside });
     return setAside;
   }
 
   private async setAsideFor(
-    lost: ReadonlySet<AbortSignal>,
+    owners: ReadonlySet<PartitionOwnership>,
     answered: AnsweredMessage,
     faults: readonly RejectedResult[],
   ): Promise<void> {
-    const { signal, release } = whenAllAbort(lost);
+    const all = [...owners];
+    const { signal, release } = whenAllAbort(new Set(all.map((owner) => owner.signal)));
+    const stillAllowed = (): Promise<void> =>
+      Promise.any(all.map(({ telling }) => telling.stillAllowed()));
     try {
-      await this.setAside(answered, faults, signal);
+      await this.setAside(answered, faults, { signal, stillAllowed });
     } finally {
       release();
     }

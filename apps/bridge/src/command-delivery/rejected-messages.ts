@@ -2,12 +2,12 @@ import { type OutcomeSource } from '#libs/contracts';
 import { type DeadLetters } from '#libs/messaging';
 import { type AnsweredMessage } from './answered-message.js';
 import { type RejectedResult } from './command-result.js';
-import { GatheredFaults } from './gathered-faults.js';
+import { type Custody, GatheredFaults } from './gathered-faults.js';
 
 /** Writes the dead letters of messages that are rejected, in whole or for some of their machines. */
 export class RejectedMessages {
-  private readonly gathered = new GatheredFaults((answered, faults, signal) =>
-    this.write(answered, faults, true, signal),
+  private readonly gathered = new GatheredFaults((answered, faults, custody) =>
+    this.write(answered, faults, true, custody),
   );
 
   constructor(private readonly deadLetters: DeadLetters) {}
@@ -26,23 +26,26 @@ export class RejectedMessages {
   ): Promise<void> {
     // What one of our own messages tells of is found at one machine; the message it came from may name more.
     if (answered.origin !== undefined) return this.gathered.add(source, answered, faults);
-    const { signal } = answered.message.ownership;
-    return this.write(answered, faults, namesSeveral || answered.namesOthers === true, signal);
+    const { signal, telling } = answered.message.ownership;
+    return this.write(answered, faults, namesSeveral || answered.namesOthers === true, {
+      signal,
+      stillAllowed: () => telling.stillAllowed(),
+    });
   }
 
   private async write(
     { message, origin }: AnsweredMessage,
     faults: readonly RejectedResult[],
     namesSeveral: boolean,
-    signal: AbortSignal,
+    custody: Custody,
   ): Promise<void> {
     const named = faults.find(isUnmapped) ?? faults[0];
     if (named === undefined) return;
     const { rejection, attempts, httpStatus } = named;
     const machineIds = faults.flatMap(({ machineId }) => (machineId === null ? [] : [machineId]));
-    const original = await origin?.read(signal);
+    const original = await origin?.read(custody.signal);
     const { record, remark } = original ?? { record: message, remark: undefined };
-    await message.ownership.telling.stillAllowed();
+    await custody.stillAllowed();
     await this.deadLetters.publish(record, {
       ...rejection,
       ...(remark !== undefined && { detail: `${rejection.detail}; ${remark}` }),

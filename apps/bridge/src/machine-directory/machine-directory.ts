@@ -72,8 +72,8 @@ export class MachineDirectory implements OnApplicationBootstrap, BeforeApplicati
   }
 
   /**
-   * A machine that is not listed is looked up once more, at most one look-up every two seconds. One that
-   * was not found goes without for ten seconds; so do all after a look-up that told nothing.
+   * A machine that is not listed is looked up once more, at most one look-up every two seconds. Whoever asks soon
+   * after one that told nothing, or before the time the service has asked for is over, gets the same answer.
    */
   checkMachine(machineId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
     return this.list.check(machineId, signal);

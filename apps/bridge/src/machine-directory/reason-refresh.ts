@@ -78,8 +78,8 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
       if (this.failures === 1) {
         this.logger.warn({ msg: 'reasons not read', machineId, why: describeFailure(answer) });
       }
-      const askedMs = answer.kind === 'retry' ? (answer.afterMs ?? 0) : 0;
-      return Math.max(askedMs, backOffMs(this.failures, BACK_OFF));
+      // What the service has asked of one machine's list is kept there: the others may be read.
+      return backOffMs(this.failures, BACK_OFF);
     }
     if (this.failures > 0) this.logger.log({ msg: 'reasons are read again' });
     this.failures = 0;

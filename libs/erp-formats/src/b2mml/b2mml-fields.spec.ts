@@ -52,9 +52,12 @@ describe('B2MML in JSON', () => {
   it.each([
     ['equipment', { EquipmentRequirement: 'FR01' }, 'JobOrder/EquipmentRequirement'],
     ['one of several', { EquipmentRequirement: [{ EquipmentID: 'A' }, 7] }, 'Requirement[2]'],
-    ['a scope', { HierarchyScope: 'North' }, 'JobOrder/HierarchyScope'],
   ])('is refused where elements are something else: %s', (_name, fields, path) => {
     expect(() => read(job(fields))).toThrow(`${path} must hold elements`);
+  });
+
+  it('may name a place for people, which says nothing of equipment', () => {
+    expect(read(job({ HierarchyScope: 'North', Location: 'Hall 3' }))).toHaveLength(1);
   });
 
   it.each([[null], [''], [{}], [[]], [{ value: null }], [{ '@schemeID': 'x' }], [{ $: { a: 1 } }]])(

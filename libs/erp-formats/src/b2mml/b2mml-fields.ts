@@ -9,7 +9,8 @@ const STATES = {
   SegmentState: 'text',
   ScheduleState: 'text',
 } as const;
-const SCOPES = { HierarchyScope: 'element', Location: 'element' } as const;
+/** A name for people may stand in their place, which says nothing of equipment. */
+const SCOPES = { HierarchyScope: 'text or element', Location: 'text or element' } as const;
 const REQUIRED = { EquipmentRequirement: 'elements', SegmentRequirement: 'elements' } as const;
 
 const ABOVE_ORDERS = { ...STATES, ...SCOPES } as const;

@@ -46,7 +46,7 @@ describe('an entity of OData', () => {
     expect(() => read(value, 17)).toThrow(complaint);
   });
 
-  it.each([[1], [0], ['true'], ['false'], ['-'], [['X']]])(
+  it.each([[1], [0], ['yes'], ['-'], [['X']]])(
     'is refused with an indicator of %j, which is neither set nor not',
     (flag) => {
       const complaint = 'must be X, true, false or empty';
@@ -55,6 +55,20 @@ describe('an entity of OData', () => {
       expect(() => read(withOperation({ ...OPERATION, OperationIsConfirmed: flag }))).toThrow(
         `to_ProductionOrderOperation[1].OperationIsConfirmed ${complaint}`,
       );
+    },
+  );
+
+  it.each([
+    ['true', 'held'],
+    ['False', 'released'],
+  ])('takes the indicator %j of what has made JSON out of XML', (flag, status) => {
+    expect(read(order({ OrderIsLocked: flag }))[0]?.order.status).toBe(status);
+  });
+
+  it.each(['0.0000000', '0000-00-00T00:00:00', '0000-00-00', '00000000000000'])(
+    'takes %j for a time that is absent',
+    (LastChangeDateTime) => {
+      expect(read(order({ LastChangeDateTime }), 17)[0]?.order.changedAt).toBe(17);
     },
   );
 

@@ -1,6 +1,6 @@
 import { describeJson, parsed, rejected, type Parsed } from '#libs/contracts';
 
-import { pathTo, valueOf, type ODataEntity } from './odata-entity.js';
+import { NOT_SET, pathTo, SET, valueOf, type ODataEntity } from './odata-entity.js';
 
 interface EntityFields {
   texts: readonly string[];
@@ -44,6 +44,6 @@ export function checkEntity(
 }
 
 function isIndicator(value: unknown): boolean {
-  if (typeof value === 'string') return ['', 'X'].includes(value.trim().toUpperCase());
+  if (typeof value === 'string') return [...SET, ...NOT_SET].includes(value.trim().toUpperCase());
   return typeof value === 'boolean' || value === null || value === undefined;
 }

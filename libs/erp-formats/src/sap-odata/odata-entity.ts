@@ -49,10 +49,14 @@ export function textField({ fields }: ODataEntity, name: string): string | undef
   return text === '' ? undefined : text;
 }
 
-/** An indicator of ABAP, `X`, or of JSON. */
+/** An indicator as text, as ABAP writes it or what has made JSON out of XML. */
+export const SET: readonly string[] = ['X', 'TRUE'];
+export const NOT_SET: readonly string[] = ['', 'FALSE'];
+
+/** An indicator as text, or of JSON. */
 export function isSet({ fields }: ODataEntity, name: string): boolean {
   const value = valueOf(fields, name);
-  return value === true || (typeof value === 'string' && value.trim().toUpperCase() === 'X');
+  return value === true || (typeof value === 'string' && SET.includes(value.trim().toUpperCase()));
 }
 
 export function pathTo({ path }: Pick<ODataEntity, 'path'>, name: string): string {

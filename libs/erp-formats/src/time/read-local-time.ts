@@ -24,9 +24,9 @@ export function readLocalTime(
   return exists(local) ? local : 'invalid';
 }
 
-/** Nothing, or the zeros that SAP writes for nothing. */
+/** Nothing, or the zeros that SAP writes for nothing, as digits, a decimal number or a date and time. */
 export function isInitial(text: string): boolean {
-  return /^0*$/.test(text);
+  return /^[0.:T -]*Z?$/.test(text);
 }
 
 function digits(text: string | undefined): string {

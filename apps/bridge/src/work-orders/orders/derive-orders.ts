@@ -41,7 +41,7 @@ interface Gathered {
   /** Orders it has told of: what is known of them is from itself. */
   met: Set<string>;
   isWritten: boolean;
-  /** An order comes onto a list that it was not on: the machine may have been unknown when the message came first. */
+  /** It brings what it did not when it came first: an order that was refused then, or one for a machine that was unknown. */
   hasNews: boolean;
 }
 
@@ -86,9 +86,10 @@ function takeIn(
   // A change names no machines by itself: it goes for those of the order.
   const placed = placeOrder(message.kind === 'snapshot' ? message.order : order, machineOf);
   const isRepeated = !met.has(orderId) && isTakenInAgain(known, message, told.position);
-  if (!met.has(orderId) && known !== undefined && isSameRecord(told.position, known.from)) {
-    gathered.isWritten = true;
-  }
+  const isFromHere = known !== undefined && isSameRecord(told.position, known.from);
+  if (isFromHere && !met.has(orderId)) gathered.isWritten = true;
+  // refused when the message came first, it was not written with the others
+  if (meeting.kind === 'recorded' && !isFromHere) gathered.hasNews = true;
   met.add(orderId);
   if (meeting.kind === 'superseded') {
     const detail = `order ${orderId} ${whyOlder(message.order, order)}`;

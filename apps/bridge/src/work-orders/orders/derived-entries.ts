@@ -132,8 +132,13 @@ export class DerivedEntries {
     const outcome = withoutMachine && toOutcome(entry.answered, withoutMachine);
     if (outcome !== undefined) this.records.push(outcome);
     const { unmapped, machineIds } = said;
+    const written = outcome && withoutMachine;
     this.afterwards.push(() => {
-      answer({ entry, results, withoutMachine, unmapped, assigned: machineIds.length });
+      answer({
+        ...{ entry, results, unmapped },
+        withoutMachine: written,
+        assigned: machineIds.length,
+      });
     });
   }
 }

@@ -2,10 +2,11 @@ import { type OrderSnapshot } from '#libs/contracts';
 import { type InboundMessage, type OwnedState, PartitionOwnership } from '#libs/messaging';
 import { type KnownOrder } from './known-order.js';
 import { type OrderAnswer } from './derived-entries.js';
-import { type OrderEntry } from './order-entries.js';
+import { type OrderEntry, type OrdersEntry } from './order-entries.js';
 import { PartitionOrders } from './partition-orders.js';
 
 const REMEMBERED = 50_000;
+const LATER = { position: { partition: 0, offset: 8, recordedAt: 8 } };
 
 describe('PartitionOrders', () => {
   let known: Map<string, KnownOrder>;
@@ -96,6 +97,15 @@ describe('PartitionOrders', () => {
     it('tells of another that lies where it has lain, in a topic made anew', () => {
       write(again(5));
       expect(write(again(6))).toEqual(['M-1: 4711']);
+    });
+
+    it('tells of an order that was refused when it came first, beside one that was not', () => {
+      const change = { kind: 'change', order: { orderId: '4712', changedAt: 200 } } as const;
+      const [first] = (again(5) as OrdersEntry).orders;
+      const both = again(5, { orders: [first!, change] });
+      expect(write(both)).toEqual(['M-1: 4711']);
+      write({ ...(entry('4712', 'released') as OrdersEntry), ...LATER });
+      expect(write(both)).toEqual(['M-1: 4711,4712']);
     });
 
     it('tells of a machine that was not known when it came first', () => {
