@@ -173,15 +173,19 @@ describe('the bridge as a process', () => {
     client.destroy();
   });
 
-  it('exits at once on a second signal', async () => {
+  it('is not ready from the moment it is to stop, and exits at once on a second signal', async () => {
     const bridge = start();
-    await bridge.ready();
+    const url = await bridge.ready();
     await sandbox.control.addFault({ operation: 'setWorkOrderList', latencyMs: 8000 });
     const list = { machineId: 'M-002', workingOrders: ['slow'] };
     await kafka.sendJson(TOPICS.workOrderLists, 'M-002', list);
     await untilCalledFor('M-002');
     bridge.kill('SIGTERM');
     await eventually(() => bridge.output.includes('stopping'), { what: 'the bridge is stopping' });
+    await eventually(async () => (await fetch(`${url}/health/ready`)).status === 503, {
+      what: 'it is not ready although its call is under way',
+    });
+    expect(bridge.output).not.toContain('calls cut off');
     bridge.kill('SIGTERM');
     expect(await bridge.exitCode()).toBe(1);
   });
