@@ -189,7 +189,9 @@ describe('the Machine Data Service, as its interface describes it', () => {
     });
 
     it.each(['startTime', 'endTime'])('answers 422 when %s is missing', async (field) => {
-      expect((await ask({ ...window, [field]: undefined })).status).toBe(422);
+      const answer = await ask({ ...window, [field]: undefined });
+      expect(answer.status).toBe(422);
+      expect(answer.json).toMatchObject({ message: `${field} is missing` });
     });
 
     it('answers 422 when times are in milliseconds', async () => {

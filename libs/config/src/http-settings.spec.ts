@@ -11,11 +11,11 @@ describe('readHttpSettings', () => {
     expect(read({})).toEqual({ settings: { host: '127.0.0.1', port: 3000 }, problems: [] });
   });
 
-  it.each(['127.0.0.1', '::1', 'localhost'])('asks for no token on %s', (host) => {
+  it.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('asks for no token on %s', (host) => {
     expect(read({ BRIDGE_HTTP_HOST: host }).problems).toEqual([]);
   });
 
-  it.each(['0.0.0.0', '::', 'bridge.plant.example'])('requires a token on %s', (host) => {
+  it.each(['0.0.0.0', '::', 'bridge.plant.example', '127.0.0.1.example'])('requires a token on %s', (host) => {
     expect(read({ BRIDGE_HTTP_HOST: host, BRIDGE_API_TOKEN: ' ' }).problems).toEqual([
       'BRIDGE_API_TOKEN is required when BRIDGE_HTTP_HOST is not loopback',
     ]);

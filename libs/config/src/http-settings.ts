@@ -10,7 +10,8 @@ export interface HttpSettings {
 }
 
 const HOST_NAME = /^[A-Za-z0-9._-]+$/;
-const LOOPBACK_HOSTS = new Set(['127.0.0.1', '::1', 'localhost']);
+/** All of 127.0.0.0/8 is loopback. */
+const LOOPBACK_HOST = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
 
 export function readHttpSettings(env: EnvironmentReader): HttpSettings {
   const host = env.text('BRIDGE_HTTP_HOST', '127.0.0.1');
@@ -18,7 +19,7 @@ export function readHttpSettings(env: EnvironmentReader): HttpSettings {
   if (apiToken !== undefined) checkReceivable(env, 'BRIDGE_API_TOKEN', apiToken);
   if (isIP(host) === 0 && !HOST_NAME.test(host)) {
     env.problem('BRIDGE_HTTP_HOST', 'must be a host name or an IP address, and nothing else');
-  } else if (!LOOPBACK_HOSTS.has(host) && apiToken === undefined) {
+  } else if (!LOOPBACK_HOST.test(host) && apiToken === undefined) {
     env.problem('BRIDGE_API_TOKEN', 'is required when BRIDGE_HTTP_HOST is not loopback');
   }
   return {

@@ -56,7 +56,7 @@ describe('readKafkaSettings', () => {
     ['KAFKA_BROKERS', 'user@a:9092', 'must be host:port'],
     ['KAFKA_BROKERS', '[::1]:9092', 'must be host:port'],
     ['KAFKA_TOPIC_PREFIX', 'plant 1/', 'may hold letters, digits'],
-    ['KAFKA_TOPIC_PREFIX', 'x'.repeat(151), 'may hold letters, digits'],
+    ['KAFKA_TOPIC_PREFIX', 'x'.repeat(151), 'may have 150 characters at most'],
     ['KAFKA_CREATE_TOPICS', '1', 'must be true or false'],
     ['KAFKA_TOPIC_PARTITIONS', '0', 'must be a whole number from 1 to 1000'],
     ['KAFKA_SSL', 'on', 'must be true or false'],

@@ -15,7 +15,9 @@ export interface KafkaSettings {
   sasl?: KafkaSaslSettings;
 }
 
-const TOPIC_PREFIX = /^[A-Za-z0-9._-]{0,150}$/;
+const TOPIC_PREFIX = /^[A-Za-z0-9._-]*$/;
+// a topic's name holds 249 characters, and the bridge's own names take up to 99 of them
+const LONGEST_TOPIC_PREFIX = 150;
 
 /**
  * Kafka's settings alone, for commands beside the bridge.
@@ -34,6 +36,8 @@ export function readKafkaSettings(env: EnvironmentReader): KafkaSettings {
   const topicPrefix = env.text('KAFKA_TOPIC_PREFIX', '');
   if (!TOPIC_PREFIX.test(topicPrefix)) {
     env.problem('KAFKA_TOPIC_PREFIX', 'may hold letters, digits, dots, underscores and dashes');
+  } else if (topicPrefix.length > LONGEST_TOPIC_PREFIX) {
+    env.problem('KAFKA_TOPIC_PREFIX', `may have ${LONGEST_TOPIC_PREFIX} characters at most`);
   }
   const tls = readTls(env);
   const sasl = readSasl(env);
