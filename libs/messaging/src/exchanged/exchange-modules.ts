@@ -6,6 +6,7 @@ import { groupMessages } from './group-messages.js';
 import { type CreateManager, withKnownCoordinator } from './known-coordinator.js';
 import { leanBatch } from './lean-batch.js';
 import { produceRequest } from './produce-request.js';
+import { type CreateSend, withSteadyLeaders } from './steady-leaders.js';
 
 /**
  * Exchanges what kafkajs does wrongly, or slowly for every record (decision 29). Must be done before any other
@@ -19,6 +20,7 @@ export function exchangeModules(): void {
   exchangeModule(`${protocol}/requests/produce/v3/request.js`, () => produceRequest);
   exchangeModule(`${protocol}/recordBatch/v0/decoder.js`, () => withEnd(decodeBatch));
   exchangeModule('kafkajs/src/producer/groupMessagesPerPartition.js', () => groupMessages);
+  exchangeModule<CreateSend>('kafkajs/src/producer/sendMessages.js', withSteadyLeaders);
   exchangeModule('kafkajs/src/consumer/batch.js', leanBatch);
   exchangeModule<CreateManager>('kafkajs/src/producer/eosManager/index.js', withKnownCoordinator);
 }

@@ -1,0 +1,132 @@
+import { createRequire } from 'node:module';
+import '../kafkajs.js';
+import { type OutboundRecord } from '../outbox/outbound-record.js';
+import { partitionByKey } from '../partition-of.js';
+
+const require = createRequire(import.meta.url);
+/** With what is exchanged: kafkajs has been loaded before. */
+const createSend = require('kafkajs/src/producer/sendMessages.js') as (
+  options: object,
+) => (request: object) => Promise<unknown>;
+const createRetry = require('kafkajs/src/retry/index.js') as (options: object) => unknown;
+const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
+  createErrorFromCode: (code: number) => Error;
+};
+
+const NOT_LEADER = 6;
+const NOT_ENOUGH_REPLICAS = 19;
+const TOPIC = 'outcomes';
+type Message = Pick<OutboundRecord, 'key' | 'value'> & { partition?: number };
+interface Produced {
+  topicData: { topic: string; partitions: { partition: number; messages: Message[] }[] }[];
+}
+
+/** Two brokers that share a topic's partitions, and a producer that may know an earlier state of that. */
+class TwoBrokers {
+  readonly log: (string | undefined)[] = [];
+  private leaders: number[];
+  private known: number[];
+  private failure: { nodeId: number; code: number } | undefined;
+  private readonly brokers = [1, 2].map((nodeId) => ({
+    nodeId,
+    produce: (request: Produced) => this.produce(nodeId, request),
+  }));
+
+  constructor(...leaders: number[]) {
+    this.leaders = leaders;
+    this.known = leaders;
+  }
+
+  move(...leaders: number[]): void {
+    this.leaders = leaders;
+  }
+
+  failOnce(nodeId: number, code: number): void {
+    this.failure = { nodeId, code };
+  }
+
+  send(messages: Message[]): Promise<unknown> {
+    const silent = () => undefined;
+    const send = createSend({
+      logger: { debug: silent, error: silent },
+      cluster: this.cluster(),
+      partitioner: partitionByKey(),
+      retrier: createRetry({ retries: 5, initialRetryTime: 1 }),
+      eosManager: {
+        isTransactional: () => false,
+        ...{ getSequence: () => 0, updateSequence: silent, getProducerId: () => -1 },
+        ...{ getProducerEpoch: () => 0, acquireBrokerLock: silent, releaseBrokerLock: silent },
+      },
+    });
+    return send({ acks: -1, topicMessages: [{ topic: TOPIC, messages }] });
+  }
+
+  private cluster(): object {
+    const soon = () => Promise.resolve();
+    return {
+      ...{ isConnected: () => true, refreshMetadataIfNecessary: soon },
+      addMultipleTargetTopics: soon,
+      refreshMetadata: () => Promise.resolve((this.known = this.leaders)),
+      findTopicPartitionMetadata: () =>
+        this.known.map((leader, partitionId) => ({ partitionId, leader })),
+      findLeaderForPartitions: (_topic: string, partitions: string[]) => this.share(partitions),
+      findBroker: ({ nodeId }: { nodeId: string }) => this.brokers[Number(nodeId) - 1],
+    };
+  }
+
+  private share(partitions: readonly string[]): Record<number, number[]> {
+    const shares: Record<number, number[]> = {};
+    for (const partition of partitions.map(Number)) {
+      (shares[this.known[partition]!] ??= []).push(partition);
+    }
+    return shares;
+  }
+
+  private async produce(nodeId: number, { topicData }: Produced): Promise<object> {
+    await Promise.resolve();
+    const parts = topicData.flatMap(({ partitions }) => partitions);
+    if (parts.some(({ partition }) => this.leaders[partition] !== nodeId)) {
+      throw createErrorFromCode(NOT_LEADER);
+    }
+    if (this.failure?.nodeId === nodeId) {
+      const { code } = this.failure;
+      this.failure = undefined;
+      throw createErrorFromCode(code);
+    }
+    for (const { messages } of parts) this.log.push(...messages.map(({ value }) => `${value}`));
+    const partitions = parts.map(({ partition }) => ({ partition, errorCode: 0 }));
+    return { topics: [{ topicName: TOPIC, partitions }] };
+  }
+}
+
+describe('records for partitions of several leaders', () => {
+  const both = [
+    { key: null, value: 'dead letter', partition: 0 },
+    { key: null, value: 'outcome', partition: 1 },
+  ];
+
+  it('are sent to each of them', async () => {
+    const brokers = new TwoBrokers(1, 2);
+    await brokers.send(both);
+    expect(brokers.log.sort()).toEqual(['dead letter', 'outcome']);
+  });
+
+  it('do not count as sent when one leads what it was not asked to take', async () => {
+    const brokers = new TwoBrokers(1, 2);
+    brokers.move(2, 2);
+    await expect(brokers.send(both)).rejects.toThrow(
+      'a partition of outcomes got another leader while it was written to',
+    );
+    expect(brokers.log).toEqual(['outcome']);
+    // as whoever has them sent does with what has failed
+    await brokers.send(both);
+    expect(brokers.log.sort()).toEqual(['dead letter', 'outcome', 'outcome']);
+  });
+
+  it('without a key are sent where they were meant to go first, when that is tried again', async () => {
+    const brokers = new TwoBrokers(1, 2);
+    brokers.failOnce(1, NOT_ENOUGH_REPLICAS);
+    await brokers.send(['a', 'b', 'c'].map((value) => ({ key: null, value })));
+    expect(brokers.log.sort()).toEqual(['a', 'b', 'c']);
+  });
+});
