@@ -1,6 +1,7 @@
 import { withEnd } from './batch-end.js';
 import { type CreateRequest, withoutCopies } from './create-request.js';
 import { decodeBatch } from './decode-batch.js';
+import { type DecodeMessages, withBatchesOfAnySize } from './decode-messages.js';
 import { exchangeModule } from './exchange-module.js';
 import { groupMessages } from './group-messages.js';
 import { type CreateManager, withKnownCoordinator } from './known-coordinator.js';
@@ -18,7 +19,10 @@ export function exchangeModules(): void {
   const protocol = 'kafkajs/src/protocol';
   exchangeModule<CreateRequest>(`${protocol}/request.js`, withoutCopies);
   exchangeModule(`${protocol}/requests/produce/v3/request.js`, () => produceRequest);
-  exchangeModule(`${protocol}/recordBatch/v0/decoder.js`, () => withEnd(decodeBatch));
+  exchangeModule<DecodeMessages>(
+    `${protocol}/requests/fetch/v4/decodeMessages.js`,
+    withBatchesOfAnySize(withEnd(decodeBatch)),
+  );
   exchangeModule('kafkajs/src/producer/groupMessagesPerPartition.js', () => groupMessages);
   exchangeModule<CreateSend>('kafkajs/src/producer/sendMessages.js', withSteadyLeaders);
   exchangeModule('kafkajs/src/consumer/batch.js', leanBatch);
