@@ -38,6 +38,8 @@ export class OwnedQueue {
   private committing: string | undefined;
   /** The offset whose commit Kafka last acknowledged. */
   private acknowledged = 0;
+  /** No fetch begins below this while the topic is the one it was. */
+  private floor = 0;
   /** What the last commit says of what is told, as far as that is certain; undefined before the first from here. */
   private noted: 'at rest' | 'telling' | undefined;
   private isAtRest = false;
@@ -126,13 +128,26 @@ export class OwnedQueue {
     if (!this.isAtRest && this.noted === 'telling') this.queue.ownership.telling.open();
   }
 
-  /** Redelivery never begins before what was committed: these are other messages under old offsets. */
-  beginsAnewAt(offset: number): boolean {
-    return offset < this.acknowledged;
+  /** The partition has stayed here: it is fetched from what was committed by now. */
+  assignedAgain(): void {
+    this.floor = this.acknowledged;
   }
 
-  /** The end of the partition as a fetch tells it, which may be lower than before. */
-  fetchedUpTo(highWatermark: number): void {
+  /**
+   * Whether a fetch that begins there holds other messages under old offsets. It may begin below what is committed
+   * by now: where it begins is settled before it is under way, and commits go on meanwhile.
+   */
+  isAnotherTopic(first: number, highWatermark: number): boolean {
+    const { fetchedEnd } = this.queue;
+    return first < this.floor || (first < fetchedEnd && highWatermark < fetchedEnd);
+  }
+
+  /**
+   * @param first the offset of the first message, undefined without any
+   * @param highWatermark the end of the partition, which may be lower than before
+   */
+  fetched(first: number | undefined, highWatermark: number): void {
+    if (first !== undefined && first >= this.acknowledged) this.floor = this.acknowledged;
     this.highWatermark = highWatermark;
   }
 

@@ -70,6 +70,11 @@ export class PartitionQueue {
     return this.offsets.lowestUnfinished ?? (takenUpTo === 0 ? undefined : takenUpTo);
   }
 
+  /** Behind all that has been fetched; 0 before the first fetch. */
+  get fetchedEnd(): number {
+    return this.waiting.fetchedEnd;
+  }
+
   /** Messages fetched and not finished. */
   get size(): number {
     return this.waiting.size + this.offsets.open;

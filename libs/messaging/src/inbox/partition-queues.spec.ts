@@ -492,6 +492,24 @@ describe('PartitionQueues', () => {
       ]);
     });
 
+    it('keeps it though a fetch begins before what is committed by now', async () => {
+      queues.push(from('a', 0, 500), recordsUpTo(100));
+      await until(() => underWay.length === 100);
+      for (const message of underWay.slice(0, 50)) message.finish();
+      commit();
+      reassign({ a: [0] });
+      // a fetch from 50 on is under way, and meanwhile
+      await finishAll();
+      commit();
+      queues.push(from('a', 0, 500), recordsUpTo(60, 50));
+      await until(() => underWay.length === 10);
+      expect(underWay[0]).toMatchObject({ offset: 100, ownership: { isLost: false } });
+      await finishAll();
+      expect(queues.takeCommittable(told)).toMatchObject([
+        { topic: 'a', partition: 0, offset: '110' },
+      ]);
+    });
+
     it('starts anew with a partition that comes back', async () => {
       queues.push(from('a', 0), recordsUpTo(2));
       reassign({});
@@ -540,13 +558,13 @@ describe('PartitionQueues', () => {
 
   describe('when offsets begin before what was committed: the topic is another one now', () => {
     beforeEach(async () => {
-      queues.push(from('a', 0), recordsUpTo(100));
+      queues.push(from('a', 0, 100), recordsUpTo(100));
       await finishAll();
       commit();
     });
 
     it('starts over', async () => {
-      queues.push(from('a', 0), recordsUpTo(2));
+      queues.push(from('a', 0, 2), recordsUpTo(2));
       expect(underWay).toHaveLength(2);
       await finishAll();
       expect(queues.takeCommittable(told)).toMatchObject([
@@ -554,10 +572,10 @@ describe('PartitionQueues', () => {
       ]);
     });
 
-    it('gives up what is under way of the old one', async () => {
-      queues.push(from('a', 0), recordsUpTo(1, 100));
+    it('gives up what is under way of the old one, though the new one has as many messages', async () => {
+      queues.push(from('a', 0, 101), recordsUpTo(1, 100));
       await until(() => underWay.length === 1);
-      queues.push(from('a', 0), recordsUpTo(2));
+      queues.push(from('a', 0, 500), recordsUpTo(2));
       expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([true, false, false]);
       await finishAll();
       expect(queues.takeCommittable(told)).toMatchObject([
@@ -567,11 +585,11 @@ describe('PartitionQueues', () => {
   });
 
   it('does not take for another topic what is delivered again from the committed offset on', () => {
-    queues.push(from('a', 1), recordsUpTo(2));
+    queues.push(from('a', 1, 2), recordsUpTo(2));
     const [first, second] = underWay;
     first?.finish();
     commit();
-    queues.push(from('a', 1), recordsUpTo(1, 1));
+    queues.push(from('a', 1, 2), recordsUpTo(1, 1));
     expect(second?.ownership.isLost).toBe(false);
     expect(underWay).toHaveLength(2);
   });

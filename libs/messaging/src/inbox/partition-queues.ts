@@ -47,7 +47,9 @@ export class PartitionQueues {
     const fresh: FreshPartition[] = [];
     for (const [topic, partitions] of assignment) {
       for (const partition of partitions) {
-        if (this.owned.has(keyOf(topic, partition))) continue;
+        const kept = this.owned.get(keyOf(topic, partition));
+        kept?.assignedAgain();
+        if (kept !== undefined) continue;
         const opened = this.open(topic, partition);
         this.owned.set(keyOf(topic, partition), opened);
         fresh.push(freshPartition(opened, mustWait(topic, partition)));
@@ -65,11 +67,11 @@ export class PartitionQueues {
     let owned = this.owned.get(key);
     const [first] = messages;
     if (owned === undefined) return false;
-    if (first !== undefined && owned.beginsAnewAt(first.offset)) {
+    if (first !== undefined && owned.isAnotherTopic(first.offset, from.highWatermark)) {
       owned = this.startOver(owned, first.offset);
       this.owned.set(key, owned);
     }
-    owned.fetchedUpTo(from.highWatermark);
+    owned.fetched(first?.offset, from.highWatermark);
     return owned.queue.push(messages, from.end);
   }
 

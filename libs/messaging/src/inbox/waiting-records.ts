@@ -17,6 +17,11 @@ export class WaitingRecords {
     return this.records[this.taken];
   }
 
+  /** Behind all that has been fetched; 0 before the first fetch. */
+  get fetchedEnd(): number {
+    return this.end;
+  }
+
   /** Before this, all that has been fetched has been taken as well; 0 before the first fetch. */
   get takenUpTo(): number {
     return this.first?.offset ?? this.end;
