@@ -194,7 +194,11 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
   }
 
   private reassign(assignment: Assignment): void {
-    if (this.stopping.signal.aborted) return;
+    if (this.stopping.signal.aborted) {
+      // what has gone has another owner, whose commits the last one from here must not set back
+      this.queues.dropAllBut(assignment);
+      return;
+    }
     this.takeOver.reassign(assignment);
     this.rest.end();
   }

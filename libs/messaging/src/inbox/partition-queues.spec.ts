@@ -481,6 +481,16 @@ describe('PartitionQueues', () => {
       ]);
     });
 
+    it('commits no more for what has gone while it stops, and takes nothing new', async () => {
+      queues.push(from('a', 0, 1), recordsUpTo(1));
+      queues.push(from('b', 0, 1), recordsUpTo(1));
+      const closed = queues.closeAll();
+      queues.dropAllBut(new Map(Object.entries({ b: [0], c: [0] })));
+      await finishAll();
+      await closed;
+      expect(queues.takeCommittable(told)).toMatchObject([{ topic: 'b', offset: '1' }]);
+    });
+
     it('keeps what it owns still, with all that is under way', async () => {
       queues.push(from('a', 0), recordsUpTo(2));
       reassign({ a: [0] });

@@ -29,14 +29,8 @@ export class PartitionQueues {
     private readonly onCommitWanted: () => void,
   ) {}
 
-  /**
-   * After a rebalance: what is no longer owned is dropped before anything is committed for it; what is
-   * newly owned is returned, and held until it is recalled and, where `mustWait` says so, {@link release}.
-   */
-  reassign(
-    assignment: Assignment,
-    mustWait: (topic: string, partition: number) => boolean,
-  ): FreshPartition[] {
+  /** After a rebalance: what is no longer owned is dropped before anything is committed for it. */
+  dropAllBut(assignment: Assignment): void {
     for (const [key, { topic, partition, queue }] of this.owned) {
       if (assignment.get(topic)?.includes(partition)) continue;
       this.owned.delete(key);
@@ -44,6 +38,17 @@ export class PartitionQueues {
       this.resume(topic, partition);
       void queue.close(new Error(`${topic}/${partition} went to another process`));
     }
+  }
+
+  /**
+   * After a rebalance: what is newly owned is returned, and held until it is recalled and, where `mustWait` says
+   * so, {@link release}.
+   */
+  reassign(
+    assignment: Assignment,
+    mustWait: (topic: string, partition: number) => boolean,
+  ): FreshPartition[] {
+    this.dropAllBut(assignment);
     const fresh: FreshPartition[] = [];
     for (const [topic, partitions] of assignment) {
       for (const partition of partitions) {
