@@ -1,5 +1,5 @@
 import { type OutcomeSource } from '#libs/contracts';
-import { type RejectedResult } from './command-result.js';
+import { type CommandResult, type RejectedResult } from './command-result.js';
 import { ToldBefore } from './told-before.js';
 import { type WrittenLetter } from './written-letter.js';
 
@@ -8,14 +8,38 @@ type Place = Pick<OutcomeSource, 'topic' | 'partition'>;
 /** Of which messages, and of which of their machines where that matters, there is a dead letter. */
 export class LettersBefore {
   private readonly written = new ToldBefore();
+  /** Of other messages than orders, by topic and partition, then by offset. */
+  private readonly letters = new Map<string, Map<number, WrittenLetter>>();
 
   /** @param orders full name of the topic of orders */
   constructor(private readonly orders: string) {}
 
   /** Others than an order's have one letter, whatever machines are found at fault the next time. */
-  add({ source, machineIds }: WrittenLetter): void {
-    const names = source.topic === this.orders ? (machineIds ?? [null]) : [null];
+  add(letter: WrittenLetter): void {
+    const { source, machineIds } = letter;
+    const isOfOrders = source.topic === this.orders;
+    const names = isOfOrders ? (machineIds ?? [null]) : [null];
     for (const machineId of names) this.written.add(source, machineId);
+    if (isOfOrders) return;
+    const key = keyOf(source);
+    const letters = this.letters.get(key) ?? new Map<number, WrittenLetter>();
+    this.letters.set(key, letters.set(source.offset, letter));
+  }
+
+  /**
+   * What is to be told: of a list that a younger one has replaced by now, what its letter says. One that the
+   * service takes now is applied all the same.
+   */
+  asWritten(source: OutcomeSource, results: readonly CommandResult[]): readonly CommandResult[] {
+    // asked for every message: most of the time there is none
+    if (this.letters.size === 0) return results;
+    const letter = this.letters.get(keyOf(source))?.get(source.offset);
+    if (letter === undefined) return results;
+    return results.map((result) => {
+      const { kind, machineId } = result;
+      const isNamed = machineId !== null && letter.machineIds?.includes(machineId) !== false;
+      return kind === 'superseded' && isNamed ? { ...letter.result, machineId } : result;
+    });
   }
 
   /**
@@ -38,9 +62,14 @@ export class LettersBefore {
 
   forget(partition: Place): void {
     this.written.forget(partition);
+    this.letters.delete(keyOf(partition));
   }
 
   forgetTopic(topic: string): void {
     this.written.forgetTopic(topic);
   }
+}
+
+function keyOf({ topic, partition }: Place): string {
+  return `${topic}/${partition}`;
 }

@@ -43,7 +43,7 @@ export class OutcomePublisher {
   publish(
     family: CommandFamily,
     answered: AnsweredMessage,
-    results: readonly CommandResult[],
+    found: readonly CommandResult[],
     receipt: Receipt,
   ): void {
     if (answered.isUntold === true) {
@@ -51,6 +51,7 @@ export class OutcomePublisher {
       return;
     }
     const source = this.records.sourceOf(answered);
+    const results = this.told.asWritten(source, found);
     const [only] = results;
     if (only !== undefined && results.length === 1 && only.kind !== 'rejected') {
       this.tell(family, answered, source, only, receipt);

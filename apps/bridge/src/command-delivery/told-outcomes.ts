@@ -6,7 +6,7 @@ import { backOffMs } from '#libs/delivery';
 import { type KafkaClient, type StoredRecord, type TakenOver } from '#libs/messaging';
 import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
 import { type AnsweredMessage } from './answered-message.js';
-import { type RejectedResult } from './command-result.js';
+import { type CommandResult, type RejectedResult } from './command-result.js';
 import { isDeliveredAgain } from './delivered-again.js';
 import { finalOutcomeOf } from './final-outcome.js';
 import { LettersBefore } from './letters-before.js';
@@ -84,6 +84,11 @@ export class ToldOutcomes {
   take(source: OutcomeSource, machineId: string | null): boolean {
     if (source.topic === this.orders) return this.told.has(source, machineId);
     return this.told.take(source, machineId);
+  }
+
+  /** What is to be told of it: where a letter is there already, what that says. */
+  asWritten(source: OutcomeSource, results: readonly CommandResult[]): readonly CommandResult[] {
+    return this.letters.asWritten(source, results);
   }
 
   /** Those of a message's faults that have to be set aside still; asked right before, as {@link take} is. */

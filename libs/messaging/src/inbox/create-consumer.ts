@@ -29,7 +29,8 @@ export function createConsumer(kafka: Kafka, groupId: string, hooks: MembershipH
     maxWaitTimeInMs: 250,
     // A partition that is full by one fetch too many holds that much more.
     maxBytesPerPartition: 256 * 1024,
-    metadataMaxAge: 60_000,
+    // An input that has grown is noticed by it, and once more that the bridge's state has grown with it.
+    metadataMaxAge: 10_000,
     allowAutoTopicCreation: false,
     retry: {
       // Joining is tried again at this pace while calls in flight keep it from its turn.
