@@ -1,36 +1,61 @@
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAlive } from '../process/parent-watch.mjs';
-import { LOCAL } from './root.mjs';
+import { LOCAL, ROOT } from './root.mjs';
+import { say } from './steps.mjs';
 
-const LOCK = join(LOCAL, 'setup.lock');
+const BEAT_MS = 1000;
+/** Without a beat for so long, its holder is gone, though its number is another's by now, as in a container. */
+const STALE_MS = 10_000;
+const SAY_AFTER_MS = 2000;
 
 /** Keeps two commands started at once on a fresh clone from installing and building into each other's files. */
-export async function withSetupLock(work) {
+export async function withSetupLock(work, file = join(LOCAL, 'setup.lock')) {
   await mkdir(LOCAL, { recursive: true });
-  while (!(await tryLock())) await delay(200);
+  await takeLock(file);
+  const beat = setInterval(() => void touch(file), BEAT_MS);
   try {
     return await work();
   } finally {
-    await rm(LOCK, { force: true });
+    clearInterval(beat);
+    await rm(file, { force: true });
   }
 }
 
-async function tryLock() {
+async function takeLock(file) {
+  const startMs = performance.now();
+  let isSaid = false;
+  while (!(await tryLock(file))) {
+    if (!isSaid && performance.now() - startMs > SAY_AFTER_MS) {
+      const holder = await readFile(file, 'utf8').catch(() => '');
+      say(`  … waiting for process ${holder}, which sets up here (${relative(ROOT, file)})`);
+      isSaid = true;
+    }
+    await delay(200);
+  }
+}
+
+async function tryLock(file) {
   try {
-    await writeFile(LOCK, String(process.pid), { flag: 'wx' });
+    await writeFile(file, String(process.pid), { flag: 'wx' });
     return true;
   } catch (error) {
     if (error.code !== 'EEXIST') throw error;
   }
-  const holder = Number(await readFile(LOCK, 'utf8').catch(() => ''));
-  if (holder === 0 ? await isOld() : !isAlive(holder)) await rm(LOCK, { force: true });
+  if (await isStale(file)) await rm(file, { force: true });
   return false;
 }
 
-/** An empty lock belongs to a holder that is just writing its number, or that was killed at that moment. */
-async function isOld() {
-  const { mtimeMs } = await stat(LOCK).catch(() => ({ mtimeMs: Date.now() }));
-  return Date.now() - mtimeMs > 5000;
+async function isStale(file) {
+  const holder = Number(await readFile(file, 'utf8').catch(() => ''));
+  // without a number it belongs to a holder that is just writing it
+  if (holder > 0 && !isAlive(holder)) return true;
+  const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Date.now() }));
+  return Date.now() - mtimeMs > STALE_MS;
+}
+
+async function touch(file) {
+  const now = new Date();
+  await utimes(file, now, now).catch(() => undefined);
 }

@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { eventually } from '../support/eventually.js';
+
+const LOCK = resolve(import.meta.dirname, '../../tools/setup/lock.mjs');
+const LONG_AGO = new Date(Date.now() - 60_000);
+
+describe('the lock that a set-up takes', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'setup-lock-'));
+  const file = join(folder, 'setup.lock');
+
+  afterAll(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  /** Holds the lock until its input ends; resolves with what it has said. */
+  const setUp = () => {
+    const program = `
+      const { withSetupLock } = await import(${JSON.stringify(LOCK)});
+      const end = new Promise((resolve) => process.stdin.resume().once('end', resolve));
+      await withSetupLock(() => end, ${JSON.stringify(file)});
+    `;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program]);
+    return { child, said: text(child.stderr), ended: once(child, 'exit') };
+  };
+  const holder = () => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0);
+
+  it('is waited for, and who holds it is said', async () => {
+    const [first, second] = [setUp(), setUp()];
+    await eventually(() => [first.child.pid, second.child.pid].includes(holder()));
+    const [one, other] = holder() === first.child.pid ? [first, second] : [second, first];
+    other.child.stderr.once('data', () => one.child.stdin.end());
+    await one.ended;
+    await eventually(() => holder() === other.child.pid);
+    other.child.stdin.end();
+    expect(await other.ended).toEqual([0, null]);
+    expect(await other.said).toContain(`waiting for process ${one.child.pid}`);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('is taken from one who has left it behind, though the number is another process by now', async () => {
+    writeFileSync(file, String(process.pid));
+    utimesSync(file, LONG_AGO, LONG_AGO);
+    const { child, said, ended } = setUp();
+    child.stdin.end();
+    expect(await ended).toEqual([0, null]);
+    expect(await said).toBe('');
+  });
+});
