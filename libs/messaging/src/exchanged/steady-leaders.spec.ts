@@ -93,7 +93,7 @@ class TwoBrokers {
       this.failure = undefined;
       throw createErrorFromCode(code);
     }
-    for (const { messages } of parts) this.log.push(...messages.map(({ value }) => `${value}`));
+    for (const { messages } of parts) this.log.push(...messages.map(({ value }) => String(value)));
     const partitions = parts.map(({ partition }) => ({ partition, errorCode: 0 }));
     return { topics: [{ topicName: TOPIC, partitions }] };
   }
