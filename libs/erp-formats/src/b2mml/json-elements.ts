@@ -1,6 +1,7 @@
 import { describeJson, isJsonObject, type JsonObject } from '#libs/contracts';
 
 import type { DocumentElement } from '../xml/document-element.js';
+import { elementName } from '../xml/element-name.js';
 
 /** Keys that writers of JSON put the text of an element with attributes under. */
 const TEXT_KEYS = ['value', '#text', '_', '$', '$value'];
@@ -21,6 +22,7 @@ const NAMES = new Map(
     'EquipmentLevel',
     'EquipmentRequirement',
     'HierarchyScope',
+    'HierarchyScopeChild',
     'ID',
     'JobOrder',
     'Location',
@@ -32,6 +34,7 @@ const NAMES = new Map(
     'RequestState',
     'ScheduleState',
     'SegmentRequirement',
+    'SegmentRequirementChild',
     'SegmentState',
     'StartTime',
     'WorkRequest',
@@ -69,7 +72,7 @@ function build(name: string, json: unknown, parent: BuiltElement | null): BuiltE
 }
 
 function nameOf(key: string): string {
-  return NAMES.get(key.toLowerCase()) ?? key;
+  return elementName(NAMES.get(key.toLowerCase()) ?? key);
 }
 
 /** Under keys of their own, `@name` or `@_name`, or together under `$`, as converters of XML write them. */
