@@ -41,7 +41,12 @@ const RULES: FieldRules = {
     ProductSegmentID: 'text',
     EarliestStartTime: 'text',
   },
-  EquipmentRequirement: { ...SCOPES, EquipmentID: 'texts', EquipmentLevel: 'text or element' },
+  EquipmentRequirement: {
+    ...SCOPES,
+    EquipmentID: 'texts',
+    EquipmentLevel: 'text or element',
+    EquipmentRequirement: 'elements',
+  },
   EquipmentLevel: { EquipmentElementLevel: 'text' },
   HierarchyScope: SCOPE,
   Location: SCOPE,

@@ -56,6 +56,43 @@ describe('the levels of a hierarchy scope of B2MML', () => {
   });
 });
 
+describe('equipment requirements within one of B2MML', () => {
+  const required = (content: string): string =>
+    `<JobOrder><ID>1</ID><EquipmentRequirement>${content}</EquipmentRequirement></JobOrder>`;
+  const child = (content: string): string =>
+    `<EquipmentRequirementChild>${content}</EquipmentRequirementChild>`;
+  const id = (name: string): string => `<EquipmentID>${name}</EquipmentID>`;
+  const placesIn = (content: string) =>
+    operationsIn(required(content)).map(({ workCentre }) => workCentre);
+
+  it('name the place where it asks for a class of equipment', () => {
+    const mills = child(id('MILL-1')) + child(child(id('MILL-2')));
+
+    expect(placesIn(`<EquipmentClassID>Mill</EquipmentClassID>${mills}`)).toEqual([
+      'MILL-1',
+      'MILL-2',
+    ]);
+  });
+
+  it('are parts of the place where it names one itself', () => {
+    expect(placesIn(id('MILL-1') + child(id('GRIPPER-2')))).toEqual(['MILL-1']);
+  });
+
+  it('stand below its site', () => {
+    const site = level('HierarchyScope', 'North', 'Site');
+
+    expect(operationsIn(required(site + child(id('MILL-1'))))).toMatchObject([{ plant: 'North' }]);
+  });
+
+  it('are read in JSON', () => {
+    const equipmentRequirement = [{ equipmentRequirementChild: [{ equipmentID: ['MILL-1'] }] }];
+
+    expect(
+      operationsIn(JSON.stringify({ jobOrder: { id: '1', equipmentRequirement } })),
+    ).toMatchObject([{ workCentre: 'MILL-1' }]);
+  });
+});
+
 describe('schedules and requests within their like', () => {
   it('are looked through for job orders, and stand above those', () => {
     const order = `<JobOrder><ID>1</ID>${equipment('MILL')}</JobOrder>`;

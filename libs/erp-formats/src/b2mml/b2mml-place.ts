@@ -25,13 +25,16 @@ function distinct(places: readonly Place[]): Place[] {
   return [...new Map(places.map((each) => [keyOf(each), each])).values()];
 }
 
+/** Of one that asks for a class of equipment, say, the requirements within it may name which. */
 function placesOfRequirement(requirement: DocumentElement): Place[] {
   const level = onlyElement(requirement, 'EquipmentLevel');
   const levelName = level && (textOf(level, 'EquipmentElementLevel') ?? level.text);
   if (levelName !== undefined && PARTS_OF_MACHINES.has(levelName)) return [];
-  return elements(requirement, 'EquipmentID').flatMap(({ text }) =>
+  const own = elements(requirement, 'EquipmentID').flatMap(({ text }) =>
     text === '' ? [] : [place(text, requirement)],
   );
+  if (own.length > 0) return own;
+  return elements(requirement, 'EquipmentRequirement').flatMap(placesOfRequirement);
 }
 
 function placeOfScope(work: DocumentElement): Place[] {

@@ -21,6 +21,7 @@ const NAMES = new Map(
     'EquipmentID',
     'EquipmentLevel',
     'EquipmentRequirement',
+    'EquipmentRequirementChild',
     'HierarchyScope',
     'HierarchyScopeChild',
     'ID',

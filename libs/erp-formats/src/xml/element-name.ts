@@ -1,5 +1,6 @@
 /** What B2MML V0701 calls an element nested in its like; up to V06 it had the name of what it stands in. */
 const NESTED = new Map([
+  ['EquipmentRequirementChild', 'EquipmentRequirement'],
   ['HierarchyScopeChild', 'HierarchyScope'],
   ['SegmentRequirementChild', 'SegmentRequirement'],
 ]);
