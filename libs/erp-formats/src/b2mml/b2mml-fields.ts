@@ -21,12 +21,8 @@ const ORDER = {
   Command: 'text',
   StartTime: 'text',
 } as const;
-const SCOPE = {
-  ...SCOPES,
-  EquipmentID: 'text',
-  EquipmentElementLevel: 'text',
-  EquipmentLevel: 'text or element',
-} as const;
+const LEVEL = { EquipmentElementLevel: 'text', EquipmentLevel: 'text' } as const;
+const SCOPE = { ...SCOPES, ...LEVEL, EquipmentID: 'text' } as const;
 
 const RULES: FieldRules = {
   ProductionRequest: ORDER,
@@ -47,7 +43,7 @@ const RULES: FieldRules = {
     EquipmentLevel: 'text or element',
     EquipmentRequirement: 'elements',
   },
-  EquipmentLevel: { EquipmentElementLevel: 'text' },
+  EquipmentLevel: LEVEL,
   HierarchyScope: SCOPE,
   Location: SCOPE,
 };

@@ -240,6 +240,24 @@ describe('the equipment of a job order', () => {
   });
 });
 
+describe('equipment whose level makes it part of a machine', () => {
+  const module = 'EquipmentModule';
+
+  it.each([
+    ['as text', module],
+    ['as an element', `<EquipmentElementLevel>${module}</EquipmentElementLevel>`],
+    ['as an element of V07', `<EquipmentLevel>${module}</EquipmentLevel>`],
+  ])('is no place: %s', (_name, level) => {
+    const gripper =
+      '<EquipmentRequirement><EquipmentID>GRIPPER-2</EquipmentID>' +
+      `<EquipmentLevel>${level}</EquipmentLevel></EquipmentRequirement>`;
+
+    expect(read(jobOrder(EQUIPMENT + gripper)).order.operations).toMatchObject([
+      { workCentre: 'MILL-4' },
+    ]);
+  });
+});
+
 describe('the verb of an envelope', () => {
   const criteria = (code: string): string =>
     `<ActionCriteria><ActionExpression actionCode="${code}"/></ActionCriteria>`;
