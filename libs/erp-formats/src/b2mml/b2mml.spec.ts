@@ -332,6 +332,17 @@ describe('the verb of an envelope', () => {
   });
 
   it.each([
+    ['one of two orders', expression('', "/WorkSchedule/JobOrder[ID='JO-1']")],
+    ['a segment', expression('Delete', '//JobOrder/SegmentRequirement')],
+  ])('Cancel is refused where its path goes for %s', (_name, action) => {
+    const body = envelope('Cancel', EQUIPMENT, `<ActionCriteria>${action}</ActionCriteria>`);
+
+    expect(() => read(body.replace('</ID>', both))).toThrow(
+      '/CancelWorkSchedule/DataArea/Cancel/ActionCriteria/ActionExpression deletes a part',
+    );
+  });
+
+  it.each([
     ['Add', 'Replace', 'snapshot'],
     ['Delete', 'Delete', 'change'],
     ['Change', 'Update', 'change'],
