@@ -50,8 +50,14 @@ function verbOf(name: string): string {
 function actionsOf(root: DocumentElement, verb: string): DocumentElement[] {
   return elements(root, 'DataArea')
     .flatMap(({ children }) => children.filter(({ name }) => name.toLowerCase() === verb))
-    .flatMap((each) => elements(each, 'ActionCriteria'))
-    .flatMap((criteria) => elements(criteria, 'ActionExpression'));
+    .flatMap((each) => [
+      ...childrenIn(each, 'ActionCriteria', 'ActionExpression'),
+      ...childrenIn(each, 'ResponseCriteria', 'ResponseExpression'),
+    ]);
+}
+
+function childrenIn(element: DocumentElement, group: string, name: string): DocumentElement[] {
+  return elements(element, group).flatMap((each) => elements(each, name));
 }
 
 function readCode(action: DocumentElement): Parsed<string | undefined> {
@@ -59,8 +65,10 @@ function readCode(action: DocumentElement): Parsed<string | undefined> {
   return attribute === undefined ? readText(action, 'actionCode') : parsed(attribute);
 }
 
-/** Undefined for `Add`, `Replace` and none: those do what the verb does. */
+/** Undefined for `Add`, `Replace`, `Accepted` and none, say: those do what the verb does. */
 function intentOfCode(code: string): Intent | undefined {
+  // what was asked for is sent back, and is not how the order is
+  if (/^reject/i.test(code)) return 'none';
   if (/^delete/i.test(code)) return 'cancel';
   return /^(change|update)/i.test(code) ? 'change' : undefined;
 }

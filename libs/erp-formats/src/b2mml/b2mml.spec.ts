@@ -354,8 +354,29 @@ describe('the verb of an envelope', () => {
     );
   });
 
+  const response = (...codes: string[]): string =>
+    `<ResponseCriteria>${codes.map((code) => `<ResponseExpression actionCode="${code}"/>`).join('')}</ResponseCriteria>`;
+
+  it.each([['Accepted'], ['Modified'], ['']])('Respond that is %j tells of orders', (code) => {
+    expect(read(envelope('Respond', EQUIPMENT, response(code))).kind).toBe('snapshot');
+  });
+
+  it('Respond that rejects tells of no order', () => {
+    const refusal = '/RespondWorkSchedule asks, answers or rejects';
+    const responseExpression = [{ '@actionCode': 'Rejected' }];
+    const respond = { responseCriteria: [{ responseExpression }] };
+    const workSchedule = { jobOrder: [{ id: 'JO-1', dispatchStatus: 'Running' }] };
+    const inJson = { RespondWorkSchedule: { dataArea: { respond, workSchedule } } };
+
+    expect(() => read(envelope('Respond', EQUIPMENT, response('Rejected')))).toThrow(refusal);
+    expect(() => read(JSON.stringify(inJson))).toThrow(refusal);
+    expect(() => read(envelope('Respond', EQUIPMENT, response('Accepted', 'Rejected')))).toThrow(
+      'ResponseExpression[2]/actionCode is another action than the first',
+    );
+  });
+
   it.each(['Get', 'Acknowledge', 'Confirm'])('%s tells of no order', (verb) => {
-    expect(() => read(envelope(verb))).toThrow(`/${verb}WorkSchedule asks or answers`);
+    expect(() => read(envelope(verb))).toThrow(`/${verb}WorkSchedule asks, answers or rejects`);
   });
 });
 

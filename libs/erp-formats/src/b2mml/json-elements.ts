@@ -33,6 +33,8 @@ const NAMES = new Map(
     'ProductionRequest',
     'PublishedDate',
     'RequestState',
+    'ResponseCriteria',
+    'ResponseExpression',
     'ScheduleState',
     'SegmentRequirement',
     'SegmentRequirementChild',
