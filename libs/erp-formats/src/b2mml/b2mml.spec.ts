@@ -109,10 +109,14 @@ describe('a job order', () => {
     ['DispatchStatus', 'Canceled', 'cancelled'],
     ['DispatchStatus', 'Other', 'released'],
     ['Command', 'Start', 'started'],
+    ['Command', 'Restart', 'started'],
     ['Command', 'Resume', 'started'],
+    ['Command', 'Hold', 'held'],
     ['Command', 'Pause', 'held'],
     ['Command', 'Stop', 'completed'],
+    ['Command', 'Abort', 'cancelled'],
     ['Command', 'Reset', 'released'],
+    ['Command', 'Other', 'released'],
   ])('with %s %s is %s', (field, value, status) => {
     const { order } = read(jobOrder(`<${field}>${value}</${field}>${EQUIPMENT}`));
 
@@ -143,6 +147,7 @@ describe('a job order', () => {
         `${EQUIPMENT}</SegmentRequirement></ProductionRequest>`,
       '/ProductionRequest/SegmentRequirement/SegmentState',
     ],
+    ['its command', jobOrder(`<Command>Cancel</Command>${EQUIPMENT}`), '/JobOrder/Command'],
   ])('is refused with a state that nothing is known of: %s', (_name, body, path) => {
     expect(() => read(body)).toThrow(`${path} is none of B2MML`);
   });
