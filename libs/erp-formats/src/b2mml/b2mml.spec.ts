@@ -245,6 +245,44 @@ describe('the equipment of a job order', () => {
   });
 });
 
+describe('a time of a job order', () => {
+  const startOf = (time: string): number | undefined =>
+    read(jobOrder(`<StartTime>${time}</StartTime>${EQUIPMENT}`)).order.operations?.[0]
+      ?.plannedStart;
+
+  it.each([
+    ['2024-03-20T06:00:00', '2024-03-20T06:00:00+01:00'],
+    ['2024-03-20T06:00:00.123456789Z', '2024-03-20T06:00:00Z'],
+    ['2024-03-20T24:00:00', '2024-03-21T00:00:00+01:00'],
+    ['2024-03-20T24:00:00Z', '2024-03-21T00:00:00Z'],
+    ['2024-12-31T24:00:00.000-05:00', '2025-01-01T00:00:00-05:00'],
+  ])('%s is %s', (time, rfc3339) => {
+    expect(startOf(time)).toBe(epochSeconds(rfc3339));
+  });
+
+  it.each([
+    '0001-01-01T00:00:00',
+    '0001-01-01T00:00:00.0000000Z',
+    '0000-00-00T00:00:00',
+    '9999-12-31T23:59:59.9999999+01:00',
+  ])('%s is none', (time) => {
+    expect(startOf(time)).toBeUndefined();
+  });
+
+  it.each(['2024-03-20', '2024-03-20T24:00:01Z', '2024-03-20T06:00:00 Z', '1710914400'])(
+    '%s is refused',
+    (time) => {
+      expect(() => startOf(time)).toThrow('/JobOrder/StartTime is no xs:dateTime');
+    },
+  );
+
+  it('that is unset leaves the next to date the order', () => {
+    const unset = '<PublishedDate>0001-01-01T00:00:00</PublishedDate>';
+
+    expect(read(jobOrder(unset + EQUIPMENT), 17).order.changedAt).toBe(17);
+  });
+});
+
 describe('equipment whose level makes it part of a machine', () => {
   const module = 'EquipmentModule';
 

@@ -121,12 +121,15 @@ describe('an order IDoc', () => {
     ]);
   });
 
-  it('falls back to the latest start of an operation', () => {
-    const operation = `<E1AFVOL><VORNR>1</VORNR>${WHERE}<FSAVD>00000000</FSAVD><SSAVD>20231206</SSAVD></E1AFVOL>`;
+  it.each(['00000000', '99991231'])(
+    'falls back to the latest start of an operation whose earliest is %s',
+    (date) => {
+      const operation = `<E1AFVOL><VORNR>1</VORNR>${WHERE}<FSAVD>${date}</FSAVD><SSAVD>20231206</SSAVD></E1AFVOL>`;
 
-    const [read] = readOrder(sequence(operation)).operations;
-    expect(read?.plannedStart).toBe(Date.parse('2023-12-06T00:00:00+01:00') / 1000);
-  });
+      const [read] = readOrder(sequence(operation)).operations;
+      expect(read?.plannedStart).toBe(Date.parse('2023-12-06T00:00:00+01:00') / 1000);
+    },
+  );
 
   it.each([
     ['0', '1', ['0010', '0010/1']],
