@@ -155,6 +155,21 @@ describe('an order IDoc', () => {
     ]);
   });
 
+  it('goes by the object id of a work centre that it does not name', () => {
+    const subOperation = (number: string, id: string): string =>
+      `<E1AFUVL><UVORN>${number}</UVORN><ARBPL/><ARBID>${id}</ARBID></E1AFUVL>`;
+    const subOperations = subOperation('0010', '00000272') + subOperation('0020', '10000271');
+    const operation = `<E1AFVOL><VORNR>0010</VORNR><ARBID>10000271</ARBID>${subOperations}</E1AFVOL>`;
+    const named = `<E1AFVOL><VORNR>0020</VORNR>${WHERE}<ARBID>10000271</ARBID></E1AFVOL>`;
+    const nowhere = '<E1AFVOL><VORNR>0030</VORNR><ARBID>00000000</ARBID></E1AFVOL>';
+
+    expect(readOrder(sequence(operation + named + nowhere)).operations).toMatchObject([
+      { operationId: '0010', workCentre: '10000271' },
+      { operationId: '0010-0010', workCentre: '00000272' },
+      { operationId: '0020', workCentre: 'FR01' },
+    ]);
+  });
+
   it('leaves out operations that are done at no work centre', () => {
     const external =
       '<E1AFVOL><VORNR>0020</VORNR><ARBPL> </ARBPL><STEUS>PP02</STEUS><FSAVD>?</FSAVD>' +
