@@ -24,7 +24,7 @@ export type OrderApplication =
  * superseded when it is older ({@link isOlderVersion}) and applied again when it is as old. The first that
  * is heard of an order may be a change if it says where at least one operation is to be done, or that the
  * order is over. Of an order that was finished the operations may be forgotten: a change that takes it up
- * again must say where one is done as well.
+ * again must say where one is done as well. A change that says nothing leaves the order as old as it was.
  */
 export function applyOrderMessage(
   known: OrderSnapshot | undefined,
@@ -37,10 +37,21 @@ export function applyOrderMessage(
     case 'snapshot':
       return { kind: 'applied', order: message.order };
     case 'change':
-      return known === undefined ? begin(message.order) : applied(known, message.order);
+      if (known === undefined) return begin(message.order);
+      return saysNothing(message.order)
+        ? { kind: 'applied', order: known }
+        : applied(known, message.order);
     default:
       return unknownKind(message);
   }
+}
+
+/**
+ * As an event that only names its order. It was made at a time, but counted by that it would supersede what its
+ * receiver fetches because of it, which the sender dates by the change itself.
+ */
+function saysNothing({ status, operations = [] }: OrderChange): boolean {
+  return status === undefined && operations.length === 0;
 }
 
 function applied(known: OrderSnapshot, change: OrderChange): OrderApplication {
