@@ -191,7 +191,7 @@ describe('a production order', () => {
     const newer = { ...OPERATION, ManufacturingOrderOperation_2: '0010' };
     const operations = ['', '0001', '0002'].map((number) => ({
       ...newer,
-      ManufacturingOrderSubOperation_2: number,
+      ManufacturingOrdSubOperation_2: number,
       WorkCenter: number === '0002' ? 'SAW_2' : 'SAW_1',
     }));
     const [order] = read(header({ to_ProductionOrderOperation: operations }));
