@@ -202,6 +202,32 @@ describe('a production order', () => {
     ]);
   });
 
+  const next = 'Operations?$skiptoken=1';
+
+  it.each([
+    [
+      'to_ProductionOrderOperation.__next',
+      { to_ProductionOrderOperation: { results: [OPERATION], __next: next } },
+    ],
+    [
+      'to_ProductionOrderOperation@odata.nextLink',
+      { 'to_ProductionOrderOperation@odata.nextLink': next },
+    ],
+    ['to_ProductionOrderOperation@nextLink', { 'to_ProductionOrderOperation@nextLink': next }],
+    ['_ProductionOrderStatus.__next', { _ProductionOrderStatus: { results: [], __next: next } }],
+  ])('is refused with one page of several: %s', (link, fields) => {
+    expect(() => read({ d: { results: [header(fields)] } })).toThrow(
+      `d.results[0].${link} leads to a further page: $expand without paging by the server`,
+    );
+  });
+
+  it('may be on one page of several orders', () => {
+    const operations = { results: [OPERATION], __next: null };
+    const order = header({ to_ProductionOrderOperation: operations });
+
+    expect(read({ d: { results: [order], __next: next } })).toHaveLength(1);
+  });
+
   it.each([
     ['its number', { ManufacturingOrder: '000' }, 'd.results[0].ManufacturingOrder is missing'],
     ['a time', { LastChangeDateTime: undefined }, 'd.results[0].LastChangeDateTime is missing'],
