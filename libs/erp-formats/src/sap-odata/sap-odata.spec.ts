@@ -202,6 +202,13 @@ describe('a production order', () => {
     ]);
   });
 
+  it.each([[{ d: { results: [] } }], [{ '@odata.context': '$metadata', value: [] }]])(
+    'is missed in an answer that holds none: %j',
+    (answer) => {
+      expect(() => read(answer)).toThrow('invalid-message: the OData answer holds no order');
+    },
+  );
+
   const next = 'Operations?$skiptoken=1';
 
   it.each([
