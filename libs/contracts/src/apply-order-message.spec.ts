@@ -122,6 +122,19 @@ describe('a change of an order', () => {
     ]);
   });
 
+  it.each<[string, Partial<OrderChange>]>([
+    ['its key', {}],
+    ['its key and no operation', { operations: [] }],
+    ['its key and a count', { fence: { counter: 'DOCNUM of A', value: '9' } }],
+  ])('says nothing with %s alone, and does not make the order newer', (_name, more) => {
+    const known = { ...KNOWN, fence: { counter: 'SERIAL of A', value: '20' } };
+    const fetched = whole(order([operation('0030')], { changedAt: 101 }));
+    const event = applyOrderMessage(known, change({ ...more, changedAt: 105 }));
+
+    expect(event).toEqual({ kind: 'applied', order: known });
+    expect(applyOrderMessage(orderAfter(event), fetched).kind).toBe('applied');
+  });
+
   it('is superseded when it is older than what is known', () => {
     const older = change({ changedAt: 99, status: 'cancelled' });
 
@@ -238,7 +251,6 @@ describe('a change of a finished order whose operations are forgotten', () => {
 
   it.each<[string, OrderStatus, Partial<OrderChange>, OrderStatus]>([
     ['leaves it finished', 'completed', { status: 'cancelled' }, 'cancelled'],
-    ['says nothing of its status', 'completed', {}, 'completed'],
     [
       'names an operation of an order that is over',
       'completed',

@@ -1,3 +1,4 @@
+import { mergeOperations } from './merge-operations.js';
 import type { OrderChange } from './order-change.js';
 import { isOlderVersion } from './order-fence.js';
 import type { OrderMessage } from './order-message.js';
@@ -5,7 +6,6 @@ import type { OperationChange, OrderOperation } from './order-operation.js';
 import type { OrderSnapshot } from './order-snapshot.js';
 import { isOver, type OrderStatus } from './order-status.js';
 import { operationsUnderStatus } from './operations-under-status.js';
-import { operationIdAt, replacementOf, type ReplacedOperations } from './replaced-operations.js';
 
 export type OrderApplication =
   | { kind: 'applied'; order: OrderSnapshot }
@@ -24,7 +24,7 @@ export type OrderApplication =
  * superseded when it is older ({@link isOlderVersion}) and applied again when it is as old. The first that
  * is heard of an order may be a change if it says where at least one operation is to be done, or that the
  * order is over. Of an order that was finished the operations may be forgotten: a change that takes it up
- * again must say where one is done as well.
+ * again must say where one is done as well. A change that says nothing leaves the order as old as it was.
  */
 export function applyOrderMessage(
   known: OrderSnapshot | undefined,
@@ -37,10 +37,21 @@ export function applyOrderMessage(
     case 'snapshot':
       return { kind: 'applied', order: message.order };
     case 'change':
-      return known === undefined ? begin(message.order) : applied(known, message.order);
+      if (known === undefined) return begin(message.order);
+      return saysNothing(message.order)
+        ? { kind: 'applied', order: known }
+        : applied(known, message.order);
     default:
       return unknownKind(message);
   }
+}
+
+/**
+ * As an event that only names its order. It was made at a time, but counted by that it would supersede what its
+ * receiver fetches because of it, which the sender dates by the change itself.
+ */
+function saysNothing({ status, operations = [] }: OrderChange): boolean {
+  return status === undefined && operations.length === 0;
 }
 
 function applied(known: OrderSnapshot, change: OrderChange): OrderApplication {
@@ -93,59 +104,9 @@ function operationsAfter(
   { status, operations, replaces }: OrderChange,
 ): OrderOperation[] {
   if (operations !== undefined) {
-    return merge(known.operations, operations, status ?? known.status, replaces);
+    return mergeOperations(known.operations, operations, status ?? known.status, replaces);
   }
   return status === undefined ? known.operations : operationsUnderStatus(known, status);
-}
-
-/**
- * An operation that nobody has heard of joins if the change says where it is done. What the change replaces
- * goes, unless it is named again.
- */
-function merge(
-  known: readonly OrderOperation[],
-  changes: readonly OperationChange[],
-  status: OrderStatus,
-  replaced: ReplacedOperations | undefined,
-): OrderOperation[] {
-  const { isReplaced, predecessorOf } = replacementOf(known, replaced);
-  const operations = new Map(known.map((operation) => [operation.operationId, operation]));
-  for (const change of changes.flatMap((each) => atEachPlace(each, operations))) {
-    const before = operations.get(change.operationId) ?? withoutPlace(predecessorOf(change));
-    const after = { status, ...(hasPlace(change) ? withoutPlace(before) : before), ...change };
-    if (hasPlace(after)) operations.set(change.operationId, after);
-  }
-  const named = new Set(changes.map(({ operationId }) => operationId));
-  return [...operations.values()].filter(
-    (operation) => named.has(operation.operationId) || !isReplaced(operation),
-  );
-}
-
-/** What names no place goes for all places that are known of its operation. */
-function atEachPlace(
-  change: OperationChange,
-  known: ReadonlyMap<string, OrderOperation>,
-): OperationChange[] {
-  if (hasPlace(change) || known.has(change.operationId)) return [change];
-  const places = [...known.values()].filter(({ operationId, workCentre }) => {
-    return (
-      workCentre !== undefined && operationId === operationIdAt(change.operationId, workCentre)
-    );
-  });
-  return places.map(({ operationId }) => ({ ...change, operationId }));
-}
-
-function hasPlace({ machineId, workCentre }: OperationChange): boolean {
-  return machineId !== undefined || workCentre !== undefined;
-}
-
-/** A new work centre must not stand beside the machine of the old one. */
-function withoutPlace(operation: Partial<OrderOperation> | undefined): Partial<OrderOperation> {
-  const rest: Partial<OrderOperation> = { ...operation };
-  delete rest.machineId;
-  delete rest.workCentre;
-  delete rest.plant;
-  return rest;
 }
 
 const FURTHEST_FIRST = ['started', 'held', 'released'] as const;

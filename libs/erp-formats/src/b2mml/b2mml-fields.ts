@@ -21,12 +21,8 @@ const ORDER = {
   Command: 'text',
   StartTime: 'text',
 } as const;
-const SCOPE = {
-  ...SCOPES,
-  EquipmentID: 'text',
-  EquipmentElementLevel: 'text',
-  EquipmentLevel: 'text or element',
-} as const;
+const LEVEL = { EquipmentElementLevel: 'text', EquipmentLevel: 'text' } as const;
+const SCOPE = { ...SCOPES, ...LEVEL, EquipmentID: 'text' } as const;
 
 const RULES: FieldRules = {
   ProductionRequest: ORDER,
@@ -41,8 +37,13 @@ const RULES: FieldRules = {
     ProductSegmentID: 'text',
     EarliestStartTime: 'text',
   },
-  EquipmentRequirement: { ...SCOPES, EquipmentID: 'texts', EquipmentLevel: 'text or element' },
-  EquipmentLevel: { EquipmentElementLevel: 'text' },
+  EquipmentRequirement: {
+    ...SCOPES,
+    EquipmentID: 'texts',
+    EquipmentLevel: 'text or element',
+    EquipmentRequirement: 'elements',
+  },
+  EquipmentLevel: LEVEL,
   HierarchyScope: SCOPE,
   Location: SCOPE,
 };

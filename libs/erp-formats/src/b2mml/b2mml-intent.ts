@@ -17,9 +17,16 @@ export type Intent = 'whole' | 'change' | 'cancel' | 'none';
 export function intentOf(root: DocumentElement): Parsed<Intent> {
   const verb = verbOf(root.name);
   if (verb === 'get' || verb === 'acknowledge' || verb === 'confirm') return parsed('none');
-  if (verb === 'cancel') return parsed('cancel');
-  const ofVerb = verb === 'change' ? 'change' : 'whole';
   const actions = actionsOf(root, verb);
+  const intent = verb === 'cancel' ? parsed('cancel' as const) : intentOfActions(actions, verb);
+  if (!intent.ok) return intent;
+  const partial = intent.value === 'cancel' ? deletionOfPart(actions, root) : undefined;
+  if (partial === undefined) return intent;
+  return rejected('invalid-message', `${pathOf(partial)} deletes a part of what is sent`);
+}
+
+function intentOfActions(actions: readonly DocumentElement[], verb: string): Parsed<Intent> {
+  const ofVerb = verb === 'change' ? 'change' : 'whole';
   const intents: Intent[] = [];
   for (const action of actions) {
     const code = readCode(action);
@@ -28,13 +35,9 @@ export function intentOf(root: DocumentElement): Parsed<Intent> {
   }
   const [intent = ofVerb] = intents;
   const other = actions[intents.findIndex((each) => each !== intent)];
-  if (other !== undefined) {
-    const field = pathOf(other, 'actionCode');
-    return rejected('invalid-message', `${field} is another action than the first`);
-  }
-  const partial = intent === 'cancel' ? deletionOfPart(actions, root) : undefined;
-  if (partial === undefined) return parsed(intent);
-  return rejected('invalid-message', `${pathOf(partial)} deletes a part of what is sent`);
+  if (other === undefined) return parsed(intent);
+  const field = pathOf(other, 'actionCode');
+  return rejected('invalid-message', `${field} is another action than the first`);
 }
 
 /** What follows the verb is a word of its own: `CancelledJobOrderList` has none. */
@@ -47,8 +50,14 @@ function verbOf(name: string): string {
 function actionsOf(root: DocumentElement, verb: string): DocumentElement[] {
   return elements(root, 'DataArea')
     .flatMap(({ children }) => children.filter(({ name }) => name.toLowerCase() === verb))
-    .flatMap((each) => elements(each, 'ActionCriteria'))
-    .flatMap((criteria) => elements(criteria, 'ActionExpression'));
+    .flatMap((each) => [
+      ...childrenIn(each, 'ActionCriteria', 'ActionExpression'),
+      ...childrenIn(each, 'ResponseCriteria', 'ResponseExpression'),
+    ]);
+}
+
+function childrenIn(element: DocumentElement, group: string, name: string): DocumentElement[] {
+  return elements(element, group).flatMap((each) => elements(each, name));
 }
 
 function readCode(action: DocumentElement): Parsed<string | undefined> {
@@ -56,8 +65,10 @@ function readCode(action: DocumentElement): Parsed<string | undefined> {
   return attribute === undefined ? readText(action, 'actionCode') : parsed(attribute);
 }
 
-/** Undefined for `Add`, `Replace` and none: those do what the verb does. */
+/** Undefined for `Add`, `Replace`, `Accepted` and none, say: those do what the verb does. */
 function intentOfCode(code: string): Intent | undefined {
+  // what was asked for is sent back, and is not how the order is
+  if (/^reject/i.test(code)) return 'none';
   if (/^delete/i.test(code)) return 'cancel';
   return /^(change|update)/i.test(code) ? 'change' : undefined;
 }

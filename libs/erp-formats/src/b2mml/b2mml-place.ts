@@ -25,13 +25,15 @@ function distinct(places: readonly Place[]): Place[] {
   return [...new Map(places.map((each) => [keyOf(each), each])).values()];
 }
 
+/** Of one that asks for a class of equipment, say, the requirements within it may name which. */
 function placesOfRequirement(requirement: DocumentElement): Place[] {
   const level = onlyElement(requirement, 'EquipmentLevel');
-  const levelName = level && (textOf(level, 'EquipmentElementLevel') ?? level.text);
-  if (levelName !== undefined && PARTS_OF_MACHINES.has(levelName)) return [];
-  return elements(requirement, 'EquipmentID').flatMap(({ text }) =>
+  if (level !== undefined && PARTS_OF_MACHINES.has(levelOf(level) ?? level.text)) return [];
+  const own = elements(requirement, 'EquipmentID').flatMap(({ text }) =>
     text === '' ? [] : [place(text, requirement)],
   );
+  if (own.length > 0) return own;
+  return elements(requirement, 'EquipmentRequirement').flatMap(placesOfRequirement);
 }
 
 function placeOfScope(work: DocumentElement): Place[] {
@@ -61,7 +63,12 @@ function levelsAt(element: DocumentElement): Level[] {
   const scope = SCOPES.map((name) => onlyElement(element, name)).find(Boolean);
   if (scope === undefined) return [];
   const equipmentId = textOf(scope, 'EquipmentID');
-  const level = textOf(scope, 'EquipmentElementLevel') ?? textOf(scope, 'EquipmentLevel') ?? '';
+  const level = levelOf(scope) ?? '';
   const below = levelsAt(scope);
   return equipmentId === undefined ? below : [{ equipmentId, level }, ...below];
+}
+
+/** V07 knows it by either name. */
+function levelOf(scope: DocumentElement): string | undefined {
+  return textOf(scope, 'EquipmentElementLevel') ?? textOf(scope, 'EquipmentLevel');
 }

@@ -3,11 +3,12 @@ import { parsed, rejected, type OrderStatus, type Parsed } from '#libs/contracts
 import { elements, pathOf, textOf, type DocumentElement } from '../xml/document-element.js';
 
 const STATES = ['DispatchStatus', 'RequestState', 'SegmentState', 'ScheduleState'] as const;
-/** What a state is where the sender has one of its own. */
-const UNSAID = 'other';
+
+/** By what is written, in lower case; undefined for what counts as none. */
+type StatusByValue = ReadonlyMap<string, OrderStatus | undefined>;
 
 /** Of all four kinds of state. */
-const STATUS_BY_STATE: ReadonlyMap<string, OrderStatus> = new Map([
+const STATUS_BY_STATE: StatusByValue = new Map<string, OrderStatus | undefined>([
   ['forecast', 'planned'],
   ['waiting', 'planned'],
   ['pending', 'planned'],
@@ -23,10 +24,12 @@ const STATUS_BY_STATE: ReadonlyMap<string, OrderStatus> = new Map([
   ['cancelled', 'cancelled'],
   ['canceled', 'cancelled'],
   ['aborted', 'cancelled'],
+  // the sender has one of its own
+  ['other', undefined],
 ]);
 
 /** What a command makes of a job order; it counts where no status stands beside it. */
-const STATUS_BY_COMMAND: ReadonlyMap<string, OrderStatus> = new Map([
+const STATUS_BY_COMMAND: StatusByValue = new Map<string, OrderStatus | undefined>([
   ['start', 'started'],
   ['restart', 'started'],
   ['resume', 'started'],
@@ -34,15 +37,22 @@ const STATUS_BY_COMMAND: ReadonlyMap<string, OrderStatus> = new Map([
   ['pause', 'held'],
   ['stop', 'completed'],
   ['abort', 'cancelled'],
+  // says what the job order leaves, not where it gets to
+  ['reset', undefined],
+  ['other', undefined],
 ]);
 
-/** Refuses a state that nothing is known of: taken for none, it would put an order on its list, or take it off. */
+/**
+ * Refuses a state or a command that nothing is known of: taken for none, it would put an order on its list, or take
+ * it off.
+ */
 export function checkStates(order: DocumentElement): Parsed<undefined> {
   for (let at = order.parent; at !== null; at = at.parent) {
     const above = checkOwnStates(at);
     if (!above.ok) return above;
   }
-  return checkStatesWithin(order);
+  const command = checkValue(order, 'Command', STATUS_BY_COMMAND);
+  return command.ok ? checkStatesWithin(order) : command;
 }
 
 function checkStatesWithin(element: DocumentElement): Parsed<undefined> {
@@ -57,22 +67,27 @@ function checkStatesWithin(element: DocumentElement): Parsed<undefined> {
 
 function checkOwnStates(element: DocumentElement): Parsed<undefined> {
   for (const name of STATES) {
-    const state = textOf(element, name);
-    if (state === undefined || isKnown(state.toLowerCase())) continue;
-    return rejected('invalid-message', `${pathOf(element, name)} is none of B2MML: ${state}`);
+    const checked = checkValue(element, name, STATUS_BY_STATE);
+    if (!checked.ok) return checked;
   }
   return parsed(undefined);
 }
 
-function isKnown(state: string): boolean {
-  return state === UNSAID || STATUS_BY_STATE.has(state);
+function checkValue(
+  element: DocumentElement,
+  name: string,
+  known: StatusByValue,
+): Parsed<undefined> {
+  const value = textOf(element, name);
+  if (value === undefined || known.has(value.toLowerCase())) return parsed(undefined);
+  return rejected('invalid-message', `${pathOf(element, name)} is none of B2MML: ${value}`);
 }
 
 export function statusOfOrder(order: DocumentElement): OrderStatus | undefined {
   return (
     stateOf(order, 'DispatchStatus') ??
     stateOf(order, 'RequestState') ??
-    STATUS_BY_COMMAND.get(textOf(order, 'Command')?.toLowerCase() ?? '') ??
+    stateOf(order, 'Command', STATUS_BY_COMMAND) ??
     statusAbove(order.parent)
   );
 }
@@ -88,6 +103,10 @@ function statusAbove(element: DocumentElement | null): OrderStatus | undefined {
   return own ?? statusAbove(element.parent);
 }
 
-function stateOf(element: DocumentElement, name: string): OrderStatus | undefined {
-  return STATUS_BY_STATE.get(textOf(element, name)?.toLowerCase() ?? '');
+function stateOf(
+  element: DocumentElement,
+  name: string,
+  statuses = STATUS_BY_STATE,
+): OrderStatus | undefined {
+  return statuses.get(textOf(element, name)?.toLowerCase() ?? '');
 }

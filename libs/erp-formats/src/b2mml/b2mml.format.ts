@@ -23,7 +23,10 @@ function readB2mml(content: DocumentContent, context: ReadingContext): Parsed<Or
   if (!found.ok) return found;
   const intent = found.value;
   if (intent === 'none') {
-    return rejected('invalid-message', `${pathOf(root)} asks or answers, it tells of no order`);
+    return rejected(
+      'invalid-message',
+      `${pathOf(root)} asks, answers or rejects, it tells of no order`,
+    );
   }
   const orders = ordersIn(root);
   // what an order says beside its ID is of no account once it is cancelled

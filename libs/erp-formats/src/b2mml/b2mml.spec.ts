@@ -109,10 +109,14 @@ describe('a job order', () => {
     ['DispatchStatus', 'Canceled', 'cancelled'],
     ['DispatchStatus', 'Other', 'released'],
     ['Command', 'Start', 'started'],
+    ['Command', 'Restart', 'started'],
     ['Command', 'Resume', 'started'],
+    ['Command', 'Hold', 'held'],
     ['Command', 'Pause', 'held'],
     ['Command', 'Stop', 'completed'],
+    ['Command', 'Abort', 'cancelled'],
     ['Command', 'Reset', 'released'],
+    ['Command', 'Other', 'released'],
   ])('with %s %s is %s', (field, value, status) => {
     const { order } = read(jobOrder(`<${field}>${value}</${field}>${EQUIPMENT}`));
 
@@ -143,6 +147,7 @@ describe('a job order', () => {
         `${EQUIPMENT}</SegmentRequirement></ProductionRequest>`,
       '/ProductionRequest/SegmentRequirement/SegmentState',
     ],
+    ['its command', jobOrder(`<Command>Cancel</Command>${EQUIPMENT}`), '/JobOrder/Command'],
   ])('is refused with a state that nothing is known of: %s', (_name, body, path) => {
     expect(() => read(body)).toThrow(`${path} is none of B2MML`);
   });
@@ -240,6 +245,62 @@ describe('the equipment of a job order', () => {
   });
 });
 
+describe('a time of a job order', () => {
+  const startOf = (time: string): number | undefined =>
+    read(jobOrder(`<StartTime>${time}</StartTime>${EQUIPMENT}`)).order.operations?.[0]
+      ?.plannedStart;
+
+  it.each([
+    ['2024-03-20T06:00:00', '2024-03-20T06:00:00+01:00'],
+    ['2024-03-20T06:00:00.123456789Z', '2024-03-20T06:00:00Z'],
+    ['2024-03-20T24:00:00', '2024-03-21T00:00:00+01:00'],
+    ['2024-03-20T24:00:00Z', '2024-03-21T00:00:00Z'],
+    ['2024-12-31T24:00:00.000-05:00', '2025-01-01T00:00:00-05:00'],
+  ])('%s is %s', (time, rfc3339) => {
+    expect(startOf(time)).toBe(epochSeconds(rfc3339));
+  });
+
+  it.each([
+    '0001-01-01T00:00:00',
+    '0001-01-01T00:00:00.0000000Z',
+    '0000-00-00T00:00:00',
+    '9999-12-31T23:59:59.9999999+01:00',
+  ])('%s is none', (time) => {
+    expect(startOf(time)).toBeUndefined();
+  });
+
+  it.each(['2024-03-20', '2024-03-20T24:00:01Z', '2024-03-20T06:00:00 Z', '1710914400'])(
+    '%s is refused',
+    (time) => {
+      expect(() => startOf(time)).toThrow('/JobOrder/StartTime is no xs:dateTime');
+    },
+  );
+
+  it('that is unset leaves the next to date the order', () => {
+    const unset = '<PublishedDate>0001-01-01T00:00:00</PublishedDate>';
+
+    expect(read(jobOrder(unset + EQUIPMENT), 17).order.changedAt).toBe(17);
+  });
+});
+
+describe('equipment whose level makes it part of a machine', () => {
+  const module = 'EquipmentModule';
+
+  it.each([
+    ['as text', module],
+    ['as an element', `<EquipmentElementLevel>${module}</EquipmentElementLevel>`],
+    ['as an element of V07', `<EquipmentLevel>${module}</EquipmentLevel>`],
+  ])('is no place: %s', (_name, level) => {
+    const gripper =
+      '<EquipmentRequirement><EquipmentID>GRIPPER-2</EquipmentID>' +
+      `<EquipmentLevel>${level}</EquipmentLevel></EquipmentRequirement>`;
+
+    expect(read(jobOrder(EQUIPMENT + gripper)).order.operations).toMatchObject([
+      { workCentre: 'MILL-4' },
+    ]);
+  });
+});
+
 describe('the verb of an envelope', () => {
   const criteria = (code: string): string =>
     `<ActionCriteria><ActionExpression actionCode="${code}"/></ActionCriteria>`;
@@ -314,6 +375,17 @@ describe('the verb of an envelope', () => {
   });
 
   it.each([
+    ['one of two orders', expression('', "/WorkSchedule/JobOrder[ID='JO-1']")],
+    ['a segment', expression('Delete', '//JobOrder/SegmentRequirement')],
+  ])('Cancel is refused where its path goes for %s', (_name, action) => {
+    const body = envelope('Cancel', EQUIPMENT, `<ActionCriteria>${action}</ActionCriteria>`);
+
+    expect(() => read(body.replace('</ID>', both))).toThrow(
+      '/CancelWorkSchedule/DataArea/Cancel/ActionCriteria/ActionExpression deletes a part',
+    );
+  });
+
+  it.each([
     ['Add', 'Replace', 'snapshot'],
     ['Delete', 'Delete', 'change'],
     ['Change', 'Update', 'change'],
@@ -325,8 +397,29 @@ describe('the verb of an envelope', () => {
     );
   });
 
+  const response = (...codes: string[]): string =>
+    `<ResponseCriteria>${codes.map((code) => `<ResponseExpression actionCode="${code}"/>`).join('')}</ResponseCriteria>`;
+
+  it.each([['Accepted'], ['Modified'], ['']])('Respond that is %j tells of orders', (code) => {
+    expect(read(envelope('Respond', EQUIPMENT, response(code))).kind).toBe('snapshot');
+  });
+
+  it('Respond that rejects tells of no order', () => {
+    const refusal = '/RespondWorkSchedule asks, answers or rejects';
+    const responseExpression = [{ '@actionCode': 'Rejected' }];
+    const respond = { responseCriteria: [{ responseExpression }] };
+    const workSchedule = { jobOrder: [{ id: 'JO-1', dispatchStatus: 'Running' }] };
+    const inJson = { RespondWorkSchedule: { dataArea: { respond, workSchedule } } };
+
+    expect(() => read(envelope('Respond', EQUIPMENT, response('Rejected')))).toThrow(refusal);
+    expect(() => read(JSON.stringify(inJson))).toThrow(refusal);
+    expect(() => read(envelope('Respond', EQUIPMENT, response('Accepted', 'Rejected')))).toThrow(
+      'ResponseExpression[2]/actionCode is another action than the first',
+    );
+  });
+
   it.each(['Get', 'Acknowledge', 'Confirm'])('%s tells of no order', (verb) => {
-    expect(() => read(envelope(verb))).toThrow(`/${verb}WorkSchedule asks or answers`);
+    expect(() => read(envelope(verb))).toThrow(`/${verb}WorkSchedule asks, answers or rejects`);
   });
 });
 

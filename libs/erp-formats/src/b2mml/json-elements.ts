@@ -1,6 +1,7 @@
 import { describeJson, isJsonObject, type JsonObject } from '#libs/contracts';
 
 import type { DocumentElement } from '../xml/document-element.js';
+import { elementName } from '../xml/element-name.js';
 
 /** Keys that writers of JSON put the text of an element with attributes under. */
 const TEXT_KEYS = ['value', '#text', '_', '$', '$value'];
@@ -20,7 +21,9 @@ const NAMES = new Map(
     'EquipmentID',
     'EquipmentLevel',
     'EquipmentRequirement',
+    'EquipmentRequirementChild',
     'HierarchyScope',
+    'HierarchyScopeChild',
     'ID',
     'JobOrder',
     'Location',
@@ -30,8 +33,11 @@ const NAMES = new Map(
     'ProductionRequest',
     'PublishedDate',
     'RequestState',
+    'ResponseCriteria',
+    'ResponseExpression',
     'ScheduleState',
     'SegmentRequirement',
+    'SegmentRequirementChild',
     'SegmentState',
     'StartTime',
     'WorkRequest',
@@ -69,7 +75,7 @@ function build(name: string, json: unknown, parent: BuiltElement | null): BuiltE
 }
 
 function nameOf(key: string): string {
-  return NAMES.get(key.toLowerCase()) ?? key;
+  return elementName(NAMES.get(key.toLowerCase()) ?? key);
 }
 
 /** Under keys of their own, `@name` or `@_name`, or together under `$`, as converters of XML write them. */

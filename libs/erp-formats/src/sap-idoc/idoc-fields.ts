@@ -3,6 +3,7 @@ import type { FieldRules } from '../xml/check-fields.js';
 const OPERATION = {
   MSGFN: 'text',
   ARBPL: 'text',
+  ARBID: 'text',
   WERKS: 'text',
   CY_SEQNRV: 'text',
   FSAVD: 'text',

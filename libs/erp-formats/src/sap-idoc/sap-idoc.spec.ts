@@ -121,12 +121,15 @@ describe('an order IDoc', () => {
     ]);
   });
 
-  it('falls back to the latest start of an operation', () => {
-    const operation = `<E1AFVOL><VORNR>1</VORNR>${WHERE}<FSAVD>00000000</FSAVD><SSAVD>20231206</SSAVD></E1AFVOL>`;
+  it.each(['00000000', '99991231'])(
+    'falls back to the latest start of an operation whose earliest is %s',
+    (date) => {
+      const operation = `<E1AFVOL><VORNR>1</VORNR>${WHERE}<FSAVD>${date}</FSAVD><SSAVD>20231206</SSAVD></E1AFVOL>`;
 
-    const [read] = readOrder(sequence(operation)).operations;
-    expect(read?.plannedStart).toBe(Date.parse('2023-12-06T00:00:00+01:00') / 1000);
-  });
+      const [read] = readOrder(sequence(operation)).operations;
+      expect(read?.plannedStart).toBe(Date.parse('2023-12-06T00:00:00+01:00') / 1000);
+    },
+  );
 
   it.each([
     ['0', '1', ['0010', '0010/1']],
@@ -149,6 +152,21 @@ describe('an order IDoc', () => {
     expect(readOrder(sequence(operation)).operations).toMatchObject([
       { operationId: '0010', workCentre: 'FR01', status: 'released' },
       { operationId: '0010-0010', workCentre: 'FR02', status: 'started' },
+    ]);
+  });
+
+  it('goes by the object id of a work centre that it does not name', () => {
+    const subOperation = (number: string, id: string): string =>
+      `<E1AFUVL><UVORN>${number}</UVORN><ARBPL/><ARBID>${id}</ARBID></E1AFUVL>`;
+    const subOperations = subOperation('0010', '00000272') + subOperation('0020', '10000271');
+    const operation = `<E1AFVOL><VORNR>0010</VORNR><ARBID>10000271</ARBID>${subOperations}</E1AFVOL>`;
+    const named = `<E1AFVOL><VORNR>0020</VORNR>${WHERE}<ARBID>10000271</ARBID></E1AFVOL>`;
+    const nowhere = '<E1AFVOL><VORNR>0030</VORNR><ARBID>00000000</ARBID></E1AFVOL>';
+
+    expect(readOrder(sequence(operation + named + nowhere)).operations).toMatchObject([
+      { operationId: '0010', workCentre: '10000271' },
+      { operationId: '0010-0010', workCentre: '00000272' },
+      { operationId: '0020', workCentre: 'FR01' },
     ]);
   });
 

@@ -37,7 +37,7 @@ export function readWithSubOperations(
 ): Parsed<OrderOperation[]> {
   const operationId = textOf(segment, 'VORNR');
   if (operationId === undefined) return missing(segment, 'VORNR');
-  const workCentre = textOf(segment, 'ARBPL');
+  const workCentre = workCentreOf(segment);
   const status = statusOfSegment(segment, 'E1JSTVL', frame.status, frame.status);
   const operations: OrderOperation[] = [];
   if (workCentre !== undefined) {
@@ -46,13 +46,19 @@ export function readWithSubOperations(
     operations.push(main.value);
   }
   for (const subSegment of elements(segment, 'E1AFUVL')) {
-    const elsewhere = textOf(subSegment, 'ARBPL');
+    const elsewhere = workCentreOf(subSegment);
     if (elsewhere === undefined || elsewhere === workCentre) continue;
     const sub = readSubOperation(subSegment, { operationId, workCentre: elsewhere, status }, frame);
     if (!sub.ok) return sub;
     operations.push(sub.value);
   }
   return parsed(operations);
+}
+
+/** LOIPRO01 has no name for it, only its object id; zeros are none. */
+function workCentreOf(segment: DocumentElement): string | undefined {
+  const objectId = textOf(segment, 'ARBID') ?? '';
+  return textOf(segment, 'ARBPL') ?? (/^0*$/.test(objectId) ? undefined : objectId);
 }
 
 function readSubOperation(

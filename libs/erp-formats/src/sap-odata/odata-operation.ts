@@ -11,7 +11,7 @@ const OPERATION_NAMES = ['ManufacturingOrderOperation', 'ManufacturingOrderOpera
 
 const SUB_OPERATION_NAMES = [
   'ManufacturingOrderSubOperation',
-  'ManufacturingOrderSubOperation_2',
+  'ManufacturingOrdSubOperation_2',
 ] as const;
 
 const SEQUENCE = 'ManufacturingOrderSequence';

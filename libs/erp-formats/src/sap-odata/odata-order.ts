@@ -5,6 +5,7 @@ import type { ReadingContext } from '../order-format.js';
 import { orderNumber } from '../sap/order-number.js';
 import { statusWithin } from '../sap/sap-status.js';
 import { checkEntities, checkEntity } from './check-entity.js';
+import { checkPages } from './check-pages.js';
 import { expanded, pathTo, textField, type ODataEntity } from './odata-entity.js';
 import { readODataOperations } from './odata-operation.js';
 import { ORDER_FLAGS, readStatus, STATUS_TEXTS } from './odata-status.js';
@@ -18,7 +19,7 @@ const STATUSES = ['to_ProductionOrderStatus', '_ProductionOrderStatus'];
 export function readODataOrder(header: ODataEntity, context: ReadingContext): Parsed<OrderMessage> {
   const orderId = readOrderId(header);
   if (!orderId.ok) return orderId;
-  const checked = checkEntity(header, { texts: [], flags: ORDER_FLAGS });
+  const checked = checkHeader(header);
   if (!checked.ok) return checked;
   const lastChange = readLastChange(header);
   if (!lastChange.ok) return lastChange;
@@ -26,10 +27,7 @@ export function readODataOrder(header: ODataEntity, context: ReadingContext): Pa
   if (changedAt === undefined) {
     return rejected('invalid-message', `${pathTo(header, 'LastChangeDateTime')} is missing`);
   }
-  const statuses = expanded(header, STATUSES) ?? [];
-  const checkedStatuses = checkEntities(statuses, { texts: STATUS_TEXTS });
-  if (!checkedStatuses.ok) return checkedStatuses;
-  const status = readStatus(header, ORDER_FLAGS, statuses);
+  const status = readStatus(header, ORDER_FLAGS, expanded(header, STATUSES));
   const entities = expanded(header, OPERATIONS);
   if (entities === undefined) {
     const change = { orderId: orderId.value, changedAt };
@@ -48,6 +46,14 @@ export function readODataOrder(header: ODataEntity, context: ReadingContext): Pa
       status: statusWithin(ofOrder, operation.status ?? ofOrder),
     })),
   });
+}
+
+function checkHeader(header: ODataEntity): Parsed<undefined> {
+  const checked = checkEntity(header, { texts: [], flags: ORDER_FLAGS });
+  if (!checked.ok) return checked;
+  const pages = checkPages(header, [...OPERATIONS, ...STATUSES]);
+  if (!pages.ok) return pages;
+  return checkEntities(expanded(header, STATUSES) ?? [], { texts: STATUS_TEXTS });
 }
 
 /** The number of an order as it is shown, out of any of its entities. */

@@ -191,7 +191,7 @@ describe('a production order', () => {
     const newer = { ...OPERATION, ManufacturingOrderOperation_2: '0010' };
     const operations = ['', '0001', '0002'].map((number) => ({
       ...newer,
-      ManufacturingOrderSubOperation_2: number,
+      ManufacturingOrdSubOperation_2: number,
       WorkCenter: number === '0002' ? 'SAW_2' : 'SAW_1',
     }));
     const [order] = read(header({ to_ProductionOrderOperation: operations }));
@@ -200,6 +200,39 @@ describe('a production order', () => {
       { operationId: '0010', workCentre: 'SAW_1' },
       { operationId: '0010-0002', workCentre: 'SAW_2' },
     ]);
+  });
+
+  it.each([[{ d: { results: [] } }], [{ '@odata.context': '$metadata', value: [] }]])(
+    'is missed in an answer that holds none: %j',
+    (answer) => {
+      expect(() => read(answer)).toThrow('invalid-message: the OData answer holds no order');
+    },
+  );
+
+  const next = 'Operations?$skiptoken=1';
+
+  it.each([
+    [
+      'to_ProductionOrderOperation.__next',
+      { to_ProductionOrderOperation: { results: [OPERATION], __next: next } },
+    ],
+    [
+      'to_ProductionOrderOperation@odata.nextLink',
+      { 'to_ProductionOrderOperation@odata.nextLink': next },
+    ],
+    ['to_ProductionOrderOperation@nextLink', { 'to_ProductionOrderOperation@nextLink': next }],
+    ['_ProductionOrderStatus.__next', { _ProductionOrderStatus: { results: [], __next: next } }],
+  ])('is refused with one page of several: %s', (link, fields) => {
+    expect(() => read({ d: { results: [header(fields)] } })).toThrow(
+      `d.results[0].${link} leads to a further page: $expand without paging by the server`,
+    );
+  });
+
+  it('may be on one page of several orders', () => {
+    const operations = { results: [OPERATION], __next: null };
+    const order = header({ to_ProductionOrderOperation: operations });
+
+    expect(read({ d: { results: [order], __next: next } })).toHaveLength(1);
   });
 
   it.each([

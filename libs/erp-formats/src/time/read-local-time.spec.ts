@@ -17,6 +17,8 @@ describe('a date and time of SAP', () => {
     ['0000-00-00', '120000'],
     [undefined, '120000'],
     ['', undefined],
+    ['99991231', '235959'],
+    ['0001-01-01', '00:00:00'],
   ])('%s %s is absent', (date, time) => {
     expect(readLocalTime(date, time)).toBe('absent');
   });

@@ -1,18 +1,19 @@
 import type { LocalTime } from './local-time.js';
 
-const INITIAL_DATE = '00000000';
+/** None at all, SAP's initial date and its open end, and what .NET writes for a date that was never set. */
+const NO_DATES = new Set(['', '00000000', '99991231', '00010101']);
 const MIDNIGHT = '000000';
 
 /**
  * SAP's DATS (`YYYYMMDD`) and TIMS (`HHMMSS`, 24:00:00 being the end of the day), with or without
- * separators. `absent` for an initial or missing date, `invalid` for what no calendar knows.
+ * separators. `absent` for a date that is missing or stands for none, `invalid` for what no calendar knows.
  */
 export function readLocalTime(
   date: string | undefined,
   time: string | undefined,
 ): LocalTime | 'absent' | 'invalid' {
   const day = digits(date);
-  if (day === '' || day === INITIAL_DATE) return 'absent';
+  if (NO_DATES.has(day)) return 'absent';
   const match = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})$/.exec(
     day + (digits(time) || MIDNIGHT),
   );
@@ -24,9 +25,9 @@ export function readLocalTime(
   return exists(local) ? local : 'invalid';
 }
 
-/** Nothing, or the zeros that SAP writes for nothing, as digits, a decimal number or a date and time. */
+/** Nothing, or what is written for it: SAP's zeros, as digits, a decimal number or a date and time, or .NET's year 1. */
 export function isInitial(text: string): boolean {
-  return /^[0.:T -]*Z?$/.test(text);
+  return /^(?:0001-01-01T)?[0.:T -]*Z?$/.test(text);
 }
 
 function digits(text: string | undefined): string {

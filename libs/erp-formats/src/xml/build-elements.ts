@@ -3,6 +3,7 @@ import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import type { RejectionCode } from '#libs/contracts';
 
 import type { DocumentElement } from './document-element.js';
+import { elementName } from './element-name.js';
 
 const MAX_DEPTH = 64;
 /** A megabyte of the densest real documents has a quarter of it. */
@@ -74,7 +75,7 @@ class ElementBuilder {
       throw new XmlFault(`the XML has more than ${MAX_ELEMENTS} elements`, 'too-large');
     }
     const parent = this.current;
-    const name = tag.name.slice(tag.name.indexOf(':') + 1);
+    const name = elementName(tag.name.slice(tag.name.indexOf(':') + 1));
     const element = { name, parent, children: [], text: '', attributes: attributesOf(tag) };
     if (parent === null) this.root = element;
     else parent.children.push(element);
