@@ -15,14 +15,17 @@ describe('readHttpSettings', () => {
     expect(read({ BRIDGE_HTTP_HOST: host }).problems).toEqual([]);
   });
 
-  it.each(['0.0.0.0', '::', 'bridge.plant.example', '127.0.0.1.example'])('requires a token on %s', (host) => {
-    expect(read({ BRIDGE_HTTP_HOST: host, BRIDGE_API_TOKEN: ' ' }).problems).toEqual([
-      'BRIDGE_API_TOKEN is required when BRIDGE_HTTP_HOST is not loopback',
-    ]);
-    const { settings, problems } = read({ BRIDGE_HTTP_HOST: host, BRIDGE_API_TOKEN: 'secret' });
-    expect(settings).toEqual({ host, port: 3000, apiToken: 'secret' });
-    expect(problems).toEqual([]);
-  });
+  it.each(['0.0.0.0', '::', 'bridge.plant.example', '127.0.0.1.example'])(
+    'requires a token on %s',
+    (host) => {
+      expect(read({ BRIDGE_HTTP_HOST: host, BRIDGE_API_TOKEN: ' ' }).problems).toEqual([
+        'BRIDGE_API_TOKEN is required when BRIDGE_HTTP_HOST is not loopback',
+      ]);
+      const { settings, problems } = read({ BRIDGE_HTTP_HOST: host, BRIDGE_API_TOKEN: 'secret' });
+      expect(settings).toEqual({ host, port: 3000, apiToken: 'secret' });
+      expect(problems).toEqual([]);
+    },
+  );
 
   it.each(['two\nlines', 'tokén'])('refuses a token that nobody could send: %j', (token) => {
     expect(read({ BRIDGE_API_TOKEN: token }).problems).toEqual([
