@@ -146,12 +146,14 @@ describe('an order IDoc', () => {
       '<E1AFUVL><UVORN>0010</UVORN><ARBPL>FR02</ARBPL><E1JSTUL><STAT>I0010</STAT></E1JSTUL></E1AFUVL>',
       '<E1AFUVL><UVORN>0020</UVORN><ARBPL>FR01</ARBPL></E1AFUVL>',
       '<E1AFUVL><UVORN>0030</UVORN></E1AFUVL>',
+      '<E1AFUVL><UVORN>0040</UVORN><ARBPL>FR01</ARBPL><WERKS>2000</WERKS></E1AFUVL>',
     ].join('');
     const operation = `<E1AFVOL><VORNR>0010</VORNR>${WHERE}${subOperations}</E1AFVOL>`;
 
     expect(readOrder(sequence(operation)).operations).toMatchObject([
       { operationId: '0010', workCentre: 'FR01', status: 'released' },
       { operationId: '0010-0010', workCentre: 'FR02', status: 'started' },
+      { operationId: '0010-0040', workCentre: 'FR01', plant: '2000' },
     ]);
   });
 

@@ -47,12 +47,23 @@ export function readWithSubOperations(
   }
   for (const subSegment of elements(segment, 'E1AFUVL')) {
     const elsewhere = workCentreOf(subSegment);
-    if (elsewhere === undefined || elsewhere === workCentre) continue;
+    const isStep = elsewhere === workCentre && isInPlantOf(segment, subSegment, frame);
+    if (elsewhere === undefined || isStep) continue;
     const sub = readSubOperation(subSegment, { operationId, workCentre: elsewhere, status }, frame);
     if (!sub.ok) return sub;
     operations.push(sub.value);
   }
   return parsed(operations);
+}
+
+/** Work centres of several plants may have one name. */
+function isInPlantOf(
+  segment: DocumentElement,
+  subSegment: DocumentElement,
+  { plant }: OrderFrame,
+): boolean {
+  const own = textOf(segment, 'WERKS') ?? plant;
+  return (textOf(subSegment, 'WERKS') ?? own) === own;
 }
 
 /** LOIPRO01 has no name for it, only its object id; zeros are none. */

@@ -44,9 +44,15 @@ function withoutSteps(entities: readonly ODataEntity[]): ODataEntity[] {
     const id = operationIdOf(number, textField(entity, SEQUENCE));
     return `${id} ${textField(entity, 'WorkCenter') ?? ''}`;
   };
-  const isStep = (entity: ODataEntity) => firstText(entity, SUB_OPERATION_NAMES) !== undefined;
-  const places = new Set(entities.filter((entity) => !isStep(entity)).map(placeOf));
-  return entities.filter((entity) => !isStep(entity) || !places.has(placeOf(entity)));
+  const isSub = (entity: ODataEntity) => firstText(entity, SUB_OPERATION_NAMES) !== undefined;
+  const operations = entities.filter((entity) => !isSub(entity));
+  // work centres of several plants may have one name
+  const plants = new Map(operations.map((entity) => [placeOf(entity), plantOf(entity)]));
+  const isStep = (entity: ODataEntity): boolean => {
+    const [place, plant] = [placeOf(entity), plantOf(entity)];
+    return plants.has(place) && (plant === undefined || plants.get(place) === plant);
+  };
+  return entities.filter((entity) => !isSub(entity) || !isStep(entity));
 }
 
 /**
@@ -88,7 +94,7 @@ function readOperation(
   const whole = subOperation === undefined ? number : `${number}-${subOperation}`;
   const operationId = operationIdOf(whole, textField(entity, SEQUENCE));
   const operation: OperationChange = { operationId, workCentre };
-  const plant = textField(entity, 'ProductionPlant') ?? textField(entity, 'Plant');
+  const plant = plantOf(entity);
   const status = readStatus(entity, OPERATION_FLAGS);
   if (plant !== undefined) operation.plant = plant;
   if (status !== undefined) operation.status = status;
@@ -115,4 +121,8 @@ function readPlannedStart(entity: ODataEntity, timeZone: string): Parsed<number 
 
 function missing(entity: ODataEntity, field: string): Parsed<never> {
   return rejected('invalid-message', `${pathTo(entity, field)} is missing`);
+}
+
+function plantOf(entity: ODataEntity): string | undefined {
+  return textField(entity, 'ProductionPlant') ?? textField(entity, 'Plant');
 }

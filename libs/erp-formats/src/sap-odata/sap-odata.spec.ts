@@ -145,12 +145,19 @@ describe('a production order', () => {
       ManufacturingOrderSubOperation: number,
       WorkCenter,
     });
-    const operations = [OPERATION, subOperation('0001', 'SAW_1'), subOperation('0002', 'SAW_2')];
+    const operations = [
+      OPERATION,
+      subOperation('0001', 'SAW_1'),
+      subOperation('0002', 'SAW_2'),
+      { ...subOperation('0003', 'SAW_1'), ProductionPlant: '2000' },
+      { ...subOperation('0004', 'SAW_1'), ProductionPlant: undefined },
+    ];
     const [order] = read(header({ to_ProductionOrderOperation: operations }));
 
     expect(order?.operations).toMatchObject([
       { operationId: '0010', workCentre: 'SAW_1' },
       { operationId: '0010-0002', workCentre: 'SAW_2' },
+      { operationId: '0010-0003', workCentre: 'SAW_1', plant: '2000' },
     ]);
   });
 
