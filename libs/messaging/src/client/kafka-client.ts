@@ -14,7 +14,7 @@ export function createKafka(settings: KafkaSettings): Kafka {
   registerCompressionCodecs();
   const config: KafkaConfig = {
     clientId: settings.clientId,
-    brokers: settings.brokers,
+    brokers: () => inAnyOrder(settings.brokers),
     connectionTimeout: 3000,
     requestTimeout: 15_000,
     retry: { initialRetryTime: 100, maxRetryTime: 3000, retries: 5 },
@@ -26,12 +26,21 @@ export function createKafka(settings: KafkaSettings): Kafka {
   return new Kafka(config);
 }
 
+/** kafkajs would begin with the first each time, and not come to another while that one takes requests and is silent. */
+function inAnyOrder(brokers: readonly string[]): string[] {
+  const from = Math.floor(Math.random() * brokers.length);
+  return [...brokers.slice(from), ...brokers.slice(0, from)];
+}
+
 /**
  * Said of every transactional producer. It would be right if a failed transaction were taken up
  * again; here it ends the producer, and the state is read anew.
  */
 const TRANSACTIONAL_RETRIES_LIMITED =
   'Limiting retries for the idempotent producer may invalidate EoS guarantees';
+
+/** A transaction begins while the coordinator is still at the end of the one before, as it often is for milliseconds. */
+const TRANSACTION_BEFORE = 'another concurrent operation on the same transaction';
 
 /** kafkajs reports as an error what it retries by itself; only what it gives up on reaches us as one. */
 const toNestLogger: logCreator = () => {
@@ -40,7 +49,9 @@ const toNestLogger: logCreator = () => {
     const { message, broker, groupId, topic, partition, error } = log as Record<string, unknown>;
     if (message === TRANSACTIONAL_RETRIES_LIMITED) return;
     const entry = { namespace, msg: message, broker, groupId, topic, partition, error };
-    if (level === logLevel.ERROR || level === logLevel.WARN) logger.warn(entry);
+    const isOrdinary = [message, error].some((text) => String(text).includes(TRANSACTION_BEFORE));
+    if (isOrdinary) logger.debug(entry);
+    else if (level === logLevel.ERROR || level === logLevel.WARN) logger.warn(entry);
     else logger.debug(entry);
   };
 };

@@ -41,13 +41,19 @@ async function read(answer: Buffer, decode: DecodeMessages) {
 
 describe("the decoding of a partition's part of a fetch", () => {
   it('reads the records of all batches, as kafkajs does', async () => {
-    const answer = answerOf(await batchOf(3, ['a', 'b'].map(recordOf)), await batchOf(9, [recordOf('c', 0)]));
+    const answer = answerOf(
+      await batchOf(3, ['a', 'b'].map(recordOf)),
+      await batchOf(9, [recordOf('c', 0)]),
+    );
     expect(await read(answer, ours)).toEqual({ offsets: ['3', '4', '9'], rest: 'behind' });
     expect(await read(answer, byKafkajs)).toEqual(await read(answer, ours));
   });
 
   it.each([1, 40, 70])('leaves a batch out of which %i bytes are not there', async (missing) => {
-    const [first, second] = [await batchOf(3, [recordOf('a', 0)]), await batchOf(4, [recordOf('some text', 0)])];
+    const [first, second] = [
+      await batchOf(3, [recordOf('a', 0)]),
+      await batchOf(4, [recordOf('some text', 0)]),
+    ];
     const answer = answerOf(first, second.subarray(0, -missing));
     expect(await read(answer, ours)).toEqual({ offsets: ['3'], rest: 'behind' });
     expect(await read(answer, byKafkajs)).toEqual(await read(answer, ours));

@@ -43,9 +43,9 @@ describe('kafkajs, once it is loaded', () => {
     expect(sent[0]?.subarray(4, 8)).toEqual(Buffer.from([0, 0, 0, 7]));
   });
 
-  it('shares messages out in one go', () => {
-    const group = require('kafkajs/src/producer/groupMessagesPerPartition.js') as { name: string };
-    expect(group.name).toBe('groupMessages');
+  it('sends messages in our way', () => {
+    const create = require('kafkajs/src/producer/sendMessages.js') as { name: string };
+    expect(create.name).toBe('createSendMessages');
   });
 
   it('is exchanged once only', () => {

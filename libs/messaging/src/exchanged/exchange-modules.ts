@@ -3,11 +3,10 @@ import { type CreateRequest, withoutCopies } from './create-request.js';
 import { decodeBatch } from './decode-batch.js';
 import { type DecodeMessages, withBatchesOfAnySize } from './decode-messages.js';
 import { exchangeModule } from './exchange-module.js';
-import { groupMessages } from './group-messages.js';
 import { type CreateManager, withKnownCoordinator } from './known-coordinator.js';
 import { leanBatch } from './lean-batch.js';
 import { produceRequest } from './produce-request.js';
-import { type CreateSend, withSteadyLeaders } from './steady-leaders.js';
+import { createSendMessages } from './send-messages.js';
 
 /**
  * Exchanges what kafkajs does wrongly, or slowly for every record (decision 29). Must be done before any other
@@ -23,8 +22,7 @@ export function exchangeModules(): void {
     `${protocol}/requests/fetch/v4/decodeMessages.js`,
     withBatchesOfAnySize(withEnd(decodeBatch)),
   );
-  exchangeModule('kafkajs/src/producer/groupMessagesPerPartition.js', () => groupMessages);
-  exchangeModule<CreateSend>('kafkajs/src/producer/sendMessages.js', withSteadyLeaders);
+  exchangeModule('kafkajs/src/producer/sendMessages.js', () => createSendMessages);
   exchangeModule('kafkajs/src/consumer/batch.js', leanBatch);
   exchangeModule<CreateManager>('kafkajs/src/producer/eosManager/index.js', withKnownCoordinator);
 }

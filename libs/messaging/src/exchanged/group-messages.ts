@@ -1,4 +1,4 @@
-interface Sharing<M> {
+export interface Sharing<M> {
   topic: string;
   partitionMetadata: readonly unknown[];
   messages: readonly M[];

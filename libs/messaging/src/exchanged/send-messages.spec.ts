@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { realDelayMs } from '#libs/clock';
 import '../kafkajs.js';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
 import { partitionByKey } from '../partition-of.js';
@@ -14,18 +15,26 @@ const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
 };
 
 const NOT_LEADER = 6;
+const MESSAGE_TOO_LARGE = 10;
 const NOT_ENOUGH_REPLICAS = 19;
+const CONCURRENT_TRANSACTIONS = 51;
 const TOPIC = 'outcomes';
 type Message = Pick<OutboundRecord, 'key' | 'value'> & { partition?: number };
 interface Produced {
-  topicData: { topic: string; partitions: { partition: number; messages: Message[] }[] }[];
+  topicData: {
+    topic: string;
+    partitions: { partition: number; messages: Message[]; firstSequence: number }[];
+  }[];
 }
 
 /** Two brokers that share a topic's partitions, and a producer that may know an earlier state of that. */
 class TwoBrokers {
-  readonly log: (string | undefined)[] = [];
+  readonly log: string[] = [];
+  private readonly sequences = [0, 0];
+  private readonly tries: string[] = [];
   private leaders: number[];
   private known: number[];
+  private heldUp: { nodeId: number; ms: number } | undefined;
   private failure: { nodeId: number; code: number } | undefined;
   private readonly brokers = [1, 2].map((nodeId) => ({
     nodeId,
@@ -45,6 +54,15 @@ class TwoBrokers {
     this.failure = { nodeId, code };
   }
 
+  holdUp(nodeId: number, ms: number): void {
+    this.heldUp = { nodeId, ms };
+  }
+
+  /** Each partition with its first sequence numbers. */
+  get numbered(): string[] {
+    return [...this.tries].sort();
+  }
+
   send(messages: Message[]): Promise<unknown> {
     const silent = () => undefined;
     const send = createSend({
@@ -54,7 +72,11 @@ class TwoBrokers {
       retrier: createRetry({ retries: 5, initialRetryTime: 1 }),
       eosManager: {
         isTransactional: () => false,
-        ...{ getSequence: () => 0, updateSequence: silent, getProducerId: () => -1 },
+        getSequence: (_topic: string, partition: number) => this.sequences[partition],
+        updateSequence: (_topic: string, partition: number, count: number) => {
+          this.sequences[partition]! += count;
+        },
+        getProducerId: () => -1,
         ...{ getProducerEpoch: () => 0, acquireBrokerLock: silent, releaseBrokerLock: silent },
       },
     });
@@ -83,8 +105,11 @@ class TwoBrokers {
   }
 
   private async produce(nodeId: number, { topicData }: Produced): Promise<object> {
-    await Promise.resolve();
+    if (this.heldUp?.nodeId === nodeId) await realDelayMs(this.heldUp.ms);
     const parts = topicData.flatMap(({ partitions }) => partitions);
+    for (const { partition, firstSequence } of parts) {
+      this.tries.push(`${partition}: ${firstSequence}`);
+    }
     if (parts.some(({ partition }) => this.leaders[partition] !== nodeId)) {
       throw createErrorFromCode(NOT_LEADER);
     }
@@ -99,28 +124,32 @@ class TwoBrokers {
   }
 }
 
-describe('records for partitions of several leaders', () => {
-  const both = [
-    { key: null, value: 'dead letter', partition: 0 },
-    { key: null, value: 'outcome', partition: 1 },
-  ];
+const both = [
+  { key: null, value: 'dead letter', partition: 0 },
+  { key: null, value: 'outcome', partition: 1 },
+];
 
+describe('records for partitions of several leaders', () => {
   it('are sent to each of them', async () => {
     const brokers = new TwoBrokers(1, 2);
     await brokers.send(both);
     expect(brokers.log.sort()).toEqual(['dead letter', 'outcome']);
   });
 
-  it('do not count as sent when one leads what it was not asked to take', async () => {
+  it('are sent to one that has answered as well, when a partition has come under its lead', async () => {
     const brokers = new TwoBrokers(1, 2);
     brokers.move(2, 2);
-    await expect(brokers.send(both)).rejects.toThrow(
-      'a partition of outcomes got another leader while it was written to',
-    );
-    expect(brokers.log).toEqual(['outcome']);
-    // as whoever has them sent does with what has failed
+    const answers = await brokers.send(both);
+    expect(brokers.log.sort()).toEqual(['dead letter', 'outcome']);
+    expect(answers).toHaveLength(2);
+  });
+
+  it('are not sent again to one that is still at them when another fails', async () => {
+    const brokers = new TwoBrokers(1, 2);
+    brokers.failOnce(1, CONCURRENT_TRANSACTIONS);
+    brokers.holdUp(2, 50);
     await brokers.send(both);
-    expect(brokers.log.sort()).toEqual(['dead letter', 'outcome', 'outcome']);
+    expect(brokers.log.sort()).toEqual(['dead letter', 'outcome']);
   });
 
   it('without a key are sent where they were meant to go first, when that is tried again', async () => {
@@ -128,5 +157,20 @@ describe('records for partitions of several leaders', () => {
     brokers.failOnce(1, NOT_ENOUGH_REPLICAS);
     await brokers.send(['a', 'b', 'c'].map((value) => ({ key: null, value })));
     expect(brokers.log.sort()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('are given up when one is refused for good', async () => {
+    const brokers = new TwoBrokers(1, 2);
+    brokers.failOnce(1, MESSAGE_TOO_LARGE);
+    await expect(brokers.send(both)).rejects.toMatchObject({ type: 'MESSAGE_TOO_LARGE' });
+    expect(brokers.log).toEqual(['outcome']);
+  });
+
+  it('are numbered on only by what has been taken', async () => {
+    const brokers = new TwoBrokers(1, 2);
+    brokers.failOnce(1, NOT_ENOUGH_REPLICAS);
+    await brokers.send(both);
+    await brokers.send(both);
+    expect(brokers.numbered).toEqual(['0: 0', '0: 0', '0: 1', '1: 0', '1: 1']);
   });
 });

@@ -1,0 +1,166 @@
+import { createRequire } from 'node:module';
+import { groupMessages } from './group-messages.js';
+import {
+  type Broker,
+  type PartitionData,
+  type Produced,
+  type Sending,
+  type SendRequest,
+  type TopicData,
+  type Turn,
+} from './sending.js';
+
+type Batch = PartitionData & { topic: string };
+type SendError = Error & { host: string; port: number; type?: string; retriable?: boolean };
+
+const { KafkaJSMetadataNotLoaded } = createRequire(import.meta.url)('kafkajs/src/errors.js') as {
+  KafkaJSMetadataNotLoaded: new (message: string) => Error;
+};
+
+/** What other brokers may know better by now. */
+const STALE_METADATA: readonly (string | undefined)[] = [
+  'UNKNOWN_TOPIC_OR_PARTITION',
+  'LEADER_NOT_AVAILABLE',
+  'NOT_LEADER_FOR_PARTITION',
+  'KafkaJSMetadataNotLoaded',
+  'KafkaJSConnectionError',
+  'KafkaJSConnectionClosedError',
+  'KafkaJSRequestTimeoutError',
+];
+
+/**
+ * What sends the messages of one producer, and tries again what no broker has taken yet. kafkajs remembers the brokers
+ * that have answered in place of the partitions: what comes under the lead of such a one is never sent, and counts
+ * as acknowledged. And it tries again while other brokers still work on their part: they get it twice.
+ */
+export function createSendMessages(sending: Sending): (request: SendRequest) => Promise<object[]> {
+  return (request) => {
+    const send = new Send(sending, request);
+    return sending.retrier((bail, ...turn) => send.attempt(bail, turn));
+  };
+}
+
+class Send {
+  /** By partition, as they were shared out first; undefined before that. */
+  private unsent: Set<Batch> | undefined;
+  private readonly answers: object[] = [];
+
+  constructor(
+    private readonly sending: Sending,
+    private readonly request: SendRequest,
+  ) {}
+
+  /** @throws what makes it worth another attempt; anything else goes to `bail` */
+  async attempt(bail: (error: unknown) => void, turn: Turn): Promise<object[]> {
+    const { cluster } = this.sending;
+    await cluster.addMultipleTargetTopics(this.request.topicMessages.map(({ topic }) => topic));
+    try {
+      await cluster.refreshMetadataIfNecessary();
+      this.unsent ??= this.share();
+      await this.sendToLeaders(this.unsent);
+    } catch (error) {
+      if (await this.mayPass(error as SendError, turn)) throw error;
+      bail(error);
+    }
+    return this.answers;
+  }
+
+  private share(): Set<Batch> {
+    const { cluster, partitioner } = this.sending;
+    const batches = this.request.topicMessages.flatMap(({ topic, messages }) => {
+      const partitionMetadata = cluster.findTopicPartitionMetadata(topic);
+      if (partitionMetadata.length === 0) throw notLoaded(topic);
+      const groups = groupMessages({ topic, partitionMetadata, messages, partitioner });
+      return Object.entries(groups).map(([partition, group]): Batch => {
+        return { topic, partition: Number(partition), messages: group };
+      });
+    });
+    return new Set(batches);
+  }
+
+  private async sendToLeaders(unsent: ReadonlySet<Batch>): Promise<void> {
+    const byLeader = new Map<string, Batch[]>();
+    for (const batch of unsent) {
+      const { topic, partition } = batch;
+      const leaders = this.sending.cluster.findLeaderForPartitions(topic, [partition]);
+      const [leader] = Object.keys(leaders);
+      if (leader === undefined) throw notLoaded(topic);
+      byLeader.set(leader, [...(byLeader.get(leader) ?? []), batch]);
+    }
+    const sends = [...byLeader].map(([nodeId, batches]) => this.sendTo(nodeId, batches));
+    // what another broker is still at must not be sent once more
+    const failed = (await Promise.allSettled(sends)).find(({ status }) => status === 'rejected');
+    if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+  }
+
+  private async sendTo(nodeId: string, batches: readonly Batch[]): Promise<void> {
+    const { cluster, eosManager } = this.sending;
+    const broker = await cluster.findBroker({ nodeId });
+    await eosManager.acquireBrokerLock(broker);
+    try {
+      const { topics } = await this.produce(broker, batches);
+      for (const { topicName, partitions } of this.request.acks === 0 ? [] : topics) {
+        this.answers.push(...partitions.map((partition) => ({ topicName, ...partition })));
+      }
+      for (const batch of batches) this.unsent?.delete(batch);
+    } finally {
+      await eosManager.releaseBrokerLock(broker);
+    }
+  }
+
+  private async produce(broker: Broker, batches: readonly Batch[]): Promise<Produced> {
+    const { eosManager } = this.sending;
+    const { acks, timeout, compression } = this.request;
+    const topicData = byTopic(batches);
+    const isTransactional = eosManager.isTransactional();
+    if (isTransactional) await eosManager.addPartitionsToTransaction(topicData);
+    for (const { topic, partitions } of topicData) {
+      for (const entry of partitions) {
+        entry.firstSequence = eosManager.getSequence(topic, entry.partition);
+        eosManager.updateSequence(topic, entry.partition, entry.messages.length);
+      }
+    }
+    try {
+      return await broker.produce({
+        transactionalId: isTransactional ? eosManager.getTransactionalId() : undefined,
+        producerId: eosManager.getProducerId(),
+        producerEpoch: eosManager.getProducerEpoch(),
+        ...{ acks, timeout, compression, topicData },
+      });
+    } catch (error) {
+      for (const { topic, partition, messages } of batches) {
+        eosManager.updateSequence(topic, partition, -messages.length);
+      }
+      throw error;
+    }
+  }
+
+  /** Whether another attempt may do; the cluster knows better before that if need be. */
+  private async mayPass(error: SendError, [retryCount, retryTime]: Turn): Promise<boolean> {
+    const { cluster, logger } = this.sending;
+    if (error.name === 'KafkaJSConnectionClosedError') cluster.removeBroker(error);
+    if (!cluster.isConnected()) {
+      await cluster.connect();
+      await cluster.refreshMetadata();
+      return true;
+    }
+    logger.error(`Failed to send messages: ${error.message}`, { retryCount, retryTime });
+    const isStale = STALE_METADATA.includes(error.type) || STALE_METADATA.includes(error.name);
+    if (isStale) await cluster.refreshMetadata();
+    return isStale || error.retriable === true;
+  }
+}
+
+function byTopic(batches: readonly Batch[]): TopicData[] {
+  const topics = new Map<string, TopicData>();
+  for (const { topic, partition, messages } of batches) {
+    const data = topics.get(topic) ?? { topic, partitions: [] };
+    data.partitions.push({ partition, messages });
+    topics.set(topic, data);
+  }
+  return [...topics.values()];
+}
+
+function notLoaded(topic: string): Error {
+  return new KafkaJSMetadataNotLoaded(`no partition, or not that one, is known of ${topic}`);
+}
