@@ -2,9 +2,9 @@ import { type OrderMessage, type OrderVersion, type Rejection } from '#libs/cont
 import { type CommandResult, rejection } from '../../command-delivery/index.js';
 import { type OrderAssignment } from '../assignments/assigned-operation.js';
 import { type GatheredOrders } from './gathered-orders.js';
-import { type KnownOrder, toKnownOrder } from './known-order.js';
+import { isWrittenFrom, type KnownOrder, toKnownOrder } from './known-order.js';
 import { meetKnownOrder } from './meet-known-order.js';
-import { isSameRecord, type MessagePosition } from './message-position.js';
+import { type MessagePosition } from './message-position.js';
 import { type MachineOf, placeOrder } from './place-order.js';
 import { type UnmappedOperation } from './reject-unmapped.js';
 import { isTakenInAgain, type OrderStanding } from './without-machine.js';
@@ -86,7 +86,7 @@ function takeIn(
   // A change names no machines by itself: it goes for those of the order.
   const placed = placeOrder(message.kind === 'snapshot' ? message.order : order, machineOf);
   const isRepeated = !met.has(orderId) && isTakenInAgain(known, message, told.position);
-  const isFromHere = known !== undefined && isSameRecord(told.position, known.from);
+  const isFromHere = known !== undefined && isWrittenFrom(told.position, known);
   if (isFromHere && !met.has(orderId)) gathered.isWritten = true;
   // refused when the message came first, it was not written with the others
   if (meeting.kind === 'recorded' && !isFromHere) gathered.hasNews = true;

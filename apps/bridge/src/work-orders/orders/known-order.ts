@@ -1,5 +1,10 @@
 import { type OrderSnapshot } from '#libs/contracts';
-import { isSame, type MessagePlace, type MessagePosition } from './message-position.js';
+import {
+  isSame,
+  isSameRecord,
+  type MessagePlace,
+  type MessagePosition,
+} from './message-position.js';
 
 /**
  * An order as last known: all it takes to place its operations again. Of a finished one only its
@@ -37,6 +42,14 @@ export function toKnownOrder(
 /** Whether the message was taken in before others, and is delivered again. */
 export function wasTakenIn(message: MessagePlace, { earlier }: KnownOrder): boolean {
   return earlier?.some((each) => isSame(message, each)) === true;
+}
+
+/** Whether the ledger has it from the very record: what it changed on machines was written together with that. */
+export function isWrittenFrom(message: MessagePosition, known: KnownOrder): boolean {
+  const { from } = known;
+  // one that lies where another lay in a topic made anew is younger than what is known
+  const isOlder = message.recordedAt <= from.recordedAt;
+  return isSameRecord(message, from) || (isOlder && wasTakenIn(message, known));
 }
 
 function earlierThan(

@@ -94,6 +94,14 @@ describe('PartitionOrders', () => {
       expect(write(again(5))).toEqual(['M-1: 4711, untold']);
     });
 
+    it('tells nothing either where the order has changed since', () => {
+      write(again(5));
+      write({ ...(entry('4711', 'started', 101) as OrdersEntry), ...LATER });
+      expect(write(again(5))).toEqual(['M-1: 4711, untold']);
+      // another one, in a topic made anew
+      expect(write(again(9))).toEqual(['M-1: 4711']);
+    });
+
     it('tells of another that lies where it has lain, in a topic made anew', () => {
       write(again(5));
       expect(write(again(6))).toEqual(['M-1: 4711']);
