@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type Message } from 'kafkajs';
+import { ConfigResourceTypes, type Message } from 'kafkajs';
 import {
   createKafka,
   ensureTopics,
@@ -185,6 +185,54 @@ describe('keyed state', () => {
     const after = await eventually(() => owner!.owned.get(0) ?? false, { what: 'it is owned' });
     expect(after.get('a')).toEqual({ count: 3 });
   }, 60_000);
+
+  it('says why it is not written, and is written once that is mended', async () => {
+    const refusing = new TestKafka(testBrokers(), uniqueTopicPrefix());
+    const [counts, events] = ['counts', 'events'].map((name) => `${refusing.topicPrefix}${name}`);
+    const member = new Member(refusing.topicPrefix, counts!, 1);
+    members.push(member);
+    member.listen();
+    await member.ownedPartition(0);
+    const admin = createKafka(
+      loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }),
+    ).admin();
+    const allow = (bytes: number) =>
+      admin.alterConfigs({
+        validateOnly: false,
+        resources: [
+          {
+            type: ConfigResourceTypes.TOPIC,
+            name: events!,
+            configEntries: [{ name: 'max.message.bytes', value: String(bytes) }],
+          },
+        ],
+      });
+    const write = async (): Promise<boolean> => {
+      const state = await member.ownedPartition(0);
+      const event = { topic: events!, key: 'a', value: 'x'.repeat(1000), headers: {} };
+      return state.commit([['a', { count: 1 }]], [event]).then(
+        () => true,
+        () => false,
+      );
+    };
+
+    await admin.connect();
+    await allow(100);
+    const problem = await eventually(async () => !(await write()) && member.inbox.memoryProblem, {
+      what: 'the problem is told',
+      timeoutMs: 60_000,
+    });
+    expect(problem).toContain(`${counts}, partition 0: larger than max.message.bytes`);
+    expect(problem).toContain(events);
+
+    await allow(1_000_000);
+    await admin.disconnect();
+    await eventually(write, { what: 'it is written', timeoutMs: 60_000 });
+    expect(member.inbox.memoryProblem).toBeUndefined();
+    const state = await member.ownedPartition(0);
+    expect([...state.entries()]).toEqual([['a', { count: 1 }]]);
+    await refusing.close();
+  }, 120_000);
 
   describe('of whose batches compaction has taken the end, or all', () => {
     const compacted = new TestKafka(testBrokers(), uniqueTopicPrefix());

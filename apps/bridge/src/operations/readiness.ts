@@ -54,8 +54,10 @@ export class Readiness {
   }
 
   private memoryProblem(): string | undefined {
-    const held = this.inbox.heldPartitions;
-    return held === 0 ? undefined : `${held} partitions wait until what is remembered is restored`;
+    const { heldPartitions: held, memoryProblem: why } = this.inbox;
+    if (held === 0) return why && `what is remembered cannot be kept: ${why}`;
+    const waits = `${held} partitions wait until what is remembered is restored`;
+    return why === undefined ? waits : `${waits}: ${why}`;
   }
 }
 

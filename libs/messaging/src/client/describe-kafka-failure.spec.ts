@@ -39,9 +39,97 @@ describe('describeKafkaFailure', () => {
     expect(text).not.toContain('rec_layer');
   });
 
-  it('leaves what is not about settings as it is', () => {
+  it.each([
+    ['TOPIC_AUTHORIZATION_FAILED', 'Write or Describe on one of events, states'],
+    // what kafkajs makes of a transaction of which one topic is refused
+    ['OPERATION_NOT_ATTEMPTED', 'Write or Describe on one of events, states'],
+    ['MESSAGE_TOO_LARGE', 'max.message.bytes allows of one of events, states'],
+    ['NOT_ENOUGH_REPLICAS', 'min.insync.replicas asks for of one of events, states'],
+    ['UNKNOWN_TOPIC_OR_PARTITION', 'of one of events, states'],
+  ])('says of %s in a write what is wrong, and where', (type, what) => {
+    const refused = failure('refused', { name: 'KafkaJSProtocolError', type });
+    const error = new Error('refused', { cause: refused });
+    const asked = { right: 'Write', topics: ['events', 'states'] } as const;
+    expect(describeKafkaFailure(error, asked)).toContain(what);
+  });
+
+  it('names a topic by itself, and the right that the request takes', () => {
+    const refused = failure('Not authorized', { type: 'TOPIC_AUTHORIZATION_FAILED' });
+    expect(describeKafkaFailure(refused, { right: 'Write', topics: ['events'] })).toBe(
+      'a right is missing: Write or Describe on events (TOPIC_AUTHORIZATION_FAILED)',
+    );
+    expect(describeKafkaFailure(refused, { right: 'Read' })).toBe(
+      'a right is missing: Read or Describe on one of the topics (TOPIC_AUTHORIZATION_FAILED)',
+    );
+    expect(describeKafkaFailure(refused)).toContain('Read, Write or Describe on one of');
+  });
+
+  it('takes the topic from the error where that names it, or one it is the cause of', () => {
+    const refused = failure('Not authorized', { type: 'TOPIC_AUTHORIZATION_FAILED' });
+    const notWidened = Object.assign(new Error('not widened', { cause: refused }), {
+      topic: 'fences',
+      right: 'Alter',
+    });
+    expect(describeKafkaFailure(notWidened)).toContain('Alter on fences');
+    const error = failure('Topic metadata not loaded', {
+      name: 'KafkaJSTopicMetadataNotLoaded',
+      topic: 'events',
+    });
+    expect(describeKafkaFailure(error)).toContain('of events');
+  });
+
+  it('points to rights on the group and its transactional ids', () => {
+    const group = 'Read on groups whose names begin with that of KAFKA_GROUP_ID';
+    const ids =
+      'Write and Describe on transactional ids whose names begin with that of KAFKA_GROUP_ID';
+    const describe = (marks: Record<string, string>): string =>
+      describeKafkaFailure(failure('refused', marks));
+    expect(describe({ type: 'GROUP_AUTHORIZATION_FAILED' })).toContain(group);
+    expect(describe({ type: 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED' })).toContain(ids);
+    const either = describe({ name: 'KafkaJSGroupCoordinatorNotFound' });
+    expect(either).toContain(group);
+    expect(either).toContain(ids);
+  });
+
+  it.each([
+    ['TOPIC_AUTHORIZATION_FAILED', 'Create'],
+    ['CLUSTER_AUTHORIZATION_FAILED', 'Create'],
+    ['POLICY_VIOLATION', 'policy'],
+    ['INVALID_TOPIC_EXCEPTION', 'KAFKA_TOPIC_PREFIX'],
+    ['INVALID_REPLICATION_FACTOR', 'default.replication.factor'],
+    ['INVALID_PARTITIONS', 'KAFKA_TOPIC_PARTITIONS'],
+    ['INVALID_CONFIG', 'max.message.bytes'],
+    ['NOT_HEARD_OF_YET', 'in the words of the broker'],
+  ])('says why topics are not created for %s, and which', (type, what) => {
+    const errors = ['a', 'b'].map((topic) =>
+      failure('in the words of the broker', { type, topic }),
+    );
+    const there = failure('is there', { type: 'TOPIC_ALREADY_EXISTS', topic: 'c' });
+    const error = failure('Topic creation errors', {
+      name: 'KafkaJSAggregateError',
+      errors: [...errors, there],
+    });
+    const text = describeKafkaFailure(error);
+    expect(text).toMatch(/: a, b$/);
+    expect(text).toContain(what);
+    expect(text).toContain(`(${type})`);
+    expect(text).not.toContain('is there');
+  });
+
+  it('tells each reason why topics are not created', () => {
+    const errors = [
+      failure('', { type: 'POLICY_VIOLATION', topic: 'a' }),
+      failure('', { type: 'TOPIC_AUTHORIZATION_FAILED', topic: 'b' }),
+    ];
+    const error = failure('Topic creation errors', { name: 'KafkaJSAggregateError', errors });
+    expect(describeKafkaFailure(error)).toMatch(/policy.*: a; .*Create.*: b$/);
+  });
+
+  it('leaves anything else as it is', () => {
     const error = failure('connect ECONNREFUSED 127.0.0.1:9092', { code: 'ECONNREFUSED' });
     expect(describeKafkaFailure(error)).toBe('Error: connect ECONNREFUSED 127.0.0.1:9092');
     expect(describeKafkaFailure('away')).toBe('away');
+    const unnamed = failure('too large', { type: 'MESSAGE_TOO_LARGE' });
+    expect(describeKafkaFailure(unnamed)).toBe('Error: too large');
   });
 });

@@ -1,3 +1,6 @@
+import { type AboutTopic, type Asked, sayingOfAnswer } from './broker-answer.js';
+import { type CreateTopicFailure, describeCreateTopicFailures } from './create-topic-failures.js';
+
 const UNTRUSTED =
   "the broker's certificate is of an authority that is not trusted: KAFKA_SSL_CA_FILE must hold that " +
   'authority (without the setting, those that come with Node are trusted)';
@@ -43,20 +46,30 @@ const SAYINGS: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-interface ToldOf extends Error {
+interface ToldOf extends Error, AboutTopic {
   code?: unknown;
   type?: unknown;
   broker?: unknown;
+  /** What kafkajs tells of topics that are made together. */
+  errors?: readonly CreateTopicFailure[];
 }
 
 /**
- * Why Kafka could not be asked, for an operator: where the way to it is at fault, by the name of the setting
- * and never with its value; anything else as kafkajs has it.
+ * Why Kafka did not do as it was asked, for an operator: where the way to it is at fault, by the name of the setting
+ * and never with its value; where a right or a topic is, by their names; anything else as kafkajs has it.
  */
-export function describeKafkaFailure(error: unknown): string {
+export function describeKafkaFailure(error: unknown, asked: Asked = {}): string {
+  let known = asked;
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const saying = sayingOf(cause);
-    if (saying !== undefined) return `${saying} (${detailOf(cause)})`;
+    const told: ToldOf = cause;
+    const { name, type, topic, right = known.right } = told;
+    if (name === 'KafkaJSAggregateError') return describeCreateTopicFailures(told.errors ?? []);
+    known = { ...known, ...(right && { right }), ...(topic && { topics: [topic] }) };
+    const saying = sayingOf(told);
+    if (saying !== undefined) return `${saying} (${detailOf(told)})`;
+    const answer = typeof type === 'string' ? type : name;
+    const remedy = sayingOfAnswer(answer, known);
+    if (remedy) return `${remedy} (${answer})`;
   }
   return String(error);
 }

@@ -22,7 +22,7 @@ export class MissingTopicsError extends Error {
   constructor(readonly topics: readonly string[]) {
     super(
       `Kafka lacks these topics, or partitions of them, and KAFKA_CREATE_TOPICS is false: ${topics.join(', ')}. ` +
-        'Create them, or set KAFKA_CREATE_TOPICS=true.',
+        'Create them, or set KAFKA_CREATE_TOPICS=true. Where they are there, the right to Describe them is missing.',
     );
     this.name = 'MissingTopicsError';
   }

@@ -1,10 +1,23 @@
 import { Logger } from '@nestjs/common';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { type Admin } from '../kafkajs.js';
+import { type AboutTopic } from './broker-answer.js';
 import { isProtocolError } from './protocol-error.js';
 
 const VISIBLE_DEADLINE_MS = 10_000;
 const VISIBLE_POLL_MS = 50;
+
+/** kafkajs does not tell which topic an answer is about. */
+class TopicError extends Error implements AboutTopic {
+  constructor(
+    readonly topic: string,
+    readonly right: AboutTopic['right'],
+    cause: unknown,
+  ) {
+    super(`${topic}: ${String(cause)}`, { cause });
+    this.name = 'TopicError';
+  }
+}
 
 /** Only topics that no key's hash shares out may grow: the others would change hands. */
 export async function widen(admin: Admin, { name, count }: NarrowTopic): Promise<void> {
@@ -12,7 +25,9 @@ export async function widen(admin: Admin, { name, count }: NarrowTopic): Promise
     await admin.createPartitions({ topicPartitions: [{ topic: name, count }] });
   } catch (error) {
     // Another process has widened it meanwhile, which may not show yet.
-    if (!isProtocolError(error) || error.type !== 'INVALID_PARTITIONS') throw error;
+    if (!isProtocolError(error) || error.type !== 'INVALID_PARTITIONS') {
+      throw new TopicError(name, 'Alter', error);
+    }
   }
   await untilAsWide(admin, name, count);
   new Logger('Topics').log({ msg: 'partitions added', topic: name, partitions: count });
@@ -57,7 +72,7 @@ async function isAsWide(admin: Admin, topic: string, count: number): Promise<boo
   } catch (error) {
     // A topic that is just being made is not known yet, or has no leader.
     if (isProtocolError(error) && error.retriable) return false;
-    throw error;
+    throw new TopicError(topic, undefined, error);
   }
 }
 

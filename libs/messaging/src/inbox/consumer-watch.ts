@@ -37,7 +37,7 @@ export function watchConsumer(
   let stop = (): void => undefined;
   const end = new Promise<string>((resolve) => {
     consumer.on(CRASH, ({ payload }) => {
-      resolve(describeKafkaFailure(payload.error));
+      resolve(describeKafkaFailure(payload.error, { right: 'Read' }));
     });
     consumer.on(REQUEST, ({ payload: { apiName, createdAt } }) => {
       // Not `sentAt`, which is read after the request has left: the process may be suspended in between.

@@ -98,6 +98,11 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
     return this.queues.held;
   }
 
+  /** Why what is remembered can be neither read nor written for a while now, in words. */
+  get memoryProblem(): string | undefined {
+    return this.memory.problem;
+  }
+
   /** What is not finished, by topic and partition. */
   get backlog(): PartitionBacklog[] {
     return this.queues.backlog();

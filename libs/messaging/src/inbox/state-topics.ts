@@ -14,6 +14,11 @@ export class StateTopics {
     return this.topics.map(({ name }) => name);
   }
 
+  /** Why something can be neither read nor written for a while now, in words. */
+  get problem(): string | undefined {
+    return this.topics.map(({ problem }) => problem).find(Boolean);
+  }
+
   /** @param onRestored told of input partitions, by full name, whose messages need wait no longer */
   attach(
     consumer: SupervisedConsumer,

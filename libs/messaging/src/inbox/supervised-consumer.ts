@@ -75,7 +75,7 @@ export class SupervisedConsumer {
     for (let failures = 1; !this.isStopping(); failures += 1) {
       const startedMs = realNowMs();
       const end = await this.run().catch(
-        (error: unknown) => `cannot join: ${describeKafkaFailure(error)}`,
+        (error: unknown) => `cannot join: ${describeKafkaFailure(error, { right: 'Read' })}`,
       );
       this.member.leave();
       if (this.isStopping()) return;

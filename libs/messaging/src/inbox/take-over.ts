@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { type Assignment } from './consumer-callbacks.js';
 import { type KafkaInboxOptions } from './kafka-inbox-options.js';
 import { type FreshPartition } from './fresh-partition.js';
@@ -38,7 +39,7 @@ export class TakeOver {
     this.options
       .prepare(this.signal, () => undefined)
       .catch((error: unknown) => {
-        this.logger.error({ msg: 'state not widened', error: String(error) });
+        this.logger.error({ msg: 'state not widened', error: describeKafkaFailure(error) });
       });
   }
 

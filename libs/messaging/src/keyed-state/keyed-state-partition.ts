@@ -1,26 +1,28 @@
 import { Logger } from '@nestjs/common';
-import { abortable, realDelayMs } from '#libs/clock';
+import { abortable, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { aborted } from '../aborted.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { type SupervisedConsumer } from '../inbox/supervised-consumer.js';
 import { type KafkaMessage } from '../kafkajs.js';
-import { type OutboundRecord } from '../outbox/outbound-record.js';
+import { FailureRun } from './failure-run.js';
 import { type KeyedStateOptions } from './keyed-state-options.js';
-import { type OwnedState, type StateChange } from './owned-state.js';
+import { type FailedWrite, OwnedWrites } from './owned-writes.js';
 import { Restore } from './restore.js';
 import { StoredValues } from './stored-values.js';
 import { TransactionalWriter } from './transactional-writer.js';
 
-/** A change on its way to Kafka, and the text it is kept as. */
-type StateRecord = OutboundRecord & { key: string; value: string | null };
-
-const BACK_OFF = { baseMs: 200, capMs: 5000 };
+const RESTORE_BACK_OFF = { baseMs: 200, capMs: 5000 };
+/** Each restore has the partition's machines polled that have just missed their turn: no more often than they should. */
+const WRITE_BACK_OFF = { baseMs: 200, capMs: 30_000 };
+/** What failed may have been given up, or come to nothing. */
+const WRITES_WORK_AFTER_MS = 120_000;
 
 /**
  * One partition of keyed state, from assignment to revocation. Each round: fence whoever wrote
  * before (a producer with the same transactional id), mark the end of the log, read up to the mark,
- * own. A write whose result is unknown ends the round; the next one reads what became of it.
+ * own. A write whose result is unknown ends the round; the next one reads what became of it, after a pause that
+ * grows while writes go on failing.
  */
 export class KeyedStatePartition<V> {
   private readonly logger = new Logger('KeyedState');
@@ -28,15 +30,25 @@ export class KeyedStatePartition<V> {
   private lifecycle: Promise<void> | undefined;
   private restore: Restore | undefined;
   private restored = false;
+  private readonly restoring = new FailureRun();
+  private readonly writing = new FailureRun(WRITES_WORK_AFTER_MS);
 
   constructor(
     private readonly partition: number,
     private readonly options: KeyedStateOptions<V>,
     private readonly consumer: SupervisedConsumer,
+    private readonly delay: typeof realDelayMs = realDelayMs,
   ) {}
 
   get isRestored(): boolean {
     return this.restored;
+  }
+
+  /** Why it can be neither read nor written for a while now, in words. */
+  get problem(): string | undefined {
+    const nowMs = realNowMs();
+    const why = this.writing.problem(nowMs) ?? this.restoring.problem(nowMs);
+    return why && `${this.options.name}, partition ${this.partition}: ${why}`;
   }
 
   start(): void {
@@ -60,27 +72,39 @@ export class KeyedStatePartition<V> {
   }
 
   private async live(): Promise<void> {
-    const { name } = this.options;
-    let failures = 0;
     while (!this.isClosing()) {
-      try {
-        await this.round();
-        failures = 0;
-      } catch (error) {
-        if (this.isClosing()) return;
-        const { partition } = this;
-        const why = describeKafkaFailure(error);
-        this.logger.warn({ msg: 'state not available', name, partition, error: why });
-        failures += 1;
-        await realDelayMs(backOffMs(failures, BACK_OFF), this.closing.signal).catch(
-          () => undefined,
-        );
-      }
+      const pauseMs = await this.round().then(
+        (failed) => this.pauseAfterWrite(failed),
+        (error: unknown) => this.pauseAfterRestore(error),
+      );
+      await this.delay(pauseMs, this.closing.signal).catch(() => undefined);
     }
   }
 
-  /** Returns when the round is over because a write failed; throws when it could not be set up. */
-  private async round(): Promise<void> {
+  private pauseAfterRestore(error: unknown): number {
+    if (this.isClosing()) return 0;
+    const why = describeKafkaFailure(error, { right: 'Write', topics: [this.options.name] });
+    const failures = this.restoring.failed(realNowMs(), why);
+    this.warn('state not available', why, failures);
+    return backOffMs(failures, RESTORE_BACK_OFF);
+  }
+
+  private pauseAfterWrite(failed: FailedWrite | undefined): number {
+    if (failed === undefined || this.isClosing()) return 0;
+    const { error, topics } = failed;
+    const why = describeKafkaFailure(error, { right: 'Write', topics });
+    const failures = this.writing.failed(realNowMs(), why, topics);
+    this.warn('state not written', why, failures);
+    return backOffMs(failures, WRITE_BACK_OFF);
+  }
+
+  private warn(msg: string, error: string, failures: number): void {
+    const { partition } = this;
+    this.logger.warn({ msg, name: this.options.name, partition, failures, error });
+  }
+
+  /** Returns the write that has failed, or undefined once the partition is lost; throws when it could not be set up. */
+  private async round(): Promise<FailedWrite | undefined> {
     const { name, transactionalIdPrefix, kafka } = this.options;
     const { partition } = this;
     const transactionalId = `${transactionalIdPrefix}-${name}-${partition}`;
@@ -96,7 +120,7 @@ export class KeyedStatePartition<V> {
       this.restore = restore;
       this.consumer.member.resume(name, partition);
       const texts = await restore.finished(signal);
-      await this.own(new StoredValues(texts, this.options.parse), writer);
+      return await this.own(new StoredValues(texts, this.options.parse), writer);
     } finally {
       this.restored = false;
       this.restore = undefined;
@@ -104,45 +128,29 @@ export class KeyedStatePartition<V> {
     }
   }
 
-  private async own(state: StoredValues<V>, writer: TransactionalWriter): Promise<void> {
-    const { partition } = this;
-    const broken = new AbortController();
-    const signal = AbortSignal.any([this.closing.signal, broken.signal]);
-    const commit = async (
-      changes: readonly StateChange<V>[],
-      records: readonly OutboundRecord[],
-    ): Promise<void> => {
-      signal.throwIfAborted();
-      let written: readonly StateRecord[];
-      try {
-        written = changes.map((change) => this.toRecord(change));
-        // A broker that falls silent while the partition is lost would keep a write waiting for ever.
-        await abortable(writer.write([...written, ...records]), signal);
-      } catch (error) {
-        broken.abort(error);
-        throw error;
-      }
-      for (const { key, value } of written) state.put(key, value);
-    };
+  private async own(
+    state: StoredValues<V>,
+    writer: TransactionalWriter,
+  ): Promise<FailedWrite | undefined> {
+    const { partition, options } = this;
+    const lost = this.closing.signal;
+    const writes = new OwnedWrites(partition, options, state, writer, lost, (topics) => {
+      this.writing.succeeded(topics);
+    });
+    const { signal } = writes;
+    this.restoring.succeeded();
     this.restored = true;
-    const owned: OwnedState<V> = {
+    options.onOwned({
       partition,
       signal,
-      lost: this.closing.signal,
-      paceMs: this.options.paceMs ?? 0,
+      lost,
+      paceMs: options.paceMs ?? 0,
       get: (key) => state.get(key),
       keys: () => state.keys(),
       entries: () => state.entries(),
-      commit,
-    };
-    this.options.onOwned(owned);
+      commit: (changes, records) => writes.commit(changes, records),
+    });
     await aborted(signal);
-  }
-
-  private toRecord([key, value]: StateChange<V>): StateRecord {
-    const { name, format } = this.options;
-    const json = value === null || format === undefined ? value : format(value);
-    const text = json === null ? null : JSON.stringify(json);
-    return { topic: name, partition: this.partition, key, value: text, headers: {} };
+    return writes.failed;
   }
 }

@@ -11,6 +11,8 @@ export interface KeyedStateTopic {
   attach(consumer: SupervisedConsumer, onRestored: (partition: number) => void): void;
   /** Owned, and restored. */
   isRestored(partition: number): boolean;
+  /** Why a partition can be neither read nor written for a while now, in words. */
+  readonly problem: string | undefined;
   accept(partition: number, messages: readonly KafkaMessage[]): void;
   reassign(partitions: readonly number[]): void;
   close(): Promise<void>;
@@ -36,6 +38,10 @@ export class KeyedState<V> implements KeyedStateTopic {
   /** Partitions owned, whether restored yet or not. */
   get owned(): number[] {
     return [...this.partitions.keys()];
+  }
+
+  get problem(): string | undefined {
+    return [...this.partitions.values()].map(({ problem }) => problem).find(Boolean);
   }
 
   attach(consumer: SupervisedConsumer, onRestored: (partition: number) => void): void {

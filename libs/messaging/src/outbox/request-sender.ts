@@ -62,7 +62,7 @@ export class RequestSender {
         if (refusal !== undefined && (refusal.code !== 'too-large' || isLastTry)) return refusal;
         // What came compressed and fitted may fit again when it is compressed.
         if (refusal !== undefined) compression = CompressionTypes.GZIP;
-        else await this.backOff(attempt, describeKafkaFailure(error));
+        else await this.backOff(attempt, whyNotWritten(error, records));
       }
     }
     return this.stopping.reason as Error;
@@ -78,6 +78,11 @@ export class RequestSender {
     await this.producer.discard();
     await realDelayMs(backOffMs(attempt, BACK_OFF), this.stopping).catch(() => undefined);
   }
+}
+
+function whyNotWritten(error: unknown, records: readonly OutboundRecord[]): string {
+  const topics = [...new Set(records.map(({ topic }) => topic))];
+  return describeKafkaFailure(error, { right: 'Write', topics });
 }
 
 function tooLarge(bytes: number): RecordRefusedError {

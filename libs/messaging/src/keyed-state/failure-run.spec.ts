@@ -1,0 +1,41 @@
+import { FailureRun } from './failure-run.js';
+
+describe('a run of failures', () => {
+  it('counts them until something succeeds', () => {
+    const run = new FailureRun();
+    expect([1, 2, 3].map((second) => run.failed(second * 1000, 'away'))).toEqual([1, 2, 3]);
+    run.succeeded();
+    expect(run.failed(4000, 'away')).toBe(1);
+  });
+
+  it('is a problem once it has lasted for five seconds, and says what failed last', () => {
+    const run = new FailureRun();
+    run.failed(1000, 'away');
+    // one failure alone may be over, however long ago it was
+    expect(run.problem(60_000)).toBeUndefined();
+    run.failed(5999, 'forbidden');
+    expect(run.problem(6000)).toBeUndefined();
+    run.failed(6000, 'too large');
+    expect(run.problem(6000)).toBe('too large');
+    run.succeeded();
+    expect(run.problem(6000)).toBeUndefined();
+  });
+
+  it('goes on after a success that had to do with less', () => {
+    const run = new FailureRun();
+    run.failed(1000, 'forbidden', ['memory', 'events']);
+    run.succeeded(new Set(['memory']));
+    expect(run.failed(2000, 'forbidden', ['memory', 'events'])).toBe(2);
+    run.succeeded(new Set(['memory', 'states', 'events']));
+    expect(run.failed(3000, 'forbidden', ['memory', 'events'])).toBe(1);
+  });
+
+  it('is over when nothing has failed for long', () => {
+    const run = new FailureRun(60_000);
+    run.failed(1000, 'forbidden');
+    run.failed(9000, 'forbidden');
+    expect(run.problem(69_000)).toBe('forbidden');
+    expect(run.problem(69_001)).toBeUndefined();
+    expect(run.failed(69_001, 'forbidden')).toBe(1);
+  });
+});

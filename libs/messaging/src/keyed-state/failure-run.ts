@@ -1,0 +1,49 @@
+/** Failing for longer than this is worth telling an operator. */
+const PROBLEM_AFTER_MS = 5000;
+
+interface Run {
+  sinceMs: number;
+  latestMs: number;
+  count: number;
+  why: string;
+  topics: readonly string[];
+}
+
+/**
+ * What fails and is tried again, as long as it goes on failing. Pure: times are real milliseconds, of the same clock
+ * all of them.
+ */
+export class FailureRun {
+  private run: Run | undefined;
+
+  /** @param overAfterMs what has not failed for so long does not fail any more, though nothing has succeeded */
+  constructor(private readonly overAfterMs = Infinity) {}
+
+  /**
+   * Returns how many failures there have been in a row, with this one.
+   *
+   * @param topics what it was that failed had to do with
+   */
+  failed(nowMs: number, why: string, topics: readonly string[] = []): number {
+    const { sinceMs, count } = this.current(nowMs) ?? { sinceMs: nowMs, count: 0 };
+    this.run = { sinceMs, latestMs: nowMs, count: count + 1, why, topics };
+    return count + 1;
+  }
+
+  /** Proves nothing where the latest failure had to do with yet another topic, which may be the one at fault. */
+  succeeded(topics: ReadonlySet<string> = new Set()): void {
+    if (this.run?.topics.every((topic) => topics.has(topic)) === true) this.run = undefined;
+  }
+
+  /** Why it fails, in words, once it has gone on failing for a while. */
+  problem(nowMs: number): string | undefined {
+    const run = this.current(nowMs);
+    const lasts = run !== undefined && run.latestMs - run.sinceMs >= PROBLEM_AFTER_MS;
+    return lasts ? run.why : undefined;
+  }
+
+  private current(nowMs: number): Run | undefined {
+    const isOver = this.run !== undefined && nowMs - this.run.latestMs > this.overAfterMs;
+    return isOver ? undefined : this.run;
+  }
+}
