@@ -304,8 +304,12 @@ describe('a Kafka that asks for TLS and logins', () => {
     const url = await bridge.url();
     expect(await notReadyBecause(url, says)).toContain('the topics cannot be prepared');
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
-    const lines = bridge.output.split('\n');
-    expect(lines.find((line) => line.includes('not started yet'))).toContain(says);
+    // what a process writes may arrive behind what it answers
+    const line = await eventually(
+      () => bridge.output.split('\n').find((each) => each.includes('not started yet')),
+      { what: 'the log says that the bridge has not started' },
+    );
+    expect(line).toContain(says);
     expectNoSecret(await everythingToldBy(bridge));
     bridge.kill('SIGTERM');
     expect(await bridge.exitCode()).toBe(0);
