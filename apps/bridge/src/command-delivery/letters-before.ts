@@ -7,8 +7,9 @@ type Place = Pick<OutcomeSource, 'topic' | 'partition'>;
 
 /** Of which messages, and of which of their machines where that matters, there is a dead letter. */
 export class LettersBefore {
+  /** Of orders: each machine may have one. */
   private readonly written = new ToldBefore();
-  /** Of other messages than orders, by topic and partition, then by offset. */
+  /** Of other messages, by topic and partition, then by offset. */
   private readonly letters = new Map<string, Map<number, WrittenLetter>>();
 
   /** @param orders full name of the topic of orders */
@@ -16,11 +17,11 @@ export class LettersBefore {
 
   /** Others than an order's have one letter, whatever machines are found at fault the next time. */
   add(letter: WrittenLetter): void {
-    const { source, machineIds } = letter;
-    const isOfOrders = source.topic === this.orders;
-    const names = isOfOrders ? (machineIds ?? [null]) : [null];
-    for (const machineId of names) this.written.add(source, machineId);
-    if (isOfOrders) return;
+    const { source, machineIds = [null] } = letter;
+    if (source.topic === this.orders) {
+      for (const machineId of machineIds) this.written.add(source, machineId);
+      return;
+    }
     const key = keyOf(source);
     const letters = this.letters.get(key) ?? new Map<number, WrittenLetter>();
     this.letters.set(key, letters.set(source.offset, letter));
@@ -53,11 +54,19 @@ export class LettersBefore {
     ofOneMachine: boolean,
   ): readonly F[] {
     const isNew = ({ machineId }: F): boolean => !this.written.take(source, machineId);
+    if (source.topic !== this.orders) return this.takeLetter(source) ? [] : faults;
     if (ofOneMachine) return faults.filter(isNew);
     // All that is found in the message itself is in one letter, which names no machine if there is but one.
     const isWritten = this.written.take(source, null);
     const newOnes = faults.filter(isNew);
     return isWritten || newOnes.length < faults.length ? [] : faults;
+  }
+
+  private takeLetter(source: OutcomeSource): boolean {
+    const letters = this.letters.get(keyOf(source));
+    const isThere = letters?.delete(source.offset) === true;
+    if (letters?.size === 0) this.letters.delete(keyOf(source));
+    return isThere;
   }
 
   forget(partition: Place): void {

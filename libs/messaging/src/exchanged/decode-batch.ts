@@ -29,7 +29,8 @@ const { lookupCodecByAttributes } =
   require('kafkajs/src/protocol/message/compression/index.js') as {
     lookupCodecByAttributes: (attributes: number) => Codec | null;
   };
-const { KafkaJSPartialMessageError } = require('kafkajs/src/errors.js') as {
+/** Told by its name: a fetch has a limit, and may end within a batch. */
+export const { KafkaJSPartialMessageError } = require('kafkajs/src/errors.js') as {
   KafkaJSPartialMessageError: new (message: string) => Error;
 };
 

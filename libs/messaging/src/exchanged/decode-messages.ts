@@ -1,12 +1,7 @@
-import { createRequire } from 'node:module';
-import { type DecodedBatch, type Fetched } from './decode-batch.js';
+import { type DecodedBatch, type Fetched, KafkaJSPartialMessageError } from './decode-batch.js';
 
 /** Reads a partition's part of a fetch: its size, and so many bytes. */
 export type DecodeMessages = (fetched: Fetched) => Promise<DecodedBatch['records']>;
-
-const { KafkaJSPartialMessageError } = createRequire(import.meta.url)('kafkajs/src/errors.js') as {
-  KafkaJSPartialMessageError: new (message: string) => Error;
-};
 
 const SIZE_BYTES = 4;
 const MAGIC_AT = 16;
@@ -44,7 +39,6 @@ async function recordsOf(
       const { records } = await decode(batches);
       for (const record of records) all.push(record);
     } catch (error) {
-      // a fetch has a limit, and may end within a batch
       if (error instanceof KafkaJSPartialMessageError) break;
       throw error;
     }
