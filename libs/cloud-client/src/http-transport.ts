@@ -3,6 +3,7 @@ import { Pool } from 'undici';
 import { type CallEnd } from './deadline.js';
 import { type CloudErrorCause } from './cloud-error.js';
 import { type Exchange, type HttpRequest, type ServiceReply } from './exchange.js';
+import { resettingConnector } from './resetting-connector.js';
 import { Sending, type SendingConfig } from './sending.js';
 import { type TokenEchoes } from './token-echoes.js';
 import { undiciAdapter } from './undici-adapter.js';
@@ -23,7 +24,7 @@ export class HttpTransport {
   constructor(options: HttpTransportOptions) {
     this.pool = new Pool(options.origin, {
       connections: options.maxConnections,
-      connect: { timeout: options.timeoutMs },
+      connect: resettingConnector(options.timeoutMs),
       // these two watch for inactivity; the caller's deadline covers the whole call
       headersTimeout: 0,
       bodyTimeout: 0,

@@ -1,0 +1,69 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { MachineCloudClient } from './machine-cloud-client.js';
+import { fixedToken } from './token/token-way.js';
+
+/** The client closes a connection a second before that, and two more for the way. */
+const ANSWER = 'HTTP/1.1 200 OK\r\nkeep-alive: timeout=3\r\ncontent-length: 2\r\n\r\n{}';
+/** More than fits into the receiver's buffer, less than into the sender's. */
+const ORDERS = Array.from({ length: 20_000 }, (_, at) => `order ${at}`);
+
+describe('a connection', () => {
+  let server: Server;
+  let client: MachineCloudClient;
+
+  beforeEach(async () => {
+    server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    client = new MachineCloudClient({
+      baseUrl: `http://127.0.0.1:${port}`,
+      token: fixedToken('t0k3n'),
+      maxConnections: 1,
+    });
+  });
+
+  afterEach(async () => {
+    await client.close();
+    server.close();
+    await once(server, 'close');
+  });
+
+  const arrivedOn = (socket: Socket): Promise<{ bytes: number; end: string }> => {
+    let bytes = 0;
+    return new Promise((resolve) => {
+      socket.on('data', (chunk) => (bytes += chunk.length));
+      socket.on('end', () => {
+        resolve({ bytes, end: 'in good order' });
+      });
+      socket.on('error', ({ code = '' }: NodeJS.ErrnoException) => {
+        resolve({ bytes, end: code });
+      });
+    });
+  };
+
+  it('is reset when its call is given up, so that what has not arrived of it never does', async () => {
+    const abort = new AbortController();
+    const list = { machineId: 'M-1', workingOrders: ORDERS };
+    const call = client.setWorkOrderList([list], { signal: abort.signal });
+    const [socket] = (await once(server, 'connection')) as [Socket];
+    const arrived = arrivedOn(socket);
+    socket.pause();
+    abort.abort(new Error('given up'));
+    await expect(call).rejects.toThrow('given up');
+    socket.resume();
+    const { bytes, end } = await arrived;
+    expect(end).toBe('ECONNRESET');
+    expect(bytes).toBeLessThan(JSON.stringify(list).length);
+  });
+
+  it('is closed in good order when it has been idle for as long as the service keeps it', async () => {
+    const call = client.setWorkOrderList([], { signal: undefined });
+    const [socket] = (await once(server, 'connection')) as [Socket];
+    const arrived = arrivedOn(socket);
+    socket.resume();
+    socket.write(ANSWER);
+    expect(await call).toMatchObject({ kind: 'data' });
+    expect((await arrived).end).toBe('in good order');
+  });
+});

@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { buildConnector, errors } from 'undici';
+
+/**
+ * Opens connections that are reset when the request under way on them is given up. Closed in good order, the
+ * system would go on sending what has not arrived, for a minute after the process has forgotten it: once the
+ * network is back, a command that was made again meanwhile would take effect another time, behind those that
+ * followed it.
+ *
+ * @param timeoutMs until a connection is open, and as long again for its TLS handshake
+ */
+export function resettingConnector(timeoutMs: number): buildConnector.connector {
+  const connect = buildConnector({ timeout: timeoutMs });
+  return (options, callback) => {
+    if (options.protocol === 'https:') void openSecure(options, callback);
+    else connect(options, resetting(callback));
+  };
+
+  // Node resets plain connections alone: of a secure one, what is below. That has to be open before TLS is put on
+  // it, because it may have tried several addresses.
+  async function openSecure(
+    options: buildConnector.Options,
+    callback: buildConnector.Callback,
+  ): Promise<void> {
+    let below: Socket;
+    try {
+      below = await openTcp(options, timeoutMs);
+    } catch (error) {
+      callback(error as Error, null);
+      return;
+    }
+    connect({ ...options, httpSocket: below }, resetting(callback, below));
+  }
+}
+
+async function openTcp(
+  { hostname, port }: buildConnector.Options,
+  timeoutMs: number,
+): Promise<Socket> {
+  const socket = connectTcp({
+    host: hostname,
+    port: Number(port || 443),
+    timeout: timeoutMs,
+  });
+  socket.once('timeout', () => {
+    const why = `no connection to ${hostname} in ${timeoutMs} ms`;
+    socket.destroy(new errors.ConnectTimeoutError(why));
+  });
+  await once(socket, 'connect');
+  return socket.setTimeout(0);
+}
+
+/** Hands the connection on, once it will be reset in time; `below` is the plain one, where it is secure. */
+function resetting(callback: buildConnector.Callback, below?: Socket): buildConnector.Callback {
+  return (...result) => {
+    const [error, socket] = result;
+    if (error === null) {
+      const destroy = socket.destroy.bind(socket);
+      socket.destroy = (reason) => {
+        socket.destroy = destroy;
+        if (isGivenUp(reason)) (below ?? socket).resetAndDestroy();
+        return destroy(reason);
+      };
+    }
+    callback(...result);
+  };
+}
+
+/** By undici's own words for it: a request was aborted, or all of them with their pool. */
+function isGivenUp(reason: NodeJS.ErrnoException | undefined): boolean {
+  return reason?.message === 'aborted' || reason instanceof errors.ClientDestroyedError;
+}
