@@ -57,12 +57,13 @@ export async function startBaseline({ input, prefix, service, ...bench }) {
   return { ...start(bench, 'bench-baseline', args, {}), url: `http://127.0.0.1:${port}` };
 }
 
-/** The bridge's libraries without the bridge, see bare/main.mjs. */
-export async function startBare({ input, outcomes, prefix, service, ...bench }, family, calls) {
+/** The bridge's libraries without the bridge; `program` is the rest of what bare/main.mjs takes. */
+export async function startBare({ brokers, input, outcomes, prefix, service, ...bench }, program) {
   const port = await anyFreePort();
-  const topics = [input, outcomes, `${prefix}bare`];
-  const args = [BARE, bench.brokers, ...topics, service.url, port, family, calls].map(String);
-  return { ...start(bench, 'bench-bare', args, {}), url: `http://127.0.0.1:${port}` };
+  const topics = { brokers, input, outcomes, groupId: `${prefix}bare` };
+  const options = { ...topics, ...program, serviceUrl: service.url, port };
+  const app = start(bench, 'bench-bare', [BARE, JSON.stringify(options)], {});
+  return { ...app, url: `http://127.0.0.1:${port}` };
 }
 
 function start({ shutdown }, name, args, settings) {

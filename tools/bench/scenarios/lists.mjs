@@ -1,4 +1,4 @@
-import { addBareRun } from '../bare-run.mjs';
+import { addBareRuns } from '../bare-run.mjs';
 import { addLoad, drain } from '../drain.mjs';
 import { LISTS, machineIdsOf } from '../load.mjs';
 import { countByKind, ratePerSecond } from '../outcomes.mjs';
@@ -41,8 +41,8 @@ export const lists = {
       );
       addRun(figures, of, run, perSecond);
       if (isCompared) {
-        const load = { flow: LISTS, machines, machineOf, count, calls: CALLS_AT_A_TIME };
-        await addBareRun(bench, figures, { ...load, bridge: run });
+        const load = { kind: 'lists', flow: LISTS, machines, machineOf, count };
+        await addBareRuns(bench, figures, { ...load, calls: CALLS_AT_A_TIME, bridge: run });
       }
     }
   },

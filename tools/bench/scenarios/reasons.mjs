@@ -1,4 +1,4 @@
-import { addBareRun } from '../bare-run.mjs';
+import { addBareRuns } from '../bare-run.mjs';
 import { addLoad, costsOf, drain } from '../drain.mjs';
 import { machineIdsOf, REASONS } from '../load.mjs';
 import { ratePerSecond } from '../outcomes.mjs';
@@ -35,9 +35,16 @@ export const reasons = {
         ),
       );
       rates.push(addRun(figures, of, run, perSecond));
-      last = { ...load, machines: MACHINES, count, calls: concurrency, bridge: run };
+      last = {
+        ...load,
+        kind: 'reasons',
+        machines: MACHINES,
+        count,
+        calls: concurrency,
+        bridge: run,
+      };
     }
-    await addBareRun(bench, figures, last);
+    await addBareRuns(bench, figures, last);
     const baseline = await bench.step(BASELINE, () => runBaseline(bench, load));
     addBaseline(figures, baseline, rates);
   },
