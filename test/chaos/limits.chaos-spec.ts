@@ -1,4 +1,4 @@
-import { CompressionTypes } from 'kafkajs';
+import { CompressionTypes } from '../../libs/messaging/src/kafkajs.js';
 import { TOPICS } from '#libs/contracts';
 import { Answers } from '../support/chaos/answers.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { ConfigResourceTypes } from 'kafkajs';
+import { ConfigResourceTypes } from '../../libs/messaging/src/kafkajs.js';
 import { loadKafkaSettings } from '#libs/config';
 import {
   createKafka,

@@ -1,4 +1,4 @@
-import { CompressionTypes } from 'kafkajs';
+import { CompressionTypes } from '../../libs/messaging/src/kafkajs.js';
 import { TOPICS } from '#libs/contracts';
 import { type Plant, startPlant } from '../support/plant.js';
 

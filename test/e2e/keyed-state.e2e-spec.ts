@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { ConfigResourceTypes, type Message } from 'kafkajs';
+import { ConfigResourceTypes, type Message } from '../../libs/messaging/src/kafkajs.js';
 import {
   createKafka,
   ensureTopics,

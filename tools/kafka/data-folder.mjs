@@ -16,14 +16,14 @@ export function layoutOf(dir) {
 }
 
 /** Writes the node's properties and gives its data folder an identity, unless it has one. */
-export async function prepareFolder({ dir, java, classPath, scramUsers, ...addresses }) {
+export async function prepareFolder({ dir, java, classPath, scramUsers, clusterId, ...addresses }) {
   const { data, properties } = layoutOf(dir);
   await mkdir(dir, { recursive: true });
   await writeFile(properties, serverProperties({ dataDir: data, ...addresses }));
   if (existsSync(join(data, 'meta.properties'))) return;
   // whatever lies there without an identity is a format that was cut short
   await rm(data, { recursive: true, force: true });
-  const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId(), '-c', properties];
+  const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', properties];
   const users = scramUsers.flatMap(({ mechanism, name, password }) => [
     '--add-scram',
     `${mechanism}=[name=${name},password=${password}]`,
@@ -48,8 +48,8 @@ export async function readLog(dir) {
   return readFile(layoutOf(dir).log, 'utf8').catch(() => '');
 }
 
-function clusterId() {
+export function newClusterId() {
   const id = randomBytes(16).toString('base64url');
   // the tool would take a leading dash for an option
-  return id.startsWith('-') ? clusterId() : id;
+  return id.startsWith('-') ? newClusterId() : id;
 }

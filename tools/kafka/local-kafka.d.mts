@@ -63,3 +63,20 @@ export function findJavaWay(): Promise<{ java: string; maven: string | undefined
  * @throws Error when Java is missing or the broker does not start
  */
 export function startLocalKafka(options: LocalKafkaOptions): Promise<LocalKafka>;
+
+/** A private Kafka of several nodes, each broker and controller. */
+export interface LocalCluster {
+  /** `host:port` of all of them, with commas. */
+  readonly brokers: string;
+  readonly nodes: readonly LocalKafka[];
+  /** Ends all of them with SIGKILL. */
+  kill(): Promise<void>;
+}
+
+/**
+ * Starts so many nodes from Kafka's Maven artifacts as one cluster. Every topic is on all of them unless it says
+ * otherwise, and writing takes all but one. Ends with the calling process.
+ *
+ * @throws Error when Java is missing or a node does not start
+ */
+export function startLocalCluster(options: { dir: string; nodes: number }): Promise<LocalCluster>;

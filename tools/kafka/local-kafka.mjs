@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { anyFreePort, nextFreePort } from '../process/ports.mjs';
 import { SetupError, say } from '../setup/steps.mjs';
 import { fetchArtifacts, hasArtifacts } from './artifacts.mjs';
 import { BrokerEndedError, startBroker } from './broker-process.mjs';
-import { hasData, prepareFolder, setDataAside } from './data-folder.mjs';
+import { hasData, newClusterId, prepareFolder, setDataAside } from './data-folder.mjs';
 import { endEarlierBroker } from './earlier-broker.mjs';
 import { findJava, findMaven } from './java.mjs';
 
@@ -21,22 +22,58 @@ export async function findJavaWay() {
  * `preferredPort` is tried first and gives way to the next free one; `port` is taken as it is.
  */
 export async function startLocalKafka({ dir, port, preferredPort, removeWhenStopped, ...extras }) {
-  const way = await findJavaWay();
-  if (!way)
-    throw new SetupError('A local Kafka needs Java 17 or newer, and Maven to fetch it once.');
-  const classPath = await fetchArtifacts(way.maven);
+  const installed = await install();
   await endEarlierBroker(dir);
+  const self = { id: 1, controllerPort: await anyFreePort() };
   const node = {
+    ...installed,
+    ...self,
     dir,
-    java: way.java,
-    classPath,
     port: port ?? (await (preferredPort ? nextFreePort(preferredPort) : anyFreePort())),
-    controllerPort: await anyFreePort(),
+    voters: [self],
+    clusterId: newClusterId(),
     listeners: await withPorts(extras.listeners ?? []),
     scramUsers: extras.scramUsers ?? [],
     afterwards: removeWhenStopped ? [['rm', '-rf', dir]] : [],
   };
-  let broker = await startOnOldOrNewData(node);
+  return handleOf(node, await startOnOldOrNewData(node));
+}
+
+/** Starts several nodes as one cluster, each in a folder of its own below `dir`; see local-kafka.d.mts. */
+export async function startLocalCluster({ dir, nodes }) {
+  const installed = await install();
+  const voters = [];
+  for (let id = 1; id <= nodes; id += 1) {
+    voters.push({ id, port: await anyFreePort(), controllerPort: await anyFreePort() });
+  }
+  const nothingMore = { listeners: [], scramUsers: [], afterwards: [] };
+  const cluster = { ...installed, ...nothingMore, voters, clusterId: newClusterId() };
+  // none of them says that it has started before most are there
+  const starting = voters.map(async (self) => {
+    const node = { ...cluster, ...self, dir: join(dir, `node-${self.id}`) };
+    return handleOf(node, await startNode(node));
+  });
+  const results = await Promise.allSettled(starting);
+  const started = results.flatMap(({ value }) => value ?? []);
+  const kill = () => Promise.all(started.map((node) => node.kill()));
+  const failed = results.find(({ status }) => status === 'rejected');
+  if (failed) {
+    await kill();
+    throw failed.reason;
+  }
+  const brokers = started.map((node) => node.brokers).join();
+  return { brokers, nodes: started, kill: async () => void (await kill()) };
+}
+
+async function install() {
+  const way = await findJavaWay();
+  if (!way)
+    throw new SetupError('A local Kafka needs Java 17 or newer, and Maven to fetch it once.');
+  return { java: way.java, classPath: await fetchArtifacts(way.maven) };
+}
+
+function handleOf(node, started) {
+  let broker = started;
   return {
     brokers: `127.0.0.1:${node.port}`,
     ports: Object.fromEntries(node.listeners.map((listener) => [listener.name, listener.port])),

@@ -1,11 +1,19 @@
-/** The properties of a node that is broker and controller in one, for one user on one machine. */
-export function serverProperties({ dataDir, port, controllerPort, listeners }) {
+/**
+ * The properties of a node that is broker and controller in one, for one user on one machine. Where it is not alone
+ * (`voters`: id and controller port of each node of the cluster), every topic is on all of them, and writing takes
+ * all but one.
+ */
+export function serverProperties({ dataDir, port, id, controllerPort, voters, listeners }) {
   const clients = [{ name: 'PLAINTEXT', protocol: 'PLAINTEXT', port }, ...listeners];
   const bound = clients.map(({ name, port }) => `${name}://127.0.0.1:${port}`);
+  const copies = voters.length;
+  const copiesNeeded = Math.max(1, copies - 1);
   const properties = {
     'process.roles': 'broker,controller',
-    'node.id': 1,
-    'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
+    'node.id': id,
+    'controller.quorum.voters': voters
+      .map((voter) => `${voter.id}@127.0.0.1:${voter.controllerPort}`)
+      .join(),
     'controller.listener.names': 'CONTROLLER',
     listeners: [...bound, `CONTROLLER://127.0.0.1:${controllerPort}`].join(),
     'advertised.listeners': clients
@@ -19,14 +27,17 @@ export function serverProperties({ dataDir, port, controllerPort, listeners }) {
     // a topic that nobody created is a mistake that should show
     'auto.create.topics.enable': false,
     'num.partitions': 1,
-    'offsets.topic.num.partitions': 1,
-    'offsets.topic.replication.factor': 1,
-    'transaction.state.log.num.partitions': 1,
-    'transaction.state.log.replication.factor': 1,
-    'transaction.state.log.min.isr': 1,
+    'default.replication.factor': copies,
+    'min.insync.replicas': copiesNeeded,
+    // spread over all nodes: each coordinates some groups and transactions
+    'offsets.topic.num.partitions': copies,
+    'offsets.topic.replication.factor': copies,
+    'transaction.state.log.num.partitions': copies,
+    'transaction.state.log.replication.factor': copies,
+    'transaction.state.log.min.isr': copiesNeeded,
     'share.coordinator.state.topic.num.partitions': 1,
-    'share.coordinator.state.topic.replication.factor': 1,
-    'share.coordinator.state.topic.min.isr': 1,
+    'share.coordinator.state.topic.replication.factor': copies,
+    'share.coordinator.state.topic.min.isr': copiesNeeded,
     // a lone consumer need not wait for others to join
     'group.initial.rebalance.delay.ms': 0,
     // of 256 MB heap the default of 128 MB would be too much

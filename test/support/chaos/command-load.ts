@@ -1,4 +1,4 @@
-import { type Producer } from 'kafkajs';
+import { type Producer } from '../../../libs/messaging/src/kafkajs.js';
 import { realDelayMs } from '#libs/clock';
 import {
   type Command,

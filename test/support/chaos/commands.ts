@@ -1,4 +1,4 @@
-import { type Message } from 'kafkajs';
+import { type Message } from '../../../libs/messaging/src/kafkajs.js';
 import { TOPICS } from '#libs/contracts';
 import { type LoggedCall } from '../sandbox-control.js';
 

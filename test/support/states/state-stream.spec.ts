@@ -1,4 +1,4 @@
-import { type Message } from 'kafkajs';
+import { type Message } from '../../../libs/messaging/src/kafkajs.js';
 import { type TestKafka, TopicReader } from '../kafka.js';
 import { readStateStream } from './state-stream.js';
 

@@ -1,0 +1,107 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TOPICS } from '#libs/contracts';
+import { type LocalCluster, startLocalCluster } from '../../tools/kafka/local-kafka.mjs';
+import { Answers } from '../support/chaos/answers.js';
+import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { deliveryFaults } from '../support/chaos/delivery.js';
+import { atMostRepeats, type MayRepeat } from '../support/chaos/delivery-faults.js';
+import { untilReady } from '../support/chaos/health.js';
+import { OrderLoad, SEVERAL_ORDERS } from '../support/chaos/order-load.js';
+import { overlaps } from '../support/chaos/overlaps.js';
+import { untilAllMove } from '../support/chaos/until-called.js';
+import { eventually } from '../support/eventually.js';
+
+const MACHINES = 30;
+const ORDERS = 60;
+const PER_SECOND = 40;
+const BROKERS = 3;
+/** How two of the brokers end, one after the other. */
+const ENDS = ['stop', 'kill'] as const;
+
+describe('brokers that end and come back one after the other, while commands and orders stream through', () => {
+  let folder: string;
+  let cluster: LocalCluster;
+  let commands: ChaosPlant;
+  let orders: ChaosPlant;
+  let load: OrderLoad;
+  let answers: { commands: Answers; orders: Answers };
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'brokers-'));
+    const mapping = join(folder, 'mapping.json');
+    await writeFile(mapping, JSON.stringify([SEVERAL_ORDERS]));
+    cluster = await startLocalCluster({ dir: folder, nodes: BROKERS });
+    const brokers = cluster.brokers.split(',');
+    commands = await ChaosPlant.open({ brokers, machines: MACHINES });
+    orders = await ChaosPlant.open({
+      brokers,
+      machines: MACHINES,
+      env: { BRIDGE_FLOWS: 'work-orders', ERP_MAPPING_FILE: mapping },
+    });
+    const { kafka } = orders;
+    const { machineIds } = orders.load;
+    load = new OrderLoad(await kafka.steadyProducer(), kafka.topicPrefix, machineIds, ORDERS);
+    const urls = await Promise.all([commands.startBridge().ready(), orders.startBridge().ready()]);
+    commands.load.start({ perSecond: PER_SECOND });
+    load.start({ perSecond: PER_SECOND });
+    for (const [at, end] of ENDS.entries()) {
+      await cluster.nodes[at]![end]();
+      await untilAllMove(commands);
+      await cluster.nodes[at]!.restart();
+      await kafka.untilInSync(BROKERS);
+      await Promise.all(urls.map((url) => untilReady(url)));
+      await untilAllMove(commands);
+    }
+    await Promise.all([commands.load.stop(), load.stop()]);
+    answers = {
+      commands: new Answers(await commands.kafka.read(TOPICS.commandOutcomes)),
+      orders: new Answers(await kafka.read(TOPICS.commandOutcomes)),
+    };
+    await answers.commands.untilAll(commands.load.messageIds, 60_000);
+    await answers.orders.untilAll([...load.sent.keys()], 60_000);
+  }, 400_000);
+
+  afterAll(async () => {
+    await load.stop();
+    await Promise.all([commands.close(), orders.close()]);
+    await cluster.kill();
+    await rm(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  it('cost no command and no order of commands', async () => {
+    const mayRepeat = (): MayRepeat => atMostRepeats(ENDS.length);
+    const calls = await commands.sandbox.allCalls();
+    expect(deliveryFaults(commands.load, calls, { mayRepeat })).toEqual([]);
+  });
+
+  it('leave every machine with the list that follows from the newest of each order', async () => {
+    await eventually(
+      async () => {
+        for (const { machineId, workingOrders } of await orders.sandbox.machines()) {
+          const list = load.lists.get(machineId) ?? workingOrders;
+          expect({ machineId, list: workingOrders }).toEqual({ machineId, list });
+        }
+        return true;
+      },
+      { what: 'the lists are those of the newest orders', timeoutMs: 30_000 },
+    );
+  });
+
+  it('never make a bridge have two calls under way for one machine and operation', async () => {
+    for (const { sandbox } of [commands, orders]) {
+      expect(overlaps(await sandbox.allCalls())).toEqual([]);
+    }
+  });
+
+  it('make nobody be told one thing of a message and then another', () => {
+    expect(answers.commands.contradictions()).toEqual([]);
+    expect(answers.orders.contradictions()).toEqual([]);
+  });
+
+  it('set nothing aside', async () => {
+    expect(await commands.countDeadLetters()).toBe(0);
+    expect(await orders.kafka.count(`${TOPICS.workOrders}.dlq`)).toBe(0);
+  });
+});
