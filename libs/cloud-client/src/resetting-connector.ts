@@ -58,9 +58,13 @@ function resetting(callback: buildConnector.Callback, below?: Socket): buildConn
     if (error === null) {
       const destroy = socket.destroy.bind(socket);
       socket.destroy = (reason) => {
-        socket.destroy = destroy;
-        if (isGivenUp(reason)) (below ?? socket).resetAndDestroy();
-        return destroy(reason);
+        const isReset = isGivenUp(reason);
+        // With its own reason undici opens another connection for the call that was given up. Without any, as Node
+        // resets, it takes the end for that of an answer that has no other, and fails an assertion.
+        const why = isReset ? new errors.SocketError('given up') : reason;
+        socket.destroy = () => destroy(why);
+        if (isReset) (below ?? socket).resetAndDestroy();
+        return socket.destroy();
       };
     }
     callback(...result);
