@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTcp, Socket } from 'node:net';
 import { buildConnector, errors } from 'undici';
 
 /**
@@ -58,17 +58,25 @@ function resetting(callback: buildConnector.Callback, below?: Socket): buildConn
     if (error === null) {
       const destroy = socket.destroy.bind(socket);
       socket.destroy = (reason) => {
-        const isReset = isGivenUp(reason);
-        // With its own reason undici opens another connection for the call that was given up. Without any, as Node
-        // resets, it takes the end for that of an answer that has no other, and fails an assertion.
-        const why = isReset ? new errors.SocketError('given up') : reason;
-        socket.destroy = () => destroy(why);
-        if (isReset) (below ?? socket).resetAndDestroy();
-        return socket.destroy();
+        socket.destroy = destroy;
+        if (!isGivenUp(reason)) return destroy(reason);
+        // With its own reason undici opens another connection for the call that was given up. Without any it takes
+        // the end for that of an answer that has no other, and fails an assertion.
+        const why = new errors.SocketError('given up');
+        if (below === undefined) return resetBecause(socket, why);
+        // By TLS, once that knows why: closed under its hands, it would say so before it says why.
+        below.destroy = () => resetBecause(below);
+        return destroy(why);
       };
     }
     callback(...result);
   };
+}
+
+/** Node's own reset gives no reason. */
+function resetBecause(socket: Socket, why?: Error): Socket {
+  socket.destroy = () => Socket.prototype.destroy.call(socket, why);
+  return socket.resetAndDestroy();
 }
 
 /** By undici's own words for it: a request was aborted, or all of them with their pool. */
