@@ -10,6 +10,7 @@ import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
 import { Authority } from '../support/tls/authority.js';
+import { EndlessAnswers } from '../support/tls/endless-answers.js';
 import { ServiceGateway } from '../support/tls/service-gateway.js';
 
 const MACHINE = 'M-001';
@@ -18,6 +19,7 @@ describe('a service that is reached by TLS', () => {
   const authority = new Authority('Cloud CA');
   const topicPrefix = uniqueTopicPrefix();
   const kafka = new TestKafka(testBrokers(), topicPrefix);
+  const identity = authority.identify({ name: 'cloud', hosts: ['localhost'] });
   let folder: string;
   let sandbox: RunningSandbox;
   let gateway: ServiceGateway;
@@ -29,7 +31,6 @@ describe('a service that is reached by TLS', () => {
     const ca = join(folder, 'ca.pem');
     await writeFile(ca, authority.certificate);
     sandbox = await startSandbox();
-    const identity = authority.identify({ name: 'cloud', hosts: ['localhost'] });
     gateway = await ServiceGateway.before(sandbox.control.url, identity);
     await kafka.createTopics(1, TOPICS.workOrderLists, TOPICS.commandOutcomes);
     env = {
@@ -76,8 +77,17 @@ describe('a service that is reached by TLS', () => {
     await sandbox.control.listBecomes(MACHINE, ['4712']);
   });
 
-  it('is reported by the fault of its certificate where that is not trusted', async () => {
+  it('may leave answers without their end, again and again: each call has a connection', async () => {
+    const answers = await EndlessAnswers.start(identity);
     await sendList('4713');
+    start({ MACHINE_CLOUD_BASE_URL: answers.url, MACHINE_CLOUD_MAX_CONCURRENCY: '1' });
+    // One for commands, one for polls; a third call shows that the first two were given back.
+    await eventually(() => answers.begun > 3, { what: 'calls go on being made' });
+    await answers.close();
+  });
+
+  it('is reported by the fault of its certificate where that is not trusted', async () => {
+    await sendList('4714');
     const url = await start({ NODE_EXTRA_CA_CERTS: '' }).url();
     const { problems } = await untilUnready(url, 'work-orders');
     expect(problems['work-orders']).toMatch(/certificate/);

@@ -8,6 +8,16 @@ const ANSWER = 'HTTP/1.1 200 OK\r\nkeep-alive: timeout=3\r\ncontent-length: 2\r\
 /** More than fits into the receiver's buffer, less than into the sender's. */
 const ORDERS = Array.from({ length: 20_000 }, (_, at) => `order ${at}`);
 
+function clientOf(server: Server, timeoutMs = 10_000): MachineCloudClient {
+  const { port } = server.address() as AddressInfo;
+  return new MachineCloudClient({
+    baseUrl: `http://127.0.0.1:${port}`,
+    token: fixedToken('t0k3n'),
+    maxConnections: 1,
+    timeoutMs,
+  });
+}
+
 describe('a connection', () => {
   let server: Server;
   let client: MachineCloudClient;
@@ -15,12 +25,7 @@ describe('a connection', () => {
   beforeEach(async () => {
     server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    client = new MachineCloudClient({
-      baseUrl: `http://127.0.0.1:${port}`,
-      token: fixedToken('t0k3n'),
-      maxConnections: 1,
-    });
+    client = clientOf(server);
   });
 
   afterEach(async () => {
@@ -55,6 +60,18 @@ describe('a connection', () => {
     const { bytes, end } = await arrived;
     expect(end).toBe('ECONNRESET');
     expect(bytes).toBeLessThan(JSON.stringify(list).length);
+  });
+
+  it('may be given up amid an answer that nothing but its end would end', async () => {
+    const hasty = clientOf(server, 500);
+    const call = hasty.getMachineInfo();
+    const [socket] = (await once(server, 'connection')) as [Socket];
+    const arrived = arrivedOn(socket);
+    socket.resume();
+    socket.write('HTTP/1.1 200 OK\r\n\r\n[');
+    expect(await call).toMatchObject({ kind: 'retry', error: { code: 'timeout' } });
+    expect((await arrived).end).toBe('ECONNRESET');
+    await hasty.close();
   });
 
   it('is closed in good order when it has been idle for as long as the service keeps it', async () => {

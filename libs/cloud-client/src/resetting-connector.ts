@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTcp, Socket } from 'node:net';
 import { buildConnector, errors } from 'undici';
 
 /**
@@ -59,12 +59,24 @@ function resetting(callback: buildConnector.Callback, below?: Socket): buildConn
       const destroy = socket.destroy.bind(socket);
       socket.destroy = (reason) => {
         socket.destroy = destroy;
-        if (isGivenUp(reason)) (below ?? socket).resetAndDestroy();
-        return destroy(reason);
+        if (!isGivenUp(reason)) return destroy(reason);
+        // With its own reason undici opens another connection for the call that was given up. Without any it takes
+        // the end for that of an answer that has no other, and fails an assertion.
+        const why = new errors.SocketError('given up');
+        if (below === undefined) return resetBecause(socket, why);
+        // By TLS, once that knows why: closed under its hands, it would say so before it says why.
+        below.destroy = () => resetBecause(below);
+        return destroy(why);
       };
     }
     callback(...result);
   };
+}
+
+/** Node's own reset gives no reason. */
+function resetBecause(socket: Socket, why?: Error): Socket {
+  socket.destroy = () => Socket.prototype.destroy.call(socket, why);
+  return socket.resetAndDestroy();
 }
 
 /** By undici's own words for it: a request was aborted, or all of them with their pool. */
