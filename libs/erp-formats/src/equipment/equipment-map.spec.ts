@@ -25,6 +25,17 @@ describe('the machine of an operation', () => {
     expect(EquipmentMap.empty().machineOf({ workCentre: 'FR01', plant: '1000' })).toBe('FR01');
   });
 
+  it('may be that of several work centres, each of which counts', () => {
+    const both = ['FR01', 'FR02'].map((workCentre) => ({
+      plant: '1000',
+      workCentre,
+      machineId: 'M-1',
+    }));
+
+    expect(EquipmentMap.of(both)).toMatchObject({ size: 2, machineIds: new Set(['M-1']) });
+    expect(EquipmentMap.empty().size).toBe(0);
+  });
+
   it('is nowhere when the map is there but empty', () => {
     expect(EquipmentMap.of([]).machineOf({ workCentre: 'FR01', plant: '1000' })).toBeUndefined();
   });
