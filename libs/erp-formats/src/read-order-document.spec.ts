@@ -38,7 +38,9 @@ describe('an order document', () => {
     const body = Buffer.from('\ufeff{"orderId": "4711"}', 'utf16le');
     const read = readOrderDocument({ contentType: null, body }, { timeZone: 'UTC' });
 
-    expect(read).toMatchObject({ rejection: { code: 'invalid-json', detail: 'the body is not valid UTF-8' } });
+    expect(read).toMatchObject({
+      rejection: { code: 'invalid-json', detail: 'the body is not valid UTF-8' },
+    });
   });
 
   it('is recognised as XML behind any number of blanks', () => {

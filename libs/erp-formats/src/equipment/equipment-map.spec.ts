@@ -85,11 +85,13 @@ describe('an equipment map file', () => {
     ['nothing', '', 'csv', /no entries/],
     ['column names alone', 'plant,workCentre,machineId\n', 'csv', /no entries/],
     ['a word', 'bad', 'csv', /no column plant, workCentre, machineId/],
+    ['a column twice', 'plant,workCentre,Work-Centre,machineId\n', 'csv', /workCentre twice/],
+    ['a key twice', '- plant: 1\n  plant: 2\n', 'yaml', /unique at line 2, column 3$/],
     ['an empty list', '[]', 'json', /no entries/],
     ['an empty list', '[]', 'yaml', /no entries/],
     ['nothing', '', 'yaml', /must be a list/],
   ] as const)(
-    'with %s in it is refused: it is cut, or not the map (%s, %s)',
+    'with %s in it is refused: it is cut, not the map, or not clear (%s, %s)',
     (_name, text, format, why) => {
       expect(() => parseEquipmentMap(text, format)).toThrow(why);
     },
