@@ -33,5 +33,6 @@ describe('a file to send', () => {
     ['<LOIPRO05><IDOC></LOIPRO05>', 'the XML is not well-formed'],
   ])('that holds %j is refused: %s', (text, why) => {
     expect(() => identifyText(text)).toThrow(why);
+    expect(() => identifyText(text)).toThrow('--topic');
   });
 });
