@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommand } from '../support/run-command.js';
@@ -51,6 +51,19 @@ describe('npm run erp -- preview, of folders', () => {
     const { exitCode, stdout } = await preview(outer);
     expect(stdout).toMatch(/^mes\/1\.json\n {2}order 4711: released/);
     expect(exitCode).toBe(0);
+  });
+
+  // chmod keeps nothing from root, as whom tests may run
+  const itOnLinux = process.platform === 'linux' ? it : it.skip;
+  itOnLinux('says of a file that it cannot be read, and goes on', async () => {
+    const mixed = mkdtempSync(join(folder, 'unreadable-'));
+    symlinkSync('/proc/self/mem', join(mixed, '1.json'));
+    writeFileSync(join(mixed, '2.json'), JSON.stringify(order(1_763_680_000, 'FR01')));
+    const { exitCode, stdout, stderr } = await preview(mixed);
+    expect(stdout).toMatch(/^1.json\n {2}! cannot be read: EIO.*\n2.json\n {2}order 4711/);
+    expect(stdout).toContain('lists in the end\n  FR01: 4711\n');
+    expect(stderr).toContain('see the lines with !');
+    expect(exitCode).toBe(1);
   });
 
   it('does not load what is too large, and goes on', async () => {

@@ -24,12 +24,12 @@ describe('npm run send', () => {
   });
 
   const send = (...args: string[]) => sendFrom({}, ...args);
-  const sendFrom = async (from: { INIT_CWD?: string }, ...args: string[]): Promise<string> => {
+  const sendFrom = async (from: NodeJS.ProcessEnv, ...args: string[]): Promise<string> => {
     const env = {
-      ...from,
       PATH: process.env['PATH'],
       KAFKA_BROKERS: testBrokers().join(','),
       KAFKA_TOPIC_PREFIX: plant.kafka.topicPrefix,
+      ...from,
     };
     const command = ['dist/apps/bridge/src/cli.js', 'send', ...args];
     return (await run(process.execPath, command, { env })).stdout;
@@ -70,8 +70,16 @@ describe('npm run send', () => {
 
   it('says what is wrong with a document it does not know, and how it is used', async () => {
     const unknown = await file('unknown.json', { hello: 'world' });
-    await expect(send(unknown)).rejects.toMatchObject({ code: 1, stderr: /orderId/ });
+    await expect(send(unknown)).rejects.toMatchObject({ code: 1, stderr: /unknown.json: orderId/ });
     await expect(send()).rejects.toMatchObject({ code: 1, stderr: /npm run send/ });
     expect(await send('--help')).toContain('npm run send');
+  });
+
+  it('ends where there is no such topic, and says what it may be called', async () => {
+    const list = await file('of-another.json', { machineId: 'M-002', workingOrders: [] });
+    await expect(sendFrom({ KAFKA_TOPIC_PREFIX: 'none.' }, list)).rejects.toMatchObject({
+      code: 1,
+      stderr: /no topic none\.erp\.work-order-lists\.v1: .*KAFKA_TOPIC_PREFIX/,
+    });
   });
 });

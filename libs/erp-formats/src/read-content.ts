@@ -10,7 +10,7 @@ import {
 } from '#libs/contracts';
 
 import type { DocumentContent, OrderDocument } from './order-format.js';
-import { utf16Of } from './xml/decode-xml.js';
+import { decodeXml, utf16Of } from './xml/decode-xml.js';
 import { readXml } from './xml/read-xml.js';
 
 const UNSPECIFIC = new Set([null, '', 'text/plain', 'application/octet-stream']);
@@ -47,7 +47,9 @@ function isXmlType(type: string | null): boolean {
 }
 
 function looksLikeXml(body: Buffer): boolean {
-  if (utf16Of(body) !== undefined) return true;
+  const utf16 = utf16Of(body) === undefined ? undefined : decodeXml(body);
+  if (utf16?.ok === false) return true;
   // trims a byte order mark as well; what is longer is refused in either syntax
-  return body.toString('utf8', 0, MAX_BODY_BYTES).trimStart().startsWith('<');
+  const text = utf16?.value ?? body.toString('utf8', 0, MAX_BODY_BYTES);
+  return text.trimStart().startsWith('<');
 }

@@ -34,6 +34,15 @@ describe('an order document', () => {
     }
   });
 
+  it('of JSON in UTF-16 is refused as what it is', () => {
+    const body = Buffer.from('\ufeff{"orderId": "4711"}', 'utf16le');
+    const read = readOrderDocument({ contentType: null, body }, { timeZone: 'UTC' });
+
+    expect(read).toMatchObject({
+      rejection: { code: 'invalid-json', detail: 'the body is not valid UTF-8' },
+    });
+  });
+
   it('is recognised as XML behind any number of blanks', () => {
     for (const blanks of [
       ' '.repeat(70),

@@ -15,6 +15,13 @@ interface SendOptions {
   timeZone: string;
 }
 
+interface SentRecord {
+  topic: string;
+  key: string | null;
+  value: Buffer;
+  headers: Record<string, string>;
+}
+
 /** `send <file>…`: a document from a file to its topic. Done once Kafka has acknowledged it. */
 @Command({
   name: 'send',
@@ -31,31 +38,20 @@ export class SendCommand extends BridgeCommand {
     }
     const settings = commandKafkaSettings();
     const kafka = createKafka(settings);
-    await reachTopics(kafka, settings);
+    const topics = await reachTopics(kafka, settings);
     // Nobody else sends here: company is not to be waited for.
     const outbox = new Outbox(kafka, 0);
     try {
-      for (const file of files) await this.send(file, settings.topicPrefix, options, outbox);
+      for (const file of files) {
+        const record = await recordOf(file, settings.topicPrefix, options);
+        // Of a topic that is not there an outbox would wait for ever.
+        if (!topics.includes(record.topic)) throw new Error(missing(record.topic));
+        await outbox.send(record);
+        print(sentLine(file, record));
+      }
     } finally {
       await outbox.close();
     }
-  }
-
-  private async send(
-    file: string,
-    topicPrefix: string,
-    options: SendOptions,
-    outbox: Outbox,
-  ): Promise<void> {
-    const value = await readFile(givenPath(file));
-    const found =
-      options.topic === undefined ? identifyDocument(value, options.timeZone) : undefined;
-    const topic = `${topicPrefix}${options.topic ?? found?.topic ?? ''}`;
-    const key = options.key ?? found?.key ?? null;
-    const contentType = options.contentType ?? found?.contentType;
-    const headers = contentType === undefined ? {} : { 'content-type': contentType };
-    await outbox.send({ topic, key, value, headers });
-    print(`${file} → ${topic}, key ${key ?? '(none)'}, ${value.length} bytes`);
   }
 
   @Option({ flags: '--topic <name>', description: 'the topic, without KAFKA_TOPIC_PREFIX' })
@@ -86,4 +82,32 @@ export class SendCommand extends BridgeCommand {
   whereKafkaIs(): string {
     return KAFKA_HELP;
   }
+}
+
+/** @throws Error naming the file: others may have been sent before it */
+async function recordOf(
+  file: string,
+  topicPrefix: string,
+  options: SendOptions,
+): Promise<SentRecord> {
+  try {
+    const value = await readFile(givenPath(file));
+    const found =
+      options.topic === undefined ? identifyDocument(value, options.timeZone) : undefined;
+    const topic = `${topicPrefix}${options.topic ?? found?.topic ?? ''}`;
+    const key = options.key ?? found?.key ?? null;
+    const contentType = options.contentType ?? found?.contentType;
+    const headers = contentType === undefined ? {} : { 'content-type': contentType };
+    return { topic, key, value, headers };
+  } catch (cause) {
+    throw new Error(`${file}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function sentLine(file: string, { topic, key, value }: SentRecord): string {
+  return `${file} → ${topic}, key ${key ?? '(none)'}, ${value.length} bytes`;
+}
+
+function missing(topic: string): string {
+  return `there is no topic ${topic}: the bridge makes its topics when it starts, named with its KAFKA_TOPIC_PREFIX`;
 }

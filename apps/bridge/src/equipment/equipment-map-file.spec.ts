@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -56,6 +56,36 @@ describe('the file of the equipment map', () => {
     expect(reads).toBe(0);
     const read = await file.readIfChanged();
     expect(read?.kind === 'map' && read.map.machineOf(mill)).toBe('M-2');
+  });
+
+  it.each(['moved away and back', 'written anew'])(
+    'is told of each time it is gone and each time it is back, where it is %s',
+    async (how) => {
+      const content = JSON.stringify([{ ...mill, machineId: 'M-1' }]);
+      await file.readIfChanged();
+      expect(await file.readIfChanged()).toMatchObject({ kind: 'map' });
+      for (const time of ['once', 'twice']) {
+        renameSync(path, `${path}.away`);
+        const gone = await file.readIfChanged();
+        expect([time, gone]).toEqual([time, expect.objectContaining({ kind: 'unreadable' })]);
+        if (how === 'written anew') writeFileSync(path, content);
+        else renameSync(`${path}.away`, path);
+        await file.readIfChanged();
+        expect([time, (await file.readIfChanged())?.kind]).toEqual([time, 'map']);
+      }
+    },
+  );
+
+  it('is told of anew when it is back and still makes no sense', async () => {
+    const tellings: (string | undefined)[] = [];
+    for (const content of ['no map', undefined, 'no map', undefined]) {
+      if (content === undefined) rmSync(path);
+      else writeFileSync(path, content);
+      await file.readIfChanged().then((told) => tellings.push(told?.kind));
+      await file.readIfChanged().then((told) => tellings.push(told?.kind));
+    }
+    const [no, yes] = [undefined, 'unreadable'];
+    expect(tellings).toEqual([no, yes, yes, no, no, yes, yes, no]);
   });
 
   it('is not taken when there is nothing in it', async () => {

@@ -10,6 +10,7 @@ export class EquipmentMapFile {
   private version: string | undefined;
   /** As it was at the last look. */
   private seen: string | undefined;
+  /** What was told last, until there is a map again. */
   private problem: string | undefined;
 
   /**
@@ -29,13 +30,14 @@ export class EquipmentMapFile {
   async readIfChanged(): Promise<EquipmentMapRead | undefined> {
     try {
       // Looked at before reading: a change in between is then seen the next time.
-      const version = await versionOf(this.path);
+      const version = await this.look();
       const isSettled = version === this.seen;
       this.seen = version;
       if (version === this.version || !isSettled) return undefined;
       const content = await this.read(this.path);
       this.version = version;
-      if (content === this.content) return undefined;
+      // After a problem also what it was before: else neither its end would be told of nor the next one.
+      if (content === this.content && this.problem === undefined) return undefined;
       this.content = content;
       const entries = parseEquipmentMap(content, equipmentMapFormat(this.path));
       this.problem = undefined;
@@ -45,6 +47,16 @@ export class EquipmentMapFile {
       if (why === this.problem) return undefined;
       this.problem = why;
       return { kind: 'unreadable', why };
+    }
+  }
+
+  private async look(): Promise<string> {
+    try {
+      return await versionOf(this.path);
+    } catch (error) {
+      // It may be put back as it was, which is to be told of.
+      [this.version, this.seen] = [undefined, undefined];
+      throw error;
     }
   }
 }

@@ -70,7 +70,7 @@ export class Equipment implements OnApplicationBootstrap, BeforeApplicationShutd
       return;
     }
     this.map = read.map;
-    this.logger.log({ msg: 'equipment map read again', entries: read.map.machineIds.size });
+    this.logger.log({ msg: 'equipment map read again', entries: read.map.size });
     this.compareWithDirectory();
     for (const listener of this.listeners) listener();
   }

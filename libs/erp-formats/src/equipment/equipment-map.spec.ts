@@ -25,6 +25,17 @@ describe('the machine of an operation', () => {
     expect(EquipmentMap.empty().machineOf({ workCentre: 'FR01', plant: '1000' })).toBe('FR01');
   });
 
+  it('may be that of several work centres, each of which counts', () => {
+    const both = ['FR01', 'FR02'].map((workCentre) => ({
+      plant: '1000',
+      workCentre,
+      machineId: 'M-1',
+    }));
+
+    expect(EquipmentMap.of(both)).toMatchObject({ size: 2, machineIds: new Set(['M-1']) });
+    expect(EquipmentMap.empty().size).toBe(0);
+  });
+
   it('is nowhere when the map is there but empty', () => {
     expect(EquipmentMap.of([]).machineOf({ workCentre: 'FR01', plant: '1000' })).toBeUndefined();
   });
@@ -74,11 +85,13 @@ describe('an equipment map file', () => {
     ['nothing', '', 'csv', /no entries/],
     ['column names alone', 'plant,workCentre,machineId\n', 'csv', /no entries/],
     ['a word', 'bad', 'csv', /no column plant, workCentre, machineId/],
+    ['a column twice', 'plant,workCentre,Work-Centre,machineId\n', 'csv', /workCentre twice/],
+    ['a key twice', '- plant: 1\n  plant: 2\n', 'yaml', /unique at line 2, column 3$/],
     ['an empty list', '[]', 'json', /no entries/],
     ['an empty list', '[]', 'yaml', /no entries/],
     ['nothing', '', 'yaml', /must be a list/],
   ] as const)(
-    'with %s in it is refused: it is cut, or not the map (%s, %s)',
+    'with %s in it is refused: it is cut, not the map, or not clear (%s, %s)',
     (_name, text, format, why) => {
       expect(() => parseEquipmentMap(text, format)).toThrow(why);
     },

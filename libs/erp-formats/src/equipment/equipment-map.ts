@@ -23,6 +23,13 @@ export class EquipmentMap {
     return new EquipmentMap(null);
   }
 
+  /** How many work centres it maps. */
+  get size(): number {
+    let size = 0;
+    for (const plants of this.machines?.values() ?? []) size += plants.size;
+    return size;
+  }
+
   /** Every machine the map names; none without a map. */
   get machineIds(): ReadonlySet<string> {
     const plants = [...(this.machines?.values() ?? [])];

@@ -1,7 +1,8 @@
 import { parse as parseYaml } from 'yaml';
 
-import { isIdentifier, printable } from '#libs/contracts';
+import { isIdentifier } from '#libs/contracts';
 
+import { syntaxFault } from '../syntax-fault.js';
 import { readCsvMap } from './read-csv-map.js';
 
 /** The machine that stands for a plant's work centre. */
@@ -57,8 +58,9 @@ function readText(text: string, format: EquipmentMapFormat): unknown {
   try {
     return READERS[format](text);
   } catch (cause) {
-    const reason = cause instanceof Error ? printable(cause.message) : 'unknown fault';
-    throw new EquipmentMapError(`the equipment map is not valid ${format}: ${reason}`, { cause });
+    throw new EquipmentMapError(`the equipment map is not valid ${format}: ${syntaxFault(cause)}`, {
+      cause,
+    });
   }
 }
 

@@ -4,7 +4,7 @@ import { parse } from 'csv-parse/sync';
  * Rows by column name. Spreadsheets begin with `sep=;` where they are told to, and end in rows of empty cells.
  *
  * @param columns those that must be there, in the names that the rows have them by
- * @throws Error where it is no CSV, or a column is missing
+ * @throws Error where it is no CSV, or a column is missing or there twice
  */
 export function readCsvMap(csv: string, columns: readonly string[]): unknown {
   const [, separator, table = ''] = /^\s*(?:"?sep=(.)"?\r?\n)?([^]*)$/i.exec(csv) ?? [];
@@ -27,6 +27,8 @@ function columnsOf(names: readonly string[], columns: readonly string[]): string
   const found = names.map((name) => columnName(name, columns));
   const missing = columns.filter((column) => !found.includes(column));
   if (missing.length > 0) throw new Error(`the first line has no column ${missing.join(', ')}`);
+  const twice = columns.find((column) => found.indexOf(column) !== found.lastIndexOf(column));
+  if (twice !== undefined) throw new Error(`the first line has column ${twice} twice`);
   return found;
 }
 

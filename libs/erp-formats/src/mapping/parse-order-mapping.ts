@@ -1,7 +1,8 @@
 import { parse as parseYaml } from 'yaml';
 
-import { isIdentifier, isJsonObject, mediaType, printable, type JsonObject } from '#libs/contracts';
+import { isIdentifier, isJsonObject, mediaType, type JsonObject } from '#libs/contracts';
 
+import { syntaxFault } from '../syntax-fault.js';
 import type { Expressions } from './expressions.js';
 import type { MappingEntry } from './mapping-entry.js';
 import { OrderMapping } from './order-mapping.js';
@@ -42,8 +43,9 @@ function readText(text: string, format: 'json' | 'yaml'): unknown {
     if (format === 'json') return JSON.parse(text);
     return parseYaml(text, { schema: 'failsafe', maxAliasCount: 0, logLevel: 'error' });
   } catch (cause) {
-    const reason = cause instanceof Error ? printable(cause.message) : 'unknown fault';
-    throw new OrderMappingError(`the mapping is not valid ${format}: ${reason}`, { cause });
+    throw new OrderMappingError(`the mapping is not valid ${format}: ${syntaxFault(cause)}`, {
+      cause,
+    });
   }
 }
 

@@ -34,6 +34,11 @@ export function rejectionLine({ code, detail }: Rejection): string {
   return `  ! set aside as ${code}: ${visible(detail)}${remedy}`;
 }
 
+/** Of a file that the system does not hand out. */
+export function unreadableLine({ message }: Error): string {
+  return `  ! cannot be read: ${visible(message)}`;
+}
+
 export function listLine(machineId: string, workingOrders: readonly string[]): string {
   const entries = workingOrders.length === 0 ? '(empty)' : workingOrders.map(visible).join(', ');
   return `  ${visible(machineId)}: ${entries}`;

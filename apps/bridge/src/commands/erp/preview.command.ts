@@ -1,14 +1,14 @@
 import { readFile, stat } from 'node:fs/promises';
 import { Help, Option, SubCommand } from 'nest-commander';
 import { type ErpSettings, loadErpSettings, readEnvironment } from '#libs/config';
-import { MAX_BODY_BYTES, openEnvelope, tooLarge } from '#libs/contracts';
+import { MAX_BODY_BYTES, openEnvelope, parsed, type Parsed, tooLarge } from '#libs/contracts';
 import { OrderPreview } from '../../work-orders/index.js';
 import { BridgeCommand } from '../bridge-command.js';
 import { givenPath } from '../given-path.js';
 import { note, print } from '../terminal.js';
 import { visible } from '../visible-text.js';
 import { documentsIn, type FoundDocument } from './documents-in.js';
-import { documentLines, listLine, rejectionLine } from './preview-lines.js';
+import { documentLines, listLine, rejectionLine, unreadableLine } from './preview-lines.js';
 
 interface PreviewOptions {
   map?: string;
@@ -60,21 +60,23 @@ export class PreviewCommand extends BridgeCommand {
     if (refused > 0) this.refuseDocuments(refused);
   }
 
-  /** Returns how many times something would be set aside. */
+  /** Returns how many times something would be set aside, or is not known for want of reading it. */
   private async show(
     path: string,
     preview: OrderPreview,
     erp: ErpSettings,
     { contentType, topic }: PreviewOptions,
   ): Promise<number> {
-    const { mtimeMs, size } = await stat(path);
-    this.recordedAt = Math.max(this.recordedAt, Math.floor(mtimeMs / 1000));
+    const file = await contentOf(path).catch((error: unknown) => error as Error);
+    if (file instanceof Error) {
+      print(unreadableLine(file));
+      return 1;
+    }
+    const { body, changedAt } = file;
+    this.recordedAt = Math.max(this.recordedAt, changedAt);
     const { recordedAt } = this;
     const headers = contentType === undefined ? [] : [['content-type', contentType] as const];
-    const envelope =
-      size > MAX_BODY_BYTES
-        ? tooLarge(size)
-        : openEnvelope({ value: await readFile(path), headers });
+    const envelope = body.ok ? openEnvelope({ value: body.value, headers }) : body;
     const document = envelope.ok
       ? await preview.take({ ...envelope.value, sourceTopic: topic ?? null, recordedAt })
       : envelope;
@@ -130,6 +132,13 @@ export class PreviewCommand extends BridgeCommand {
 A document without a time of its own is dated by its file, but not before those read ahead of it. In a folder,
 what is hidden and links to folders are left out. docs/erp says what is read of each format.`;
   }
+}
+
+/** What is too large is not loaded. `changedAt` in epoch seconds. */
+async function contentOf(path: string): Promise<{ body: Parsed<Buffer>; changedAt: number }> {
+  const { mtimeMs, size } = await stat(path);
+  const body = size > MAX_BODY_BYTES ? tooLarge(size) : parsed(await readFile(path));
+  return { body, changedAt: Math.floor(mtimeMs / 1000) };
 }
 
 function erpSettings({ map, mapping, timeZone }: PreviewOptions): ErpSettings {
