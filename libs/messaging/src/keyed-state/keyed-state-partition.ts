@@ -3,9 +3,9 @@ import { abortable, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { aborted } from '../aborted.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+import { FailureRun } from '../failure-run.js';
 import { type SupervisedConsumer } from '../inbox/supervised-consumer.js';
 import { type KafkaMessage } from '../kafkajs.js';
-import { FailureRun } from './failure-run.js';
 import { type KeyedStateOptions } from './keyed-state-options.js';
 import { type FailedWrite, OwnedWrites } from './owned-writes.js';
 import { Restore } from './restore.js';
@@ -31,7 +31,7 @@ export class KeyedStatePartition<V> {
   private restore: Restore | undefined;
   private restored = false;
   private readonly restoring = new FailureRun();
-  private readonly writing = new FailureRun(WRITES_WORK_AFTER_MS);
+  private readonly writing = new FailureRun({ overAfterMs: WRITES_WORK_AFTER_MS });
 
   constructor(
     private readonly partition: number,
