@@ -62,7 +62,8 @@ describe('CallsAtRest', () => {
     };
     const commits = new OffsetCommits(queues, commitOffsets, () => 1000);
     rest = new CallsAtRest(slots, { idle: () => whenIdle }, queues, commits);
-    for (const { recall } of queues.reassign(new Map([['a', [0]]]), () => false)) recall(undefined);
+    for (const owned of queues.reassign(new Map([['a', [0]]]), () => false))
+      owned.recall(undefined);
     push(0);
     tell(0);
     await pass();

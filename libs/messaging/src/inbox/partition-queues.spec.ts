@@ -53,7 +53,7 @@ describe('PartitionQueues', () => {
     mustWait: (topic: string, partition: number) => boolean = nobodyWaits,
   ): void => {
     const byTopic: Assignment = new Map(Object.entries(assignment));
-    for (const { recall } of queues.reassign(byTopic, mustWait)) recall(undefined);
+    for (const owned of queues.reassign(byTopic, mustWait)) owned.recall(undefined);
   };
 
   beforeAll(() => {

@@ -1,6 +1,5 @@
 import { Logger } from '@nestjs/common';
 import { type Assignment } from './consumer-callbacks.js';
-import { type FreshPartition, freshPartition } from './fresh-partition.js';
 import { type InboundMessage, type InboundRecord, type MessageHandler } from './inbound-message.js';
 import { type OffsetCommit, OwnedQueue, type PartitionBacklog } from './owned-queue.js';
 import { PartitionQueue } from './partition-queue.js';
@@ -41,23 +40,25 @@ export class PartitionQueues {
   }
 
   /**
-   * After a rebalance: what is newly owned is returned, and held until it is recalled and, where `mustWait` says
-   * so, {@link release}.
+   * After a rebalance: what is newly owned is returned, and held until {@link OwnedQueue.recall} and, where `mustWait`
+   * says so, {@link release}.
    */
   reassign(
     assignment: Assignment,
     mustWait: (topic: string, partition: number) => boolean,
-  ): FreshPartition[] {
+  ): OwnedQueue[] {
     this.dropAllBut(assignment);
-    const fresh: FreshPartition[] = [];
+    const fresh: OwnedQueue[] = [];
     for (const [topic, partitions] of assignment) {
       for (const partition of partitions) {
         const kept = this.owned.get(keyOf(topic, partition));
         kept?.assignedAgain();
         if (kept !== undefined) continue;
         const opened = this.open(topic, partition);
+        opened.queue.hold('recall');
+        if (mustWait(topic, partition)) opened.queue.hold('state');
         this.owned.set(keyOf(topic, partition), opened);
-        fresh.push(freshPartition(opened, mustWait(topic, partition)));
+        fresh.push(opened);
       }
     }
     return fresh;
