@@ -45,15 +45,16 @@ describe('CallsAtRest', () => {
     commit = () => Promise.resolve();
     whenIdle = Promise.resolve();
     slots = new CallSlots(4);
-    queues = new PartitionQueues(
-      (messages) => {
+    queues = new PartitionQueues({
+      handle: (messages) => {
         underWay.push(...messages);
         return Promise.resolve();
       },
-      () => undefined,
-      () => Promise.resolve(),
-      () => void commits.commitNow(),
-    );
+      setAside: () => Promise.resolve(),
+      resume: () => undefined,
+      mayTell: () => true,
+      onCommitWanted: () => void commits.commitNow(),
+    });
     const commitOffsets = async (offsets: readonly OffsetAndNote[]): Promise<void> => {
       await commit();
       for (const { offset, metadata } of offsets) {

@@ -73,20 +73,21 @@ describe('PartitionQueues', () => {
     const ofThisTest: InboundMessage[] = [];
     underWay = ofThisTest;
     commitsWanted = 0;
-    queues = new PartitionQueues(
-      (messages) => {
+    queues = new PartitionQueues({
+      handle: (messages) => {
         ofThisTest.push(...messages);
         return Promise.resolve();
       },
-      (topic, partition) => resumed.push(`${topic}/${partition}`),
-      (message) => {
+      setAside: (message) => {
         setAside.push(message);
         return Promise.resolve();
       },
-      () => {
+      resume: (topic, partition) => resumed.push(`${topic}/${partition}`),
+      mayTell: () => true,
+      onCommitWanted: () => {
         commitsWanted += 1;
       },
-    );
+    });
     reassign({ a: [0, 1], b: [0, 3] });
   });
 
