@@ -1,6 +1,6 @@
 import { Axios, isAxiosError } from 'axios';
 import { Pool } from 'undici';
-import { type CallEnd } from './deadline.js';
+import { type CallEnd } from './timeout.js';
 import { type CloudErrorCause } from './cloud-error.js';
 import { type Exchange, type HttpRequest, type ServiceReply } from './exchange.js';
 import { resettingConnector } from './resetting-connector.js';

@@ -1,5 +1,5 @@
 import { type AxiosRequestConfig } from 'axios';
-import { type CallEnd } from './deadline.js';
+import { type CallEnd } from './timeout.js';
 import { type HttpRequest } from './exchange.js';
 
 /** One request on its way. A class, because axios would copy a plain object, its headers and its body. */

@@ -2,7 +2,7 @@ import { realEpochMs } from '#libs/clock';
 import { type AuthorisedRequests } from './authorised-request.js';
 import { type Caller } from './caller.js';
 import { type CloudAnswer } from './cloud-answer.js';
-import { TIMED_OUT, withDeadline } from './deadline.js';
+import { TIMED_OUT, withTimeout } from './timeout.js';
 import { type ServiceRequest } from './exchange.js';
 import { type HttpTransport } from './http-transport.js';
 import { type RequestPace } from './request-pace.js';
@@ -92,7 +92,7 @@ export class ServiceCalls {
     signal: AbortSignal | undefined,
     work: () => Promise<A>,
   ): Promise<A | NoToken> {
-    const answer = await withDeadline(this.tokenDeadlineMs, { signal }, work);
+    const answer = await withTimeout(this.tokenDeadlineMs, { signal }, work);
     if (answer !== TIMED_OUT) return answer;
     return { kind: 'unavailable', why: `none in ${this.tokenDeadlineMs} ms`, afterMs: null };
   }

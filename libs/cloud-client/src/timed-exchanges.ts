@@ -1,7 +1,7 @@
 import { realNowMs } from '#libs/clock';
 import { type Caller } from './caller.js';
 import { type CloudCall } from './cloud-client-options.js';
-import { type CallEnd, TIMED_OUT, withDeadline } from './deadline.js';
+import { type CallEnd, TIMED_OUT, withTimeout } from './timeout.js';
 import { type Exchange, type ServiceReply } from './exchange.js';
 import { type Operation } from './operations.js';
 
@@ -22,7 +22,7 @@ export class TimedExchanges {
     let status: CloudCall['status'] = 'aborted';
     let callEnd: CallEnd | undefined;
     try {
-      const sent = await withDeadline(this.timeoutMs, caller, (end) => send((callEnd = end)));
+      const sent = await withTimeout(this.timeoutMs, caller, (end) => send((callEnd = end)));
       const exchange = sent === TIMED_OUT ? this.tooLate(callEnd?.arrived) : sent;
       status = exchange.kind === 'reply' ? exchange.status : exchange.code;
       return exchange;

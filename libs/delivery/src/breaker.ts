@@ -1,5 +1,6 @@
 import { backOffMs, type BackOffOptions } from './back-off.js';
 import { type RetryCause } from './judge-answer.js';
+import { MachinesConcerned } from './machines-concerned.js';
 
 /** Failures in a row, of several machines, after which it is the service rather than a machine. */
 const FAILURES_TO_OPEN = 5;
@@ -36,11 +37,8 @@ export interface Failure {
 export class Breaker {
   private failures = 0;
   private firstFailureMs = 0;
-  private firstMachineId: string | undefined;
-  private ofSeveral = false;
-  /** The first that was asked to wait in a call of its own, and whether others were, too. */
-  private machineToWait: string | undefined;
-  private areSeveralToWait = false;
+  private readonly failing = new MachinesConcerned();
+  private readonly askedToWait = new MachinesConcerned();
   private latestWhy = '';
   private isOpen = false;
   private isProbing = false;
@@ -86,10 +84,8 @@ export class Breaker {
     const wasOpen = this.isOpen;
     if (wasOpen && startedMs <= this.firstFailureMs) return false;
     this.failures = 0;
-    this.firstMachineId = undefined;
-    this.ofSeveral = false;
-    this.machineToWait = undefined;
-    this.areSeveralToWait = false;
+    this.failing.forget();
+    this.askedToWait.forget();
     this.isOpen = false;
     this.isProbing = false;
     this.probes = 0;
@@ -101,8 +97,7 @@ export class Breaker {
     this.latestWhy = failure.why;
     if (this.failures === 0) this.firstFailureMs = nowMs;
     this.failures += 1;
-    this.firstMachineId ??= failure.machineId;
-    this.ofSeveral ||= failure.inCompany || failure.machineId !== this.firstMachineId;
+    this.failing.note(failure.machineId, failure.inCompany);
     const askedMs = this.askedOfAll(failure);
     if (this.isOpen && !failure.isProbe) {
       // Calls from before the pause say nothing new, but for how long the service asks to be left alone.
@@ -123,8 +118,8 @@ export class Breaker {
    * service has asked. Returns whether that opened the breaker.
    */
   review(nowMs: number): boolean {
-    const { isInDoubt, failures, ofSeveral } = this;
-    if (!isInDoubt || !(ofSeveral || failures > 1) || !this.hasFailedForLong(nowMs)) return false;
+    const isSingle = this.failures === 1 && !this.failing.areSeveral;
+    if (!this.isInDoubt || isSingle || !this.hasFailedForLong(nowMs)) return false;
     return this.open(nowMs, 0);
   }
 
@@ -145,15 +140,14 @@ export class Breaker {
    */
   private askedOfAll({ machineId, inCompany, retryAfterMs }: Failure): number {
     if (retryAfterMs === 0) return 0;
-    this.machineToWait ??= machineId;
-    this.areSeveralToWait ||= inCompany || machineId !== this.machineToWait;
-    return this.areSeveralToWait ? retryAfterMs : 0;
+    this.askedToWait.note(machineId, inCompany);
+    return this.askedToWait.areSeveral ? retryAfterMs : 0;
   }
 
   private isStandstill({ cause, busyMachines }: Failure, nowMs: number): boolean {
     if (cause === 'token-refused') return true;
     const enough = Math.max(FAILURES_TO_OPEN, Math.min(busyMachines, MACHINES_TRIED));
-    if (this.ofSeveral && this.failures >= enough) return true;
+    if (this.failing.areSeveral && this.failures >= enough) return true;
     return this.failures > 1 && this.hasFailedForLong(nowMs);
   }
 

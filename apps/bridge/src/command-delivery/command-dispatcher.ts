@@ -1,15 +1,13 @@
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
-import { CallSpread } from './call-spread.js';
 import { CommandAdmission } from './command-admission.js';
 import { CommandCalls } from './command-calls.js';
 import { CommandLanes } from './command-lanes.js';
 import { type Command } from './command.js';
+import { Departures } from './departures.js';
 import { type DispatcherOptions } from './dispatcher-options.js';
 import { FlowStatus } from './flow-status.js';
 import { OpenCommands } from './open-commands.js';
-import { SlotDemand } from './slot-demand.js';
-import { WakeTimer } from './wake-timer.js';
 
 /**
  * Calls that began together end within a few milliseconds of each other. Their machines leave together again:
@@ -30,12 +28,8 @@ export class CommandDispatcher<P> {
   readonly calls: CommandCalls<P>;
   private readonly logger = new Logger('CommandDispatcher');
   private readonly lanes: CommandLanes<P>;
-  private readonly demand: SlotDemand;
+  private readonly departures: Departures<Command<P>>;
   private readonly admission: CommandAdmission<P>;
-  private readonly spread = new CallSpread();
-  private readonly timer = new WakeTimer(() => {
-    this.askSideBySide();
-  });
 
   constructor(private readonly options: DispatcherOptions<P>) {
     this.name = options.flow;
@@ -45,14 +39,8 @@ export class CommandDispatcher<P> {
     this.calls = new CommandCalls(this.lanes, this.status, options, (part) => {
       options.slots.ask(() => void this.run(part, false));
     });
-    this.demand = new SlotDemand(options.slots, {
-      isWanted: () => this.status.admits() && this.lanes.queue.readyMachines(realNowMs()) > 0,
-      begin: (calls) => {
-        this.begin(calls);
-      },
-      whenAsked: () => {
-        this.wakeForNext();
-      },
+    this.departures = new Departures(this.lanes.queue, this.status, options, (calls) => {
+      this.begin(calls);
     });
     this.admission = new CommandAdmission(
       this.lanes,
@@ -91,29 +79,13 @@ export class CommandDispatcher<P> {
     }
     if (command.isLost) return;
     this.lanes.submit(command);
-    this.gather(this.options.lingerMs);
-  }
-
-  /** Lets what is ready wait that long for company, unless a call is full already. */
-  private gather(lingerMs: number): void {
-    const { limits } = this.options;
-    const { queue } = this.lanes;
-    // Only those that may be sent now count: machines in back-off would make all others go alone.
-    const isFull = lingerMs === 0 || queue.readyMachines(realNowMs()) >= limits.maxMachines;
-    if (isFull) this.demand.ask();
-    else this.timer.wakeAt(realNowMs() + lingerMs);
+    this.departures.gather(this.options.lingerMs);
   }
 
   /** One function for all partitions: they know their listeners by identity. */
   private readonly dropLost = (): void => {
     this.lanes.dropLost();
   };
-
-  /** For what has gathered without filling a call: it may leave in several, see {@link CallSpread}. */
-  private askSideBySide(): void {
-    const nowMs = realNowMs();
-    this.demand.ask(this.spread.callsFor(this.lanes.queue.readyMachines(nowMs), nowMs));
-  }
 
   private begin(calls: number): void {
     const nowMs = realNowMs();
@@ -123,7 +95,7 @@ export class CommandDispatcher<P> {
       this.options.slots.release();
       return;
     }
-    this.spread.begun(nowMs, batch.length >= this.options.limits.maxMachines);
+    this.departures.begun(nowMs, batch.length);
     const isProbe = this.status.callBegins();
     const { admitted, lookUps } = this.admission.sort(batch, isProbe);
     if (admitted.length > 0) void this.run(admitted, isProbe);
@@ -131,7 +103,7 @@ export class CommandDispatcher<P> {
     if (admitted.length > 0 && lookUps.length === 0) return;
     void Promise.all(lookUps).then(() => {
       if (admitted.length === 0 && isProbe) this.status.probeWasVoid();
-      this.demand.ask();
+      this.departures.ask();
     });
   }
 
@@ -152,7 +124,7 @@ export class CommandDispatcher<P> {
       if (isProbe) this.status.probeWasVoid();
     } finally {
       this.options.slots.release();
-      this.gather(Math.min(this.options.lingerMs, REUNION_MS));
+      this.departures.gather(Math.min(this.options.lingerMs, REUNION_MS));
     }
   }
 
@@ -170,17 +142,5 @@ export class CommandDispatcher<P> {
     const { queue } = this.lanes;
     if (queue.readyMachines(realNowMs()) > 0) return false;
     return queue.someFirst(({ attempts, failedLookUps }) => attempts + failedLookUps > 0);
-  }
-
-  private wakeForNext(): void {
-    const nowMs = realNowMs();
-    const isReady = this.lanes.queue.readyMachines(nowMs) > 0;
-    const dueMs = isReady ? nowMs : this.lanes.queue.nextDueMs;
-    if (dueMs === undefined) return;
-    const { isPaused, nextProbeMs } = this.status;
-    // What is ready has its slot asked for, unless it has become so just now, since it was last looked for.
-    if (!isPaused && !(isReady && this.demand.isOutstanding)) this.timer.wakeAt(dueMs);
-    // A probe under way wakes by its end.
-    if (nextProbeMs !== undefined) this.timer.wakeAt(Math.max(dueMs, nextProbeMs));
   }
 }

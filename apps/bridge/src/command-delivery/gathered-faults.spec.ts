@@ -69,8 +69,8 @@ describe('the faults of one message', () => {
 
   it('may be told for as long as one of those who wait has its partition', async () => {
     const told: string[] = [];
-    gathered = new GatheredFaults(async (_, faults, custody) => {
-      await custody.stillAllowed();
+    gathered = new GatheredFaults(async (_, faults, permit) => {
+      await permit.stillAllowed();
       told.push(...faults.map(({ machineId }) => String(machineId)));
     });
     const ownerships = [new PartitionOwnership(), new PartitionOwnership()] as const;

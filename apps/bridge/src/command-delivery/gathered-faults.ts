@@ -7,19 +7,19 @@ import { type RejectedResult } from './command-result.js';
 /** Long beside what lies between the refusals of calls that one refused call was split into. */
 const GATHER_MS = 300;
 
-/** By which it is decided whether a message is set aside. */
-export interface Custody {
+/** What a dead letter is written by, from the first fault until it is sent. */
+export interface LetterPermit {
   /** Aborts when nobody waits for it any more. */
   readonly signal: AbortSignal;
   /** See {@link Telling.stillAllowed}. */
   stillAllowed(): Promise<void>;
 }
 
-/** Sets the message aside; resolves once Kafka has acknowledged that, rejects when custody ends before. */
+/** Sets the message aside; resolves once Kafka has acknowledged that, rejects when nobody may do so any more. */
 type SetAside = (
   answered: AnsweredMessage,
   faults: readonly RejectedResult[],
-  custody: Custody,
+  permit: LetterPermit,
 ) => Promise<void>;
 
 interface Gathering {

@@ -2,12 +2,12 @@ import { type OutcomeSource } from '#libs/contracts';
 import { type DeadLetters } from '#libs/messaging';
 import { type AnsweredMessage } from './answered-message.js';
 import { type RejectedResult } from './command-result.js';
-import { type Custody, GatheredFaults } from './gathered-faults.js';
+import { GatheredFaults, type LetterPermit } from './gathered-faults.js';
 
 /** Writes the dead letters of messages that are rejected, in whole or for some of their machines. */
 export class RejectedMessages {
-  private readonly gathered = new GatheredFaults((answered, faults, custody) =>
-    this.write(answered, faults, true, custody),
+  private readonly gathered = new GatheredFaults((answered, faults, permit) =>
+    this.write(answered, faults, true, permit),
   );
 
   constructor(private readonly deadLetters: DeadLetters) {}
@@ -37,15 +37,15 @@ export class RejectedMessages {
     { message, origin }: AnsweredMessage,
     faults: readonly RejectedResult[],
     namesSeveral: boolean,
-    custody: Custody,
+    permit: LetterPermit,
   ): Promise<void> {
     const named = faults.find(isUnmapped) ?? faults[0];
     if (named === undefined) return;
     const { rejection, attempts, httpStatus } = named;
     const machineIds = faults.flatMap(({ machineId }) => (machineId === null ? [] : [machineId]));
-    const original = await origin?.read(custody.signal);
+    const original = await origin?.read(permit.signal);
     const { record, remark } = original ?? { record: message, remark: undefined };
-    await custody.stillAllowed();
+    await permit.stillAllowed();
     await this.deadLetters.publish(record, {
       ...rejection,
       ...(remark !== undefined && { detail: `${rejection.detail}; ${remark}` }),

@@ -45,15 +45,16 @@ describe('CallsAtRest', () => {
     commit = () => Promise.resolve();
     whenIdle = Promise.resolve();
     slots = new CallSlots(4);
-    queues = new PartitionQueues(
-      (messages) => {
+    queues = new PartitionQueues({
+      handle: (messages) => {
         underWay.push(...messages);
         return Promise.resolve();
       },
-      () => undefined,
-      () => Promise.resolve(),
-      () => void commits.commitNow(),
-    );
+      setAside: () => Promise.resolve(),
+      resume: () => undefined,
+      mayTell: () => true,
+      onCommitWanted: () => void commits.commitNow(),
+    });
     const commitOffsets = async (offsets: readonly OffsetAndNote[]): Promise<void> => {
       await commit();
       for (const { offset, metadata } of offsets) {
@@ -62,7 +63,8 @@ describe('CallsAtRest', () => {
     };
     const commits = new OffsetCommits(queues, commitOffsets, () => 1000);
     rest = new CallsAtRest(slots, { idle: () => whenIdle }, queues, commits);
-    for (const { recall } of queues.reassign(new Map([['a', [0]]]), () => false)) recall(undefined);
+    for (const owned of queues.reassign(new Map([['a', [0]]]), () => false))
+      owned.recall(undefined);
     push(0);
     tell(0);
     await pass();

@@ -5,7 +5,12 @@ import { withDeadline } from '../deadline.js';
 import { type EachBatchPayload } from '../kafkajs.js';
 import { type DeadLetterReason } from '../outbox/dead-letters.js';
 import { CallsAtRest } from './calls-at-rest.js';
-import { type Assignment, type ConsumerState, type EmptyFetch } from './consumer-callbacks.js';
+import {
+  type Assignment,
+  type ConsumerCallbacks,
+  type ConsumerState,
+  type EmptyFetch,
+} from './consumer-callbacks.js';
 import { type InboundMessage, type InboundRecord } from './inbound-message.js';
 import { type KafkaInboxOptions } from './kafka-inbox-options.js';
 import { OffsetCommits } from './offset-commits.js';
@@ -38,6 +43,7 @@ const UNHANDLED: DeadLetterReason = {
 export class KafkaInboxStrategy extends Server implements CustomTransportStrategy {
   protected override readonly logger = new Logger('Inbox');
   private readonly stopping = new AbortController();
+  private readonly consumer: SupervisedConsumer;
   private readonly queues: PartitionQueues;
   private readonly commits: OffsetCommits;
   private readonly rest: CallsAtRest;
@@ -45,24 +51,32 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
   private readonly takeOver: TakeOver;
   /** Why it has not come to joining yet, in words. */
   startProblem: string | undefined;
-  private consumer: SupervisedConsumer | undefined;
   private closing: Promise<void> | undefined;
 
   constructor(private readonly options: KafkaInboxOptions) {
     super();
-    this.queues = new PartitionQueues(
-      (messages) => this.dispatch(messages),
-      (topic, partition) => this.consumer?.member.resume(topic, partition),
-      (message) => options.deadLetters.publish(message, UNHANDLED),
-      () => void this.commits.commitNow(),
-    );
+    this.consumer = new SupervisedConsumer(options.kafka, options.groupId, this.callbacks());
+    const { consumer } = this;
+    const { member } = consumer;
+    this.queues = new PartitionQueues({
+      handle: (messages) => this.dispatch(messages),
+      setAside: (message) => options.deadLetters.publish(message, UNHANDLED),
+      resume: (topic, partition) => {
+        member.resume(topic, partition);
+      },
+      mayTell: () => consumer.holdsSession,
+      onCommitWanted: () => void this.commits.commitNow(),
+    });
     this.commits = new OffsetCommits(
       this.queues,
-      async (offsets) => this.consumer?.member.commit(offsets),
+      (offsets) => member.commit(offsets),
       () => options.outbox.toldUntilMs,
     );
     this.rest = new CallsAtRest(options.calls, options.outbox, this.queues, this.commits);
     this.memory = new StateTopics(options.stateTopics, options.topicPrefix);
+    this.memory.attach(member, (topic, partition) => {
+      this.queues.release(topic, partition);
+    });
     this.takeOver = new TakeOver(options, this.memory, this.queues, this.stopping.signal);
   }
 
@@ -84,13 +98,12 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
   }
 
   get state(): ConsumerState {
-    if (this.stopping.signal.aborted) return 'stopped';
-    return this.consumer?.state ?? 'starting';
+    return this.stopping.signal.aborted ? 'stopped' : this.consumer.state;
   }
 
   /** Why the consumer ended the last time, in words. */
   get endedBecause(): string | undefined {
-    return this.consumer?.endedBecause;
+    return this.consumer.endedBecause;
   }
 
   /** Partitions whose messages wait until the state they are judged by is restored. */
@@ -134,7 +147,7 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
     }
     await this.commits.finish();
     await withDeadline(this.memory.close(), MEMORY_DEADLINE_MS);
-    await this.consumer?.stop();
+    await this.consumer.stop();
   }
 
   override on(): never {
@@ -147,38 +160,30 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
 
   private start(): void {
     if (this.stopping.signal.aborted) return;
-    const { options } = this;
-    const { kafka, groupId, topicPrefix } = options;
-    const inputTopics = [...this.messageHandlers.keys()].map((name) => `${topicPrefix}${name}`);
-    const topics = [...inputTopics, ...this.memory.names];
-    const consumer = new SupervisedConsumer(
-      kafka,
-      { groupId, topics },
-      {
-        onBatch: (payload) => {
-          this.accept(payload);
-        },
-        onEmptyFetch: (fetch) => {
-          this.take(fetch, []);
-        },
-        onAssigned: (assignment) => {
-          this.reassign(assignment);
-        },
-        onRevoking: (deadlineMs) => this.rest.begin(deadlineMs),
-        onSign: () => {
-          options.calls.wake();
-          this.queues.wake();
-        },
-      },
-    );
-    this.memory.attach(consumer, (topic, partition) => {
-      this.queues.release(topic, partition);
-    });
+    const { consumer, options } = this;
+    const inputs = [...this.messageHandlers.keys()].map((name) => `${options.topicPrefix}${name}`);
     options.calls.allowWhile(() => consumer.holdsSession);
-    this.queues.tellWhile(() => consumer.holdsSession);
-    this.consumer = consumer;
     this.commits.start();
-    consumer.start();
+    consumer.start([...inputs, ...this.memory.names]);
+  }
+
+  private callbacks(): ConsumerCallbacks {
+    return {
+      onBatch: (payload) => {
+        this.accept(payload);
+      },
+      onEmptyFetch: (fetch) => {
+        this.take(fetch, []);
+      },
+      onAssigned: (assignment) => {
+        this.reassign(assignment);
+      },
+      onRevoking: (deadlineMs) => this.rest.begin(deadlineMs),
+      onSign: () => {
+        this.options.calls.wake();
+        this.queues.wake();
+      },
+    };
   }
 
   private accept({ batch }: EachBatchPayload): void {
@@ -195,7 +200,7 @@ export class KafkaInboxStrategy extends Server implements CustomTransportStrateg
     const { topic, partition } = fetch;
     const [highWatermark, end] = [Number(fetch.highWatermark), Number(fetch.lastOffset) + 1];
     const mustPause = this.queues.push({ topic, partition, highWatermark, end }, messages);
-    if (mustPause) this.consumer?.member.pause(topic, partition);
+    if (mustPause) this.consumer.member.pause(topic, partition);
   }
 
   private reassign(assignment: Assignment): void {

@@ -1,8 +1,8 @@
 import { realEpochMs } from '#libs/clock';
-import { type FinishedAhead } from '#libs/delivery';
 import { type TopicPartitionOffset } from '../kafkajs.js';
 import { AT_REST, type ToldUntil } from './commit-note.js';
 import { type PartitionQueue } from './partition-queue.js';
+import { type TakenOver } from './taken-over.js';
 
 export interface PartitionBacklog {
   topic: string;
@@ -19,14 +19,6 @@ export interface OffsetCommit extends TopicPartitionOffset {
   toldUntil: ToldUntil;
   /** To be called with what became of it: what was not committed is taken again. */
   settle: (committed: boolean) => void;
-}
-
-/** What an earlier owner has left of a partition. */
-export interface Inherited {
-  finished: FinishedAhead | undefined;
-  /** Epoch milliseconds; undefined when nothing was told that is not committed. */
-  toldUntilMs: number | undefined;
-  end: number;
 }
 
 /**
@@ -64,10 +56,18 @@ export class OwnedQueue {
     };
   }
 
-  /** What an earlier owner has told since then of offsets up to that end is to be known to the next one as well. */
-  inherit(toldSinceMs: number, end: number): void {
-    this.toldSinceMs = toldSinceMs;
-    this.inheritedEnd = end;
+  /**
+   * What an earlier owner has left, for which the messages of a partition that has come here wait; undefined when
+   * that is not known. What that owner may have told is to be known to the next one as well. Of no effect once the
+   * partition is lost, though it may have come back: then that is asked for anew.
+   */
+  recall(left: Pick<TakenOver, 'finished' | 'toldUntilMs' | 'end'> | undefined): void {
+    this.queue.recall(left?.finished);
+    if (left?.toldUntilMs !== undefined) {
+      this.toldSinceMs = left.toldUntilMs;
+      this.inheritedEnd = left.end;
+    }
+    this.queue.release('recall');
   }
 
   /** Tells no more; resolves once what is being told has been, so that the next commit can say so. */

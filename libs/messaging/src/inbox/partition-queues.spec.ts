@@ -53,7 +53,7 @@ describe('PartitionQueues', () => {
     mustWait: (topic: string, partition: number) => boolean = nobodyWaits,
   ): void => {
     const byTopic: Assignment = new Map(Object.entries(assignment));
-    for (const { recall } of queues.reassign(byTopic, mustWait)) recall(undefined);
+    for (const owned of queues.reassign(byTopic, mustWait)) owned.recall(undefined);
   };
 
   beforeAll(() => {
@@ -73,20 +73,21 @@ describe('PartitionQueues', () => {
     const ofThisTest: InboundMessage[] = [];
     underWay = ofThisTest;
     commitsWanted = 0;
-    queues = new PartitionQueues(
-      (messages) => {
+    queues = new PartitionQueues({
+      handle: (messages) => {
         ofThisTest.push(...messages);
         return Promise.resolve();
       },
-      (topic, partition) => resumed.push(`${topic}/${partition}`),
-      (message) => {
+      setAside: (message) => {
         setAside.push(message);
         return Promise.resolve();
       },
-      () => {
+      resume: (topic, partition) => resumed.push(`${topic}/${partition}`),
+      mayTell: () => true,
+      onCommitWanted: () => {
         commitsWanted += 1;
       },
-    );
+    });
     reassign({ a: [0, 1], b: [0, 3] });
   });
 

@@ -1,6 +1,5 @@
 import { Logger } from '@nestjs/common';
 import { type Assignment } from './consumer-callbacks.js';
-import { type FreshPartition, freshPartition } from './fresh-partition.js';
 import { type InboundMessage, type InboundRecord, type MessageHandler } from './inbound-message.js';
 import { type OffsetCommit, OwnedQueue, type PartitionBacklog } from './owned-queue.js';
 import { PartitionQueue } from './partition-queue.js';
@@ -14,20 +13,25 @@ interface FetchedFrom {
   end: number;
 }
 
+export interface PartitionQueuesOptions {
+  handle: MessageHandler;
+  /** Sets a message aside that could not be handled. */
+  setAside: (message: InboundMessage) => Promise<void>;
+  /** Fetches from a partition again that had to be paused. */
+  resume: (topic: string, partition: number) => void;
+  /** Of no message anything is told otherwise: another process may tell of it. */
+  mayTell: () => boolean;
+  /** Something is to be told that has to wait for a commit. */
+  onCommitWanted: () => void;
+}
+
 /** The queues of all input partitions this process owns now. Only the inbox touches it. */
 export class PartitionQueues {
   private readonly logger = new Logger('Inbox');
   private readonly owned = new Map<string, OwnedQueue>();
   private isHeldBack = false;
-  private mayTell: () => boolean = () => true;
 
-  constructor(
-    private readonly handle: MessageHandler,
-    private readonly resume: (topic: string, partition: number) => void,
-    private readonly setAside: (message: InboundMessage) => Promise<void>,
-    /** Something is to be told that has to wait for a commit. */
-    private readonly onCommitWanted: () => void,
-  ) {}
+  constructor(private readonly options: PartitionQueuesOptions) {}
 
   /** After a rebalance: what is no longer owned is dropped before anything is committed for it. */
   dropAllBut(assignment: Assignment): void {
@@ -35,29 +39,31 @@ export class PartitionQueues {
       if (assignment.get(topic)?.includes(partition)) continue;
       this.owned.delete(key);
       // kafkajs remembers a pause across assignments: it must not greet the partition when it returns.
-      this.resume(topic, partition);
+      this.options.resume(topic, partition);
       void queue.close(new Error(`${topic}/${partition} went to another process`));
     }
   }
 
   /**
-   * After a rebalance: what is newly owned is returned, and held until it is recalled and, where `mustWait` says
-   * so, {@link release}.
+   * After a rebalance: what is newly owned is returned, and held until {@link OwnedQueue.recall} and, where `mustWait`
+   * says so, {@link release}.
    */
   reassign(
     assignment: Assignment,
     mustWait: (topic: string, partition: number) => boolean,
-  ): FreshPartition[] {
+  ): OwnedQueue[] {
     this.dropAllBut(assignment);
-    const fresh: FreshPartition[] = [];
+    const fresh: OwnedQueue[] = [];
     for (const [topic, partitions] of assignment) {
       for (const partition of partitions) {
         const kept = this.owned.get(keyOf(topic, partition));
         kept?.assignedAgain();
         if (kept !== undefined) continue;
         const opened = this.open(topic, partition);
+        opened.queue.hold('recall');
+        if (mustWait(topic, partition)) opened.queue.hold('state');
         this.owned.set(keyOf(topic, partition), opened);
-        fresh.push(freshPartition(opened, mustWait(topic, partition)));
+        fresh.push(opened);
       }
     }
     return fresh;
@@ -106,11 +112,6 @@ export class PartitionQueues {
     await Promise.all([...this.owned.values()].map((owned) => owned.rest()));
   }
 
-  /** Of no message anything is told otherwise: another process may tell of it. */
-  tellWhile(mayTell: () => boolean): void {
-    this.mayTell = mayTell;
-  }
-
   /** Asks again whether what waits may be told. */
   wake(): void {
     for (const { queue } of this.owned.values()) queue.ownership.telling.wake();
@@ -144,14 +145,14 @@ export class PartitionQueues {
   }
 
   private open(topic: string, partition: number): OwnedQueue {
+    const { handle, setAside, resume, mayTell, onCommitWanted } = this.options;
     const onResume = (): void => {
-      this.resume(topic, partition);
+      resume(topic, partition);
     };
-    const { setAside } = this;
-    const queue = new PartitionQueue(this.handle, { ...QUEUE_LIMITS, onResume, setAside });
-    queue.ownership.telling.allowWhile(() => this.mayTell());
+    const queue = new PartitionQueue(handle, { ...QUEUE_LIMITS, onResume, setAside });
+    queue.ownership.telling.allowWhile(mayTell);
     if (this.isHeldBack) queue.hold('rest');
-    return new OwnedQueue(topic, partition, queue, this.onCommitWanted);
+    return new OwnedQueue(topic, partition, queue, onCommitWanted);
   }
 
   private startOver({ topic, partition, queue }: OwnedQueue, offset: number): OwnedQueue {

@@ -6,71 +6,63 @@ import { withAdmin } from '../client/with-admin.js';
 import { withDeadline } from '../deadline.js';
 import { type Kafka, type TopicPartition } from '../kafkajs.js';
 import { topicSpans } from '../reading/topic-span.js';
-import { type CommitNote, readNote } from './commit-note.js';
+import { readNote } from './commit-note.js';
+import { takenOver, type TakenOver } from './taken-over.js';
 
 /** A coordinator that has just moved is there again within seconds. */
 const DEADLINE_MS = 20_000;
 const TRY_MS = 5000;
 const BACK_OFF = { baseMs: 100, capMs: 1000 };
 
-/** What was committed of a partition last; nothing when that is not known. */
-export interface LastCommit extends CommitNote {
-  /** Below zero when nothing was. */
-  offset: number;
-  /** The end of the partition now. */
-  end: number;
-}
-
-type Recalled = (topic: string, partition: number) => LastCommit | undefined;
-
 /**
- * What earlier owners of these partitions have committed, and noted beside it. Where that cannot
- * be told, nothing: it is done again, which does no harm. Never rejects.
+ * What earlier owners have left of these partitions, by what they have committed and noted beside it, in the order of
+ * the partitions. Undefined where that cannot be told: it is done again, which does no harm. Never rejects.
  */
 export async function recallCommits(
   kafka: Kafka,
   groupId: string,
   partitions: readonly TopicPartition[],
   signal: AbortSignal,
-): Promise<Recalled> {
+): Promise<(TakenOver | undefined)[]> {
   const giveUpMs = realNowMs() + DEADLINE_MS;
   let why = 'Kafka did not answer';
   for (let attempt = 1; realNowMs() < giveUpMs && !signal.aborted; attempt += 1) {
-    const answer: { recalled?: Recalled } = {};
+    const answer: { left?: (TakenOver | undefined)[] } = {};
     const asked = askFor(kafka, groupId, partitions).then(
-      (recalled) => {
-        answer.recalled = recalled;
+      (left) => {
+        answer.left = left;
       },
       (error: unknown) => {
         why = describeKafkaFailure(error);
       },
     );
     await withDeadline(asked, TRY_MS);
-    if (answer.recalled !== undefined) return answer.recalled;
+    if (answer.left !== undefined) return answer.left;
     await realDelayMs(backOffMs(attempt, BACK_OFF), signal).catch(() => undefined);
   }
   if (!signal.aborted) {
     new Logger('Inbox').warn({ msg: 'what is finished already is not known: done again', why });
   }
-  return () => undefined;
+  return partitions.map(() => undefined);
 }
 
 async function askFor(
   kafka: Kafka,
   groupId: string,
   partitions: readonly TopicPartition[],
-): Promise<Recalled> {
+): Promise<(TakenOver | undefined)[]> {
   const topics = [...new Set(partitions.map(({ topic }) => topic))];
   const [committed, spans] = await Promise.all([
     withAdmin(kafka, (admin) => admin.fetchOffsets({ groupId, topics })),
     Promise.all(topics.map((topic) => topicSpans(kafka, topic))),
   ]);
-  return (topic, partition) => {
+  return partitions.map(({ topic, partition }) => {
     const known = committed.find((it) => it.topic === topic);
     const commit = known?.partitions.find((it) => it.partition === partition);
     const span = spans.flat().find((it) => it.topic === topic && it.partition === partition);
     if (commit === undefined || span === undefined) return undefined;
     const offset = Number(commit.offset);
-    return { offset, end: span.until, ...readNote(offset, commit.metadata) };
-  };
+    const note = readNote(offset, commit.metadata);
+    return takenOver(topic, partition, { offset, end: span.until, ...note });
+  });
 }

@@ -1,7 +1,7 @@
 import { type Batch } from '../kafkajs.js';
 import { type KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
 import { type Assignment } from './consumer-callbacks.js';
-import { type SupervisedConsumer } from './supervised-consumer.js';
+import { type GroupMember } from './group-member.js';
 
 /** The topics of the bridge's own state among those that its consumer is given. */
 export class StateTopics {
@@ -20,12 +20,9 @@ export class StateTopics {
   }
 
   /** @param onRestored told of input partitions, by full name, whose messages need wait no longer */
-  attach(
-    consumer: SupervisedConsumer,
-    onRestored: (topic: string, partition: number) => void,
-  ): void {
+  attach(member: GroupMember, onRestored: (topic: string, partition: number) => void): void {
     for (const state of this.topics) {
-      state.attach(consumer, (partition) => {
+      state.attach(member, (partition) => {
         for (const input of state.inputs) onRestored(`${this.topicPrefix}${input}`, partition);
       });
     }

@@ -54,24 +54,20 @@ class Member {
       this.log.push(event);
       group.log.push(`${group.name} ${event}`);
     };
-    this.consumer = new SupervisedConsumer(
-      kafka,
-      { groupId: topic, topics: [topic] },
-      {
-        onBatch: () => group.onBatch?.(),
-        onAssigned: (assignment) => {
-          note(`owns ${[...assignment.values()].flat().sort().join(',')}`);
-        },
-        onRevoking: async () => {
-          note('comes to rest');
-          await group.rest?.();
-          note('is at rest');
-        },
-        onSign: () => undefined,
-        onEmptyFetch: () => undefined,
+    this.consumer = new SupervisedConsumer(kafka, topic, {
+      onBatch: () => group.onBatch?.(),
+      onAssigned: (assignment) => {
+        note(`owns ${[...assignment.values()].flat().sort().join(',')}`);
       },
-    );
-    this.consumer.start();
+      onRevoking: async () => {
+        note('comes to rest');
+        await group.rest?.();
+        note('is at rest');
+      },
+      onSign: () => undefined,
+      onEmptyFetch: () => undefined,
+    });
+    this.consumer.start([topic]);
   }
 
   async untilOwns(partitions: string): Promise<void> {

@@ -34,11 +34,12 @@ export class SupervisedConsumer {
   private readonly rest: RestBeforeJoin;
   private consumer: Consumer | undefined;
   private memberId: string | undefined;
+  private topics: string[] = [];
   private currentState: ConsumerState = 'starting';
 
   constructor(
     private readonly kafka: Kafka,
-    private readonly options: { groupId: string; topics: readonly string[] },
+    private readonly groupId: string,
     private readonly callbacks: ConsumerCallbacks,
   ) {
     this.rest = new RestBeforeJoin((ms) => callbacks.onRevoking(ms), REST_DEADLINE_MS);
@@ -56,8 +57,9 @@ export class SupervisedConsumer {
     return this.lease.ageMs < SESSION_TIMEOUT_MS - SESSION_MARGIN_MS;
   }
 
-  /** Resolves at once; joining goes on for as long as it takes. */
-  start(): void {
+  /** Returns at once; joining goes on for as long as it takes. */
+  start(topics: readonly string[]): void {
+    this.topics = [...topics];
     void this.supervise();
   }
 
@@ -103,7 +105,7 @@ export class SupervisedConsumer {
   private async run(): Promise<string> {
     let isOver = false;
     const isCurrent = (): boolean => !isOver && consumer === this.consumer && !this.isStopping();
-    const consumer = createConsumer(this.kafka, this.options.groupId, {
+    const consumer = createConsumer(this.kafka, this.groupId, {
       beforeJoin: () => {
         // kafkajs goes on by itself until it has stopped: it must neither take partitions nor hold up calls.
         if (!isCurrent()) throw new Error('this consumer is given up');
@@ -144,7 +146,7 @@ export class SupervisedConsumer {
 
   private async consume(consumer: Consumer): Promise<void> {
     await consumer.connect();
-    await consumer.subscribe({ topics: [...this.options.topics], fromBeginning: true });
+    await consumer.subscribe({ topics: this.topics, fromBeginning: true });
     await consumer.run({
       autoCommit: false,
       partitionsConsumedConcurrently: 8,

@@ -2,11 +2,10 @@ import { Logger } from '@nestjs/common';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { type Assignment } from './consumer-callbacks.js';
 import { type KafkaInboxOptions } from './kafka-inbox-options.js';
-import { type FreshPartition } from './fresh-partition.js';
+import { type OwnedQueue } from './owned-queue.js';
 import { type PartitionQueues } from './partition-queues.js';
 import { recallCommits } from './recall-commits.js';
 import { type StateTopics } from './state-topics.js';
-import { takenOver } from './taken-over.js';
 
 /** Goes from the partitions this process has had to those it is assigned. */
 export class TakeOver {
@@ -43,17 +42,13 @@ export class TakeOver {
       });
   }
 
-  private async recall(partitions: readonly FreshPartition[]): Promise<void> {
+  private async recall(fresh: readonly OwnedQueue[]): Promise<void> {
     const { kafka, groupId, recallTold } = this.options;
-    const lastOf = await recallCommits(kafka, groupId, partitions, this.signal);
-    const inherited = partitions.map(({ topic, partition }) => {
-      const last = lastOf(topic, partition);
-      return last && takenOver(topic, partition, last);
-    });
-    const known = inherited.filter((it) => it !== undefined);
+    const left = await recallCommits(kafka, groupId, fresh, this.signal);
+    const known = left.filter((it) => it !== undefined);
     await recallTold?.(known, this.signal);
-    partitions.forEach(({ recall }, index) => {
-      recall(inherited[index]);
+    fresh.forEach((owned, index) => {
+      owned.recall(left[index]);
     });
   }
 }

@@ -1,14 +1,27 @@
 import { realEpochMs } from '#libs/clock';
-import { AT_REST } from './commit-note.js';
-import { type Inherited } from './owned-queue.js';
-import { type LastCommit } from './recall-commits.js';
+import { type FinishedAhead } from '#libs/delivery';
+import { AT_REST, type CommitNote } from './commit-note.js';
+
+/** What was committed of a partition last. */
+interface LastCommit extends CommitNote {
+  /** Below zero when nothing was. */
+  offset: number;
+  /** The end of the partition now. */
+  end: number;
+}
 
 /** A partition that has come to this process, and what its last owner has left of it. */
-export interface TakenOver extends Inherited {
+export interface TakenOver {
   /** Full name, prefix included. */
   topic: string;
   partition: number;
+  /** The end of the partition when it came. */
+  end: number;
+  /** Ahead of what is committed. */
+  finished: FinishedAhead | undefined;
   isFinished: (offset: number) => boolean;
+  /** Epoch milliseconds since when something may have been told that no commit has in it; undefined when nothing was. */
+  toldUntilMs: number | undefined;
 }
 
 /** Nothing was committed yet: its first owners, if there were any, have not been there for longer. */

@@ -5,7 +5,7 @@ import { Logger } from '@nestjs/common';
 import { loadKafkaSettings } from '#libs/config';
 import { createKafka } from '../client/kafka-client.js';
 import { withDeadline } from '../deadline.js';
-import { SupervisedConsumer } from '../inbox/supervised-consumer.js';
+import { GroupMember } from '../inbox/group-member.js';
 import { type Kafka, type KafkaMessage, type ProducerBatch } from '../kafkajs.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
 import { type OwnedState } from './owned-state.js';
@@ -20,17 +20,6 @@ function partitionOf(
   onOwned: (state: OwnedState<number>) => void = () => undefined,
   delay?: (ms: number) => Promise<void>,
 ): KeyedStatePartition<number> {
-  const consumer = new SupervisedConsumer(
-    kafka,
-    { groupId: 'group', topics: [] },
-    {
-      onBatch: () => undefined,
-      onEmptyFetch: () => undefined,
-      onAssigned: () => undefined,
-      onRevoking: () => Promise.resolve(),
-      onSign: () => undefined,
-    },
-  );
   const options = {
     kafka,
     name: NAME,
@@ -38,7 +27,7 @@ function partitionOf(
     parse: (json: unknown) => json as number,
     onOwned,
   };
-  return new KeyedStatePartition(0, options, consumer, delay);
+  return new KeyedStatePartition(0, options, new GroupMember(), delay);
 }
 
 describe('a partition of state while Kafka says nothing', () => {

@@ -3,9 +3,9 @@ import { abortable, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { aborted } from '../aborted.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import { type SupervisedConsumer } from '../inbox/supervised-consumer.js';
+import { FailureRun } from '../failure-run.js';
+import { type GroupMember } from '../inbox/group-member.js';
 import { type KafkaMessage } from '../kafkajs.js';
-import { FailureRun } from './failure-run.js';
 import { type KeyedStateOptions } from './keyed-state-options.js';
 import { type FailedWrite, OwnedWrites } from './owned-writes.js';
 import { Restore } from './restore.js';
@@ -31,12 +31,12 @@ export class KeyedStatePartition<V> {
   private restore: Restore | undefined;
   private restored = false;
   private readonly restoring = new FailureRun();
-  private readonly writing = new FailureRun(WRITES_WORK_AFTER_MS);
+  private readonly writing = new FailureRun({ overAfterMs: WRITES_WORK_AFTER_MS });
 
   constructor(
     private readonly partition: number,
     private readonly options: KeyedStateOptions<V>,
-    private readonly consumer: SupervisedConsumer,
+    private readonly member: GroupMember,
     private readonly delay: typeof realDelayMs = realDelayMs,
   ) {}
 
@@ -58,7 +58,7 @@ export class KeyedStatePartition<V> {
   accept(messages: readonly KafkaMessage[]): void {
     // What arrives after the restore is the echo of our own writes.
     if (this.restore?.accept(messages) !== true) {
-      this.consumer.member.pause(this.options.name, this.partition);
+      this.member.pause(this.options.name, this.partition);
     }
   }
 
@@ -115,10 +115,10 @@ export class KeyedStatePartition<V> {
       await abortable(writer.open(), signal);
       const restore = new Restore(name, partition);
       await abortable(writer.write([restore.mark]), signal);
-      this.consumer.member.seek(name, partition, 0);
+      this.member.seek(name, partition, 0);
       // Not before: what is fetched from somewhere in the middle must not be taken for the beginning.
       this.restore = restore;
-      this.consumer.member.resume(name, partition);
+      this.member.resume(name, partition);
       const texts = await restore.finished(signal);
       return await this.own(new StoredValues(texts, this.options.parse), writer);
     } finally {

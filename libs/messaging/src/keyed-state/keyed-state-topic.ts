@@ -1,4 +1,4 @@
-import { type SupervisedConsumer } from '../inbox/supervised-consumer.js';
+import { type GroupMember } from '../inbox/group-member.js';
 import { type KafkaMessage } from '../kafkajs.js';
 import { type KeyedStateOptions } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
@@ -8,7 +8,7 @@ export interface KeyedStateTopic {
   readonly name: string;
   /** Input topics, without the prefix, whose messages are judged by the state of the same partition. */
   readonly inputs: readonly string[];
-  attach(consumer: SupervisedConsumer, onRestored: (partition: number) => void): void;
+  attach(member: GroupMember, onRestored: (partition: number) => void): void;
   /** Owned, and restored. */
   isRestored(partition: number): boolean;
   /** Why a partition can be neither read nor written for a while now, in words. */
@@ -22,7 +22,7 @@ export class KeyedState<V> implements KeyedStateTopic {
   readonly name: string;
   private readonly partitions = new Map<number, KeyedStatePartition<V>>();
   readonly inputs: readonly string[];
-  private consumer: SupervisedConsumer | undefined;
+  private member: GroupMember | undefined;
   private onRestored: (partition: number) => void = () => undefined;
 
   constructor(private readonly options: KeyedStateOptions<V>) {
@@ -44,8 +44,8 @@ export class KeyedState<V> implements KeyedStateTopic {
     return [...this.partitions.values()].map(({ problem }) => problem).find(Boolean);
   }
 
-  attach(consumer: SupervisedConsumer, onRestored: (partition: number) => void): void {
-    this.consumer = consumer;
+  attach(member: GroupMember, onRestored: (partition: number) => void): void {
+    this.member = member;
     this.onRestored = onRestored;
   }
 
@@ -64,12 +64,12 @@ export class KeyedState<V> implements KeyedStateTopic {
       this.partitions.delete(number);
       void state.close().then(() => {
         // kafkajs remembers a pause across assignments; a successor's is its own.
-        if (!this.partitions.has(number)) this.consumer?.member.resume(this.name, number);
+        if (!this.partitions.has(number)) this.member?.resume(this.name, number);
       });
     }
     for (const number of partitions) {
-      if (this.partitions.has(number) || this.consumer === undefined) continue;
-      const state = new KeyedStatePartition(number, this.withRelease(), this.consumer);
+      if (this.partitions.has(number) || this.member === undefined) continue;
+      const state = new KeyedStatePartition(number, this.withRelease(), this.member);
       this.partitions.set(number, state);
       state.start();
     }

@@ -1,14 +1,12 @@
 import { withDeadline } from '../deadline.js';
 import { type Kafka, type Producer } from '../kafkajs.js';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
-import { byteLength, takeBatch } from '../outbox/take-batch.js';
+import { byteLength, MAX_BATCH_BYTES, takeBatch } from '../outbox/take-batch.js';
 import { toTopicMessages } from '../outbox/to-topic-messages.js';
 import { partitionByKey } from '../partition-of.js';
 
 const FINISH_DEADLINE_MS = 800;
 const DISCONNECT_DEADLINE_MS = 2000;
-/** Below the broker's default of 1 MB for a record batch, since a batch too large is refused as a whole. */
-const MAX_BATCH_BYTES = 512 * 1024;
 
 /**
  * Writes records in transactions, one after the other. Its first write fences every earlier writer

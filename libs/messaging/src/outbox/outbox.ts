@@ -4,7 +4,7 @@ import { type Kafka } from '../kafkajs.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { type Receipt } from './receipt.js';
 import { RequestSender } from './request-sender.js';
-import { byteLength, takeBatch } from './take-batch.js';
+import { byteLength, MAX_BATCH_BYTES, takeBatch } from './take-batch.js';
 
 interface Pending {
   record: OutboundRecord;
@@ -12,8 +12,6 @@ interface Pending {
   receipt: Receipt;
 }
 
-/** Below the broker's default of 1 MB for a record batch, since a batch too large is refused as a whole. */
-const MAX_BATCH_BYTES = 512 * 1024;
 /** What comes within a few milliseconds shares a request: one each would cost more than the calls they tell of. */
 const LINGER_MS = 10;
 

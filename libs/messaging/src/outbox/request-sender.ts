@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+import { FailureRun } from '../failure-run.js';
 import { CompressionTypes, type Kafka } from '../kafkajs.js';
 import { OnDemandProducer } from './on-demand-producer.js';
 import { type OutboundRecord } from './outbound-record.js';
@@ -16,14 +17,12 @@ const COMPRESS_FROM_BYTES = 16 * MIB;
 /** Never sent: that it can be compressed is not certain, and each try takes several times its size in memory. */
 const MAX_RECORD_BYTES = 64 * MIB;
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
-/** Failing for longer than this is worth telling an operator. */
-const PROBLEM_AFTER_MS = 5000;
 
 /** Sends one request at a time, as often as it takes. */
 export class RequestSender {
   private readonly logger = new Logger('Outbox');
   private readonly producer: OnDemandProducer;
-  private failing: { sinceMs: number; why: string } | undefined;
+  private readonly failing = new FailureRun({ isTriedUntilDone: true });
 
   /** @param stopping ends all trying; its reason is what became of the request then */
   constructor(
@@ -35,9 +34,8 @@ export class RequestSender {
 
   /** Why nothing gets out, in words; undefined while records do. */
   get problem(): string | undefined {
-    const { failing } = this;
-    const lasts = failing !== undefined && realNowMs() - failing.sinceMs >= PROBLEM_AFTER_MS;
-    return lasts ? `outcomes and dead letters are not taken: ${failing.why}` : undefined;
+    const why = this.failing.problem(realNowMs());
+    return why && `outcomes and dead letters are not taken: ${why}`;
   }
 
   /**
@@ -51,10 +49,10 @@ export class RequestSender {
   ): Promise<RecordRefusedError | Error | undefined> {
     if (bytes > MAX_RECORD_BYTES) return tooLarge(bytes);
     let compression = bytes < COMPRESS_FROM_BYTES ? CompressionTypes.None : CompressionTypes.GZIP;
-    for (let attempt = 1; !this.stopping.aborted; attempt += 1) {
+    while (!this.stopping.aborted) {
       try {
         await this.producer.send(records, compression);
-        this.failing = undefined;
+        this.failing.succeeded();
         return undefined;
       } catch (error) {
         const refusal = refusalOf(error);
@@ -62,7 +60,7 @@ export class RequestSender {
         if (refusal !== undefined && (refusal.code !== 'too-large' || isLastTry)) return refusal;
         // What came compressed and fitted may fit again when it is compressed.
         if (refusal !== undefined) compression = CompressionTypes.GZIP;
-        else await this.backOff(attempt, whyNotWritten(error, records));
+        else await this.backOff(whyNotWritten(error, records));
       }
     }
     return this.stopping.reason as Error;
@@ -72,8 +70,8 @@ export class RequestSender {
     await this.producer.discard();
   }
 
-  private async backOff(attempt: number, why: string): Promise<void> {
-    this.failing = { sinceMs: this.failing?.sinceMs ?? realNowMs(), why };
+  private async backOff(why: string): Promise<void> {
+    const attempt = this.failing.failed(realNowMs(), why);
     this.logger.warn({ msg: 'Kafka did not take records', attempt, error: why });
     await this.producer.discard();
     await realDelayMs(backOffMs(attempt, BACK_OFF), this.stopping).catch(() => undefined);

@@ -1,5 +1,7 @@
 import { type OutboundRecord } from './outbound-record.js';
 
+/** Below the broker's default of 1 MB for a record batch, since a batch too large is refused as a whole. */
+export const MAX_BATCH_BYTES = 512 * 1024;
 /** Headers and framing, roughly: the bound it serves has room to spare. */
 const OVERHEAD_BYTES = 512;
 

@@ -43,7 +43,7 @@ export class CallEnd {
  * @throws the reason of the caller's signal once that is aborted, or the caller's objection, whatever
  *   `work` came to
  */
-export function withDeadline<T>(
+export function withTimeout<T>(
   timeoutMs: number,
   caller: Caller | undefined,
   work: (end: CallEnd) => Promise<T>,

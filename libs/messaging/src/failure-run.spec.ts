@@ -21,6 +21,15 @@ describe('a run of failures', () => {
     expect(run.problem(6000)).toBeUndefined();
   });
 
+  it('is a problem as soon as that where nothing but another try can end it', () => {
+    const run = new FailureRun({ isTriedUntilDone: true });
+    run.failed(1000, 'away');
+    expect(run.problem(5999)).toBeUndefined();
+    expect(run.problem(6000)).toBe('away');
+    run.succeeded();
+    expect(run.problem(6000)).toBeUndefined();
+  });
+
   it('goes on after a success that had to do with less', () => {
     const run = new FailureRun();
     run.failed(1000, 'forbidden', ['memory', 'events']);
@@ -31,7 +40,7 @@ describe('a run of failures', () => {
   });
 
   it('is over when nothing has failed for long', () => {
-    const run = new FailureRun(60_000);
+    const run = new FailureRun({ overAfterMs: 60_000 });
     run.failed(1000, 'forbidden');
     run.failed(9000, 'forbidden');
     expect(run.problem(69_000)).toBe('forbidden');

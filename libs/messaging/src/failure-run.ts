@@ -9,6 +9,13 @@ interface Run {
   topics: readonly string[];
 }
 
+interface RunOptions {
+  /** What has not failed for so long does not fail any more, though nothing has succeeded. */
+  overAfterMs?: number;
+  /** Nothing else is done before it succeeds: it goes on failing also while it is tried once more. */
+  isTriedUntilDone?: boolean;
+}
+
 /**
  * What fails and is tried again, as long as it goes on failing. Pure: times are real milliseconds, of the same clock
  * all of them.
@@ -16,8 +23,7 @@ interface Run {
 export class FailureRun {
   private run: Run | undefined;
 
-  /** @param overAfterMs what has not failed for so long does not fail any more, though nothing has succeeded */
-  constructor(private readonly overAfterMs = Infinity) {}
+  constructor(private readonly options: RunOptions = {}) {}
 
   /**
    * Returns how many failures there have been in a row, with this one.
@@ -38,12 +44,14 @@ export class FailureRun {
   /** Why it fails, in words, once it has gone on failing for a while. */
   problem(nowMs: number): string | undefined {
     const run = this.current(nowMs);
-    const lasts = run !== undefined && run.latestMs - run.sinceMs >= PROBLEM_AFTER_MS;
-    return lasts ? run.why : undefined;
+    if (run === undefined) return undefined;
+    const untilMs = this.options.isTriedUntilDone === true ? nowMs : run.latestMs;
+    return untilMs - run.sinceMs >= PROBLEM_AFTER_MS ? run.why : undefined;
   }
 
   private current(nowMs: number): Run | undefined {
-    const isOver = this.run !== undefined && nowMs - this.run.latestMs > this.overAfterMs;
-    return isOver ? undefined : this.run;
+    const { run } = this;
+    const { overAfterMs = Infinity } = this.options;
+    return run !== undefined && nowMs - run.latestMs <= overAfterMs ? run : undefined;
   }
 }
