@@ -8,7 +8,6 @@ import { elementName } from './element-name.js';
 const MAX_DEPTH = 64;
 /** A megabyte of the densest real documents has a quarter of it. */
 const MAX_ELEMENTS = 100_000;
-const NO_ATTRIBUTES = {};
 
 /** Ends the reading of a document. */
 export class XmlFault extends Error {
@@ -76,7 +75,7 @@ class ElementBuilder {
     }
     const parent = this.current;
     const name = elementName(tag.name.slice(tag.name.indexOf(':') + 1));
-    const element = { name, parent, children: [], text: '', attributes: attributesOf(tag) };
+    const element = { name, parent, children: [], text: '', attributes: tag.attributes };
     if (parent === null) this.root = element;
     else parent.children.push(element);
     this.current = element;
@@ -92,12 +91,6 @@ class ElementBuilder {
     this.current = this.current.parent;
     this.depth -= 1;
   }
-}
-
-/** Most elements have none, and share it. */
-function attributesOf({ attributes }: SaxesTagPlain): Record<string, string> {
-  for (const _name in attributes) return attributes;
-  return NO_ATTRIBUTES;
 }
 
 function placeOf({ line, column }: SaxesParser<{ xmlns: false }>): string {

@@ -7,5 +7,5 @@ const NESTED = new Map([
 
 /** The name an element is read by, whichever release wrote it: rules and paths have one for all of them. */
 export function elementName(written: string): string {
-  return NESTED.get(written) ?? written;
+  return written.endsWith('Child') ? (NESTED.get(written) ?? written) : written;
 }
