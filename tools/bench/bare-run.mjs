@@ -31,10 +31,10 @@ export async function addBareRuns(bench, figures, { bridge, ...load }) {
 
 function runBare(bench, { flow, machines, count, machineOf, ...program }) {
   return withTrial(bench, { flow, machines }, async (trial) => {
-    const state = `${trial.prefix}bare-state`;
-    await createTopics(bench.admin, [state]);
+    const [state, changes] = ['bare-state', 'bare-changes'].map((name) => trial.prefix + name);
+    await createTopics(bench.admin, [state, changes]);
     await fill(trial, flow, count, machineOf);
-    const app = await trial.start(startBare(trial, { ...program, state }));
+    const app = await trial.start(startBare(trial, { ...program, state, changes }));
     const costs = await costsOf(trial, app, outcomeCount(trial), count);
     const [outcomes, ends] = [await readOutcomes(trial), await inputEnds(trial)];
     requireNone(faultsOf(outcomes, { ends }));

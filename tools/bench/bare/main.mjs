@@ -1,7 +1,8 @@
 // What the bridge's libraries take by themselves, for comparison: messages become calls as they come, and calls
 // become outcomes. It keeps no order, checks nothing, tries nothing again, and commits before it has called.
 // Usage: node main.mjs <options, as JSON>, which are
-//   brokers, input, outcomes, state   Kafka's addresses, topics; in `state` orders are kept
+//   brokers, input, outcomes          Kafka's addresses, topics
+//   state, changes                    where orders are kept, and handed on to the partition of their machine
 //   groupId, serviceUrl, port         the consumer's group, the service, where /metrics are
 //   kind, calls                       `reasons`, `lists` or `orders`; calls at a time
 //   isLeanest                         kafkajs with what the bridge exchanges in it, undici without axios
@@ -14,7 +15,7 @@ import { outcomeTeller } from './outcome-teller.mjs';
 const MOST_WAITING = 4000;
 const EXCHANGED = '../../../dist/libs/messaging/src/kafkajs.js';
 const options = JSON.parse(process.argv[2]);
-const { brokers, input, groupId, serviceUrl, port, kind, isLeanest } = options;
+const { brokers, input, changes, groupId, serviceUrl, port, kind, isLeanest } = options;
 const most = options.calls;
 
 const { Kafka, logLevel } = isLeanest ? await import(EXCHANGED) : (await import('kafkajs')).default;
@@ -39,15 +40,17 @@ function begin() {
   if (waiting.length < MOST_WAITING / 2) for (const go of resume.splice(0)) go();
 }
 
-/** An order is told of the machine it is for. */
-function read(value) {
-  const message = JSON.parse(value);
-  return kind === 'orders' ? { ...message, machineId: message.operations[0].machineId } : message;
+/** An order is kept first, and told of once it has come to the partition of its machine. */
+function take(topic, message, source) {
+  if (kind !== 'orders') return waiting.push({ message, source });
+  if (topic === changes) return waiting.push({ message, source: message.source });
+  const [{ machineId }] = message.operations;
+  return teller.keep({ message: { ...message, machineId }, source });
 }
 
 async function eachBatch({ batch: { topic, partition, messages } }) {
   for (const { value, offset } of messages) {
-    waiting.push({ message: read(value), source: { topic, partition, offset: Number(offset) } });
+    take(topic, JSON.parse(value), { topic, partition, offset: Number(offset) });
     if (waiting.length >= MOST_WAITING) {
       begin();
       await new Promise((resolve) => resume.push(resolve));
@@ -58,7 +61,8 @@ async function eachBatch({ batch: { topic, partition, messages } }) {
 
 const consumer = kafka.consumer({ groupId });
 await consumer.connect();
-await consumer.subscribe({ topics: [input], fromBeginning: true });
+const topics = kind === 'orders' ? [input, changes] : [input];
+await consumer.subscribe({ topics, fromBeginning: true });
 await consumer.run({ partitionsConsumedConcurrently: 6, autoCommitInterval: 500, eachBatch });
 
 collectDefaultMetrics();

@@ -12,33 +12,52 @@ const FAMILIES = {
 };
 
 /** Writes an outcome such as the bridge's for each message, those of some milliseconds together. */
-export async function outcomeTeller(kafka, { kind, outcomes, state }) {
+export async function outcomeTeller(kafka, { kind, outcomes, state, changes }) {
   const producer = kafka.producer({ idempotent: true, maxInFlightRequests: SENDS_AT_A_TIME });
   await producer.connect();
   const type = `${FAMILIES[kind]}.applied.v1`;
   const told = [];
+  const kept = [];
   let sending = 0;
+  const send = (topicMessages) => {
+    sending += 1;
+    void producer.sendBatch({ topicMessages, acks: -1 }).then(() => (sending -= 1));
+  };
   setInterval(() => {
     while (told.length > 0 && sending < SENDS_AT_A_TIME) {
       const taken = told.splice(0, MESSAGES_A_SEND);
-      const topicMessages = [
-        { topic: outcomes, messages: taken.map((each) => outcome(type, each)) },
-      ];
-      if (kind === 'orders') topicMessages.push({ topic: state, messages: taken.flatMap(stateOf) });
-      sending += 1;
-      void producer.sendBatch({ topicMessages, acks: -1 }).then(() => (sending -= 1));
+      const results = [{ topic: outcomes, messages: taken.map((each) => outcome(type, each)) }];
+      if (kind === 'orders') results.push({ topic: state, messages: taken.map(assignmentOf) });
+      send(results);
+    }
+    while (kept.length > 0 && sending < SENDS_AT_A_TIME) {
+      const taken = kept.splice(0, MESSAGES_A_SEND);
+      send([
+        { topic: state, messages: taken.map(orderOf) },
+        { topic: changes, messages: taken.map(changeOf) },
+      ]);
     }
   }, LINGER_MS);
-  return { tell: (taken) => told.push(...taken) };
+  return {
+    tell: (taken) => told.push(...taken),
+    /** Keeps an order, and hands on what it changes to whoever has its machine. */
+    keep: (order) => kept.push(order),
+  };
 }
 
-/** What has to be kept of an order: itself, and what it puts on its machine. */
-function stateOf({ message }) {
-  const { orderId, machineId } = message;
-  return [
-    { key: orderId, value: JSON.stringify(message) },
-    { key: `${machineId}/${orderId}`, value: JSON.stringify({ orderId, machineId, sequence: 1 }) },
-  ];
+function orderOf({ message }) {
+  return { key: message.orderId, value: JSON.stringify(message) };
+}
+
+function changeOf({ message: { orderId, machineId }, source }) {
+  return { key: machineId, value: JSON.stringify({ orderId, machineId, source }) };
+}
+
+function assignmentOf({ message: { orderId, machineId } }) {
+  return {
+    key: `${machineId}/${orderId}`,
+    value: JSON.stringify({ orderId, machineId, sequence: 1 }),
+  };
 }
 
 function outcome(type, { message: { machineId }, source }) {
