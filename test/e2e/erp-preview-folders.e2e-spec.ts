@@ -53,14 +53,12 @@ describe('npm run erp -- preview, of folders', () => {
     expect(exitCode).toBe(0);
   });
 
-  // chmod keeps nothing from root, as whom tests may run
-  const itOnLinux = process.platform === 'linux' ? it : it.skip;
-  itOnLinux('says of a file that it cannot be read, and goes on', async () => {
+  it('says of a file that it cannot be read, and goes on', async () => {
     const mixed = mkdtempSync(join(folder, 'unreadable-'));
-    symlinkSync('/proc/self/mem', join(mixed, '1.json'));
+    makeUnreadable(join(mixed, '1.json'));
     writeFileSync(join(mixed, '2.json'), JSON.stringify(order(1_763_680_000, 'FR01')));
     const { exitCode, stdout, stderr } = await preview(mixed);
-    expect(stdout).toMatch(/^1.json\n {2}! cannot be read: EIO.*\n2.json\n {2}order 4711/);
+    expect(stdout).toMatch(/^1.json\n {2}! cannot be read: E[A-Z]+.*\n2.json\n {2}order 4711/);
     expect(stdout).toContain('lists in the end\n  FR01: 4711\n');
     expect(stderr).toContain('see the lines with !');
     expect(exitCode).toBe(1);
@@ -77,3 +75,9 @@ describe('npm run erp -- preview, of folders', () => {
     expect(exitCode).toBe(1);
   });
 });
+
+/** The rights of a file keep nothing from root, as whom tests may run: on Linux what nobody can read stands in. */
+function makeUnreadable(path: string): void {
+  if (process.platform === 'linux') symlinkSync('/proc/self/mem', path);
+  else writeFileSync(path, '', { mode: 0 });
+}

@@ -10,8 +10,8 @@ import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
 import { Authority } from '../support/tls/authority.js';
-import { EndlessAnswers } from '../support/tls/endless-answers.js';
-import { ServiceGateway } from '../support/tls/service-gateway.js';
+import { startEndlessAnswers } from '../support/tls/endless-answers.js';
+import { type ServiceGateway, startServiceGateway } from '../support/tls/service-gateway.js';
 
 const MACHINE = 'M-001';
 
@@ -31,7 +31,7 @@ describe('a service that is reached by TLS', () => {
     const ca = join(folder, 'ca.pem');
     await writeFile(ca, authority.certificate);
     sandbox = await startSandbox();
-    gateway = await ServiceGateway.before(sandbox.control.url, identity);
+    gateway = await startServiceGateway(sandbox.control.url, identity);
     await kafka.createTopics(1, TOPICS.workOrderLists, TOPICS.commandOutcomes);
     env = {
       ...bridgeEnvironment({
@@ -66,7 +66,7 @@ describe('a service that is reached by TLS', () => {
     await sandbox.control.listBecomes(MACHINE, ['4711']);
   });
 
-  it('has the connection reset on which a call is given up: nothing of it arrives any more', async () => {
+  it('has the connection reset on which a call is given up', async () => {
     await start().ready();
     await sandbox.control.addFault({ operation: 'setWorkOrderList', hang: true, count: 1 });
     const before = gateway.ends.length;
@@ -78,11 +78,11 @@ describe('a service that is reached by TLS', () => {
   });
 
   it('may leave answers without their end, again and again: each call has a connection', async () => {
-    const answers = await EndlessAnswers.start(identity);
+    const answers = await startEndlessAnswers(identity);
     await sendList('4713');
     start({ MACHINE_CLOUD_BASE_URL: answers.url, MACHINE_CLOUD_MAX_CONCURRENCY: '1' });
     // One for commands, one for polls; a third call shows that the first two were given back.
-    await eventually(() => answers.begun > 3, { what: 'calls go on being made' });
+    await eventually(() => answers.begun() > 3, { what: 'calls go on being made' });
     await answers.close();
   });
 

@@ -4,9 +4,8 @@ import { buildConnector, errors } from 'undici';
 
 /**
  * Opens connections that are reset when the request under way on them is given up. Closed in good order, the
- * system would go on sending what has not arrived, for a minute after the process has forgotten it: once the
- * network is back, a command that was made again meanwhile would take effect another time, behind those that
- * followed it.
+ * system would go on sending what has not arrived, though the process has forgotten it: once the network is
+ * back, a command that was made again meanwhile would take effect another time, behind those that followed it.
  *
  * @param timeoutMs until a connection is open, and as long again for its TLS handshake
  */
