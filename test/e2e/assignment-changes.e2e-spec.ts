@@ -1,7 +1,7 @@
 import { TOPICS } from '#libs/contracts';
 import { partitionOf } from '#libs/messaging';
 import { eventually } from '../support/eventually.js';
-import { json, type ReadRecord } from '../support/kafka.js';
+import { header, json, type ReadRecord } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
 
 const CHANGES = 'machine-bridge.assignment-changes.v1';
@@ -18,8 +18,11 @@ function sendOrder(
   return kafka.sendJson(TOPICS.workOrders, orderId, order);
 }
 
-/** The machine whose change it is. */
-const machineOf = (record: ReadRecord): unknown => json(record)['machineId'];
+/** The machines whose changes they are. */
+const machinesOf = (record: ReadRecord): unknown[] =>
+  (json(record)['changes'] as { machineId: unknown }[]).map(({ machineId }) => machineId);
+const isChange = ({ value }: ReadRecord): boolean => value !== null;
+const isTombstone = ({ value }: ReadRecord): boolean => value === null;
 const keyOf = ({ key }: ReadRecord): string | undefined => key?.toString();
 
 describe('changes of assignments', () => {
@@ -31,21 +34,23 @@ describe('changes of assignments', () => {
 
   afterAll(() => plant.close());
 
-  it('lie in the partition of their machine, each under its own key, until they are final', async () => {
+  it('lie in the partition of their machine, each record under its own key, until they are final', async () => {
     await plant.sandbox.addFault({ operation: SET_LIST, machineId: 'M-001', status: 503 });
     const changes = await plant.kafka.read(CHANGES);
+    // one after the other: those of one transaction share records
     await sendOrder(plant, 'A', 'M-001');
+    await changes.take(1, isChange, 'change');
     await sendOrder(plant, 'B', 'M-002');
+    await changes.take(2, isChange, 'change');
     await sendOrder(plant, 'B', 'M-002', 101);
-    const isChange = ({ value }: ReadRecord): boolean => value !== null;
-    const isTombstone = ({ value }: ReadRecord): boolean => value === null;
     const written = await changes.take(3, isChange, 'change');
     expect(new Set(written.map(keyOf)).size).toBe(3);
     for (const record of written) {
-      expect(record.partition).toBe(partitionOf(String(machineOf(record)), 3));
+      const partitions = machinesOf(record).map((id) => partitionOf(String(id), 3));
+      expect(partitions).toEqual([record.partition]);
     }
     const keysOf = (machineId: string): (string | undefined)[] =>
-      written.filter((record) => machineOf(record) === machineId).map(keyOf);
+      written.filter((record) => machinesOf(record).includes(machineId)).map(keyOf);
     const tombstones = await changes.take(2, isTombstone, 'tombstone');
     expect(tombstones.map(keyOf).sort()).toEqual(keysOf('M-002').sort());
     await plant.sandbox.clearFaults();
@@ -60,6 +65,51 @@ describe('changes of assignments', () => {
       },
       { what: 'the tombstone is committed as well' },
     );
+  });
+});
+
+describe('changes that share a record', () => {
+  const MACHINES = ['M-001', 'M-002', 'M-003'];
+  let plant: Plant;
+
+  beforeAll(async () => {
+    plant = await startPlant({
+      prepare: (kafka) => kafka.createCompacted(CHANGES, {}),
+      // one call for all would be split only where the service refuses one of them
+      env: { WORK_ORDER_LIST_MAX_MACHINES: '1' },
+    });
+  });
+
+  afterAll(() => plant.close());
+
+  it('are told each as soon as it is final, and once, whichever holds up the record', async () => {
+    await plant.sandbox.addFault({ operation: SET_LIST, machineId: 'M-001', status: 503 });
+    const changes = await plant.kafka.read(CHANGES);
+    const outcomes = await plant.kafka.read(TOPICS.commandOutcomes);
+    const told = (): unknown[] =>
+      outcomes.records
+        .filter((record) => header(record, 'ce_type') === 'work-order-list.applied.v1')
+        .map((record) => json(record)['machineId'])
+        .sort();
+    const operations = MACHINES.map((machineId, index) => {
+      return { operationId: `00${index + 1}0`, machineId };
+    });
+    const order = { orderId: 'A', changedAt: 100, status: 'released', operations };
+    await plant.kafka.sendJson(TOPICS.workOrders, 'A', order);
+    const [record] = await changes.take(1, isChange, 'change');
+    expect(record && machinesOf(record)).toEqual(MACHINES);
+    await eventually(() => told().length === 2, { what: 'the others are told' });
+    expect(told()).toEqual(['M-002', 'M-003']);
+    // at once, when the next owner has to read it from the outcomes, and when it is noted
+    await plant.restartBridge();
+    const assignments = await plant.kafka.read('machine-bridge.assignments.v1');
+    await assignments.find((record) => keyOf(record)?.includes('done') === true, 'the note');
+    await plant.restartBridge();
+    await plant.sandbox.clearFaults();
+    await plant.sandbox.listBecomes('M-001', ['A']);
+    await changes.take(1, isTombstone, 'tombstone');
+    expect(told()).toEqual(MACHINES);
+    expect(changes.records).toHaveLength(2);
   });
 });
 
@@ -82,7 +132,7 @@ describe('a topic of changes', () => {
       ({ value }) => value?.includes(`"orderId":"${orderId}"`) === true,
       'the last change',
     );
-    return changes.records.filter(({ value }) => value !== null).map(machineOf);
+    return changes.records.filter(isChange).flatMap(machinesOf);
   };
 
   it('holds what is not final through compaction, and is read past what compaction has left', async () => {
@@ -94,7 +144,9 @@ describe('a topic of changes', () => {
         }),
     });
     await plant.sandbox.addFault({ operation: SET_LIST, machineId: 'M-001', status: 503 });
+    const changes = await plant.kafka.read(CHANGES);
     await sendOrder(plant, 'A', 'M-001');
+    await changes.take(1, isChange, 'change');
     await sendOrder(plant, 'B', 'M-002');
     let held: unknown[] = [];
     let round = 0;

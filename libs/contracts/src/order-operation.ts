@@ -58,11 +58,11 @@ export function readOperations(
   return readEach(entries, (entry, path) => {
     const change = readOperationChange(entry, path);
     if (!change.ok) return change;
-    const { machineId, workCentre } = change.value;
+    const { machineId, workCentre, status = statusOfOrder } = change.value;
     if (machineId === undefined && workCentre === undefined) {
       return rejected('invalid-message', `${path} names neither a machineId nor a workCentre`);
     }
-    return parsed({ status: statusOfOrder, ...change.value });
+    return parsed(Object.assign(change.value, { status }));
   });
 }
 
@@ -76,12 +76,13 @@ function readEach<T extends OperationChange>(
 ): Parsed<T[]> {
   const operations: T[] = [];
   const seen = new Set<string>();
-  for (const [index, entry] of entries.entries()) {
-    const operation = read(entry, `operations[${index}]`);
+  for (const entry of entries) {
+    const path = `operations[${operations.length}]`;
+    const operation = read(entry, path);
     if (!operation.ok) return operation;
     const { operationId } = operation.value;
     if (seen.has(operationId)) {
-      return rejected('invalid-message', `operations[${index}] repeats operationId ${operationId}`);
+      return rejected('invalid-message', `${path} repeats operationId ${operationId}`);
     }
     seen.add(operationId);
     operations.push(operation.value);

@@ -9,6 +9,7 @@ export { createKafka, type KafkaClient } from './client/kafka-client.js';
 export { partitionCount } from './client/partition-count.js';
 export { isForbiddenTopic } from './client/protocol-error.js';
 export { type InboundMessage, type InboundRecord } from './inbox/inbound-message.js';
+export { PartedMessages } from './inbox/parted-messages.js';
 export { PartitionOwnership } from './inbox/partition-ownership.js';
 export { type Statement } from './inbox/telling.js';
 export { type KafkaInboxOptions } from './inbox/kafka-inbox-options.js';

@@ -7,8 +7,12 @@ import {
   PartitionOwnership,
   type StateChange,
 } from '#libs/messaging';
-import { type AssignmentChange } from './assignments/assignment-change.js';
-import { type StoredAssignment } from './assignments/derive-assignments.js';
+import {
+  type AssignmentChange,
+  changeRecords,
+  parseAssignmentChanges,
+} from './assignments/assignment-change.js';
+import { positionInLog, type StoredAssignment } from './assignments/derive-assignments.js';
 import { HeldAssignments } from './assignments/held-assignments.js';
 import { type ChangeEntry, PartitionAssignments } from './assignments/partition-assignments.js';
 import { type KnownOrder } from './orders/known-order.js';
@@ -171,7 +175,7 @@ class OrderFlow {
     () => new StoredPartition<RelayedOrders | RelayReport, never>(),
   );
   private readonly changes = PARTITIONS.map(
-    () => new StoredPartition<AssignmentChange, StoredAssignment>(),
+    () => new StoredPartition<readonly AssignmentChange[], StoredAssignment>(),
   );
   private readonly owners = PARTITIONS.map((partition) => this.ownerOf(partition));
   private readonly assignments = PARTITIONS.map(() => {
@@ -222,7 +226,7 @@ class OrderFlow {
     const gathered: OrderEntry[] = [];
     const orders = new PartitionOrders({
       machineOf: ({ machineId }) => machineId,
-      toChange: (change) => ({ topic: 'changes', value: JSON.stringify(change) }) as OutboundRecord,
+      toChanges: (changes) => changeRecords('', changes, (id) => partitionOf(MACHINES, id)),
       toReport: (report) => reportRecord('', report),
       toOutcome: () => ({ value: null }) as OutboundRecord,
       answer: ({ entry }) => this.open[partition]?.delete(entry.source.offset),
@@ -264,10 +268,15 @@ class OrderFlow {
     const [changes, owner] = [this.changes[partition], this.owners[partition]];
     if (!input || !relayed || !changes || !owner) return;
     if (stage === 'assignments') {
-      const entries = read(changes).map(([change, offset]): ChangeEntry => {
-        return { message: messageAt(partition, offset), offset, change };
-      });
-      this.commit(changes, this.assignments[partition]?.derive(changes.state, entries), heard);
+      const entries = read(changes).flatMap(([told, offset]) =>
+        told.map((change, index): ChangeEntry => {
+          const position = positionInLog(offset, index);
+          return { message: messageAt(partition, offset), position, change };
+        }),
+      );
+      // a transaction may end in the middle of a record
+      const written = heard ? entries : entries.slice(0, -1);
+      this.commit(changes, this.assignments[partition]?.derive(changes.state, written), heard);
       return;
     }
     const entries =
@@ -313,8 +322,8 @@ class OrderFlow {
         if (content !== undefined) this.relayed[partition]?.log.push(content);
         continue;
       }
-      const change = JSON.parse(String(value)) as AssignmentChange;
-      this.changes[partitionOf(MACHINES, change.machineId)]?.log.push(change);
+      const changes = parseAssignmentChanges(Buffer.from(value));
+      if (changes !== undefined) this.changes[partition]?.log.push(changes);
     }
     if (heard) derivation.conclude();
   }

@@ -117,7 +117,7 @@ describe('PartitionWriter', () => {
       await nextTurn();
       expect(state.writes).toEqual([1, 3]);
       await state.committed();
-      expect(telling.underWaySinceMs).toBeUndefined();
+      expect(telling.inPartSinceMs).toBeUndefined();
     });
 
     it('gives up what goes to another process, and writes what stays', async () => {

@@ -26,7 +26,7 @@ function changeAt(offset: number, key = `M-1/0/${offset}/0a1b2c3d`): ChangeEntry
     fail: () => undefined,
   };
   const source = { topic: 'orders', partition: 0, offset, messageId: null };
-  return { message, offset, change: { machineId: 'M-1', orders: [], source } };
+  return { message, position: offset, change: { machineId: 'M-1', orders: [], source } };
 }
 
 function finish({ message }: ChangeEntry): void {

@@ -45,6 +45,11 @@ export class QueuePartition<V, T extends Entry> implements PartitionHolder<V> {
     this.writer.take(entries);
   }
 
+  /** Writes also where nothing has come: what is derived from none. */
+  flush(): void {
+    this.writer.flush();
+  }
+
   /** One function for all messages. */
   private readonly bury = ({ topic, key }: InboundMessage): void => {
     if (key !== null) this.finished.add({ topic: `${this.queues.topicPrefix}${topic}`, key });

@@ -11,7 +11,7 @@ import { ListFences } from './lists/list-fences.js';
 import { ListPartitions } from './lists/list-partitions.js';
 import { WorkOrderListsController } from './lists/work-order-lists.controller.js';
 import { WorkOrderLists } from './lists/work-order-lists.js';
-import { OrderHomes } from './orders/order-homes.js';
+import { Homes } from './orders/homes.js';
 import { OrderIntake } from './orders/order-intake.js';
 import { OrderLedger } from './orders/order-ledger.js';
 import { OrdersState } from './orders/orders-state.js';
@@ -38,7 +38,7 @@ import { WorkOrderTopics } from './work-order-topics.js';
     Assignments,
     AssignmentsState,
     OriginalMessages,
-    OrderHomes,
+    Homes,
     OrderIntake,
     OrderLedger,
     OrdersState,

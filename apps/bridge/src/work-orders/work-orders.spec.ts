@@ -24,8 +24,8 @@ import { type StoredAssignment } from './assignments/derive-assignments.js';
 import { OriginalMessages } from './assignments/original-messages.js';
 import { type ListToSet } from './lists/list-to-set.js';
 import { WorkOrderLists } from './lists/work-order-lists.js';
+import { Homes } from './orders/homes.js';
 import { type KnownOrder } from './orders/known-order.js';
-import { OrderHomes } from './orders/order-homes.js';
 import { OrderIntake } from './orders/order-intake.js';
 import { OrderLedger } from './orders/order-ledger.js';
 import { RELAY_REPORTS } from './orders/relay-reports.js';
@@ -134,7 +134,9 @@ describe('orders on their way to the lists of machines', () => {
       letters.push(reason);
       return Promise.resolve();
     });
-    jest.spyOn(bridge.get(OrderHomes), 'known').mockImplementation(() => Promise.resolve(homeOf));
+    const homes = { ofOrder: homeOf, ofMachine: () => 0 };
+    jest.spyOn(bridge.get(Homes), 'known').mockResolvedValue(homes);
+    jest.spyOn(bridge.get(Homes), 'ofMachine').mockImplementation(homes.ofMachine);
     bridge.get(OrderLedger).own(stateOf<KnownOrder>(deliver));
     bridge.get(OrderLedger).own(stateOf<KnownOrder>(deliver, 1));
     bridge.get(Assignments).own(stateOf<StoredAssignment>(() => undefined));
@@ -171,7 +173,7 @@ describe('orders on their way to the lists of machines', () => {
           const end = (): void => undefined;
           return messageOf(topic, Buffer.from(String(value)), delivered, end, partition);
         });
-    bridge.get(AssignmentChangesController).handle(messagesOf(ASSIGNMENT_CHANGES));
+    void bridge.get(AssignmentChangesController).handle(messagesOf(ASSIGNMENT_CHANGES));
     const [relayed, reports] = [messagesOf(RELAYED_ORDERS), messagesOf(RELAY_REPORTS)];
     for (const home of [0, 1]) {
       const isHere = ({ partition }: InboundMessage): boolean => partition === home;

@@ -1,7 +1,13 @@
+/** Where a message says itself where it belongs. */
+interface Placed {
+  partition?: number;
+}
+
 export interface Sharing<M> {
   topic: string;
   partitionMetadata: readonly unknown[];
   messages: readonly M[];
+  /** For those that do not say where they belong. */
   partitioner: (choice: {
     topic: string;
     partitionMetadata: readonly unknown[];
@@ -20,7 +26,7 @@ export function groupMessages<M>(sharing: Sharing<M>): Record<number, M[]> {
   const groups: Record<number, M[]> = {};
   if (partitionMetadata.length === 0) return groups;
   for (const message of messages) {
-    const partition = partitioner({ topic, partitionMetadata, message });
+    const { partition = partitioner({ topic, partitionMetadata, message }) } = message as Placed;
     if (partition >= partitionMetadata.length) {
       throw new Error(`${topic} has ${partitionMetadata.length} partitions, and no ${partition}`);
     }

@@ -120,7 +120,7 @@ export class OwnedQueue {
   private toldUntil(nowMs: number, isAllIn: boolean): ToldUntil {
     const { telling } = this.queue.ownership;
     // Of a message with several outcomes some may have been told, and others wait for a dead letter.
-    if (isAllIn) this.toldSinceMs = Math.min(nowMs, telling.underWaySinceMs ?? nowMs);
+    if (isAllIn) this.toldSinceMs = Math.min(nowMs, telling.inPartSinceMs ?? nowMs);
     return isAllIn && this.isAtRest && telling.isQuiet ? AT_REST : this.toldSinceMs;
   }
 

@@ -71,6 +71,18 @@ describe('Telling', () => {
     expect(telling.isQuiet).toBe(true);
   });
 
+  it('closes, but is not over, while a message is told in part, whichever is the oldest', async () => {
+    const [message, other] = [{}, {}];
+    telling.toldInPart(other, 7);
+    telling.toldInPart(message, 5);
+    await telling.close();
+    expect([telling.isQuiet, telling.inPartSinceMs]).toEqual([false, 5]);
+    telling.settled(message);
+    expect(telling.inPartSinceMs).toBe(7);
+    telling.settled(other);
+    expect([telling.isQuiet, telling.inPartSinceMs]).toEqual([true, undefined]);
+  });
+
   it('is never over while it is open', () => {
     expect(telling.isQuiet).toBe(false);
   });

@@ -24,6 +24,8 @@ export class Telling {
   private isOver = false;
   /** With when it began, in epoch milliseconds; a map keeps the order of insertion: the first is the oldest. */
   private readonly underWay = new Map<Statement, number>();
+  /** Messages of which some is told and some is not, with a time before which nothing of them was. */
+  private readonly inPart = new Map<object, number>();
   private readonly waiting: Statement[] = [];
   /** Begun, and on the way to what they tell. */
   private readonly heldUp: { resolve: () => void; reject: (lost: Error) => void }[] = [];
@@ -43,15 +45,30 @@ export class Telling {
     for (const resolve of this.whenQuiet.splice(0)) resolve();
   }
 
-  /** Nothing is told, nor will be before {@link open}. */
+  /** Nothing is told in part, nor will anything be before {@link open}. */
   get isQuiet(): boolean {
-    return !this.isOpen && this.underWay.size === 0;
+    return !this.isOpen && this.underWay.size + this.inPart.size === 0;
   }
 
-  /** Epoch milliseconds since when something may have been told in part; undefined when nothing is under way. */
-  get underWaySinceMs(): number | undefined {
-    const [oldest] = this.underWay.values();
-    return oldest;
+  /** Epoch milliseconds since when something may have been told in part; undefined when nothing was. */
+  get inPartSinceMs(): number | undefined {
+    const [oldest = Infinity] = this.underWay.values();
+    const sinceMs = Math.min(oldest, ...this.inPart.values());
+    return sinceMs === Infinity ? undefined : sinceMs;
+  }
+
+  /**
+   * Of a message that tells several things some is told: until {@link settled} its commit does not say so.
+   *
+   * @param sinceMs epoch milliseconds; nothing of it was told before
+   */
+  toldInPart(message: object, sinceMs: number): void {
+    this.inPart.set(message, sinceMs);
+  }
+
+  /** All of it is told, or what is told is remembered. */
+  settled(message: object): void {
+    this.inPart.delete(message);
   }
 
   /** Resolves once what has begun has ended. */

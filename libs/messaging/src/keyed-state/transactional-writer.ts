@@ -1,7 +1,7 @@
 import { withDeadline } from '../deadline.js';
 import { type Kafka, type Producer } from '../kafkajs.js';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
-import { byteLength, MAX_BATCH_BYTES, takeBatch } from '../outbox/take-batch.js';
+import { batchesOf, MAX_BATCH_BYTES } from '../outbox/take-batch.js';
 import { toTopicMessages } from '../outbox/to-topic-messages.js';
 import { partitionByKey } from '../partition-of.js';
 
@@ -58,9 +58,7 @@ export class TransactionalWriter {
   private async transact(records: readonly OutboundRecord[]): Promise<void> {
     const transaction = await this.producer.transaction();
     try {
-      const pending = records.map((record) => ({ record, bytes: byteLength(record) }));
-      while (pending.length > 0) {
-        const batch = takeBatch(pending, MAX_BATCH_BYTES).map(({ record }) => record);
+      for (const batch of batchesOf(records, MAX_BATCH_BYTES)) {
         await transaction.sendBatch({ acks: -1, topicMessages: toTopicMessages(batch) });
       }
       await transaction.commit();

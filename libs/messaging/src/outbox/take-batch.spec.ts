@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { byteLength, takeBatch } from './take-batch.js';
+import { type OutboundRecord } from './outbound-record.js';
+import { batchesOf, byteLength, takeBatch } from './take-batch.js';
 
 const MAX_BYTES = 100;
 
@@ -26,6 +27,25 @@ describe('takeBatch', () => {
 
   it('takes nothing from nothing', () => {
     expect(takeBatch([], MAX_BYTES)).toEqual([]);
+  });
+});
+
+describe('batchesOf', () => {
+  it('are those that takeBatch takes, one after the other', () => {
+    const keys = fc.array(fc.string({ maxLength: 2000 }), { maxLength: 20 });
+    fc.assert(
+      fc.property(keys, fc.integer({ min: 1, max: 5000 }), (all, maxBytes) => {
+        const records = all.map((key): OutboundRecord => {
+          return { topic: 'a-topic', key, value: null, headers: {} };
+        });
+        const pending = records.map((record) => ({ record, bytes: byteLength(record) }));
+        const taken: OutboundRecord[][] = [];
+        while (pending.length > 0) {
+          taken.push(takeBatch(pending, maxBytes).map(({ record }) => record));
+        }
+        expect([...batchesOf(records, maxBytes)]).toEqual(taken);
+      }),
+    );
   });
 });
 

@@ -11,6 +11,25 @@ export function byteLength(record: Pick<OutboundRecord, 'key' | 'value'>): numbe
   return size(record.key) + size(record.value) + OVERHEAD_BYTES;
 }
 
+/** All of them in their order, in batches as {@link takeBatch} takes them. */
+export function* batchesOf(
+  records: readonly OutboundRecord[],
+  maxBytes: number,
+): Iterable<readonly OutboundRecord[]> {
+  let batch: OutboundRecord[] = [];
+  let total = 0;
+  for (const record of records) {
+    const bytes = byteLength(record);
+    if (batch.length > 0 && total + bytes > maxBytes) {
+      yield batch;
+      [batch, total] = [[], 0];
+    }
+    batch.push(record);
+    total += bytes;
+  }
+  if (batch.length > 0) yield batch;
+}
+
 /** Takes from the head what fits into `maxBytes` together, and at least one. */
 export function takeBatch<T extends { bytes: number }>(pending: T[], maxBytes: number): T[] {
   let count = 0;

@@ -1,9 +1,9 @@
 import { Controller, Logger } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { type InboundMessage } from '#libs/messaging';
-import { ASSIGNMENT_CHANGES, parseAssignmentChange } from './assignment-change.js';
+import { ASSIGNMENT_CHANGES, parseAssignmentChanges } from './assignment-change.js';
 import { Assignments } from './assignments.js';
-import { type ChangeEntry } from './partition-assignments.js';
+import { type ReadChanges } from './changes-partition.js';
 
 /** `machine-bridge.assignment-changes.v1`: what orders change on machines, on its way to their lists. */
 @Controller()
@@ -12,25 +12,25 @@ export class AssignmentChangesController {
 
   constructor(private readonly assignments: Assignments) {}
 
+  /** Resolves once others may come: each message may tell of many changes. */
   @EventPattern(ASSIGNMENT_CHANGES)
-  handle(messages: readonly InboundMessage[]): void {
-    const entries: ChangeEntry[] = [];
+  async handle(messages: readonly InboundMessage[]): Promise<void> {
+    const read: ReadChanges[] = [];
     for (const message of messages) {
-      const { partition, offset } = message;
-      if (message.value === null) {
-        // The tombstone of a change that is done with.
+      const { partition, offset, value } = message;
+      if (value === null) {
+        // The tombstone of changes that are done with.
         message.finish();
         continue;
       }
-      const change = parseAssignmentChange(message.value);
-      if (change !== undefined) {
-        entries.push({ message, offset, change });
+      const changes = parseAssignmentChanges(value);
+      if (changes !== undefined) {
+        read.push({ message, changes });
         continue;
       }
-      this.logger.error({ msg: 'passed over: no assignment change', partition, offset });
+      this.logger.error({ msg: 'passed over: no assignment changes', partition, offset });
       message.finish();
     }
-    const [first] = entries;
-    if (first !== undefined) this.assignments.take(first.message.partition, entries);
+    await this.assignments.take(read);
   }
 }

@@ -10,11 +10,11 @@ const operation = fc.record({
 });
 /** What of one of a few orders stands on the machine from now on, and whether its list is asked for then. */
 const step = fc.record({
-  orderId: fc.constantFrom('4711', '4712', '4713'),
+  orderId: fc.oneof(fc.constantFrom('4711', '4712', '4713'), fc.nat(20).map(String)),
   operations: fc.uniqueArray(operation, { maxLength: 3, selector: (each) => each.operationId }),
   isAskedFor: fc.boolean(),
 });
-const steps = fc.array(step, { maxLength: 12 });
+const steps = fc.array(step, { maxLength: 40, size: 'max' });
 
 /** The list of what is stored, drawn at once. */
 function listOf(stored: ReadonlyMap<string, readonly AssignedOperation[]>): string[] {

@@ -5,7 +5,7 @@ type ListedOperation = readonly [orderId: string, AssignedOperation];
 interface MachineAssignments {
   readonly orderIds: Set<string>;
   /** In working order, as when the list was asked for last; undefined before the first time. */
-  drawn: readonly ListedOperation[] | undefined;
+  drawn: ListedOperation[] | undefined;
   /** What of an order stands there now, where that is not what was drawn. */
   readonly changed: Map<string, readonly AssignedOperation[]>;
   /** Of what is drawn, with nothing changed since. */
@@ -13,6 +13,8 @@ interface MachineAssignments {
 }
 
 const NO_ORDERS: readonly string[] = [];
+/** So many orders are put in among the others one by one. */
+const FEW = 8;
 
 /**
  * Which orders stand on which machine, and the list that makes of each. Once a machine's list has been
@@ -68,15 +70,47 @@ export class AssignmentTable {
   }
 
   private drawn(machineId: string, machine: MachineAssignments): readonly ListedOperation[] {
-    const { orderIds, changed } = machine;
-    const before = machine.drawn?.filter(([orderId]) => !changed.has(orderId));
-    const operations = before ?? [];
-    for (const orderId of before === undefined ? orderIds : changed.keys()) {
-      const listed = changed.get(orderId) ?? this.operationsOf(machineId, orderId);
-      for (const operation of listed) operations.push([orderId, operation]);
-    }
+    const { drawn, orderIds, changed } = machine;
+    machine.drawn =
+      drawn === undefined ? this.drawAll(machineId, orderIds) : redrawn(drawn, changed);
     changed.clear();
-    machine.drawn = operations.sort(inWorkingOrder);
-    return operations;
+    return machine.drawn;
   }
+
+  private drawAll(machineId: string, orderIds: ReadonlySet<string>): ListedOperation[] {
+    const drawn: ListedOperation[] = [];
+    for (const orderId of orderIds) {
+      for (const operation of this.operationsOf(machineId, orderId)) {
+        drawn.push([orderId, operation]);
+      }
+    }
+    return drawn.sort(inWorkingOrder);
+  }
+}
+
+/** What is drawn, with what has changed put in among it: to sort all anew would take several times as long. */
+function redrawn(
+  drawn: ListedOperation[],
+  changed: ReadonlyMap<string, readonly AssignedOperation[]>,
+): ListedOperation[] {
+  const isChanged = ([orderId]: ListedOperation): boolean => changed.has(orderId);
+  const all = drawn.some(isChanged) ? drawn.filter((each) => !isChanged(each)) : drawn;
+  for (const [orderId, operations] of changed) {
+    for (const operation of operations) {
+      if (changed.size > FEW) all.push([orderId, operation]);
+      else insert(all, [orderId, operation]);
+    }
+  }
+  return changed.size > FEW ? all.sort(inWorkingOrder) : all;
+}
+
+function insert(all: ListedOperation[], listed: ListedOperation): void {
+  let [from, to] = [0, all.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    const there = all[middle];
+    if (there !== undefined && inWorkingOrder(there, listed) <= 0) from = middle + 1;
+    else to = middle;
+  }
+  all.splice(from, 0, listed);
 }

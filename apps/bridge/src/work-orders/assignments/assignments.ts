@@ -5,13 +5,11 @@ import { type AnsweredMessage, CommandOutcomes } from '../../command-delivery/in
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { WorkOrderLists } from '../lists/work-order-lists.js';
 import { OwnedPartitions } from '../owned-partitions.js';
-import { type PartitionWork } from '../partition-writer.js';
 import { type Refusal, refusalResult } from '../refusal.js';
-import { QueuePartition } from '../queue-partition.js';
-import { hasOwnKey } from './assignment-change.js';
+import { ChangesPartition, type ReadChanges } from './changes-partition.js';
 import { type StoredAssignment } from './derive-assignments.js';
 import { OriginalMessages } from './original-messages.js';
-import { type ChangeEntry, PartitionAssignments } from './partition-assignments.js';
+import { type ChangeEntry } from './partition-assignments.js';
 
 /**
  * Which operations stand on which machine, by the partition its changes come through. Each change is
@@ -21,10 +19,7 @@ import { type ChangeEntry, PartitionAssignments } from './partition-assignments.
 @Injectable()
 export class Assignments {
   private readonly logger = new Logger('Assignments');
-  private readonly partitions: OwnedPartitions<
-    StoredAssignment,
-    QueuePartition<StoredAssignment, ChangeEntry>
-  >;
+  private readonly partitions: OwnedPartitions<StoredAssignment, ChangesPartition>;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix } }: BridgeSettings,
@@ -32,11 +27,18 @@ export class Assignments {
     private readonly outcomes: CommandOutcomes,
     private readonly originals: OriginalMessages,
   ) {
-    const queues = {
-      topicPrefix,
-      hold: ({ message, change }: ChangeEntry) => hasOwnKey(message.key, change),
-    };
-    this.partitions = new OwnedPartitions(() => new QueuePartition(this.work(), queues));
+    this.partitions = new OwnedPartitions(() => {
+      const partition: ChangesPartition = new ChangesPartition(
+        topicPrefix,
+        (entry) => {
+          this.setList(partition, entry);
+        },
+        (entry, refusal) => {
+          this.refuse(entry, refusal);
+        },
+      );
+      return partition;
+    });
   }
 
   /** Takes over a partition that has just been restored. */
@@ -44,30 +46,16 @@ export class Assignments {
     this.partitions.own(state);
   }
 
-  /** Takes changes of one partition in the order of their offsets. */
-  take(partition: number, entries: readonly ChangeEntry[]): void {
-    this.partitions.of(partition).take(entries);
+  /** Takes changes of one partition in the order of their messages' offsets. Resolves once others may come. */
+  async take(read: readonly ReadChanges[]): Promise<void> {
+    const [first] = read;
+    if (first !== undefined) await this.partitions.of(first.message.partition).take(read);
   }
 
-  private work(): PartitionWork<StoredAssignment, ChangeEntry> {
-    const assignments = new PartitionAssignments((entry) => {
-      this.setList(assignments, entry);
-    });
-    return {
-      restored: (state) => {
-        assignments.restored(state);
-      },
-      derive: (state, entries) => assignments.derive(state, entries),
-      refuse: (entry, refusal) => {
-        this.refuse(entry, refusal);
-      },
-    };
-  }
-
-  private setList(assignments: PartitionAssignments, entry: ChangeEntry): void {
+  private setList(partition: ChangesPartition, entry: ChangeEntry): void {
     const { machineId } = entry.change;
     const answers = this.outcomes.answersTo('work-order-list', this.answeredBy(entry), 1, []);
-    const workingOrders = (): readonly string[] => assignments.listOf(machineId);
+    const workingOrders = (): readonly string[] => partition.listOf(machineId);
     this.lists.set({ machineId, workingOrders, cumulative: true }, answers);
   }
 

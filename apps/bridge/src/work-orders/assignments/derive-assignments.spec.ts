@@ -3,6 +3,7 @@ import {
   deriveAssignments,
   keyOf,
   placeOf,
+  positionInLog,
   type StoredAssignment,
   WATERMARK,
 } from './derive-assignments.js';
@@ -10,8 +11,8 @@ import {
 const operation: AssignedOperation = { entry: '4711', operationId: '0010' };
 const source = { topic: 'orders', partition: 0, offset: 1, messageId: null };
 
-const offered = (offset: number, orderId: string, operations: AssignedOperation[]) => ({
-  offset,
+const offered = (position: number, orderId: string, operations: AssignedOperation[]) => ({
+  position,
   change: { machineId: 'M-1', orders: [{ orderId, operations }], source },
 });
 
@@ -49,6 +50,17 @@ describe('what changes bring to the assignments of a partition', () => {
     const again = [offered(4, '4711', [operation]), offered(5, '4711', [operation])];
     expect(derive(stored, ...again)).toEqual({ changes: [], applied: [] });
     expect(derive(stored, ...again, offered(6, '4712', [operation])).applied).toHaveLength(1);
+  });
+});
+
+describe('where a change lies', () => {
+  it('is known of those of one record as well, with offsets of many years', () => {
+    const offset = 2 ** 43 - 1;
+    const last = positionInLog(offset, 31);
+    expect(positionInLog(offset, 0)).toBe(offset);
+    expect(last).toBeGreaterThan(positionInLog(offset, 30));
+    expect(last).toBeLessThan(positionInLog(offset + 1, 0));
+    expect(JSON.parse(JSON.stringify(last))).toBe(last);
   });
 });
 

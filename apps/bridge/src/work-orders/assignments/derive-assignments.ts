@@ -2,7 +2,7 @@ import { type StateChange } from '#libs/messaging';
 import { type AssignedOperation } from './assigned-operation.js';
 import { type AssignmentChange } from './assignment-change.js';
 
-/** Of a machine and an order, what is listed; under {@link WATERMARK} the offset up to which changes are in. */
+/** Of a machine and an order, what is listed; under {@link WATERMARK} the position up to which changes are in. */
 export type StoredAssignment = readonly AssignedOperation[] | number;
 
 /** No machine is called this: ids hold no control characters, which is why one may stand between them. */
@@ -20,14 +20,22 @@ export function placeOf(key: string): { machineId: string; orderId: string } | u
   return { machineId: key.slice(0, end), orderId: key.slice(end + 1) };
 }
 
-/** A change and where it lies in the topic of changes. */
+/** A change and where it lies in the topic of changes: see {@link positionInLog}. */
 export interface OfferedChange {
-  offset: number;
+  position: number;
   change: AssignmentChange;
 }
 
+/** Above the most that a record holds, and a power of two: positions are exact up to the offset 2^43. */
+const POSITIONS_A_RECORD = 1024;
+
+/** The offset of a record, and a fraction for which of its changes it is; of the first it is the offset itself. */
+export function positionInLog(offset: number, index: number): number {
+  return offset + index / POSITIONS_A_RECORD;
+}
+
 /**
- * What changes bring, in the order of their offsets. One at or below the watermark is in already, and
+ * What changes bring, in the order of their positions. One at or below the watermark is in already, and
  * may be undone by a later one that is in as well: it must not be applied again.
  */
 export function deriveAssignments(
@@ -38,9 +46,9 @@ export function deriveAssignments(
   const applied: AssignmentChange[] = [];
   const stored = get(WATERMARK);
   let watermark = typeof stored === 'number' ? stored : -1;
-  for (const { offset, change } of offered) {
-    if (offset <= watermark) continue;
-    watermark = offset;
+  for (const { position, change } of offered) {
+    if (position <= watermark) continue;
+    watermark = position;
     applied.push(change);
     for (const { orderId, operations } of change.orders) {
       const key = keyOf(change.machineId, orderId);

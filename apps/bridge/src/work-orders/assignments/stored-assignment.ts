@@ -29,10 +29,8 @@ function fromStoredOperation([
   sequence,
   plannedStart,
 ]: StoredOperation): AssignedOperation {
-  return {
-    entry,
-    operationId,
-    ...(sequence !== null && { sequence }),
-    ...(plannedStart !== null && { plannedStart }),
-  };
+  const operation: AssignedOperation = { entry, operationId };
+  if (sequence !== null) operation.sequence = sequence;
+  if (plannedStart !== null) operation.plannedStart = plannedStart;
+  return operation;
 }

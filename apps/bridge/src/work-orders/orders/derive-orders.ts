@@ -104,7 +104,8 @@ function takeIn(
   const { machines } = meeting.kind === 'repeated' ? placeOrder(order, machineOf) : placed;
   const before = known?.machineIds ?? [];
   const listedOn: string[] = [];
-  for (const machineId of new Set([...before, ...placed.machines.keys()])) {
+  const named = placed.machines.keys();
+  for (const machineId of before.length === 0 ? named : new Set([...before, ...named])) {
     const refusal = told.unknownMachines.get(machineId);
     // What it must be taken off is not asked about: it is known here.
     if (refusal !== undefined && !before.includes(machineId)) {

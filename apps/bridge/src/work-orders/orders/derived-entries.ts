@@ -27,7 +27,7 @@ export interface OrderAnswer extends MessageAnswer {
 /** What becomes of what is derived: records to be written with it, and what is to be done once they are. */
 export interface OrderEffects {
   machineOf: MachineOf;
-  toChange: (change: AssignmentChange) => OutboundRecord;
+  toChanges: (changes: readonly AssignmentChange[]) => readonly OutboundRecord[];
   toReport: (report: RelayReport) => OutboundRecord;
   /** What a message that concerns no machine is answered with; undefined where that was told before. */
   toOutcome: (
@@ -41,7 +41,8 @@ export interface OrderEffects {
 
 /** What entries of one partition lead to, one after the other, over the orders as those before have left them. */
 export class DerivedEntries {
-  readonly records: OutboundRecord[] = [];
+  private readonly changes: AssignmentChange[] = [];
+  private readonly others: OutboundRecord[] = [];
   private readonly afterwards: (() => void)[] = [];
 
   constructor(
@@ -49,6 +50,10 @@ export class DerivedEntries {
     private readonly gatherings: Gatherings,
     private readonly view: OrderView,
   ) {}
+
+  toRecords(): OutboundRecord[] {
+    return [...this.others, ...this.effects.toChanges(this.changes)];
+  }
 
   /** To be called once it is written. */
   conclude(): void {
@@ -63,7 +68,7 @@ export class DerivedEntries {
         return;
       case 'relay': {
         const atHome = this.takeInPart(entry);
-        this.records.push(...entry.records);
+        this.others.push(...entry.records);
         this.afterwards.push(() => {
           this.gatherings.begin(entry, atHome);
         });
@@ -88,13 +93,13 @@ export class DerivedEntries {
   }
 
   private takeIn(entry: OrdersEntry | RelayEntry | PartEntry): GatheredOrders {
-    const { machineOf, toChange } = this.effects;
+    const { machineOf } = this.effects;
     const { assignments, gathered, isWritten } = deriveOrders(entry, this.view, machineOf);
     const { kind, source } = entry;
     const isTold = kind === 'orders' && !isWritten;
     for (const [machineId, orders] of assignments) {
       const change = { machineId, orders, source };
-      this.records.push(toChange(isTold ? change : { ...change, isPart: true }));
+      this.changes.push(isTold ? change : { ...change, isPart: true });
     }
     return gathered;
   }
@@ -110,7 +115,7 @@ export class DerivedEntries {
 
   private report(entry: PartEntry): void {
     const said = this.takeInPart(entry);
-    this.records.push(this.effects.toReport({ of: entry.reportTo, said }));
+    this.others.push(this.effects.toReport({ of: entry.reportTo, said }));
     this.afterwards.push(() => {
       entry.message.finish();
     });
@@ -121,7 +126,7 @@ export class DerivedEntries {
     const { message, source, said } = entry;
     const key = message.key?.toString() ?? null;
     for (const machineId of said.machineIds) {
-      this.records.push(this.effects.toChange({ machineId, orders: [], source, key }));
+      this.changes.push({ machineId, orders: [], source, key });
     }
     this.answer(entry, said);
   }
@@ -130,15 +135,12 @@ export class DerivedEntries {
     const { toOutcome, answer } = this.effects;
     const { results, withoutMachine } = answerOf(said);
     const outcome = withoutMachine && toOutcome(entry.answered, withoutMachine);
-    if (outcome !== undefined) this.records.push(outcome);
+    if (outcome !== undefined) this.others.push(outcome);
     const { unmapped, machineIds } = said;
     const written = outcome && withoutMachine;
+    const assigned = machineIds.length;
     this.afterwards.push(() => {
-      answer({
-        ...{ entry, results, unmapped },
-        withoutMachine: written,
-        assigned: machineIds.length,
-      });
+      answer({ entry, results, unmapped, withoutMachine: written, assigned });
     });
   }
 }

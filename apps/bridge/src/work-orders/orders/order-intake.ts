@@ -4,9 +4,9 @@ import { type OrderMessage, type OutcomeSource, type Rejection } from '#libs/con
 import { type InboundMessage, type PartitionOwnership } from '#libs/messaging';
 import { Equipment } from '../../equipment/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
+import { Homes } from './homes.js';
 import { type MessagePosition } from './message-position.js';
 import { type OrderEntry } from './order-entries.js';
-import { OrderHomes } from './order-homes.js';
 import { OrderLedger } from './order-ledger.js';
 import { type RelayReport } from './relay-reports.js';
 import { type RelayedOrders } from './relayed-orders.js';
@@ -27,7 +27,7 @@ export class OrderIntake {
   constructor(
     @Inject(BRIDGE_SETTINGS) { kafka }: BridgeSettings,
     private readonly equipment: Equipment,
-    private readonly homes: OrderHomes,
+    private readonly homes: Homes,
     private readonly ledger: OrderLedger,
     private readonly unknownMachines: UnknownMachines,
   ) {
@@ -39,16 +39,15 @@ export class OrderIntake {
     const [first] = messages;
     if (first === undefined) return;
     const { partition, ownership } = first.answered.message;
-    const homeOf = await this.homes.known(ownership.signal);
-    const sorted = messages.map((message) => sortByHome(message, homeOf, this.topicPrefix));
+    const homes = await this.homes.known(ownership.signal);
+    const sorted = messages.map((message) => sortByHome(message, homes.ofOrder, this.topicPrefix));
     const unknownMachines = await this.unknownAmong(sorted, ownership);
     const entries = sorted.map(({ answered, source, recordedAt, orders, relay }): OrderEntry => {
       const { message } = answered;
       const position = positionOf(source, recordedAt);
-      const entry = { message, answered, source, position, orders, unknownMachines };
       return relay === undefined
-        ? { kind: 'orders', ...entry }
-        : { kind: 'relay', ...entry, ...relay };
+        ? { kind: 'orders', message, answered, source, position, orders, unknownMachines }
+        : { kind: 'relay', message, answered, source, position, orders, unknownMachines, ...relay };
     });
     this.ledger.take(partition, entries);
   }
@@ -58,6 +57,7 @@ export class OrderIntake {
     const [first] = relayed;
     if (first === undefined) return;
     const { partition, ownership } = first.message;
+    await this.homes.known(ownership.signal);
     const told = relayed.map(({ content }) => content);
     const unknownMachines = await this.unknownAmong(told, ownership);
     const entries = relayed.map(({ message, content }): OrderEntry => {

@@ -5,11 +5,12 @@ import { Outbox, type OwnedState } from '#libs/messaging';
 import { CommandOutcomes, type CommandResult } from '../../command-delivery/index.js';
 import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
 import { BRIDGE_SETTINGS, tightenHeapForOrders } from '../../platform/index.js';
-import { changeRecord } from '../assignments/assignment-change.js';
+import { changeRecords } from '../assignments/assignment-change.js';
 import { OwnedPartitions } from '../owned-partitions.js';
 import { type PartitionWork } from '../partition-writer.js';
 import { QueuePartition } from '../queue-partition.js';
 import { type Refusal, refusalResult } from '../refusal.js';
+import { Homes } from './homes.js';
 import { type KnownOrder } from './known-order.js';
 import { type OrderAnswer } from './derived-entries.js';
 import { type OrderEntry, type PartEntry } from './order-entries.js';
@@ -34,6 +35,7 @@ export class OrderLedger {
     private readonly unmapped: UnmappedWorkCentres,
     private readonly outcomes: CommandOutcomes,
     private readonly outbox: Outbox,
+    private readonly homes: Homes,
   ) {
     this.topicPrefix = kafka.topicPrefix;
     const queues = {
@@ -57,7 +59,8 @@ export class OrderLedger {
   private work(): PartitionWork<KnownOrder, OrderEntry> {
     const orders = new PartitionOrders({
       machineOf: (operation) => this.equipment.machineOf(operation),
-      toChange: (change) => changeRecord(this.topicPrefix, change),
+      toChanges: (changes) =>
+        changeRecords(this.topicPrefix, changes, (id) => this.homes.ofMachine(id)),
       toReport: (report) => reportRecord(this.topicPrefix, report),
       toOutcome: (answered, answer) =>
         this.outcomes.toRecord(

@@ -17,10 +17,11 @@ describe('PartitionOrders', () => {
     [known, answers] = [new Map<string, KnownOrder>(), []];
     orders = new PartitionOrders({
       machineOf: ({ machineId }) => machineId,
-      toChange: ({ machineId, orders: changed, isPart }) => ({
-        ...{ topic: 'changes', key: machineId, headers: {} },
-        value: changed.map(({ orderId }) => orderId).join() + (isPart ? ', untold' : ''),
-      }),
+      toChanges: (changes) =>
+        changes.map(({ machineId, orders: changed, isPart }) => ({
+          ...{ topic: 'changes', key: machineId, headers: {} },
+          value: changed.map(({ orderId }) => orderId).join() + (isPart ? ', untold' : ''),
+        })),
       toReport: () => ({ topic: 'relayed', key: null, value: 'report', headers: {} }),
       toOutcome: (_answered, { kind }) => {
         return { topic: 'outcomes', key: null, value: kind, headers: {} };

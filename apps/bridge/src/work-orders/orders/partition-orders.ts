@@ -33,7 +33,7 @@ export class PartitionOrders {
     const changes = this.withForgotten(changed);
     return {
       changes,
-      records: derived.records,
+      records: derived.toRecords(),
       conclude: () => {
         this.note(changes);
         derived.conclude();

@@ -39,10 +39,11 @@ export function placeOrder(order: OrderSnapshot, machineOf: MachineOf): PlacedOr
 function assigned(orderId: string, operations: readonly OrderOperation[]): AssignedOperation[] {
   return operations
     .filter(({ status }) => LISTED.has(status))
-    .map(({ operationId, sequence, plannedStart }) => ({
-      entry: operations.length === 1 ? orderId : `${orderId}-${operationId}`,
-      operationId,
-      ...(sequence !== undefined && sequence !== 0 && { sequence }),
-      ...(plannedStart !== undefined && { plannedStart }),
-    }));
+    .map(({ operationId, sequence, plannedStart }) => {
+      const entry = operations.length === 1 ? orderId : `${orderId}-${operationId}`;
+      const operation: AssignedOperation = { entry, operationId };
+      if (sequence !== undefined && sequence !== 0) operation.sequence = sequence;
+      if (plannedStart !== undefined) operation.plannedStart = plannedStart;
+      return operation;
+    });
 }

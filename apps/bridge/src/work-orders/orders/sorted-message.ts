@@ -2,7 +2,7 @@ import { type OrderMessage, type OutcomeSource } from '#libs/contracts';
 import { type OutboundRecord } from '#libs/messaging';
 import { type AnsweredMessage } from '../../command-delivery/index.js';
 import { ownKey } from '../own-key.js';
-import { type HomeOf } from './order-homes.js';
+import { type HomeOf } from './homes.js';
 import { relayRecord } from './relayed-orders.js';
 
 /** A message of the input, and the orders it tells of. */
@@ -35,6 +35,9 @@ export function sortByHome(
 ): SortedMessage {
   const { answered, source, recordedAt, orders } = message;
   const { partition } = answered.message;
+  if (orders.every(({ order }) => homeOf(order.orderId) === partition)) {
+    return { answered, source, recordedAt, orders, relay: undefined };
+  }
   const atHome: OrderMessage[] = [];
   const away = new Map<number, OrderMessage[]>();
   for (const each of orders) {
@@ -43,7 +46,6 @@ export function sortByHome(
     if (others === undefined) away.set(home, [each]);
     else others.push(each);
   }
-  if (away.size === 0) return { ...message, relay: undefined };
   const gathering = ownKey('gathering');
   const records = [...away].map(([home, part], index) =>
     relayRecord(topicPrefix, home, {

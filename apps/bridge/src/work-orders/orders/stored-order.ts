@@ -37,17 +37,13 @@ export function toStoredOrder(order: KnownOrder): StoredOrder {
   const operations = order.operations.map((operation) =>
     FIELDS.map((field) => operation[field] ?? null),
   );
-  const stored: StoredOrder = [
-    ...([changedAt, offset, status, machineIds] as const),
-    ...([operations, fence, partition, recordedAt] as const),
-  ];
-  if (earlier !== undefined) {
-    const places = earlier.map((each): StoredPlace =>
-      each.partition === partition ? each.offset : [each.partition, each.offset],
-    );
-    stored.push(places);
-  }
-  return stored;
+  const places = earlier?.map((each): StoredPlace =>
+    each.partition === partition ? each.offset : [each.partition, each.offset],
+  );
+  const end = [operations, fence, partition, recordedAt] as const;
+  return places === undefined
+    ? [changedAt, offset, status, machineIds, ...end]
+    : [changedAt, offset, status, machineIds, ...end, places];
 }
 
 /** Reads what the bridge itself has stored; undefined for what it has not. */

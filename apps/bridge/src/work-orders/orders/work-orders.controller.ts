@@ -1,10 +1,15 @@
 import { Controller, Inject } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { type BridgeSettings } from '#libs/config';
-import { type Envelope, parsed, TOPICS } from '#libs/contracts';
+import { type Envelope, type OrderMessage, parsed, type Parsed, TOPICS } from '#libs/contracts';
 import { type OrderDocument, sourceTopicOf } from '#libs/erp-formats';
 import { type InboundMessage } from '#libs/messaging';
-import { CommandOutcomes, openMessage, rejection } from '../../command-delivery/index.js';
+import {
+  type AnsweredMessage,
+  CommandOutcomes,
+  openMessage,
+  rejection,
+} from '../../command-delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { OrderIntake } from './order-intake.js';
 import { readOrders } from './read-orders.js';
@@ -30,8 +35,10 @@ export class WorkOrdersController {
         continue;
       }
       try {
-        const document = await this.read(message);
-        if (document !== undefined) read.push(document);
+        const document = this.read(message);
+        // to wait for what is there already would cost as much as to read it
+        const there = document instanceof Promise ? await document : document;
+        if (there !== undefined) read.push(there);
       } catch (error) {
         message.fail(error);
       }
@@ -39,14 +46,25 @@ export class WorkOrdersController {
     await this.intake.take(read);
   }
 
-  private async read(message: InboundMessage): Promise<ReadMessage | undefined> {
+  private read(
+    message: InboundMessage,
+  ): ReadMessage | undefined | Promise<ReadMessage | undefined> {
     const { answered, parsed: envelope } = openMessage(message, parsed);
-    const orders = envelope.ok
-      ? await readOrders(documentOf(message, envelope.value), this.settings.erp)
-      : envelope;
+    if (!envelope.ok) return this.asRead(answered, envelope);
+    const orders = readOrders(documentOf(message, envelope.value), this.settings.erp);
+    return orders instanceof Promise
+      ? orders.then((read) => this.asRead(answered, read))
+      : this.asRead(answered, orders);
+  }
+
+  /** Undefined where it is refused, which is answered here. */
+  private asRead(
+    answered: AnsweredMessage,
+    orders: Parsed<OrderMessage[]>,
+  ): ReadMessage | undefined {
     if (orders.ok) {
       const source = this.outcomes.sourceOf(answered);
-      const recordedAt = Number(message.timestamp);
+      const recordedAt = Number(answered.message.timestamp);
       return { answered, source, recordedAt, orders: orders.value };
     }
     this.outcomes.answersTo('work-order-list', answered, 0, [rejection(orders.rejection)]);

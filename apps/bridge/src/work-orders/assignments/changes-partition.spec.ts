@@ -1,0 +1,47 @@
+import { type InboundMessage, PartitionOwnership } from '#libs/messaging';
+import { type AssignmentChange } from './assignment-change.js';
+import { ChangesPartition, type ReadChanges } from './changes-partition.js';
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('a partition of changes', () => {
+  let ownership: PartitionOwnership;
+  let partition: ChangesPartition;
+  /** Offsets of the records that came to their end here, and how. */
+  let ends: string[];
+
+  beforeEach(() => {
+    ownership = new PartitionOwnership();
+    ends = [];
+    partition = new ChangesPartition(
+      '',
+      () => undefined,
+      () => undefined,
+    );
+  });
+
+  const recordAt = (offset: number, count: number): ReadChanges => {
+    const place = { topic: 'changes', partition: 0, offset, timestamp: '0', bytes: 1 };
+    const message: InboundMessage = {
+      ...{ ...place, key: Buffer.from(`M-1/0/${offset}`), value: null, headers: [], ownership },
+      finish: () => ends.push(`${offset} finished`),
+      doneInPart: () => undefined,
+      abandon: () => ends.push(`${offset} abandoned`),
+      fail: () => undefined,
+    };
+    const source = { topic: 'orders', partition: 0, offset, messageId: null };
+    const change: AssignmentChange = { machineId: 'M-1', orders: [], source };
+    return { message, changes: Array.from({ length: count }, () => change) };
+  };
+
+  it('takes no more while thousands wait, however few their records are', async () => {
+    await partition.take([recordAt(1, 1000)]);
+    let hasRoom = false;
+    const taken = partition.take([recordAt(2, 1500)]).then(() => (hasRoom = true));
+    await nextTurn();
+    expect(hasRoom).toBe(false);
+    ownership.lose(new Error('another process has it'));
+    await taken;
+    expect(ends).toEqual(['1 abandoned', '2 abandoned']);
+  });
+});

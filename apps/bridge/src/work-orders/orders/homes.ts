@@ -1,0 +1,72 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { realDelayMs } from '#libs/clock';
+import { type BridgeSettings } from '#libs/config';
+import { backOffMs } from '#libs/delivery';
+import {
+  describeKafkaFailure,
+  type KafkaClient,
+  partitionCount,
+  partitionOf,
+} from '#libs/messaging';
+import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
+import { ASSIGNMENT_CHANGES } from '../assignments/assignment-change.js';
+import { RELAYED_ORDERS } from './relayed-orders.js';
+
+const BACK_OFF = { baseMs: 200, capMs: 5000 };
+
+/** The partition an order is kept in, or a machine, by its id, whichever its messages come through. */
+export type HomeOf = (id: string) => number;
+
+/** By the hash of the id, over the partitions of the topic that takes what is told of it there: they never change. */
+export interface KnownHomes {
+  ofOrder: HomeOf;
+  ofMachine: HomeOf;
+}
+
+/** Where orders and machines are at home. */
+@Injectable()
+export class Homes {
+  private readonly logger = new Logger('Homes');
+  private readonly topicPrefix: string;
+  private homes: KnownHomes | undefined;
+
+  constructor(
+    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix } }: BridgeSettings,
+    @Inject(KAFKA) private readonly kafka: KafkaClient,
+  ) {
+    this.topicPrefix = topicPrefix;
+  }
+
+  /** For what follows from orders: none is taken in before {@link known} has resolved. */
+  ofMachine(machineId: string): number {
+    if (this.homes === undefined)
+      throw new Error('nobody has asked yet where machines are at home');
+    return this.homes.ofMachine(machineId);
+  }
+
+  /** Kafka is asked once, and again until it answers. Rejects only when aborted. */
+  async known(signal: AbortSignal): Promise<KnownHomes> {
+    this.homes ??= {
+      ofOrder: await this.homeBy(RELAYED_ORDERS, signal),
+      ofMachine: await this.homeBy(ASSIGNMENT_CHANGES, signal),
+    };
+    return this.homes;
+  }
+
+  private async homeBy(name: string, signal: AbortSignal): Promise<HomeOf> {
+    const topic = `${this.topicPrefix}${name}`;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const count = await partitionCount(this.kafka, topic);
+        return (id) => partitionOf(id, count);
+      } catch (error) {
+        this.logger.warn({
+          msg: 'partitions not known',
+          topic,
+          error: describeKafkaFailure(error),
+        });
+        await realDelayMs(backOffMs(attempt, BACK_OFF), signal);
+      }
+    }
+  }
+}
