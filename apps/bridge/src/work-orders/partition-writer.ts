@@ -67,6 +67,11 @@ export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
     void this.write();
   }
 
+  /** Resolves once others may come. */
+  room(): Promise<void> {
+    return this.waiting.room();
+  }
+
   /** Writes also where no message waits: what is derived from none. */
   flush(): void {
     this.isFlushWanted = true;

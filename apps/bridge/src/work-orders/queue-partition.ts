@@ -45,6 +45,11 @@ export class QueuePartition<V, T extends Entry> implements PartitionHolder<V> {
     this.writer.take(entries);
   }
 
+  /** Resolves once others may come. */
+  room(): Promise<void> {
+    return this.writer.room();
+  }
+
   /** Writes also where nothing has come: what is derived from none. */
   flush(): void {
     this.writer.flush();

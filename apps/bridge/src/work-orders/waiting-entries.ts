@@ -5,8 +5,11 @@ export interface Entry {
   readonly message: InboundMessage;
 }
 
-/** A transaction holds what follows from so many messages, or bytes of them, and at least from one. */
-const MAX_ENTRIES = 1000;
+/**
+ * A transaction holds what follows from so many messages, or bytes of them, and at least from one. No more wait for
+ * it: read, a message takes many times what it took before, and by then all of it would have outlived the young heap.
+ */
+const MAX_ENTRIES = 500;
 const MAX_BYTES = 2 * 1024 * 1024;
 
 /** Messages of one partition that wait to be written, in their order; abandoned when their partition is lost. */
@@ -15,6 +18,7 @@ export class WaitingEntries<T extends Entry> {
   private bytes = 0;
   /** So many of the next go one by one: together they failed. */
   private alone = 0;
+  private readonly whenRoom: (() => void)[] = [];
 
   get isEmpty(): boolean {
     return this.entries.length === 0;
@@ -23,6 +27,13 @@ export class WaitingEntries<T extends Entry> {
   /** Whatever else comes, it could not go with the next. */
   get isNextFull(): boolean {
     return this.alone > 0 || this.entries.length >= MAX_ENTRIES || this.bytes >= MAX_BYTES;
+  }
+
+  /** Resolves once others may come. */
+  async room(): Promise<void> {
+    while (this.isNextFull) {
+      await new Promise<void>((resolve) => this.whenRoom.push(resolve));
+    }
   }
 
   add(entries: readonly T[]): void {
@@ -62,6 +73,7 @@ export class WaitingEntries<T extends Entry> {
   private takeOut(count: number): T[] {
     const taken = this.entries.splice(0, count);
     this.bytes -= bytesOf(taken);
+    if (!this.isNextFull) for (const resolve of this.whenRoom.splice(0)) resolve();
     return taken;
   }
 

@@ -1,6 +1,8 @@
 import { type InboundMessage, PartitionOwnership } from '#libs/messaging';
 import { type AssignmentChange } from './assignment-change.js';
 import { ChangesPartition, type ReadChanges } from './changes-partition.js';
+import { type StoredAssignment } from './derive-assignments.js';
+import { type ChangeEntry } from './partition-assignments.js';
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -13,11 +15,13 @@ describe('a partition of changes', () => {
   beforeEach(() => {
     ownership = new PartitionOwnership();
     ends = [];
-    partition = new ChangesPartition(
-      '',
-      () => undefined,
-      () => undefined,
-    );
+    // its list waits for the service until the partition is lost
+    const wait = ({ message }: ChangeEntry): void => {
+      message.ownership.whenLost(() => {
+        message.abandon();
+      });
+    };
+    partition = new ChangesPartition('', wait, () => undefined);
   });
 
   const recordAt = (offset: number, count: number): ReadChanges => {
@@ -35,6 +39,13 @@ describe('a partition of changes', () => {
   };
 
   it('takes no more while thousands wait, however few their records are', async () => {
+    partition.own({
+      ...{ partition: 0, signal: ownership.signal, lost: ownership.signal },
+      get: () => undefined,
+      keys: () => new Map<string, StoredAssignment>().keys(),
+      entries: () => new Map<string, StoredAssignment>().entries(),
+      commit: () => Promise.resolve(),
+    });
     await partition.take([recordAt(1, 1000)]);
     let hasRoom = false;
     const taken = partition.take([recordAt(2, 1500)]).then(() => (hasRoom = true));

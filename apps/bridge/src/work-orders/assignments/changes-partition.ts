@@ -75,6 +75,7 @@ export class ChangesPartition implements PartitionHolder<StoredAssignment> {
       });
     });
     this.queue.take(entries);
+    await this.queue.room();
     await messages.room();
   }
 

@@ -49,7 +49,7 @@ export class OrderIntake {
         ? { kind: 'orders', message, answered, source, position, orders, unknownMachines }
         : { kind: 'relay', message, answered, source, position, orders, unknownMachines, ...relay };
     });
-    this.ledger.take(partition, entries);
+    await this.ledger.take(partition, entries);
   }
 
   /** As {@link take}, of what has come from other partitions. */
@@ -65,17 +65,17 @@ export class OrderIntake {
       const position = positionOf(source, recordedAt);
       return { kind: 'part', message, source, reportTo, position, orders, unknownMachines };
     });
-    this.ledger.take(partition, entries);
+    await this.ledger.take(partition, entries);
   }
 
   /** Takes what has been reported to one partition. */
-  takeReports(reports: readonly Arrived<RelayReport>[]): void {
+  async takeReports(reports: readonly Arrived<RelayReport>[]): Promise<void> {
     const [first] = reports;
     if (first === undefined) return;
     const entries = reports.map(({ message, content }): OrderEntry => {
       return { kind: 'report', message, report: content };
     });
-    this.ledger.take(first.message.partition, entries);
+    await this.ledger.take(first.message.partition, entries);
   }
 
   private unknownAmong(

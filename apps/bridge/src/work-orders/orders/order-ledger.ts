@@ -50,10 +50,15 @@ export class OrderLedger {
     this.partitions.own(state);
   }
 
-  /** Takes messages of one partition in the order of their offsets; each is answered once it is written. */
-  take(partition: number, entries: readonly OrderEntry[]): void {
+  /**
+   * Takes messages of one partition in the order of their offsets; each is answered once it is written. Resolves once
+   * others may come.
+   */
+  take(partition: number, entries: readonly OrderEntry[]): Promise<void> {
     tightenHeapForOrders();
-    this.partitions.of(partition).take(entries);
+    const orders = this.partitions.of(partition);
+    orders.take(entries);
+    return orders.room();
   }
 
   private work(): PartitionWork<KnownOrder, OrderEntry> {
@@ -72,7 +77,7 @@ export class OrderLedger {
         this.answer(answer);
       },
       gathered: (entry) => {
-        this.take(entry.message.partition, [entry]);
+        void this.take(entry.message.partition, [entry]);
       },
     });
     return {

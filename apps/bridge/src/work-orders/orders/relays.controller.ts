@@ -19,8 +19,8 @@ export class RelaysController {
   }
 
   @EventPattern(RELAY_REPORTS)
-  handleReports(messages: readonly InboundMessage[]): void {
-    this.intake.takeReports(this.read(messages, parseRelayReport));
+  async handleReports(messages: readonly InboundMessage[]): Promise<void> {
+    await this.intake.takeReports(this.read(messages, parseRelayReport));
   }
 
   /** What says nothing is finished. */
