@@ -178,7 +178,7 @@ describe('orders on their way to the lists of machines', () => {
     for (const home of [0, 1]) {
       const isHere = ({ partition }: InboundMessage): boolean => partition === home;
       void bridge.get(RelaysController).handleOrders(relayed.filter(isHere));
-      bridge.get(RelaysController).handleReports(reports.filter(isHere));
+      void bridge.get(RelaysController).handleReports(reports.filter(isHere));
     }
     for (const { value } of messagesOf('outcomes')) {
       const { machineId, source, appliedAt } = JSON.parse(String(value)) as CommandOutcome;
