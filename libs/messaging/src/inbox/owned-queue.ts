@@ -62,7 +62,7 @@ export class OwnedQueue {
    * partition is lost, though it may have come back: then that is asked for anew.
    */
   recall(left: Pick<TakenOver, 'finished' | 'toldUntilMs' | 'end'> | undefined): void {
-    this.queue.recall(left?.finished);
+    this.queue.progress.inherit(left?.finished);
     if (left?.toldUntilMs !== undefined) {
       this.toldSinceMs = left.toldUntilMs;
       this.inheritedEnd = left.end;
@@ -89,12 +89,13 @@ export class OwnedQueue {
    * @param toldUntilMs epoch milliseconds up to which all of what was told the records have been acknowledged
    */
   takeCommit(toldUntilMs: number): { commit: OffsetCommit; isNew: boolean } | undefined {
-    const { topic, partition, queue } = this;
-    const committable = queue.committable();
+    const { topic, partition } = this;
+    const { progress } = this.queue;
+    const committable = progress.committable();
     // With nothing before it finished, the lowest is committed for what is told beside it.
-    const offset = committable ?? queue.lowestUnfinished;
+    const offset = committable ?? progress.lowestUnfinished;
     if (offset === undefined) return undefined;
-    const { metadata, isWhole } = queue.finishedAhead;
+    const { metadata, isWhole } = progress.finishedAhead;
     const toldUntil = this.toldUntil(toldUntilMs, isWhole && offset >= this.inheritedEnd);
     const says = toldUntil === AT_REST ? 'at rest' : 'telling';
     const place = `${offset} ${metadata}`;
@@ -138,7 +139,7 @@ export class OwnedQueue {
    * by now: where it begins is settled before it is under way, and commits go on meanwhile.
    */
   isAnotherTopic(first: number, highWatermark: number): boolean {
-    const { fetchedEnd } = this.queue;
+    const { fetchedEnd } = this.queue.progress;
     return first < this.floor || (first < fetchedEnd && highWatermark < fetchedEnd);
   }
 
@@ -157,8 +158,8 @@ export class OwnedQueue {
   }
 
   get backlog(): PartitionBacklog {
-    const { topic, partition, queue, highWatermark } = this;
-    const { position, size: messages } = queue;
+    const { topic, partition, highWatermark } = this;
+    const { position, size: messages } = this.queue.progress;
     const lag = position === undefined ? 0 : Math.max(0, highWatermark - position);
     return { topic, partition, messages, lag };
   }
