@@ -5,7 +5,8 @@ import { deliveryFaults } from '../support/chaos/delivery.js';
 import { healthOf } from '../support/chaos/health.js';
 import { eventually } from '../support/eventually.js';
 import { type ReadRecord, type TopicReader } from '../support/kafka.js';
-import { POISON_CORPUS, type PoisonMessage } from '../support/poison-corpus.js';
+import { type PoisonMessage } from '../support/poison/poison-message.js';
+import { POISON_CORPUS } from '../support/poison-corpus.js';
 
 const TOPIC_OF: Record<PoisonMessage['topic'], string> = {
   lists: TOPICS.workOrderLists,
