@@ -12,7 +12,8 @@ import {
 import { loadKafkaSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { eventually } from '../support/eventually.js';
-import { header, testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { header } from '../support/topic-reader.js';
 
 interface Counted {
   count: number;
@@ -220,10 +221,7 @@ describe('keyed state', () => {
     await allow(100);
     const problem = await eventually(
       async () => !(await write()) && member.strategy.inbox.memoryProblem,
-      {
-        what: 'the problem is told',
-        timeoutMs: 60_000,
-      },
+      { what: 'the problem is told', timeoutMs: 60_000 },
     );
     expect(problem).toContain(`${counts}, partition 0: larger than max.message.bytes`);
     expect(problem).toContain(events);
@@ -245,7 +243,7 @@ describe('keyed state', () => {
     const client = createKafka(loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }));
 
     beforeAll(async () => {
-      await compacted.createCompacted(name, {
+      await compacted.topics.createCompacted(name, {
         'segment.bytes': String(SEGMENT_BYTES),
         'min.cleanable.dirty.ratio': '0.001',
       });
