@@ -50,7 +50,7 @@ describe('brokers that end and come back one after the other, while commands and
       await cluster.nodes[at]![end]();
       await untilAllMove(commands);
       await cluster.nodes[at]!.restart();
-      await kafka.untilInSync(BROKERS);
+      await kafka.topics.untilInSync(BROKERS);
       await Promise.all(urls.map((url) => untilReady(url)));
       await untilAllMove(commands);
     }
@@ -102,6 +102,6 @@ describe('brokers that end and come back one after the other, while commands and
 
   it('set nothing aside', async () => {
     expect(await commands.countDeadLetters()).toBe(0);
-    expect(await orders.kafka.count(`${TOPICS.workOrders}.dlq`)).toBe(0);
+    expect(await orders.kafka.topics.count(`${TOPICS.workOrders}.dlq`)).toBe(0);
   });
 });

@@ -4,7 +4,7 @@ import { Answers } from '../support/chaos/answers.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { inBrief } from '../support/chaos/in-brief.js';
 import { eventually } from '../support/eventually.js';
-import { header, type TopicReader } from '../support/kafka.js';
+import { header, type TopicReader } from '../support/topic-reader.js';
 
 const PARTITIONS = 6;
 const ROUND = 8;
@@ -47,7 +47,7 @@ describe('the bridge killed again and again while it sets messages aside', () =>
   beforeAll(async () => {
     plant = await ChaosPlant.open({ machines: 3, partitions: PARTITIONS });
     const { kafka } = plant;
-    await kafka.createTopics(PARTITIONS, LETTERS);
+    await kafka.topics.create(PARTITIONS, LETTERS);
     letters = await kafka.read(LETTERS);
     const stopLoad = await startLoad();
     let bridge = plant.startBridge();
@@ -76,7 +76,7 @@ describe('the bridge killed again and again while it sets messages aside', () =>
     const ids = idsOfLetters();
     const again = ids.filter((id, index) => ids.indexOf(id) !== index);
     expect(inBrief(again)).toEqual([]);
-    expect(await plant.kafka.count(LETTERS)).toBe(sent.length);
+    expect(await plant.kafka.topics.count(LETTERS)).toBe(sent.length);
   });
 
   it('tells of each message that it is rejected, and nothing else', () => {

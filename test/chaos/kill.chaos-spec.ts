@@ -17,8 +17,8 @@ import {
 import { overlaps } from '../support/chaos/overlaps.js';
 import { untilCalled } from '../support/chaos/until-called.js';
 import { eventually } from '../support/eventually.js';
-import { type ReadRecord } from '../support/kafka.js';
 import { type LoggedCall } from '../support/sandbox-control.js';
+import { type ReadRecord } from '../support/topic-reader.js';
 
 /** How many reasons the n-th process of a group may call for before it is killed. */
 const CALLS_BEFORE_KILL = [1, 200, 60, 320, 10, 120, 280];

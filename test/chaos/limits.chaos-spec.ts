@@ -5,7 +5,7 @@ import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { type CommandKind, numberOfList, REASON_ID } from '../support/chaos/commands.js';
 import { deliveryFaults } from '../support/chaos/delivery.js';
 import { overlaps } from '../support/chaos/overlaps.js';
-import { header } from '../support/kafka.js';
+import { header } from '../support/topic-reader.js';
 
 /** A broker takes record batches of 1,048,588 bytes unless told otherwise; a batch of one adds about 150. */
 const LARGEST_VALUE_BYTES = 1_048_576 - 200;

@@ -114,6 +114,6 @@ describe('orders that move from machine to machine, while one of two bridges is 
   });
 
   it('sets nothing aside', async () => {
-    expect(await plant.kafka.count(`${TOPICS.workOrders}.dlq`)).toBe(0);
+    expect(await plant.kafka.topics.count(`${TOPICS.workOrders}.dlq`)).toBe(0);
   });
 });

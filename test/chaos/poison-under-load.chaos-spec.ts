@@ -4,8 +4,9 @@ import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { deliveryFaults } from '../support/chaos/delivery.js';
 import { healthOf } from '../support/chaos/health.js';
 import { eventually } from '../support/eventually.js';
-import { type ReadRecord, type TopicReader } from '../support/kafka.js';
-import { POISON_CORPUS, type PoisonMessage } from '../support/poison-corpus.js';
+import { type PoisonMessage } from '../support/poison/poison-message.js';
+import { POISON_CORPUS } from '../support/poison-corpus.js';
+import { type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const TOPIC_OF: Record<PoisonMessage['topic'], string> = {
   lists: TOPICS.workOrderLists,
@@ -90,7 +91,7 @@ describe('hostile messages among sound ones', () => {
   });
 
   it('sets nothing else aside', async () => {
-    const counts = Object.values(TOPIC_OF).map((topic) => plant.kafka.count(`${topic}.dlq`));
+    const counts = Object.values(TOPIC_OF).map((topic) => plant.kafka.topics.count(`${topic}.dlq`));
     const sum = (await Promise.all(counts)).reduce((total, count) => total + count, 0);
     expect(sum).toBe(hostile.length);
   });

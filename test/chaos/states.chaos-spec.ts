@@ -7,7 +7,7 @@ import { type BridgeProcess } from '../support/bridge-process.js';
 import { inBrief } from '../support/chaos/in-brief.js';
 import { untilReady, untilUnready } from '../support/chaos/health.js';
 import { eventually } from '../support/eventually.js';
-import { header, type ReadRecord } from '../support/kafka.js';
+import { header, type ReadRecord } from '../support/topic-reader.js';
 import { type TimelinePeriod, brokenLinks, foldStates } from '../support/states/fold-states.js';
 import { readStateStream, type StateStream } from '../support/states/state-stream.js';
 import { StatesPlant } from '../support/states/states-plant.js';

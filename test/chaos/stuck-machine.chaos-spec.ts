@@ -26,7 +26,7 @@ describe('a machine whose reasons the service keeps failing', () => {
   let killedAfter: number;
 
   const committed = async (): Promise<number> =>
-    (await plant.kafka.committedOffsets(plant.groupId, TOPIC_OF.reason)).get(0) ?? 0;
+    (await plant.kafka.groups.committedOffsets(plant.groupId, TOPIC_OF.reason)).get(0) ?? 0;
 
   const idsOf = (machineId: string, count: number): string[] =>
     Array.from({ length: count }, (_, number) => commandId({ kind: 'reason', machineId, number }));

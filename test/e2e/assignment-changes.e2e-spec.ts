@@ -1,8 +1,8 @@
 import { TOPICS } from '#libs/contracts';
 import { partitionOf } from '#libs/messaging';
 import { eventually } from '../support/eventually.js';
-import { header, json, type ReadRecord } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { header, json, type ReadRecord } from '../support/topic-reader.js';
 
 const CHANGES = 'machine-bridge.assignment-changes.v1';
 const SET_LIST = 'setWorkOrderList';
@@ -60,7 +60,7 @@ describe('changes of assignments', () => {
     );
     await eventually(
       async () => {
-        const offsets = await plant.kafka.committedOffsets(plant.groupId, CHANGES);
+        const offsets = await plant.kafka.groups.committedOffsets(plant.groupId, CHANGES);
         return (offsets.get(last.partition) ?? 0) > last.offset;
       },
       { what: 'the tombstone is committed as well' },
@@ -74,7 +74,7 @@ describe('changes that share a record', () => {
 
   beforeAll(async () => {
     plant = await startPlant({
-      prepare: (kafka) => kafka.createCompacted(CHANGES, {}),
+      prepare: (kafka) => kafka.topics.createCompacted(CHANGES, {}),
       // one call for all would be split only where the service refuses one of them
       env: { WORK_ORDER_LIST_MAX_MACHINES: '1' },
     });
@@ -119,7 +119,7 @@ describe('a topic of changes', () => {
   afterEach(() => plant.close());
 
   it('may be one that Kafka deletes from, as earlier versions have made it', async () => {
-    plant = await startPlant({ prepare: (kafka) => kafka.createTopics(3, CHANGES) });
+    plant = await startPlant({ prepare: (kafka) => kafka.topics.create(3, CHANGES) });
     await sendOrder(plant, 'A', 'M-001');
     await plant.sandbox.listBecomes('M-001', ['A']);
   });
@@ -138,7 +138,7 @@ describe('a topic of changes', () => {
   it('holds what is not final through compaction, and is read past what compaction has left', async () => {
     plant = await startPlant({
       prepare: (kafka) =>
-        kafka.createCompacted(CHANGES, {
+        kafka.topics.createCompacted(CHANGES, {
           ...{ 'segment.ms': '200', 'min.cleanable.dirty.ratio': '0.001' },
           ...{ 'delete.retention.ms': '1', 'max.compaction.lag.ms': '1' },
         }),

@@ -130,7 +130,7 @@ describe('the bridge as a process', () => {
     bridge.kill('SIGTERM');
     expect(await bridge.exitCode()).toBe(0);
     await sandbox.control.listBecomes('M-001', ['in-flight']);
-    expect(await kafka.committed(groupId, TOPICS.workOrderLists)).toBe(1);
+    expect(await kafka.groups.committed(groupId, TOPICS.workOrderLists)).toBe(1);
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
@@ -149,12 +149,12 @@ describe('the bridge as a process', () => {
     const list = { machineId: 'M-005', workingOrders: ['hanging'] };
     await kafka.sendJson(TOPICS.workOrderLists, 'M-005', list);
     await untilCalledFor('M-005');
-    const committed = await kafka.committed(groupId, TOPICS.workOrderLists);
+    const committed = await kafka.groups.committed(groupId, TOPICS.workOrderLists);
     bridge.kill('SIGTERM');
     expect(await bridge.exitCode()).toBe(0);
     expect(bridge.output).toContain('calls cut off');
     expect(bridge.output).not.toContain('cut short');
-    expect(await kafka.committed(groupId, TOPICS.workOrderLists)).toBe(committed);
+    expect(await kafka.groups.committed(groupId, TOPICS.workOrderLists)).toBe(committed);
     await sandbox.control.clearFaults();
     await start().ready();
     await sandbox.control.listBecomes('M-005', ['hanging']);

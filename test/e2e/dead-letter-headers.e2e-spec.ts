@@ -43,7 +43,7 @@ describe('the headers of a message that is set aside and replayed', () => {
   beforeAll(async () => {
     Logger.overrideLogger(false);
     sandbox = await startSandbox();
-    await kafka.createTopics(1, REASONS, LETTERS);
+    await kafka.topics.create(1, REASONS, LETTERS);
     await send();
     bridge = new BridgeProcess({
       KAFKA_BROKERS: testBrokers().join(','),

@@ -1,15 +1,10 @@
 import { loadKafkaSettings } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
 import { createKafka, ensureTopics } from '#libs/messaging';
-import {
-  type ReadRecord,
-  testBrokers,
-  TestKafka,
-  type TopicReader,
-  uniqueTopicPrefix,
-} from '../support/kafka.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { type CommandResult, runCommand, RunningCommand } from '../support/run-command.js';
+import { type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const LISTS = TOPICS.workOrderLists;
 const REASONS = TOPICS.downtimeReasons;

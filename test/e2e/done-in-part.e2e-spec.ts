@@ -1,8 +1,8 @@
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
-import { type TopicReader } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { toldOf } from '../support/told-of.js';
+import { type TopicReader } from '../support/topic-reader.js';
 
 describe('a message for several machines, one of which the service keeps failing', () => {
   let plant: Plant;
@@ -36,7 +36,7 @@ describe('a message for several machines, one of which the service keeps failing
     await plant.restartBridge();
     await sandbox.listBecomes('M-002', ['other']);
     await eventually(
-      async () => (await plant.kafka.committed(plant.groupId, TOPICS.workOrderLists)) === 2,
+      async () => (await plant.kafka.groups.committed(plant.groupId, TOPICS.workOrderLists)) === 2,
       { what: 'all is committed' },
     );
 

@@ -1,7 +1,7 @@
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
-import { header, json, type TopicReader } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { header, json, type TopicReader } from '../support/topic-reader.js';
 
 const DEAD_LETTERS = `${TOPICS.downtimeReasons}.dlq`;
 

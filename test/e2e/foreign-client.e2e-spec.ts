@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { realEpochMs } from '#libs/clock';
 import { TOPICS } from '#libs/contracts';
-import { json, testBrokers, type TopicReader } from '../support/kafka.js';
+import { testBrokers } from '../support/kafka.js';
 import { type PrintedRecord, readAsForeigner } from '../support/foreign-client.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { json, type TopicReader } from '../support/topic-reader.js';
 
 const MINUTE = 60;
 const RUNNING_SINCE = (Math.floor(realEpochMs() / 1000 / MINUTE) - 90) * MINUTE;

@@ -12,7 +12,8 @@ import {
 import { loadKafkaSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { eventually } from '../support/eventually.js';
-import { header, testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { header } from '../support/topic-reader.js';
 
 interface Counted {
   count: number;
@@ -30,7 +31,7 @@ function countOfA(count: number, filling: unknown = ''): Message {
 /** A process's share of keyed state, without the rest of the bridge. */
 class Member {
   readonly owned = new Map<number, OwnedState<Counted>>();
-  readonly inbox: KafkaInboxStrategy;
+  readonly strategy: KafkaInboxStrategy;
 
   constructor(prefix: string, topic: string, partitions = 2) {
     const kafka = createKafka(
@@ -46,7 +47,7 @@ class Member {
         owned.signal.addEventListener('abort', () => this.owned.delete(owned.partition));
       },
     });
-    this.inbox = new KafkaInboxStrategy({
+    this.strategy = new KafkaInboxStrategy({
       kafka,
       groupId: `${prefix}group`,
       topicPrefix: prefix,
@@ -67,7 +68,7 @@ class Member {
   }
 
   listen(): void {
-    this.inbox.listen(() => undefined);
+    this.strategy.listen(() => undefined);
   }
 
   async ownedPartition(partition: number): Promise<OwnedState<Counted>> {
@@ -98,7 +99,7 @@ describe('keyed state', () => {
   };
 
   afterAll(async () => {
-    await Promise.all(members.map(({ inbox }) => inbox.close()));
+    await Promise.all(members.map(({ strategy }) => strategy.close()));
     await kafka.close();
   });
 
@@ -140,7 +141,7 @@ describe('keyed state', () => {
       timeoutMs: 30_000,
     });
     const kept = [...first.owned.values()].map(({ lost }) => lost);
-    await first.inbox.close();
+    await first.strategy.close();
     expect(kept.map(({ aborted }) => aborted)).toEqual([true]);
     await second.owns([0, 1]);
     expect([...(await second.ownedPartition(0)).entries()]).toEqual([['a', { count: 2 }]]);
@@ -218,17 +219,17 @@ describe('keyed state', () => {
 
     await admin.connect();
     await allow(100);
-    const problem = await eventually(async () => !(await write()) && member.inbox.memoryProblem, {
-      what: 'the problem is told',
-      timeoutMs: 60_000,
-    });
+    const problem = await eventually(
+      async () => !(await write()) && member.strategy.inbox.memoryProblem,
+      { what: 'the problem is told', timeoutMs: 60_000 },
+    );
     expect(problem).toContain(`${counts}, partition 0: larger than max.message.bytes`);
     expect(problem).toContain(events);
 
     await allow(1_000_000);
     await admin.disconnect();
     await eventually(write, { what: 'it is written', timeoutMs: 60_000 });
-    expect(member.inbox.memoryProblem).toBeUndefined();
+    expect(member.strategy.inbox.memoryProblem).toBeUndefined();
     const state = await member.ownedPartition(0);
     expect([...state.entries()]).toEqual([['a', { count: 1 }]]);
     await refusing.close();
@@ -242,7 +243,7 @@ describe('keyed state', () => {
     const client = createKafka(loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }));
 
     beforeAll(async () => {
-      await compacted.createCompacted(name, {
+      await compacted.topics.createCompacted(name, {
         'segment.bytes': String(SEGMENT_BYTES),
         'min.cleanable.dirty.ratio': '0.001',
       });

@@ -1,8 +1,8 @@
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
-import { header, type TopicReader } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { type LoggedCall } from '../support/sandbox-control.js';
+import { header, type TopicReader } from '../support/topic-reader.js';
 
 describe('lists that wait', () => {
   let plant: Plant;

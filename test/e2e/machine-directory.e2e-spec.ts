@@ -1,8 +1,8 @@
 import { realEpochMs } from '#libs/clock';
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
-import { json, type TopicReader } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { json, type TopicReader } from '../support/topic-reader.js';
 
 const START = Math.floor(realEpochMs() / 1000) - 3600;
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { realEpochMs } from '#libs/clock';
 import { STATE_EVENT_TYPES, TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
-import { header, json, type ReadRecord, type TopicReader } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const MINUTE = 60;
 const CLOCK_SPEED = 240;

@@ -1,7 +1,7 @@
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
-import { header, json, type ReadRecord, type TopicReader } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const DEAD_LETTERS = `${TOPICS.workOrders}.dlq`;
 const RELAYS = ['machine-bridge.relayed-orders.v1', 'machine-bridge.relay-reports.v1'];
@@ -90,7 +90,7 @@ describe('orders that come through any partition', () => {
   }, 60_000);
 
   it('are known there when their topic has grown', async () => {
-    await plant.kafka.widen(TOPICS.workOrders, 6);
+    await plant.kafka.topics.widen(TOPICS.workOrders, 6);
     await plant.restartBridge();
     await send('wide', 5, 100_003, () => 'M-005');
     await plant.sandbox.listBecomes('M-005', ORDERS);
@@ -102,7 +102,8 @@ describe('orders that come through any partition', () => {
     const { kafka, groupId } = plant;
     for (const topic of [TOPICS.workOrders, ...RELAYS]) {
       await eventually(
-        async () => (await kafka.committed(groupId, topic)) === (await kafka.count(topic)),
+        async () =>
+          (await kafka.groups.committed(groupId, topic)) === (await kafka.topics.count(topic)),
         { what: `all of ${topic} is committed` },
       );
     }

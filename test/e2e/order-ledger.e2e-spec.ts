@@ -1,7 +1,7 @@
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
-import { header, json, type ReadRecord, type TopicReader } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const DEAD_LETTERS = `${TOPICS.workOrders}.dlq`;
 
@@ -183,7 +183,7 @@ describe('the order ledger', () => {
     const order = orderOf('J', 100, [{ machineId: 'M-010' }], 'released');
     await plant.kafka.sendJson(TOPICS.workOrders, 'J', order, { 'message-id': 'J/100' });
     await eventually(async () => (await callsFor('M-010')) > calls, { what: 'a call' });
-    await plant.kafka.empty(TOPICS.workOrders);
+    await plant.kafka.topics.empty(TOPICS.workOrders);
     await plant.sandbox.clearFaults();
     await plant.sandbox.addFault({ ...fault, status: 422 });
     const letter = await answers.find(

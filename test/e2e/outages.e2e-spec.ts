@@ -1,7 +1,7 @@
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
-import { header, type TopicReader } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { header, type TopicReader } from '../support/topic-reader.js';
 
 describe('a service that fails', () => {
   let plant: Plant;

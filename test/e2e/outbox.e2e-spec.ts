@@ -4,7 +4,8 @@ import { ManualClock } from '#libs/clock';
 import { loadKafkaSettings } from '#libs/config';
 import { createKafka, DeadLetters, ensureTopics, Outbox } from '#libs/messaging';
 import { eventually } from '../support/eventually.js';
-import { header, testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { header } from '../support/topic-reader.js';
 
 describe('the outbox', () => {
   const prefix = uniqueTopicPrefix();
@@ -102,7 +103,7 @@ describe('the outbox', () => {
   it('sends a record with its own time, and tells at once when the topic takes none of it', async () => {
     const timestamp = '1763680000123';
     const own = { 'cleanup.policy': 'delete', 'message.timestamp.before.max.ms': '60000' };
-    await kafka.createCompacted('recent', own);
+    await kafka.topics.createCompacted('recent', own);
     const recent = { ...record('old', '1'), topic: `${prefix}recent`, timestamp };
     const sends = [
       outbox.send({ ...record('timed', '1'), timestamp }),

@@ -2,10 +2,11 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
-import { testBrokers, type TopicReader } from '../support/kafka.js';
+import { testBrokers } from '../support/kafka.js';
 import { KafkaRelay } from '../support/kafka-relay.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { toldOf } from '../support/told-of.js';
+import { type TopicReader } from '../support/topic-reader.js';
 
 describe('outcomes told before that cannot be read when their messages are delivered again', () => {
   const warnings: unknown[] = [];
@@ -26,7 +27,7 @@ describe('outcomes told before that cannot be read when their messages are deliv
   /** As if a bridge had died before it could commit what it has told of. */
   const takeOverWith = async (messageId: string): Promise<void> => {
     await plant.bridge.close();
-    await plant.kafka.forgetCommits(plant.groupId);
+    await plant.kafka.groups.forgetCommits(plant.groupId);
     await send(messageId);
     await plant.restartBridge();
     await plant.sandbox.listBecomes('M-001', [messageId]);
@@ -35,7 +36,8 @@ describe('outcomes told before that cannot be read when their messages are deliv
 
   const untilCommitted = (count: number): Promise<unknown> =>
     eventually(
-      async () => (await plant.kafka.committed(plant.groupId, TOPICS.workOrderLists)) === count,
+      async () =>
+        (await plant.kafka.groups.committed(plant.groupId, TOPICS.workOrderLists)) === count,
       { what: `${count} are committed` },
     );
 
@@ -88,7 +90,7 @@ describe('outcomes told before that cannot be read when their messages are deliv
     });
     expect([...warnings, ...errors]).toEqual([]);
     await eventually(
-      async () => !(await plant.kafka.groups()).some((name) => name.startsWith(readers())),
+      async () => !(await plant.kafka.groups.names()).some((name) => name.startsWith(readers())),
       { what: 'no group of a reader is left' },
     );
   });

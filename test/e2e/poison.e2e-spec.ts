@@ -1,7 +1,8 @@
 import { TOPICS } from '#libs/contracts';
-import { header, type TopicReader } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
-import { POISON_CORPUS, type PoisonMessage } from '../support/poison-corpus.js';
+import { type PoisonMessage } from '../support/poison/poison-message.js';
+import { POISON_CORPUS } from '../support/poison-corpus.js';
+import { header, type TopicReader } from '../support/topic-reader.js';
 
 const TOPIC_OF: Record<PoisonMessage['topic'], string> = {
   lists: TOPICS.workOrderLists,

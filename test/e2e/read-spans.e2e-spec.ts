@@ -155,10 +155,10 @@ describe('reading what a topic holds', () => {
     ]);
     await plant.send('kept', ...numbers(5).map((value) => ({ partition: 1, value })));
     await plant.send('cut', { value: 'cut' });
-    await plant.empty('cut');
+    await plant.topics.empty('cut');
     await plant.send('cut', { value: 'not cut' });
     await plant.send('gone', { value: 'gone' });
-    await plant.deleteTopic('gone');
+    await plant.topics.delete('gone');
     const places = [
       { topic: kept, partition: 1, offset: 4 },
       { topic: gone, partition: 0, offset: 0 },
@@ -179,6 +179,6 @@ describe('reading what a topic holds', () => {
     const topic = await createTopic('groups');
     await plant.send('groups', { value: 'x' });
     await readAll(topic);
-    expect(await plant.groups()).not.toContainEqual(expect.stringMatching(`^${prefix}`));
+    expect(await plant.groups.names()).not.toContainEqual(expect.stringMatching(`^${prefix}`));
   });
 });

@@ -6,9 +6,10 @@ import { type Environment } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
 import { BridgeProcess } from '../support/bridge-process.js';
 import { eventually } from '../support/eventually.js';
-import { header, TestKafka, type TopicReader, uniqueTopicPrefix } from '../support/kafka.js';
+import { TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type CommandResult, runCommand } from '../support/run-command.js';
 import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
+import { header, type TopicReader } from '../support/topic-reader.js';
 import { Authority } from '../support/tls/authority.js';
 import {
   PASSWORD,

@@ -32,7 +32,7 @@ describe('a service that is reached by TLS', () => {
     await writeFile(ca, authority.certificate);
     sandbox = await startSandbox();
     gateway = await startServiceGateway(sandbox.control.url, identity);
-    await kafka.createTopics(1, TOPICS.workOrderLists, TOPICS.commandOutcomes);
+    await kafka.topics.create(1, TOPICS.workOrderLists, TOPICS.commandOutcomes);
     env = {
       ...bridgeEnvironment({
         brokers: testBrokers(),

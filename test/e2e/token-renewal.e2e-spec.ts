@@ -1,8 +1,9 @@
 import { TOPICS } from '#libs/contracts';
 import { BridgeProcess } from '../support/bridge-process.js';
 import { eventually } from '../support/eventually.js';
-import { header, testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
+import { header } from '../support/topic-reader.js';
 
 const PASSWORD = 'hunter2-hunter2';
 const MACHINES = ['M-001', 'M-002', 'M-003', 'M-004'];

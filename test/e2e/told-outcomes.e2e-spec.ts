@@ -1,8 +1,8 @@
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
-import { type TopicReader } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { toldOf } from '../support/told-of.js';
+import { type TopicReader } from '../support/topic-reader.js';
 
 const DEAD_LETTERS = `${TOPICS.workOrderLists}.dlq`;
 
@@ -41,7 +41,7 @@ describe('messages that are delivered again after their outcomes were told', () 
     await untilTold(told);
 
     await plant.bridge.close();
-    await plant.kafka.forgetCommits(plant.groupId);
+    await plant.kafka.groups.forgetCommits(plant.groupId);
     await send('three', { machineId: 'M-001', workingOrders: ['3'] });
     await send('four', { machineId: 'M-002', workingOrders: ['4'] });
     await plant.restartBridge();
@@ -50,20 +50,21 @@ describe('messages that are delivered again after their outcomes were told', () 
     await untilTold({ ...told, three: ['M-001 applied'], four: ['M-002 applied'] });
     // All of it is final by now: nothing more can come of it.
     await eventually(
-      async () => (await plant.kafka.committed(plant.groupId, TOPICS.workOrderLists)) === 4,
+      async () => (await plant.kafka.groups.committed(plant.groupId, TOPICS.workOrderLists)) === 4,
       { what: 'all is committed' },
     );
     await untilTold({ ...told, three: ['M-001 applied'], four: ['M-002 applied'] });
-    expect(await plant.kafka.count(DEAD_LETTERS)).toBe(1);
+    expect(await plant.kafka.topics.count(DEAD_LETTERS)).toBe(1);
   });
 
   it('are answered again when the offsets of their group were set back by hand', async () => {
     await plant.bridge.close();
-    await plant.kafka.setBack(plant.groupId, TOPICS.workOrderLists);
-    const before = await plant.kafka.count(TOPICS.commandOutcomes);
+    await plant.kafka.groups.setBack(plant.groupId, TOPICS.workOrderLists);
+    const before = await plant.kafka.topics.count(TOPICS.commandOutcomes);
     await plant.restartBridge();
-    await eventually(async () => (await plant.kafka.count(TOPICS.commandOutcomes)) === before + 5, {
-      what: 'each is told again',
-    });
+    await eventually(
+      async () => (await plant.kafka.topics.count(TOPICS.commandOutcomes)) === before + 5,
+      { what: 'each is told again' },
+    );
   });
 });

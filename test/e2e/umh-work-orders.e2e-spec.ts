@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
-import { header, json, type ReadRecord, type TopicReader } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { type CommandResult, runCommand } from '../support/run-command.js';
+import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const DEAD_LETTERS = `${TOPICS.workOrders}.dlq`;
 

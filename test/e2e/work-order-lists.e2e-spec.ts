@@ -1,6 +1,6 @@
 import { TOPICS } from '#libs/contracts';
-import { header, json, type TopicReader } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { header, json, type TopicReader } from '../support/topic-reader.js';
 
 const DEAD_LETTERS = `${TOPICS.workOrderLists}.dlq`;
 

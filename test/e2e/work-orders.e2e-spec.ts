@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { TOPICS } from '#libs/contracts';
-import { header, json, type TopicReader } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { header, json, type TopicReader } from '../support/topic-reader.js';
 
 const DEAD_LETTERS = `${TOPICS.workOrders}.dlq`;
 const XML = { 'content-type': 'application/xml' };

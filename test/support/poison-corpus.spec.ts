@@ -8,7 +8,8 @@ import {
 } from '#libs/contracts';
 import { readOrderDocument } from '#libs/erp-formats';
 
-import { POISON_CORPUS, type PoisonMessage } from './poison-corpus.js';
+import { type PoisonMessage } from './poison/poison-message.js';
+import { POISON_CORPUS } from './poison-corpus.js';
 
 const NOW = 1_763_700_000;
 

@@ -1,5 +1,5 @@
 import { TOPICS } from '#libs/contracts';
-import { header, json, type TopicReader } from './kafka.js';
+import { header, json, type TopicReader } from './topic-reader.js';
 
 /** What was told of messages, by their `message-id`, in alphabetical order. */
 export function toldOf(outcomes: TopicReader): Record<string, string[]> {

@@ -36,9 +36,9 @@ export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
     { bufferLogs: true, abortOnError: false },
   );
   app.useLogger(app.get(PinoLogger));
-  const inbox = app.get(KafkaInboxStrategy);
+  const strategy = app.get(KafkaInboxStrategy);
   app.useGlobalFilters(new HandOnExceptionsFilter(app.getHttpAdapter()));
-  app.connectMicroservice({ strategy: inbox }, { inheritAppConfig: true });
+  app.connectMicroservice({ strategy }, { inheritAppConfig: true });
   return {
     url: () => app.getUrl(),
     start: async () => {
@@ -48,7 +48,7 @@ export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
     },
     close: async () => {
       // Before Nest closes HTTP: what is in flight is finished and committed first, whatever else takes long.
-      await inbox.close();
+      await strategy.close();
       await app.close();
     },
   };

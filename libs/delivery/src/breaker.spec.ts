@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { Breaker, type Failure } from './breaker.js';
+import { Breaker } from './breaker.js';
+import { type Failure } from './failures-in-a-row.js';
 
 const longest = (): number => 1;
 const shortest = (): number => 0;

@@ -1,9 +1,10 @@
 export { backOffMs, type BackOffOptions } from './back-off.js';
-export { Breaker, type Failure } from './breaker.js';
+export { Breaker } from './breaker.js';
 export { type CallPermit } from './call-permit.js';
 export { CallSlots } from './call-slots.js';
 export { ContiguousOffsets } from './contiguous-offsets.js';
 export { DueQueue } from './due-queue.js';
+export { type Failure } from './failures-in-a-row.js';
 export { FinishedAhead } from './finished-ahead.js';
 export {
   judgeAnswer,

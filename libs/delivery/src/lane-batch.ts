@@ -1,3 +1,5 @@
+import { type Lane } from './lane.js';
+
 /** Something to be done for one machine, in the order of its lane. */
 export interface LaneEntry {
   readonly machineId: string;
@@ -10,33 +12,27 @@ export interface BatchLimits {
   maxBytes: number;
 }
 
-/** The entries of one request while they are being put together. */
-export class LaneBatch<T extends LaneEntry> {
-  readonly entries: T[] = [];
-  private company: number;
-  private bytes = 0;
-
-  constructor(
-    private readonly limits: BatchLimits,
-    share = limits.maxMachines,
-  ) {
-    this.company = Math.min(limits.maxMachines, share);
+/**
+ * The lanes whose first entries leave together in one request, none of them in larger company than it may keep.
+ *
+ * @param lanes in the order of their turns
+ * @param share of them that the request is for at the most, whatever the limits
+ */
+export function chooseBatch<T extends LaneEntry>(
+  lanes: Iterable<Lane<T>>,
+  { maxMachines, maxBytes }: BatchLimits,
+  share: number,
+): Lane<T>[] {
+  const chosen: Lane<T>[] = [];
+  let company = Math.min(maxMachines, share);
+  let bytes = 0;
+  for (const lane of lanes) {
+    if (chosen.length >= company) break;
+    if (lane.first === undefined || chosen.length >= lane.company) continue;
+    bytes += lane.first.bytes;
+    if (chosen.length > 0 && bytes > maxBytes) break;
+    company = Math.min(company, lane.company);
+    chosen.push(lane);
   }
-
-  /**
-   * Takes the entry in, unless the batch is full or would be too large a company for its machine.
-   *
-   * @param allowed machines that may share a batch with this one, itself included
-   */
-  admit(entry: T, allowed: number): 'admitted' | 'not with these' | 'full' {
-    const count = this.entries.length;
-    if (count >= this.company) return 'full';
-    if (count >= allowed) return 'not with these';
-    const bytes = this.bytes + entry.bytes;
-    if (count > 0 && bytes > this.limits.maxBytes) return 'full';
-    this.company = Math.min(this.company, allowed);
-    this.bytes = bytes;
-    this.entries.push(entry);
-    return 'admitted';
-  }
+  return chosen;
 }

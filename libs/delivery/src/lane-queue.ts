@@ -1,6 +1,6 @@
-import { companyAfter, type Conduct } from './company.js';
+import { type Conduct } from './company.js';
 import { KnownLanes } from './known-lanes.js';
-import { type BatchLimits, LaneBatch, type LaneEntry } from './lane-batch.js';
+import { type BatchLimits, chooseBatch, type LaneEntry } from './lane-batch.js';
 import { type Lane } from './lane.js';
 import { LaneTurns } from './lane-turns.js';
 
@@ -97,25 +97,15 @@ export class LaneQueue<T extends LaneEntry> {
   }
 
   private takeOf(lanes: Iterable<Lane<T>>, share: number): T[] {
-    const batch = new LaneBatch<T>(this.limits, share);
-    const taken: Lane<T>[] = [];
-    for (const lane of lanes) {
-      const { first } = lane;
-      if (first === undefined) continue;
-      const admission = batch.admit(first, lane.company);
-      if (admission === 'full') break;
-      if (admission === 'admitted') taken.push(lane);
+    const chosen = chooseBatch(lanes, this.limits, share);
+    const entries: T[] = [];
+    for (const lane of chosen) {
+      const entry = lane.sendFirst(chosen.length);
+      if (entry !== undefined) entries.push(entry);
+      this.turns.delete(lane);
     }
-    for (const lane of taken) this.send(lane, taken.length);
-    return batch.entries;
-  }
-
-  private send(lane: Lane<T>, company: number): void {
-    lane.inFlight = true;
-    lane.lastCompany = company;
-    lane.removeFirst();
-    this.turns.delete(lane);
-    this.waitingCount -= 1;
+    this.waitingCount -= entries.length;
+    return entries;
   }
 
   /**
@@ -124,12 +114,7 @@ export class LaneQueue<T extends LaneEntry> {
    */
   free(machineId: string, conduct: Conduct, notBeforeMs = 0): void {
     const lane = this.lanes.open(machineId);
-    lane.inFlight = false;
-    lane.notBeforeMs = notBeforeMs;
-    lane.company = companyAfter(lane.company, lane.lastCompany, conduct);
-    // whose call went well, or was refused, need not wait
-    if (notBeforeMs > 0) lane.hasFailed = true;
-    else if (conduct !== 'untold') lane.hasFailed = false;
+    lane.callEnded(conduct, notBeforeMs);
     this.placeOrForget(lane);
   }
 

@@ -1,4 +1,4 @@
-import { ANY_COMPANY } from './company.js';
+import { ANY_COMPANY, companyAfter, type Conduct } from './company.js';
 
 /** One machine's entries that wait, oldest first, and what is known of its calls. */
 export class Lane<T> {
@@ -8,9 +8,10 @@ export class Lane<T> {
   hasFailed = false;
   /** Real milliseconds before which nothing of it is sent. */
   notBeforeMs = 0;
-  /** How many machines may share a batch with it, and how many shared its last one; itself included. */
+  /** How many machines may share a call with it, itself included. */
   company = ANY_COMPANY;
-  lastCompany = 1;
+  /** How many shared its last one. */
+  private lastCompany = 1;
   private head: T | undefined;
   /** Behind the head. Most lanes never need it: a list that waits is replaced by the next. */
   private others: T[] | undefined;
@@ -54,6 +55,25 @@ export class Lane<T> {
 
   removeFirst(): void {
     this.head = this.others?.shift();
+  }
+
+  /** Takes out the first, which leaves in a call for so many machines, this one included. */
+  sendFirst(company: number): T | undefined {
+    const { head } = this;
+    this.inFlight = true;
+    this.lastCompany = company;
+    this.removeFirst();
+    return head;
+  }
+
+  /** Its call has ended; the next entry goes at `notBeforeMs` at the earliest. */
+  callEnded(conduct: Conduct, notBeforeMs: number): void {
+    this.inFlight = false;
+    this.notBeforeMs = notBeforeMs;
+    this.company = companyAfter(this.company, this.lastCompany, conduct);
+    // whose call went well, or was refused, need not wait
+    if (notBeforeMs > 0) this.hasFailed = true;
+    else if (conduct !== 'untold') this.hasFailed = false;
   }
 
   /** Takes out all of which that is true, and hands them to the second. */

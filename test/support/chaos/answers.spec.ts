@@ -1,4 +1,4 @@
-import { TopicReader } from '../kafka.js';
+import { TopicReader } from '../topic-reader.js';
 import { Answers } from './answers.js';
 
 const APPLIED = 'work-order-list.applied.v1';

@@ -1,6 +1,6 @@
 import { type CommandOutcome } from '#libs/contracts';
 import { eventually } from '../eventually.js';
-import { header, type TopicReader } from '../kafka.js';
+import { header, type TopicReader } from '../topic-reader.js';
 import { inBrief } from './in-brief.js';
 
 /** A final outcome as the bridge said it. */

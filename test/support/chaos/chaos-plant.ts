@@ -53,7 +53,7 @@ export class ChaosPlant {
       BRIDGE_FLOWS: 'work-orders,downtime-reasons',
       ...env,
     };
-    await kafka.createTopics(partitions, ...TOPICS_OF_TESTS);
+    await kafka.topics.create(partitions, ...TOPICS_OF_TESTS);
     return new ChaosPlant(kafka, sandbox, load, bridgeEnv, close);
   }
 
@@ -63,12 +63,12 @@ export class ChaosPlant {
 
   /** Waits until the group is at rest with so many processes, each with its partitions. */
   async untilShared(processes: number): Promise<void> {
-    await this.kafka.untilGroupHas(processes, this.groupId);
+    await this.kafka.groups.untilMembers(processes, this.groupId);
   }
 
   /** How many commands have been set aside. */
   async countDeadLetters(): Promise<number> {
-    const counts = COMMAND_KINDS.map((kind) => this.kafka.count(`${TOPIC_OF[kind]}.dlq`));
+    const counts = COMMAND_KINDS.map((kind) => this.kafka.topics.count(`${TOPIC_OF[kind]}.dlq`));
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
   }
 

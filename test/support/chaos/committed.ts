@@ -1,4 +1,4 @@
-import { header, type ReadRecord } from '../kafka.js';
+import { header, type ReadRecord } from '../topic-reader.js';
 import { type ChaosPlant } from './chaos-plant.js';
 import { COMMAND_KINDS, type CommandKind, readCommandId, TOPIC_OF } from './commands.js';
 import { type Sent } from './delivery-faults.js';
@@ -8,7 +8,7 @@ export type CommittedOffsets = Record<CommandKind, ReadonlyMap<number, number>>;
 
 export async function committedBy(plant: ChaosPlant): Promise<CommittedOffsets> {
   const [list, reason] = await Promise.all(
-    COMMAND_KINDS.map((kind) => plant.kafka.committedOffsets(plant.groupId, TOPIC_OF[kind])),
+    COMMAND_KINDS.map((kind) => plant.kafka.groups.committedOffsets(plant.groupId, TOPIC_OF[kind])),
   );
   return { list: list ?? new Map(), reason: reason ?? new Map() };
 }

@@ -1,5 +1,5 @@
 import { FinalFailure } from '../eventually.js';
-import { TopicReader } from '../kafka.js';
+import { TopicReader } from '../topic-reader.js';
 import { DOCUMENTED_TOPICS } from './event-documents.js';
 import { exampleRecord } from './example-record.js';
 import { expectValidEvent } from './expect-valid-event.js';

@@ -1,5 +1,5 @@
 import { type MachineState, STATE_EVENT_TYPES, type StateChanged } from '#libs/contracts';
-import { header, json, type ReadRecord } from '../kafka.js';
+import { header, json, type ReadRecord } from '../topic-reader.js';
 
 const MINUTE = 60;
 

@@ -1,5 +1,6 @@
 import { type Message } from '../../../libs/messaging/src/kafkajs.js';
-import { type TestKafka, TopicReader } from '../kafka.js';
+import { type TestKafka } from '../kafka.js';
+import { TopicReader } from '../topic-reader.js';
 import { readStateStream } from './state-stream.js';
 
 describe('the stream of states', () => {

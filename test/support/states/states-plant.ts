@@ -74,7 +74,7 @@ export class StatesPlant {
 
   /** Waits until the group is at rest with so many processes. */
   async untilShared(processes: number): Promise<void> {
-    await this.kafka.untilGroupHas(processes, groupIdOf(this.kafka.topicPrefix));
+    await this.kafka.groups.untilMembers(processes, groupIdOf(this.kafka.topicPrefix));
   }
 
   /** Waits until the service has been asked so often for a state from now on, whatever it answered. */

@@ -1,5 +1,5 @@
 import { type MachineStateRecord, STATE_EVENT_TYPES } from '#libs/contracts';
-import { header, json, type ReadRecord } from '../kafka.js';
+import { header, json, type ReadRecord } from '../topic-reader.js';
 import { standingPeriods } from './fold-states.js';
 
 /** In words, what a subscriber could take amiss in the numbers and names of one machine's events. */

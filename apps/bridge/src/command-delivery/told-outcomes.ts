@@ -1,8 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { abortable, afterRealMs, realDelayMs } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
 import { type OutcomeSource, TOPICS } from '#libs/contracts';
-import { backOffMs } from '#libs/delivery';
 import { type KafkaClient, type StoredRecord, type TakenOver } from '#libs/messaging';
 import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
 import { type AnsweredMessage } from './answered-message.js';
@@ -10,12 +8,12 @@ import { type CommandResult, type RejectedResult } from './command-result.js';
 import { isDeliveredAgain } from './delivered-again.js';
 import { finalOutcomeOf } from './final-outcome.js';
 import { LettersBefore } from './letters-before.js';
+import { readInTime } from './read-in-time.js';
 import { readTold } from './read-told.js';
 import { ToldBefore } from './told-before.js';
 import { writtenLetterOf } from './written-letter.js';
 
 const DEADLINE_MS = 30_000;
-const BACK_OFF = { baseMs: 100, capMs: 1000 };
 
 const NOT_YET_KNOWN = 'what was told before is not known yet';
 const NOT_ALL_KNOWN =
@@ -64,12 +62,13 @@ export class ToldOutcomes {
     }
     const open = partitions.filter(({ toldUntilMs }) => toldUntilMs !== undefined);
     if (open.length === 0) return;
-    const tooLong = new AbortController();
-    const stopTimer = afterRealMs(deadlineMs, () => {
-      tooLong.abort(new Error(`not read in ${deadlineMs / 1000} s`));
+    const why = await readInTime((signal) => this.read(open, signal), {
+      deadlineMs,
+      stopping,
+      onFailure: (error) => {
+        this.logger.warn({ msg: NOT_YET_KNOWN, error });
+      },
     });
-    const why = await this.tryToRead(open, AbortSignal.any([stopping, tooLong.signal]));
-    stopTimer();
     // A bridge that stops tells nothing any more.
     if (why === undefined || stopping.aborted) return;
     const names = open.map(({ topic, partition }) => `${topic}/${partition}`);
@@ -98,28 +97,6 @@ export class ToldOutcomes {
     faults: readonly RejectedResult[],
   ): readonly RejectedResult[] {
     return this.letters.lacking(source, faults, origin !== undefined);
-  }
-
-  /** Tries until the signal aborts; returns undefined once all is read, else what kept it from that. */
-  private async tryToRead(
-    partitions: readonly TakenOver[],
-    signal: AbortSignal,
-  ): Promise<string | undefined> {
-    let why: string | undefined;
-    const isOver = (): boolean => signal.aborted;
-    for (let attempt = 1; !isOver(); attempt += 1) {
-      try {
-        // Where Kafka says nothing, the client would go on asking for much longer.
-        await abortable(this.read(partitions, signal), signal);
-        return undefined;
-      } catch (error) {
-        if (isOver()) break;
-        why = String(error);
-        this.logger.warn({ msg: NOT_YET_KNOWN, error: why });
-      }
-      await realDelayMs(backOffMs(attempt, BACK_OFF), signal).catch(() => undefined);
-    }
-    return why ?? String(signal.reason);
   }
 
   private async read(partitions: readonly TakenOver[], signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { abortable, Clock } from '#libs/clock';
+import { Clock } from '#libs/clock';
 import {
   type ClassificationReason,
   type CloudAnswer,
@@ -10,10 +10,8 @@ import { type BridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { type DirectoryAnswer } from './directory-status.js';
-import { isFailure, lookUpFailure } from './look-up-failure.js';
 import { PassedOverEntries } from './passed-over-entries.js';
-import { RecentMisses } from './recent-misses.js';
-import { SharedLookUp } from './shared-look-up.js';
+import { ReasonList } from './reason-list.js';
 
 /** Called each time a machine's reasons have been read; null when the service does not know the machine. */
 export type ReasonListener = (
@@ -21,17 +19,8 @@ export type ReasonListener = (
   reasons: readonly ClassificationReason[] | null,
 ) => void;
 
-interface ReasonList {
-  readonly lookUp: SharedLookUp<ClassificationReason[]>;
-  readonly misses: RecentMisses;
-  codes: ReadonlySet<string>;
-  /** Epoch seconds; null before the first answer. */
-  loadedAt: number | null;
-}
-
 /** Messages may name machines that do not exist: what is remembered of them must not grow for ever. */
 const MAX_MACHINES = 10_000;
-const MAX_MISSES_PER_MACHINE = 100;
 /** After a start every machine's list is asked for: commands must still get through meanwhile. */
 const LOOK_UPS_AT_ONCE = 16;
 
@@ -61,21 +50,11 @@ export class ReasonLists implements OnApplicationShutdown {
   }
 
   has(machineId: string, reasonId: string): boolean {
-    const list = this.lists.get(machineId);
-    return list !== undefined && this.isFresh(list) && list.codes.has(reasonId);
+    return this.lists.get(machineId)?.has(reasonId) === true;
   }
 
-  async check(machineId: string, reasonId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
-    const list = this.listOf(machineId);
-    if (this.isFresh(list) && list.codes.has(reasonId)) return 'known';
-    const remembered = list.misses.answerTo(reasonId);
-    // What was on the list when it could last be read is as good as known while it cannot be.
-    if (remembered !== undefined) return list.codes.has(reasonId) ? 'known' : remembered;
-    const answer = await abortable(list.lookUp.ask(), signal);
-    if (list.codes.has(reasonId)) return 'known';
-    if (isFailure(answer)) return lookUpFailure(answer);
-    list.misses.missed(reasonId);
-    return 'unknown';
+  check(machineId: string, reasonId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
+    return this.listOf(machineId).check(reasonId, signal);
   }
 
   /**
@@ -90,20 +69,15 @@ export class ReasonLists implements OnApplicationShutdown {
     const known = this.lists.get(machineId) ?? this.passing.get(machineId);
     const list = known ?? this.newList(machineId);
     if (known === undefined) this.passing.set(machineId, list);
-    const answer = await abortable(list.lookUp.ask(), signal).finally(() => {
+    const answer = await list.refresh(signal).finally(() => {
       this.passing.delete(machineId);
     });
-    if (list.lookUp.isHeld) this.keep(machineId, list);
+    if (list.isHeld) this.keep(machineId, list);
     return answer;
   }
 
   onApplicationShutdown(): void {
     this.stopping.abort(new Error('the machine directory is stopping'));
-  }
-
-  private isFresh({ loadedAt }: ReasonList): boolean {
-    if (loadedAt === null) return false;
-    return this.clock.nowSeconds() - loadedAt <= this.settings.reasonsRefreshSeconds;
   }
 
   private listOf(machineId: string): ReasonList {
@@ -124,24 +98,12 @@ export class ReasonLists implements OnApplicationShutdown {
   }
 
   private newList(machineId: string): ReasonList {
-    const { signal } = this.stopping;
-    const list: ReasonList = {
-      misses: new RecentMisses(MAX_MISSES_PER_MACHINE),
-      codes: new Set(),
-      loadedAt: null,
-      lookUp: new SharedLookUp(async () => {
-        const answer = await this.lookUps.run(() => this.read(machineId));
-        if (isFailure(answer)) list.misses.failed(lookUpFailure(answer));
-        else {
-          const reasons = answer.kind === 'data' ? answer.data : [];
-          list.codes = new Set(reasons.map(({ code }) => code));
-          list.loadedAt = this.clock.nowSeconds();
-          list.misses.found(list.codes);
-        }
-        return answer;
-      }, signal),
-    };
-    return list;
+    return new ReasonList({
+      read: () => this.lookUps.run(() => this.read(machineId)),
+      clock: this.clock,
+      maxAgeSeconds: this.settings.reasonsRefreshSeconds,
+      stopping: this.stopping.signal,
+    });
   }
 
   private async read(machineId: string): Promise<CloudAnswer<ClassificationReason[]>> {

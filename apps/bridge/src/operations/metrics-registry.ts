@@ -17,7 +17,7 @@ export class MetricsRegistry {
   private readonly registry = new Registry();
 
   constructor(
-    private readonly inbox: KafkaInboxStrategy,
+    private readonly strategy: KafkaInboxStrategy,
     private readonly readiness: Readiness,
     calls: CloudCalls,
     private readonly outcomes: CommandOutcomes,
@@ -41,7 +41,8 @@ export class MetricsRegistry {
   }
 
   private gauges(): Metric[] {
-    const { inbox, outcomes, readiness } = this;
+    const { outcomes, readiness } = this;
+    const { inbox } = this.strategy;
     return [
       scrapedCounter(
         'command_outcomes_total',

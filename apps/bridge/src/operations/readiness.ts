@@ -14,7 +14,7 @@ export interface Condition {
 @Injectable()
 export class Readiness {
   constructor(
-    private readonly inbox: KafkaInboxStrategy,
+    private readonly strategy: KafkaInboxStrategy,
     private readonly outbox: Outbox,
     @Optional() private readonly lists?: WorkOrderLists,
     @Optional() private readonly reasons?: DowntimeReasons,
@@ -38,23 +38,23 @@ export class Readiness {
   }
 
   private kafkaProblem(): string | undefined {
-    const { state } = this.inbox;
-    switch (state) {
+    const { inbox } = this.strategy;
+    switch (inbox.state) {
       case 'running':
         return this.memoryProblem();
       case 'starting':
-        return this.inbox.startProblem ?? 'not yet a member of the consumer group';
+        return inbox.startProblem ?? 'not yet a member of the consumer group';
       case 'broken':
-        return `Kafka cannot be reached, or the group coordinator does not answer; trying again: ${this.inbox.endedBecause}`;
+        return `Kafka cannot be reached, or the group coordinator does not answer; trying again: ${inbox.endedBecause}`;
       case 'stopped':
         return 'the bridge is stopping';
       default:
-        return state satisfies never;
+        return inbox.state satisfies never;
     }
   }
 
   private memoryProblem(): string | undefined {
-    const { heldPartitions: held, memoryProblem: why } = this.inbox;
+    const { heldPartitions: held, memoryProblem: why } = this.strategy.inbox;
     if (held === 0) return why && `what is remembered cannot be kept: ${why}`;
     const waits = `${held} partitions wait until what is remembered is restored`;
     return why === undefined ? waits : `${waits}: ${why}`;

@@ -1,16 +1,8 @@
 import { createRequire } from 'node:module';
 import { groupMessages } from './group-messages.js';
-import {
-  type Broker,
-  type PartitionData,
-  type Produced,
-  type Sending,
-  type SendRequest,
-  type TopicData,
-  type Turn,
-} from './sending.js';
+import { type Batch, produceBatches } from './produce-batches.js';
+import { type Sending, type SendRequest, type Turn } from './sending.js';
 
-type Batch = PartitionData & { topic: string };
 type SendError = Error & { host: string; port: number; type?: string; retriable?: boolean };
 
 const { KafkaJSMetadataNotLoaded } = createRequire(import.meta.url)('kafkajs/src/errors.js') as {
@@ -98,40 +90,13 @@ class Send {
     const broker = await cluster.findBroker({ nodeId });
     await eosManager.acquireBrokerLock(broker);
     try {
-      const { topics } = await this.produce(broker, batches);
+      const { topics } = await produceBatches(this.sending, this.request, broker, batches);
       for (const { topicName, partitions } of this.request.acks === 0 ? [] : topics) {
         this.answers.push(...partitions.map((partition) => ({ topicName, ...partition })));
       }
       for (const batch of batches) this.unsent?.delete(batch);
     } finally {
       await eosManager.releaseBrokerLock(broker);
-    }
-  }
-
-  private async produce(broker: Broker, batches: readonly Batch[]): Promise<Produced> {
-    const { eosManager } = this.sending;
-    const { acks, timeout, compression } = this.request;
-    const topicData = byTopic(batches);
-    const isTransactional = eosManager.isTransactional();
-    if (isTransactional) await eosManager.addPartitionsToTransaction(topicData);
-    for (const { topic, partitions } of topicData) {
-      for (const entry of partitions) {
-        entry.firstSequence = eosManager.getSequence(topic, entry.partition);
-        eosManager.updateSequence(topic, entry.partition, entry.messages.length);
-      }
-    }
-    try {
-      return await broker.produce({
-        transactionalId: isTransactional ? eosManager.getTransactionalId() : undefined,
-        producerId: eosManager.getProducerId(),
-        producerEpoch: eosManager.getProducerEpoch(),
-        ...{ acks, timeout, compression, topicData },
-      });
-    } catch (error) {
-      for (const { topic, partition, messages } of batches) {
-        eosManager.updateSequence(topic, partition, -messages.length);
-      }
-      throw error;
     }
   }
 
@@ -149,16 +114,6 @@ class Send {
     if (isStale) await cluster.refreshMetadata();
     return isStale || error.retriable === true;
   }
-}
-
-function byTopic(batches: readonly Batch[]): TopicData[] {
-  const topics = new Map<string, TopicData>();
-  for (const { topic, partition, messages } of batches) {
-    const data = topics.get(topic) ?? { topic, partitions: [] };
-    data.partitions.push({ partition, messages });
-    topics.set(topic, data);
-  }
-  return [...topics.values()];
 }
 
 function notLoaded(topic: string): Error {

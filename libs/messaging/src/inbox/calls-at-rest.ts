@@ -5,12 +5,15 @@ import { type Outbox } from '../outbox/outbox.js';
 import { type OffsetCommits } from './offset-commits.js';
 import { type PartitionQueues } from './partition-queues.js';
 
+/** How long a stop waits for calls in flight. */
+const FINISH_DEADLINE_MS = 10_000;
+const FIRST_COMMIT_DEADLINE_MS = 1500;
 const CUT_OFF_DEADLINE_MS = 500;
 const ANSWERS_DEADLINE_MS = 1000;
 
 /**
- * Brings the calls that messages lead to to rest, and what is told of messages, while partitions may go to
- * another process.
+ * Brings the calls that messages lead to to rest, and what is told of messages: while partitions may go to another
+ * process, and before a stop.
  */
 export class CallsAtRest {
   private readonly logger = new Logger('Inbox');
@@ -41,20 +44,32 @@ export class CallsAtRest {
     if (this.resting === rest) void this.queues.stopTelling();
   }
 
-  /** Ends what is under way. What became of it is not known: whoever owns the partition next calls again. */
-  async cutOff(): Promise<void> {
-    const { calls } = this;
-    this.logger.warn({ msg: 'calls cut off: partitions may be lost', calls: calls.underWay });
-    calls.cutOff(new Error('the partition may go to another process'));
-    await withDeadline(calls.idle(), CUT_OFF_DEADLINE_MS);
-  }
-
   /** It is known again what belongs here: calls may begin, and once no commit says otherwise, answers are told. */
   end(): void {
     this.resting = undefined;
     this.queues.endRest();
     void this.commits.commitNow();
     this.calls.resume();
+  }
+
+  /** For a stop: lets calls in flight finish. What they led to is told, and is to be committed. */
+  async finish(): Promise<void> {
+    this.queues.holdBack();
+    // Of a partition that has only just come here nothing could be told of the calls in flight without a commit.
+    await withDeadline(this.commits.commitNow(), FIRST_COMMIT_DEADLINE_MS);
+    const drained = this.queues.closeAll();
+    // A stop in the middle of a rebalance: what waits to be called again is let go of now.
+    this.end();
+    // An answer that could not be waited for: its message stays uncommitted.
+    if (!(await withDeadline(drained, FINISH_DEADLINE_MS))) await this.cutOff();
+  }
+
+  /** Ends what is under way. What became of it is not known: whoever owns the partition next calls again. */
+  private async cutOff(): Promise<void> {
+    const { calls } = this;
+    this.logger.warn({ msg: 'calls cut off: partitions may be lost', calls: calls.underWay });
+    calls.cutOff(new Error('the partition may go to another process'));
+    await withDeadline(calls.idle(), CUT_OFF_DEADLINE_MS);
   }
 
   /** Spares the next owner what has been done here. */

@@ -95,7 +95,7 @@ class Partition {
         await nextTurn();
         return;
       case 'commit':
-        this.committed = this.queue.committable() ?? this.committed;
+        this.committed = this.queue.progress.committable() ?? this.committed;
         return;
       case 'rejoin':
         this.fetchAt = this.committed;
@@ -141,9 +141,9 @@ class Partition {
     }
     this.open = [];
     await closed;
-    expect(this.queue.committable() ?? 0).toBeLessThanOrEqual(this.lowestUnfinished);
+    expect(this.queue.progress.committable() ?? 0).toBeLessThanOrEqual(this.lowestUnfinished);
     // As one that stops does.
-    this.committed = this.queue.committable() ?? this.committed;
+    this.committed = this.queue.progress.committable() ?? this.committed;
     this.isPaused = false;
     this.fetchAt = this.committed;
     this.done = new Set([...this.done].filter((offset) => offset < this.committed));
@@ -174,22 +174,22 @@ class Partition {
   }
 
   private check(): void {
-    expect(this.queue.committable() ?? 0).toBeLessThanOrEqual(this.lowestUnfinished);
-    expect(this.queue.size).toBeLessThan(LIMITS.maxUnfinished + LARGEST_FETCH);
-    if (this.queue.size === 0) expect(this.isPaused).toBe(false);
+    expect(this.queue.progress.committable() ?? 0).toBeLessThanOrEqual(this.lowestUnfinished);
+    expect(this.queue.progress.size).toBeLessThan(LIMITS.maxUnfinished + LARGEST_FETCH);
+    if (this.queue.progress.size === 0) expect(this.isPaused).toBe(false);
   }
 
   /** However it stands: once the messages end, the partition comes to its end. */
   private async drain(): Promise<void> {
     const giveUpMs = realNowMs() + LAST_RESORT_MS;
-    while ((this.queue.committable() ?? this.committed) !== this.end) {
+    while ((this.queue.progress.committable() ?? this.committed) !== this.end) {
       if (realNowMs() > giveUpMs) throw new Error('the partition stands still');
       this.fetch(LARGEST_FETCH);
       for (const message of [...this.open]) this.finish(message);
       await nextTurn();
       this.check();
     }
-    expect(this.queue.size).toBe(0);
+    expect(this.queue.progress.size).toBe(0);
     expect(this.done.size).toBe(this.records.length);
   }
 }

@@ -139,7 +139,7 @@ describe('PartitionQueue', () => {
       handling.queue.push(recordsAt(1));
       handling.queue.push(recordsAt(2));
       await until(() => handling.handed.length === 2);
-      expect(handling.queue.size).toBe(2);
+      expect(handling.queue.progress.size).toBe(2);
     });
 
     it('nothing while held, and what came meanwhile once released', async () => {
@@ -149,7 +149,7 @@ describe('PartitionQueue', () => {
       expect(handling.queue.push(recordsAt(3, 4))).toBe(true);
       await nextTurn();
       expect(handling.handed).toEqual([]);
-      expect(handling.queue.size).toBe(4);
+      expect(handling.queue.progress.size).toBe(4);
       handling.queue.release('state');
       expect(handling.handed).toEqual([1, 2, 3, 4]);
       handling.finish(1, 2, 3);
@@ -205,8 +205,8 @@ describe('PartitionQueue', () => {
       await until(() => handling.handed.length === 4);
       handling.finish(6, 7, 8);
       expect(handling.handed).toEqual([5, 6, 7, 8]);
-      expect(handling.queue.committable()).toBe(9);
-      expect(handling.queue.size).toBe(0);
+      expect(handling.queue.progress.committable()).toBe(9);
+      expect(handling.queue.progress.size).toBe(0);
     });
   });
 
@@ -216,7 +216,7 @@ describe('PartitionQueue', () => {
       handling.queue.push(recordsAt(3, 4, 7, 9));
       const committable = [7, 3, 9, 4].map((offset) => {
         handling.finish(offset);
-        return handling.queue.committable();
+        return handling.queue.progress.committable();
       });
       expect(committable).toEqual([undefined, 4, 4, 10]);
     });
@@ -225,10 +225,10 @@ describe('PartitionQueue', () => {
       const handling = new Handling();
       handling.queue.push(recordsUpTo(65));
       handling.finish(...handling.handed);
-      expect(handling.queue.committable()).toBe(64);
+      expect(handling.queue.progress.committable()).toBe(64);
       await until(() => handling.handed.length === 65);
       handling.finish(64);
-      expect(handling.queue.committable()).toBe(65);
+      expect(handling.queue.progress.committable()).toBe(65);
     });
 
     it('nothing of a message that was abandoned, and nothing behind it', () => {
@@ -236,7 +236,7 @@ describe('PartitionQueue', () => {
       handling.queue.push(recordsAt(1, 2, 3));
       handling.finish(1, 3);
       handling.message(2).abandon();
-      expect(handling.queue.committable()).toBe(2);
+      expect(handling.queue.progress.committable()).toBe(2);
     });
 
     it('by what ends a message first, whatever is said of it later', () => {
@@ -245,9 +245,9 @@ describe('PartitionQueue', () => {
       handling.message(1).abandon();
       handling.message(1).finish();
       handling.message(1).fail(new Error('too late'));
-      expect(handling.queue.committable()).toBeUndefined();
+      expect(handling.queue.progress.committable()).toBeUndefined();
       for (let times = 0; times < 5; times += 1) handling.finish(2);
-      expect(handling.queue.size).toBe(3);
+      expect(handling.queue.progress.size).toBe(3);
       expect(handling.resumed).toBe(0);
       expect(handling.handed).toEqual([1, 2, 3, 4]);
     });
@@ -256,18 +256,18 @@ describe('PartitionQueue', () => {
   describe('tells its position', () => {
     it('as the lowest offset that is not finished, handed over or not', async () => {
       const handling = new Handling();
-      expect(handling.queue.position).toBeUndefined();
+      expect(handling.queue.progress.position).toBeUndefined();
       handling.queue.hold('state');
       handling.queue.push(recordsAt(5, 6));
-      expect(handling.queue.position).toBe(5);
+      expect(handling.queue.progress.position).toBe(5);
       handling.queue.release('state');
       handling.finish(6);
-      expect(handling.queue.position).toBe(5);
+      expect(handling.queue.progress.position).toBe(5);
       handling.finish(5);
-      expect(handling.queue.position).toBe(7);
+      expect(handling.queue.progress.position).toBe(7);
       handling.queue.push(recordsAt(9));
       await until(() => handling.handed.includes(9));
-      expect(handling.queue.position).toBe(9);
+      expect(handling.queue.progress.position).toBe(9);
     });
   });
 
@@ -334,11 +334,11 @@ describe('PartitionQueue', () => {
       handling.queue.push(recordsAt(1, 2, 3));
       handling.message(2).fail(new TypeError('a bug'));
       handling.finish(1, 3);
-      expect(handling.queue.committable()).toBe(2);
+      expect(handling.queue.progress.committable()).toBe(2);
       await until(() => handling.chunks.length === 2);
       expect(handling.chunks[1]).toEqual([2]);
       handling.finish(2);
-      expect(handling.queue.committable()).toBe(4);
+      expect(handling.queue.progress.committable()).toBe(4);
       expect(handling.setAside).toEqual([]);
     });
 
@@ -352,7 +352,7 @@ describe('PartitionQueue', () => {
       handling.queue.push(recordsAt(3));
       await until(() => handling.handed.includes(3));
       handling.finish(1, 2, 3);
-      expect(handling.queue.committable()).toBe(4);
+      expect(handling.queue.progress.committable()).toBe(4);
     });
 
     it('does not handle anew what has ended, though the handler failed after that', async () => {
@@ -376,26 +376,26 @@ describe('PartitionQueue', () => {
         return Promise.resolve();
       };
       handling.queue.push(recordsAt(1, 2, 3));
-      await until(() => handling.queue.size === 0);
+      await until(() => handling.queue.progress.size === 0);
       expect(handling.chunks).toEqual([[1, 2, 3], [2], [2]]);
       expect(handling.setAside).toEqual([2]);
-      expect(handling.queue.committable()).toBe(4);
+      expect(handling.queue.progress.committable()).toBe(4);
     });
 
     it('is not done with a message before it has been set aside, however often that fails', async () => {
       const handling = new Handling();
       let refusals = 2;
       handling.aside = () => {
-        expect(handling.queue.committable()).toBeUndefined();
+        expect(handling.queue.progress.committable()).toBeUndefined();
         refusals -= 1;
         return refusals < 0 ? Promise.resolve() : Promise.reject(new Error('Kafka is gone'));
       };
       handling.handler = () => Promise.reject(new TypeError('a bug'));
       handling.queue.push(recordsAt(1));
-      await until(() => handling.queue.size === 0);
+      await until(() => handling.queue.progress.size === 0);
       expect(handling.chunks).toEqual([[1], [1], [1]]);
       expect(handling.setAside).toEqual([1, 1, 1]);
-      expect(handling.queue.committable()).toBe(2);
+      expect(handling.queue.progress.committable()).toBe(2);
     });
 
     it('sets nothing aside while nothing may be told, and what waits for that is given up with its partition', async () => {
@@ -410,14 +410,14 @@ describe('PartitionQueue', () => {
       handling.queue.push(recordsAt(1));
       await until(() => awaited === 1);
       telling.open();
-      await until(() => handling.queue.size === 0);
+      await until(() => handling.queue.progress.size === 0);
       expect(handling.setAside).toEqual([1]);
       void telling.close();
       handling.queue.push(recordsAt(2));
       await until(() => awaited === 2);
       await handling.queue.close(new Error('revoked'));
       expect(handling.setAside).toEqual([1]);
-      expect(handling.queue.committable()).toBe(2);
+      expect(handling.queue.progress.committable()).toBe(2);
     });
 
     it('takes for one failure what is said several times of one attempt', async () => {
@@ -438,7 +438,7 @@ describe('PartitionQueue', () => {
       handling.message(1).fail(new TypeError('a bug'));
       await handling.queue.close(new Error('revoked'));
       expect(handling.chunks).toEqual([[1]]);
-      expect(handling.queue.committable()).toBeUndefined();
+      expect(handling.queue.progress.committable()).toBeUndefined();
     });
 
     it('gives up what fails after its partition is lost, and sets nothing aside', async () => {
@@ -469,7 +469,7 @@ describe('PartitionQueue', () => {
       const closed = handling.queue.close(new Error('revoked'));
       refuse?.(new Error('the outbox is closed'));
       await closed;
-      expect(handling.queue.committable()).toBeUndefined();
+      expect(handling.queue.progress.committable()).toBeUndefined();
     });
   });
 
@@ -502,7 +502,7 @@ describe('PartitionQueue', () => {
       await handling.queue.close(new Error('revoked'));
       handling.queue.push(recordsAt(2));
       expect(handling.handed).toEqual([1]);
-      expect(handling.queue.committable()).toBe(2);
+      expect(handling.queue.progress.committable()).toBe(2);
     });
 
     it('does not wait for what was held', async () => {
@@ -510,7 +510,7 @@ describe('PartitionQueue', () => {
       handling.queue.hold('state');
       handling.queue.push(recordsAt(1));
       await handling.queue.close(new Error('revoked'));
-      expect(handling.queue.size).toBe(0);
+      expect(handling.queue.progress.size).toBe(0);
     });
 
     it('lets commit what finished meanwhile, and resumes nothing', async () => {
@@ -520,7 +520,7 @@ describe('PartitionQueue', () => {
       handling.finish(1, 2);
       handling.message(3).abandon();
       await closed;
-      expect(handling.queue.committable()).toBe(3);
+      expect(handling.queue.progress.committable()).toBe(3);
       expect(handling.resumed).toBe(0);
     });
   });
@@ -540,9 +540,9 @@ describe('PartitionQueue', () => {
       const records = Array.from({ length: 500 }, (_, index) => recordAt(pushed.length + index));
       pushed.push(...records.map((record) => new WeakRef(record)));
       handling.queue.push(records);
-      while (handling.queue.size > 250) await nextTurn();
+      while (handling.queue.progress.size > 250) await nextTurn();
     }
-    expect(handling.queue.size).toBeGreaterThan(0);
+    expect(handling.queue.progress.size).toBeGreaterThan(0);
     collectGarbage();
     const kept = pushed.filter((record) => record.deref() !== undefined).length;
     expect(kept).toBeLessThan(10_000);

@@ -1,9 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { type Assignment } from './consumer-callbacks.js';
-import { type InboundMessage, type InboundRecord, type MessageHandler } from './inbound-message.js';
-import { type OffsetCommit, OwnedQueue, type PartitionBacklog } from './owned-queue.js';
-import { PartitionQueue } from './partition-queue.js';
-import { QUEUE_LIMITS } from './queue-limits.js';
+import { type InboundRecord } from './inbound-message.js';
+import { openQueue, type QueueSurroundings } from './open-queue.js';
+import { type OffsetCommit, type OwnedQueue, type PartitionBacklog } from './owned-queue.js';
 
 interface FetchedFrom {
   topic: string;
@@ -13,25 +12,13 @@ interface FetchedFrom {
   end: number;
 }
 
-export interface PartitionQueuesOptions {
-  handle: MessageHandler;
-  /** Sets a message aside that could not be handled. */
-  setAside: (message: InboundMessage) => Promise<void>;
-  /** Fetches from a partition again that had to be paused. */
-  resume: (topic: string, partition: number) => void;
-  /** Of no message anything is told otherwise: another process may tell of it. */
-  mayTell: () => boolean;
-  /** Something is to be told that has to wait for a commit. */
-  onCommitWanted: () => void;
-}
-
 /** The queues of all input partitions this process owns now. Only the inbox touches it. */
 export class PartitionQueues {
   private readonly logger = new Logger('Inbox');
   private readonly owned = new Map<string, OwnedQueue>();
   private isHeldBack = false;
 
-  constructor(private readonly options: PartitionQueuesOptions) {}
+  constructor(private readonly surroundings: QueueSurroundings) {}
 
   /** After a rebalance: what is no longer owned is dropped before anything is committed for it. */
   dropAllBut(assignment: Assignment): void {
@@ -39,7 +26,7 @@ export class PartitionQueues {
       if (assignment.get(topic)?.includes(partition)) continue;
       this.owned.delete(key);
       // kafkajs remembers a pause across assignments: it must not greet the partition when it returns.
-      this.options.resume(topic, partition);
+      this.surroundings.resume(topic, partition);
       void queue.close(new Error(`${topic}/${partition} went to another process`));
     }
   }
@@ -57,7 +44,7 @@ export class PartitionQueues {
     for (const [topic, partitions] of assignment) {
       for (const partition of partitions) {
         const kept = this.owned.get(keyOf(topic, partition));
-        kept?.assignedAgain();
+        kept?.log.assignedAgain();
         if (kept !== undefined) continue;
         const opened = this.open(topic, partition);
         opened.queue.hold('recall');
@@ -109,7 +96,7 @@ export class PartitionQueues {
 
   /** Of no message anything is told until {@link endRest}; resolves once what is being told has been. */
   async stopTelling(): Promise<void> {
-    await Promise.all([...this.owned.values()].map((owned) => owned.rest()));
+    await Promise.all([...this.owned.values()].map(({ telling }) => telling.rest()));
   }
 
   /** Asks again whether what waits may be told. */
@@ -145,14 +132,9 @@ export class PartitionQueues {
   }
 
   private open(topic: string, partition: number): OwnedQueue {
-    const { handle, setAside, resume, mayTell, onCommitWanted } = this.options;
-    const onResume = (): void => {
-      resume(topic, partition);
-    };
-    const queue = new PartitionQueue(handle, { ...QUEUE_LIMITS, onResume, setAside });
-    queue.ownership.telling.allowWhile(mayTell);
-    if (this.isHeldBack) queue.hold('rest');
-    return new OwnedQueue(topic, partition, queue, onCommitWanted);
+    const opened = openQueue(topic, partition, this.surroundings);
+    if (this.isHeldBack) opened.queue.hold('rest');
+    return opened;
   }
 
   private startOver({ topic, partition, queue }: OwnedQueue, offset: number): OwnedQueue {

@@ -14,20 +14,3 @@ export const QUEUE_LIMITS: QueueLimits = {
   maxUnfinishedBytes: 8 * MIB,
   maxSpan: 250_000,
 };
-
-/** At half of what pauses a partition it is resumed. */
-const RESUME_AT = 0.5;
-
-/** Whether a partition is to be paused, or to stay so. */
-export function isFull(
-  limits: QueueLimits,
-  { size, bytes, span }: { size: number; bytes: number; span: number },
-  isPaused: boolean,
-): boolean {
-  const share = isPaused ? RESUME_AT : 1;
-  return (
-    size >= limits.maxUnfinished * share ||
-    bytes >= limits.maxUnfinishedBytes * share ||
-    span >= limits.maxSpan * share
-  );
-}

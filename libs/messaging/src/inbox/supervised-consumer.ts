@@ -4,7 +4,11 @@ import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { withDeadline } from '../deadline.js';
 import { type Consumer, type Kafka } from '../kafkajs.js';
-import { type ConsumerCallbacks, type ConsumerState } from './consumer-callbacks.js';
+import {
+  type Assignment,
+  type ConsumerCallbacks,
+  type ConsumerState,
+} from './consumer-callbacks.js';
 import { watchConsumer } from './consumer-watch.js';
 import { createConsumer, SESSION_TIMEOUT_MS } from './create-consumer.js';
 import { GroupMember } from './group-member.js';
@@ -127,13 +131,7 @@ export class SupervisedConsumer {
       onSign: this.callbacks.onSign,
       onEmptyFetch: this.callbacks.onEmptyFetch,
       onJoined: (memberId, assignment) => {
-        this.currentState = 'running';
-        this.rest.end();
-        this.member.join(consumer);
-        // Others have gone on with whatever this process held: not even what it is given again is as it was.
-        if (memberId !== this.memberId) this.callbacks.onAssigned(new Map());
-        this.memberId = memberId;
-        this.callbacks.onAssigned(assignment);
+        this.joined(consumer, memberId, assignment);
       },
     });
     try {
@@ -142,6 +140,16 @@ export class SupervisedConsumer {
       isOver = true;
       stop();
     }
+  }
+
+  private joined(consumer: Consumer, memberId: string, assignment: Assignment): void {
+    this.currentState = 'running';
+    this.rest.end();
+    this.member.join(consumer);
+    // Others have gone on with whatever this process held: not even what it is given again is as it was.
+    if (memberId !== this.memberId) this.callbacks.onAssigned(new Map());
+    this.memberId = memberId;
+    this.callbacks.onAssigned(assignment);
   }
 
   private async consume(consumer: Consumer): Promise<void> {

@@ -6,6 +6,7 @@ import { CallSlots } from '#libs/delivery';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { type Admin, Kafka, logLevel, type Message, type Transaction } from '../kafkajs.js';
 import { type InboundMessage } from './inbound-message.js';
+import { type Inbox } from './inbox.js';
 import { KafkaInboxStrategy } from './kafka-inbox.strategy.js';
 
 const INPUT = 'input';
@@ -53,8 +54,8 @@ describe('input that is written in transactions', () => {
   };
 
   /** What a process that finishes each message at once is handed. */
-  const join = (): { inbox: KafkaInboxStrategy; handed: string[] } => {
-    const inbox = new KafkaInboxStrategy({
+  const join = (): { inbox: Inbox; handed: string[] } => {
+    const strategy = new KafkaInboxStrategy({
       ...{ kafka, groupId: topicPrefix, topicPrefix, calls: new CallSlots(1), stateTopics: [] },
       deadLetters: { publish: () => Promise.resolve() },
       outbox: { idle: () => Promise.resolve(), toldUntilMs: 0 },
@@ -68,10 +69,10 @@ describe('input that is written in transactions', () => {
       }
       return Promise.resolve();
     };
-    inbox.addHandler(INPUT, handle as Parameters<KafkaInboxStrategy['addHandler']>[1], true);
-    closers.unshift(() => inbox.close());
-    inbox.listen(() => undefined);
-    return { inbox, handed };
+    strategy.addHandler(INPUT, handle as Parameters<KafkaInboxStrategy['addHandler']>[1], true);
+    closers.unshift(() => strategy.close());
+    strategy.listen(() => undefined);
+    return { inbox: strategy.inbox, handed };
   };
 
   it.each([

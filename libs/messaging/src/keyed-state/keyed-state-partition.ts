@@ -1,22 +1,13 @@
-import { Logger } from '@nestjs/common';
-import { abortable, realDelayMs, realNowMs } from '#libs/clock';
-import { backOffMs } from '#libs/delivery';
+import { abortable, realDelayMs } from '#libs/clock';
 import { aborted } from '../aborted.js';
-import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import { FailureRun } from '../failure-run.js';
 import { type GroupMember } from '../inbox/group-member.js';
 import { type KafkaMessage } from '../kafkajs.js';
 import { type KeyedStateOptions } from './keyed-state-options.js';
 import { type FailedWrite, OwnedWrites } from './owned-writes.js';
 import { Restore } from './restore.js';
+import { StateFailures } from './state-failures.js';
 import { StoredValues } from './stored-values.js';
 import { TransactionalWriter } from './transactional-writer.js';
-
-const RESTORE_BACK_OFF = { baseMs: 200, capMs: 5000 };
-/** Each restore has the partition's machines polled that have just missed their turn: no more often than they should. */
-const WRITE_BACK_OFF = { baseMs: 200, capMs: 30_000 };
-/** What failed may have been given up, or come to nothing. */
-const WRITES_WORK_AFTER_MS = 120_000;
 
 /**
  * One partition of keyed state, from assignment to revocation. Each round: fence whoever wrote
@@ -25,20 +16,20 @@ const WRITES_WORK_AFTER_MS = 120_000;
  * grows while writes go on failing.
  */
 export class KeyedStatePartition<V> {
-  private readonly logger = new Logger('KeyedState');
   private readonly closing = new AbortController();
   private lifecycle: Promise<void> | undefined;
   private restore: Restore | undefined;
   private restored = false;
-  private readonly restoring = new FailureRun();
-  private readonly writing = new FailureRun({ overAfterMs: WRITES_WORK_AFTER_MS });
+  private readonly failures: StateFailures;
 
   constructor(
     private readonly partition: number,
     private readonly options: KeyedStateOptions<V>,
     private readonly member: GroupMember,
     private readonly delay: typeof realDelayMs = realDelayMs,
-  ) {}
+  ) {
+    this.failures = new StateFailures(options.name, partition);
+  }
 
   get isRestored(): boolean {
     return this.restored;
@@ -46,9 +37,7 @@ export class KeyedStatePartition<V> {
 
   /** Why it can be neither read nor written for a while now, in words. */
   get problem(): string | undefined {
-    const nowMs = realNowMs();
-    const why = this.writing.problem(nowMs) ?? this.restoring.problem(nowMs);
-    return why && `${this.options.name}, partition ${this.partition}: ${why}`;
+    return this.failures.problem;
   }
 
   start(): void {
@@ -74,33 +63,12 @@ export class KeyedStatePartition<V> {
   private async live(): Promise<void> {
     while (!this.isClosing()) {
       const pauseMs = await this.round().then(
-        (failed) => this.pauseAfterWrite(failed),
-        (error: unknown) => this.pauseAfterRestore(error),
+        (failed) =>
+          failed === undefined || this.isClosing() ? 0 : this.failures.notWritten(failed),
+        (error: unknown) => (this.isClosing() ? 0 : this.failures.notRestored(error)),
       );
       await this.delay(pauseMs, this.closing.signal).catch(() => undefined);
     }
-  }
-
-  private pauseAfterRestore(error: unknown): number {
-    if (this.isClosing()) return 0;
-    const why = describeKafkaFailure(error, { right: 'Write', topics: [this.options.name] });
-    const failures = this.restoring.failed(realNowMs(), why);
-    this.warn('state not available', why, failures);
-    return backOffMs(failures, RESTORE_BACK_OFF);
-  }
-
-  private pauseAfterWrite(failed: FailedWrite | undefined): number {
-    if (failed === undefined || this.isClosing()) return 0;
-    const { error, topics } = failed;
-    const why = describeKafkaFailure(error, { right: 'Write', topics });
-    const failures = this.writing.failed(realNowMs(), why, topics);
-    this.warn('state not written', why, failures);
-    return backOffMs(failures, WRITE_BACK_OFF);
-  }
-
-  private warn(msg: string, error: string, failures: number): void {
-    const { partition } = this;
-    this.logger.warn({ msg, name: this.options.name, partition, failures, error });
   }
 
   /** Returns the write that has failed, or undefined once the partition is lost; throws when it could not be set up. */
@@ -135,10 +103,10 @@ export class KeyedStatePartition<V> {
     const { partition, options } = this;
     const lost = this.closing.signal;
     const writes = new OwnedWrites(partition, options, state, writer, lost, (topics) => {
-      this.writing.succeeded(topics);
+      this.failures.written(topics);
     });
     const { signal } = writes;
-    this.restoring.succeeded();
+    this.failures.restored();
     this.restored = true;
     options.onOwned({
       partition,

@@ -1,21 +1,20 @@
-import { readFile, stat } from 'node:fs/promises';
 import { Help, Option, SubCommand } from 'nest-commander';
 import { type ErpSettings, loadErpSettings, readEnvironment } from '#libs/config';
-import { MAX_BODY_BYTES, openEnvelope, parsed, type Parsed, tooLarge } from '#libs/contracts';
+import { type Parsed } from '#libs/contracts';
+import { type OrderDocument } from '#libs/erp-formats';
 import { OrderPreview } from '../../work-orders/index.js';
 import { BridgeCommand } from '../bridge-command.js';
 import { givenPath } from '../given-path.js';
 import { note, print } from '../terminal.js';
 import { visible } from '../visible-text.js';
 import { documentsIn, type FoundDocument } from './documents-in.js';
+import { FileRecords, type RecordOptions } from './file-records.js';
 import { documentLines, listLine, rejectionLine, unreadableLine } from './preview-lines.js';
 
-interface PreviewOptions {
+interface PreviewOptions extends RecordOptions {
   map?: string;
   mapping?: string;
   timeZone?: string;
-  contentType?: string;
-  topic?: string;
 }
 
 /** `erp preview <file|folder>…`: what the bridge would make of documents. Exit code 1 if it would refuse one. */
@@ -28,16 +27,13 @@ Files are read one after the other as if they came in this order, those of a fol
 by name. Machines are not looked up: whether the service knows them is not checked.`,
 })
 export class PreviewCommand extends BridgeCommand {
-  /** Epoch seconds; a topic holds records in the order in which they are dated. */
-  private recordedAt = 0;
-
   async run(files: string[], options: PreviewOptions): Promise<void> {
     const erp = erpSettings(options);
     try {
       const { documents, skipped } = await documentsIn(files);
       for (const what of skipped) note(`not read: ${visible(what)}`);
       if (documents.length === 0) throw new Error(`no file to read in ${files.join(', ')}`);
-      await this.preview(documents, erp, options);
+      await this.preview(documents, erp, new FileRecords(options));
     } finally {
       erp.mapping.close();
     }
@@ -46,13 +42,13 @@ export class PreviewCommand extends BridgeCommand {
   private async preview(
     documents: readonly FoundDocument[],
     erp: ErpSettings,
-    options: PreviewOptions,
+    records: FileRecords,
   ): Promise<void> {
     const preview = new OrderPreview(erp);
     let refused = 0;
     for (const { name, path } of documents) {
       print(visible(name));
-      refused += await this.show(path, preview, erp, options);
+      refused += await this.show(await records.read(path), preview, erp);
     }
     print('lists in the end');
     for (const [machineId, workingOrders] of preview.lists())
@@ -62,24 +58,15 @@ export class PreviewCommand extends BridgeCommand {
 
   /** Returns how many times something would be set aside, or is not known for want of reading it. */
   private async show(
-    path: string,
+    record: Parsed<OrderDocument> | Error,
     preview: OrderPreview,
     erp: ErpSettings,
-    { contentType, topic }: PreviewOptions,
   ): Promise<number> {
-    const file = await contentOf(path).catch((error: unknown) => error as Error);
-    if (file instanceof Error) {
-      print(unreadableLine(file));
+    if (record instanceof Error) {
+      print(unreadableLine(record));
       return 1;
     }
-    const { body, changedAt } = file;
-    this.recordedAt = Math.max(this.recordedAt, changedAt);
-    const { recordedAt } = this;
-    const headers = contentType === undefined ? [] : [['content-type', contentType] as const];
-    const envelope = body.ok ? openEnvelope({ value: body.value, headers }) : body;
-    const document = envelope.ok
-      ? await preview.take({ ...envelope.value, sourceTopic: topic ?? null, recordedAt })
-      : envelope;
+    const document = record.ok ? await preview.take(record.value) : record;
     if (!document.ok) {
       print(rejectionLine(document.rejection));
       return 1;
@@ -132,13 +119,6 @@ export class PreviewCommand extends BridgeCommand {
 A document without a time of its own is dated by its file, but not before those read ahead of it. In a folder,
 what is hidden and links to folders are left out. docs/erp says what is read of each format.`;
   }
-}
-
-/** What is too large is not loaded. `changedAt` in epoch seconds. */
-async function contentOf(path: string): Promise<{ body: Parsed<Buffer>; changedAt: number }> {
-  const { mtimeMs, size } = await stat(path);
-  const body = size > MAX_BODY_BYTES ? tooLarge(size) : parsed(await readFile(path));
-  return { body, changedAt: Math.floor(mtimeMs / 1000) };
 }
 
 function erpSettings({ map, mapping, timeZone }: PreviewOptions): ErpSettings {

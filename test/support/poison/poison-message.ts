@@ -1,0 +1,30 @@
+import type { RejectionCode } from '#libs/contracts';
+
+/** A message that no correct bridge applies, and the code of the dead letter it ends as. */
+export interface PoisonMessage {
+  name: string;
+  topic: 'lists' | 'reasons' | 'orders';
+  key: string | null;
+  value: Buffer | null;
+  headers?: Record<string, string>;
+  expectedCode: RejectionCode;
+}
+
+type Poison = (
+  name: string,
+  expectedCode: RejectionCode,
+  value: Buffer | string | null,
+  headers?: Record<string, string>,
+) => PoisonMessage;
+
+/** Makes messages for a topic, under the key of a machine; what is text goes as UTF-8. */
+export function poisonOn(topic: PoisonMessage['topic']): Poison {
+  return (name, expectedCode, value, headers) => ({
+    name: `${topic}: ${name}`,
+    topic,
+    key: 'M-001',
+    value: typeof value === 'string' ? Buffer.from(value, 'utf8') : value,
+    expectedCode,
+    ...(headers !== undefined && { headers }),
+  });
+}

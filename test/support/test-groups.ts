@@ -1,0 +1,63 @@
+import { type Kafka } from '../../libs/messaging/src/kafkajs.js';
+import { eventually } from './eventually.js';
+import { withAdmin } from './with-admin.js';
+
+/** Consumer groups, and what they have committed of the topics of one test, named without their prefix. */
+export class TestGroups {
+  constructor(
+    private readonly kafka: Kafka,
+    private readonly topicPrefix: string,
+  ) {}
+
+  /** The committed offsets of a group, summed over a topic's partitions; uncommitted ones count 0. */
+  async committed(groupId: string, topic: string): Promise<number> {
+    const offsets = await this.committedOffsets(groupId, topic);
+    return [...offsets.values()].reduce((sum, offset) => sum + offset, 0);
+  }
+
+  /** The committed offset of each partition of a topic; 0 where nothing is committed. */
+  async committedOffsets(groupId: string, topic: string): Promise<Map<number, number>> {
+    const topics = [`${this.topicPrefix}${topic}`];
+    const [offsets] = await withAdmin(this.kafka, (admin) =>
+      admin.fetchOffsets({ groupId, topics }),
+    );
+    const partitions = offsets?.partitions ?? [];
+    return new Map(
+      partitions.map(({ partition, offset }) => [partition, Math.max(0, Number(offset))]),
+    );
+  }
+
+  /** Waits until the members of a group have shared out the partitions among so many. */
+  async untilMembers(count: number, groupId: string): Promise<void> {
+    await withAdmin(this.kafka, (admin) =>
+      eventually(
+        async () => {
+          const [group] = (await admin.describeGroups([groupId])).groups;
+          return group?.state === 'Stable' && group.members.length === count;
+        },
+        { what: `a stable group of ${count}`, timeoutMs: 60_000 },
+      ),
+    );
+  }
+
+  /** Forgets what a group has committed, as if its first members had died before they could; it has no members now. */
+  async forgetCommits(groupId: string): Promise<void> {
+    await withAdmin(this.kafka, (admin) => admin.deleteGroups([groupId]));
+  }
+
+  /** Sets the committed offsets of a group without members to 0, as an operator would to have all done again. */
+  async setBack(groupId: string, topic: string): Promise<void> {
+    const name = `${this.topicPrefix}${topic}`;
+    await withAdmin(this.kafka, async (admin) => {
+      const partitions = await admin.fetchTopicOffsets(name);
+      const offsets = partitions.map(({ partition }) => ({ partition, offset: '0' }));
+      await admin.setOffsets({ groupId, topic: name, partitions: offsets });
+    });
+  }
+
+  /** The names of all groups. */
+  async names(): Promise<string[]> {
+    const { groups } = await withAdmin(this.kafka, (admin) => admin.listGroups());
+    return groups.map(({ groupId }) => groupId);
+  }
+}

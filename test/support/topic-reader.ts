@@ -1,0 +1,63 @@
+import {
+  type InvalidEventError,
+  invalidity,
+  isPublishedTopic,
+} from './events/expect-valid-event.js';
+import { type PublishedRecord } from './events/published-record.js';
+import { eventually } from './eventually.js';
+
+/** A record as a subscriber of the bridge's topics sees it. */
+export interface ReadRecord extends PublishedRecord {
+  partition: number;
+  offset: number;
+  /** Epoch milliseconds in decimal digits; of all that was read, not of what a test makes up. */
+  timestamp?: string;
+}
+
+/** Everything read so far, and a way to wait for more. */
+export class TopicReader {
+  private readonly read: ReadRecord[] = [];
+  private invalid: InvalidEventError | undefined;
+
+  /** @throws InvalidEventError when one of them should not have been published as it is */
+  get records(): readonly ReadRecord[] {
+    this.expectValid();
+    return this.read;
+  }
+
+  /** An invalid record is kept for whoever asks next: thrown here, it would only have the client read it again. */
+  add(record: ReadRecord): void {
+    this.read.push(record);
+    if (isPublishedTopic(record.topic)) this.invalid ??= invalidity(record);
+  }
+
+  /** @throws InvalidEventError */
+  expectValid(): void {
+    if (this.invalid !== undefined) throw this.invalid;
+  }
+
+  /** The first record that matches, waiting for it if need be. */
+  find(matches: (record: ReadRecord) => boolean, what: string): Promise<ReadRecord> {
+    return eventually(() => this.records.find(matches), { what });
+  }
+
+  /** At least `count` records that match, waiting for them if need be. */
+  async take(
+    count: number,
+    matches: (record: ReadRecord) => boolean,
+    what: string,
+  ): Promise<ReadRecord[]> {
+    await eventually(() => this.records.filter(matches).length >= count, {
+      what: `${count} × ${what}`,
+    });
+    return this.records.filter(matches);
+  }
+}
+
+export function header(record: ReadRecord, name: string): string | undefined {
+  return record.headers[name]?.toString();
+}
+
+export function json(record: ReadRecord): Record<string, unknown> {
+  return JSON.parse(record.value?.toString() ?? 'null') as Record<string, unknown>;
+}
