@@ -71,6 +71,14 @@ describe('an equipment map file', () => {
       '\ufeffsep=;\r\nplant;workCentre;machineId\r\n0001;FR01;M-1',
     ],
     ['a separator of its own', 'sep=|\nplant|workCentre|machineId\n0001|FR01|M-1'],
+    [
+      'other separators in a quoted name',
+      'plant,"note; of ""hall"";\n\tnorth",workCentre,machineId\n0001,none,FR01,M-1\n',
+    ],
+    [
+      'quoted names alone',
+      '"Plant";"Work Centre";"Machine ID";"note, if any"\n"0001";"FR01";"M-1";""\n',
+    ],
   ])('is read from CSV with %s', (_name, csv) => {
     expect(parseEquipmentMap(csv, 'csv')).toEqual([entry]);
   });

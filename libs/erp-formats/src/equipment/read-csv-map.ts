@@ -17,9 +17,12 @@ export function readCsvMap(csv: string, columns: readonly string[]): unknown {
   });
 }
 
-/** Spreadsheets write a semicolon where the comma is taken for decimals. */
+/** Spreadsheets write a semicolon where the comma is taken for decimals. In quotes it is part of a name, as a new line is. */
 function delimiterOf(csv: string): string {
-  const [names = ''] = csv.trimStart().split(/[\r\n]/, 1);
+  const [names = ''] = csv
+    .trimStart()
+    .replace(/"[^"]*"/g, '')
+    .split(/[\r\n]/, 1);
   return [';', '\t'].find((delimiter) => names.includes(delimiter)) ?? ',';
 }
 
