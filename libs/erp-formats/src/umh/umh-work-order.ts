@@ -10,6 +10,7 @@ import {
 
 import { changeMessage, snapshotMessage } from '../checked-message.js';
 import type { ReadingContext } from '../order-format.js';
+import { otherMessage } from './other-message.js';
 import { readUmhTime } from './umh-time.js';
 import { actionOf, locationOf, type UmhAction } from './umh-topic.js';
 
@@ -36,6 +37,8 @@ export function readUmhWorkOrder(
   message: JsonObject,
   { sourceTopic, recordedAt }: ReadingContext,
 ): Parsed<OrderMessage> {
+  const other = otherMessage(message, sourceTopic);
+  if (other !== undefined) return rejected('invalid-message', other);
   const orderId = message['external_work_order_id'];
   if (typeof orderId !== 'string') {
     return rejected('invalid-message', 'external_work_order_id must be a string');

@@ -103,13 +103,40 @@ describe('a work order of UMH', () => {
     );
   });
 
-  it.each(
-    EXAMPLES.filter(({ topic }) => !topic.includes('work-order')).map(({ topic, payload }) => [
-      topic.split('_analytics.')[1],
-      payload,
-    ]),
-  )('is nothing else of the contract: %s', (_name, payload) => {
+  const ALL = 'of the _analytics contract only work-order create, start and stop are read';
+  const others = EXAMPLES.filter(({ topic }) => !topic.includes('work-order')).map(
+    ({ topic, payload }) => ({ ending: topic.split('_analytics.')[1] ?? '', topic, payload }),
+  );
+
+  it.each(others)('is nothing else of the contract: $ending', ({ payload }) => {
     expect(() => read(payload)).toThrow('orderId is missing');
+  });
+
+  it.each([...others, { ending: 'work-order.pause', payload: payloadOf('start') }])(
+    'is nothing else of the contract that names one: $ending',
+    ({ ending, payload }) => {
+      const topic = `umh.v1.acme.north.hall-3._analytics.${ending}`;
+
+      expect(() => read({ ...payload, external_work_order_id: '1234' }, topic)).toThrow(
+        `invalid-message: the topic ends in _analytics.${ending}; ${ALL}`,
+      );
+    },
+  );
+
+  it.each([
+    ['external_product_type_id', { external_product_type_id: '5678', quantity: 100 }],
+    ['product_batch_id', { product_batch_id: '1234', start_time_unix_ms: 1_719_931_604_927 }],
+    ['bad_quantity', { bad_quantity: 10, end_time: 1_719_931_704 }],
+  ])('is none without a topic where %s is in it', (field, fields) => {
+    expect(() => read({ external_work_order_id: '1234', ...fields })).toThrow(
+      `invalid-message: ${field} makes it a message about products; ${ALL}`,
+    );
+  });
+
+  it('may say more than the contract has where its topic says what it is', () => {
+    const payload = { ...payloadOf('stop'), bad_quantity: 10 };
+
+    expect(read(payload, `${CELL}.stop`)?.order).toMatchObject({ status: 'completed' });
   });
 });
 
