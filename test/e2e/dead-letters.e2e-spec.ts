@@ -8,6 +8,7 @@ import { type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const LISTS = TOPICS.workOrderLists;
 const REASONS = TOPICS.downtimeReasons;
+const RELAYED = 'machine-bridge.relayed-orders.v1';
 
 /** No JSON, no UTF-8, and what would clear a terminal. */
 const BINARY = Buffer.concat([Buffer.from([0xff, 0x00]), Buffer.from('\u001b[2J')]);
@@ -18,6 +19,7 @@ const BINARY_HEADERS = {
 };
 
 interface ListedLetter {
+  topic: string;
   partition: number;
   offset: number;
   code: string;
@@ -53,11 +55,13 @@ describe('npm run dlq', () => {
   const dlq = (...args: string[]): Promise<CommandResult> =>
     runCommand(['dlq', ...args], { topicPrefix: plant.kafka.topicPrefix });
 
-  const listed = async (...args: string[]): Promise<ListedLetter[]> => {
-    const { stdout } = await dlq('list', LISTS, '--json', ...args);
+  const listedIn = async (topics: string[], ...args: string[]): Promise<ListedLetter[]> => {
+    const { stdout } = await dlq('list', ...topics, '--json', ...args);
     const lines = stdout.split('\n').filter((line) => line !== '');
     return lines.map((line) => JSON.parse(line) as ListedLetter);
   };
+
+  const listed = (...args: string[]): Promise<ListedLetter[]> => listedIn([LISTS], ...args);
 
   const placeOf = async (code: string): Promise<string[]> => {
     const [letter] = await listed('--code', code);
@@ -74,6 +78,7 @@ describe('npm run dlq', () => {
     expect(stdout).toMatch(/1 {2}unknown-machine/);
     expect(stdout).toContain(`${REASONS}.dlq: 1 dead letter, 0 replayed`);
     expect(stdout).toContain(`${TOPICS.workOrders}.dlq: no dead letters`);
+    expect(stdout).not.toContain('machine-bridge.');
   });
 
   it("lists the letters of a topic by whichever of its names, the input's or its own", async () => {
@@ -90,6 +95,20 @@ describe('npm run dlq', () => {
     ]);
     expect(await listed('--limit', '2')).toHaveLength(2);
     expect(await listed('--all')).toHaveLength(3);
+  });
+
+  it('lists letters of all topics where none is named, if it is said how many', async () => {
+    const all = await listedIn([], '--all');
+    expect(all.map(({ topic }) => topic.slice(plant.kafka.topicPrefix.length))).toEqual(
+      [LISTS, LISTS, LISTS, REASONS].map((name) => `${name}.dlq`),
+    );
+    expect(await listedIn([], '--limit', '9', '--code', 'missing-times')).toHaveLength(1);
+    const { stdout } = await dlq('list', '--limit', '3');
+    expect(stdout).toMatch(/^topic +partition\/offset +failed/);
+    expect(stdout).toContain('the newest 3 of 4 dead letters; --limit N or --all shows more');
+    const shown = stdout.split('\n').slice(1, -2);
+    expect(shown).toHaveLength(3);
+    for (const line of shown) expect(line).toMatch(/^\S+\.dlq +\d+\/\d+ +2\S+Z +[a-z-]+ /);
   });
 
   it.each([
@@ -198,6 +217,25 @@ describe('npm run dlq', () => {
     expect(replay.exitCode).toBe(1);
     expect(replay.stdout).toMatch(/cannot be replayed: .*2000000 bytes.* offset 17 of partition 2/);
     expect(replay.stdout).toContain('replayed 0 dead letters; 1 cannot be replayed\n');
+  });
+
+  it("shows what lies on the bridge's own topics, and that it cannot be replayed", async () => {
+    const headers = {
+      'dlq-code': 'invalid-message',
+      'dlq-source-topic': `${plant.kafka.topicPrefix}${RELAYED}`,
+    };
+    await plant.kafka.send(`${RELAYED}.dlq`, { key: 'own', value: '{}', headers });
+    const { stdout } = await dlq('list');
+    expect(stdout).toContain(`${RELAYED}.dlq: 1 dead letter, 0 replayed`);
+    expect(stdout.match(/machine-bridge\./g)).toHaveLength(1);
+    expect((await dlq('list', '--limit', '1')).stdout).toContain(`${RELAYED}.dlq`);
+    expect((await dlq('show', RELAYED)).stdout).toContain('why       invalid-message');
+    expect(await dlq('replay', RELAYED, '--all', '--yes')).toMatchObject({
+      exitCode: 1,
+      stdout: expect.stringContaining(
+        `there is no input topic ${plant.kafka.topicPrefix}`,
+      ) as string,
+    });
   });
 
   it.each([

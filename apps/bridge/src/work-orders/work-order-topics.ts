@@ -10,6 +10,9 @@ import { OrdersState } from './orders/orders-state.js';
 import { RELAY_REPORTS } from './orders/relay-reports.js';
 import { RELAYED_ORDERS } from './orders/relayed-orders.js';
 
+/** Without the prefix; each has a topic of dead letters. */
+export const WORK_ORDER_QUEUES = [RELAYED_ORDERS, RELAY_REPORTS, ASSIGNMENT_CHANGES] as const;
+
 /** The topics this flow keeps for itself. */
 @Injectable()
 export class WorkOrderTopics {

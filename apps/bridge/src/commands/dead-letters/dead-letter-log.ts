@@ -46,15 +46,16 @@ export class DeadLetterLog {
     return { topics: await reachTopics(this.kafka, this.settings), topicPrefix };
   }
 
-  spans(topic: string): Promise<TopicSpan[]> {
-    return topicSpans(this.kafka, topic);
+  async spans(...topics: readonly string[]): Promise<TopicSpan[]> {
+    return (await Promise.all(topics.map((topic) => topicSpans(this.kafka, topic)))).flat();
   }
 
   /** Reads the marks of what has been replayed, and then the letters of these spans. */
   async read(spans: readonly TopicSpan[], reading: LogReading): Promise<void> {
     const total = lengthOf(spans);
     if (total === 0) return;
-    const all = [...(await this.markSpans()), ...spans];
+    // What holds nothing is not even subscribed to: to read it takes a right that may be missing.
+    const all = [...(await this.markSpans()), ...spans.filter((span) => lengthOf([span]) > 0)];
     const marks = new ReplayMarks();
     let count = 0;
     const onRecords = async (records: readonly StoredRecord[]): Promise<void> => {

@@ -1,4 +1,9 @@
-import { deadLetterTopics, findDeadLetterTopic, inputTopics } from './dead-letter-topics.js';
+import {
+  deadLetterTopics,
+  findDeadLetterTopic,
+  inputTopics,
+  internalDeadLetterTopics,
+} from './dead-letter-topics.js';
 
 const listing = {
   topicPrefix: 'p1.',
@@ -31,6 +36,16 @@ describe("the bridge's topics", () => {
       ok: true,
       topic: 'p1.erp.work-orders.v1.dlq',
     });
+  });
+
+  it('are also those of its own that it keeps dead letters for', () => {
+    const internal = 'p1.machine-bridge.relayed-orders.v1.dlq';
+    const others = ['p2.machine-bridge.relayed-orders.v1.dlq', 'p1.machine-bridge.x.dlq'];
+    const topics = [...listing.topics, ...others, internal];
+    expect(internalDeadLetterTopics({ ...listing, topics })).toEqual([internal]);
+    expect(findDeadLetterTopic('machine-bridge.relayed-orders.v1', { ...listing, topics })).toEqual(
+      { ok: true, topic: internal },
+    );
   });
 
   it.each(['p2.mes.downtime-reasons.v1', 'erp.work-order-lists.v1', 'of-somebody-else'])(

@@ -1,4 +1,5 @@
 import { deadLetterTopic, INPUT_TOPICS } from '#libs/contracts';
+import { WORK_ORDER_QUEUES } from '../../work-orders/index.js';
 
 export type FoundTopic = { ok: true; topic: string } | { ok: false; problem: string };
 
@@ -13,15 +14,20 @@ export function inputTopics(listing: TopicListing): string[] {
   return existing(listing, INPUT_TOPICS);
 }
 
-/** Full names of the dead-letter topics that there are. */
+/** Full names of the inputs' dead-letter topics that there are. */
 export function deadLetterTopics(listing: TopicListing): string[] {
   return existing(listing, INPUT_TOPICS.map(deadLetterTopic));
 }
 
-/** Finds a dead-letter topic by its own name or its input's, each with or without the prefix. */
+/** Full names of those of the bridge's own topics, which only a fault of the bridge puts letters on. */
+export function internalDeadLetterTopics(listing: TopicListing): string[] {
+  return existing(listing, WORK_ORDER_QUEUES.map(deadLetterTopic));
+}
+
+/** Finds a dead-letter topic by its own name or that of the topic it is for, each with or without the prefix. */
 export function findDeadLetterTopic(name: string, listing: TopicListing): FoundTopic {
   const { topicPrefix } = listing;
-  const there = deadLetterTopics(listing);
+  const there = [...deadLetterTopics(listing), ...internalDeadLetterTopics(listing)];
   const candidates = [name, deadLetterTopic(name)].flatMap((one) => [one, `${topicPrefix}${one}`]);
   const topic = there.find((one) => candidates.includes(one));
   if (topic !== undefined) return { ok: true, topic };

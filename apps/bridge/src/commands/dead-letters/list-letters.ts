@@ -1,7 +1,6 @@
 import { type TopicSpan } from '#libs/messaging';
 import { print } from '../terminal.js';
 import { type DeadLetterLog } from './dead-letter-log.js';
-import { LETTER_LINE_HEADING, letterJson, letterLine } from './letter-line.js';
 import {
   isSelected,
   lengthOf,
@@ -10,6 +9,7 @@ import {
   newestSpans,
   spansOfSelection,
 } from './letter-selection.js';
+import { type LineForm, lineForm } from './line-form.js';
 import { Newest } from './newest.js';
 
 export interface ListingOptions {
@@ -17,33 +17,34 @@ export interface ListingOptions {
   /** How many of the newest letters; Infinity for all of them, in the order they are read. */
   limit: number;
   json: boolean;
+  /** Each line says which topic its letter is on. */
+  namesTopics: boolean;
   signal: AbortSignal;
 }
 
-/** Prints the letters of one topic, a line each. */
+/** Prints the letters of topics, a line each. */
 export async function listLetters(
   log: DeadLetterLog,
-  topic: string,
+  topics: readonly string[],
   options: ListingOptions,
 ): Promise<void> {
-  const spans = spansOfSelection(await log.spans(topic), options.selection);
-  if (options.limit === Infinity) await listAll(log, spans, options);
-  else await listNewest(log, spans, options);
+  const spans = spansOfSelection(await log.spans(...topics), options.selection);
+  const list = options.limit === Infinity ? listAll : listNewest;
+  await list(log, spans, lineForm(spans, options), options);
 }
 
 /** Printed as they come, since nobody knows how many there are. */
 async function listAll(
   log: DeadLetterLog,
   spans: readonly TopicSpan[],
-  { selection, json, signal }: ListingOptions,
+  { line, heading }: LineForm,
+  { selection, signal }: ListingOptions,
 ): Promise<void> {
-  if (!json) print(LETTER_LINE_HEADING);
+  if (heading !== undefined) print(heading);
   await log.read(spans, {
     signal,
     onLetters: (letters) => {
-      for (const letter of letters) {
-        if (isSelected(letter, selection)) print(json ? letterJson(letter) : letterLine(letter));
-      }
+      for (const letter of letters) if (isSelected(letter, selection)) print(line(letter));
     },
   });
 }
@@ -51,23 +52,25 @@ async function listAll(
 async function listNewest(
   log: DeadLetterLog,
   spans: readonly TopicSpan[],
-  { selection, limit, json, signal }: ListingOptions,
+  { line, heading }: LineForm,
+  { selection, limit, signal }: ListingOptions,
 ): Promise<void> {
   const newest = new Newest<string>(limit);
   const readsAll = looksInside(selection);
   await log.read(readsAll ? spans : newestSpans(spans, limit), {
     signal,
     onLetters: (letters) => {
-      for (const letter of letters.filter((one) => isSelected(one, selection))) {
-        newest.offer(letter, json ? letterJson(letter) : letterLine(letter));
+      for (const letter of letters) {
+        if (isSelected(letter, selection)) newest.offer(letter, line(letter));
       }
     },
   });
   if (signal.aborted) return;
   const lines = newest.inOrder();
-  if (!json && lines.length > 0) print(LETTER_LINE_HEADING);
+  if (heading !== undefined && lines.length > 0) print(heading);
   lines.forEach(print);
-  if (!json) print(closingLine(lines.length, readsAll ? newest.offered : lengthOf(spans)));
+  if (heading === undefined) return;
+  print(closingLine(lines.length, readsAll ? newest.offered : lengthOf(spans)));
 }
 
 function closingLine(shown: number, total: number): string {

@@ -3,16 +3,22 @@ import { type DeadLetterLog } from './dead-letter-log.js';
 import { isSelected, type LetterSelection, spansOfSelection } from './letter-selection.js';
 import { Overview } from './overview.js';
 
-/** Prints what these topics hold, as a whole. */
+export interface OverviewOptions {
+  selection: LetterSelection;
+  json: boolean;
+  signal: AbortSignal;
+}
+
+/** Prints what these topics hold, as a whole; of those that are `internal` only what holds something. */
 export async function listOverview(
   log: DeadLetterLog,
   topics: readonly string[],
-  options: { selection: LetterSelection; json: boolean; signal: AbortSignal },
+  internal: readonly string[],
+  { selection, json, signal }: OverviewOptions,
 ): Promise<void> {
-  const { selection, json, signal } = options;
-  const overviews = new Map(topics.map((topic) => [topic, new Overview(topic)]));
-  const spans = (await Promise.all(topics.map((topic) => log.spans(topic)))).flat();
-  await log.read(spansOfSelection(spans, selection), {
+  const all = [...topics, ...internal];
+  const overviews = new Map(all.map((topic) => [topic, new Overview(topic)]));
+  await log.read(spansOfSelection(await log.spans(...all), selection), {
     signal,
     onLetters: (letters) => {
       for (const letter of letters) {
@@ -22,7 +28,8 @@ export async function listOverview(
   });
   if (signal.aborted) return;
   if (topics.length === 0 && !json) print('There are no dead-letter topics.');
-  for (const overview of overviews.values()) {
+  for (const [topic, overview] of overviews) {
+    if (overview.isEmpty && internal.includes(topic)) continue;
     if (json) print(overview.json());
     else overview.lines().forEach(print);
   }

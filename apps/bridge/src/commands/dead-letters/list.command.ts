@@ -3,7 +3,7 @@ import { commandKafkaSettings } from '../command-kafka.js';
 import { interruption } from '../interruption.js';
 import { readLimit } from '../option-values.js';
 import { DeadLetterLog } from './dead-letter-log.js';
-import { deadLetterTopics } from './dead-letter-topics.js';
+import { deadLetterTopics, internalDeadLetterTopics } from './dead-letter-topics.js';
 import { type LetterSelection } from './letter-selection.js';
 import { listLetters } from './list-letters.js';
 import { listOverview } from './list-overview.js';
@@ -17,30 +17,35 @@ interface ListOptions extends LetterSelection {
   json?: boolean;
 }
 
-/** `dlq list [<topic>]`: what there is of every topic, or the letters of one, a line each. */
+/** `dlq list [<topic>]`: what there is of every topic; of one, or where it is said how many, letters, a line each. */
 @SubCommand({
   name: 'list',
   arguments: '[topic]',
-  description: 'Shows how much has been set aside, or the newest dead letters of one topic.',
+  description:
+    "Shows how much has been set aside of each input, and of the bridge's own topics where there is anything. " +
+    'With a topic it lists the newest dead letters of that one, with --limit or --all alone those of all topics.',
 })
 export class ListCommand extends SelectingCommand {
   async run([name]: string[], options: ListOptions): Promise<void> {
-    const { limit = DEFAULT_LIMIT, all = false, json = false, ...selection } = options;
+    const { limit, all = false, json = false, ...selection } = options;
     const log = new DeadLetterLog(commandKafkaSettings());
     const listing = await log.topics();
+    const [topics, internal] = [deadLetterTopics(listing), internalDeadLetterTopics(listing)];
     const signal = interruption();
-    if (name === undefined) {
-      await listOverview(log, deadLetterTopics(listing), { selection, json, signal });
+    if (name === undefined && limit === undefined && !all) {
+      await listOverview(log, topics, internal, { selection, json, signal });
     } else {
-      const shown = { selection, limit: all ? Infinity : limit, json, signal };
-      await listLetters(log, this.topicCalled(name, listing), shown);
+      const namesTopics = name === undefined;
+      const listed = namesTopics ? [...topics, ...internal] : [this.topicCalled(name, listing)];
+      const atMost = all ? Infinity : (limit ?? DEFAULT_LIMIT);
+      await listLetters(log, listed, { selection, limit: atMost, json, namesTopics, signal });
     }
     if (signal.aborted) throw new Error('stopped before everything was read');
   }
 
   @Option({
     flags: '--limit <number>',
-    description: `of the newest letters; ${DEFAULT_LIMIT} unless given`,
+    description: `so many of the newest letters; ${DEFAULT_LIMIT} of a named topic unless given`,
   })
   limit(number: string): number {
     return readLimit(number);
@@ -48,7 +53,7 @@ export class ListCommand extends SelectingCommand {
 
   @Option({
     flags: '--all',
-    description: 'every letter, in the order in which they lie in the topic',
+    description: 'every letter, in the order in which they lie in each topic',
   })
   all(): boolean {
     return true;

@@ -25,9 +25,13 @@ export class Overview {
     this.newest = Math.max(this.newest, failedAt);
   }
 
+  get isEmpty(): boolean {
+    return this.count === 0;
+  }
+
   lines(): string[] {
     const { topic, count, replayed } = this;
-    if (count === 0) return [`${topic}: no dead letters`];
+    if (this.isEmpty) return [`${topic}: no dead letters`];
     return [
       `${topic}: ${count} dead letter${count === 1 ? '' : 's'}, ${replayed} replayed, ` +
         `the oldest of ${timeText(this.oldest)}, the newest of ${timeText(this.newest)}`,
@@ -37,7 +41,7 @@ export class Overview {
 
   json(): string {
     const { topic, count, replayed } = this;
-    const times = count === 0 ? [null, null] : [this.oldest, this.newest];
+    const times = this.isEmpty ? [null, null] : [this.oldest, this.newest];
     const [oldest, newest] = times;
     return visibleJson({
       topic,
