@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ConfigResourceTypes } from '../../libs/messaging/src/kafkajs.js';
 import { loadKafkaSettings } from '#libs/config';
@@ -22,6 +23,10 @@ describe('the topics the bridge needs', () => {
     prefix = uniqueTopicPrefix();
   });
 
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
   const topic = (name: string, ...asWideAs: string[]): TopicSpecification => ({
     name: `${prefix}${name}`,
     cleanupPolicy: asWideAs.length > 0 ? 'compact' : 'delete',
@@ -30,6 +35,9 @@ describe('the topics the bridge needs', () => {
 
   const ensure = (partitions: number, ...topics: TopicSpecification[]): Promise<void> =>
     ensureTopics(kafka, topics, { create: true, partitions });
+
+  const compacted = (...names: string[]): TopicSpecification[] =>
+    names.map((name) => ({ ...topic(name), cleanupPolicy: 'compact' }));
 
   const widthOf = (name: string): Promise<number> => partitionCount(kafka, `${prefix}${name}`);
 
@@ -42,6 +50,34 @@ describe('the topics the bridge needs', () => {
       'cleanup.policy': 'compact',
       'max.message.bytes': '100000',
     });
+  });
+
+  it('are told of where they delete what they are to compact, and used as they are', async () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
+    await ensure(1, topic('deleted'), topic('lists'), ...compacted('compacted'));
+    await createWith(kafka, `${prefix}in-part`, 'compact,delete');
+    expect(warn).not.toHaveBeenCalled();
+    await ensure(1, topic('lists'), ...compacted('deleted', 'compacted', 'in-part', 'new'));
+    expect(warn.mock.calls).toEqual([
+      [
+        {
+          msg: expect.stringMatching(/lose what they hold.*make them compact/) as string,
+          topics: [`${prefix}deleted`, `${prefix}in-part`],
+        },
+      ],
+    ]);
+  });
+
+  it('are used as they are where their configuration may not be read', async () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
+    await ensure(1, topic('deleted'));
+    const refuse = jest.fn(() => Promise.reject(new Error('TOPIC_AUTHORIZATION_FAILED')));
+    const withoutRight = Object.assign(Object.create(kafka) as typeof kafka, {
+      admin: () => ({ ...kafka.admin(), describeConfigs: refuse }),
+    });
+    await ensureTopics(withoutRight, compacted('deleted'), { create: true, partitions: 1 });
+    expect(refuse).toHaveBeenCalledTimes(1);
+    expect(warn).not.toHaveBeenCalled();
   });
 
   it('are told by name where they are missing and must not be created', async () => {
@@ -108,6 +144,21 @@ describe('the topics the bridge needs', () => {
     expect(await widthOf('state')).toBe(3);
   });
 });
+
+async function createWith(
+  kafka: ReturnType<typeof createKafka>,
+  topic: string,
+  cleanupPolicy: string,
+): Promise<void> {
+  const configEntries = [{ name: 'cleanup.policy', value: cleanupPolicy }];
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }] });
+  } finally {
+    await admin.disconnect();
+  }
+}
 
 async function configOf(
   kafka: ReturnType<typeof createKafka>,

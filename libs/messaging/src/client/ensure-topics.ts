@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type Admin, type ITopicConfig, type Kafka } from '../kafkajs.js';
 import { narrowTopics, untilAsWide, widen, widthOf } from './topic-width.js';
+import { warnOfDeletion } from './warn-of-deletion.js';
 import { withAdmin } from './with-admin.js';
 
 /** A topic the bridge needs, by its full name (prefix included). */
@@ -29,7 +30,7 @@ export class MissingTopicsError extends Error {
 }
 
 /**
- * Creates the topics that are missing and leaves the others as they are.
+ * Creates the topics that are missing and leaves the others as they are; says which of these lose what they are to keep.
  *
  * @throws MissingTopicsError when topics are missing and may not be created
  */
@@ -52,6 +53,12 @@ export async function ensureTopics(
       );
     }
     for (const topic of narrow) await widen(admin, topic);
+    const compacted = topics.filter(({ cleanupPolicy }) => cleanupPolicy === 'compact');
+    const names = compacted.map(({ name }) => name);
+    await warnOfDeletion(
+      admin,
+      names.filter((name) => existing.has(name)),
+    );
   });
 }
 
