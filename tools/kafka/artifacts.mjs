@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LOCAL } from '../setup/root.mjs';
 import { runTool } from '../setup/run-tool.mjs';
 import { step } from '../setup/steps.mjs';
+import { removeLeftFolders } from './left-folders.mjs';
 
 const POM = fileURLToPath(new URL('./pom.xml', import.meta.url));
+/** What a process has begun to fetch, by its number. */
+const UNFINISHED = /^artifacts-[0-9a-f]+\.(\d+)$/;
 const COPY = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
 
 /** The folder of Kafka's jars for this pom.xml; there once `fetchArtifacts` has run. */
@@ -26,22 +29,27 @@ export async function hasArtifacts() {
 /** Fetches Kafka's jars with Maven, unless they are there. Yields Java's class path. */
 export async function fetchArtifacts(maven) {
   const folder = await artifactsFolder();
+  // of commands that were interrupted while they fetched
+  await removeLeftFolders(dirname(folder), UNFINISHED);
   if (!existsSync(folder)) {
-    await step('fetching Apache Kafka 4.1.1 with Maven (about 45 MB)', async () => {
-      const unfinished = `${folder}.${process.pid}`;
-      await mkdir(unfinished, { recursive: true });
-      await runTool(maven, [
-        '-B',
-        '-ntp',
-        '-q',
-        '-f',
-        POM,
-        COPY,
-        `-DoutputDirectory=${unfinished}`,
-      ]);
-      // another command may have been faster
-      await rename(unfinished, folder).catch(() => rm(unfinished, { recursive: true }));
-    });
+    await step('fetching Apache Kafka 4.1.1 with Maven (about 45 MB)', () =>
+      fetchInto(folder, maven),
+    );
   }
   return join(folder, '*');
+}
+
+async function fetchInto(folder, maven) {
+  const unfinished = `${folder}.${process.pid}`;
+  // in a container an earlier process may have had the same number
+  await rm(unfinished, { recursive: true, force: true });
+  await mkdir(unfinished, { recursive: true });
+  try {
+    const args = ['-B', '-ntp', '-q', '-f', POM, COPY, `-DoutputDirectory=${unfinished}`];
+    await runTool(maven, args);
+    // another command may have been faster
+    await rename(unfinished, folder).catch(() => undefined);
+  } finally {
+    await rm(unfinished, { recursive: true, force: true });
+  }
 }

@@ -1,12 +1,11 @@
-import { rm, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { answers } from '../process/ports.mjs';
-import { isAlive } from '../process/parent-watch.mjs';
 import { LOCAL } from '../setup/root.mjs';
 import { SetupError, say, step } from '../setup/steps.mjs';
 import { dockerAnswers, startDockerKafka } from './docker-kafka.mjs';
 import { findJavaWay, startLocalKafka } from './local-kafka.mjs';
 import { artifactsFolder } from './artifacts.mjs';
+import { removeLeftFolders } from './left-folders.mjs';
 
 const FOLDER = join(LOCAL, 'kafka');
 const NO_KAFKA = `Apache Kafka is needed, and none of the three ways to one applies:
@@ -53,7 +52,7 @@ async function givenKafka(brokers) {
 
 async function javaKafka(purpose) {
   const fresh = purpose === 'test';
-  if (fresh) await removeLeftFolders();
+  if (fresh) await removeLeftData();
   const dir = join(FOLDER, fresh ? `test-${process.pid}` : 'start');
   const kafka = await step('starting Kafka with Java', () =>
     startLocalKafka({ dir, preferredPort: 9092, removeWhenStopped: fresh }),
@@ -67,11 +66,9 @@ async function javaKafka(purpose) {
 }
 
 /** Data of test runs that were killed together with their guard. */
-async function removeLeftFolders() {
-  const names = await readdir(FOLDER).catch(() => []);
-  const left = names.filter((name) => /^test-\d+$/.test(name) && !isAlive(Number(name.slice(5))));
-  for (const name of left) await rm(join(FOLDER, name), { recursive: true, force: true });
-  if (left.length > 0) say(`  ✔ removed the Kafka data of ${left.length} broken-off test runs`);
+async function removeLeftData() {
+  const left = await removeLeftFolders(FOLDER, /^test-(\d+)$/);
+  if (left > 0) say(`  ✔ removed the Kafka data of ${left} broken-off test runs`);
 }
 
 function never() {
