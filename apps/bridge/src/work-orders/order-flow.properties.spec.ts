@@ -1,12 +1,6 @@
 import fc from 'fast-check';
 import { ORDER_STATUSES, type OrderSnapshot } from '#libs/contracts';
-import {
-  type InboundMessage,
-  type OutboundRecord,
-  type OwnedState,
-  PartitionOwnership,
-  type StateChange,
-} from '#libs/messaging';
+import { type OutboundRecord, type OwnedState, type StateChange } from '#libs/messaging';
 import {
   type AssignmentChange,
   changeRecords,
@@ -28,6 +22,7 @@ import { parseRelayedOrders, RELAYED_ORDERS, type RelayedOrders } from './orders
 import { sortByHome } from './orders/sorted-message.js';
 import { placeOrder } from './orders/place-order.js';
 import { type Derivation } from './partition-writer.js';
+import { messageAt } from './testing/message-at.js';
 
 const PARTITIONS = [0, 1] as const;
 /** Few, so that much happens to each. */
@@ -98,17 +93,6 @@ const aStep: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
 );
-
-function messageAt(partition: number, offset: number): InboundMessage {
-  const place = { topic: 'a-topic', partition, offset, timestamp: '0', bytes: 1 };
-  return {
-    ...{ ...place, key: null, value: null, headers: [], ownership: new PartitionOwnership() },
-    finish: () => undefined,
-    doneInPart: () => undefined,
-    abandon: () => undefined,
-    fail: () => undefined,
-  };
-}
 
 /** What Kafka holds of one partition: what is to be read, and the state that reading it has led to. */
 class StoredPartition<M, V> {
@@ -271,7 +255,7 @@ class OrderFlow {
       const entries = read(changes).flatMap(([told, offset]) =>
         told.map((change, index): ChangeEntry => {
           const position = positionInLog(offset, index);
-          return { message: messageAt(partition, offset), position, change };
+          return { message: messageAt(offset, { partition }), position, change };
         }),
       );
       // a transaction may end in the middle of a record
@@ -290,7 +274,7 @@ class OrderFlow {
 
   private entryOf({ orders, recordedAt }: Told, partition: number, offset: number): OrderEntry {
     this.open[partition]?.add(offset);
-    const message = messageAt(partition, offset);
+    const message = messageAt(offset, { partition });
     const source = { topic: 'orders', partition, offset, messageId: null };
     const answered = { message, messageId: null };
     const told = orders.map((order) => ({ kind: 'snapshot' as const, order }));
@@ -336,7 +320,7 @@ function relayedEntry(
   partition: number,
   offset: number,
 ): OrderEntry {
-  const message = messageAt(partition, offset);
+  const message = messageAt(offset, { partition });
   if ('said' in content) return { kind: 'report', message, report: content };
   const { source, recordedAt } = content;
   const position = { partition: source.partition, offset: source.offset, recordedAt };

@@ -1,13 +1,8 @@
 import { realDelayMs, realNowMs } from '#libs/clock';
-import {
-  type InboundMessage,
-  type OutboundRecord,
-  type OwnedState,
-  refusalOf,
-  type StateChange,
-} from '#libs/messaging';
+import { type OutboundRecord, type OwnedState, refusalOf, type StateChange } from '#libs/messaging';
 import { type PartitionHolder } from './owned-partitions.js';
 import { type Refusal } from './refusal.js';
+import { RefusedEntries } from './refused-entries.js';
 import { type Entry, WaitingEntries } from './waiting-entries.js';
 import { WritingTurn } from './writing-turn.js';
 
@@ -45,12 +40,11 @@ export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
   private isCommitting = false;
   private isFlushWanted = false;
   private lastMs = -Infinity;
-  /** Could not be encoded when it was written by itself, for the first time. */
-  private doubtful: T | undefined;
-  /** Those behind them may be written by now: handed in again, they would pass for written as well. */
-  private readonly refused = new WeakMap<InboundMessage, Refusal>();
+  private readonly refused: RefusedEntries<T>;
 
-  constructor(private readonly work: PartitionWork<V, T>) {}
+  constructor(private readonly work: PartitionWork<V, T>) {
+    this.refused = new RefusedEntries(work.refuse);
+  }
 
   get isIdle(): boolean {
     return this.waiting.isEmpty && !this.isCommitting;
@@ -63,7 +57,7 @@ export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
   }
 
   take(entries: readonly T[]): void {
-    this.waiting.add(entries.filter((entry) => !this.isRefused(entry)));
+    this.waiting.add(entries.filter((entry) => !this.refused.has(entry)));
     void this.write();
   }
 
@@ -141,7 +135,7 @@ export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
       // A bug of ours that one of them brings out: the others must not be set aside with it.
       const [only] = batch;
       if (batch.length > 1) this.waiting.putBack(batch, { alone: true });
-      else if (only !== undefined) this.refuse(only, { why: 'defect', error });
+      else if (only !== undefined) this.refused.add(only, { why: 'defect', error });
       return undefined;
     }
   }
@@ -153,30 +147,7 @@ export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
     const [only] = batch;
     if (refusal === undefined || only === undefined) this.waiting.putBack(batch, { alone: false });
     else if (batch.length > 1) this.waiting.putBack(batch, { alone: true });
-    else if (refusal.code === 'too-large') this.refuse(only, { why: 'too-large', error });
-    else this.doubt(only, error);
-  }
-
-  /** The client throws errors of this kind for reasons of its own as well, but not twice in a row. */
-  private doubt(entry: T, error: unknown): void {
-    if (this.doubtful === entry) this.refuse(entry, { why: 'defect', error });
-    else this.waiting.putBack([entry], { alone: true });
-    this.doubtful = this.doubtful === entry ? undefined : entry;
-  }
-
-  /** Says so again of what has been refused before. */
-  private isRefused(entry: T): boolean {
-    const refusal = this.refused.get(entry.message);
-    if (refusal !== undefined) this.refuse(entry, refusal);
-    return refusal !== undefined;
-  }
-
-  private refuse(entry: T, refusal: Refusal): void {
-    this.refused.set(entry.message, refusal);
-    try {
-      this.work.refuse(entry, refusal);
-    } catch (error) {
-      entry.message.fail(error);
-    }
+    else if (!this.refused.judge(only, refusal, error))
+      this.waiting.putBack([only], { alone: true });
   }
 }

@@ -1,14 +1,10 @@
 import { jest } from '@jest/globals';
-import {
-  type InboundMessage,
-  type OutboundRecord,
-  type OwnedState,
-  PartitionOwnership,
-} from '#libs/messaging';
+import { type OutboundRecord, type OwnedState } from '#libs/messaging';
 import { hasOwnKey } from './assignments/assignment-change.js';
 import { type StoredAssignment } from './assignments/derive-assignments.js';
 import { type ChangeEntry, PartitionAssignments } from './assignments/partition-assignments.js';
 import { QueuePartition } from './queue-partition.js';
+import { messageAt } from './testing/message-at.js';
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 /** Longer than a tombstone waits for company. */
@@ -16,15 +12,7 @@ const A_WHILE_MS = 1000;
 
 /** A change as it was written: under a key of its own, or as earlier versions did, the machine's. */
 function changeAt(offset: number, key = `M-1/0/${offset}/0a1b2c3d`): ChangeEntry {
-  const place = { topic: 'changes', partition: 0, offset, timestamp: '0', bytes: 1 };
-  const message: InboundMessage = {
-    ...{ ...place, key: Buffer.from(key), value: null, headers: [] },
-    ownership: new PartitionOwnership(),
-    finish: () => undefined,
-    doneInPart: () => undefined,
-    abandon: () => undefined,
-    fail: () => undefined,
-  };
+  const message = messageAt(offset, { topic: 'changes', key: Buffer.from(key) });
   const source = { topic: 'orders', partition: 0, offset, messageId: null };
   return { message, position: offset, change: { machineId: 'M-1', orders: [], source } };
 }

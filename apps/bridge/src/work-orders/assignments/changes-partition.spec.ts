@@ -1,4 +1,5 @@
-import { type InboundMessage, PartitionOwnership } from '#libs/messaging';
+import { PartitionOwnership } from '#libs/messaging';
+import { messageAt } from '../testing/message-at.js';
 import { type AssignmentChange } from './assignment-change.js';
 import { ChangesPartition, type ReadChanges } from './changes-partition.js';
 import { type StoredAssignment } from './derive-assignments.js';
@@ -25,14 +26,11 @@ describe('a partition of changes', () => {
   });
 
   const recordAt = (offset: number, count: number): ReadChanges => {
-    const place = { topic: 'changes', partition: 0, offset, timestamp: '0', bytes: 1 };
-    const message: InboundMessage = {
-      ...{ ...place, key: Buffer.from(`M-1/0/${offset}`), value: null, headers: [], ownership },
+    const message = messageAt(offset, {
+      ...{ key: Buffer.from(`M-1/0/${offset}`), ownership },
       finish: () => ends.push(`${offset} finished`),
-      doneInPart: () => undefined,
       abandon: () => ends.push(`${offset} abandoned`),
-      fail: () => undefined,
-    };
+    });
     const source = { topic: 'orders', partition: 0, offset, messageId: null };
     const change: AssignmentChange = { machineId: 'M-1', orders: [], source };
     return { message, changes: Array.from({ length: count }, () => change) };

@@ -1,10 +1,6 @@
 import { jest } from '@jest/globals';
-import {
-  type InboundMessage,
-  type OwnedState,
-  PartedMessages,
-  PartitionOwnership,
-} from '#libs/messaging';
+import { type InboundMessage, type OwnedState, PartedMessages } from '#libs/messaging';
+import { messageAt } from '../testing/message-at.js';
 import { type StoredAssignment, WATERMARK } from './derive-assignments.js';
 import { DoneChanges } from './done-changes.js';
 
@@ -51,18 +47,10 @@ describe('changes that are done while others of their record are not', () => {
   };
 
   const take = (offset: number, count: number): InboundMessage[] => {
-    const place = { topic: 'changes', partition: 0, offset, timestamp: '0', bytes: 1 };
-    const message: InboundMessage = {
-      ...{ ...place, key: null, value: null, headers: [], ownership: new PartitionOwnership() },
-      finish: () => undefined,
-      doneInPart: () => undefined,
-      abandon: () => undefined,
-      fail: () => undefined,
-    };
     done.watch(messages);
     const all = Array.from({ length: count }, (_, index) => index);
     const isDone = (index: number): boolean => done.isDone(offset, index);
-    return messages.take(message, all, isDone).map(({ part }) => part);
+    return messages.take(messageAt(offset), all, isDone).map(({ part }) => part);
   };
 
   const look = (): void => {

@@ -1,5 +1,6 @@
 import { type OrderSnapshot } from '#libs/contracts';
-import { type InboundMessage, type OwnedState, PartitionOwnership } from '#libs/messaging';
+import { type OwnedState } from '#libs/messaging';
+import { messageAt } from '../testing/message-at.js';
 import { type KnownOrder } from './known-order.js';
 import { type OrderAnswer } from './derived-entries.js';
 import { type OrderEntry, type OrdersEntry } from './order-entries.js';
@@ -47,14 +48,7 @@ describe('PartitionOrders', () => {
     changedAt = 100,
     operations = [{ operationId: '0010', machineId: 'M-1', status }],
   ): OrderEntry => {
-    const place = { topic: 'orders', partition: 0, offset: 7, timestamp: '0', bytes: 1 };
-    const message: InboundMessage = {
-      ...{ ...place, key: null, value: null, headers: [], ownership: new PartitionOwnership() },
-      finish: () => undefined,
-      doneInPart: () => undefined,
-      abandon: () => undefined,
-      fail: () => undefined,
-    };
+    const message = messageAt(7);
     const source = { topic: 'orders', partition: 0, offset: 7, messageId: null };
     return {
       ...{ kind: 'orders', message, source, answered: { message, messageId: null } },
