@@ -100,16 +100,24 @@ describe('changes that share a record', () => {
     expect(record && machinesOf(record)).toEqual(MACHINES);
     await eventually(() => told().length === 2, { what: 'the others are told' });
     expect(told()).toEqual(['M-002', 'M-003']);
-    // at once, when the next owner has to read it from the outcomes, and when it is noted
+    // at once: the next owner reads from the outcomes what has been told
     await plant.restartBridge();
     const assignments = await plant.kafka.read('machine-bridge.assignments.v1');
-    await assignments.find((record) => keyOf(record)?.includes('done') === true, 'the note');
+    const isNote = (record: ReadRecord): boolean =>
+      keyOf(record)?.includes('done') === true && String(record.value) === '6';
+    await assignments.find(isNote, 'the note of the second and the third');
+    // once it is noted they are not even set again
+    const since = await plant.sandbox.newestCall();
     await plant.restartBridge();
     await plant.sandbox.clearFaults();
     await plant.sandbox.listBecomes('M-001', ['A']);
     await changes.take(1, isTombstone, 'tombstone');
     expect(told()).toEqual(MACHINES);
     expect(changes.records).toHaveLength(2);
+    const set = (await plant.sandbox.allCalls(since)).filter(
+      ({ operation }) => operation === SET_LIST,
+    );
+    expect(new Set(set.flatMap(({ machineIds }) => machineIds))).toEqual(new Set(['M-001']));
   });
 });
 

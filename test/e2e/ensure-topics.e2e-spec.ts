@@ -39,6 +39,15 @@ describe('the topics the bridge needs', () => {
   const compacted = (...names: string[]): TopicSpecification[] =>
     names.map((name) => ({ ...topic(name), cleanupPolicy: 'compact' }));
 
+  /** Those of kafkajs are none of ours: a topic that has just been made may have no leader yet. */
+  const warnings = (): unknown[] => {
+    const told: unknown[] = [];
+    jest.spyOn(Logger.prototype, 'warn').mockImplementation(function (this: Logger, line: unknown) {
+      if ((this as unknown as { context: string }).context !== 'kafkajs') told.push(line);
+    });
+    return told;
+  };
+
   const widthOf = (name: string): Promise<number> => partitionCount(kafka, `${prefix}${name}`);
 
   it('are created with what they are to be, and left alone once they are there', async () => {
@@ -53,23 +62,21 @@ describe('the topics the bridge needs', () => {
   });
 
   it('are told of where they delete what they are to compact, and used as they are', async () => {
-    const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
+    const told = warnings();
     await ensure(1, topic('deleted'), topic('lists'), ...compacted('compacted'));
     await createWith(kafka, `${prefix}in-part`, 'compact,delete');
-    expect(warn).not.toHaveBeenCalled();
+    expect(told).toEqual([]);
     await ensure(1, topic('lists'), ...compacted('deleted', 'compacted', 'in-part', 'new'));
-    expect(warn.mock.calls).toEqual([
-      [
-        {
-          msg: expect.stringMatching(/lose what they hold.*make them compact/) as string,
-          topics: [`${prefix}deleted`, `${prefix}in-part`],
-        },
-      ],
+    expect(told).toEqual([
+      {
+        msg: expect.stringMatching(/lose what they hold.*make them compact/) as string,
+        topics: [`${prefix}deleted`, `${prefix}in-part`],
+      },
     ]);
   });
 
   it('are used as they are where their configuration may not be read', async () => {
-    const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
+    const told = warnings();
     await ensure(1, topic('deleted'));
     const refuse = jest.fn(() => Promise.reject(new Error('TOPIC_AUTHORIZATION_FAILED')));
     const withoutRight = Object.assign(Object.create(kafka) as typeof kafka, {
@@ -77,7 +84,7 @@ describe('the topics the bridge needs', () => {
     });
     await ensureTopics(withoutRight, compacted('deleted'), { create: true, partitions: 1 });
     expect(refuse).toHaveBeenCalledTimes(1);
-    expect(warn).not.toHaveBeenCalled();
+    expect(told).toEqual([]);
   });
 
   it('are told by name where they are missing and must not be created', async () => {

@@ -198,6 +198,19 @@ describe('PartitionWriter', () => {
     expect(rooms).toBe(4);
   });
 
+  it('has room again where what was to be written one by one is lost', async () => {
+    writer.own(state);
+    writer.take([entry(1), entry(2)]);
+    await state.failed(tooLarge);
+    let hasRoom = false;
+    const room = writer.room().then(() => (hasRoom = true));
+    await nextTurn();
+    expect(hasRoom).toBe(false);
+    ownership.lose(new Error('lost'));
+    await room;
+    expect(writer.isIdle).toBe(true);
+  });
+
   it('has nothing more to do once its partition is lost, while it waits to write', async () => {
     state.paceMs = 500;
     writer.own(state);

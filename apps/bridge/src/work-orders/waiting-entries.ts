@@ -73,7 +73,7 @@ export class WaitingEntries<T extends Entry> {
   private takeOut(count: number): T[] {
     const taken = this.entries.splice(0, count);
     this.bytes -= bytesOf(taken);
-    if (!this.isNextFull) for (const resolve of this.whenRoom.splice(0)) resolve();
+    this.tellRoom();
     return taken;
   }
 
@@ -81,7 +81,13 @@ export class WaitingEntries<T extends Entry> {
   private readonly dropLost = (): void => {
     const all = this.takeOut(this.entries.length);
     this.putBack(all, { alone: false });
+    this.alone = Math.min(this.alone, this.entries.length);
+    this.tellRoom();
   };
+
+  private tellRoom(): void {
+    if (!this.isNextFull) for (const resolve of this.whenRoom.splice(0)) resolve();
+  }
 
   private isAbandoned({ message }: T): boolean {
     if (!message.ownership.isLost) return false;
