@@ -17,7 +17,7 @@ export interface PartsTally {
   began(): void;
   /** It is so no more. */
   ended(): void;
-  /** All parts of a message have ended. */
+  /** All parts of a message are finished. */
   closed(parts: MessageParts): void;
 }
 
@@ -64,10 +64,13 @@ export class MessageParts implements PartEnds {
       if (how === 'finished') telling.toldInPart(this, this.sinceMs);
       return;
     }
+    if (this.isAbandoned) {
+      this.whole.abandon();
+      return;
+    }
     this.tally.closed(this);
-    if (this.isAbandoned) this.whole.abandon();
-    else this.whole.finish();
-    if (!this.isAbandoned) telling.settled(this);
+    this.whole.finish();
+    telling.settled(this);
   }
 
   /** Whoever owns the partition next knows which are done. */

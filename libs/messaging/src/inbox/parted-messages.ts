@@ -41,7 +41,7 @@ export class PartedMessages implements PartsTally {
     }
   }
 
-  /** Of the messages that have not ended those that are done in part, by offset: the indices of what is done. */
+  /** Of the messages that are not finished those that are done in part, by offset: the indices of what is done. */
   doneInPart(): Map<number, readonly number[]> {
     const all = new Map<number, readonly number[]>();
     for (const [offset, { done }] of this.open) if (done.length > 0) all.set(offset, done);
@@ -53,8 +53,8 @@ export class PartedMessages implements PartsTally {
     this.open.get(offset)?.remembered(isDone);
   }
 
-  /** Whether the message at the offset has been here, or was passed over, and has ended. */
-  hasEnded(offset: number): boolean {
+  /** Whether the message at the offset has been finished here, or was before. */
+  isFinished(offset: number): boolean {
     return offset <= this.highest && !this.open.has(offset);
   }
 

@@ -99,6 +99,18 @@ describe('changes that are done while others of their record are not', () => {
     expect(written).toBe(0);
   });
 
+  it('stay noted where the record goes to another process unfinished, as long as this one can write', () => {
+    const [first, other] = take(7, 2);
+    first?.finish();
+    look();
+    look();
+    other?.abandon();
+    look();
+    look();
+    expect(doneOf(7, 2)).toEqual([0]);
+    expect([...stored.keys()]).toHaveLength(2);
+  });
+
   it('are forgotten once the record has ended, or lies before what is delivered', () => {
     const [first] = take(7, 2);
     first?.finish();

@@ -75,7 +75,7 @@ export class DoneChanges {
       if (this.seen.has(offset) && this.noted.get(offset) !== done) due.push([keyOf(offset), done]);
     }
     for (const offset of this.noted.keys()) {
-      if (messages.hasEnded(offset)) due.push([keyOf(offset), null]);
+      if (messages.isFinished(offset)) due.push([keyOf(offset), null]);
     }
     [this.seen, this.due] = [seen, due];
     if (due.length > 0) this.flush();
