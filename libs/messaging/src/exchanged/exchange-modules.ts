@@ -7,6 +7,7 @@ import { type CreateManager, withKnownCoordinator } from './known-coordinator.js
 import { leanBatch } from './lean-batch.js';
 import { produceRequest } from './produce-request.js';
 import { createSendMessages } from './send-messages.js';
+import { type GroupClass, withWaitsByPauses } from './waits-by-pauses.js';
 
 /**
  * Exchanges what kafkajs does wrongly, or slowly for every record (decision 29). Must be done before any other
@@ -24,5 +25,6 @@ export function exchangeModules(): void {
   );
   exchangeModule('kafkajs/src/producer/sendMessages.js', () => createSendMessages);
   exchangeModule('kafkajs/src/consumer/batch.js', leanBatch);
+  exchangeModule<GroupClass>('kafkajs/src/consumer/consumerGroup.js', withWaitsByPauses);
   exchangeModule<CreateManager>('kafkajs/src/producer/eosManager/index.js', withKnownCoordinator);
 }
