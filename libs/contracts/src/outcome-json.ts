@@ -14,8 +14,12 @@ export function outcomeJson(outcome: CommandOutcome): string {
   );
 }
 
+/** Nothing that JSON escapes: most identifiers are such, and need not be read a second time. */
+const PLAIN = /^[\w .:/-]*$/;
+
 /** A string in JSON, or null. */
 export function quoted(text: string | null | undefined): string {
   // Of what was read from a topic of the bridge's own, which others may have written to, a field may be missing.
-  return text == null ? 'null' : JSON.stringify(text);
+  if (text == null) return 'null';
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }

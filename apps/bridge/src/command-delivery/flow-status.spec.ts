@@ -28,7 +28,10 @@ describe('what FlowStatus knows of calls', () => {
     expect(status.latestAppliedMsOf('M-7')).toBe(250);
     expect(status.latestAppliedMsOf('M-8')).toBe(-Infinity);
     status.succeeded({ ...first, startedMs: 60_251 }, true, [{ machineId: 'M-8' }]);
+    expect(status.latestAppliedMsOf('M-7')).toBe(250);
+    status.succeeded({ ...first, startedMs: 120_252 }, true, []);
     expect(status.latestAppliedMsOf('M-7')).toBe(-Infinity);
+    expect(status.latestAppliedMsOf('M-8')).toBe(60_251);
 
     const now = jest.spyOn(performance, 'now');
     const forbidden = (machineId: string, atMs: number): void => {

@@ -67,9 +67,9 @@ function copyOf(outcome: RecentOutcome): RecentOutcome {
   return { ...outcome, source: { ...outcome.source } };
 }
 
+/** By another one of the same machine. */
 function overwrite(old: RecentOutcome, type: OutcomeType, by: CommandOutcome): void {
   old.type = type;
-  old.machineId = by.machineId;
   old.code = by.code;
   old.detail = by.detail;
   old.attempts = by.attempts;

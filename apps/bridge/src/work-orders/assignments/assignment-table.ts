@@ -8,6 +8,8 @@ interface MachineAssignments {
   drawn: ListedOperation[] | undefined;
   /** What of an order stands there now, where that is not what was drawn. */
   readonly changed: Map<string, readonly AssignedOperation[]>;
+  /** Something of these may be drawn. */
+  hasReplaced: boolean;
   /** Of what is drawn, with nothing changed since. */
   list: readonly string[] | undefined;
 }
@@ -46,7 +48,10 @@ export class AssignmentTable {
     if (operations.length === 0 && !this.machines.has(machineId)) return;
     const machine = this.machineOf(machineId, []);
     machine.list = undefined;
-    if (machine.drawn !== undefined) machine.changed.set(orderId, operations);
+    if (machine.drawn !== undefined) {
+      machine.changed.set(orderId, operations);
+      machine.hasReplaced ||= machine.orderIds.has(orderId);
+    }
     if (operations.length > 0) machine.orderIds.add(orderId);
     else machine.orderIds.delete(orderId);
     if (machine.orderIds.size === 0) this.machines.delete(machineId);
@@ -63,17 +68,21 @@ export class AssignmentTable {
   private machineOf(machineId: string, drawn: MachineAssignments['drawn']): MachineAssignments {
     let machine = this.machines.get(machineId);
     if (machine === undefined) {
-      machine = { orderIds: new Set(), drawn, changed: new Map(), list: undefined };
+      const changed = new Map<string, readonly AssignedOperation[]>();
+      machine = { orderIds: new Set(), drawn, changed, hasReplaced: false, list: undefined };
       this.machines.set(machineId, machine);
     }
     return machine;
   }
 
   private drawn(machineId: string, machine: MachineAssignments): readonly ListedOperation[] {
-    const { drawn, orderIds, changed } = machine;
+    const { drawn, orderIds, changed, hasReplaced } = machine;
     machine.drawn =
-      drawn === undefined ? this.drawAll(machineId, orderIds) : redrawn(drawn, changed);
+      drawn === undefined
+        ? this.drawAll(machineId, orderIds)
+        : redrawn(hasReplaced ? without(drawn, changed) : drawn, changed);
     changed.clear();
+    machine.hasReplaced = false;
     return machine.drawn;
   }
 
@@ -88,13 +97,18 @@ export class AssignmentTable {
   }
 }
 
+function without(
+  drawn: readonly ListedOperation[],
+  changed: ReadonlyMap<string, unknown>,
+): ListedOperation[] {
+  return drawn.filter(([orderId]) => !changed.has(orderId));
+}
+
 /** What is drawn, with what has changed put in among it: to sort all anew would take several times as long. */
 function redrawn(
-  drawn: ListedOperation[],
+  all: ListedOperation[],
   changed: ReadonlyMap<string, readonly AssignedOperation[]>,
 ): ListedOperation[] {
-  const isChanged = ([orderId]: ListedOperation): boolean => changed.has(orderId);
-  const all = drawn.some(isChanged) ? drawn.filter((each) => !isChanged(each)) : drawn;
   for (const [orderId, operations] of changed) {
     for (const operation of operations) {
       if (changed.size > FEW) all.push([orderId, operation]);
