@@ -164,17 +164,17 @@ describe('PartitionWriter', () => {
   it('waits for nothing more where the next transaction is full, or for one message alone', async () => {
     state.paceMs = 60_000;
     writer.own(state);
-    writer.take(Array.from({ length: 500 }, () => entry(1)));
+    writer.take(Array.from({ length: 1000 }, () => entry(1)));
     await state.committed();
-    writer.take([...Array.from({ length: 498 }, () => entry(0)), entry(13), entry(2)]);
+    writer.take([...Array.from({ length: 998 }, () => entry(0)), entry(13), entry(2)]);
     await nextTurn();
     await state.committed();
-    expect(state.writes).toEqual([500, 502]);
+    expect(state.writes).toEqual([1000, 1002]);
     expect(told.slice(-2)).toEqual(['13 defect', '2 written']);
     writer.take([entry(1, 2_100_000), entry(1, 2_100_000)]);
     await state.committed();
     await state.committed();
-    expect(state.writes.slice(2)).toEqual([503, 504]);
+    expect(state.writes.slice(2)).toEqual([1003, 1004]);
   });
 
   it('has room for others until so much waits that the next transaction is full', async () => {
@@ -183,7 +183,7 @@ describe('PartitionWriter', () => {
       await writer.room();
       rooms += 1;
     };
-    writer.take(Array.from({ length: 499 }, () => entry(1)));
+    writer.take(Array.from({ length: 999 }, () => entry(1)));
     await ask();
     writer.take([entry(1)]);
     const [asked, askedToo] = [ask(), ask()];
@@ -236,10 +236,10 @@ describe('PartitionWriter', () => {
     writer.take([entry(1, 1_600_000), entry(2, 1_600_000), entry(3, 3_600_000)]);
     for (let left = 3; left > 0; left -= 1) await state.committed();
     expect(state.writes).toEqual([1, 3, 6]);
-    writer.take(Array.from({ length: 750 }, () => entry(1)));
+    writer.take(Array.from({ length: 1250 }, () => entry(1)));
     await state.committed();
     await state.committed();
-    expect(state.writes).toEqual([1, 3, 6, 506, 756]);
+    expect(state.writes).toEqual([1, 3, 6, 1006, 1256]);
   });
 
   it('waits for a partition that is not restored yet', () => {
