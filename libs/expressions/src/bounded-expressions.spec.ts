@@ -31,6 +31,7 @@ async function longestPause(task: Promise<unknown>): Promise<number> {
 }
 
 describe('an expression that cannot be interrupted', () => {
+  // to compare each with all before it takes half a minute, also on a fast machine
   const items = Array.from({ length: 60_000 }, (_, a) => ({ a }));
 
   it.each([
@@ -41,7 +42,7 @@ describe('an expression that cannot be interrupted', () => {
       { t: `${'a'.repeat(990)}!` },
     ],
     ['a pattern that repeats', '$contains(t, /^(a+){12}$/)', { t: `${'a'.repeat(60)}!` }],
-    ['a function of the library', '$count($distinct(items.a))', { items }],
+    ['a function of the library', '$count($distinct(items))', { items }],
   ])('ends in time and stops nothing else: %s', async (_what, expression, input) => {
     const expressions = open({ deadlineMs: 1_000 });
     await evaluate(expressions, '1');
