@@ -11,7 +11,7 @@ const PACED = 3000;
 const LOSS = { atMost: 5, digits: 1 };
 const FLOWS = [
   { name: 'reasons', flow: REASONS, waiting: 15_000 },
-  // twenty seconds or more: within a few, one wait of 3 s is most of what there is to see
+  // some twenty seconds or more: within a few, one wait of 3 s is most of what there is to see
   { name: 'lists', flow: LISTS, waiting: 1_500_000 },
 ];
 const FAULTS = [

@@ -8,8 +8,8 @@ import { fill, withTrial } from '../trial.mjs';
 const MACHINES = 1000;
 // one at a time of each of six partitions, 20 ms each: nothing to be gained from more
 const BASELINE_MESSAGES = 1500;
-// nine tenths and seven eighths of what the service could take at 20 ms a call; messages for half a minute, in which
-// the second that a new process takes to be fast, and the end, at which not all machines have one, weigh little
+// Nine tenths and seven eighths of what the service could take at 20 ms a call; at that pace messages for half a
+// minute, of which the second that a new process takes to become fast is little.
 const CASES = [
   { concurrency: 64, perSecond: 2880, messages: 90_000 },
   { concurrency: 128, perSecond: 5600, messages: 180_000 },
