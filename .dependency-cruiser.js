@@ -45,6 +45,12 @@ const forbidden = [
     to: { path: '^apps/', pathNot: '^apps/[^/]+/src/index\\.ts$' },
   },
   {
+    name: 'server-does-not-know-the-page',
+    comment: 'The server hands out built files; the page is one of its clients.',
+    from: { path: '^apps/terminal/src/' },
+    to: { path: '^apps/terminal/page/' },
+  },
+  {
     name: 'rooms-only-through-index',
     comment: 'A room of the bridge shows what others may use in its index.ts; the rest is its own.',
     from: { path: '^apps/bridge/src/([^/]+)/' },
@@ -58,6 +64,20 @@ const forbidden = [
     comment: 'The sandbox judges the client; with shared code both would share the same mistakes.',
     from: { path: '^apps/sandbox/' },
     to: { path: '^libs/cloud-client/' },
+  },
+  {
+    name: 'terminal-knows-topics-alone',
+    comment:
+      'The terminal is a subscriber and a producer like any other: it never calls the service.',
+    from: { path: '^apps/terminal/src/' },
+    to: { path: '^libs/', pathNot: '^libs/(clock|config|contracts|messaging)/' },
+  },
+  {
+    name: 'page-knows-the-api-alone',
+    comment:
+      'What the page is built of goes to tablets: of the server, the types of what they say.',
+    from: { path: '^apps/terminal/page/' },
+    to: { path: '^(apps|libs|test|tools)/', pathNot: '^apps/terminal/(page/|src/api\\.ts$)' },
   },
   {
     name: 'kafkajs-only-in-messaging',
@@ -142,7 +162,7 @@ export default {
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['bridge-src', 'import', 'require', 'node', 'default'],
-      extensions: ['.ts', '.mjs', '.d.mts', '.js', '.json'],
+      extensions: ['.ts', '.tsx', '.mjs', '.d.mts', '.js', '.json'],
     },
   },
 };

@@ -1,4 +1,4 @@
-# One image per app: docker build --build-arg APP=bridge|sandbox .
+# One image per app: docker build --build-arg APP=bridge|sandbox|terminal .
 ARG NODE_IMAGE=node:24-slim
 
 FROM ${NODE_IMAGE} AS build
@@ -12,6 +12,7 @@ COPY libs libs
 RUN test -f "apps/${APP}/src/main.ts" || { echo "APP=${APP}: there is no apps/${APP}"; exit 1; }
 # the other apps stay behind; main.js gives the image one entry whatever the app is
 RUN npx nest build bridge \
+  && if [ "${APP}" = terminal ]; then npx vite build apps/terminal/page; fi \
   && find dist/apps -mindepth 1 -maxdepth 1 ! -name "${APP}" -exec rm -r {} + \
   && echo "import './apps/${APP}/src/main.js';" > dist/main.js
 

@@ -7,6 +7,12 @@ import { runCommand, setUp } from './setup.mjs';
 const CHECKS = [
   { name: 'lint (eslint)', tool: 'eslint/bin/eslint.js', args: ['.', '--max-warnings=0'] },
   { name: 'types (tsc)', tool: 'typescript/bin/tsc', args: ['--noEmit', '-p', '.'] },
+  {
+    name: "types of the terminal's page (tsc)",
+    tool: 'typescript/bin/tsc',
+    args: ['-p', 'apps/terminal/page'],
+  },
+  { name: 'types of its tests (tsc)', tool: 'typescript/bin/tsc', args: ['-p', 'test/browser'] },
   { name: 'format (prettier)', tool: 'prettier/bin/prettier.cjs', args: ['--check', '.'] },
   {
     name: 'architecture (dependency-cruiser)',

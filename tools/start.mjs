@@ -1,4 +1,4 @@
-// npm start: everything that is needed, the sandbox, the bridge and demo traffic, until Ctrl-C.
+// npm start: everything that is needed, the sandbox, the bridge, the terminal and demo traffic, until Ctrl-C.
 import './setup/require-node.mjs';
 import { existsSync } from 'node:fs';
 import { findKafka } from './kafka/find-kafka.mjs';
@@ -29,6 +29,7 @@ async function start() {
   await setUp();
   const sandboxPort = await choosePort('SANDBOX_HTTP_PORT', 3100);
   const bridgePort = await choosePort('BRIDGE_HTTP_PORT', 3000);
+  const terminalPort = await choosePort('TERMINAL_HTTP_PORT', 3200);
   const kafka = await findKafka('start');
   shutdown.add('Kafka', kafka.stop, kafka.kill);
   void kafka.ended().then(() => shutdown.end(1, 'Kafka has ended: stopping'));
@@ -36,6 +37,7 @@ async function start() {
     brokers: kafka.brokers,
     sandboxPort,
     bridgePort,
+    terminalPort,
     clockOrigin: originToGoOn(Number(process.env.CLOCK_SPEED ?? 60)),
   });
   const clock = demoClock(env);
@@ -43,13 +45,19 @@ async function start() {
   const urls = {
     sandboxUrl: `http://127.0.0.1:${sandboxPort}`,
     bridgeUrl: `http://127.0.0.1:${bridgePort}`,
+    terminalUrl: `http://127.0.0.1:${terminalPort}`,
   };
   const sandbox = await launch('sandbox', env, `${urls.sandboxUrl}/health/live`);
   const sinceMs = Date.now();
-  const bridge = await launch('bridge', env, `${urls.bridgeUrl}/health/ready`);
+  const [bridge, terminal] = await Promise.all([
+    launch('bridge', env, `${urls.bridgeUrl}/health/ready`),
+    launch('terminal', env, `${urls.terminalUrl}/health/ready`),
+  ]);
   const seconds = secondsSince(startMs);
   const topicPrefix = (process.env.KAFKA_TOPIC_PREFIX ?? '').trim();
-  console.log(whereToLook({ ...urls, seconds, kafka, topicPrefix, apps: [sandbox, bridge] }));
+  console.log(
+    whereToLook({ ...urls, seconds, kafka, topicPrefix, apps: [sandbox, bridge, terminal] }),
+  );
   const { brokers } = kafka;
   const { signal } = shutdown;
   await runDemo({ ...urls, brokers, topicPrefix, clock, sinceMs, signal });

@@ -30,8 +30,8 @@ const FLOWS = [
 ] as const;
 
 const TIMES_IN_VAIN = 2;
-/** Long for what is not made to wait, short beside the back-off of what is. */
-const AT_ONCE_MS = 5000;
+/** With others in one call, with fewer, and alone: so often is a list called that shares with one at fault. */
+const MOST_CALLS_BESIDE = 3;
 /** A timer may be a little early. */
 const TIMER_TOLERANCE_MS = 5;
 
@@ -96,12 +96,8 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
       })),
     );
 
-  const untilFinal = async (
-    machineIds: readonly string[],
-    type: string,
-    timeoutMs = 60_000,
-  ): Promise<void> => {
-    await answers.untilAll(machineIds, timeoutMs);
+  const untilFinal = async (machineIds: readonly string[], type: string): Promise<void> => {
+    await answers.untilAll(machineIds, 60_000);
     for (const machineId of machineIds) {
       expect(answers.finalOf(machineId)).toEqual([{ type, machineId }]);
     }
@@ -115,12 +111,22 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
       machineIds.includes(machineId),
     );
 
+  /** For these machines together. */
+  const untilCalledFor = (machineIds: readonly string[], times: number): Promise<unknown> =>
+    eventually(
+      async () => {
+        const calls = await Promise.all(machineIds.map(callsFor));
+        return calls.flat().length >= times;
+      },
+      { what: `${times} calls`, timeoutMs: 30_000 },
+    );
+
   describe.each([400, 404, 409, 413, 415, 422])('%i', (status) => {
     it(`sets the ${what} aside that is at fault, and no other`, async () => {
       const [bad, ...good] = Array.from({ length: 4 }, nextMachine);
       await plant.sandbox.addFault({ operation, machineId: bad, status });
       await send(bad!, ...good);
-      await untilFinal(good, flow.applied, AT_ONCE_MS);
+      await untilFinal(good, flow.applied);
       await untilFinal([bad!], flow.rejected);
       const [letter, ...others] = await eventually(() => {
         const found = lettersOf(bad!);
@@ -130,12 +136,67 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
       expect(header(letter!, 'dlq-code')).toBe('rejected-by-service');
       expect(header(letter!, 'dlq-http-status')).toBe(String(status));
       expect(good.flatMap(lettersOf)).toEqual([]);
+      for (const machineId of good) {
+        expect((await callsFor(machineId)).length).toBeLessThanOrEqual(MOST_CALLS_BESIDE);
+      }
       const calls = await callsFor(bad!);
       expect(header(letter!, 'dlq-attempts')).toBe(String(calls.length));
       expect(Math.max(...calls.map(({ machineIds }) => machineIds.length))).toBe(
         what === 'list' ? 4 : 1,
       );
     });
+  });
+
+  it.each([400, 404, 409, 413, 415])(
+    `%i to every call is not the ${what}'s fault: the flow pauses until it has passed`,
+    async (status) => {
+      const machineIds = [nextMachine(), nextMachine(), nextMachine()];
+      await plant.sandbox.addFault({ operation, status });
+      await send(...machineIds);
+      const { problems } = await untilUnready(plant.bridgeUrl, flow.flow);
+      expect(problems[flow.flow]).toContain(`HTTP ${status}`);
+      expect(problems[flow.flow]).toContain('the interface lists no such answer');
+      await untilCalledFor(machineIds, 4);
+      expect(answers.unanswered(machineIds)).toEqual(machineIds);
+      await plant.sandbox.clearFaults();
+      await untilFinal(machineIds, flow.applied);
+      await untilReady(plant.bridgeUrl);
+      expect(machineIds.flatMap(lettersOf)).toEqual([]);
+    },
+  );
+
+  it(`404 to every call for the only ${what} there is, is not its fault`, async () => {
+    const machineId = nextMachine();
+    await plant.sandbox.addFault({ operation, status: 404 });
+    await send(machineId);
+    const { problems } = await untilUnready(plant.bridgeUrl, flow.flow);
+    expect(problems[flow.flow]).toContain('HTTP 404');
+    await untilCalledFor([machineId], 8);
+    expect(answers.unanswered([machineId])).toEqual([machineId]);
+    await plant.sandbox.clearFaults();
+    await untilFinal([machineId], flow.applied);
+    expect(lettersOf(machineId)).toEqual([]);
+  });
+
+  it(`sets the only ${what} there is aside, when 404 is the answer to it alone`, async () => {
+    const machineId = nextMachine();
+    await plant.sandbox.addFault({ operation, machineId, status: 404 });
+    await send(machineId);
+    await untilFinal([machineId], flow.rejected);
+    const letter = await eventually(() => lettersOf(machineId)[0]);
+    expect(header(letter, 'dlq-http-status')).toBe('404');
+  });
+
+  it.each([405, 410, 414, 431, 302])(`%i is never the ${what}'s fault`, async (status) => {
+    const [machineId, ...others] = Array.from({ length: 3 }, nextMachine);
+    await plant.sandbox.addFault({ operation, machineId, status });
+    await send(machineId!, ...others);
+    await untilFinal(others, flow.applied);
+    await untilCalledFor([machineId!], 4);
+    expect(answers.unanswered([machineId!])).toEqual([machineId]);
+    await plant.sandbox.clearFaults();
+    await untilFinal([machineId!], flow.applied);
+    expect(lettersOf(machineId!)).toEqual([]);
   });
 
   it.each(PASSING)(
@@ -195,7 +256,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     const [forbidden, ...others] = Array.from({ length: 4 }, nextMachine);
     await plant.sandbox.addFault({ operation, machineId: forbidden, status: 403 });
     await send(forbidden!, ...others);
-    await untilFinal(others, flow.applied, AT_ONCE_MS);
+    await untilFinal(others, flow.applied);
     const letter = await eventually(
       async () => {
         const other = nextMachine();

@@ -68,7 +68,7 @@ describe('brokers that end and come back one after the other, while commands and
     await Promise.all([commands.close(), orders.close()]);
     await cluster.kill();
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it('cost no command and no order of commands', async () => {
     const mayRepeat = (): MayRepeat => atMostRepeats(ENDS.length);
@@ -85,7 +85,7 @@ describe('brokers that end and come back one after the other, while commands and
         }
         return true;
       },
-      { what: 'the lists are those of the newest orders', timeoutMs: 30_000 },
+      { what: 'the lists are those of the newest orders' },
     );
   });
 

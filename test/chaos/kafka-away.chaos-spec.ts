@@ -48,7 +48,7 @@ describe('a Kafka that is stopped and killed while commands stream through', () 
     await plant.close();
     await broker.kill();
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it('costs no command and no order', () => {
     const mayRepeat = (): MayRepeat => atMostRepeats(ENDS.length);

@@ -98,7 +98,7 @@ describe('messages of far more than a megabyte, once they are unpacked', () => {
     await plant.kafka.sendCompressed(TOPICS.workOrderLists, CompressionTypes.GZIP, message);
   };
 
-  it('are set aside, with their value as far as one request can hold it, and stop nobody', async () => {
+  it('are set aside, with their value as far as that may be unpacked, and stop nobody', async () => {
     const [large, huge] = [40_000_000, 120_000_000];
     await unpackedTo(large);
     await unpackedTo(huge);
@@ -110,7 +110,9 @@ describe('messages of far more than a megabyte, once they are unpacked', () => {
     const [first, second] = letters;
     expect(first?.value?.length).toBeGreaterThan(large);
     expect(second?.value).toBeNull();
-    expect(Number(second && header(second, 'dlq-value-omitted'))).toBeGreaterThan(huge);
+    expect(second?.key).toBeNull();
+    // What it is unpacked to is not known: it is the size of the batch as it lies in Kafka.
+    expect(Number(second && header(second, 'dlq-value-omitted'))).toBeLessThan(huge / 100);
   }, 120_000);
 });
 

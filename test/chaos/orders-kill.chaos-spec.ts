@@ -87,7 +87,7 @@ describe('orders that move from machine to machine, while one of two bridges is 
         }
         return true;
       },
-      { what: 'the lists are those of the newest orders', timeoutMs: 30_000 },
+      { what: 'the lists are those of the newest orders' },
     );
   });
 
@@ -101,7 +101,7 @@ describe('orders that move from machine to machine, while one of two bridges is 
         }
         return true;
       },
-      { what: 'all outcomes', timeoutMs: 30_000 },
+      { what: 'all outcomes' },
     );
   });
 

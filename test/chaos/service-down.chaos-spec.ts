@@ -67,11 +67,11 @@ async function outlive(
   const url = await plant.startBridge().ready();
   const answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
   await load.send();
-  await answers.untilAll(load.messageIds, 20_000);
+  await answers.untilAll(load.messageIds, 60_000);
   await sandbox.addFault({ operation: '*', ...fault, durationSeconds });
   for (let round = 0; round < perMachine; round += 1) await load.send();
   const health = await untilUnready(url, ...FLOWS);
-  await answers.untilAll(load.messageIds, 90_000);
+  await answers.untilAll(load.messageIds, 150_000);
   await untilReady(url);
   return { plant, health, answers, calls: await sandbox.allCalls() };
 }
@@ -87,7 +87,7 @@ describe('a service that is down', () => {
       return [outage.name, await outlive(plant, outage)];
     });
     aftermaths = new Map(await Promise.all(outlived));
-  }, 180_000);
+  }, 300_000);
 
   afterAll(() => Promise.all(plants.map((plant) => plant.close())));
 

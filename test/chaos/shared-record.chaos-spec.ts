@@ -80,7 +80,7 @@ describe('a record of changes, of which one machine is stuck while its bridge is
       await bridge.exitCode();
       await sandbox.clearFaults();
       for (const machineId of others) {
-        await sandbox.addFault({ operation: SET_LIST, machineId, status: 400 });
+        await sandbox.addFault({ operation: SET_LIST, machineId, status: 422 });
       }
       plant.startBridge();
       await plant.untilShared(1);

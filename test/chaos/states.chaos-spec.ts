@@ -192,7 +192,7 @@ describe('machine states through crashes, outages and rebalances', () => {
       await broker.kill();
       await rm(folder, { recursive: true, force: true });
     }
-  }, 60_000);
+  });
 
   it('are told by the minute as the service has them', () => {
     const machineIds = plant.life.machineIds('ordinary', 'hasty', 'steady');

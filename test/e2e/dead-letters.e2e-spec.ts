@@ -48,7 +48,7 @@ describe('npm run dlq', () => {
     await plant.kafka.sendJson(REASONS, 'M-001', { machineId: 'M-001', reasonId: '11' });
     await letters.take(4, () => true, 'dead letter');
     await plant.sandbox.clearFaults();
-  }, 60_000);
+  });
 
   afterAll(() => plant.close());
 
@@ -277,7 +277,7 @@ describe('npm run dlq -- replay, of many', () => {
     const letters = Array.from({ length: COUNT }, (_, index) => String(index));
     await kafka.send(`${LISTS}.dlq`, ...letters.map((value) => ({ key: value, value, headers })));
     inputs = await kafka.read(LISTS);
-  }, 60_000);
+  });
 
   afterAll(() => kafka.close());
 

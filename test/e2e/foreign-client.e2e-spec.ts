@@ -40,7 +40,8 @@ describe('a client of another make', () => {
     plant = await startPlant({
       clockSpeed: 240,
       sandboxEnv: { SANDBOX_TIMELINE_FILE: script },
-      env: { BRIDGE_FLOWS: 'machine-states' },
+      // 300 s of the plant are a second: a busy machine would find every state stale
+      env: { BRIDGE_FLOWS: 'machine-states', STALE_AFTER_SECONDS: '7200' },
     });
     topics = await plant.kafka.read(TOPICS.stateChanges);
     await seeChange('OPERATING');

@@ -6,6 +6,7 @@ import {
   KafkaInboxStrategy,
   KeyedState,
   type OwnedState,
+  partitionOf,
   readSpans,
   topicSpans,
 } from '#libs/messaging';
@@ -13,6 +14,7 @@ import { loadKafkaSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { withAdmin } from '../support/with-admin.js';
 import { header } from '../support/topic-reader.js';
 
 interface Counted {
@@ -28,18 +30,29 @@ function countOfA(count: number, filling: unknown = ''): Message {
   return { key: 'a', value: JSON.stringify({ count, filling }) };
 }
 
+function configure(topic: string, name: string, value: string): Promise<void> {
+  const kafka = createKafka(loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }));
+  const configEntries = [{ name, value }];
+  const resources = [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }];
+  return withAdmin(kafka, async (admin) => {
+    await admin.alterConfigs({ validateOnly: false, resources });
+  });
+}
+
 /** A process's share of keyed state, without the rest of the bridge. */
 class Member {
   readonly owned = new Map<number, OwnedState<Counted>>();
   readonly strategy: KafkaInboxStrategy;
 
-  constructor(prefix: string, topic: string, partitions = 2) {
+  /** @param isHashed whether a key's hash decides on its partition */
+  constructor(prefix: string, topic: string, partitions = 2, isHashed = false) {
     const kafka = createKafka(
       loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(','), KAFKA_TOPIC_PREFIX: prefix }),
     );
     const state = new KeyedState<Counted>({
       kafka,
       name: topic,
+      ...(isHashed && { placement: { topic } }),
       transactionalIdPrefix: `${prefix}group`,
       parse: (value) => value as Counted,
       onOwned: (owned) => {
@@ -79,7 +92,6 @@ class Member {
     const wanted = partitions.join();
     await eventually(() => [...this.owned.keys()].sort().join() === wanted, {
       what: `partitions ${wanted} are owned and restored`,
-      timeoutMs: 30_000,
     });
   }
 }
@@ -138,7 +150,6 @@ describe('keyed state', () => {
     const second = join();
     await eventually(() => first.owned.size === 1 && second.owned.size === 1, {
       what: 'each member owns one partition',
-      timeoutMs: 30_000,
     });
     const kept = [...first.owned.values()].map(({ lost }) => lost);
     await first.strategy.close();
@@ -146,7 +157,7 @@ describe('keyed state', () => {
     await second.owns([0, 1]);
     expect([...(await second.ownedPartition(0)).entries()]).toEqual([['a', { count: 2 }]]);
     expect((await second.ownedPartition(1)).get('c')).toEqual({ count: 3 });
-  }, 90_000);
+  });
 
   it('takes the partition from a writer that has been fenced, and starts from what was committed', async () => {
     const [owner] = members.slice(-1);
@@ -175,7 +186,7 @@ describe('keyed state', () => {
     expect(after.get('a')).toEqual({ count: 2 });
     await after.commit([['a', { count: 3 }]], []);
     expect(after.get('a')).toEqual({ count: 3 });
-  }, 60_000);
+  });
 
   it('is owned anew after something that cannot be written', async () => {
     const [owner] = members.slice(-1);
@@ -185,7 +196,7 @@ describe('keyed state', () => {
     expect(before.signal.aborted).toBe(true);
     const after = await eventually(() => owner!.owned.get(0) ?? false, { what: 'it is owned' });
     expect(after.get('a')).toEqual({ count: 3 });
-  }, 60_000);
+  });
 
   it('says why it is not written, and is written once that is mended', async () => {
     const refusing = new TestKafka(testBrokers(), uniqueTopicPrefix());
@@ -194,20 +205,7 @@ describe('keyed state', () => {
     members.push(member);
     member.listen();
     await member.ownedPartition(0);
-    const admin = createKafka(
-      loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }),
-    ).admin();
-    const allow = (bytes: number) =>
-      admin.alterConfigs({
-        validateOnly: false,
-        resources: [
-          {
-            type: ConfigResourceTypes.TOPIC,
-            name: events!,
-            configEntries: [{ name: 'max.message.bytes', value: String(bytes) }],
-          },
-        ],
-      });
+    const allow = (bytes: number) => configure(events!, 'max.message.bytes', String(bytes));
     const write = async (): Promise<boolean> => {
       const state = await member.ownedPartition(0);
       const event = { topic: events!, key: 'a', value: 'x'.repeat(1000), headers: {} };
@@ -217,7 +215,6 @@ describe('keyed state', () => {
       );
     };
 
-    await admin.connect();
     await allow(100);
     const problem = await eventually(
       async () => !(await write()) && member.strategy.inbox.memoryProblem,
@@ -227,13 +224,65 @@ describe('keyed state', () => {
     expect(problem).toContain(events);
 
     await allow(1_000_000);
-    await admin.disconnect();
     await eventually(write, { what: 'it is written', timeoutMs: 60_000 });
     expect(member.strategy.inbox.memoryProblem).toBeUndefined();
     const state = await member.ownedPartition(0);
     expect([...state.entries()]).toEqual([['a', { count: 1 }]]);
     await refusing.close();
   }, 120_000);
+
+  describe('whose keys are shared out by their hash', () => {
+    const hashed = new TestKafka(testBrokers(), uniqueTopicPrefix());
+    const name = 'machine-bridge.counts.v1';
+    const keys = numbers(20).map((number) => `key-${number}`);
+    let member: Member;
+
+    const start = (): void => {
+      member = new Member(hashed.topicPrefix, `${hashed.topicPrefix}${name}`, 2, true);
+      members.push(member);
+      member.listen();
+    };
+
+    const isOf = ({ partition, partitions = 0 }: OwnedState<Counted>, key: string): boolean =>
+      partitionOf(key, partitions) === partition;
+
+    const ownKeys = (): string[] =>
+      [...member.owned.values()].flatMap((state) => {
+        const kept = [...state.keys()];
+        expect(kept.filter((key) => !isOf(state, key))).toEqual([]);
+        return kept;
+      });
+
+    afterAll(() => hashed.close());
+
+    it('has each where it belongs when there are more partitions', async () => {
+      start();
+      await member.owns([0, 1]);
+      for (const state of member.owned.values()) {
+        const ours = keys.filter((key) => isOf(state, key));
+        await state.commit(
+          ours.map((key) => [key, { count: 1 }]),
+          [],
+        );
+      }
+      await hashed.topics.widen(name, 5);
+      await member.owns([0, 1, 2, 3, 4]);
+      await eventually(() => member.owned.size === 5 && ownKeys().length === keys.length, {
+        what: 'all keys are owned',
+      });
+      expect(ownKeys().sort()).toEqual([...keys].sort());
+    }, 60_000);
+
+    it('waits for nobody when it has been emptied', async () => {
+      await member.strategy.close();
+      // as where somebody has made it with a retention
+      await configure(`${hashed.topicPrefix}${name}`, 'cleanup.policy', 'delete');
+      await hashed.topics.empty(name);
+      start();
+      await member.owns([0, 1, 2, 3, 4]);
+      expect(ownKeys()).toEqual([]);
+    }, 60_000);
+  });
 
   describe('of whose batches compaction has taken the end, or all', () => {
     const compacted = new TestKafka(testBrokers(), uniqueTopicPrefix());
@@ -259,7 +308,7 @@ describe('keyed state', () => {
         what: 'the topic begins with batches whose end is missing',
         timeoutMs: 60_000,
       });
-    }, 90_000);
+    });
 
     afterAll(() => compacted.close());
 
@@ -273,7 +322,7 @@ describe('keyed state', () => {
         },
       });
       expect(offsets).toEqual([0, 54, 55]);
-    }, 30_000);
+    });
 
     it('is restored', async () => {
       const member = new Member(compacted.topicPrefix, fullName, 1);
@@ -285,6 +334,6 @@ describe('keyed state', () => {
         ['kept', { count: 7 }],
         ['a', { count: 4 }],
       ]);
-    }, 60_000);
+    });
   });
 });

@@ -40,7 +40,8 @@ describe('lists that wait', () => {
     await sendLists(...machines.map((machineId): [string, string] => [machineId, 'together']));
     for (const machineId of machines) await plant.sandbox.listBecomes(machineId, ['together']);
     const calls = await callsWith('together');
-    expect(calls.length).toBeLessThanOrEqual(4);
+    // they may come in several fetches, each with calls of its own
+    expect(calls.length).toBeLessThan(machines.length / 2);
     expect(Math.max(...calls.map(({ machineIds }) => machineIds.length))).toBeLessThanOrEqual(20);
   });
 

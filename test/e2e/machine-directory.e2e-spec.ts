@@ -43,7 +43,7 @@ describe('the machine directory', () => {
         expect(latest(topic, machineId)).toEqual(expected);
         return true;
       },
-      { what: `${machineId} on ${topic}`, timeoutMs: 30_000 },
+      { what: `${machineId} on ${topic}` },
     );
 
   beforeAll(async () => {

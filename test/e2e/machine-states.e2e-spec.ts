@@ -71,7 +71,6 @@ describe('machine states', () => {
   async function seeChanges(machineId: string, count: number): Promise<void> {
     await eventually(() => changesOf(machineId).length >= count, {
       what: `${count} changes of ${machineId}`,
-      timeoutMs: 40_000,
     });
   }
 
@@ -136,7 +135,7 @@ describe('machine states', () => {
         eventsOf('interrupted').some(
           (record) => header(record, 'ce_type') === STATE_EVENT_TYPES.observationRestored,
         ),
-      { what: 'the interrupted machine is back', timeoutMs: 40_000 },
+      { what: 'the interrupted machine is back' },
     );
     await seeChanges('interrupted', 4);
     expectHistoryOf('interrupted');

@@ -69,14 +69,14 @@ describe('orders that come through any partition', () => {
     await plant.sandbox.listBecomes('M-002', []);
     await plant.sandbox.listBecomes('M-003', ['A', 'B', 'C', 'D', 'E']);
     await untilAnswered('second', ['applied M-001', 'applied M-002', 'applied M-003']);
-  }, 60_000);
+  });
 
   it('are known after a restart, and older documents superseded whichever partition they come through', async () => {
     await plant.restartBridge();
     await send('late', 1, 100_000, () => 'M-002');
     await untilAnswered('late', ['superseded M-002']);
     await plant.sandbox.listBecomes('M-003', ['A', 'B', 'C', 'D', 'E']);
-  }, 60_000);
+  });
 
   it('are set aside once a document, for the machines that do not exist', async () => {
     await send('nowhere', 1, 100_002, (index) => (index < 4 ? `X-${index % 2}` : 'M-004'));
@@ -87,7 +87,7 @@ describe('orders that come through any partition', () => {
       ...['applied M-001', 'applied M-003', 'applied M-004'],
       ...['rejected X-0', 'rejected X-1'],
     ]);
-  }, 60_000);
+  });
 
   it('are known there when their topic has grown', async () => {
     await plant.kafka.topics.widen(TOPICS.workOrders, 6);
@@ -96,7 +96,7 @@ describe('orders that come through any partition', () => {
     await plant.sandbox.listBecomes('M-005', ORDERS);
     await plant.sandbox.listBecomes('M-004', []);
     await untilAnswered('wide', ['applied M-004', 'applied M-005']);
-  }, 60_000);
+  });
 
   it('leave nothing open behind them', async () => {
     const { kafka, groupId } = plant;
@@ -108,5 +108,5 @@ describe('orders that come through any partition', () => {
       );
     }
     expect(answers.records.filter(({ topic }) => topic === DEAD_LETTERS)).toHaveLength(1);
-  }, 60_000);
+  });
 });

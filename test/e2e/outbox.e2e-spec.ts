@@ -120,6 +120,53 @@ describe('the outbox', () => {
     expect(Number(young.timestamp)).toBeGreaterThan(Number(timestamp));
   });
 
+  it('writes once what its partition takes, though another partition refuses what came with it', async () => {
+    await kafka.topics.create(2, 'shared');
+    await kafka.topics.configure('shared', { 'max.message.bytes': '100000' });
+    const shared = (key: string, partition: number, value: Buffer | string) => ({
+      ...{ ...record(key, value), topic: `${prefix}shared`, partition },
+    });
+    const sends = [
+      outbox.send(shared('a', 0, 'small')),
+      outbox.send(shared('b', 1, 'small')),
+      outbox.send(shared('c', 0, randomBytes(200_000))),
+      outbox.send(shared('d', 0, 'small')),
+    ];
+    const results = await Promise.allSettled(sends);
+    expect(results.map(({ status }) => status)).toEqual([
+      ...['fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
+    ]);
+    const reader = await kafka.read('shared');
+    await reader.take(3, () => true, 'record');
+    expect(await kafka.topics.count('shared')).toBe(3);
+    const ofFirst = reader.records.filter(({ partition }) => partition === 0);
+    expect(ofFirst.map(({ key }) => key?.toString())).toEqual(['a', 'd']);
+  });
+
+  it('goes on with other topics while one is gone, and then writes what waited in its order', async () => {
+    const own = new Outbox(client);
+    await kafka.topics.create(1, 'gone');
+    const lost = (key: string) => ({ ...record(key, ''), topic: `${prefix}gone` });
+    await own.send(lost('before'));
+    await kafka.topics.delete('gone');
+    const sends = ['a', 'b', 'c'].map((key) => own.send(lost(key)));
+    await own.send(record('meanwhile', ''));
+    await own.idle();
+    sends.push(own.send(lost('d')));
+    const problem = await eventually(() => own.problem, { what: 'the problem is told' });
+    expect(problem).toContain(`${prefix}gone`);
+    expect(problem).not.toContain(topic);
+    expect(own.health()).toMatchObject([{ topic: `${prefix}gone` }, { topic, problem: undefined }]);
+    await own.send(record('still', ''));
+    await kafka.topics.create(1, 'gone');
+    await Promise.all(sends);
+    const reader = await kafka.read('gone');
+    const records = await reader.take(4, () => true, 'record');
+    expect(records.map(({ key }) => key?.toString())).toEqual(['a', 'b', 'c', 'd']);
+    expect(own.problem).toBeUndefined();
+    await own.close();
+  });
+
   it('says so, and keeps the record, while Kafka takes nothing', async () => {
     const nowhere = createKafka(loadKafkaSettings({ KAFKA_BROKERS: '127.0.0.1:1' }));
     const stuck = new Outbox(nowhere);

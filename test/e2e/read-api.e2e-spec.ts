@@ -7,7 +7,7 @@ type Answer = Record<string, unknown>;
 const MACHINE_KEYS = ['displayName', 'factoryId', 'factoryName', 'machineId', 'state'];
 const STATE_KEYS = [
   ...['displayName', 'factoryId', 'lastUpdateTime', 'machineId', 'observation'],
-  ...['sequence', 'startTime', 'state'],
+  ...['sequence', 'settledUntil', 'startTime', 'state'],
 ];
 const OUTCOME_KEYS = ['appliedAt', 'attempts', 'code', 'detail', 'machineId', 'source', 'type'];
 

@@ -56,7 +56,7 @@ describe('a Kafka that asks for TLS and logins', () => {
       client: await clientFiles('client', authority),
       foreignClient: await clientFiles('foreign-client', foreign),
     };
-  }, 90_000);
+  });
 
   afterEach(() => running?.close());
 
@@ -65,7 +65,7 @@ describe('a Kafka that asks for TLS and logins', () => {
     await sandbox.close();
     await secured.broker.kill();
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   /** A client's certificate and key, as the settings name them. */
   const clientFiles = async (name: string, authority: Authority): Promise<Environment> => {
@@ -269,7 +269,7 @@ describe('a Kafka that asks for TLS and logins', () => {
         results.set(fault, await command(settings(), 'dlq', 'list'));
       });
       await Promise.all(commands);
-    }, 90_000);
+    });
 
     it.each(Object.entries(faults))('%s', (fault, [, says]) => {
       const { exitCode, stdout, stderr } = results.get(fault)!;

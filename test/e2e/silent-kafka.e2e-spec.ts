@@ -15,13 +15,13 @@ describe('a Kafka that falls silent', () => {
     folder = await mkdtemp(join(tmpdir(), 'kafka-restart-'));
     broker = await startLocalKafka({ dir: folder });
     plant = await startPlant({ brokers: [broker.brokers] });
-  }, 90_000);
+  });
 
   afterAll(async () => {
     await plant.close();
     await broker.kill();
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const readiness = async (): Promise<number> =>
     (await fetch(`${plant.bridgeUrl}/health/ready`)).status;

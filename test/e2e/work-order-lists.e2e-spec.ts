@@ -32,7 +32,19 @@ describe('work order lists', () => {
       source: { topic: `${plant.kafka.topicPrefix}${TOPICS.workOrderLists}`, messageId: 'erp-1' },
       code: null,
       attempts: 1,
+      workingOrders: ['4712', '4711', '4713'],
     });
+  });
+
+  it('tells no more than the first hundred orders of a list', async () => {
+    const workingOrders = Array.from({ length: 101 }, (_, index) => String(index));
+    const list = { machineId: 'M-009', workingOrders };
+    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-009', list);
+    const outcome = await outcomes.find(
+      (record) => header(record, 'ce_subject') === 'M-009',
+      'an outcome for M-009',
+    );
+    expect(json(outcome)['workingOrders']).toEqual(workingOrders.slice(0, 100));
   });
 
   it('sets the lists of several machines from one message and clears one with an empty list', async () => {

@@ -134,7 +134,7 @@ describe('work orders', () => {
     await plant.sandbox.listBecomes('M-010', ['I']);
     await sendOrder('I', 601, []);
     await plant.sandbox.listBecomes('M-010', []);
-    expect(await outcomeOf('I', 601)).toMatchObject({ machineId: 'M-010' });
+    expect(await outcomeOf('I', 601)).toMatchObject({ machineId: 'M-010', workingOrders: [] });
     await sendOrder('I', 599, []);
     expect(await outcomeOf('I', 599)).toMatchObject({
       ...{ type: 'work-order-list.superseded.v1', key: 'I', machineId: null, appliedAt: null },

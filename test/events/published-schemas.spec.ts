@@ -45,6 +45,7 @@ const latest: MachineStateRecord = {
   observation: 'forbidden',
   lastUpdateTime: NOW,
   sequence: 0,
+  settledUntil: null,
 };
 const registered: MachineRegistryRecord = { ...MACHINE, displayName: 'Lathe 1', factoryName: '' };
 const reasons: ClassificationReasonsRecord = {

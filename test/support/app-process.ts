@@ -9,7 +9,7 @@ export class AppProcess {
   private readonly child: ChildProcess;
   private readonly exited: Promise<unknown>;
 
-  constructor(app: 'bridge' | 'sandbox', env: Environment) {
+  constructor(app: 'bridge' | 'sandbox' | 'terminal', env: Environment) {
     // PATH alone is inherited: settings of whoever runs the tests must not leak in.
     this.child = spawn(process.execPath, [`dist/apps/${app}/src/main.js`], {
       env: { PATH: process.env['PATH'], ...env },
@@ -21,6 +21,10 @@ export class AppProcess {
         this.output += text;
       });
     }
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
   }
 
   /** The first group of `pattern`, once the output has it. */

@@ -18,7 +18,6 @@ export class BridgeProcess extends AppProcess {
     const url = await this.url();
     await eventually(async () => (await fetch(`${url}/health/ready`)).ok, {
       what: 'the bridge is ready',
-      timeoutMs: 30_000,
     });
     return url;
   }

@@ -13,7 +13,7 @@ type Falsy = false | 0 | '' | null | undefined;
  */
 export async function eventually<T>(
   check: () => T | Promise<T>,
-  { timeoutMs = 40_000, what = 'the condition' }: { timeoutMs?: number; what?: string } = {},
+  { timeoutMs = 60_000, what = 'the condition' }: { timeoutMs?: number; what?: string } = {},
 ): Promise<Exclude<T, Falsy>> {
   const deadline = realNowMs() + timeoutMs;
   let last: unknown;

@@ -10,6 +10,8 @@ const SIZE_BYTES = 4;
 export class KafkaRelay {
   private isHeldBack: (request: Buffer) => boolean = () => false;
   private readonly held: (() => void)[] = [];
+  private isCut = false;
+  private isAnswerLost = false;
   private readonly sockets = new Set<Socket>();
 
   private constructor(
@@ -51,6 +53,21 @@ export class KafkaRelay {
     for (const handOn of this.held.splice(0)) handOn();
   }
 
+  /** Kafka is away: connections break, and new ones do, until {@link restore}. */
+  cut(): void {
+    this.isCut = true;
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  /** As {@link cut}, in place of the next answer: what was asked has been done by then. */
+  cutInPlaceOfAnswer(): void {
+    this.isAnswerLost = true;
+  }
+
+  restore(): void {
+    this.isCut = false;
+  }
+
   async close(): Promise<void> {
     for (const socket of this.sockets) socket.destroy();
     this.server.close();
@@ -62,6 +79,10 @@ export class KafkaRelay {
   }
 
   private join(client: Socket): void {
+    if (this.isCut) {
+      client.destroy();
+      return;
+    }
     const broker = connect(this.port, this.host);
     for (const [from, to] of [[client, broker] as const, [broker, client] as const]) {
       this.sockets.add(from);
@@ -76,6 +97,10 @@ export class KafkaRelay {
       else handOn();
     });
     onFrame(broker, (answer) => {
+      if (this.isAnswerLost) {
+        this.isAnswerLost = false;
+        this.cut();
+      }
       client.write(this.withOwnPort(answer));
     });
   }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { registerCompressionCodecs } from '#libs/messaging';
 import {
   CompressionTypes,
   type IHeaders,
@@ -9,6 +8,7 @@ import {
   Partitioners,
   type Producer,
 } from '../../libs/messaging/src/kafkajs.js';
+import { registerCompressingCodecs } from './compressing-codecs.js';
 import { TestGroups } from './test-groups.js';
 import { TestTopics } from './test-topics.js';
 import { TopicReader } from './topic-reader.js';
@@ -42,7 +42,6 @@ export class TestKafka {
     brokers: string[],
     readonly topicPrefix: string,
   ) {
-    registerCompressionCodecs();
     this.kafka = new Kafka({
       clientId: 'test',
       brokers,
@@ -67,6 +66,7 @@ export class TestKafka {
       createPartitioner: Partitioners.DefaultPartitioner,
       allowAutoTopicCreation: false,
     });
+    registerCompressingCodecs();
     await producer.connect();
     try {
       await producer.send({ topic: `${this.topicPrefix}${topic}`, compression, messages });

@@ -17,8 +17,10 @@ export interface Plant {
   groupId: string;
   /** The time that bridge and sandbox share. */
   clock: Clock;
-  /** Stops the bridge and starts another one with the same group and topics. */
-  restartBridge: () => Promise<void>;
+  /** The same time for another app. */
+  clockEnv: Environment;
+  /** Stops the bridge and starts another one with the same group and topics; `env` beyond the plant's own. */
+  restartBridge: (env?: Environment) => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -43,7 +45,7 @@ export async function startPlant(options: PlantOptions = {}): Promise<Plant> {
     ...options.sandboxEnv,
   });
   const groupId = `${topicPrefix}bridge`;
-  const settings = loadBridgeSettings({
+  const environment = {
     KAFKA_BROKERS: brokers.join(','),
     KAFKA_TOPIC_PREFIX: topicPrefix,
     KAFKA_GROUP_ID: groupId,
@@ -54,18 +56,19 @@ export async function startPlant(options: PlantOptions = {}): Promise<Plant> {
     LOG_LEVEL: 'silent',
     ...clockEnv,
     ...options.env,
-  });
+  };
   const kafka = new TestKafka(brokers, topicPrefix);
   await options.prepare?.(kafka);
   const plant: Plant = {
     kafka,
     sandbox,
     groupId,
-    ...(await runBridge(settings)),
+    ...(await runBridge(environment)),
     clock: new Clock({ speed, originSeconds }),
-    restartBridge: async () => {
+    clockEnv,
+    restartBridge: async (env) => {
       await plant.bridge.close();
-      Object.assign(plant, await runBridge(settings));
+      Object.assign(plant, await runBridge({ ...environment, ...env }));
     },
     close: async () => {
       await plant.bridge.close();
@@ -76,10 +79,8 @@ export async function startPlant(options: PlantOptions = {}): Promise<Plant> {
   return plant;
 }
 
-async function runBridge(
-  settings: ReturnType<typeof loadBridgeSettings>,
-): Promise<Pick<Plant, 'bridge' | 'bridgeUrl'>> {
-  const bridge = await createBridge(settings);
+async function runBridge(environment: Environment): Promise<Pick<Plant, 'bridge' | 'bridgeUrl'>> {
+  const bridge = await createBridge(loadBridgeSettings(environment));
   await bridge.start();
   const bridgeUrl = await bridge.url();
   await eventually(async () => (await fetch(`${bridgeUrl}/health/ready`)).ok, {

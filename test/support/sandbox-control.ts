@@ -70,6 +70,11 @@ export class SandboxControl {
     await this.send('POST', '/sandbox/faults', fault);
   }
 
+  /** Puts these faults in place of all others in one step: no call falls between the old and the new. */
+  async replaceFaults(faults: readonly Record<string, unknown>[]): Promise<void> {
+    await this.send('PUT', '/sandbox/faults', faults);
+  }
+
   async clearFaults(): Promise<void> {
     await this.send('DELETE', '/sandbox/faults');
   }
@@ -79,9 +84,14 @@ export class SandboxControl {
     await this.send('PUT', '/sandbox/options', options);
   }
 
-  /** Forces a state until it is released with null; from a time in the past it rewrites the activity log. */
-  async forceState(machineId: string, state: string | null, from?: number): Promise<void> {
-    await this.send('POST', `/sandbox/machines/${machineId}/state`, { state, from });
+  /** Forces a state until it is released with null, or until `to`; in the past it rewrites the activity log. */
+  async forceState(
+    machineId: string,
+    state: string | null,
+    from?: number,
+    to?: number,
+  ): Promise<void> {
+    await this.send('POST', `/sandbox/machines/${machineId}/state`, { state, from, to });
   }
 
   /** Puts a scripted plant in place of all machines, see docs/sandbox.md. */

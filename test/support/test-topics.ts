@@ -1,5 +1,5 @@
 import { ensureTopics } from '#libs/messaging';
-import { type Kafka } from '../../libs/messaging/src/kafkajs.js';
+import { ConfigResourceTypes, type Kafka } from '../../libs/messaging/src/kafkajs.js';
 import { eventually } from './eventually.js';
 import { withAdmin } from './with-admin.js';
 
@@ -31,10 +31,43 @@ export class TestTopics {
     });
   }
 
+  /** Creates one topic whose partitions lie on these nodes, each led by its first. */
+  async createPlaced(
+    name: string,
+    replicas: readonly number[][],
+    config: Record<string, string>,
+  ): Promise<void> {
+    const topic = `${this.prefix}${name}`;
+    const replicaAssignment = replicas.map((nodes, partition) => ({ partition, replicas: nodes }));
+    const configEntries = Object.entries(config).map(([key, value]) => ({ name: key, value }));
+    await withAdmin(this.kafka, async (admin) => {
+      await admin.createTopics({ topics: [{ topic, replicaAssignment, configEntries }] });
+      await eventually(() => admin.fetchTopicOffsets(topic), { what: `${topic} has leaders` });
+    });
+  }
+
+  /** Changes settings of a topic. */
+  async configure(name: string, config: Record<string, string>): Promise<void> {
+    const configEntries = Object.entries(config).map(([key, value]) => ({ name: key, value }));
+    const topic = { type: ConfigResourceTypes.TOPIC, name: `${this.prefix}${name}`, configEntries };
+    await withAdmin(this.kafka, (admin) =>
+      admin.alterConfigs({ validateOnly: false, resources: [topic] }),
+    );
+  }
+
   /** Gives a topic so many partitions. */
   async widen(name: string, count: number): Promise<void> {
     const topicPartitions = [{ topic: `${this.prefix}${name}`, count }];
     await withAdmin(this.kafka, (admin) => admin.createPartitions({ topicPartitions }));
+  }
+
+  /** Lets a topic take record batches of so many bytes. */
+  async allowBatchesOf(name: string, bytes: number): Promise<void> {
+    const configEntries = [{ name: 'max.message.bytes', value: String(bytes) }];
+    const topic = { type: ConfigResourceTypes.TOPIC, name: `${this.prefix}${name}`, configEntries };
+    await withAdmin(this.kafka, (admin) =>
+      admin.alterConfigs({ validateOnly: false, resources: [topic] }),
+    );
   }
 
   /** How many records a topic holds. */
@@ -64,6 +97,25 @@ export class TestTopics {
       await admin.deleteTopics({ topics: [name] });
       await eventually(async () => !(await admin.listTopics()).includes(name), {
         what: `${topic} is gone`,
+      });
+    });
+  }
+
+  /** Gives the first partition of a topic to another of its brokers alone; returns once that leads it. */
+  async moveLeader(topic: string): Promise<void> {
+    const name = `${this.prefix}${topic}`;
+    await withAdmin(this.kafka, async (admin) => {
+      const first = async (): Promise<{ leader: number; replicas: number[] } | undefined> => {
+        const { topics } = await admin.fetchTopicMetadata({ topics: [name] });
+        return topics[0]?.partitions[0];
+      };
+      const { leader, replicas = [] } = (await first()) ?? {};
+      const others = replicas.filter((broker) => broker !== leader).slice(0, 1);
+      await admin.alterPartitionReassignments({
+        topics: [{ topic: name, partitionAssignment: [{ partition: 0, replicas: others }] }],
+      });
+      await eventually(async () => (await first())?.leader === others[0], {
+        what: `${topic} is led by another broker`,
       });
     });
   }

@@ -149,3 +149,31 @@ describe('the closing line of npm test', () => {
     expect(output.trim()).toBe(counts);
   });
 });
+
+describe('the Chromium for the tests of the page', () => {
+  const path = mkdtempSync(join(tmpdir(), 'machine-bridge-chromium-'));
+  const found = join(path, 'google-chrome');
+  beforeAll(() => {
+    symlinkSync(process.execPath, found);
+  });
+  afterAll(() => {
+    rmSync(path, { recursive: true });
+  });
+
+  it.each([
+    ['is the one that CHROMIUM_PATH names', { CHROMIUM_PATH: found, PATH: '' }, found],
+    ['is one on the PATH', { PATH: path }, found],
+    [
+      'is none where CHROMIUM_PATH names nothing',
+      { CHROMIUM_PATH: '/none', PATH: path },
+      'undefined',
+    ],
+  ])('%s', (_, env, expected) => {
+    const { output } = run(
+      `import { findChromium } from './tools/test/find-chromium.mjs';
+       console.log(String(await findChromium()));`,
+      env,
+    );
+    expect(output.trim()).toBe(expected);
+  });
+});

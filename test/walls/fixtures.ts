@@ -55,6 +55,27 @@ export const BROKEN_WALLS: BrokenWall[] = [
       'libs/cloud-client/src/index.ts': INDEX,
     },
   },
+  {
+    rule: 'terminal-knows-topics-alone',
+    files: {
+      'apps/terminal/src/index.ts': imports('#libs/cloud-client'),
+      'libs/cloud-client/src/index.ts': INDEX,
+    },
+  },
+  {
+    rule: 'server-does-not-know-the-page',
+    files: {
+      'apps/terminal/src/index.ts': imports('../page/src/main.js'),
+      'apps/terminal/page/src/main.ts': INDEX,
+    },
+  },
+  {
+    rule: 'page-knows-the-api-alone',
+    files: {
+      'apps/terminal/page/src/main.ts': imports('../../src/plant.js'),
+      'apps/terminal/src/plant.ts': INDEX,
+    },
+  },
   { rule: 'kafkajs-only-in-messaging', files: { 'apps/bridge/src/index.ts': imports('kafkajs') } },
   {
     rule: 'kafkajs-only-in-messaging',

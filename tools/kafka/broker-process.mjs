@@ -37,17 +37,18 @@ export async function startBroker({ dir, java, classPath, afterwards }) {
 async function untilStarted(broker, dir) {
   const ended = broker.exited.then(({ code, signal, error }) => error ?? `exit ${code ?? signal}`);
   const deadline = Date.now() + START_TIMEOUT_MS;
-  while (!(await readLog(dir)).includes(STARTED)) {
+  for (let log = ''; !log.includes(STARTED);) {
     const end = await Promise.race([ended, delay(50)]);
-    if (end !== undefined) throw new BrokerEndedError(await explain(`ended (${end})`, dir));
+    // a folder that is removed with its broker is gone by the time that is known to have ended
+    log = (await readLog(dir)) || log;
+    if (end !== undefined) throw new BrokerEndedError(explain(`ended (${end})`, dir, log));
     if (Date.now() < deadline) continue;
     await broker.kill();
-    throw new SetupError(await explain(`was not ready after ${START_TIMEOUT_MS / 1000} s`, dir));
+    throw new SetupError(explain(`was not ready after ${START_TIMEOUT_MS / 1000} s`, dir, log));
   }
 }
 
-async function explain(what, dir) {
-  const log = await readLog(dir);
+function explain(what, dir, log) {
   return (
     `Kafka ${what} while starting. Its last lines, of ${layoutOf(dir).log}:\n` +
     `${lastLines(log).join('\n')}\n` +

@@ -8,6 +8,8 @@ import { step } from './steps.mjs';
 
 const DIST = join(ROOT, 'dist');
 const STAMP = join(DIST, '.built-from');
+/** Vite's, beside what nest compiles; into a folder of its own. */
+const PAGE = 'apps/terminal/page';
 const BUILD_FILES = ['.swcrc', 'nest-cli.json', 'package-lock.json', 'tsconfig.json'];
 
 /** Compiles apps and libs into `dist/`, unless `dist/` was made from exactly these sources. */
@@ -20,8 +22,16 @@ export async function buildApps() {
     const nest = join(ROOT, 'node_modules/@nestjs/cli/bin/nest.js');
     // one run compiles the folders named in nest-cli.json, that is every app and lib
     await runTool(process.execPath, [nest, 'build', 'bridge'], { cwd: ROOT });
-    await writeFile(STAMP, sources);
   });
+  await step("building the terminal's page (vite build)", () => buildPage());
+  await writeFile(STAMP, sources);
+}
+
+async function buildPage() {
+  const vite = join(ROOT, 'node_modules/vite/bin/vite.js');
+  // with NODE_ENV=development it would build a page for development
+  const env = { ...process.env, NODE_ENV: 'production' };
+  await runTool(process.execPath, [vite, 'build', PAGE], { cwd: ROOT, env });
 }
 
 async function hashOfSources() {

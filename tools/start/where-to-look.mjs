@@ -1,5 +1,13 @@
 /** What is printed once everything runs. */
-export function whereToLook({ seconds, sandboxUrl, bridgeUrl, kafka, topicPrefix, apps }) {
+export function whereToLook({
+  seconds,
+  sandboxUrl,
+  bridgeUrl,
+  terminalUrl,
+  kafka,
+  topicPrefix,
+  apps,
+}) {
   const logs = apps.map((app) => app.log).join('\n                   ');
   const topic = `${topicPrefix}machine.state-changes.v1`;
   // without it the command would also show what a transaction took back
@@ -7,6 +15,7 @@ export function whereToLook({ seconds, sandboxUrl, bridgeUrl, kafka, topicPrefix
   return `
 ready after ${seconds}
 
+  terminal         ${terminalUrl}      explain a machine's stop, and see it applied
   bridge           ${bridgeUrl}/health/ready
                    ${bridgeUrl}/metrics
                    ${bridgeUrl}/api/machines

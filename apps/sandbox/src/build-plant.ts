@@ -1,12 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { ShiftCalendar } from '#libs/clock';
 import { SettingsError, type SandboxSettings } from '#libs/config';
-import {
-  Plant,
-  type PlantMachine,
-  readTimelineScript,
-  ShiftCalendar,
-  simulateMachines,
-} from './plant/index.js';
+import { Plant, type PlantMachine, readTimelineScript, simulateMachines } from './plant/index.js';
 
 /**
  * The plant the settings ask for: simulated, or as a timeline script tells it.

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { ConsoleLogger, Logger } from '@nestjs/common';
+import type { FastifyInstance } from 'fastify';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Clock } from '#libs/clock';
@@ -12,7 +13,7 @@ import { refuseOtherMethods } from './http/method-not-allowed.js';
 import { nestLogLevels } from './log-levels.js';
 import { serveOpenApi } from './openapi.js';
 import { SandboxModule, type SandboxWorld } from './sandbox.module.js';
-import { followTokensFile, TokenRegistry } from './service/index.js';
+import { AnswerOptions, followTokensFile, ServiceClock, TokenRegistry } from './service/index.js';
 
 /** Fastify's own limit of 100 characters would hide machines with longer ids from the control API. */
 const LONGEST_PATH_PARAMETER = 1024;
@@ -27,8 +28,10 @@ export async function createSandbox(
   clock: Clock = new Clock(settings.clock),
 ): Promise<NestFastifyApplication> {
   const { login } = settings;
+  const options = new AnswerOptions();
   const world = {
-    clock,
+    clock: new ServiceClock(clock, options),
+    options,
     login,
     plant: buildPlant(settings),
     tokens: new TokenRegistry(settings.token),
@@ -43,6 +46,7 @@ export async function createSandbox(
   acceptJsonBodies(instance);
   app.useGlobalFilters(new ErrorBodyFilter());
   app.get(ServiceGate).install(instance);
+  dateAnswers(instance, world);
   refuseOtherMethods(instance);
   serveOpenApi(app);
   return app;
@@ -63,6 +67,15 @@ function createApplication(
     bodyParser: false,
     abortOnError: false,
     logger,
+  });
+}
+
+/** Dates every answer by the service's clock, as it leaves: to be called after the hooks that delay it. */
+function dateAnswers(instance: FastifyInstance, { clock, options }: SandboxWorld): void {
+  instance.addHook('onSend', (_, reply, payload, done) => {
+    if (options.dateHeader) reply.header('date', new Date(clock.nowMs()).toUTCString());
+    else reply.raw.sendDate = false;
+    done(null, payload);
   });
 }
 

@@ -4,11 +4,13 @@ import type { SandboxSettings } from '#libs/config';
 import { ControlModule } from './control/control.module.js';
 import { HealthController } from './health.controller.js';
 import { Plant } from './plant/index.js';
-import { LOGIN, ServiceModule, TokenRegistry } from './service/index.js';
+import { AnswerOptions, LOGIN, ServiceModule, TokenRegistry } from './service/index.js';
 
 /** What the whole sandbox stands on. */
 export interface SandboxWorld {
+  /** The service's. */
   clock: Clock;
+  options: AnswerOptions;
   plant: Plant;
   tokens: TokenRegistry;
   login: SandboxSettings['login'];
@@ -19,6 +21,7 @@ export class SandboxModule {
   static of(world: SandboxWorld): DynamicModule {
     const providers = [
       { provide: Clock, useValue: world.clock },
+      { provide: AnswerOptions, useValue: world.options },
       { provide: Plant, useValue: world.plant },
       { provide: TokenRegistry, useValue: world.tokens },
       { provide: LOGIN, useValue: world.login },

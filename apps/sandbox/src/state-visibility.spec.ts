@@ -98,6 +98,116 @@ describe('states and classifications as time passes', () => {
       durationJitter: false,
       tokenLifetimeSeconds: null,
       clipActivityLog: false,
+      clockOffsetSeconds: 0,
+      dateHeader: true,
+    });
+  });
+
+  describe('with a service that is behind', () => {
+    beforeEach(async () => {
+      await force({ state: 'IDLE', from: NOW - 7200 });
+      await force({ state: 'OFF', from: NOW - 1200, to: NOW - 900 });
+    });
+
+    const place = async (fault: object) => {
+      expect((await sandbox.control('POST', 'faults', fault)).status).toBe(201);
+    };
+    const log = async () => {
+      const body = { machineId: MACHINE, startTime: NOW - 3600, endTime: NOW + 3600 };
+      const entries = (await sandbox.service('POST', 'machineActivity', { body })).json;
+      return (entries as { machineState: string; startTime: number; endTime: number }[]).map(
+        (entry) => [entry.machineState, entry.startTime - NOW, entry.endTime - NOW],
+      );
+    };
+    // the latest minute that is visible at NOW has ended this long ago
+    const visible = async () => (await log()).at(-1)!.at(-1) as number;
+
+    it('ends the log as many seconds earlier as it lags', async () => {
+      const end = await visible();
+      await place({ operation: 'getMachineActivityLog', lagSeconds: 960 });
+      expect(await log()).toEqual([
+        ['IDLE', -3600, -1200],
+        ['OFF', -1200, end - 960],
+      ]);
+      sandbox.clock.advance(300);
+      expect(await log()).toEqual([
+        ['IDLE', -3600, -1200],
+        ['OFF', -1200, -900],
+        ['IDLE', -900, end - 660],
+      ]);
+    });
+
+    it('shows the state of a while ago where it is that which lags, for as many calls as told', async () => {
+      const state = await stateNow();
+      await place({ operation: 'getMachineState', lagSeconds: 960, machineId: MACHINE, count: 1 });
+      expect(await stateNow()).toMatchObject({
+        machineState: 'OFF',
+        astUpdateTime: state.astUpdateTime - 960,
+      });
+      expect(await stateNow()).toEqual(state);
+    });
+
+    it('revises the log once what it showed is no longer provisional', async () => {
+      const end = await visible();
+      await place({ operation: 'getMachineActivityLog', provisionalSeconds: 1500 });
+      expect(await log()).toEqual([['IDLE', -3600, end]]);
+      sandbox.clock.advance(1500);
+      expect(await log()).toEqual([
+        ['IDLE', -3600, -1200],
+        ['OFF', -1200, -900],
+        ['IDLE', -900, end + 1500],
+      ]);
+    });
+
+    it('revises a stretch of the past, and leaves what is forced before and after it', async () => {
+      await force({ state: 'OPERATING', from: NOW - 1080, to: NOW - 1020 });
+      await force({ state: null, from: NOW - 7200, to: NOW - 3600 });
+      expect(await log()).toEqual([
+        ['IDLE', -3600, -1200],
+        ['OFF', -1200, -1080],
+        ['OPERATING', -1080, -1020],
+        ['OFF', -1020, -900],
+        ['IDLE', -900, await visible()],
+      ]);
+      const refused = await force({ state: 'OFF', from: NOW, to: NOW });
+      expect(refused.json).toMatchObject({ message: 'to must be later than from' });
+    });
+  });
+
+  describe('with a clock of the service that is wrong', () => {
+    const setOffset = (clockOffsetSeconds: number) =>
+      sandbox.control('PUT', 'options', { clockOffsetSeconds });
+
+    it.each([-30, -0.3, 0, 0.3, 30])('judges by a clock that is %d s off', async (offset) => {
+      await setOffset(offset);
+      const statuses = [];
+      for (const startTime of [NOW + Math.floor(offset), NOW + Math.floor(offset) + 1]) {
+        statuses.push((await classify({ startTime })).status);
+      }
+      expect(statuses).toEqual([200, 422]);
+    });
+
+    it.each([-30, 0, 7200])('dates its answers by a clock that is %d s off', async (offset) => {
+      await setOffset(offset);
+      const expected = new Date((NOW + offset) * 1000).toUTCString();
+      const answers = await Promise.all([
+        sandbox.service('GET', `machineState?machineId=${MACHINE}`),
+        sandbox.service('GET', 'machineState', { token: 'unknown' }),
+        sandbox.service('GET', 'nowhere'),
+      ]);
+      expect(answers.map(({ headers }) => headers.get('date'))).toEqual(Array(3).fill(expected));
+    });
+
+    it('shows the plant as it is by that clock', async () => {
+      const { astUpdateTime } = await stateNow();
+      await setOffset(-600);
+      expect((await stateNow()).astUpdateTime).toBe(astUpdateTime - 600);
+    });
+
+    it('sends no Date when told so', async () => {
+      await sandbox.control('PUT', 'options', { dateHeader: false });
+      const { headers } = await sandbox.service('GET', `machineState?machineId=${MACHINE}`);
+      expect(headers.get('date')).toBeNull();
     });
   });
 

@@ -1,4 +1,4 @@
-import { realDelayMs } from './real-time.js';
+import { realDelayMs, realNowMs } from './real-time.js';
 
 export interface ClockOptions {
   /** Clock seconds per real second; 1 is real time. */
@@ -31,16 +31,24 @@ export class Clock {
     return Math.floor(this.nowMs() / 1000);
   }
 
-  /** Sleeps for a span of this clock's seconds; rejects with `signal.reason` when aborted. */
-  async sleepSeconds(seconds: number, signal?: AbortSignal): Promise<void> {
-    await this.sleepUntilSeconds(this.nowMs() / 1000 + seconds, signal);
+  /**
+   * Milliseconds at this clock's speed that only go forward, whoever sets the wall clock: for spans, turns and
+   * waits. They are counted from no time in particular.
+   */
+  monotonicMs(): number {
+    return realNowMs() * this.speed;
   }
 
-  /** Sleeps until this clock shows `epochSeconds`; returns at once when that has passed. */
-  async sleepUntilSeconds(epochSeconds: number, signal?: AbortSignal): Promise<void> {
+  /** Sleeps for a span of this clock's seconds; rejects with `signal.reason` when aborted. */
+  async sleepSeconds(seconds: number, signal?: AbortSignal): Promise<void> {
+    await this.sleepUntilMonotonicMs(this.monotonicMs() + seconds * 1000, signal);
+  }
+
+  /** Sleeps until {@link monotonicMs} is `untilMs`; returns at once when that has passed. */
+  async sleepUntilMonotonicMs(untilMs: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     for (;;) {
-      const remainingMs = (epochSeconds * 1000 - this.nowMs()) / this.speed;
+      const remainingMs = (untilMs - this.monotonicMs()) / this.speed;
       if (remainingMs <= 0) return;
       await realDelayMs(Math.min(Math.ceil(remainingMs), LONGEST_TIMER_MS), signal);
     }

@@ -8,30 +8,41 @@ interface Sleeper {
 /** A clock that stands still until it is told to move: for tests of what depends on time. */
 export class ManualClock extends Clock {
   private readonly sleepers = new Set<Sleeper>();
+  /** How far the wall clock has been set away from where it would be. */
+  private shiftMs = 0;
 
-  constructor(private currentMs = 0) {
+  constructor(private elapsedMs = 0) {
     super();
   }
 
   override nowMs(): number {
-    return this.currentMs;
+    return this.elapsedMs + this.shiftMs;
   }
 
+  override monotonicMs(): number {
+    return this.elapsedMs;
+  }
+
+  /** Lets time pass until the clock shows `epochSeconds`. */
   set(epochSeconds: number): void {
-    this.currentMs = epochSeconds * 1000;
+    this.elapsedMs = epochSeconds * 1000 - this.shiftMs;
     for (const sleeper of [...this.sleepers]) {
-      if (sleeper.untilMs <= this.currentMs) sleeper.wake();
+      if (sleeper.untilMs <= this.elapsedMs) sleeper.wake();
     }
   }
 
   advance(seconds: number): void {
-    this.set(this.currentMs / 1000 + seconds);
+    this.set(this.nowMs() / 1000 + seconds);
   }
 
-  override sleepUntilSeconds(epochSeconds: number, signal?: AbortSignal): Promise<void> {
+  /** Sets the wall clock ahead, or back where `seconds` is negative, without any time passing. */
+  shiftWallClock(seconds: number): void {
+    this.shiftMs += seconds * 1000;
+  }
+
+  override sleepUntilMonotonicMs(untilMs: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    const untilMs = epochSeconds * 1000;
-    if (untilMs <= this.currentMs) return Promise.resolve();
+    if (untilMs <= this.elapsedMs) return Promise.resolve();
     return new Promise((resolve, reject) => {
       const sleeper: Sleeper = {
         untilMs,

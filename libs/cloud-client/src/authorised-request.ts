@@ -1,9 +1,7 @@
 import { ASKED_FOR, type HeaderList, type HttpRequest, type ServiceRequest } from './exchange.js';
-import { TokenEchoes } from './token-echoes.js';
 
 interface OfToken {
   token: string;
-  echoes: TokenEchoes;
   plain: HeaderList;
   json: HeaderList;
 }
@@ -23,13 +21,13 @@ export class AuthorisedRequests {
 
   of(request: ServiceRequest, token: string): HttpRequest {
     if (this.ofToken.token !== token) this.ofToken = ofToken(token);
-    const { plain, json, echoes } = this.ofToken;
+    const { plain, json } = this.ofToken;
     return {
       path: this.pathOf(request),
       method: request.method,
       headers: request.body === undefined ? plain : json,
       body: request.body ? JSON.stringify(request.body) : null,
-      secret: echoes,
+      token,
     };
   }
 
@@ -45,5 +43,5 @@ export class AuthorisedRequests {
 function ofToken(token: string): OfToken {
   const plain = [...ASKED_FOR, 'Authorization', `Bearer ${token}`];
   const json = [...plain, 'Content-Type', 'application/json'];
-  return { token, echoes: new TokenEchoes(token), plain, json };
+  return { token, plain, json };
 }

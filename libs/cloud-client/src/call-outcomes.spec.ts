@@ -1,3 +1,4 @@
+import { realDelayMs } from '#libs/clock';
 import { hang, respond, StubService } from '../test/stub-service.js';
 import { type CloudClientOptions } from './cloud-client-options.js';
 import { CloudError } from './cloud-error.js';
@@ -103,7 +104,7 @@ describe('Retry-After', () => {
 });
 
 describe('a body', () => {
-  it.each(['', '   ', '<html>', '{"machineState":', 'null', '"\u0000"'])(
+  it.each(['', '   ', 'OK', '<ok/>', '{"machineState":', 'null', '"\u0000"'])(
     'that is %j is malformed to a read and nothing to a command',
     async (body) => {
       service.answers(respond(200, body));
@@ -112,6 +113,17 @@ describe('a body', () => {
       expect(await client.setWorkOrderList(PUT_NOTHING)).toEqual({ kind: 'data', data: null });
     },
   );
+
+  it.each([
+    '<html><body>Maintenance</body></html>',
+    '\n<!DOCTYPE html>\n<title>We are back soon</title>',
+    '<?xml version="1.0"?><!-- cached --><!doctype html PUBLIC "-//W3C//DTD XHTML 1.0">',
+  ])('that is a web page is no answer of the service, to a command either: %j', async (body) => {
+    service.answers(respond(200, body, { 'content-type': 'text/html' }));
+    const error = await retryError(client.setWorkOrderList(PUT_NOTHING));
+    expect(error).toMatchObject({ code: 'malformed-answer', field: 'body', status: 200 });
+    expect(error.message).toContain('web page');
+  });
 
   it('with a wrong field is malformed, naming the operation and the field but no value', async () => {
     service.answers(respond(200, [{ startTime: 'private' }]));
@@ -126,6 +138,35 @@ describe('a body', () => {
   it('that is nested without end is malformed', async () => {
     service.answers(respond(200, '['.repeat(200_000) + ']'.repeat(200_000)));
     expect((await retryError(client.getMachineInfo())).code).toBe('malformed-answer');
+  });
+
+  it('may come in pieces, cut within a character or a byte order mark', async () => {
+    const names = Array.from({ length: 300 }, (_, number) => `Fräserei ${number} 東京`);
+    const list = names.map((machineDisplayName, number) => ({
+      machineUniqueId: `M-${number}`,
+      factoryId: 'F-1',
+      machineDisplayName,
+    }));
+    const bytes = Buffer.from(`\ufeff${JSON.stringify(list)}`);
+    service.answers((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      void (async () => {
+        for (const [from, to] of [
+          [0, 2],
+          [2, 53],
+          [53, bytes.indexOf('東') + 1],
+          [bytes.indexOf('東') + 1, bytes.length],
+        ] as const) {
+          await new Promise((written) => response.write(bytes.subarray(from, to), written));
+          await realDelayMs(5);
+        }
+        response.end();
+      })();
+    });
+    const answer = await client.getMachineInfo();
+    expect(answer.kind === 'data' && answer.data.map(({ displayName }) => displayName)).toEqual(
+      names,
+    );
   });
 
   it('may begin with a byte order mark', async () => {

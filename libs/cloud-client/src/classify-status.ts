@@ -1,10 +1,11 @@
 export type StatusClass = 'success' | 'noContent' | 'unauthorised' | 'rejected' | 'retry';
 
 /**
- * The request's own fault. Any other client error, and a redirect, tells of what stands in between (a
- * gateway, a proxy, a maintenance page) and may pass; a message must not be given up for it.
+ * The request's own fault, as far as one answer can tell. Any other client error, and a redirect, tells of the way (a
+ * gateway, a proxy, a maintenance page, a method or path that is not served there) and may pass; a message must not be
+ * given up for it.
  */
-const FAULTS_OF_THE_REQUEST = new Set([400, 404, 405, 409, 410, 413, 414, 415, 422, 431]);
+const FAULTS_OF_THE_REQUEST = new Set([400, 404, 409, 413, 415, 422]);
 const NO_CONTENT = new Set([204, 205]);
 
 /**

@@ -1,3 +1,4 @@
+import { type Clock } from '#libs/clock';
 import { type Operation } from './operations.js';
 import { type TokenWay } from './token/token-way.js';
 
@@ -23,6 +24,8 @@ export interface CloudClientOptions {
   maxConnections?: number;
   /** Of all requests to the service together; default no limit. */
   maxRequestsPerSecond?: number;
+  /** Compared with the service's; default real time. */
+  clock?: Clock;
   /** Told of every HTTP request; must not throw. */
   onCall?: (call: CloudCall) => void;
 }

@@ -1,6 +1,5 @@
 import { type CloudErrorCause } from './cloud-error.js';
 import { type ServiceOperation } from './operations.js';
-import { type TokenEchoes } from './token-echoes.js';
 
 /** One operation of the service, called. */
 export interface ServiceRequest {
@@ -29,8 +28,8 @@ export interface HttpRequest {
   path: string;
   headers: HeaderList;
   body: string | null;
-  /** Blackened where an error body repeats it, encoded or not. */
-  secret?: TokenEchoes;
+  /** Taken out of an error body that echoes it. */
+  token?: string;
 }
 
 export interface ServiceReply {

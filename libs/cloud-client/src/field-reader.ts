@@ -33,13 +33,18 @@ export class FieldReader {
   }
 
   /** The elements of a bare list, or of the list under `wrapper`. */
-  list(wrapper: string): FieldReader[] {
+  list(wrapper: string): Iterable<FieldReader> {
     const { value } = this;
-    if (Array.isArray(value)) {
-      return value.map((element, index) => new FieldReader(element, `${this.path}[${index}]`));
-    }
+    if (Array.isArray(value)) return this.elements(value);
     if (this.path !== '' || typeof value !== 'object' || value === null) this.fail('a list');
     return this.field(wrapper).list(wrapper);
+  }
+
+  /** One after the other: there may be a hundred thousand. */
+  private *elements(list: readonly unknown[]): Generator<FieldReader> {
+    for (const [index, element] of list.entries()) {
+      yield new FieldReader(element, `${this.path}[${index}]`);
+    }
   }
 
   isAbsent(): boolean {

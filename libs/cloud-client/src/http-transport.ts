@@ -3,9 +3,9 @@ import { Pool } from 'undici';
 import { type CallEnd } from './timeout.js';
 import { type CloudErrorCause } from './cloud-error.js';
 import { type Exchange, type HttpRequest, type ServiceReply } from './exchange.js';
+import { redactToken } from './redact-token.js';
 import { resettingConnector } from './resetting-connector.js';
 import { Sending, type SendingConfig } from './sending.js';
-import { type TokenEchoes } from './token-echoes.js';
 import { undiciAdapter } from './undici-adapter.js';
 
 export interface HttpTransportOptions {
@@ -38,7 +38,8 @@ export class HttpTransport {
     try {
       const config: SendingConfig = { sending: new Sending(request, end) };
       const { data } = await this.http.request<ServiceReply>(config);
-      return withoutSecret(data, request.secret);
+      if (data.status < 300 || request.token === undefined) return data;
+      return { ...data, body: redactToken(data.body, request.token) };
     } catch (error) {
       return toFailure(error);
     }
@@ -53,12 +54,6 @@ export class HttpTransport {
   async destroy(): Promise<void> {
     await this.pool.destroy();
   }
-}
-
-/** An error body may echo the request, and ends up in logs and dead letters. */
-function withoutSecret(reply: ServiceReply, secret?: TokenEchoes): ServiceReply {
-  if (reply.status < 300 || secret === undefined) return reply;
-  return { ...reply, body: secret.blacken(reply.body) };
 }
 
 function toFailure(error: unknown): Exchange {

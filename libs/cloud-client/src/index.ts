@@ -11,4 +11,5 @@ export {
   type MachineStateReading,
 } from './machine-data.js';
 export { type Operation } from './operations.js';
+export { type ClockOffset } from './service-clock.js';
 export { fixedToken, type TokenWay } from './token/token-way.js';

@@ -22,7 +22,7 @@ export interface ListEntries<T> {
  * @throws MalformedField
  */
 export function readEntries<T>(
-  list: readonly FieldReader[],
+  list: Iterable<FieldReader>,
   read: (entry: FieldReader) => T,
   readId: (entry: FieldReader) => string,
 ): ListEntries<T> {

@@ -17,11 +17,13 @@ import { parseMachineInfo } from './parse-machine-info.js';
 import { parseMachineState } from './parse-machine-state.js';
 import { RememberedForm } from './remembered-form.js';
 import { type ServiceCalls } from './service-calls.js';
+import { type ClockOffset } from './service-clock.js';
 import { applied, bodyRead, listRead } from './to-answer.js';
 
 /** As the operation table spells it, as its sample does, and as it was meant. */
 const MACHINE_INFO_PATHS = ['mahcineInfo', 'MahcineInfo', 'machineInfo'];
 
+const METHOD_UNKNOWN: readonly (number | undefined)[] = [405, 501];
 const NOBODY: Caller = { signal: undefined };
 const machineInfo = listRead(parseMachineInfo);
 const machineState = bodyRead(parseMachineState);
@@ -108,7 +110,18 @@ export class MachineCloudClient {
     return this.calls.call(request, applied, caller);
   }
 
-  /** Interface: setWorkOrderList; several machines in one request. */
+  /**
+   * Interface: setMachineClassification, without machine, reason and times: sets nothing, and is to be answered with 422.
+   * For whoever wants to know whether the way to the operation is right.
+   */
+  setNoMachineClassification(caller: Caller = NOBODY): Promise<CloudAnswer<null>> {
+    const body = { machineId: '', [this.reasonField]: '' };
+    const operation = 'setMachineClassification';
+    const request = { operation, method: 'POST', path: 'machineClassification', body } as const;
+    return this.calls.call(request, applied, caller);
+  }
+
+  /** Interface: setWorkOrderList; several machines in one request, or none. */
   setWorkOrderList(
     assignments: readonly WorkOrderListAssignment[],
     caller: Caller = NOBODY,
@@ -126,6 +139,11 @@ export class MachineCloudClient {
     );
   }
 
+  /** How far the service's clock is ahead of ours, by its latest answers; undefined while none of them has told. */
+  get clockOffset(): ClockOffset | undefined {
+    return this.calls.clockOffset;
+  }
+
   /** Waits for calls in flight (each has its deadline), then closes every connection. */
   async close(): Promise<void> {
     await this.calls.close();
@@ -134,6 +152,5 @@ export class MachineCloudClient {
 
 /** 405 or 501; a 404 is about the machine (interface: "Errors"). */
 function isMethodUnknown(answer: CloudAnswer<unknown>): boolean {
-  if (answer.kind === 'rejected') return answer.status === 405;
-  return answer.kind === 'retry' && answer.error.status === 501;
+  return answer.kind === 'retry' && METHOD_UNKNOWN.includes(answer.error.status);
 }

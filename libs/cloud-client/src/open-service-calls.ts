@@ -1,3 +1,4 @@
+import { Clock } from '#libs/clock';
 import { apiPath, AuthorisedRequests } from './authorised-request.js';
 import { type CloudClientOptions } from './cloud-client-options.js';
 import { HttpTransport } from './http-transport.js';
@@ -12,7 +13,7 @@ const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 /** Puts together what calls of the service go through; nothing is sent before the first of them. */
 export function openServiceCalls(options: CloudClientOptions): ServiceCalls {
   const { baseUrl, token, onCall, maxRequestsPerSecond } = options;
-  const { timeoutMs = 10_000, maxConnections = 64 } = options;
+  const { timeoutMs = 10_000, maxConnections = 64, clock = new Clock() } = options;
   const exchanges = new TimedExchanges(timeoutMs, onCall);
   const pace =
     maxRequestsPerSecond === undefined ? undefined : new RequestPace(maxRequestsPerSecond);
@@ -27,5 +28,6 @@ export function openServiceCalls(options: CloudClientOptions): ServiceCalls {
     exchanges,
     tokens: openTokenSource(token, { baseUrl, exchanges, pace }),
     pace,
+    clock,
   });
 }

@@ -11,7 +11,7 @@ import { readMachineState } from './parse-machine-state.js';
  * @throws MalformedField
  */
 export function parseActivityLog(answer: FieldReader): ActivityLogEntry[] {
-  return answer.list('activity').map(readEntry);
+  return Array.from(answer.list('activity'), readEntry);
 }
 
 function readEntry(entry: FieldReader): ActivityLogEntry {

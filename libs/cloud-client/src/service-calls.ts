@@ -1,4 +1,4 @@
-import { realEpochMs } from '#libs/clock';
+import { type Clock, realEpochMs } from '#libs/clock';
 import { type AuthorisedRequests } from './authorised-request.js';
 import { type Caller } from './caller.js';
 import { type CloudAnswer } from './cloud-answer.js';
@@ -6,6 +6,7 @@ import { TIMED_OUT, withTimeout } from './timeout.js';
 import { type ServiceRequest } from './exchange.js';
 import { type HttpTransport } from './http-transport.js';
 import { type RequestPace } from './request-pace.js';
+import { type ClockOffset, ServiceClock } from './service-clock.js';
 import { type TimedExchanges } from './timed-exchanges.js';
 import { toAnswer, type SuccessMeaning, withoutToken } from './to-answer.js';
 import { type NoToken, type TokenSource } from './token/token-source.js';
@@ -16,12 +17,15 @@ export interface ServiceCallsOptions {
   exchanges: TimedExchanges;
   tokens: TokenSource;
   pace: RequestPace | undefined;
+  /** Ours, with which the service's is compared: with `CLOCK_SPEED` both are accelerated. */
+  clock: Clock;
 }
 
 /** One authorised request and its answer; made again, once, when its token was refused and there is another. */
 export class ServiceCalls {
   /** A way to a token takes two requests at most, each with its own deadline. */
   private readonly tokenDeadlineMs: number;
+  private readonly serviceClock = new ServiceClock();
 
   constructor(private readonly options: ServiceCallsOptions) {
     this.tokenDeadlineMs = 2 * options.exchanges.timeoutMs;
@@ -52,6 +56,11 @@ export class ServiceCalls {
     return this.send(request, other, meaning, caller);
   }
 
+  /** See {@link ServiceClock}. */
+  get clockOffset(): ClockOffset | undefined {
+    return this.serviceClock.offset(this.options.clock.nowMs());
+  }
+
   /** Waits for requests in flight and gives up a login that is. */
   async close(): Promise<void> {
     const { transport, tokens } = this.options;
@@ -64,10 +73,13 @@ export class ServiceCalls {
     meaning: SuccessMeaning<T>,
     caller: Caller,
   ): Promise<CloudAnswer<T>> {
-    const { requests, transport, exchanges } = this.options;
+    const { requests, transport, exchanges, clock } = this.options;
+    const sentMs = clock.nowMs();
     const exchange = await exchanges.run(request.operation, caller, (end) =>
       transport.send(requests.of(request, token), end),
     );
+    if (exchange.kind === 'reply')
+      this.serviceClock.observe(exchange.headers.date, sentMs, clock.nowMs());
     return toAnswer(request.operation, exchange, meaning, realEpochMs());
   }
 

@@ -120,10 +120,13 @@ describe('the method of the reason list', () => {
     service.answers((request, response) => {
       respond(405, request.method ?? '')(request, response);
     });
-    expect(await client.getClassificationReasons('M-1')).toEqual({
-      kind: 'rejected',
-      status: 405,
-      detail: 'HTTP 405: GET',
+    expect(await client.getClassificationReasons('M-1')).toMatchObject({
+      kind: 'retry',
+      error: { status: 405 },
     });
+    expect(sent()).toEqual([
+      'GET machineClassifications?machineId=M-1',
+      'POST machineClassifications?machineId=M-1',
+    ]);
   });
 });

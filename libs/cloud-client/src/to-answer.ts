@@ -9,6 +9,12 @@ import { describeRejection } from './rejection-detail.js';
 import { readRetryAfter } from './retry-after.js';
 import { type NoToken } from './token/token-source.js';
 
+/** A document, perhaps behind a byte order mark, an XML declaration and comments. */
+const WEB_PAGE =
+  /^\uFEFF?\s*(<\?xml[^>]*>\s*)?(<!--(?:(?!-->)[^])*-->\s*)*<(!doctype\s+html|html)\b/i;
+/** Characters within which a page says what it is. */
+const PAGE_HEAD = 2000;
+
 /** What a 2xx means to an operation: a body to be read, or that the command was applied. */
 export type SuccessMeaning<T> = (operation: Operation, reply: ServiceReply) => CloudAnswer<T>;
 
@@ -93,8 +99,16 @@ function reading<T>(read: (answer: FieldReader) => CloudAnswer<T>): SuccessMeani
   };
 }
 
-/** A command: the interface does not show the body of its success, so the status alone counts. */
-export const applied: SuccessMeaning<null> = () => ({ kind: 'data', data: null });
+/**
+ * A command: the interface does not show the body of its success, so the status alone counts, and any body will do but
+ * a web page. That is what a gateway or a proxy shows, under maintenance for instance; its content type alone would not
+ * tell, for web frameworks send a plain `OK` as text/html, too.
+ */
+export const applied: SuccessMeaning<null> = (operation, { status, body }) => {
+  if (!WEB_PAGE.test(body.slice(0, PAGE_HEAD))) return { kind: 'data', data: null };
+  const problem = `HTTP ${status} with a web page, which is none of the service's answers`;
+  return repeat(new CloudError('malformed-answer', operation, problem, { status, field: 'body' }));
+};
 
 function parseJson(body: string): unknown {
   if (body.trim() === '') throw new MalformedField('body', 'is empty');

@@ -1,3 +1,4 @@
+import { TextDecoder } from 'node:util';
 import { type AxiosAdapter, AxiosError, AxiosHeaders, type AxiosResponse } from 'axios';
 import { type Dispatcher } from 'undici';
 import { type Sending, type SendingConfig } from './sending.js';
@@ -9,6 +10,7 @@ type Config = Parameters<AxiosAdapter>[0] & SendingConfig;
 const UNSEEN = new AxiosHeaders();
 /** Unlike a buffer's toString() this takes off a byte order mark. */
 const utf8 = new TextDecoder();
+const MORE_TO_COME = { stream: true };
 
 /**
  * Lets axios send through an undici pool: several times the throughput of its own HTTP adapter at
@@ -29,7 +31,9 @@ export function undiciAdapter(pool: Dispatcher): AxiosAdapter {
 /** Collects one answer; without the stream that undici would otherwise make of each. */
 class Answer implements Dispatcher.DispatchHandler {
   private reply: ServiceReply | undefined;
-  private readonly chunks: Buffer[] = [];
+  private first: Buffer | undefined;
+  /** What has come of an answer of several chunks: a list of machines may be 15 MB, which need not be kept twice. */
+  private text: { decoder: TextDecoder; decoded: string } | undefined;
 
   constructor(
     private readonly sending: Sending,
@@ -62,15 +66,22 @@ class Answer implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.chunks.push(chunk);
+    if (this.first === undefined) {
+      this.first = chunk;
+      return;
+    }
+    if (this.text === undefined) {
+      const decoder = new TextDecoder();
+      this.text = { decoder, decoded: decoder.decode(this.first, MORE_TO_COME) };
+    }
+    this.text.decoded += this.text.decoder.decode(chunk, MORE_TO_COME);
   }
 
   onResponseEnd(): void {
     const { reply } = this;
     if (reply === undefined) return;
-    const [only] = this.chunks;
-    const body = this.chunks.length > 1 ? Buffer.concat(this.chunks) : only;
-    if (body !== undefined) reply.body = utf8.decode(body);
+    if (this.text !== undefined) reply.body = this.text.decoded + this.text.decoder.decode();
+    else if (this.first !== undefined) reply.body = utf8.decode(this.first);
     this.resolve(this.responseOf(reply));
   }
 

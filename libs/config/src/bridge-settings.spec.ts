@@ -39,7 +39,7 @@ describe('loadBridgeSettings', () => {
       downtimeReasonMaxSkewSeconds: 120,
       workOrderList: { maxMachines: 100, lingerMs: 20 },
       outcomeDeferredAfterSeconds: 60,
-      erp: { timeZone: 'UTC' },
+      erp: { timeZone: 'UTC', commandMaxSkewSeconds: 300 },
       logLevel: 'info',
     });
   });
@@ -58,6 +58,7 @@ describe('loadBridgeSettings', () => {
       WORK_ORDER_LIST_LINGER_MS: '0',
       OUTCOME_DEFERRED_AFTER_SECONDS: '5',
       ERP_TIME_ZONE: 'Europe/Berlin',
+      COMMAND_MAX_SKEW_SECONDS: '0',
       LOG_LEVEL: 'debug',
     });
     expect(settings).toMatchObject({
@@ -73,7 +74,7 @@ describe('loadBridgeSettings', () => {
       downtimeReasonMaxSkewSeconds: 0,
       workOrderList: { maxMachines: 1, lingerMs: 0 },
       outcomeDeferredAfterSeconds: 5,
-      erp: { timeZone: 'Europe/Berlin' },
+      erp: { timeZone: 'Europe/Berlin', commandMaxSkewSeconds: 0 },
       logLevel: 'debug',
     });
   });
@@ -86,6 +87,7 @@ describe('loadBridgeSettings', () => {
     ['DIRECTORY_REFRESH_SECONDS', '0'],
     ['REASONS_REFRESH_SECONDS', '0'],
     ['DOWNTIME_REASON_MAX_SKEW_SECONDS', '2m'],
+    ['COMMAND_MAX_SKEW_SECONDS', '86401'],
     ['WORK_ORDER_LIST_MAX_MACHINES', '0'],
     ['WORK_ORDER_LIST_LINGER_MS', '60001'],
     ['OUTCOME_DEFERRED_AFTER_SECONDS', '1.5'],

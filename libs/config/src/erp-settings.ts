@@ -10,6 +10,9 @@ import { type Environment, EnvironmentReader } from './environment-reader.js';
 import { SettingsError } from './settings-error.js';
 import { isTimeZone } from './time-zone.js';
 
+/** A day: who takes times that lie further ahead takes any. */
+const LARGEST_SKEW_SECONDS = 86_400;
+
 export interface ErpSettings {
   /** Which work centre is which machine; without a file a work centre is taken as the machineId. */
   equipmentMap: EquipmentMap;
@@ -19,6 +22,8 @@ export interface ErpSettings {
   mapping: OrderMapping;
   /** IANA zone of the ERP's local times. */
   timeZone: string;
+  /** How far ahead of the clock `issuedAt` and `changedAt` may lie. */
+  commandMaxSkewSeconds: number;
 }
 
 /**
@@ -38,7 +43,11 @@ export function readErpSettings(env: EnvironmentReader): ErpSettings {
   if (!isTimeZone(timeZone)) {
     env.problem('ERP_TIME_ZONE', 'must be an IANA time zone such as Europe/Berlin');
   }
-  return { timeZone, ...readEquipmentMap(env), mapping: readMapping(env) };
+  const commandMaxSkewSeconds = env.integer('COMMAND_MAX_SKEW_SECONDS', {
+    default: 300,
+    max: LARGEST_SKEW_SECONDS,
+  });
+  return { timeZone, commandMaxSkewSeconds, ...readEquipmentMap(env), mapping: readMapping(env) };
 }
 
 function readEquipmentMap(

@@ -7,4 +7,10 @@ export { type LogLevel } from './log-level.js';
 export { type MachineCloudSettings } from './machine-cloud-settings.js';
 export { readEnvironment } from './read-environment.js';
 export { loadSandboxSettings, type SandboxSettings } from './sandbox-settings.js';
+export {
+  loadTerminalSettings,
+  type ReasonLooks,
+  type TerminalAccess,
+  type TerminalSettings,
+} from './terminal-settings.js';
 export { EXIT_CODE_BAD_SETTINGS, SettingsError } from './settings-error.js';

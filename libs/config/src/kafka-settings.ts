@@ -11,6 +11,8 @@ export interface KafkaSettings {
   topicPrefix: string;
   createTopics: boolean;
   topicPartitions: number;
+  /** What a record batch may unpack to, in bytes. */
+  maxUnpackedBatchBytes: number;
   tls?: KafkaTlsSettings;
   sasl?: KafkaSaslSettings;
 }
@@ -18,6 +20,9 @@ export interface KafkaSettings {
 const TOPIC_PREFIX = /^[A-Za-z0-9._-]*$/;
 // a topic's name holds 249 characters, and the bridge's own names take up to 99 of them
 const LONGEST_TOPIC_PREFIX = 150;
+
+const MIB = 1024 * 1024;
+const UNPACKED_BATCH_BYTES = { default: 64 * MIB, min: 1024, max: 1024 * MIB };
 
 /**
  * Kafka's settings alone, for commands beside the bridge.
@@ -48,6 +53,7 @@ export function readKafkaSettings(env: EnvironmentReader): KafkaSettings {
     topicPrefix,
     createTopics: env.flag('KAFKA_CREATE_TOPICS', true),
     topicPartitions: env.integer('KAFKA_TOPIC_PARTITIONS', { default: 6, min: 1, max: 1000 }),
+    maxUnpackedBatchBytes: env.integer('KAFKA_MAX_UNPACKED_BATCH_BYTES', UNPACKED_BATCH_BYTES),
     ...(tls && { tls }),
     ...(sasl && { sasl }),
   };

@@ -3,7 +3,7 @@ import { readClockSettings } from './clock-settings.js';
 import { type Environment, EnvironmentReader } from './environment-reader.js';
 import { LOG_LEVELS, type LogLevel } from './log-level.js';
 import { SettingsError } from './settings-error.js';
-import { isTimeZone } from './time-zone.js';
+import { readShifts, type ShiftSettings } from './shift-settings.js';
 
 export interface SandboxSettings {
   http: { host: string; port: number };
@@ -16,7 +16,7 @@ export interface SandboxSettings {
   /** A scripted timeline in place of the simulation. */
   timelineFile?: string;
   login: { email: string; password: string };
-  shifts: { timeZone: string; startTimes: string[] };
+  shifts: ShiftSettings;
   clock: Required<ClockOptions>;
   logLevel: LogLevel;
 }
@@ -40,25 +40,10 @@ export function loadSandboxSettings(environment: Environment): SandboxSettings {
       email: env.text('SANDBOX_LOGIN_EMAIL', 'operator@example.com'),
       password: env.text('SANDBOX_LOGIN_PASSWORD', 'sandbox-password'),
     },
-    shifts: readShifts(env),
+    shifts: readShifts(env, 'SANDBOX_SHIFT_STARTS', 'SANDBOX_TIME_ZONE'),
     clock: readClockSettings(env),
     logLevel: env.oneOf<LogLevel>('LOG_LEVEL', LOG_LEVELS, 'info'),
   };
   if (env.problems.length > 0) throw new SettingsError(env.problems);
   return settings;
-}
-
-function readShifts(env: EnvironmentReader): SandboxSettings['shifts'] {
-  const startTimes = env.list('SANDBOX_SHIFT_STARTS', ['06:00', '14:00', '22:00']);
-  if (
-    startTimes.length === 0 ||
-    !startTimes.every((time) => /^([01]\d|2[0-3]):[0-5]\d$/.test(time))
-  ) {
-    env.problem('SANDBOX_SHIFT_STARTS', 'must be times of day such as 06:00,14:00,22:00');
-  }
-  const timeZone = env.text('SANDBOX_TIME_ZONE', 'UTC');
-  if (!isTimeZone(timeZone)) {
-    env.problem('SANDBOX_TIME_ZONE', 'must be an IANA time zone such as Europe/Berlin');
-  }
-  return { timeZone, startTimes: [...startTimes].sort() };
 }

@@ -34,4 +34,9 @@ export interface CommandOutcome {
   attempts: number;
   /** Epoch seconds; null unless applied. */
   appliedAt: number | null;
+  /** The list that was applied, its first {@link MAX_OUTCOME_ORDERS}; of applied lists alone. */
+  workingOrders?: readonly string[];
 }
+
+/** A list may have ten thousand entries: an outcome is there to say what is worked on. */
+export const MAX_OUTCOME_ORDERS = 100;

@@ -21,6 +21,11 @@ export function readEpochSeconds(value: unknown): TimeReading {
   return fromDateTime(value);
 }
 
+/** What is wrong with a time that no clock can have shown yet, to follow the field's name. */
+export function describeAhead(seconds: number, maxAheadSeconds: number): string {
+  return `${seconds} lies more than ${maxAheadSeconds} s ahead of the clock`;
+}
+
 /** Thousands of events are written in the same second. */
 let latest = { epochSeconds: 0, text: '1970-01-01T00:00:00Z' };
 

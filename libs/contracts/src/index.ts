@@ -4,7 +4,7 @@ export * from './dead-letter-headers.js';
 export { deadLetterFields, originalHeaders, type DeadLetterFields } from './dead-letter-fields.js';
 export { parseDowntimeReason, startInFuture, type DowntimeReason } from './downtime-reason.js';
 export type { Envelope } from './envelope.js';
-export { readEpochSeconds, rfc3339, type TimeReading } from './epoch-seconds.js';
+export { describeAhead, readEpochSeconds, rfc3339, type TimeReading } from './epoch-seconds.js';
 export * from './event-ids.js';
 export { MAX_LIST_LENGTH } from './field-rules.js';
 export { isIdentifier } from './identifier.js';
@@ -38,6 +38,7 @@ export * from './topics.js';
 export type { WorkOrderAssignment } from './work-order-assignment.js';
 export {
   parseWorkOrderLists,
+  refuseIssuedAhead,
   type WorkOrderListFault,
   type WorkOrderListMessage,
 } from './work-order-lists.js';

@@ -28,7 +28,7 @@ export interface StateChanged {
   revision: number;
   /** Whether the start was read from the activity log or reckoned from durationInMinutes. */
   startTimeSource: 'activityLog' | 'duration';
-  /** Where the previous period ended, if there is no data between it and this one; else left out. */
+  /** Where the previous period ended, if nothing is known of the time between it and this one; else left out. */
   previousEndTime?: number;
   /** See {@link ObservationRestored}; on the first event after a gap that none other tells of. */
   historyTruncatedBefore?: number;
@@ -82,4 +82,6 @@ export interface MachineStateRecord {
   lastUpdateTime: number | null;
   /** `ce_sequence` of the machine's latest event; 0 before the first. */
   sequence: number;
+  /** Epoch seconds: what began before does not change any more; null while anything still may. */
+  settledUntil: number | null;
 }

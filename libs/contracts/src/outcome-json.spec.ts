@@ -7,7 +7,7 @@ const text = fc.string({ unit: 'binary' });
 const textOrNull = fc.option(text);
 const number = fc.maxSafeNat();
 
-const outcomes = fc.record<CommandOutcome>({
+const fields = fc.record<CommandOutcome>({
   machineId: textOrNull,
   source: fc.record({ topic: text, partition: number, offset: number, messageId: textOrNull }),
   code: fc.option(fc.constantFrom(...REJECTION_CODES)),
@@ -15,6 +15,12 @@ const outcomes = fc.record<CommandOutcome>({
   attempts: number,
   appliedAt: fc.option(number),
 });
+const outcomes = fc.oneof(
+  fields,
+  fc
+    .tuple(fields, fc.array(text))
+    .map(([outcome, workingOrders]) => ({ ...outcome, workingOrders })),
+);
 
 describe('outcomeJson', () => {
   it('writes what JSON.stringify writes, whatever others have named their things', () => {

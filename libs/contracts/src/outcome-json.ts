@@ -5,12 +5,13 @@ import type { CommandOutcome } from './command-outcomes.js';
  * what others have named needs escaping. It takes half as long.
  */
 export function outcomeJson(outcome: CommandOutcome): string {
-  const { machineId, source, code, detail, attempts, appliedAt } = outcome;
+  const { machineId, source, code, detail, attempts, appliedAt, workingOrders } = outcome;
   const { topic, partition, offset, messageId } = source;
   return (
     `{"machineId":${quoted(machineId)},"source":{"topic":${quoted(topic)},"partition":${partition},` +
     `"offset":${offset},"messageId":${quoted(messageId)}},"code":${quoted(code)},` +
-    `"detail":${quoted(detail)},"attempts":${attempts},"appliedAt":${appliedAt}}`
+    `"detail":${quoted(detail)},"attempts":${attempts},"appliedAt":${appliedAt}` +
+    (workingOrders === undefined ? '}' : `,"workingOrders":[${workingOrders.map(quoted).join()}]}`)
   );
 }
 

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { MAX_BODY_BYTES, readJson } from './read-json.js';
 
 const codeOf = (body: Buffer | string): string => {
@@ -29,6 +30,40 @@ describe('reading JSON', () => {
     expect(codeOf(nested(500_000))).toBe('invalid-message');
   });
 
+  it.each([
+    ['at the top', '{"a": 1, "b": 2, "a": 1}', '"a"'],
+    ['further in', '{"list": [{"a": 1}, {"a": {"b": 1, "b": 2}}]}', '"b"'],
+    ['escaped the second time', '{"a": 1, "\\u0061": 2}', '"\\u0061"'],
+    ['with blanks before its colon', '{"a" : 1, "a"\n\t: 2}', '"a"'],
+    ['called __proto__', '{"__proto__": 1, "__proto__": 2}', '"__proto__"'],
+    ['empty', '{"": 1, "": 2}', '""'],
+  ])('refuses a key that is there twice, %s', (_, text, key) => {
+    expect(readJson(Buffer.from(text))).toMatchObject({
+      ok: false,
+      rejection: {
+        code: 'invalid-message',
+        detail: `the key ${key} is there twice in one object`,
+      },
+    });
+  });
+
+  it.each([
+    '[{"a": 1}, {"a": 2}]',
+    '{"a": {"a": 1}, "b": {"a": 2}}',
+    '{"a": "\\"a\\": 1", "b": ":a", "c": "{\\"a\\": 1, \\"a\\": 2}"}',
+    JSON.stringify({ text: '":'.repeat(300_000) }),
+  ])('reads what has no key twice in one object: %.60s', (text) => {
+    expect(codeOf(text)).toBe('read');
+  });
+
+  it('finds every key that is there twice, and no other, however it is written', () => {
+    fc.assert(
+      fc.property(node, (written) => {
+        expect(codeOf(written.text)).toBe(written.isRepeating ? 'invalid-message' : 'read');
+      }),
+    );
+  });
+
   it('never quotes the payload when it refuses', () => {
     const json = readJson(Buffer.from('{"password": hunter2}'));
 
@@ -36,3 +71,44 @@ describe('reading JSON', () => {
     expect(JSON.stringify(json)).not.toContain('hunter');
   });
 });
+
+/** A value as it is written, and whether an object in it has a key twice. */
+interface Written {
+  text: string;
+  isRepeating: boolean;
+}
+
+const blank = fc.constantFrom('', '', ' ', '\n\t');
+const someText = fc.string({ unit: fc.constantFrom('a', 'b', ':', '"', '{', '}', '\\', 'é') });
+
+/** A text in quotes, some of its characters escaped though they need not be. */
+const literal = fc.tuple(someText, fc.infiniteStream(fc.boolean())).map(([text, escaped]) => {
+  const characters = Array.from(text, (character) =>
+    escaped.next().value === true
+      ? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+      : JSON.stringify(character).slice(1, -1),
+  );
+  return { text, written: `"${characters.join('')}"` };
+});
+
+const { node } = fc.letrec<{ node: Written }>((tie) => ({
+  node: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    fc.oneof(fc.integer().map(String), fc.constantFrom('null', 'true')).map(plain),
+    literal.map(({ written }) => plain(written)),
+    fc.array(tie('node'), { maxLength: 4 }).map((items) => ({
+      text: `[${items.map(({ text }) => text).join(',')}]`,
+      isRepeating: items.some(({ isRepeating }) => isRepeating),
+    })),
+    fc.array(fc.tuple(literal, blank, tie('node')), { maxLength: 5 }).map((members) => ({
+      text: `{${members.map(([key, gap, { text }]) => key.written + gap + ':' + gap + text).join(',')}}`,
+      isRepeating:
+        new Set(members.map(([key]) => key.text)).size < members.length ||
+        members.some(([, , { isRepeating }]) => isRepeating),
+    })),
+  ),
+}));
+
+function plain(text: string): Written {
+  return { text, isRepeating: false };
+}

@@ -9,8 +9,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Bytes to a JSON value. Refusals: `too-large` above {@link MAX_BODY_BYTES}, `invalid-json` for what is no
- * UTF-8 or no JSON, `invalid-message` for arrays and objects nested deeper than 64 levels. A byte order
- * mark is tolerated.
+ * UTF-8 or no JSON, `invalid-message` for arrays and objects nested deeper than 64 levels and for an object
+ * that has a key twice. A byte order mark is tolerated.
  */
 export function readJson(body: Buffer): Parsed<unknown> {
   if (body.length > MAX_BODY_BYTES) return tooLarge(body.length);
@@ -23,9 +23,14 @@ export function readJson(body: Buffer): Parsed<unknown> {
   } catch (error) {
     return rejected('invalid-json', `the body is not valid JSON${position(error)}`);
   }
-  // Each level takes two brackets: most messages are too short to be nested that deep.
-  if (text.length > 2 * MAX_DEPTH && isDeeperThan(MAX_DEPTH, value)) {
+  const members = countMembers(value, MAX_DEPTH);
+  if (members === undefined) {
     return rejected('invalid-message', `the body is nested deeper than ${MAX_DEPTH} levels`);
+  }
+  // JSON.parse keeps the last of two: a key that is there twice leaves fewer members than were written.
+  const repeated = members === countColons(text) ? undefined : repeatedKey(text);
+  if (repeated !== undefined) {
+    return rejected('invalid-message', `the key ${repeated} is there twice in one object`);
   }
   return parsed(value);
 }
@@ -50,13 +55,57 @@ function position(error: unknown): string {
   return match === null ? '' : ` at character ${match[1] ?? ''}`;
 }
 
-/** Looks no deeper than that, however deep the sender has gone. */
-function isDeeperThan(levels: number, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (levels === 0) return true;
-  if (Array.isArray(value)) return value.some((item) => isDeeperThan(levels - 1, item));
-  for (const name in value) {
-    if (isDeeperThan(levels - 1, (value as Readonly<Record<string, unknown>>)[name])) return true;
+/** Members of all objects in the value; undefined where it is deeper than that. Looks no deeper itself. */
+function countMembers(value: unknown, levels: number): number | undefined {
+  if (typeof value !== 'object' || value === null) return 0;
+  if (levels === 0) return undefined;
+  let members = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      if (typeof item !== 'object') continue;
+      const within = countMembers(item, levels - 1);
+      if (within === undefined) return undefined;
+      members += within;
+    }
+    return members;
   }
-  return false;
+  for (const name in value) {
+    const member = (value as Readonly<Record<string, unknown>>)[name];
+    const within = typeof member === 'object' ? countMembers(member, levels - 1) : 0;
+    if (within === undefined) return undefined;
+    members += 1 + within;
+  }
+  return members;
+}
+
+const QUOTE = 0x22;
+const SPACE = 0x20;
+
+/** Colons behind a quote: one for each member, and seldom one more, within a text. */
+function countColons(text: string): number {
+  let colons = 0;
+  for (let at = text.indexOf(':'); at !== -1; at = text.indexOf(':', at + 1)) {
+    let before = at - 1;
+    while (text.charCodeAt(before) <= SPACE) before -= 1;
+    if (text.charCodeAt(before) === QUOTE) colons += 1;
+  }
+  return colons;
+}
+
+const TEXT_OR_BRACKET = /("(?:[^"\\]+|\\.)*")\s*(:?)|[{}]/g;
+
+/** The first key that an object in the text, which is JSON, has twice, as it is written there the second time. */
+function repeatedKey(text: string): string | undefined {
+  const objects: Set<string>[] = [];
+  for (const [token, literal, colon] of text.matchAll(TEXT_OR_BRACKET)) {
+    if (token === '{') objects.push(new Set());
+    else if (token === '}') objects.pop();
+    else if (literal !== undefined && colon === ':') {
+      const key = JSON.parse(literal) as string;
+      const keys = objects.at(-1);
+      if (keys?.has(key) === true) return literal;
+      keys?.add(key);
+    }
+  }
+  return undefined;
 }

@@ -8,6 +8,8 @@ export const TOPICS = {
   registry: 'machine.registry.v1',
   classificationReasons: 'machine.classification-reasons.v1',
   commandOutcomes: 'machine.command-outcomes.v1',
+  /** Between terminals alone: the bridge neither reads nor creates it. */
+  downtimeNotes: 'mes.downtime-notes.v1',
 } as const;
 
 export type TopicName = (typeof TOPICS)[keyof typeof TOPICS];

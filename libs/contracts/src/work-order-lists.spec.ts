@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 
-import { parseWorkOrderLists, type WorkOrderListMessage } from './work-order-lists.js';
+import {
+  parseWorkOrderLists,
+  refuseIssuedAhead,
+  type WorkOrderListMessage,
+} from './work-order-lists.js';
 
 function read(message: unknown): WorkOrderListMessage {
   const parsed = parseWorkOrderLists(Buffer.from(JSON.stringify(message)));
@@ -119,6 +123,28 @@ describe('work order lists', () => {
     }));
 
     expect(read({ machines }).assignments).toEqual(machines);
+  });
+
+  it('refuses lists that no clock can have dated yet, and those alone', () => {
+    const machines = [
+      { machineId: 'M-1', workingOrders: ['1'] },
+      { machineId: 'M-2', workingOrders: ['2'], issuedAt: 1300 },
+      { machineId: 'M-3', workingOrders: ['3'], issuedAt: 1301 },
+    ];
+    const { assignments, faults } = refuseIssuedAhead(read({ machines }), 1000, 300);
+    expect(assignments.map(({ machineId }) => machineId)).toEqual(['M-1', 'M-2']);
+    expect(faults).toEqual([
+      {
+        machineId: 'M-3',
+        rejection: {
+          code: 'invalid-message',
+          detail: 'issuedAt 1301 lies more than 300 s ahead of the clock',
+          machineId: 'M-3',
+        },
+      },
+    ]);
+    const older = refuseIssuedAhead(read({ machines, issuedAt: 1301 }), 1000, 300);
+    expect(older.faults.map(({ machineId }) => machineId)).toEqual(['M-1', 'M-3']);
   });
 
   it('never throws, whatever the bytes and whatever the JSON', () => {

@@ -1,3 +1,4 @@
+import { describeAhead } from './epoch-seconds.js';
 import { MAX_LIST_LENGTH, isBlank } from './field-rules.js';
 import { isIdentifier } from './identifier.js';
 import { describeJson, field, isJsonObject, type JsonObject } from './json-object.js';
@@ -34,6 +35,30 @@ export function parseWorkOrderLists(body: Buffer): Parsed<WorkOrderListMessage> 
   }
   const message = json.value;
   return isBlank(field(message, 'machines')) ? oneMachine(message) : severalMachines(message);
+}
+
+/**
+ * The same, with a fault (`invalid-message`) in place of each list that no clock can have dated yet: applied, it
+ * would have every list to come until then taken for older.
+ */
+export function refuseIssuedAhead(
+  message: WorkOrderListMessage,
+  nowSeconds: number,
+  maxAheadSeconds: number,
+): WorkOrderListMessage {
+  const latestSeconds = nowSeconds + maxAheadSeconds;
+  const isAhead = ({ issuedAt }: WorkOrderAssignment): boolean =>
+    issuedAt !== undefined && issuedAt > latestSeconds;
+  const ahead = message.assignments.filter(isAhead);
+  if (ahead.length === 0) return message;
+  const faults = ahead.map(({ machineId, issuedAt = 0 }): WorkOrderListFault => {
+    const detail = `issuedAt ${describeAhead(issuedAt, maxAheadSeconds)}`;
+    return { machineId, rejection: { code: 'invalid-message', detail, machineId } };
+  });
+  return {
+    assignments: message.assignments.filter((assignment) => !isAhead(assignment)),
+    faults: [...message.faults, ...faults],
+  };
 }
 
 function oneMachine(message: JsonObject): Parsed<WorkOrderListMessage> {

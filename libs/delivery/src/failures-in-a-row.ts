@@ -12,7 +12,7 @@ const STANDSTILL_MS = 5000;
 export interface Failure {
   /** One of the machines the call was for. */
   machineId: string;
-  /** Machines with something to send; 0 where calls are made by the clock rather than for what waits. */
+  /** Machines with something to send. */
   busyMachines: number;
   /** Whether others were in the same call. */
   inCompany: boolean;

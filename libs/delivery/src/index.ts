@@ -16,3 +16,4 @@ export {
 export { type BatchLimits, type LaneEntry } from './lane-batch.js';
 export { LaneQueue } from './lane-queue.js';
 export { type Conduct, type SlowCall } from './company.js';
+export { type AdmittedCall, type CallEnd, StandstillBreaker } from './standstill-breaker.js';

@@ -14,8 +14,11 @@ export type Verdict =
   | { kind: 'rejected'; status: number; detail: string }
   | { kind: 'try-again'; waitMs: number; retryAfterMs: number; why: string; cause: RetryCause };
 
-/** `forbidden` may be the token's fault or that of one machine: what happens to others meanwhile tells. */
-export type RetryCause = 'service' | 'token-refused' | 'forbidden';
+/**
+ * `forbidden` may be the token's fault or that of one machine: what happens to others meanwhile tells. So it does of
+ * `unlisted-status`, a refusal that the interface does not list, which may be the message's fault or that of the way.
+ */
+export type RetryCause = 'service' | 'token-refused' | 'forbidden' | 'unlisted-status';
 
 export const RETRY_BACK_OFF: BackOffOptions = { baseMs: 200, capMs: 10_000 };
 

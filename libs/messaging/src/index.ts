@@ -1,4 +1,3 @@
-export { registerCompressionCodecs } from './client/compression-codecs.js';
 export { describeKafkaFailure } from './client/describe-kafka-failure.js';
 export {
   ensureTopics,
@@ -20,11 +19,13 @@ export { type KeyedStateOptions } from './keyed-state/keyed-state-options.js';
 export { KeyedState, type KeyedStateTopic } from './keyed-state/keyed-state-topic.js';
 export { type OwnedState, type StateChange } from './keyed-state/owned-state.js';
 export { DeadLetters, type DeadLetterReason } from './outbox/dead-letters.js';
+export { IdempotentProducer } from './outbox/idempotent-producer.js';
 export { type OutboundRecord } from './outbox/outbound-record.js';
 export { Outbox } from './outbox/outbox.js';
 export { type Receipt } from './outbox/receipt.js';
 export { RecordRefusedError, refusalOf } from './outbox/record-refused.js';
 export { partitionOf } from './partition-of.js';
+export { type FollowedTopic, type FollowState, followTopics } from './reading/follow-topics.js';
 export { readRecords, type RecordPlace } from './reading/read-records.js';
 export { readSince } from './reading/read-since.js';
 export { readSpans } from './reading/read-spans.js';

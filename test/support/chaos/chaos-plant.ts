@@ -79,6 +79,11 @@ export class ChaosPlant {
     return bridge;
   }
 
+  /** Ends the process started last as a power cut does. */
+  killBridge(): void {
+    this.bridges.at(-1)?.kill('SIGKILL');
+  }
+
   async close(): Promise<void> {
     await this.load.stop().catch(() => undefined);
     await Promise.all(this.bridges.map((bridge) => bridge.close()));

@@ -25,7 +25,7 @@ export function untilUnready(bridgeUrl: string, ...conditions: string[]): Promis
       const health = await healthOf(bridgeUrl);
       return conditions.every((name) => name in health.problems) && health;
     },
-    { what: `the bridge is not ready because of ${conditions.join(' and ')}`, timeoutMs: 30_000 },
+    { what: `the bridge is not ready because of ${conditions.join(' and ')}` },
   );
 }
 

@@ -22,6 +22,11 @@ export const POISONED_ENVELOPES: readonly PoisonMessage[] = (
     ),
     poison('JSON null', 'invalid-message', 'null'),
     poison('a number beyond any', 'invalid-message', '1e999999'),
+    poison(
+      'a key twice',
+      'invalid-message',
+      '{"machineId":"M-001","workingOrders":[],"reasonId":"22","startTime":1763680000,"machineId":"M-002"}',
+    ),
     poison('an array', 'invalid-message', '[{"machineId":"M-001","workingOrders":[]}]'),
     poison('nothing but a prototype', 'invalid-message', '{"__proto__":{"machineId":"M-001"}}'),
     poison(

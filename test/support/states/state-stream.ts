@@ -61,7 +61,6 @@ export async function readStateStream(kafka: TestKafka, partitions: number): Pro
   const isEnd = ({ key }: ReadRecord): boolean => key?.toString() === END;
   await eventually(() => reader.records.filter(isEnd).length === 2 * partitions, {
     what: 'all that was published is read',
-    timeoutMs: 30_000,
   });
   return toStream(reader.records.filter((record) => !isEnd(record)));
 }

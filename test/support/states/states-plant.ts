@@ -8,12 +8,14 @@ import { startSandbox } from '../running-sandbox.js';
 import { type SandboxControl } from '../sandbox-control.js';
 import { EventfulLife } from './eventful-life.js';
 
-const PARTITIONS = 6;
+const DEFAULT_PARTITIONS = 6;
 
 export interface StatesPlantOptions {
   brokers: readonly string[];
   machines: number;
   clockSpeed: number;
+  /** Of all topics, as they are created; 6 if absent. */
+  partitions?: number;
   /** Bridge settings beyond those every test needs. */
   env?: Environment;
 }
@@ -28,12 +30,14 @@ export class StatesPlant {
     /** The time that sandbox and bridges share. */
     readonly clock: Clock,
     readonly life: EventfulLife,
+    readonly partitions: number,
     private readonly bridgeEnv: Environment,
     private readonly closeSandbox: () => Promise<void>,
   ) {}
 
   static async open(options: StatesPlantOptions): Promise<StatesPlant> {
     const { brokers, machines, clockSpeed, env = {} } = options;
+    const { partitions = DEFAULT_PARTITIONS } = options;
     const topicPrefix = uniqueTopicPrefix();
     const originSeconds = Math.floor(realEpochMs() / 1000);
     const clockEnv = { CLOCK_SPEED: String(clockSpeed), CLOCK_ORIGIN: String(originSeconds) };
@@ -46,7 +50,7 @@ export class StatesPlant {
       ...bridgeEnvironment({
         brokers,
         topicPrefix,
-        partitions: PARTITIONS,
+        partitions,
         sandboxUrl: sandbox.url,
       }),
       BRIDGE_FLOWS: 'machine-states',
@@ -54,11 +58,7 @@ export class StatesPlant {
       ...env,
     };
     const clock = new Clock({ speed: clockSpeed, originSeconds });
-    return new StatesPlant(kafka, sandbox, clock, life, bridgeEnv, close);
-  }
-
-  get partitions(): number {
-    return PARTITIONS;
+    return new StatesPlant(kafka, sandbox, clock, life, partitions, bridgeEnv, close);
   }
 
   get machineIds(): string[] {

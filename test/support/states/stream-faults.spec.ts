@@ -29,7 +29,7 @@ describe('a machine’s events', () => {
 
   it('end with what the latest state says', () => {
     const record = { machineId: 'M', factoryId: 'F', displayName: 'Mill', observation: 'ok' };
-    const latest = { ...record, lastUpdateTime: 700 } as const;
+    const latest = { ...record, lastUpdateTime: 700, settledUntil: null } as const;
     const of = (state: 'IDLE' | 'OFF', startTime: number, sequence: number): string[] =>
       latestStateFaults('M', [idle(1, 'a')], {
         ...latest,

@@ -10,6 +10,7 @@ const REASONS = Buffer.from(
   }),
 );
 
+const FACTORIES = 25;
 const MISSING = { status: 422 };
 
 /**
@@ -39,12 +40,13 @@ function machineIdIn(query) {
   return new URLSearchParams(query).get('machineId');
 }
 
-function machineInfo(machineUniqueId) {
+function machineInfo(machineUniqueId, index) {
+  const factory = (index % FACTORIES) + 1;
   return {
-    machineDisplayName: { en: `Machine ${machineUniqueId}` },
+    machineDisplayName: { en: `Milling centre ${machineUniqueId}, hall ${(index % 7) + 1}` },
     machineUniqueId,
-    factoryId: 'F-1',
-    factoryName: 'Bench',
+    factoryId: `F-${factory}`,
+    factoryName: `Factory ${factory}`,
   };
 }
 

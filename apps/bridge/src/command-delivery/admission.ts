@@ -6,7 +6,7 @@ export type Admission =
   | { kind: 'rejected'; rejection: Rejection }
   | { kind: 'superseded'; detail: string }
   /** The service has taken exactly this before, at `appliedAt`, and nothing else since. */
-  | { kind: 'applied'; appliedAt: number }
+  | { kind: 'applied'; appliedAt: number; workingOrders: readonly string[] }
   /** Its time has not come; `waitMs` is real time. */
   | { kind: 'not-yet'; waitMs: number }
   /**

@@ -38,7 +38,10 @@ export function openMessage<T>(
   message: InboundMessage,
   parse: (envelope: Envelope) => Parsed<T>,
 ): { answered: AnsweredMessage; parsed: Parsed<T> } {
-  const envelope = openEnvelope(message);
+  const { unreadable } = message;
+  const envelope = unreadable
+    ? { ok: false as const, rejection: unreadable.rejection }
+    : openEnvelope(message);
   if (!envelope.ok) {
     return { answered: { message, messageId: messageIdOf(message.headers) }, parsed: envelope };
   }

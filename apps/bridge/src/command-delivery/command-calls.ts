@@ -1,7 +1,10 @@
+import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import {
+  backOffMs,
   type Conduct,
   judgeAnswer,
+  RETRY_BACK_OFF,
   type RetryCause,
   type ServiceAnswer,
   type Verdict,
@@ -9,20 +12,27 @@ import {
 import { askService } from './ask-service.js';
 import { CallPace } from './call-pace.js';
 import { type CommandLanes } from './command-lanes.js';
-import { type Command } from './command.js';
+import { type Command, type CommandEnd } from './command.js';
 import { type DispatcherOptions } from './dispatcher-options.js';
 import { type FlowStatus } from './flow-status.js';
 import { reviewForbidden } from './review-forbidden.js';
 import { type StartedCall } from './started-call.js';
+import { isUnlisted, UnlistedRefusals } from './unlisted-refusals.js';
 
 type TryAgain = Extract<Verdict, { kind: 'try-again' }>;
 type Rejected = Extract<Verdict, { kind: 'rejected' }>;
 
+const TOO_LARGE = 413;
+
 /** Makes the calls of {@link CommandDispatcher} and draws the consequences for lanes and waiters. */
 export class CommandCalls<P> {
-  readonly retries: Record<RetryCause, number> = { service: 0, 'token-refused': 0, forbidden: 0 };
+  readonly retries: Record<RetryCause | 'not-yet', number> = {
+    ...{ service: 0, 'token-refused': 0, forbidden: 0, 'unlisted-status': 0, 'not-yet': 0 },
+  };
   splits = 0;
+  private readonly logger = new Logger('CommandCalls');
   private readonly pace = new CallPace();
+  private readonly unlisted = new UnlistedRefusals();
 
   constructor(
     private readonly lanes: CommandLanes<P>,
@@ -40,35 +50,69 @@ export class CommandCalls<P> {
       for (const waiter of command.waiters) waiter.calls += 1;
     }
     const call = this.status.callStarts();
-    const answer = await this.ask(commands);
+    const answer = await this.ask(commands, this.options.call);
     if (answer === 'cut off') {
       this.repeat(commands, isProbe);
       return;
     }
-    const verdict = this.judge(commands, answer, call);
+    const verdict = await this.judge(commands, answer, call);
     if (verdict.kind === 'try-again') this.failed(commands, verdict, call, isProbe);
     else this.conclude(commands, verdict, call);
   }
 
-  private async ask(commands: readonly Command<P>[]): Promise<ServiceAnswer | 'cut off'> {
+  private async ask(
+    commands: readonly Command<P>[],
+    call: DispatcherOptions<P>['call'],
+  ): Promise<ServiceAnswer | 'cut off'> {
     try {
-      return await askService(commands, this.options);
+      return await askService(commands, { slots: this.options.slots, call });
     } finally {
       this.status.callEnded();
     }
   }
 
-  private judge(
+  private async judge(
     commands: readonly Command<P>[],
     answer: ServiceAnswer,
     call: StartedCall,
-  ): Verdict {
+  ): Promise<Verdict> {
     const attempt = commands.reduce((most, { attempts }) => Math.max(most, attempts), 1);
     const verdict = judgeAnswer(answer, attempt);
+    if (isUnlisted(verdict)) return this.reviewUnlisted(commands, verdict, attempt);
     if (!isForbidden(verdict)) return verdict;
     const [first] = commands;
     if (first !== undefined && commands.length === 1) this.status.forbidden(first.machineId);
     return reviewForbidden(commands, verdict, call, this.status);
+  }
+
+  /** The verdict on commands whose call was refused as the interface does not list it: theirs, or not yet known. */
+  private async reviewUnlisted(
+    commands: readonly Command<P>[],
+    verdict: Rejected,
+    attempt: number,
+  ): Promise<Verdict> {
+    const [only] = commands;
+    // a call that is too large is split, whoever finds it so
+    if (commands.length > 1 && verdict.status === TOO_LARGE) return verdict;
+    if (only !== undefined && commands.length === 1) {
+      const review = this.unlisted.review(only, verdict, this.status);
+      if (review === 'at-fault') return verdict;
+      if (review === 'ask') await this.callEmpty(commands);
+    }
+    const why =
+      `${verdict.detail}; the interface lists no such answer: ` +
+      'see MACHINE_CLOUD_BASE_URL and what stands between the bridge and the service';
+    const waitMs = backOffMs(attempt, RETRY_BACK_OFF);
+    return { kind: 'try-again', cause: 'unlisted-status', waitMs, retryAfterMs: 0, why };
+  }
+
+  /** On behalf of a command that nothing else tells anything about. */
+  private async callEmpty(commands: readonly Command<P>[]): Promise<void> {
+    const call = this.status.callStarts();
+    const answer = await this.ask(commands, (_, permit) => this.options.callEmpty(permit));
+    if (answer === 'cut off') return;
+    const verdict = judgeAnswer(answer, 1);
+    if (verdict.kind !== 'try-again' && !isUnlisted(verdict)) this.unlisted.emptyAnswered(call);
   }
 
   private conclude(
@@ -76,27 +120,39 @@ export class CommandCalls<P> {
     verdict: Exclude<Verdict, TryAgain>,
     call: StartedCall,
   ): void {
-    this.status.succeeded(call, verdict.kind === 'applied', commands);
-    if (verdict.kind === 'rejected') this.rejected(commands, verdict);
+    const isApplied = verdict.kind === 'applied';
+    const isSplit = commands.length > 1 && isUnlisted(verdict);
+    if (!isSplit) this.status.succeeded(call, isApplied, commands);
+    if (!isUnlisted(verdict)) this.unlisted.answered(call, isApplied);
+    if (verdict.kind === 'rejected') this.rejected(commands, verdict, call);
     else this.applied(commands, this.pace.judge(durationMs(call), 'fine'));
   }
 
   private applied(commands: readonly Command<P>[], conduct: Conduct): void {
-    const end = { kind: 'applied' as const, appliedAt: this.options.clock.nowSeconds() };
+    const appliedAt = this.options.clock.nowSeconds();
     for (const command of commands) {
+      const workingOrders = this.options.ordersOf?.(command);
+      const end = { kind: 'applied' as const, appliedAt, workingOrders };
       command.forbidden?.wentWell();
       this.lanes.queue.free(command.machineId, conduct);
-      const remembered = this.options.onApplied?.(command);
+      const remembered = this.remember(command);
       if (remembered === undefined) this.lanes.settle(command, end);
       else this.settleOnce(remembered, command, end);
     }
   }
 
-  private settleOnce(
-    remembered: Promise<void>,
-    command: Command<P>,
-    end: { kind: 'applied'; appliedAt: number },
-  ): void {
+  /** A bug of ours in it must not have the call made again, which has been answered. */
+  private remember(command: Command<P>): Promise<void> | undefined {
+    try {
+      return this.options.onApplied?.(command);
+    } catch (error) {
+      const { flow } = this.options;
+      this.logger.error({ msg: 'call not concluded', flow, err: error });
+      return undefined;
+    }
+  }
+
+  private settleOnce(remembered: Promise<void>, command: Command<P>, end: CommandEnd): void {
     remembered.then(
       () => {
         this.lanes.settle(command, end);
@@ -108,9 +164,19 @@ export class CommandCalls<P> {
     );
   }
 
-  private rejected(commands: readonly Command<P>[], { status, detail }: Rejected): void {
+  private rejected(
+    commands: readonly Command<P>[],
+    { status, detail }: Rejected,
+    call: StartedCall,
+  ): void {
     const [only] = commands;
     if (only !== undefined && commands.length === 1) {
+      const againMs = this.options.retryRefused?.(only, status, durationMs(call));
+      if (againMs !== undefined) {
+        this.retries['not-yet'] += 1;
+        this.lanes.hold(only, realNowMs() + againMs);
+        return;
+      }
       const rejection = { code: 'rejected-by-service' as const, detail };
       this.lanes.end(only, 'at-fault', { kind: 'rejected', rejection, httpStatus: status });
       return;

@@ -128,6 +128,7 @@ class World {
       deferredAfterMs: 1000,
       admit: (command) => this.admit(command),
       call: (commands, permit) => this.call(commands, permit),
+      callEmpty: () => Promise.resolve({ kind: 'rejected', status: 422, detail: 'no machine' }),
       onDeferred: () => undefined,
       ...options,
     });

@@ -19,6 +19,8 @@ const LINGER_MS = 20;
 const applied: ServiceAnswer = { kind: 'data' };
 const away: ServiceAnswer = { kind: 'retry', afterMs: null, error: new Error('HTTP 503') };
 const refused: ServiceAnswer = { kind: 'rejected', status: 422, detail: 'not of this plant' };
+/** Not listed by the interface. */
+const notFound: ServiceAnswer = { kind: 'rejected', status: 404, detail: 'HTTP 404' };
 const noToken: ServiceAnswer = { kind: 'unauthorised', status: 401 };
 const noRight: ServiceAnswer = { kind: 'unauthorised', status: 403 };
 const untold: Admission = { kind: 'unavailable', why: 'getMachineInfo: HTTP 503', afterMs: null };
@@ -49,6 +51,9 @@ class Flow {
   readonly slots: CallSlots;
   /** What the service says to a call; one that it says nothing to hangs until {@link reply}. */
   service: (names: readonly string[]) => ServiceAnswer | undefined = () => applied;
+  /** What the service says to a call that names no machine. */
+  empty: ServiceAnswer = refused;
+  emptyCalls = 0;
   admit: (name: string) => Admission | Promise<Admission> = () => GO;
   /** What a call waits for before it is sent. */
   connected: Promise<void> | undefined;
@@ -65,6 +70,10 @@ class Flow {
       deferredAfterMs: AN_HOUR_MS,
       admit: ({ payload }) => this.admit(payload),
       call: (commands, permit) => this.call(commands, permit),
+      callEmpty: () => {
+        this.emptyCalls += 1;
+        return Promise.resolve(this.empty);
+      },
       onDeferred: (waiter) => this.deferred.push(waiter),
       ...options,
     });
@@ -238,10 +247,11 @@ describe('CommandDispatcher', () => {
       const [mill] = await submitted('mill1');
       await pass(100);
       expect(mill).toMatchObject({ results: [{ kind: 'applied', attempts: 4 }] });
-      expect(flow.dispatcher.calls.retries).toEqual({
+      expect(flow.dispatcher.calls.retries).toMatchObject({
         service: 2,
         'token-refused': 0,
         forbidden: 1,
+        'unlisted-status': 0,
       });
     });
 
@@ -277,8 +287,8 @@ describe('CommandDispatcher', () => {
       expect(waitsMs[2]).toBeGreaterThanOrEqual(798);
     });
 
-    it.each([400, 413, 422])('rejects what is refused with %i by itself', async (status) => {
-      flow.service = ([name]) => (name === 'mill1' ? { ...refused, status } : applied);
+    it('rejects what is refused by itself', async () => {
+      flow.service = ([name]) => (name === 'mill1' ? refused : applied);
       const [mill] = await submitted('mill1');
       const [next] = await submitted('mill2');
       const rejection = { code: 'rejected-by-service', detail: 'not of this plant' };
@@ -287,7 +297,7 @@ describe('CommandDispatcher', () => {
         machineId: 'mill',
         attempts: 1,
         rejection,
-        httpStatus: status,
+        httpStatus: 422,
       };
       expect(mill).toEqual({ results: [result], ends: ['finished'] });
       expect(next).toMatchObject({ results: [{ kind: 'applied' }] });
@@ -664,7 +674,7 @@ describe('CommandDispatcher', () => {
         await pass(AN_HOUR_MS);
         expect(flow.underWay).toEqual([]);
         const { calls, status } = flow.dispatcher;
-        expect(calls.retries).toEqual({ service: 0, 'token-refused': 0, forbidden: 0 });
+        expect(Object.values(calls.retries)).toEqual([0, 0, 0, 0, 0]);
         expect(status.pausedBecause).toBeUndefined();
         flow.slots.resume();
         await pass();
@@ -725,19 +735,19 @@ describe('CommandDispatcher', () => {
       expect(delivered.filter(({ ends }) => ends.length === 0)).toEqual([]);
     });
 
-    it('survives a defect after the call: its messages are handled anew, the machine goes on', async () => {
-      const bug = new Error('a bug');
+    it('survives a defect after the call, which is not made again for that', async () => {
       flow = new Flow({
         ...options,
         slots: new CallSlots(1),
         onApplied: ({ payload }) => {
-          if (payload === 'mill1') throw bug;
+          if (payload === 'mill1') throw new Error('a bug');
           return undefined;
         },
       });
       const [mill] = await submitted('mill1');
       const [next] = await submitted('mill2');
-      expect(mill).toEqual({ results: [], ends: [bug] });
+      expect(mill).toMatchObject({ results: [{ kind: 'applied' }], ends: ['finished'] });
+      expect(flow.calls).toEqual([['mill1'], ['mill2']]);
       expect(next).toMatchObject({ ends: ['finished'] });
     });
   });
@@ -945,27 +955,35 @@ describe('CommandDispatcher', () => {
       expect(flow.underWay).toHaveLength(4);
     });
 
-    it.each([413, 422])(
-      'halves a call refused with %i until the one at fault is alone, and sends that alone from then on',
-      async (status) => {
-        flow.service = (names) =>
-          names.some((name) => machineOf(name) === 'c') ? { ...refused, status } : applied;
-        const delivered = EIGHT.map((name) => flow.submit(name));
-        await pass(LINGER_MS);
-        expect(delivered.map(({ results }) => results.map(({ kind }) => kind))).toEqual(
-          EIGHT.map((name) => [name === 'c1' ? 'rejected' : 'applied']),
-        );
-        expect(delivered[2]?.results).toMatchObject([{ httpStatus: status, attempts: 4 }]);
-        expect(flow.calls).toHaveLength(7);
-        expect(flow.dispatcher.calls.splits).toBe(3);
-        expect(flow.dispatcher.busyMachines).toBe(0);
-        flow.calls.length = 0;
-        for (const name of EIGHT) flow.submit(name.replace('1', '2'));
-        await pass(LINGER_MS);
-        expect(flow.calls.filter((names) => names.includes('c2'))).toEqual([['c2']]);
-        expect(flow.calls).toHaveLength(2);
-      },
-    );
+    it('halves a refused call until the one at fault is alone, and sends that alone from then on', async () => {
+      flow.service = (names) => (names.some((name) => machineOf(name) === 'c') ? refused : applied);
+      const delivered = EIGHT.map((name) => flow.submit(name));
+      await pass(LINGER_MS);
+      expect(delivered.map(({ results }) => results.map(({ kind }) => kind))).toEqual(
+        EIGHT.map((name) => [name === 'c1' ? 'rejected' : 'applied']),
+      );
+      expect(delivered[2]?.results).toMatchObject([{ httpStatus: 422, attempts: 4 }]);
+      expect(flow.calls).toHaveLength(7);
+      expect(flow.dispatcher.calls.splits).toBe(3);
+      expect(flow.dispatcher.busyMachines).toBe(0);
+      flow.calls.length = 0;
+      for (const name of EIGHT) flow.submit(name.replace('1', '2'));
+      await pass(LINGER_MS);
+      expect(flow.calls.filter((names) => names.includes('c2'))).toEqual([['c2']]);
+      expect(flow.calls).toHaveLength(2);
+    });
+
+    it('halves a call that is too large at once, and gives up what is so by itself', async () => {
+      const tooLarge: ServiceAnswer = { ...notFound, status: 413 };
+      flow.service = (names) => (names.length > 2 || names.includes('c1') ? tooLarge : applied);
+      const delivered = EIGHT.map((name) => flow.submit(name));
+      await pass(1000);
+      expect(delivered.map(({ results }) => results.map(({ kind }) => kind))).toEqual(
+        EIGHT.map((name) => [name === 'c1' ? 'rejected' : 'applied']),
+      );
+      expect(flow.dispatcher.calls.splits).toBeGreaterThanOrEqual(3);
+      expect(flow.dispatcher.status.isPaused).toBe(false);
+    });
 
     it('sends the parts of a refused call in slots of their own, and what is next of a machine behind them', async () => {
       flow = new Flow({ ...sharedCalls(), slots: new CallSlots(1) });
@@ -1578,6 +1596,87 @@ describe('CommandDispatcher', () => {
       for (const name of early) await flow.reply(name, applied, 50);
       for (const it of late) expect(it).toEqual({ results: [], ends: [] });
       expect(flow.dispatcher.status.pausedBecause).toContain('403');
+    });
+
+    it.each([
+      ['a call for each command', SINGLE_CALLS],
+      ['shared calls', sharedCalls()],
+    ])(
+      'pauses, and rejects nothing, while every call is answered 404, with %s',
+      async (_, options) => {
+        flow = new Flow(options);
+        flow.service = () => notFound;
+        flow.empty = notFound;
+        const delivered = EIGHT.map((name) => flow.submit(name));
+        await pass(30_000);
+        expect(flow.dispatcher.status.pausedBecause).toContain('HTTP 404');
+        for (const it of delivered) expect(it).toEqual({ results: [], ends: [] });
+        flow.service = () => applied;
+        await pass(10_000);
+        for (const it of delivered) expect(it).toMatchObject({ results: [{ kind: 'applied' }] });
+      },
+    );
+
+    it('pauses, and rejects nothing, while the only machine there is is answered 404', async () => {
+      jest.spyOn(Math, 'random').mockReturnValue(0.5);
+      flow = new Flow(SINGLE_CALLS);
+      flow.service = () => notFound;
+      flow.empty = notFound;
+      const delivered = flow.submit('mill1');
+      await pass(30_000);
+      expect(flow.dispatcher.status.pausedBecause).toContain('HTTP 404');
+      expect(delivered).toEqual({ results: [], ends: [] });
+    });
+
+    it.each([
+      ['a call for each command', SINGLE_CALLS],
+      ['shared calls', sharedCalls()],
+    ])('rejects what it alone is answered 404 for, with %s', async (_, options) => {
+      jest.spyOn(Math, 'random').mockReturnValue(0.5);
+      flow = new Flow(options);
+      flow.service = (names) => (names.includes('bad1') ? notFound : applied);
+      flow.empty = notFound;
+      const [bad, ...good] = ['bad1', 'mill1', 'lathe1'].map((name) => flow.submit(name));
+      await pass(1000);
+      for (let number = 1; number <= 20; number += 1) await othersGetThrough(number);
+      expect(bad).toMatchObject({ results: [{ kind: 'rejected', httpStatus: 404 }] });
+      for (const it of good) expect(it).toMatchObject({ results: [{ kind: 'applied' }] });
+      expect(flow.dispatcher.status.isPaused).toBe(false);
+    });
+
+    it('rejects it within seconds where nothing else comes, once an empty call is answered as it should be', async () => {
+      flow = new Flow(SINGLE_CALLS);
+      flow.service = () => notFound;
+      const bad = flow.submit('bad1');
+      await pass(3000);
+      expect(bad).toMatchObject({
+        results: [{ kind: 'rejected', httpStatus: 404, attempts: 3 }],
+        ends: ['finished'],
+      });
+      expect(flow.emptyCalls).toBe(1);
+      expect(flow.dispatcher.status.isPaused).toBe(false);
+    });
+
+    it('does not give up one after the other because of empty calls, with nothing applied between them', async () => {
+      flow = new Flow(SINGLE_CALLS);
+      flow.service = () => notFound;
+      const delivered = EIGHT.map((name) => flow.submit(name));
+      await pass(30_000);
+      const rejected = delivered.filter(({ ends }) => ends.length > 0);
+      expect(rejected.length).toBeLessThanOrEqual(3);
+      expect(flow.dispatcher.status.isPaused).toBe(true);
+    });
+
+    it('rejects nothing that was answered 404 while the service was away, whoever gets through first after that', async () => {
+      flow = new Flow(SINGLE_CALLS);
+      flow.service = () => notFound;
+      flow.empty = notFound;
+      const delivered = EIGHT.map((name) => flow.submit(name));
+      await pass(30_000);
+      flow.service = () => applied;
+      flow.submit('another1');
+      await pass(10_000);
+      for (const it of delivered) expect(it).toMatchObject({ results: [{ kind: 'applied' }] });
     });
 
     it('pauses, and rejects nothing, when everything is forbidden', async () => {

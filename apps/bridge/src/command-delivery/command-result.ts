@@ -2,7 +2,14 @@ import { type Rejection } from '#libs/contracts';
 
 /** What became of a command for one machine; `machineId` is null when the message names none that is readable, or none at all. */
 export type CommandResult =
-  | { kind: 'applied'; machineId: string | null; attempts: number; appliedAt: number }
+  | {
+      kind: 'applied';
+      machineId: string | null;
+      attempts: number;
+      appliedAt: number;
+      /** Of a list. */
+      workingOrders?: readonly string[] | undefined;
+    }
   | { kind: 'superseded'; machineId: string | null; attempts: number; detail: string }
   | {
       kind: 'rejected';

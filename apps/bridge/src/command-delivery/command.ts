@@ -2,6 +2,7 @@ import { type LaneEntry } from '#libs/delivery';
 import { type CommandResult } from './command-result.js';
 import { type Forbidden } from './forbidden.js';
 import { type MessageAnswers } from './message-answers.js';
+import { type UnlistedRefusal } from './unlisted-refusals.js';
 
 /** A message that waits to hear what became of a command. */
 export class CommandWaiter {
@@ -31,6 +32,8 @@ export class Command<P> implements LaneEntry {
   /** It has been looked into and may be sent; true until the next call. */
   isAdmitted = false;
   forbidden: Forbidden | undefined;
+  /** Its latest refusal, by itself, with a status that the interface does not list. */
+  unlisted: UnlistedRefusal | undefined;
 
   constructor(
     readonly machineId: string,
@@ -53,7 +56,7 @@ export class Command<P> implements LaneEntry {
 
 /** A result without what differs from one waiter to the next. */
 export type CommandEnd =
-  | { kind: 'applied'; appliedAt: number }
+  | { kind: 'applied'; appliedAt: number; workingOrders?: readonly string[] | undefined }
   | { kind: 'superseded'; detail: string }
   | Pick<Extract<CommandResult, { kind: 'rejected' }>, 'kind' | 'rejection' | 'httpStatus'>;
 
@@ -61,8 +64,10 @@ export type CommandEnd =
 export function resultFor({ machineId, calls }: CommandWaiter, end: CommandEnd): CommandResult {
   const attempts = calls;
   switch (end.kind) {
-    case 'applied':
-      return { kind: 'applied', machineId, attempts, appliedAt: end.appliedAt };
+    case 'applied': {
+      const { appliedAt, workingOrders } = end;
+      return { kind: 'applied', machineId, attempts, appliedAt, workingOrders };
+    }
     case 'superseded':
       return { kind: 'superseded', machineId, attempts, detail: end.detail };
     case 'rejected':

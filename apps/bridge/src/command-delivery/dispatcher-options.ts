@@ -31,6 +31,18 @@ export interface DispatcherOptions<P> {
   admit: (command: Command<P>) => Admission | Promise<Admission>;
   /** Rejects with the permit's objection, or the reason of its signal. */
   call: (commands: readonly Command<P>[], permit: CallPermit) => Promise<ServiceAnswer>;
+  /**
+   * Makes a call of the same operation that names no machine and changes nothing, to see whether the way to it is right.
+   * Rejects as `call` does.
+   */
+  callEmpty: (permit: CallPermit) => Promise<ServiceAnswer>;
+  /**
+   * In how many real milliseconds a command is tried again that the service has refused with this status, since it may
+   * have come too early; undefined where the refusal stands. The call began `callMs` ago, in real time.
+   */
+  retryRefused?: (command: Command<P>, status: number, callMs: number) => number | undefined;
+  /** The orders that a command which has been applied has set. */
+  ordersOf?: (command: Command<P>) => readonly string[] | undefined;
   /** Resolves once what must be remembered of it is; the messages that wait are answered after that. */
   onApplied?: (command: Command<P>) => Promise<void> | undefined;
   /** Where a younger command makes an older one that waits superfluous; without it each is sent. */

@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { type InboundMessage, PartitionOwnership } from '#libs/messaging';
 import { type CommandResult, rejection } from './command-result.js';
 import { MessageAnswers } from './message-answers.js';
@@ -22,6 +23,10 @@ describe('MessageAnswers', () => {
   let acknowledge: () => void;
   let refuse: (error: Error) => void;
 
+  beforeAll(() => {
+    Logger.overrideLogger(false);
+  });
+
   beforeEach(() => {
     ownership = new PartitionOwnership();
     ends = [];
@@ -36,7 +41,7 @@ describe('MessageAnswers', () => {
       finish: () => ends.push('finished'),
       doneInPart: () => ends.push('done in part'),
       abandon: () => ends.push('abandoned'),
-      fail: (error: unknown) => ends.push(error),
+      fail: (_, isAnswered) => ends.push(isAnswered === true ? 'set aside' : 'handled anew'),
     };
     const answered = { message, messageId: null };
     return new MessageAnswers(answered, open, known, (_, results, receipt) => {
@@ -113,21 +118,19 @@ describe('MessageAnswers', () => {
     expect(ends).toEqual(['abandoned']);
   });
 
-  it('has a message handled anew that cannot be answered', async () => {
+  it('has a message set aside that cannot be answered: its calls are not made again', async () => {
     answersTo(1, []).settle(applied);
-    const tooLarge = new Error('the record is too large');
-    refuse(tooLarge);
-    expect(ends).toEqual([tooLarge]);
+    refuse(new Error('the record is too large'));
+    expect(ends).toEqual(['set aside']);
     await ownership.telling.close();
   });
 
-  it('has a message handled anew of which nothing could even begin to be told', async () => {
-    const bug = new Error('a bug');
+  it('has a message set aside of which nothing could even begin to be told', async () => {
     publishing = () => {
-      throw bug;
+      throw new Error('a bug');
     };
     answersTo(1, []).settle(applied);
-    expect(ends).toEqual([bug]);
+    expect(ends).toEqual(['set aside']);
     await ownership.telling.close();
   });
 

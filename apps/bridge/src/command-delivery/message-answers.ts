@@ -1,6 +1,9 @@
+import { Logger } from '@nestjs/common';
 import { type InboundMessage, type Receipt, type Statement } from '#libs/messaging';
 import { type AnsweredMessage } from './answered-message.js';
 import { type CommandResult } from './command-result.js';
+
+const logger = new Logger('MessageAnswers');
 
 /** Tells what became of a message; the receipt hears once Kafka has acknowledged all of that. */
 export type Publish = (
@@ -67,10 +70,19 @@ export class MessageAnswers implements Statement, Receipt {
     const { message } = this;
     try {
       if (message.ownership.isLost) message.abandon();
-      else message.fail(error);
+      else this.notPublished(error);
     } finally {
       message.ownership.telling.ended(this);
     }
+  }
+
+  /** Not handled anew: that would make the calls again, which have been answered, behind younger ones. */
+  private notPublished(error: unknown): void {
+    const { message } = this;
+    const { topic, partition, offset } = message;
+    const results = this.results();
+    logger.error({ msg: 'outcome not published', topic, partition, offset, results, err: error });
+    message.fail(error, true);
   }
 
   private answer(): void {

@@ -1,5 +1,6 @@
 import {
   type CommandOutcome,
+  MAX_OUTCOME_ORDERS,
   OUTCOME_TYPES,
   type OutcomeSource,
   type OutcomeType,
@@ -37,8 +38,12 @@ export function toOutcome(result: CommandResult, source: OutcomeSource): Command
   const { machineId, attempts } = result;
   switch (result.kind) {
     case 'applied': {
-      const { appliedAt } = result;
-      return { machineId, source, code: null, detail: null, attempts, appliedAt };
+      const { appliedAt, workingOrders } = result;
+      const outcome = { machineId, source, code: null, detail: null, attempts, appliedAt };
+      if (workingOrders === undefined) return outcome;
+      const isLong = workingOrders.length > MAX_OUTCOME_ORDERS;
+      const shown = isLong ? workingOrders.slice(0, MAX_OUTCOME_ORDERS) : workingOrders;
+      return { ...outcome, workingOrders: shown };
     }
     case 'superseded': {
       const { detail } = result;

@@ -63,8 +63,10 @@ class OutcomeRing {
   }
 }
 
+/** Without a list, which would be kept for nothing. */
 function copyOf(outcome: RecentOutcome): RecentOutcome {
-  return { ...outcome, source: { ...outcome.source } };
+  const { type, machineId, source, code, detail, attempts, appliedAt } = outcome;
+  return { type, machineId, source: { ...source }, code, detail, attempts, appliedAt };
 }
 
 /** By another one of the same machine. */

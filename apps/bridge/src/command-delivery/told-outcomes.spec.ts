@@ -25,7 +25,7 @@ interface Warning {
 describe('outcomes told before that cannot be read when partitions are taken over', () => {
   const prefix = `test-${randomUUID().slice(0, 8)}.`;
   const topic = `${prefix}${TOPICS.workOrderLists}`;
-  const noNote = { finished: undefined, isFinished: () => false, end: 5 };
+  const noNote = { finished: undefined, isFinished: () => false, begin: 0, end: 5 };
   const left: TakenOver = { ...noNote, topic, partition: 2, toldUntilMs: realEpochMs() };
   const settled: TakenOver = { ...noNote, topic, partition: 3, toldUntilMs: undefined };
   const brokers = readEnvironment()['KAFKA_BROKERS'] ?? '';

@@ -14,6 +14,8 @@ import { DowntimeReasonsModule } from './downtime-reasons.module.js';
 
 /** A second of the plant is a millisecond here. */
 const CLOCK_SPEED = 1000;
+/** Where a call must take much less than the seconds that are told apart. */
+const SLOWER_CLOCK_SPEED = 20;
 
 const MILL = {
   machineDisplayName: 'Mill',
@@ -27,23 +29,41 @@ describe('DowntimeReasons', () => {
   let bridge: INestApplicationContext;
   let clock: Clock;
   /** Reasons set, with the time of the plant at which they came to the service. */
-  let requests: { reasonId: string; atSeconds: number }[];
+  let requests: { reasonId: string; atSeconds: number; isFuture: boolean }[];
   let status: number;
+  /** How far the service's clock is ahead of the bridge's, and whether its answers tell. */
+  let serviceClock: { aheadSeconds: number; isTold: boolean };
   let results: CommandResult[];
 
   beforeEach(async () => {
     [requests, results, status] = [[], [], 200];
+    serviceClock = { aheadSeconds: 0, isTold: true };
     server = createServer((request, response) => {
       void (async () => {
         const chunks: Buffer[] = [];
         for await (const chunk of request) chunks.push(chunk as Buffer);
         const path = request.url ?? '';
         const isSetting = path.endsWith('machineClassification');
+        const { aheadSeconds, isTold } = serviceClock;
+        const nowSeconds = clock.nowMs() / 1000 + aheadSeconds;
+        let isFuture = false;
+        let answered = 200;
         if (isSetting) {
-          const { reasonId } = JSON.parse(Buffer.concat(chunks).toString()) as { reasonId: string };
-          requests.push({ reasonId, atSeconds: clock.nowMs() / 1000 });
+          const { machineId, reasonId, startTime } = JSON.parse(
+            Buffer.concat(chunks).toString(),
+          ) as {
+            machineId: string;
+            reasonId: string;
+            startTime: number;
+          };
+          answered = machineId === '' ? 422 : status;
+          isFuture = startTime > nowSeconds;
+          if (machineId !== '')
+            requests.push({ reasonId, atSeconds: clock.nowMs() / 1000, isFuture });
         }
-        response.writeHead(isSetting ? status : 200, {
+        response.sendDate = false;
+        if (isTold) response.setHeader('date', new Date(nowSeconds * 1000).toUTCString());
+        response.writeHead(isFuture ? 422 : answered, {
           'content-type': 'application/json',
         });
         response.end(
@@ -54,15 +74,16 @@ describe('DowntimeReasons', () => {
       })();
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    await startBridge(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    await startBridge();
   });
 
-  const startBridge = async (baseUrl: string): Promise<void> => {
+  const startBridge = async (speed = CLOCK_SPEED): Promise<void> => {
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const settings = loadBridgeSettings({
       KAFKA_BROKERS: 'localhost:1',
       MACHINE_CLOUD_BASE_URL: baseUrl,
       MACHINE_CLOUD_TOKEN: 'a-token',
-      CLOCK_SPEED: String(CLOCK_SPEED),
+      CLOCK_SPEED: String(speed),
       CLOCK_ORIGIN: String(Math.floor(realEpochMs() / 1000)),
     });
     @Module({ imports: [PlatformModule.with(settings), DowntimeReasonsModule] })
@@ -133,6 +154,17 @@ describe('DowntimeReasons', () => {
     ]);
   });
 
+  it('rejects an end that lies further ahead than any shift without a call', async () => {
+    const nowSeconds = clock.nowSeconds();
+    // the plant's time goes on meanwhile
+    const ends = [nowSeconds + 80_000, nowSeconds + 200_000];
+    await handle(...ends.map((endTime) => ({ ...reason(nowSeconds - 600), endTime })));
+    expect(results).toMatchObject([
+      { kind: 'applied' },
+      { kind: 'rejected', attempts: 0, rejection: { code: 'invalid-message' } },
+    ]);
+  });
+
   it('rejects a reason that the machine does not have without a call', async () => {
     await handle(reason(clock.nowSeconds() - 60, '23'));
     expect(requests).toEqual([]);
@@ -152,9 +184,54 @@ describe('DowntimeReasons', () => {
     expect(requests).toHaveLength(1);
   });
 
+  it('does not believe a refusal of a start that may lie in the future there, until no clock can be the cause', async () => {
+    status = 422;
+    const startTime = clock.nowSeconds();
+    await handle(reason(startTime));
+    expect(results).toMatchObject([
+      { kind: 'rejected', httpStatus: 422, rejection: { code: 'rejected-by-service' } },
+    ]);
+    expect(requests.length).toBeGreaterThan(1);
+    expect(requests.at(-1)!.atSeconds).toBeGreaterThan(startTime + 120);
+  });
+
+  it('rejects what the service refuses with another status, and takes without', async () => {
+    status = 409;
+    await handle(reason(clock.nowSeconds()));
+    expect(results).toMatchObject([{ kind: 'rejected', httpStatus: 409 }]);
+  });
+
+  describe.each([-30, -2, -0.3, 0.3, 2, 30])(
+    'of a service whose clock is %d s ahead',
+    (aheadSeconds) => {
+      const restart = async (isTold: boolean): Promise<void> => {
+        await bridge.close();
+        serviceClock = { aheadSeconds, isTold };
+        await startBridge(SLOWER_CLOCK_SPEED);
+      };
+      const lastSeconds = () => {
+        const nowSeconds = clock.nowSeconds();
+        return [-1, 0, 1].map((since) => reason(nowSeconds + since));
+      };
+
+      it('sets reasons that begin now, none of them too early', async () => {
+        await restart(true);
+        await handle(...lastSeconds());
+        expect(results).toMatchObject(Array(3).fill({ kind: 'applied', attempts: 1 }));
+        expect(requests.filter(({ isFuture }) => isFuture)).toEqual([]);
+      });
+
+      it('sets them all the same where its answers have no date', async () => {
+        await restart(false);
+        await handle(...lastSeconds());
+        expect(results).toMatchObject(Array(3).fill({ kind: 'applied' }));
+      });
+    },
+  );
+
   it('rejects what the service refuses', async () => {
     status = 422;
-    await handle(reason(clock.nowSeconds() - 60));
+    await handle(reason(clock.nowSeconds() - 600));
     expect(results).toMatchObject([
       {
         kind: 'rejected',

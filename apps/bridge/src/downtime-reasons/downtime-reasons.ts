@@ -2,8 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock, realNowMs } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
-import { type DowntimeReason, startInFuture } from '#libs/contracts';
-import { type CallPermit, CallSlots } from '#libs/delivery';
+import { describeAhead, type DowntimeReason, startInFuture } from '#libs/contracts';
+import { backOffMs, type CallPermit, CallSlots, RETRY_BACK_OFF } from '#libs/delivery';
 import {
   type Admission,
   Command,
@@ -20,6 +20,13 @@ type ReasonCommand = Command<DowntimeReason>;
 
 /** Each goes alone. */
 const weightless = (): number => 0;
+
+/** A held start is looked at again after so long: the first answers may tell the service's clock badly. */
+const LONGEST_HOLD_MS = 5000;
+/** An end may lie ahead by as much as a shift: without one the service takes the end of the shift. */
+const LONGEST_SHIFT_SECONDS = 86_400;
+/** The interface: "start time in the future", among other reasons that the status does not tell apart. */
+const UNPROCESSABLE = 422;
 
 /** Attaches downtime reasons to machines (interface, setMachineClassification), each machine's in order. */
 @Injectable()
@@ -43,6 +50,8 @@ export class DowntimeReasons {
       deferredAfterMs: settings.outcomeDeferredAfterSeconds * 1000,
       admit: (command) => this.admit(command),
       call: (commands, permit) => this.call(commands, permit),
+      callEmpty: (permit) => cloud.setNoMachineClassification(permit),
+      retryRefused: (...refused) => this.retryRefused(...refused),
       onDeferred: (waiter) => {
         outcomes.publishDeferred('downtime-reason', waiter);
       },
@@ -64,7 +73,7 @@ export class DowntimeReasons {
 
   private admit(command: ReasonCommand): Admission | Promise<Admission> {
     const { machineId, payload } = command;
-    const notNow = this.judgeStart(payload);
+    const notNow = this.judgeTimes(payload);
     if (notNow !== undefined) return notNow;
     if (
       this.directory.hasMachine(machineId) &&
@@ -74,23 +83,45 @@ export class DowntimeReasons {
     return this.lookUp(command);
   }
 
-  /** The service refuses a start in the future; a terminal's clock may be a little ahead. */
-  private judgeStart({ startTime }: DowntimeReason): Admission | undefined {
+  /**
+   * The service refuses a start that lies in its future. So a start a little ahead is held until it has passed
+   * here and, as far as the service's answers tell its clock, there.
+   */
+  private judgeTimes({ startTime, endTime = startTime }: DowntimeReason): Admission | undefined {
     const { downtimeReasonMaxSkewSeconds } = this.settings;
-    const start = startInFuture(
-      { startTime },
-      this.clock.nowSeconds(),
-      downtimeReasonMaxSkewSeconds,
-    );
-    if (start === 'hold') {
-      return {
-        kind: 'not-yet',
-        waitMs: (startTime * 1000 - this.clock.nowMs()) / this.clock.speed,
-      };
+    const nowSeconds = this.clock.nowSeconds();
+    const start = startInFuture({ startTime }, nowSeconds, downtimeReasonMaxSkewSeconds);
+    if (start === 'reject') {
+      const detail = `startTime ${describeAhead(startTime, downtimeReasonMaxSkewSeconds)}`;
+      return { kind: 'rejected', rejection: { code: 'start-in-future', detail } };
     }
-    if (start !== 'reject') return undefined;
-    const detail = `startTime ${startTime} lies more than ${downtimeReasonMaxSkewSeconds} s ahead of the clock`;
-    return { kind: 'rejected', rejection: { code: 'start-in-future', detail } };
+    if (endTime > nowSeconds + LONGEST_SHIFT_SECONDS) {
+      const detail = `endTime ${describeAhead(endTime, LONGEST_SHIFT_SECONDS)}`;
+      return { kind: 'rejected', rejection: { code: 'invalid-message', detail } };
+    }
+    const waitMs = -this.passedMs(startTime) / this.clock.speed;
+    return waitMs > 0 ? { kind: 'not-yet', waitMs: Math.min(waitMs, LONGEST_HOLD_MS) } : undefined;
+  }
+
+  /** For how long the start has certainly passed on either clock; negative before that. In the clock's time. */
+  private passedMs(startTime: number): number {
+    const { offsetMs, errorMs } = this.cloud.clockOffset ?? { offsetMs: 0, errorMs: 0 };
+    return this.clock.nowMs() + Math.min(0, offsetMs - errorMs) - startTime * 1000;
+  }
+
+  /**
+   * A start that passed only just now may lie in the future there: the estimate may be a gateway's, or there may be
+   * none. The reason waits, with what is behind it of its machine, until no clock within the skew can be the cause.
+   */
+  private retryRefused(
+    { payload, attempts }: ReasonCommand,
+    status: number,
+    callMs: number,
+  ): number | undefined {
+    const passedMs = this.passedMs(payload.startTime) - callMs * this.clock.speed;
+    const isSure = passedMs > this.settings.downtimeReasonMaxSkewSeconds * 1000;
+    if (status !== UNPROCESSABLE || isSure) return undefined;
+    return Math.max(1, backOffMs(attempts, RETRY_BACK_OFF));
   }
 
   private async lookUp({ machineId, payload, waiters }: ReasonCommand): Promise<Admission> {

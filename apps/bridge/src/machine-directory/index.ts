@@ -1,3 +1,4 @@
+export { Absence } from './absence.js';
 export { admitKnownMachine } from './admit-known-machine.js';
 export { describeFailure, type Failure } from './describe-failure.js';
 export { MachineDirectory } from './machine-directory.js';

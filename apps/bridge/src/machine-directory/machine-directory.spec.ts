@@ -9,6 +9,7 @@ import { loadBridgeSettings } from '#libs/config';
 import { MachineDirectory } from './machine-directory.js';
 import { MachineList } from './machine-list.js';
 import { ReasonLists } from './reason-lists.js';
+import { MIN_GAP_MS as LOOK_UP_GAP_MS } from './shared-look-up.js';
 
 const MILL = {
   machineDisplayName: 'Mill',
@@ -59,7 +60,7 @@ describe('MachineDirectory', () => {
     });
     clock = new ManualClock(1_763_680_000_000);
     client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
-    list = new MachineList(client, clock);
+    list = new MachineList(settings, client, clock);
     reasons = new ReasonLists(settings, client, clock);
     directory = new MachineDirectory(settings, clock, list, reasons);
   });
@@ -111,6 +112,65 @@ describe('MachineDirectory', () => {
       expect(directory.status.problem).toContain(String(status));
     },
   );
+
+  describe('that is left out of the list', () => {
+    const MILL_2 = { ...MILL, machineUniqueId: 'M-2' };
+    const REFRESH_SECONDS = 300;
+
+    afterEach(() => {
+      jest.restoreAllMocks();
+    });
+
+    /** Without the wait between two look-ups. */
+    const readAgain = async (): Promise<void> => {
+      const laterMs = performance.now() + LOOK_UP_GAP_MS;
+      jest.spyOn(performance, 'now').mockReturnValue(laterMs);
+      await list.refresh();
+    };
+
+    it.each([
+      ['once', { status: 200, body: [MILL_2] }],
+      ['with all others', { status: 200, body: [] }],
+      ['with all others, by a 204', { status: 204 }],
+    ])(
+      '%s is left to the service, and gone when the next list has it neither',
+      async (_, without) => {
+        await readAgain();
+        machines = without;
+        await readAgain();
+        expect(await directory.checkMachine('M-1', never)).toBe('unverifiable');
+        clock.advance(REFRESH_SECONDS);
+        await readAgain();
+        expect(await directory.checkMachine('M-1', never)).toBe('unknown');
+      },
+    );
+
+    it('and is back in the next is known as if nothing had been', async () => {
+      await readAgain();
+      machines = { status: 200, body: [] };
+      await readAgain();
+      machines = { status: 200, body: [MILL] };
+      clock.advance(REFRESH_SECONDS);
+      await readAgain();
+      expect(await directory.checkMachine('M-1', never)).toBe('known');
+      machines = { status: 200, body: [MILL_2] };
+      await readAgain();
+      expect(await directory.checkMachine('M-1', never)).toBe('unverifiable');
+    });
+
+    it('is left to the service however often the list is read before the next is due', async () => {
+      await readAgain();
+      machines = { status: 200, body: [] };
+      for (let time = 0; time < 3; time += 1) await readAgain();
+      expect(await directory.checkMachine('M-1', never)).toBe('unverifiable');
+      expect(await directory.checkMachine('M-9', never)).toBe('unverifiable');
+    });
+
+    it('is left to the service where the first list of all is empty', async () => {
+      machines = { status: 204 };
+      expect(await directory.checkMachine('M-1', never)).toBe('unverifiable');
+    });
+  });
 
   it('does not look an unknown machine up again for each message that names it', async () => {
     expect(await directory.checkMachine('M-9', never)).toBe('unknown');
@@ -307,7 +367,20 @@ describe('MachineDirectory', () => {
   it('reads reasons anew when they are old', async () => {
     await directory.checkReason('M-1', '22', never);
     clock.advance(3601);
-    reasonList = { status: 204 };
+    reasonList = { status: 200, body: { reasons: [{ name: 'New', code: '23' }] } };
+    expect(await directory.checkReason('M-1', '22', never)).toBe('unknown');
+  });
+
+  it.each([
+    ['a 204', { status: 204 }],
+    ['no reasons', { status: 200, body: { reasons: [] } }],
+  ])('leaves reasons to the service that %s has wiped out once', async (_, empty) => {
+    await directory.checkReason('M-1', '22', never);
+    reasonList = empty;
+    expect(await directory.checkReason('M-1', 'new', never)).toBe('unverifiable');
+    expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+    clock.advance(3601);
+    await reasons.refresh('M-1', never);
     expect(await directory.checkReason('M-1', '22', never)).toBe('unknown');
   });
 

@@ -1,4 +1,4 @@
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { abortable, Clock } from '#libs/clock';
 import {
   type CloudAnswer,
@@ -6,6 +6,9 @@ import {
   MachineCloudClient,
   type MachineInfo,
 } from '#libs/cloud-client';
+import { type BridgeSettings } from '#libs/config';
+import { BRIDGE_SETTINGS } from '../platform/index.js';
+import { Absence } from './absence.js';
 import { describeFailure } from './describe-failure.js';
 import { type DirectoryAnswer, type DirectoryStatus } from './directory-status.js';
 import { isFailure, lookUpFailure } from './look-up-failure.js';
@@ -28,6 +31,11 @@ export class MachineList implements OnApplicationShutdown {
   private readonly listeners = new Set<MachineListener>();
   private readonly lookUp: SharedLookUp<MachineInfo[]>;
   private readonly misses = new RecentMisses(MAX_MISSES);
+  /** Machines that the latest list does not name, while others before it did. */
+  private readonly missing = new Map<string, Absence>();
+  /** Of all machines. */
+  private readonly emptiness: Absence;
+  private readonly refreshSeconds: number;
   /** Listed by the service, but not completely: that is no verdict on them. */
   private namedAlone: ReadonlySet<string> = new Set();
   private current: ReadonlyMap<string, MachineInfo> = new Map();
@@ -35,9 +43,12 @@ export class MachineList implements OnApplicationShutdown {
   private problem: string | null = 'not read yet';
 
   constructor(
+    @Inject(BRIDGE_SETTINGS) { directoryRefreshSeconds }: BridgeSettings,
     private readonly client: MachineCloudClient,
     private readonly clock: Clock,
   ) {
+    this.refreshSeconds = directoryRefreshSeconds;
+    this.emptiness = new Absence(directoryRefreshSeconds);
     this.lookUp = new SharedLookUp(() => this.read(), this.stopping.signal);
   }
 
@@ -49,15 +60,16 @@ export class MachineList implements OnApplicationShutdown {
     return { machines: this.current.size, loadedAt: this.loadedAt, problem: this.problem };
   }
 
-  /** Waits for a look-up that starts after this call, unless the last ones have answered it already. */
+  /**
+   * Waits for a look-up that starts after this call, unless the last ones have answered it already. Of a machine that
+   * one list alone has left out, and of any while one list alone is empty, that is no verdict.
+   */
   async check(machineId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
-    if (this.current.has(machineId)) return 'known';
-    if (this.namedAlone.has(machineId)) return 'unverifiable';
-    const remembered = this.misses.answerTo(machineId);
+    const remembered = this.knownOf(machineId) ?? this.misses.answerTo(machineId);
     if (remembered !== undefined) return remembered;
     const answer = await abortable(this.refresh(), signal);
-    if (this.current.has(machineId)) return 'known';
-    if (this.namedAlone.has(machineId)) return 'unverifiable';
+    const found = this.knownOf(machineId) ?? this.misses.answerTo(machineId);
+    if (found !== undefined) return found;
     if (isFailure(answer)) return lookUpFailure(answer);
     this.misses.missed(machineId);
     return 'unknown';
@@ -92,17 +104,28 @@ export class MachineList implements OnApplicationShutdown {
     return answer;
   }
 
+  private knownOf(machineId: string): 'known' | 'unverifiable' | undefined {
+    if (this.current.has(machineId)) return 'known';
+    const isNamed = this.namedAlone.has(machineId) || this.missing.has(machineId);
+    return isNamed ? 'unverifiable' : undefined;
+  }
+
   private replace(machines: readonly MachineInfo[], incomplete?: IncompleteEntries): void {
     const ids = incomplete?.ids ?? [];
     // Of a machine whose entry has lost something, what is known still holds: it is not gone.
     const kept = ids.flatMap((id) => this.current.get(id) ?? []);
-    const listed = [...kept, ...machines];
-    this.current = new Map(listed.map((machine) => [machine.machineId, machine]));
+    const nowMs = this.clock.monotonicMs();
+    const before = this.current;
+    const current = new Map<string, MachineInfo>();
+    for (const machine of [...kept, ...machines]) current.set(machine.machineId, machine);
+    this.current = current;
     this.namedAlone = new Set(ids);
     this.incomplete.note('', incomplete);
     this.loadedAt = this.clock.nowSeconds();
     this.problem = null;
-    this.misses.found({ has: (id) => this.current.has(id) || this.namedAlone.has(id) });
+    this.noteMissing(before, nowMs);
+    if (this.isEmptyOnce(nowMs)) this.misses.failed('unverifiable');
+    else this.misses.found({ has: (id) => this.knownOf(id) !== undefined });
     for (const listener of this.listeners) {
       try {
         listener(this.current);
@@ -111,5 +134,27 @@ export class MachineList implements OnApplicationShutdown {
         this.logger.error({ msg: 'a listener failed', err: error });
       }
     }
+  }
+
+  private noteMissing(before: ReadonlyMap<string, MachineInfo>, nowMs: number): void {
+    for (const machineId of before.keys()) {
+      if (this.current.has(machineId) || this.missing.has(machineId)) continue;
+      this.missing.set(machineId, new Absence(this.refreshSeconds));
+    }
+    for (const [machineId, absence] of this.missing) {
+      const isBack = this.current.has(machineId);
+      if (isBack || absence.isLasting(nowMs)) this.missing.delete(machineId);
+    }
+  }
+
+  /** Whether the list is empty while the one before was not, or when there was none: a gateway may answer so. */
+  private isEmptyOnce(nowMs: number): boolean {
+    if (this.current.size + this.namedAlone.size > 0) {
+      this.emptiness.end();
+      return false;
+    }
+    const isOnce = !this.emptiness.isLasting(nowMs);
+    if (isOnce) this.logger.warn({ msg: 'machine list is empty, not believed before the next' });
+    return isOnce;
   }
 }

@@ -1,5 +1,6 @@
 import { abortable, type Clock } from '#libs/clock';
 import { type ClassificationReason, type CloudAnswer } from '#libs/cloud-client';
+import { Absence } from './absence.js';
 import { type DirectoryAnswer } from './directory-status.js';
 import { isFailure, lookUpFailure } from './look-up-failure.js';
 import { RecentMisses } from './recent-misses.js';
@@ -25,9 +26,12 @@ export class ReasonList {
   private codes: ReadonlySet<string> = new Set();
   /** Epoch seconds; null before the first answer. */
   private loadedAt: number | null = null;
+  /** Of all reasons, where there were some. */
+  private readonly emptiness: Absence;
 
   constructor(private readonly options: ReasonListOptions) {
     const { read, stopping } = options;
+    this.emptiness = new Absence(options.maxAgeSeconds);
     this.lookUp = new SharedLookUp(async () => this.note(await read()), stopping);
   }
 
@@ -44,6 +48,7 @@ export class ReasonList {
     const answer = await this.refresh(signal);
     if (this.codes.has(reasonId)) return 'known';
     if (isFailure(answer)) return lookUpFailure(answer);
+    if (this.codes.size > 0 && isEmpty(answer)) return 'unverifiable';
     this.misses.missed(reasonId);
     return 'unknown';
   }
@@ -65,8 +70,14 @@ export class ReasonList {
   }
 
   private note(answer: ReasonsAnswer): ReasonsAnswer {
-    if (isFailure(answer)) this.misses.failed(lookUpFailure(answer));
-    else {
+    if (isFailure(answer)) {
+      this.misses.failed(lookUpFailure(answer));
+      return answer;
+    }
+    if (!isEmpty(answer)) this.emptiness.end();
+    if (this.codes.size > 0 && isEmpty(answer) && this.isEmptyOnce()) {
+      this.misses.failed('unverifiable');
+    } else {
       const reasons = answer.kind === 'data' ? answer.data : [];
       this.codes = new Set(reasons.map(({ code }) => code));
       this.loadedAt = this.options.clock.nowSeconds();
@@ -74,4 +85,13 @@ export class ReasonList {
     }
     return answer;
   }
+
+  /** A gateway may answer so once: what was known stands, and the service decides, until another list is empty as well. */
+  private isEmptyOnce(): boolean {
+    return !this.emptiness.isLasting(this.options.clock.monotonicMs());
+  }
+}
+
+function isEmpty(answer: ReasonsAnswer): boolean {
+  return answer.kind === 'noData' || (answer.kind === 'data' && answer.data.length === 0);
 }

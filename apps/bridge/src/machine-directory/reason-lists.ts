@@ -8,7 +8,7 @@ import {
 } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
-import { BRIDGE_SETTINGS } from '../platform/index.js';
+import { BRIDGE_SETTINGS, REASON_LOOK_UPS_AT_ONCE } from '../platform/index.js';
 import { type DirectoryAnswer } from './directory-status.js';
 import { PassedOverEntries } from './passed-over-entries.js';
 import { ReasonList } from './reason-list.js';
@@ -21,8 +21,6 @@ export type ReasonListener = (
 
 /** Messages may name machines that do not exist: what is remembered of them must not grow for ever. */
 const MAX_MACHINES = 10_000;
-/** After a start every machine's list is asked for: commands must still get through meanwhile. */
-const LOOK_UPS_AT_ONCE = 16;
 
 /** The reasons that may be set for each machine (interface: MachineClassification), read when first needed. */
 @Injectable()
@@ -30,7 +28,7 @@ export class ReasonLists implements OnApplicationShutdown {
   /** Entries of the lists that are passed over. */
   readonly incomplete = new PassedOverEntries('reasons');
   private readonly stopping = new AbortController();
-  private readonly lookUps = new CallSlots(LOOK_UPS_AT_ONCE);
+  private readonly lookUps = new CallSlots(REASON_LOOK_UPS_AT_ONCE);
   private readonly lists = new Map<string, ReasonList>();
   /** Of machines that are read though nobody has asked for one of their reasons. */
   private readonly passing = new Map<string, ReasonList>();

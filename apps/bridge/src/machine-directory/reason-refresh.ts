@@ -10,6 +10,7 @@ import { ReasonRecords } from './reason-records.js';
 const AT_ONCE = 4;
 /** Each of them rests for so long: forty look-ups a second at most, whatever the number of machines. */
 const REST_MS = 100;
+const TAKEN_UP_AT_ONCE = 256;
 const BACK_OFF = { baseMs: 5000, capMs: 300_000 };
 
 /**
@@ -21,6 +22,8 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
   private readonly logger = new Logger('ReasonRefresh');
   private readonly stopping = new AbortController();
   private readonly waiting = new Set<string>();
+  /** The first of those that wait, the very first last. */
+  private readonly upNext: string[] = [];
   private readonly underWay = new Set<string>();
   private workers = 0;
   private failures = 0;
@@ -58,14 +61,35 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
 
   private async work(): Promise<void> {
     this.workers += 1;
-    // Others take from the set and add to it meanwhile; its iterator goes along with both.
-    for (const next of this.waiting) {
-      this.waiting.delete(next);
+    for (let next = this.next(); next !== undefined; next = this.next()) {
       this.underWay.add(next);
       const restMs = await this.refresh(next).catch((error: unknown) => this.tellOf(error, next));
       await realDelayMs(restMs, this.stopping.signal).catch(() => undefined);
     }
     this.workers -= 1;
+  }
+
+  /**
+   * The machine that has waited longest, which does so no more. Taken from the set by the hundred: an iterator that is
+   * kept while a hundred thousand come and go keeps all the tables that the set has ever had, 10 MB of them, and a
+   * new one walks past all that have gone.
+   */
+  private next(): string | undefined {
+    for (;;) {
+      const next = this.upNext.pop();
+      if (next === undefined) {
+        if (this.waiting.size === 0) return undefined;
+        this.takeUp();
+      } else if (this.waiting.delete(next)) return next;
+    }
+  }
+
+  private takeUp(): void {
+    for (const machineId of this.waiting) {
+      this.upNext.push(machineId);
+      if (this.upNext.length === TAKEN_UP_AT_ONCE) break;
+    }
+    this.upNext.reverse();
   }
 
   /** Returns the real milliseconds to rest for. */

@@ -53,7 +53,7 @@ describe('a shared look-up', () => {
   });
 
   describe('that the service wants to be left alone with', () => {
-    const WAIT_MS = 200;
+    const WAIT_MS = 1000;
     let asked: number;
     let started: Promise<void>;
     let finish: () => void;

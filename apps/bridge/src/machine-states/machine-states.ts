@@ -3,6 +3,7 @@ import { Gauge, type Metric } from 'prom-client';
 import { type MachineStateRecord } from '#libs/contracts';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { stateRecord } from './derivation/tracked-machine.js';
+import { ActivityLogReader } from './polling/activity-log-reader.js';
 import { OwnedMachines } from './polling/owned-machines.js';
 import { PollHealth } from './polling/poll-health.js';
 import { PollingMetrics } from './polling/polling-metrics.js';
@@ -23,15 +24,48 @@ export class MachineStates {
     },
   });
 
+  private readonly failing = new Gauge({
+    name: 'machine_bridge_failing_machines',
+    help: 'Machines of this process whose latest poll failed, by factory',
+    labelNames: ['factory'],
+    registers: [],
+    collect: () => {
+      this.failing.reset();
+      for (const { machineId, factoryId: factory } of this.machines.watches) {
+        this.failing.inc({ factory }, this.health.isFailing(machineId) ? 1 : 0);
+      }
+    },
+  });
+
+  private readonly paused = new Gauge({
+    name: 'machine_bridge_polls_paused',
+    help: '1 while no poll is answered and only one now and then is made',
+    registers: [],
+    collect: () => {
+      this.paused.set(this.health.isPaused ? 1 : 0);
+    },
+  });
+
+  private readonly logsBehind = new Gauge({
+    name: 'machine_bridge_activity_logs_behind',
+    help: 'Machines of this process whose activity log is refused, fails, or lags by more than it takes to settle',
+    registers: [],
+    collect: () => {
+      this.logsBehind.set(this.activityLog.behindMachines);
+    },
+  });
+
   constructor(
     private readonly machines: OwnedMachines,
     private readonly directory: MachineDirectory,
     private readonly health: PollHealth,
     private readonly polling: PollingMetrics,
+    private readonly activityLog: ActivityLogReader,
   ) {}
 
   get metrics(): Metric[] {
-    return [...this.polling.all, this.observations];
+    const { observations, failing, paused, logsBehind } = this;
+    return [...this.polling.all, observations, failing, paused, logsBehind];
   }
 
   /** Undefined for a machine that another process owns or that was not observed yet. */
@@ -51,7 +85,8 @@ export class MachineStates {
   get pausedBecause(): string | undefined {
     const watched = this.machines.watches.length;
     if (watched > 0) {
-      return this.health.failingMachines >= watched ? this.health.problem : undefined;
+      const allFail = this.health.failingMachines >= watched;
+      return this.health.pausedBecause ?? (allFail ? this.health.problem : undefined);
     }
     const { loadedAt, problem } = this.directory.status;
     return loadedAt === null ? `no machine list: ${problem ?? ''}` : undefined;

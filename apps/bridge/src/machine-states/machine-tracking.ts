@@ -5,20 +5,21 @@ import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
 import { parseTrackedMachine } from './derivation/parse-tracked-machine.js';
 import { type TrackedMachine } from './derivation/tracked-machine.js';
 import { OwnedMachines } from './polling/owned-machines.js';
-import { trackingTopic } from './tracking-topic.js';
 
 /** What is remembered of machines, in Kafka; each partition owned is handed to {@link OwnedMachines}. */
 @Injectable()
 export class MachineTracking extends KeyedState<TrackedMachine> {
   constructor(
-    @Inject(BRIDGE_SETTINGS) settings: BridgeSettings,
+    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix, groupId } }: BridgeSettings,
     @Inject(KAFKA) kafka: KafkaClient,
     machines: OwnedMachines,
   ) {
+    const name = `${topicPrefix}machine-bridge.machine-states.v1`;
     super({
       kafka,
-      name: trackingTopic(settings),
-      transactionalIdPrefix: settings.kafka.groupId,
+      name,
+      placement: { topic: name },
+      transactionalIdPrefix: groupId,
       parse: parseTrackedMachine,
       onOwned: (state) => {
         machines.own(state);

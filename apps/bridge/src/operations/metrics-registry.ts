@@ -1,11 +1,11 @@
 import { Injectable, Optional } from '@nestjs/common';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
-import { KafkaInboxStrategy } from '#libs/messaging';
+import { KafkaInboxStrategy, Outbox } from '#libs/messaging';
 import { CommandOutcomes } from '../command-delivery/index.js';
 import { DowntimeReasons } from '../downtime-reasons/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { MachineStates } from '../machine-states/index.js';
-import { CloudCalls } from '../platform/index.js';
+import { CloudCalls, ServiceClockWatch } from '../platform/index.js';
 import { WorkOrderLists } from '../work-orders/index.js';
 import { flowMetrics } from './flow-metrics.js';
 import { Readiness } from './readiness.js';
@@ -19,7 +19,9 @@ export class MetricsRegistry {
   constructor(
     private readonly strategy: KafkaInboxStrategy,
     private readonly readiness: Readiness,
+    private readonly outbox: Outbox,
     calls: CloudCalls,
+    serviceClock: ServiceClockWatch,
     private readonly outcomes: CommandOutcomes,
     directory: MachineDirectory,
     @Optional() lists?: WorkOrderLists,
@@ -27,9 +29,12 @@ export class MetricsRegistry {
     @Optional() states?: MachineStates,
   ) {
     collectDefaultMetrics({ register: this.registry });
-    const metrics = [calls, directory, ...(states === undefined ? [] : [states])].flatMap(
-      (source): Metric[] => source.metrics,
-    );
+    const metrics = [
+      calls,
+      serviceClock,
+      directory,
+      ...(states === undefined ? [] : [states]),
+    ].flatMap((source): Metric[] => source.metrics);
     const flows = [lists?.flow, reasons?.flow].filter((flow) => flow !== undefined);
     for (const metric of [...metrics, ...flowMetrics(flows), ...this.gauges()])
       this.registry.registerMetric(metric);
@@ -68,6 +73,16 @@ export class MetricsRegistry {
         (it) => {
           for (const { topic, partition, messages } of inbox.backlog)
             it.set({ topic, partition }, messages);
+        },
+      ),
+      scrapedGauge(
+        'topic_unwritable',
+        '1 while the topic, or a partition of it, does not take records',
+        ['topic'],
+        (it) => {
+          for (const { topic, problem } of this.outbox.health()) {
+            it.set({ topic }, problem === undefined ? 0 : 1);
+          }
         },
       ),
       scrapedGauge('ready', '1 while the condition holds', ['condition'], (it) => {

@@ -11,7 +11,7 @@ const outcome: RecentOutcome = {
 };
 const state: MachineStateRecord = {
   ...{ machineId: 'M-1', factoryId: 'F-1', displayName: 'Press', state: null, startTime: null },
-  ...{ observation: 'ok', lastUpdateTime: null, sequence: 0 },
+  ...{ observation: 'ok', lastUpdateTime: null, sequence: 0, settledUntil: null },
 };
 
 describe('the details of a machine that the service does not list', () => {

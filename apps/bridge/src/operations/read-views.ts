@@ -65,9 +65,9 @@ export function unmappedView(place: UnmappedWorkCentre): UnmappedWorkCentre {
 
 function stateView(record: MachineStateRecord): MachineStateRecord {
   const { machineId, factoryId, displayName, state, startTime } = record;
-  const { observation, lastUpdateTime, sequence } = record;
+  const { observation, lastUpdateTime, sequence, settledUntil } = record;
   const where = { machineId, factoryId, displayName };
-  return { ...where, state, startTime, observation, lastUpdateTime, sequence };
+  return { ...where, state, startTime, observation, lastUpdateTime, sequence, settledUntil };
 }
 
 function listView({ workingOrders, appliedAt }: AppliedList): AppliedList {

@@ -9,7 +9,9 @@ import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { createKafka, DeadLetters, Outbox } from '#libs/messaging';
+import { callsAtOnce } from './calls-at-once.js';
 import { CloudCalls } from './cloud-calls.js';
+import { ServiceClockWatch } from './service-clock-watch.js';
 import { BRIDGE_SETTINGS, KAFKA } from './tokens.js';
 
 /** What every flow stands on: settings, the clock, the client of the service, the ways out to Kafka. */
@@ -37,7 +39,8 @@ export class PlatformModule implements OnApplicationShutdown {
         useValue: new DeadLetters(outbox, clock, settings.kafka.topicPrefix),
       },
       { provide: CloudCalls, useValue: calls },
-      { provide: MachineCloudClient, useValue: createCloudClient(settings, calls) },
+      { provide: MachineCloudClient, useValue: createCloudClient(settings, calls, clock) },
+      ServiceClockWatch,
     ];
     return { module: PlatformModule, providers, exports: providers };
   }
@@ -49,12 +52,16 @@ export class PlatformModule implements OnApplicationShutdown {
   }
 }
 
-function createCloudClient(settings: BridgeSettings, calls: CloudCalls): MachineCloudClient {
+function createCloudClient(
+  settings: BridgeSettings,
+  calls: CloudCalls,
+  clock: Clock,
+): MachineCloudClient {
   const { maxConcurrency, ...options } = settings.machineCloud;
   return new MachineCloudClient({
     ...options,
-    // Commands and polls each have so many at once: polls that hang must not keep commands waiting.
-    maxConnections: 2 * maxConcurrency,
+    maxConnections: callsAtOnce(maxConcurrency),
+    clock,
     onCall: (call) => {
       calls.observe(call);
     },

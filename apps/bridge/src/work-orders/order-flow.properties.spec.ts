@@ -210,6 +210,7 @@ class OrderFlow {
     const gathered: OrderEntry[] = [];
     const orders = new PartitionOrders({
       machineOf: ({ machineId }) => machineId,
+      latestSeconds: () => Infinity,
       toChanges: (changes) => changeRecords('', changes, (id) => partitionOf(MACHINES, id)),
       toReport: (report) => reportRecord('', report),
       toOutcome: () => ({ value: null }) as OutboundRecord,

@@ -147,7 +147,7 @@ export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
     const [only] = batch;
     if (refusal === undefined || only === undefined) this.waiting.putBack(batch, { alone: false });
     else if (batch.length > 1) this.waiting.putBack(batch, { alone: true });
-    else if (!this.refused.judge(only, refusal, error))
-      this.waiting.putBack([only], { alone: true });
+    else
+      this.refused.add(only, { why: refusal.code === 'too-large' ? 'too-large' : 'defect', error });
   }
 }

@@ -4,6 +4,8 @@ import { NOW, type RunningSandbox, runSandbox } from '../testing/running-sandbox
 import type { Call } from './calls/call-log.js';
 import type { Fault } from './faults/fault-board.js';
 
+const HTML = 'text/html; charset=utf-8';
+const ALWAYS_IDLE = [{ startTime: NOW - 86_400, state: 'IDLE' }];
 const INFO = ['GET', 'mahcineInfo'] as const;
 
 describe('the control API', () => {
@@ -85,6 +87,44 @@ describe('the control API', () => {
       expect((await calls()).map((call) => call.faultId)).toEqual([null, id]);
     });
 
+    it.each([
+      [{ factoryId: 'F-2' }, [200, 500, 500]],
+      [{ machineIds: ['M-001', 'M-004'] }, [500, 200, 500]],
+      [{ factoryId: 'F-2', machineIds: ['M-001', 'M-004'] }, [200, 200, 500]],
+    ])('befalls the part of the fleet that %j names', async (part, expected) => {
+      const script = [
+        ['M-001', 'F-1'],
+        ['M-003', 'F-2'],
+        ['M-004', 'F-2'],
+      ].map(([machineId, factoryId]) => ({ machineId, factoryId, periods: ALWAYS_IDLE }));
+      await sandbox.control('POST', 'timeline', { machines: script });
+      await place({ operation: '*', status: 500, ...part });
+      const statuses = [];
+      for (const { machineId } of script) {
+        statuses.push((await sandbox.service('GET', `machineState?machineId=${machineId}`)).status);
+      }
+      expect(statuses).toEqual(expected);
+      expect((await sandbox.service(...INFO)).status).toBe(200);
+    });
+
+    it.each([
+      ['nothing', { body: '' }, [200, 'application/json; charset=utf-8', '']],
+      ['an empty list', { body: '[]' }, [200, 'application/json; charset=utf-8', '[]']],
+      ['no data', { status: 204 }, [204, null, '']],
+      [
+        'a page of a gateway',
+        { status: 404, body: '<html>', contentType: HTML },
+        [404, HTML, '<html>'],
+      ],
+    ])('answers %s as often as it is told to', async (_, fault, expected) => {
+      await place({ operation: 'getMachineInfo', count: 2, ...fault });
+      for (let call = 0; call < 2; call += 1) {
+        const { status, headers, text } = await sandbox.service(...INFO);
+        expect([status, headers.get('content-type'), text]).toEqual(expected);
+      }
+      expect((await sandbox.service(...INFO)).json).toHaveLength(12);
+    });
+
     it('delays the true answer by its latency', async () => {
       await place({ operation: '*', latencyMs: 60 });
       expect((await sandbox.service(...INFO)).status).toBe(200);
@@ -142,6 +182,35 @@ describe('the control API', () => {
       expect((await sandbox.service(...INFO)).status).toBe(200);
     });
 
+    it('puts a list of faults in place of all others in one step', async () => {
+      await place({ operation: '*', status: 500 });
+      const faults = [
+        { operation: 'getMachineInfo', status: 503 },
+        { operation: 'setWorkOrderList', status: 422 },
+      ];
+      const { status, json } = await sandbox.control('PUT', 'faults', faults);
+      expect([status, json]).toMatchObject([200, faults]);
+      expect((await sandbox.control('GET', 'faults')).json).toEqual(json);
+      expect((await sandbox.service(...INFO)).status).toBe(503);
+      expect((await sandbox.control('PUT', 'faults', [])).json).toEqual([]);
+      expect((await sandbox.service(...INFO)).status).toBe(200);
+    });
+
+    it.each([
+      [[{ status: 503 }, { operation: '*' }], 'is needed'],
+      [[{ status: 503 }, { status: 99, statuss: 1 }], 'statuss'],
+      [[{ status: 503 }, 7], 'operation'],
+      [{ status: 503 }, 'array'],
+    ])('keeps the faults in force when one of the new ones is wrong: %j', async (faults, why) => {
+      await place({ operation: '*', status: 500 });
+      const answer = await sandbox.control('PUT', 'faults', faults);
+      expect(answer.json).toMatchObject({
+        statusCode: 400,
+        message: expect.stringContaining(why) as string,
+      });
+      expect((await sandbox.service(...INFO)).status).toBe(500);
+    });
+
     it.each([
       [{ operation: 'everything', status: 500 }, 'operation'],
       [{ operation: null, status: 500 }, 'operation'],
@@ -150,6 +219,12 @@ describe('the control API', () => {
       [{ operation: '*', drop: true, retryAfter: 3 }, 'retryAfter needs'],
       [{ operation: '*', status: 500, retryAfter: 'a\nb' }, 'retryAfter must'],
       [{ operation: '*', status: 99 }, 'status'],
+      [{ operation: '*', status: 500, machineIds: [] }, 'machineIds'],
+      [{ operation: '*', status: 500, contentType: 'text/html' }, 'contentType needs body'],
+      [{ operation: '*', body: '', contentType: 'a\nb' }, 'contentType must'],
+      [{ operation: '*', lagSeconds: 60 }, 'needs operation'],
+      [{ operation: 'getMachineState', provisionalSeconds: 60 }, 'needs operation'],
+      [{ operation: 'getMachineState', lagSeconds: 60, status: 500 }, 'exclude'],
       [{ operation: '*', rate: 2, status: 500 }, 'rate'],
       [{ operation: '*', statuss: 500 }, 'statuss'],
     ])('refuses %j with 400 and says why', async (fault, why) => {

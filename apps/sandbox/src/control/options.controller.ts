@@ -7,6 +7,8 @@ class OptionsRequest {
   @IsOptional() @IsBoolean() durationJitter?: boolean;
   @IsOptional() @IsBoolean() clipActivityLog?: boolean;
   @IsOptional() @IsNumber() @Min(0) tokenLifetimeSeconds?: number | null;
+  @IsOptional() @IsNumber() clockOffsetSeconds?: number;
+  @IsOptional() @IsBoolean() dateHeader?: boolean;
 }
 
 @ControlController('options')
@@ -15,18 +17,19 @@ export class OptionsController {
 
   @Get()
   get(): AnswerOptions {
-    const { durationJitter, clipActivityLog, tokenLifetimeSeconds } = this.options;
-    return { durationJitter, clipActivityLog, tokenLifetimeSeconds };
+    return this.options;
   }
 
   /** Changes the options given, leaves the others. */
   @Put()
   change(@Body() request: OptionsRequest): AnswerOptions {
-    const { durationJitter, clipActivityLog, tokenLifetimeSeconds } = request;
-    this.options.durationJitter = durationJitter ?? this.options.durationJitter;
-    this.options.clipActivityLog = clipActivityLog ?? this.options.clipActivityLog;
-    if (tokenLifetimeSeconds !== undefined)
-      this.options.tokenLifetimeSeconds = tokenLifetimeSeconds;
+    const { options } = this;
+    options.durationJitter = request.durationJitter ?? options.durationJitter;
+    options.clipActivityLog = request.clipActivityLog ?? options.clipActivityLog;
+    options.clockOffsetSeconds = request.clockOffsetSeconds ?? options.clockOffsetSeconds;
+    options.dateHeader = request.dateHeader ?? options.dateHeader;
+    if (request.tokenLifetimeSeconds !== undefined)
+      options.tokenLifetimeSeconds = request.tokenLifetimeSeconds;
     return this.get();
   }
 }

@@ -2,7 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Injectable } from '@nestjs/common';
 import { Clock, realNowMs } from '#libs/clock';
 import { errorBody } from '../http/error-body.js';
-import { authorise, type Operation, operationOf, TokenRegistry } from '../service/index.js';
+import {
+  answerStale,
+  authorise,
+  type Operation,
+  operationOf,
+  TokenRegistry,
+} from '../service/index.js';
 import { type Call, CallLog } from './calls/call-log.js';
 import { machineIdsOf } from './calls/machine-ids-of.js';
 import { bringAbout, endOf, replaceAnswer } from './faults/bring-about.js';
@@ -107,6 +113,7 @@ export class ServiceGate {
       return;
     }
     passage.earlyFault = fault;
+    answerStale(request, fault);
     await bringAbout(fault, reply);
   }
 }

@@ -10,18 +10,22 @@ export class ForcibleTimeline implements Timeline {
 
   constructor(private readonly base: Timeline) {}
 
-  /** Lets `state` (null: no data) hold from the given minute on, until it is released. */
-  force(state: MinuteState, fromMinute: number): void {
-    this.release(fromMinute);
-    this.forced.push({ fromMinute, toMinute: Infinity, state });
+  /** Lets `state` (null: no data) hold between two minutes, or until it is released. */
+  force(state: MinuteState, fromMinute: number, toMinute = Infinity): void {
+    this.release(fromMinute, toMinute);
+    this.forced.push({ fromMinute, toMinute, state });
+    this.forced.sort((a, b) => a.fromMinute - b.fromMinute);
     this.forced = this.forced.slice(-FORCED_SEGMENTS_REMEMBERED);
   }
 
-  /** Returns to the machine's own life from the given minute on. */
-  release(fromMinute: number): void {
+  /** Returns to the machine's own life between two minutes, or from the first on. */
+  release(fromMinute: number, toMinute = Infinity): void {
     this.forced = this.forced
-      .filter((segment) => segment.fromMinute < fromMinute)
-      .map((segment) => ({ ...segment, toMinute: Math.min(segment.toMinute, fromMinute) }));
+      .flatMap((segment) => [
+        { ...segment, toMinute: Math.min(segment.toMinute, fromMinute) },
+        { ...segment, fromMinute: Math.max(segment.fromMinute, toMinute) },
+      ])
+      .filter((segment) => segment.fromMinute < segment.toMinute);
   }
 
   /** The stretch that is forced and not released, if any. */

@@ -10,7 +10,6 @@ export type { PlantMachine } from './plant-machine.js';
 export { Plant } from './plant.js';
 export { readTimelineScript } from './read-timeline-script.js';
 export { seededRandom } from './seeded-random.js';
-export { ShiftCalendar } from './shift-calendar.js';
 export { simulateMachines } from './simulate-machines.js';
 export { periodsBetween } from './timeline.js';
 export {

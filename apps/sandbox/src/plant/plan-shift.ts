@@ -1,5 +1,5 @@
 import type { MachineState } from './machine-state.js';
-import type { Shift } from './shift-calendar.js';
+import type { Shift } from '#libs/clock';
 import type { Segment } from './timeline.js';
 
 /** Which shifts a machine is manned in. */

@@ -1,5 +1,5 @@
 import type { PlantMachine } from './plant-machine.js';
-import type { ShiftCalendar } from './shift-calendar.js';
+import type { ShiftCalendar } from '#libs/clock';
 
 /** The machines the service knows and the shifts they are worked in. */
 export class Plant {

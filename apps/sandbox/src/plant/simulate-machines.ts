@@ -4,7 +4,7 @@ import type { PlantMachine } from './plant-machine.js';
 import { COMMON_REASONS, MACHINE_TYPES, type MachineType } from './machine-types.js';
 import { ScriptedTimeline } from './scripted-timeline.js';
 import { seededRandom } from './seeded-random.js';
-import type { ShiftCalendar } from './shift-calendar.js';
+import type { ShiftCalendar } from '#libs/clock';
 import { SimulatedTimeline } from './simulated-timeline.js';
 import type { Timeline } from './timeline.js';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { FlickeringTimeline } from './flickering-timeline.js';
 import type { MinuteState } from './machine-state.js';
-import { ShiftCalendar } from './shift-calendar.js';
+import { ShiftCalendar } from '#libs/clock';
 import { SimulatedTimeline } from './simulated-timeline.js';
 import { simulateMachines } from './simulate-machines.js';
 import { periodsBetween, startOfPeriod, type Timeline } from './timeline.js';

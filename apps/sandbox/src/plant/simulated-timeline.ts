@@ -1,6 +1,6 @@
 import { planShift, type ShiftPattern } from './plan-shift.js';
 import { seededRandom } from './seeded-random.js';
-import type { ShiftCalendar } from './shift-calendar.js';
+import type { ShiftCalendar } from '#libs/clock';
 import type { Segment, Timeline } from './timeline.js';
 
 const PLANS_REMEMBERED = 4;

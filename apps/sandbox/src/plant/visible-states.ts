@@ -1,6 +1,11 @@
 import type { MachineState } from './machine-state.js';
-import type { PlantMachine } from './plant-machine.js';
-import { endOfPeriod, periodsBetween, startOfPeriod, type Segment } from './timeline.js';
+import {
+  endOfPeriod,
+  periodsBetween,
+  startOfPeriod,
+  type Segment,
+  type Timeline,
+} from './timeline.js';
 
 /** What the service knows of a machine's present (interface: "Machine state"). */
 export interface VisibleState {
@@ -18,7 +23,11 @@ export interface StatePeriod {
   machineState: MachineState;
 }
 
-type Observed = Pick<PlantMachine, 'timeline' | 'updatePhaseSeconds'>;
+interface Observed {
+  timeline: Timeline;
+  /** See `PlantMachine`. */
+  updatePhaseSeconds: number;
+}
 
 /**
  * The latest minute whose state is known: minute [t, t + 60) is calculated when it is over and
@@ -43,16 +52,21 @@ export function visibleState(machine: Observed, now: number): VisibleState | nul
 /**
  * The periods of a window as far as they are visible at `now`, oldest first. Clipped, the first and
  * last are cut at the window's edges; unclipped, they keep their true start and (visible) end. The
- * newest ends with the last visible minute even when the state goes on.
+ * newest ends with the last visible minute even when the state goes on. What changed within the last
+ * `provisionalSeconds` is not in it yet: the state before goes on.
  */
 export function visiblePeriods(
-  machine: Observed,
+  { timeline, updatePhaseSeconds }: Observed,
   window: { startTime: number; endTime: number },
-  now: number,
-  clip: boolean,
+  { now, provisionalSeconds, clip }: { now: number; provisionalSeconds: number; clip: boolean },
 ): StatePeriod[] {
   if (window.endTime <= window.startTime) return [];
+  const machine = { timeline, updatePhaseSeconds };
   const visibleEnd = lastVisibleMinute(machine, now) + 1;
+  if (provisionalSeconds > 0) {
+    const settledEnd = lastVisibleMinute(machine, now - provisionalSeconds) + 1;
+    machine.timeline = unchangedFrom(timeline, settledEnd);
+  }
   const fromMinute = Math.floor(window.startTime / 60);
   const toMinute = Math.min(Math.ceil(window.endTime / 60), visibleEnd);
   const periods = periodsBetween(machine.timeline, fromMinute, toMinute);
@@ -67,6 +81,16 @@ export function toStatePeriods(periods: readonly Segment[]): StatePeriod[] {
       ? []
       : [{ startTime: fromMinute * 60, endTime: toMinute * 60, machineState: state }],
   );
+}
+
+/** The timeline as if nothing had changed from a minute on. */
+function unchangedFrom(timeline: Timeline, endMinute: number): Timeline {
+  return {
+    segmentAt: (minute) => {
+      const segment = timeline.segmentAt(Math.min(minute, endMinute - 1));
+      return { ...segment, toMinute: segment.toMinute < endMinute ? segment.toMinute : Infinity };
+    },
+  };
 }
 
 function extendEdges(machine: Observed, periods: Segment[], visibleEnd: number): void {

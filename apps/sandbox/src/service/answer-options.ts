@@ -6,4 +6,8 @@ export class AnswerOptions {
   clipActivityLog = true;
   /** How long a token lives that the login hands out from now on, in real time; null: for good. */
   tokenLifetimeSeconds: number | null = null;
+  /** How far the service's clock is ahead of the sandbox's (negative: behind), in its seconds. */
+  clockOffsetSeconds = 0;
+  /** Sends a Date header with each answer, by the service's clock. */
+  dateHeader = true;
 }

@@ -11,6 +11,7 @@ import { ActivityRequest } from './requests/activity.request.js';
 import { MachineQuery } from './requests/machine.query.js';
 import { ServiceController } from './service-controller.decorator.js';
 import { BODY_STATUSES, ServiceOperation } from './service-operation.decorator.js';
+import { type Staleness, StalenessOfCall } from './staleness.js';
 
 @ServiceController('states')
 export class MachineStatesController {
@@ -28,8 +29,12 @@ export class MachineStatesController {
     causes: { 204: 'No data.', 422: 'Machine ID missing or does not exist.' },
   })
   @ApiOkResponse({ type: MachineStateAnswer })
-  getMachineState(@Query() { machineId }: MachineQuery): MachineStateAnswer | null {
-    const state = visibleState(this.machines.getOr422(machineId), this.clock.nowSeconds());
+  getMachineState(
+    @Query() { machineId }: MachineQuery,
+    @StalenessOfCall() { lagSeconds = 0 }: Staleness,
+  ): MachineStateAnswer | null {
+    const machine = this.machines.getOr422(machineId);
+    const state = visibleState(machine, this.clock.nowSeconds() - lagSeconds);
     if (!state) return null;
     return {
       machineState: state.machineState,
@@ -51,12 +56,18 @@ export class MachineStatesController {
     },
   })
   @ApiOkResponse({ type: ActivityLogEntry, isArray: true })
-  getMachineActivityLog(@Body() window: ActivityRequest): ActivityLogEntry[] | null {
+  getMachineActivityLog(
+    @Body() window: ActivityRequest,
+    @StalenessOfCall() { lagSeconds = 0, provisionalSeconds = 0 }: Staleness,
+  ): ActivityLogEntry[] | null {
     const machine = this.machines.getOr422(window.machineId);
     const refusal = refuseWindow(window);
     if (refusal !== null) throw new UnprocessableEntityException(refusal);
-    const now = this.clock.nowSeconds();
-    const periods = visiblePeriods(machine, window, now, this.options.clipActivityLog);
+    const periods = visiblePeriods(machine, window, {
+      now: this.clock.nowSeconds() - lagSeconds,
+      provisionalSeconds,
+      clip: this.options.clipActivityLog,
+    });
     if (periods.length === 0) return null;
     return periods.map((period) => ({
       ...period,

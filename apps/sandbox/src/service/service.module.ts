@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { AnswerOptions } from './answer-options.js';
 import { Classifications } from './classifications.js';
 import { ClassificationsController } from './classifications.controller.js';
 import { LoginController } from './login.controller.js';
@@ -18,7 +17,7 @@ import { WorkOrderListsController } from './work-order-lists.controller.js';
     WorkOrderListsController,
     LoginController,
   ],
-  providers: [AnswerOptions, MachineLookup, Classifications, WorkOrderLists],
-  exports: [AnswerOptions, MachineLookup, Classifications, WorkOrderLists],
+  providers: [MachineLookup, Classifications, WorkOrderLists],
+  exports: [MachineLookup, Classifications, WorkOrderLists],
 })
 export class ServiceModule {}

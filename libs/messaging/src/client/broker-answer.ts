@@ -35,6 +35,8 @@ export function sayingOfAnswer(type: string, { right, topics = [] }: Asked): str
         'no broker tells which of them coordinates: if that goes on, a right may be missing: ' +
         `${ON_GROUPS}, or ${ON_TRANSACTIONAL_IDS}`
       );
+    case 'INVALID_TIMESTAMP':
+      return `this host's clock and the broker's differ: set them, or see message.timestamp.after.max.ms and message.timestamp.before.max.ms of ${named || 'the topic'}`;
     case 'MESSAGE_TOO_LARGE':
     case 'RECORD_LIST_TOO_LARGE':
       return named && `larger than max.message.bytes allows of ${named}`;

@@ -1,28 +1,30 @@
-import { Decoder, Encoder } from '@toondepauw/node-zstd';
-import snappy from 'kafkajs-snappy';
-import { compressFrame, decompressFrame } from 'lz4-napi';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { batchUnpacker } from '../exchanged/unpack-batch.js';
 import { CompressionCodecs, CompressionTypes } from '../kafkajs.js';
 
-/** What kafkajs hands to a codec: its encoder, of which only the bytes matter here. */
-interface EncodedRecords {
-  buffer: Buffer;
+const compress = promisify<Buffer, Buffer>(gzip);
+
+/**
+ * Codecs for what kafkajs compresses and unpacks by itself: a record that is too large for its topic otherwise, and
+ * messages in the formats before Kafka 0.11. kafkajs brings gzip alone, without a bound.
+ */
+export function registerCompressionCodecs(): void {
+  const { GZIP, Snappy, LZ4, ZSTD } = CompressionTypes;
+  const codecs: Record<number, () => object> = CompressionCodecs;
+  for (const codec of [Snappy, LZ4, ZSTD]) codecs[codec] = () => unpackingCodec(codec);
+  codecs[GZIP] = () => ({
+    ...unpackingCodec(GZIP),
+    compress: (records: { buffer: Buffer }) => compress(records.buffer),
+  });
 }
 
-const ZSTD_LEVEL = 3;
-
-const lz4 = () => ({
-  compress: (records: EncodedRecords) => compressFrame(records.buffer),
-  decompress: (buffer: Buffer) => decompressFrame(buffer),
-});
-
-const zstd = () => ({
-  compress: (records: EncodedRecords) => new Encoder(ZSTD_LEVEL).encode(records.buffer),
-  decompress: (buffer: Buffer) => new Decoder().decode(buffer),
-});
-
-/** kafkajs brings gzip alone; a batch in an unknown codec would end the consumer. */
-export function registerCompressionCodecs(): void {
-  CompressionCodecs[CompressionTypes.Snappy] = snappy;
-  CompressionCodecs[CompressionTypes.LZ4] = lz4;
-  CompressionCodecs[CompressionTypes.ZSTD] = zstd;
+function unpackingCodec(codec: CompressionTypes): object {
+  return {
+    decompress: async (packed: Buffer) => {
+      const pieces: Buffer[] = [];
+      await batchUnpacker.unpack({ codec, packed }, (piece) => pieces.push(Buffer.from(piece)));
+      return Buffer.concat(pieces);
+    },
+  };
 }

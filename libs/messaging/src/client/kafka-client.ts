@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type KafkaSettings } from '#libs/config';
+import { batchUnpacker } from '../exchanged/unpack-batch.js';
 import {
   Kafka,
   type KafkaConfig,
@@ -12,6 +13,8 @@ import { registerCompressionCodecs } from './compression-codecs.js';
 /** One configured client; consumers, producers and admins are made from it. */
 export function createKafka(settings: KafkaSettings): Kafka {
   registerCompressionCodecs();
+  // What reads batches is kafkajs's for all its clients: there is one bound in a process.
+  batchUnpacker.maxBytes = settings.maxUnpackedBatchBytes;
   const config: KafkaConfig = {
     clientId: settings.clientId,
     brokers: () => inAnyOrder(settings.brokers),

@@ -5,7 +5,7 @@ const NONE = -1;
 /** Reads the parts of a record on and on; what lies beyond the end is nothing but zeros. */
 export class Cursor {
   constructor(
-    private readonly buffer: Buffer,
+    readonly buffer: Buffer,
     /** Where the next part begins. */
     public at: number,
   ) {}

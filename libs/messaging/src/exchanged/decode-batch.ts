@@ -1,11 +1,15 @@
 import { createRequire } from 'node:module';
-import { Cursor } from './cursor.js';
-import { type BatchContext, DecodedRecord } from './decoded-record.js';
+import { type BatchContext, type DecodedRecord } from './decoded-record.js';
+import { RecordCutter } from './record-cutter.js';
+import { batchUnpacker, tooLarge } from './unpack-batch.js';
+import { UnreadableBatchError, unreadableRecords } from './unreadable-batch.js';
 
 /** As much of kafkajs's decoder as reading goes by. */
 export interface Fetched {
   buffer: Buffer;
   offset: number;
+  /** What the batches read so far have been unpacked to. */
+  unpackedBytes?: number;
 }
 
 /** A record batch as kafkajs hands it on. */
@@ -20,15 +24,7 @@ export interface DecodedBatch extends BatchContext {
   records: { offset: string }[];
 }
 
-interface Codec {
-  decompress(records: Buffer): Promise<Buffer>;
-}
-
 const require = createRequire(import.meta.url);
-const { lookupCodecByAttributes } =
-  require('kafkajs/src/protocol/message/compression/index.js') as {
-    lookupCodecByAttributes: (attributes: number) => Codec | null;
-  };
 /** Told by its name: a fetch has a limit, and may end within a batch. */
 export const { KafkaJSPartialMessageError } = require('kafkajs/src/errors.js') as {
   KafkaJSPartialMessageError: new (message: string) => Error;
@@ -41,12 +37,13 @@ const RECORDS_AT = 49;
 const LOG_APPEND_TIME = 0x08;
 const IN_TRANSACTION = 0x10;
 const CONTROL = 0x20;
-/** So many bytes of records are kept together: few enough not to matter when one of them waits for long. */
-const SHARED_BYTES = 8 * 1024;
+const CODEC = 0x07;
+/** What is kept of a record beside its bytes takes some 160 bytes, and reading them holds everything up. */
+const MAX_RECORDS = 400_000;
 
 /**
- * Reads a record batch (magic 2), and puts the bytes of its records by: what is read of the fetch itself would
- * keep all of that in memory for as long as one record waits.
+ * Reads a record batch (magic 2). One that cannot be read, because it is too large once it is unpacked or damaged, yields
+ * an {@link UnreadableRecord} in place of each record.
  *
  * @throws KafkaJSPartialMessageError when the fetch ends within it
  */
@@ -58,15 +55,13 @@ export async function decodeBatch(fetched: Fetched): Promise<DecodedBatch> {
   if (bytes.length < length) {
     throw new KafkaJSPartialMessageError(`${bytes.length} of a record batch's ${length} bytes`);
   }
-  const attributes = bytes.readInt16BE(9);
-  const firstOffset = String(buffer.readBigInt64BE(start));
-  const context = contextOf(bytes, firstOffset, attributes);
-  const codec = lookupCodecByAttributes(attributes);
-  const rest = bytes.subarray(RECORDS_AT);
-  const count = bytes.readInt32BE(COUNT_AT);
-  const plain = codec === null || count <= 0 ? rest : await codec.decompress(rest);
-  const magicByte = bytes.readInt8(4);
-  return { ...context, records: decodeRecords(plain, count, { ...context, magicByte }) };
+  const context = contextOf(bytes, String(buffer.readBigInt64BE(start)), bytes.readInt16BE(9));
+  try {
+    return { ...context, records: await decodeRecords(bytes, context, fetched) };
+  } catch (error) {
+    if (!(error instanceof UnreadableBatchError)) throw error;
+    return { ...context, records: unreadableRecords(context, error, length + PREFIX_BYTES) };
+  }
 }
 
 function contextOf(
@@ -89,33 +84,26 @@ function contextOf(
   };
 }
 
-function decodeRecords(bytes: Buffer, count: number, batch: BatchContext): DecodedRecord[] {
-  const records: DecodedRecord[] = [];
-  for (let from = 0; records.length < count;) {
-    const { until, sharing } = share(bytes, from, count - records.length);
-    const kept = Buffer.from(bytes.subarray(from, until));
-    const cursor = new Cursor(kept, 0);
-    for (let one = 0; one < sharing; one += 1) {
-      const length = cursor.varint();
-      const end = cursor.at + length;
-      records.push(new DecodedRecord(kept, cursor.at, end, batch));
-      cursor.at = end;
-    }
-    from = until;
+async function decodeRecords(
+  bytes: Buffer,
+  context: Omit<DecodedBatch, 'records'>,
+  fetched: Fetched,
+): Promise<DecodedRecord[]> {
+  const count = bytes.readInt32BE(COUNT_AT);
+  if (count > MAX_RECORDS) throw tooLarge(`has ${count} records, more than ${MAX_RECORDS}`);
+  if (count <= 0) return [];
+  const { maxBytes } = batchUnpacker;
+  const magicByte = bytes.readInt8(4);
+  const cutter = new RecordCutter(count, { ...context, magicByte }, maxBytes);
+  const records = bytes.subarray(RECORDS_AT);
+  const codec = bytes.readInt16BE(9) & CODEC;
+  if (codec !== 0) {
+    await batchUnpacker.unpack({ codec, packed: records }, (piece) => {
+      fetched.unpackedBytes = (fetched.unpackedBytes ?? 0) + piece.length;
+      cutter.push(piece);
+    });
+  } else {
+    cutter.push(records);
   }
-  return records;
-}
-
-/** How many records from there on, at least one, share what is kept, and where the last of them ends. */
-function share(bytes: Buffer, from: number, most: number): { until: number; sharing: number } {
-  const cursor = new Cursor(bytes, from);
-  cursor.pass();
-  let until = cursor.at;
-  let sharing = 1;
-  for (; sharing < most; sharing += 1) {
-    cursor.pass();
-    if (cursor.at - from > SHARED_BYTES) break;
-    until = cursor.at;
-  }
-  return { until, sharing };
+  return cutter.end();
 }

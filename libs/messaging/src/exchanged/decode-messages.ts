@@ -8,11 +8,21 @@ const MAGIC_AT = 16;
 const RECORD_BATCH = 2;
 /** Without its records. */
 const BATCH_BYTES = 61;
+/**
+ * Beyond this no further batch of a partition is unpacked, or of a whole fetch: what is left is fetched again. A queue
+ * holds no more of a partition, and while much is unpacked no heartbeat is sent.
+ */
+const MOST_OF_PARTITION_BYTES = 8 * 1024 * 1024;
+const MOST_OF_FETCH_BYTES = 192 * 1024 * 1024;
+
+/** What has been unpacked of each fetch, by the buffer that all its partitions are read from. */
+const unpackedOf = new WeakMap<Buffer, number>();
 
 /**
  * Puts the records of all batches together one by one. kafkajs hands those of a batch to `push` as arguments, of which
  * some hundred thousand are more than the stack holds: a producer that compresses well makes such batches, and no
- * consumer would ever get past them. Messages in the formats before Kafka 0.11 are read by kafkajs.
+ * consumer would ever get past them. Not all that is fetched need be unpacked at once. Messages in the formats before
+ * Kafka 0.11 are read by kafkajs.
  */
 export function withBatchesOfAnySize(
   decode: (fetched: Fetched) => Promise<DecodedBatch>,
@@ -25,16 +35,27 @@ export function withBatchesOfAnySize(
       return decodeMessages(fetched);
     }
     fetched.offset = end;
-    return recordsOf({ buffer: fetched.buffer.subarray(start, end), offset: 0 }, decode);
+    const { buffer } = fetched;
+    const batches: Fetched = { buffer: buffer.subarray(start, end), offset: 0, unpackedBytes: 0 };
+    const before = unpackedOf.get(buffer) ?? 0;
+    const records = await recordsOf(
+      batches,
+      Math.min(MOST_OF_PARTITION_BYTES, MOST_OF_FETCH_BYTES - before),
+      decode,
+    );
+    unpackedOf.set(buffer, before + (batches.unpackedBytes ?? 0));
+    return records;
   };
 }
 
 async function recordsOf(
   batches: Fetched,
+  mostBytes: number,
   decode: (fetched: Fetched) => Promise<DecodedBatch>,
 ): Promise<DecodedBatch['records']> {
   const all: DecodedBatch['records'] = [];
   while (batches.buffer.length - batches.offset >= BATCH_BYTES) {
+    if ((batches.unpackedBytes ?? 0) >= mostBytes) break;
     try {
       const { records } = await decode(batches);
       for (const record of records) all.push(record);

@@ -18,6 +18,11 @@ type HeadersByName = Record<string, Buffer | string | (Buffer | string)[] | unde
 const LOG_APPEND_TIME = 1;
 /** Shared by all records without headers. */
 const NO_HEADERS: MessageHeaders = [];
+/** Of a message; a sender has a few dozen. A record of a hundred kilobytes may claim fifty thousand. */
+const MOST_HEADERS = 1000;
+const MOST_HEADER_BYTES = 256 * 1024;
+/** Kafka's own records of ours carry those of a message, and what the bridge adds. */
+const READ_UP_TO = 2;
 
 /**
  * A record of a record batch (magic 2) as kafkajs hands it on: attributes, timestamp delta, offset delta, key,
@@ -83,12 +88,15 @@ export class DecodedRecord {
     return cursor.bytes();
   }
 
-  /** All of them, as they lie in the record. */
+  /** All of them, as they lie in the record; none where they are beyond twice what a message may have. */
   get headerList(): MessageHeaders {
-    const cursor = this.atKey();
-    cursor.pass();
-    cursor.pass();
-    return readHeaders(cursor);
+    const cursor = this.atHeaders();
+    return this.exceed(cursor, READ_UP_TO) === undefined ? readHeaders(cursor) : NO_HEADERS;
+  }
+
+  /** In what way its headers are more than a message may have; undefined when they are not. */
+  get excess(): string | undefined {
+    return this.exceed(this.atHeaders(), 1);
   }
 
   /**
@@ -103,6 +111,25 @@ export class DecodedRecord {
       else byName[name] = Array.isArray(before) ? [...before, value] : [before, value];
     }
     return byName as HeadersByName;
+  }
+
+  private exceed({ at, buffer }: Cursor, factor: number): string | undefined {
+    const bytes = this.end - at;
+    // A header has a length of its name and of its value: so few bytes hold no more of them.
+    if (bytes <= MOST_HEADERS * 2) return undefined;
+    if (bytes > MOST_HEADER_BYTES * factor) {
+      return `${bytes} bytes of headers, more than ${MOST_HEADER_BYTES}`;
+    }
+    const count = new Cursor(buffer, at).varint();
+    if (count <= MOST_HEADERS * factor) return undefined;
+    return `${count} headers, more than ${MOST_HEADERS}`;
+  }
+
+  private atHeaders(): Cursor {
+    const cursor = this.atKey();
+    cursor.pass();
+    cursor.pass();
+    return cursor;
   }
 
   private atKey(): Cursor {

@@ -17,9 +17,20 @@ export function exchangeModule<F extends AnyFunction>(path: string, ours: (kafka
   const require = createRequire(import.meta.url);
   const original: unknown = require(path);
   const module = require.cache[require.resolve(path)];
-  if (typeof original !== 'function' || module === undefined) {
-    throw new Error(`kafkajs has another ${path} than the version this project pins`);
-  }
+  if (typeof original !== 'function' || module === undefined) throw notAsPinned(path);
   module.exports = ours(original as F);
   exchanged.add(path);
+}
+
+/** The same of one function of a module that has several, before another module takes it from there. */
+export function exchangeMember(path: string, name: string, ours: AnyFunction): void {
+  if (exchanged.has(path)) return;
+  const members = createRequire(import.meta.url)(path) as Record<string, unknown>;
+  if (typeof members[name] !== 'function') throw notAsPinned(path);
+  members[name] = ours;
+  exchanged.add(path);
+}
+
+function notAsPinned(path: string): Error {
+  return new Error(`kafkajs has another ${path} than the version this project pins`);
 }

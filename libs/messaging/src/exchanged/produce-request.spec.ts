@@ -156,7 +156,7 @@ describe('a produce request', () => {
     ['one of several values of a header', { value: 'v', headers: { name: ['text', null] } }],
   ])('refuses %s that is neither text nor bytes', async (_, given) => {
     const request = produceRequest(requestOf([given as unknown as MessageFields]));
-    await expect(request.encode()).rejects.toMatchObject({ name: 'TypeError' });
+    await expect(request.encode()).rejects.toMatchObject({ name: 'UnencodableMessageError' });
   });
 
   it('fails when there is no codec for its compression, as with kafkajs', async () => {

@@ -37,6 +37,16 @@ export interface KafkajsRequest {
   encode: () => Promise<Encoded>;
 }
 
+/** A message of which a part is neither text nor bytes: it will never be sent, unlike what else may fail in between. */
+export class UnencodableMessageError extends Error {
+  readonly retriable = false;
+
+  constructor(cause: Error) {
+    super(cause.message, { cause });
+    this.name = 'UnencodableMessageError';
+  }
+}
+
 interface MeasuredTopic {
   topic: string;
   partitions: readonly { partition: number; batch: RecordBatch }[];
@@ -79,7 +89,11 @@ function batchOf(
   const { transactionalId, producerId = -1, producerEpoch = 0, compression = 0 } = fields;
   const isTransactional = Boolean(transactionalId);
   const producer = { producerId, producerEpoch, isTransactional, firstSequence };
-  return new RecordBatch(messages, producer, compression);
+  try {
+    return new RecordBatch(messages, producer, compression);
+  } catch (error) {
+    throw new UnencodableMessageError(error as Error);
+  }
 }
 
 function write(fields: ProduceFields, topics: readonly MeasuredTopic[]): FramedPayload {

@@ -20,6 +20,21 @@ const STALE_METADATA: readonly (string | undefined)[] = [
   'KafkaJSRequestTimeoutError',
 ];
 
+/** By the error that a send ended with: what it could not send. */
+const leftBy = new WeakMap<Error, readonly Batch[]>();
+
+/**
+ * What no broker has taken of a send that ended with this error; undefined where nothing was shared out among
+ * partitions yet.
+ */
+export function unsentBatches(error: unknown): readonly Batch[] | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const unsent = leftBy.get(cause);
+    if (unsent !== undefined) return unsent;
+  }
+  return undefined;
+}
+
 /**
  * What sends the messages of one producer, and tries again what no broker has taken yet. kafkajs remembers the brokers
  * that have answered in place of the partitions: what comes under the lead of such a one is never sent, and counts
@@ -51,6 +66,7 @@ class Send {
       this.unsent ??= this.share();
       await this.sendToLeaders(this.unsent);
     } catch (error) {
+      this.noteUnsent(error);
       if (await this.mayPass(error as SendError, turn)) throw error;
       bail(error);
     }
@@ -64,7 +80,8 @@ class Send {
       if (partitionMetadata.length === 0) throw notLoaded(topic);
       const groups = groupMessages({ topic, partitionMetadata, messages, partitioner });
       return Object.entries(groups).map(([partition, group]): Batch => {
-        return { topic, partition: Number(partition), messages: group };
+        const { length: partitions } = partitionMetadata;
+        return { topic, partition: Number(partition), partitions, messages: group };
       });
     });
     return new Set(batches);
@@ -90,29 +107,36 @@ class Send {
     const broker = await cluster.findBroker({ nodeId });
     await eosManager.acquireBrokerLock(broker);
     try {
-      const { topics } = await produceBatches(this.sending, this.request, broker, batches);
-      for (const { topicName, partitions } of this.request.acks === 0 ? [] : topics) {
-        this.answers.push(...partitions.map((partition) => ({ topicName, ...partition })));
-      }
-      for (const batch of batches) this.unsent?.delete(batch);
+      this.answers.push(...(await produceBatches(this.sending, this.request, broker, batches)));
+      for (const batch of batches) if (batch.refusal === undefined) this.unsent?.delete(batch);
     } finally {
       await eosManager.releaseBrokerLock(broker);
     }
+    const refusal = batches.find((batch) => batch.refusal !== undefined)?.refusal;
+    if (refusal !== undefined) throw refusal;
   }
 
   /** Whether another attempt may do; the cluster knows better before that if need be. */
   private async mayPass(error: SendError, [retryCount, retryTime]: Turn): Promise<boolean> {
     const { cluster, logger } = this.sending;
     if (error.name === 'KafkaJSConnectionClosedError') cluster.removeBroker(error);
-    if (!cluster.isConnected()) {
-      await cluster.connect();
-      await cluster.refreshMetadata();
-      return true;
+    const isConnected = cluster.isConnected();
+    if (isConnected) {
+      logger.error(`Failed to send messages: ${error.message}`, { retryCount, retryTime });
     }
-    logger.error(`Failed to send messages: ${error.message}`, { retryCount, retryTime });
     const isStale = STALE_METADATA.includes(error.type) || STALE_METADATA.includes(error.name);
-    if (isStale) await cluster.refreshMetadata();
-    return isStale || error.retriable === true;
+    try {
+      if (!isConnected) await cluster.connect();
+      if (!isConnected || isStale) await cluster.refreshMetadata();
+    } catch (failure) {
+      this.noteUnsent(failure);
+      throw failure;
+    }
+    return !isConnected || isStale || error.retriable === true;
+  }
+
+  private noteUnsent(error: unknown): void {
+    if (this.unsent !== undefined) leftBy.set(error as Error, [...this.unsent]);
   }
 }
 

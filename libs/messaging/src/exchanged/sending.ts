@@ -11,7 +11,8 @@ export interface Sending {
 
 export interface Broker {
   nodeId: string | number;
-  produce: (request: object) => Promise<Produced>;
+  /** Without acknowledgements it answers nothing. */
+  produce: (request: object) => Promise<Produced | undefined>;
 }
 
 interface Cluster {
@@ -49,7 +50,12 @@ export interface SendRequest {
 export type Turn = [count: number, timeMs: number];
 /** What a broker answers. */
 export interface Produced {
-  topics: readonly { topicName: string; partitions: readonly object[] }[];
+  topics: readonly { topicName: string; partitions: readonly ProducedPartition[] }[];
+}
+interface ProducedPartition {
+  partition: number;
+  /** 0 where it has the messages. */
+  errorCode: number;
 }
 export interface PartitionData {
   partition: number;

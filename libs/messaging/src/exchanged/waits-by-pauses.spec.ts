@@ -4,7 +4,7 @@ import { jest } from '@jest/globals';
 import { loadKafkaSettings, readEnvironment } from '#libs/config';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { createKafka } from '../client/kafka-client.js';
-import { type FetchingGroup, withWaitsByPauses } from './waits-by-pauses.js';
+import { type FetchingGroup, type GroupClass, withWaitsByPauses } from './waits-by-pauses.js';
 
 const LONGEST_MS = 250;
 
@@ -33,7 +33,7 @@ describe('what a fetch waits for at most', () => {
   beforeEach(() => {
     jest.useFakeTimers();
     [paused, waitsMs] = [[], []];
-    group = new (withWaitsByPauses(GroupOfKafkajs))({} as never);
+    group = new (withWaitsByPauses<GroupClass>(GroupOfKafkajs))({} as never);
   });
   afterEach(() => jest.useRealTimers());
 

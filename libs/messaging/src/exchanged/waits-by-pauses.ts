@@ -19,8 +19,9 @@ const SHORTEST_WAIT_MS = 10;
  * next fetch, and one for idle partitions alone, which waits as long as it may, would keep it from its turn until
  * all that had been fetched of it is done. The longer a pause lasts, the less often is asked.
  */
-export function withWaitsByPauses(GroupOfKafkajs: GroupClass): GroupClass {
-  return class ConsumerGroup extends GroupOfKafkajs {
+export function withWaitsByPauses<G extends GroupClass>(GroupOfKafkajs: G): G {
+  const Base: GroupClass = GroupOfKafkajs;
+  return class ConsumerGroup extends Base {
     private readonly longestWaitMs = this.maxWaitTime;
     private pausedAtMs = -Infinity;
 
@@ -38,5 +39,5 @@ export function withWaitsByPauses(GroupOfKafkajs: GroupClass): GroupClass {
       const pausedForMs = Math.ceil(realNowMs() - this.pausedAtMs);
       return Math.min(this.longestWaitMs, Math.max(SHORTEST_WAIT_MS, pausedForMs));
     }
-  };
+  } as unknown as G;
 }

@@ -10,6 +10,8 @@ const FINISH_DEADLINE_MS = 10_000;
 const FIRST_COMMIT_DEADLINE_MS = 1500;
 const CUT_OFF_DEADLINE_MS = 500;
 const ANSWERS_DEADLINE_MS = 1000;
+/** What is still being told then is told of a topic that takes nothing: the commit does without it. */
+const QUIET_DEADLINE_MS = 500;
 
 /**
  * Brings the calls that messages lead to to rest, and what is told of messages: while partitions may go to another
@@ -79,7 +81,9 @@ export class CallsAtRest {
     await new Promise(setImmediate);
     // It may be over by now, as in a stop.
     if (this.resting !== rest) return;
-    await this.queues.stopTelling();
+    const quiet = this.queues.stopTelling();
+    if (!(await withDeadline(quiet, QUIET_DEADLINE_MS))) await this.commits.commitNow();
+    await quiet;
     await this.commits.commitNow();
   }
 }

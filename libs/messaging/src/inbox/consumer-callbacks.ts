@@ -6,7 +6,8 @@ export type Assignment = ReadonlyMap<string, readonly number[]>;
 /** A fetch in which there was nothing for anybody: markers of transactions, what was aborted or compacted away. */
 export interface EmptyFetch extends TopicPartition {
   highWatermark: string;
-  /** Of what was in it. */
+  /** Of what was in it; the first is null where all of that lies before what was asked for. */
+  firstOffset: string | null;
   lastOffset: string;
 }
 

@@ -33,6 +33,9 @@ describe('watchConsumer', () => {
   let isCurrent: boolean;
   let joined: string[];
   let emptyUpTo: string[];
+  let rest: RestBeforeJoin;
+  let callsEnd: () => void;
+  let end: Promise<string>;
   let stop: () => void;
 
   beforeEach(() => {
@@ -41,9 +44,16 @@ describe('watchConsumer', () => {
     isCurrent = true;
     joined = [];
     emptyUpTo = [];
-    ({ stop } = watchConsumer(consumer as unknown as Consumer, {
+    rest = new RestBeforeJoin(
+      () =>
+        new Promise((resolve) => {
+          callsEnd = resolve;
+        }),
+      () => 5000,
+    );
+    ({ end, stop } = watchConsumer(consumer as unknown as Consumer, {
       lease,
-      rest: new RestBeforeJoin(() => Promise.resolve(), 0),
+      rest,
       isCurrent: () => isCurrent,
       isJoined: () => true,
       onSign: () => undefined,
@@ -78,6 +88,26 @@ describe('watchConsumer', () => {
     isCurrent = false;
     consumer.says('END_BATCH_PROCESS', { batchSize: 0, lastOffset: '4' });
     expect(emptyUpTo).toEqual(['3']);
+  });
+
+  it('gives the consumer up when it does not join though nothing keeps it, and not while calls do', async () => {
+    let why: string | undefined;
+    void end.then((reason) => {
+      why = reason;
+    });
+    consumer.says('REBALANCING');
+    const heartbeatIn = async (ms: number): Promise<string | undefined> => {
+      consumer.says('REQUEST', { apiName: 'Heartbeat', createdAt: realEpochMs() + ms });
+      consumer.says('HEARTBEAT');
+      await Promise.resolve();
+      return why;
+    };
+    // another broker's fetches go on for as long as a call lasts
+    expect(await heartbeatIn(4000)).toBeUndefined();
+    callsEnd();
+    await rest.begin().done;
+    expect(await heartbeatIn(500)).toBeUndefined();
+    expect(await heartbeatIn(4000)).toBe('a rebalance was not gone through with');
   });
 
   it('hears nothing of what is assigned to a consumer that is given up', () => {

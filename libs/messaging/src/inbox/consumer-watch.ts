@@ -10,8 +10,8 @@ import { type SessionLease } from './session-lease.js';
 const JOIN_TIMEOUT_MS = 60_000;
 /** A rebalance takes the rest before it and the wait for all members, and not longer. */
 const REBALANCE_TIMEOUT_MS = 30_000;
-/** Heartbeats sent before the rebalance became known may still be answered. */
-const LATE_HEARTBEAT_MS = 1000;
+/** kafkajs tries to join twice a second at least; until then fetches from other brokers go on, and heartbeats with them. */
+const JOIN_DUE_MS = 1000;
 
 export interface WatchOptions {
   lease: SessionLease;
@@ -49,7 +49,7 @@ export function watchConsumer(
       lease.renew(heartbeatSentAtMs === 0 ? undefined : heartbeatSentAtMs);
       onSign();
       // kafkajs has given the join up and goes on as before, where calls stay held: it will not come to it.
-      if (rest.isWanted && heartbeatSentAtMs > rest.sinceEpochMs + LATE_HEARTBEAT_MS) {
+      if (heartbeatSentAtMs > rest.doneEpochMs + JOIN_DUE_MS) {
         resolve('a rebalance was not gone through with');
       }
     });

@@ -8,6 +8,8 @@ describe('guardCoordinator', () => {
     leaveGroup: ({ memberId }: { memberId: string }) =>
       Promise.resolve(log.push(`${memberId} leaves`)),
     offsetCommit: () => Promise.resolve(log.push('commits')),
+    syncGroup: (asked: { generationId: number }) =>
+      Promise.resolve(log.push(`asks for ${asked.generationId}`)),
   };
   let refusal: Error | undefined;
 
@@ -25,6 +27,7 @@ describe('guardCoordinator', () => {
         log.push('is asked');
         if (refusal !== undefined) throw refusal;
       },
+      beforeSync: (generation) => log.push(`joined ${generation}`),
     });
     // kafkajs asks for the coordinator before each join, and is given the same one.
     await cluster.findBroker();
@@ -34,6 +37,12 @@ describe('guardCoordinator', () => {
     const found = await cluster.findBroker();
     await found.leaveGroup({ memberId: 'A' });
     expect(log).toEqual(['comes to rest', 'A leaves']);
+  });
+
+  it('tells in which generation a member asks for its partitions', async () => {
+    const found = await cluster.findBroker();
+    await found.syncGroup({ generationId: 7 });
+    expect(log).toEqual(['joined 7', 'asks for 7']);
   });
 
   it('lets a commit pass that the guard has nothing against, and no other', async () => {

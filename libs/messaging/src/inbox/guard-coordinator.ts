@@ -4,6 +4,7 @@ import { type Cluster } from '../kafkajs.js';
 interface Coordinator {
   leaveGroup(request: { groupId: string; memberId: string }): Promise<unknown>;
   offsetCommit(request: object): Promise<unknown>;
+  syncGroup(request: { generationId: number }): Promise<unknown>;
 }
 interface CoordinatedCluster {
   findBroker(request: { nodeId: string }): Promise<Coordinator>;
@@ -14,6 +15,8 @@ export interface CoordinatorGuard {
   beforeLeave: () => Promise<void>;
   /** Before each try of a commit; what it throws keeps it from being sent. */
   beforeCommit: () => void;
+  /** Before a member that has joined asks for what it is assigned in a generation of the group. */
+  beforeSync: (generation: number) => void;
 }
 
 /** Asks the guard before a consumer tells the group's coordinator what cannot be taken back. */
@@ -27,6 +30,7 @@ export function guardCoordinator(cluster: Cluster, guard: CoordinatorGuard): voi
     guarded.add(broker);
     const leaveGroup = broker.leaveGroup.bind(broker);
     const offsetCommit = broker.offsetCommit.bind(broker);
+    const syncGroup = broker.syncGroup.bind(broker);
     broker.leaveGroup = async (leaving) => {
       await guard.beforeLeave();
       return leaveGroup(leaving);
@@ -34,6 +38,10 @@ export function guardCoordinator(cluster: Cluster, guard: CoordinatorGuard): voi
     broker.offsetCommit = async (commit) => {
       guard.beforeCommit();
       return offsetCommit(commit);
+    };
+    broker.syncGroup = (request) => {
+      guard.beforeSync(request.generationId);
+      return syncGroup(request);
     };
     return broker;
   };

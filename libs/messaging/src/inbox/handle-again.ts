@@ -1,11 +1,11 @@
 import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
-import { type InboundMessage, type MessageHandler } from './inbound-message.js';
+import { type MessageHandler } from './inbound-message.js';
 import { type PartitionMessage } from './partition-message.js';
 import { type Statement } from './telling.js';
 
-type SetAside = (message: InboundMessage) => Promise<void>;
+type SetAside = (message: PartitionMessage) => Promise<void>;
 
 const ATTEMPTS = 3;
 const BACK_OFF = { baseMs: 100, capMs: 2000 };
@@ -14,7 +14,7 @@ const logger = new Logger('Inbox');
 /**
  * Handles a message anew, by itself, after something failed that no message can cause; sets it aside
  * when that has happened too often, because one message must neither stop those behind it nor end the
- * process. Never rejects.
+ * process. One whose calls have been answered is set aside at once. Never rejects.
  */
 export async function handleAgain(
   message: PartitionMessage,
@@ -28,7 +28,7 @@ export async function handleAgain(
   }
   try {
     await realDelayMs(backOffMs(failures, BACK_OFF), ownership.signal);
-    if (failures < ATTEMPTS) {
+    if (failures < ATTEMPTS && !message.isAnswered) {
       message.handledAnew();
       await handle([message]);
       return;

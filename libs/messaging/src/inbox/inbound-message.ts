@@ -1,4 +1,5 @@
 import { type MessageHeaders } from '#libs/contracts';
+import { type Unreadable } from '../exchanged/unreadable-batch.js';
 import { type PartitionOwnership } from './partition-ownership.js';
 
 /**
@@ -16,6 +17,8 @@ export interface InboundRecord {
   readonly headers: MessageHeaders;
   /** Of key, value and headers, roughly: what parts them may count. */
   readonly bytes: number;
+  /** Why it must be rejected, where that was found before anybody parsed it: it lacks its value, or its headers. */
+  readonly unreadable?: Unreadable | undefined;
 }
 
 /**
@@ -32,8 +35,13 @@ export interface InboundMessage extends InboundRecord {
   finish(): void;
   /** Its partition is lost: nothing more is done for it here, and another process receives it again. */
   abandon(): void;
-  /** Something failed that no message can cause, a bug: it is handled anew, and set aside when that does not help. */
-  fail(error: unknown): void;
+  /**
+   * Something failed that no message can cause, a bug: it is handled anew, and set aside when that does not help.
+   *
+   * @param isAnswered its calls have been answered, and that cannot be published: it is set aside without handling it
+   * anew, since no call is made a second time for what followed from the first
+   */
+  fail(error: unknown, isAnswered?: boolean): void;
 }
 
 /** Takes messages of one partition in the order of their offsets; they end whenever they end. */

@@ -26,6 +26,12 @@ const UNHANDLED: DeadLetterReason = {
   attempts: 0,
 };
 
+const NOT_PUBLISHED: DeadLetterReason = {
+  code: 'invalid-message',
+  detail: 'the service has answered, but the outcome could not be published; the log says both',
+  attempts: 0,
+};
+
 /**
  * What comes in from Kafka, from its fetch to its commit. Fetch is decoupled from delivery: a batch goes into its
  * partition's queue and the batch handler returns at once. Messages are handed over by the dozen and end in any order;
@@ -53,9 +59,13 @@ export class Inbox {
     const { member } = consumer;
     this.queues = new PartitionQueues({
       handle,
-      setAside: (message) => options.deadLetters.publish(message, UNHANDLED),
+      setAside: (message) =>
+        options.deadLetters.publish(message, message.isAnswered ? NOT_PUBLISHED : UNHANDLED),
       resume: (topic, partition) => {
         member.resume(topic, partition);
+      },
+      seek: (topic, partition, offset) => {
+        member.seek(topic, partition, offset);
       },
       mayTell: () => consumer.holdsSession,
       onCommitWanted: () => void this.commits.commitNow(),

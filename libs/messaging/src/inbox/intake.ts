@@ -23,7 +23,8 @@ export class Intake {
     const { topic, partition, messages, highWatermark } = batch;
     const name = topic.slice(this.topicPrefix.length);
     const inbound = messages.map((message) => toInboundRecord(name, partition, message));
-    this.push({ topic, partition, highWatermark, lastOffset: batch.lastOffset() }, inbound);
+    const [firstOffset, lastOffset] = [batch.firstOffset(), batch.lastOffset()];
+    this.push({ topic, partition, highWatermark, firstOffset, lastOffset }, inbound);
   }
 
   takeEmpty(fetch: EmptyFetch): void {
@@ -33,7 +34,8 @@ export class Intake {
   private push(fetch: EmptyFetch, messages: readonly InboundRecord[]): void {
     const { topic, partition } = fetch;
     const [highWatermark, end] = [Number(fetch.highWatermark), Number(fetch.lastOffset) + 1];
-    const mustPause = this.queues.push({ topic, partition, highWatermark, end }, messages);
+    const first = Number(fetch.firstOffset ?? fetch.lastOffset);
+    const mustPause = this.queues.push({ topic, partition, highWatermark, first, end }, messages);
     if (mustPause) this.member.pause(topic, partition);
   }
 }

@@ -163,5 +163,5 @@ describe('KafkaInboxStrategy', () => {
     expect(told.map(({ offset }) => offset).sort((a, b) => a - b)).toEqual(
       Array.from({ length: MESSAGES + 1 }, (_, offset) => offset),
     );
-  }, 60_000);
+  });
 });

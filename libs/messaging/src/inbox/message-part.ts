@@ -6,7 +6,7 @@ import { type PartitionOwnership } from './partition-ownership.js';
 export interface PartEnds {
   readonly whole: InboundMessage;
   ended(part: MessagePart, how: 'finished' | 'abandoned'): void;
-  failed(error: unknown): void;
+  failed(error: unknown, isAnswered: boolean): void;
 }
 
 /**
@@ -79,10 +79,10 @@ export class MessagePart implements InboundMessage {
     this.end('abandoned');
   }
 
-  fail(error: unknown): void {
+  fail(error: unknown, isAnswered = false): void {
     if (this.state !== 'under way') return;
     this.state = 'waiting';
-    this.ends.failed(error);
+    this.ends.failed(error, isAnswered);
   }
 
   private end(how: 'finished' | 'abandoned'): void {

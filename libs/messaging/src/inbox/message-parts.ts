@@ -78,8 +78,8 @@ export class MessageParts implements PartEnds {
     if (this.done.every(isDone)) this.whole.ownership.telling.settled(this);
   }
 
-  failed(error: unknown): void {
+  failed(error: unknown, isAnswered: boolean): void {
     this.tally.ended();
-    this.whole.fail(error);
+    this.whole.fail(error, isAnswered);
   }
 }

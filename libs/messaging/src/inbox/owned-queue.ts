@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { type TopicPartitionOffset } from '../kafkajs.js';
 import { type ToldUntil } from './commit-note.js';
 import { LogContinuity } from './log-continuity.js';
@@ -25,9 +26,14 @@ export interface OffsetCommit extends TopicPartitionOffset {
 /** The queue of an owned partition, and what Kafka knows and tells of that partition. */
 export class OwnedQueue {
   readonly log = new LogContinuity();
+  private readonly logger = new Logger('Inbox');
   readonly telling: NotedTelling;
   /** What was last handed out for a commit; undefined when that failed. */
   private committing: string | undefined;
+  /** Where the first fetch has begun. */
+  private firstFetched: number | undefined;
+  /** Where it must begin, once that is known and until it has. */
+  private beginsAt: number | undefined;
   /** The end of the partition when it was last read. */
   private highWatermark = 0;
 
@@ -37,6 +43,8 @@ export class OwnedQueue {
     readonly queue: PartitionQueue,
     /** Called when something is to be told for which there has to be a commit. */
     onCommitWanted: () => void,
+    /** Fetches from an offset on, again. */
+    private readonly fetchFrom: (offset: number) => void,
   ) {
     this.telling = new NotedTelling(queue.ownership.telling, onCommitWanted);
   }
@@ -46,7 +54,11 @@ export class OwnedQueue {
    * that is not known. Of no effect once the partition is lost, though it may have come back: then that is asked for
    * anew.
    */
-  recall(left: Pick<TakenOver, 'finished' | 'toldUntilMs' | 'end'> | undefined): void {
+  recall(left: Pick<TakenOver, 'finished' | 'toldUntilMs' | 'begin' | 'end'> | undefined): void {
+    this.beginsAt = left?.begin;
+    if (this.firstFetched !== undefined && this.skips(this.firstFetched)) {
+      this.queue.progress.forgetFetched();
+    }
     this.queue.progress.inherit(left?.finished);
     if (left?.toldUntilMs !== undefined) this.telling.inherit(left.toldUntilMs, left.end);
     this.queue.release('recall');
@@ -88,6 +100,28 @@ export class OwnedQueue {
     };
     const commit = { topic, partition, offset: String(offset), metadata, toldUntil, settle };
     return { commit, isNew };
+  }
+
+  /**
+   * Whether a fetch that begins there leaves out what is to be done first: it was under way when the partition came
+   * here, asked for by this process as it had the partition before. What it leaves out is fetched, once: where it is no
+   * more, the log itself begins later.
+   */
+  skips(first: number): boolean {
+    this.firstFetched ??= first;
+    const begin = this.beginsAt;
+    this.beginsAt = undefined;
+    if (begin === undefined || first <= begin || this.queue.ownership.isLost) return false;
+    const { topic, partition } = this;
+    this.logger.warn({
+      msg: 'fetched again: a fetch left messages out',
+      topic,
+      partition,
+      begin,
+      first,
+    });
+    this.fetchFrom(begin);
+    return true;
   }
 
   /** Whether a fetch that begins there holds other messages under old offsets. */

@@ -1,4 +1,5 @@
 import { type MessageHeaders } from '#libs/contracts';
+import { type Unreadable } from '../exchanged/unreadable-batch.js';
 import { type InboundMessage, type InboundRecord } from './inbound-message.js';
 import { type PartitionOwnership } from './partition-ownership.js';
 
@@ -18,6 +19,8 @@ export class PartitionMessage implements InboundMessage {
   onFinished?: (message: InboundMessage) => void;
   /** How often handling it has failed. */
   failures = 0;
+  /** Its calls have been answered: it must not be handled anew. */
+  isAnswered = false;
   private hasEnded = false;
   /** Since it was last handled: what several of its commands tell of one attempt is one failure. */
   private hasFailed = false;
@@ -59,6 +62,10 @@ export class PartitionMessage implements InboundMessage {
     return this.record.bytes;
   }
 
+  get unreadable(): Unreadable | undefined {
+    return this.record.unreadable;
+  }
+
   get ownership(): PartitionOwnership {
     return this.ends.ownership;
   }
@@ -75,7 +82,8 @@ export class PartitionMessage implements InboundMessage {
     this.end('abandoned');
   }
 
-  fail(error: unknown): void {
+  fail(error: unknown, isAnswered = false): void {
+    this.isAnswered ||= isAnswered;
     if (this.hasEnded || this.hasFailed) return;
     this.hasFailed = true;
     this.failures += 1;

@@ -34,6 +34,12 @@ export class PartitionProgress {
     this.waiting.clear();
   }
 
+  /** What has been fetched will be fetched again; only before any of it is handed over. */
+  forgetFetched(): void {
+    this.waiting.reset();
+    this.unfinishedBytes = 0;
+  }
+
   doneInPart(offset: number): void {
     this.offsets.doneInPart(offset);
   }

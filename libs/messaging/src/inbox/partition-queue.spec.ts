@@ -100,6 +100,21 @@ describe('PartitionQueue', () => {
       expect(handling.message(5).ownership).toBe(handling.queue.ownership);
     });
 
+    it('no more than so many that have not ended, and the rest once half of them have', async () => {
+      const handling = new Handling({ maxUnfinished: 64 });
+      handling.queue.push(recordsUpTo(200));
+      await until(() => handling.handed.length === 128);
+      await nextTurn();
+      await nextTurn();
+      expect(handling.handed).toHaveLength(128);
+      handling.finish(...Array.from({ length: 63 }, (_, offset) => offset));
+      await nextTurn();
+      await nextTurn();
+      expect(handling.handed).toHaveLength(128);
+      handling.finish(63);
+      await until(() => handling.handed.length === 192);
+    });
+
     it('a large fetch in chunks over several turns of the event loop, in order', async () => {
       const handling = new Handling();
       handling.queue.push(recordsUpTo(150));
@@ -380,6 +395,20 @@ describe('PartitionQueue', () => {
       expect(handling.chunks).toEqual([[1, 2, 3], [2], [2]]);
       expect(handling.setAside).toEqual([2]);
       expect(handling.queue.progress.committable()).toBe(4);
+    });
+
+    it('sets aside at once, and never handles anew, what the service has answered already', async () => {
+      const handling = new Handling();
+      let refusals = 2;
+      handling.aside = () => {
+        refusals -= 1;
+        return refusals < 0 ? Promise.resolve() : Promise.reject(new Error('Kafka is gone'));
+      };
+      handling.queue.push(recordsAt(1));
+      handling.message(1).fail(new Error('its outcome is too large'), true);
+      await until(() => handling.queue.progress.size === 0);
+      expect(handling.chunks).toEqual([[1]]);
+      expect(handling.setAside).toEqual([1, 1, 1]);
     });
 
     it('is not done with a message before it has been set aside, however often that fails', async () => {

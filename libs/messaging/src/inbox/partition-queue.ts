@@ -1,7 +1,7 @@
 import { FetchPause } from './fetch-pause.js';
 import { handleAgain } from './handle-again.js';
 import { type HoldReason, Holds } from './holds.js';
-import { type InboundMessage, type InboundRecord, type MessageHandler } from './inbound-message.js';
+import { type InboundRecord, type MessageHandler } from './inbound-message.js';
 import { PartitionMessage } from './partition-message.js';
 import { PartitionOwnership } from './partition-ownership.js';
 import { PartitionProgress } from './partition-progress.js';
@@ -10,12 +10,17 @@ import { type QueueLimits } from './queue-limits.js';
 export interface PartitionQueueOptions extends QueueLimits {
   onResume: () => void;
   /** Sets a message aside that could not be handled. */
-  setAside: (message: InboundMessage) => Promise<void>;
+  setAside: (message: PartitionMessage) => Promise<void>;
 }
 
 /** Handed over in one turn of the event loop, so that parsing a whole fetch does not stop heartbeats and answers. */
 const CHUNK_MESSAGES = 64;
 const CHUNK_BYTES = 256 * 1024;
+/**
+ * So many times the messages that pause a partition may be under way at most, and half of it before it goes on: one batch
+ * may hold hundreds of thousands, each of which takes kilobytes until its outcome is out.
+ */
+const UNDER_WAY_FACTOR = 2;
 
 /**
  * The messages of one owned partition between fetch and commit. Owned by the inbox for as long as
@@ -28,6 +33,8 @@ export class PartitionQueue {
   private readonly pause: FetchPause;
   private readonly holds = new Holds();
   private isHandingOver = false;
+  /** As many as may be are under way. */
+  private isFull = false;
   private underWay = 0;
   private readonly whenEmpty: (() => void)[] = [];
 
@@ -87,7 +94,9 @@ export class PartitionQueue {
     this.progress.ended(message, how);
     this.underWay -= 1;
     if (this.underWay === 0) for (const resolve of this.whenEmpty.splice(0)) resolve();
-    if (!this.ownership.isLost) this.pause.endIfShort();
+    if (this.ownership.isLost) return;
+    this.pause.endIfShort();
+    if (this.isFull && this.underWay <= this.mostUnderWay / 2) this.handOver();
   }
 
   failed(message: PartitionMessage, error: unknown): void {
@@ -97,6 +106,8 @@ export class PartitionQueue {
   /** One chunk after the other, so that messages are taken in their order. */
   private handOver(): void {
     if (this.isHandingOver || this.holds.isAny || this.ownership.isLost) return;
+    this.isFull = this.underWay >= this.mostUnderWay;
+    if (this.isFull) return;
     const chunk = this.nextChunk();
     if (chunk.length === 0) {
       this.pause.endIfShort();
@@ -113,6 +124,10 @@ export class PartitionQueue {
           this.handOver();
         });
       });
+  }
+
+  private get mostUnderWay(): number {
+    return this.options.maxUnfinished * UNDER_WAY_FACTOR;
   }
 
   private nextChunk(): PartitionMessage[] {

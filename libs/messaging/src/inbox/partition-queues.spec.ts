@@ -30,19 +30,21 @@ const from = (topic: string, partition: number, highWatermark = 0, end = 0) => (
   topic,
   partition,
   highWatermark,
+  first: 0,
   end,
 });
 
 const told = 1000;
 
 const inherited = (finished: FinishedAhead | undefined) => ({
-  ...{ finished, toldUntilMs: undefined, end: 0 },
+  ...{ finished, toldUntilMs: undefined, begin: 0, end: 0 },
 });
 
 const nobodyWaits = (): boolean => false;
 
 describe('PartitionQueues', () => {
   let resumed: string[];
+  let sought: string[];
   let setAside: InboundMessage[];
   let underWay: InboundMessage[];
   let queues: PartitionQueues;
@@ -68,6 +70,7 @@ describe('PartitionQueues', () => {
 
   beforeEach(() => {
     resumed = [];
+    sought = [];
     setAside = [];
     // A queue of the test before may still be handing over.
     const ofThisTest: InboundMessage[] = [];
@@ -83,6 +86,7 @@ describe('PartitionQueues', () => {
         return Promise.resolve();
       },
       resume: (topic, partition) => resumed.push(`${topic}/${partition}`),
+      seek: (topic, partition, offset) => sought.push(`${topic}/${partition} ${offset}`),
       mayTell: () => true,
       onCommitWanted: () => {
         commitsWanted += 1;
@@ -117,6 +121,42 @@ describe('PartitionQueues', () => {
     expect(queues.takeCommittable(told)).toMatchObject([{ offset: '3', metadata: '' }]);
     underWay[1]?.finish();
     expect(queues.takeCommittable(told)).toMatchObject([{ offset: '4' }]);
+  });
+
+  it('fetches again where the first fetch left messages out, whether that is known before it or after', async () => {
+    const fetchFrom = (first: number, end: number): void => {
+      const records = recordsUpTo(end - first, first).map((it) => ({ ...it, topic: 'c' }));
+      queues.push({ ...from('c', 0, 9, end), first }, records);
+    };
+    for (const isKnownBefore of [true, false]) {
+      const [fresh] = queues.reassign(new Map([['c', [0]]]), nobodyWaits);
+      const left = { ...inherited(undefined), begin: 2 };
+      if (isKnownBefore) fresh?.recall(left);
+      fetchFrom(5, 7);
+      if (!isKnownBefore) fresh?.recall(left);
+      expect(sought.splice(0)).toEqual(['c/0 2']);
+      expect(queues.takeCommittable(told)).toEqual([]);
+      fetchFrom(2, 4);
+      fetchFrom(4, 7);
+      await until(() => underWay.length === 5);
+      expect(underWay.splice(0).map(({ offset }) => offset)).toEqual([2, 3, 4, 5, 6]);
+      expect(sought).toEqual([]);
+      queues.reassign(new Map(), nobodyWaits);
+    }
+  });
+
+  it('takes what is there where the log itself has lost what was to come first', async () => {
+    const [fresh] = queues.reassign(new Map([['c', [0]]]), nobodyWaits);
+    fresh?.recall({ ...inherited(undefined), begin: 2 });
+    const fetch = (): void => {
+      queues.push({ ...from('c', 0, 6, 6), first: 5 }, recordsUpTo(1, 5));
+    };
+    fetch();
+    await nextTurn();
+    expect(underWay).toEqual([]);
+    fetch();
+    await until(() => underWay.length === 1);
+    expect(sought).toEqual(['c/0 2']);
   });
 
   it('commits past what is no message, and lags behind by nothing, once all before it is finished', async () => {
@@ -191,7 +231,7 @@ describe('PartitionQueues', () => {
 
     it('as it was left by an earlier owner, until all is finished that was there by then', async () => {
       const [fresh] = queues.reassign(new Map([['c', [0]]]), nobodyWaits);
-      fresh?.recall({ finished: undefined, toldUntilMs: 700, end: 2 });
+      fresh?.recall({ finished: undefined, toldUntilMs: 700, begin: 0, end: 2 });
       queues.push(from('c', 0), recordsUpTo(3));
       await until(() => underWay.length === 3);
       underWay[1]?.finish();

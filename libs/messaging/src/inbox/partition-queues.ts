@@ -8,6 +8,8 @@ interface FetchedFrom {
   topic: string;
   partition: number;
   highWatermark: number;
+  /** The offset of the first that was fetched, also of what is no message. */
+  first: number;
   /** The offset behind all that was fetched, also of what is no message. */
   end: number;
 }
@@ -64,7 +66,7 @@ export class PartitionQueues {
     const key = keyOf(from.topic, from.partition);
     let owned = this.owned.get(key);
     const [first] = messages;
-    if (owned === undefined) return false;
+    if (owned === undefined || owned.skips(from.first)) return false;
     if (first !== undefined && owned.isAnotherTopic(first.offset, from.highWatermark)) {
       owned = this.startOver(owned, first.offset);
       this.owned.set(key, owned);

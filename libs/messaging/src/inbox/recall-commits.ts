@@ -63,6 +63,6 @@ async function askFor(
     if (commit === undefined || span === undefined) return undefined;
     const offset = Number(commit.offset);
     const note = readNote(offset, commit.metadata);
-    return takenOver(topic, partition, { offset, end: span.until, ...note });
+    return takenOver(topic, partition, { offset, start: span.from, end: span.until, ...note });
   });
 }

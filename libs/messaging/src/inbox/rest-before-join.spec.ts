@@ -1,18 +1,22 @@
+import { realEpochMs } from '#libs/clock';
 import { RestBeforeJoin } from './rest-before-join.js';
 
 describe('RestBeforeJoin', () => {
   let deadlines: number[];
+  let mayLastMs: number;
   let comeToRest: () => void;
   let rest: RestBeforeJoin;
 
   beforeEach(() => {
     deadlines = [];
-    rest = new RestBeforeJoin((deadlineMs) => {
+    mayLastMs = 7000;
+    const begin = (deadlineMs: number): Promise<void> => {
       deadlines.push(deadlineMs);
       return new Promise((resolve) => {
         comeToRest = resolve;
       });
-    }, 7000);
+    };
+    rest = new RestBeforeJoin(begin, () => mayLastMs);
   });
 
   /** What kafkajs makes of the moment before joining: it tries again as long as the group is said to be rebalancing. */
@@ -40,7 +44,9 @@ describe('RestBeforeJoin', () => {
   });
 
   it('begins once, with the first sign of a rebalance, and with the deadline of that', async () => {
-    const { done } = rest.begin(500);
+    mayLastMs = 500;
+    const { done } = rest.begin();
+    mayLastMs = 7000;
     expect(rest.isWanted).toBe(true);
     expect(refusal()).toBeDefined();
     expect(rest.begin().done).toBe(done);
@@ -51,9 +57,15 @@ describe('RestBeforeJoin', () => {
     expect(refusal()).toBeUndefined();
   });
 
-  it('grants as long as it is told to where nothing else is asked for', () => {
-    rest.begin();
-    expect(deadlines).toEqual([7000]);
+  it('is over at some time from which on the member may join, and not before', async () => {
+    const { done } = rest.begin();
+    expect(rest.doneEpochMs).toBe(Infinity);
+    comeToRest();
+    await done;
+    await Promise.resolve();
+    expect(rest.doneEpochMs).toBeLessThanOrEqual(realEpochMs());
+    rest.end();
+    expect(rest.doneEpochMs).toBe(Infinity);
   });
 
   it('is wanted anew for each rebalance', async () => {

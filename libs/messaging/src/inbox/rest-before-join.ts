@@ -5,7 +5,8 @@ interface Rest {
   isDone: boolean;
   done: Promise<void>;
   sinceMs: number;
-  sinceEpochMs: number;
+  /** Real epoch milliseconds when it was done; infinitely late before. */
+  doneEpochMs: number;
 }
 
 /**
@@ -18,7 +19,7 @@ export class RestBeforeJoin {
   /** @param comeToRest lets nothing new begin; resolves once nothing is under way, or after the deadline */
   constructor(
     private readonly comeToRest: (deadlineMs: number) => Promise<void>,
-    private readonly deadlineMs: number,
+    private readonly deadlineMs: () => number,
   ) {}
 
   /** From the first sign of a rebalance until it is over. */
@@ -26,9 +27,9 @@ export class RestBeforeJoin {
     return this.rest !== undefined;
   }
 
-  /** Real epoch milliseconds of that first sign; infinitely late while there was none. */
-  get sinceEpochMs(): number {
-    return this.rest?.sinceEpochMs ?? Infinity;
+  /** Real epoch milliseconds since when nothing keeps the member from joining; infinitely late before. */
+  get doneEpochMs(): number {
+    return this.rest?.doneEpochMs ?? Infinity;
   }
 
   /** Real milliseconds since that first sign; 0 while there was none. */
@@ -36,16 +37,17 @@ export class RestBeforeJoin {
     return this.rest === undefined ? 0 : realNowMs() - this.rest.sinceMs;
   }
 
-  begin(deadlineMs = this.deadlineMs): Rest {
+  begin(): Rest {
     if (this.rest !== undefined) return this.rest;
     const rest: Rest = {
       isDone: false,
-      done: this.comeToRest(deadlineMs),
+      done: this.comeToRest(this.deadlineMs()),
       sinceMs: realNowMs(),
-      sinceEpochMs: realEpochMs(),
+      doneEpochMs: Infinity,
     };
     void rest.done.finally(() => {
       rest.isDone = true;
+      rest.doneEpochMs = realEpochMs();
     });
     this.rest = rest;
     return rest;

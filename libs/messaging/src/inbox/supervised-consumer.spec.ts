@@ -13,6 +13,8 @@ interface BrokerClass {
     heartbeat: (request: { groupId: string }) => Promise<unknown>;
     joinGroup: (request: { groupId: string }) => Promise<unknown>;
     offsetCommit: (request: { groupId: string }) => Promise<unknown>;
+    syncGroup: (request: { groupId: string; memberId: string }) => Promise<unknown>;
+    fetch: (request: { topics: readonly { topic: string }[] }) => Promise<unknown>;
   };
 }
 const require = createRequire(import.meta.url);
@@ -36,6 +38,7 @@ async function eventually(
   }
 }
 
+const NOT_LEADER = 6;
 const NOT_COORDINATOR = 16;
 const COORDINATOR_LOADING = 14;
 const UNKNOWN_MEMBER = 25;
@@ -80,13 +83,16 @@ class Member {
 
 describe('SupervisedConsumer', () => {
   const kafka = new Kafka({ brokers: testBrokers(), logLevel: logLevel.NOTHING });
-  const { heartbeat, joinGroup, offsetCommit } = Broker.prototype;
+  const { fetch, heartbeat, joinGroup, offsetCommit, syncGroup } = Broker.prototype;
   const members: Member[] = [];
   let topic: string;
   let log: string[];
 
-  const join = (name: string, more: { rest?: () => Promise<void>; onBatch?: () => void } = {}) => {
-    const member = new Member(kafka, topic, { log, name, ...more });
+  const join = (
+    name: string,
+    more: { rest?: () => Promise<void>; onBatch?: () => void; kafka?: Kafka } = {},
+  ) => {
+    const member = new Member(more.kafka ?? kafka, topic, { log, name, ...more });
     members.push(member);
     return member;
   };
@@ -103,7 +109,7 @@ describe('SupervisedConsumer', () => {
   });
 
   afterEach(async () => {
-    Object.assign(Broker.prototype, { heartbeat, joinGroup, offsetCommit });
+    Object.assign(Broker.prototype, { fetch, heartbeat, joinGroup, offsetCommit, syncGroup });
     await Promise.all(members.splice(0).map(({ consumer }) => consumer.stop()));
   });
 
@@ -146,7 +152,7 @@ describe('SupervisedConsumer', () => {
     });
     await member.untilOwns('0,1');
     expect(member.consumer.state).toBe('running');
-  }, 90_000);
+  });
 
   it('repeats no commit once partitions have been assigned anew: others may have done more by then', async () => {
     let tries = 0;
@@ -172,6 +178,73 @@ describe('SupervisedConsumer', () => {
     expect(await commit).toBe('refused');
     await first.consumer.member.commit([{ topic, partition: 0, offset: '7' }]);
     expect(await committedOffsets()).toEqual({ 0: '7', 1: '-1' });
+  });
+
+  it('goes on where the leader of a partition has moved, and neither joins anew nor ends calls', async () => {
+    let fetches = 0;
+    const member = join('A', {
+      onBatch: () => {
+        fetches += 1;
+      },
+    });
+    await member.untilOwns('0,1');
+    const eventsBefore = member.log.length;
+    let refused = 0;
+    Broker.prototype.fetch = function (request) {
+      const isIts = request.topics.some((it) => it.topic === topic);
+      if (!isIts || refused === 3) return fetch.call(this, request);
+      refused += 1;
+      return Promise.reject(createErrorFromCode(NOT_LEADER));
+    };
+    await eventually(() => refused === 3, { what: 'three fetches have been refused' });
+    const producer = kafka.producer();
+    await producer.connect();
+    await producer.send({ topic, messages: [{ partition: 0, value: 'x' }] });
+    await producer.disconnect();
+    await eventually(() => fetches === 1, { what: 'what is written is fetched' });
+    expect(member.log.at(-1)).toBe('owns 0,1');
+    expect(member.log).toHaveLength(eventsBefore);
+  }, 90_000);
+
+  it('takes what it is given for new when a generation has worked without it, as the same member', async () => {
+    let goOn: () => void = () => undefined;
+    let isToBeHeld = false;
+    let isHeld = false;
+    const joinedAs = new Set<string>();
+    Broker.prototype.syncGroup = async function (request) {
+      if (request.groupId === topic && request.memberId.startsWith('held')) {
+        joinedAs.add(request.memberId);
+        if (isToBeHeld) {
+          [isToBeHeld, isHeld] = [false, true];
+          await new Promise<void>((resolve) => (goOn = resolve));
+        }
+      }
+      return syncGroup.call(this, request);
+    };
+    const first = join('A');
+    await first.untilOwns('0,1');
+    const held = join('B', {
+      kafka: new Kafka({ brokers: testBrokers(), clientId: 'held', logLevel: logLevel.NOTHING }),
+    });
+    await eventually(() => /^owns [01]$/.test(held.log.at(-1) ?? ''), { what: 'they share' });
+    const before = held.log.length;
+    const ownedBefore = held.log.at(-1)!;
+    isToBeHeld = true;
+    const third = join('C');
+    await eventually(
+      () => isHeld && third.log.filter((event) => event.startsWith('owns')).length === 2,
+      {
+        what: 'the others work in a generation that the held one does not know of',
+      },
+    );
+    await third.consumer.stop();
+    goOn();
+    await held.untilOwns(ownedBefore.slice('owns '.length));
+    expect(joinedAs.size).toBe(1);
+    expect(held.log.slice(before).filter((event) => event.startsWith('owns'))).toEqual([
+      'owns ',
+      ownedBefore,
+    ]);
   }, 90_000);
 
   it('leaves joining to its successor once it is given up, though its coordinator sends it to join', async () => {
@@ -199,7 +272,7 @@ describe('SupervisedConsumer', () => {
     await member.untilOwns('');
     await member.untilOwns('0,1');
     expect(joins).toBe(1);
-  }, 90_000);
+  });
 
   it('comes to rest before it leaves the group because it has crashed', async () => {
     let isPoisoned = false;

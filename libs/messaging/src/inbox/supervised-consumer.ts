@@ -20,7 +20,7 @@ const DISCONNECT_DEADLINE_MS = 3000;
 /** A member that lasted this long was healthy: the next crash is the first of a new row. */
 const HEALTHY_MS = 60_000;
 const SESSION_MARGIN_MS = 1000;
-/** A call in flight is waited for this long before its partition is given up; the session must outlast it. */
+/** A call in flight is waited for this long before its partition is given up, and no longer than the session lasts. */
 const REST_DEADLINE_MS = 5000;
 
 /**
@@ -38,6 +38,9 @@ export class SupervisedConsumer {
   private readonly rest: RestBeforeJoin;
   private consumer: Consumer | undefined;
   private memberId: string | undefined;
+  /** Of the group: that of the last assignment, and that of the one that was last asked for. */
+  private generation: number | undefined;
+  private askedFor: number | undefined;
   private topics: string[] = [];
   private currentState: ConsumerState = 'starting';
 
@@ -46,7 +49,10 @@ export class SupervisedConsumer {
     private readonly groupId: string,
     private readonly callbacks: ConsumerCallbacks,
   ) {
-    this.rest = new RestBeforeJoin((ms) => callbacks.onRevoking(ms), REST_DEADLINE_MS);
+    this.rest = new RestBeforeJoin(
+      (ms) => callbacks.onRevoking(ms),
+      () => Math.min(REST_DEADLINE_MS, this.sessionLeftMs),
+    );
   }
 
   get state(): ConsumerState {
@@ -58,7 +64,11 @@ export class SupervisedConsumer {
    * out by this, before its timers and heartbeats tell.
    */
   get holdsSession(): boolean {
-    return this.lease.ageMs < SESSION_TIMEOUT_MS - SESSION_MARGIN_MS;
+    return this.sessionLeftMs > 0;
+  }
+
+  private get sessionLeftMs(): number {
+    return Math.max(0, SESSION_TIMEOUT_MS - SESSION_MARGIN_MS - this.lease.ageMs);
   }
 
   /** Returns at once; joining goes on for as long as it takes. */
@@ -102,7 +112,7 @@ export class SupervisedConsumer {
   private async comeToRest(): Promise<void> {
     // A stop has come to rest before.
     if (this.isStopping()) return;
-    await this.rest.begin(this.holdsSession ? REST_DEADLINE_MS : 0).done;
+    await this.rest.begin().done;
   }
 
   /** Connects and consumes; resolves with why it ended. */
@@ -119,6 +129,9 @@ export class SupervisedConsumer {
       beforeLeave: () => (consumer === this.consumer ? this.comeToRest() : Promise.resolve()),
       beforeCommit: () => {
         this.member.assertCommitUpToDate();
+      },
+      beforeSync: (generation) => {
+        if (consumer === this.consumer) this.askedFor = generation;
       },
     });
     this.consumer = consumer;
@@ -146,9 +159,12 @@ export class SupervisedConsumer {
     this.currentState = 'running';
     this.rest.end();
     this.member.join(consumer);
-    // Others have gone on with whatever this process held: not even what it is given again is as it was.
-    if (memberId !== this.memberId) this.callbacks.onAssigned(new Map());
+    // Others have gone on with whatever this process held, if only in a generation that it has missed between its
+    // join and its assignment: not even what it is given again is as it was.
+    const hasStayed = memberId === this.memberId && this.askedFor === (this.generation ?? 0) + 1;
+    if (!hasStayed) this.callbacks.onAssigned(new Map());
     this.memberId = memberId;
+    this.generation = this.askedFor;
     this.callbacks.onAssigned(assignment);
   }
 

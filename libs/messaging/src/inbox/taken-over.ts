@@ -6,6 +6,8 @@ import { AT_REST, type CommitNote } from './commit-note.js';
 interface LastCommit extends CommitNote {
   /** Below zero when nothing was. */
   offset: number;
+  /** The oldest offset that is left of the partition. */
+  start: number;
   /** The end of the partition now. */
   end: number;
 }
@@ -15,6 +17,8 @@ export interface TakenOver {
   /** Full name, prefix included. */
   topic: string;
   partition: number;
+  /** Where the first fetch begins. */
+  begin: number;
   /** The end of the partition when it came. */
   end: number;
   /** Ahead of what is committed. */
@@ -33,6 +37,7 @@ export function takenOver(topic: string, partition: number, last: LastCommit): T
     topic,
     partition,
     finished,
+    begin: Math.max(committed, last.start),
     end,
     toldUntilMs: sinceWhen(last),
     isFinished: (offset) => offset < committed || finished?.includes(offset) === true,

@@ -1,5 +1,6 @@
-import { type MessageHeaders } from '#libs/contracts';
+import { type MessageHeaders, rejected } from '#libs/contracts';
 import { DecodedRecord } from '../exchanged/decoded-record.js';
+import { type Unreadable, UnreadableRecord } from '../exchanged/unreadable-batch.js';
 import { type KafkaMessage } from '../kafkajs.js';
 import { toStoredRecord } from '../reading/stored-record.js';
 import { type InboundRecord } from './inbound-message.js';
@@ -12,7 +13,10 @@ export function toInboundRecord(
 ): InboundRecord {
   if (message instanceof DecodedRecord) return new UnreadRecord(topic, partition, message);
   const record = toStoredRecord(topic, partition, message);
-  return { ...record, bytes: lengthOf(record.key) + lengthOf(record.value) };
+  const bytes = lengthOf(record.key) + lengthOf(record.value);
+  return message instanceof UnreadableRecord
+    ? { ...record, bytes, unreadable: message.unreadable }
+    : { ...record, bytes };
 }
 
 /** One that is read when it is asked for something: not to be spread, as {@link DecodedRecord}. */
@@ -40,11 +44,18 @@ class UnreadRecord implements InboundRecord {
   }
 
   get headers(): MessageHeaders {
-    return this.record.headerList;
+    return this.record.excess === undefined ? this.record.headerList : [];
   }
 
   get bytes(): number {
     return this.record.bytes;
+  }
+
+  get unreadable(): Unreadable | undefined {
+    const { excess } = this.record;
+    if (excess === undefined) return undefined;
+    const { rejection } = rejected('too-large', `the message has ${excess}: left out`);
+    return { rejection, omittedBytes: undefined };
   }
 }
 

@@ -51,6 +51,12 @@ export class WaitingRecords {
     return first;
   }
 
+  /** As if nothing had been fetched; only before the first is taken. */
+  reset(): void {
+    this.clear();
+    this.end = 0;
+  }
+
   clear(): void {
     this.end = this.takenUpTo;
     this.records.length = 0;

@@ -1,5 +1,6 @@
 import { type Kafka } from '../kafkajs.js';
 import { type OwnedState } from './owned-state.js';
+import { type KeyPlacement } from './repartition.js';
 
 export interface KeyedStateOptions<V> {
   kafka: Kafka;
@@ -7,6 +8,8 @@ export interface KeyedStateOptions<V> {
   name: string;
   /** Input topics, without the prefix, whose messages wait until the same partition is restored. */
   inputs?: readonly string[];
+  /** Set where the hash of a key decides in which partition it belongs; else it is kept in the one its input came through. */
+  placement?: KeyPlacement;
   /** Two processes never use the same transactional id at the same time for long: the later one fences the earlier. */
   transactionalIdPrefix: string;
   /** See {@link OwnedState.paceMs}. */

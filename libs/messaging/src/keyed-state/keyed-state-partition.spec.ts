@@ -137,7 +137,8 @@ describe('a partition of state that Kafka takes no writes of', () => {
     Logger.overrideLogger({
       log: () => undefined,
       error: () => undefined,
-      warn: (entry: unknown) => warnings.push(entry),
+      // Not kafkajs, which may still be looking for the broker of an earlier test.
+      warn: (entry: object) => 'namespace' in entry || warnings.push(entry),
     });
     jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
     jest.spyOn(Math, 'random').mockReturnValue(1);

@@ -1,9 +1,12 @@
 import { abortable, realDelayMs } from '#libs/clock';
 import { aborted } from '../aborted.js';
+import { partitionCount } from '../client/partition-count.js';
 import { type GroupMember } from '../inbox/group-member.js';
 import { type KafkaMessage } from '../kafkajs.js';
+import { topicSpans } from '../reading/topic-span.js';
 import { type KeyedStateOptions } from './keyed-state-options.js';
 import { type FailedWrite, OwnedWrites } from './owned-writes.js';
+import { Repartition } from './repartition.js';
 import { Restore } from './restore.js';
 import { StateFailures } from './state-failures.js';
 import { StoredValues } from './stored-values.js';
@@ -12,7 +15,8 @@ import { TransactionalWriter } from './transactional-writer.js';
 /**
  * One partition of keyed state, from assignment to revocation. Each round: fence whoever wrote
  * before (a producer with the same transactional id), mark the end of the log, read up to the mark,
- * own. A write whose result is unknown ends the round; the next one reads what became of it, after a pause that
+ * own. Where keys are shared out by a hash, what belongs to another partition since there are more of them is handed
+ * over before, see {@link Repartition}. A write whose result is unknown ends the round; the next one reads what became of it, after a pause that
  * grows while writes go on failing.
  */
 export class KeyedStatePartition<V> {
@@ -20,6 +24,10 @@ export class KeyedStatePartition<V> {
   private lifecycle: Promise<void> | undefined;
   private restore: Restore | undefined;
   private restored = false;
+  /** Partitions that keys are shared out over, as far as the present round knows; undefined where they are not. */
+  private partitions: number | undefined;
+  private fewestPartitions = 0;
+  private outgrown = new AbortController();
   private readonly failures: StateFailures;
 
   constructor(
@@ -49,6 +57,16 @@ export class KeyedStatePartition<V> {
     if (this.restore?.accept(messages) !== true) {
       this.member.pause(this.options.name, this.partition);
     }
+  }
+
+  /** Begins anew where keys are shared out over more partitions than it knows of. */
+  grow(partitions: number): void {
+    // A round that is about to learn it from another broker may hear of fewer.
+    this.fewestPartitions = partitions;
+    if (this.partitions === undefined || this.partitions >= partitions) return;
+    this.outgrown.abort(
+      new Error(`${this.options.name} is shared out over ${partitions} partitions`),
+    );
   }
 
   async close(): Promise<void> {
@@ -81,28 +99,68 @@ export class KeyedStatePartition<V> {
     try {
       // A broker that says nothing would hold up whoever closes the partition.
       await abortable(writer.open(), signal);
-      const restore = new Restore(name, partition);
+      const repartition = await this.repartition(signal);
+      const restore = new Restore(name, partition, repartition);
       await abortable(writer.write([restore.mark]), signal);
       this.member.seek(name, partition, 0);
       // Not before: what is fetched from somewhere in the middle must not be taken for the beginning.
       this.restore = restore;
       this.member.resume(name, partition);
+      if (repartition !== undefined) await this.handOver(repartition, restore, writer);
       const texts = await restore.finished(signal);
       return await this.own(new StoredValues(texts, this.options.parse), writer);
     } finally {
       this.restored = false;
       this.restore = undefined;
+      this.partitions = undefined;
       await writer.close();
     }
+  }
+
+  private async repartition(signal: AbortSignal): Promise<Repartition | undefined> {
+    const { name, placement, kafka } = this.options;
+    if (placement === undefined) return undefined;
+    this.outgrown = new AbortController();
+    const counted = await abortable(partitionCount(kafka, placement.topic), signal);
+    const partitions = Math.max(counted, this.fewestPartitions);
+    this.partitions = partitions;
+    // A topic of state may be wider than the one its keys are shared out over.
+    if (this.partition >= partitions) return undefined;
+    return new Repartition(name, this.partition, partitions, placement);
+  }
+
+  private async handOver(
+    repartition: Repartition,
+    restore: Restore,
+    writer: TransactionalWriter,
+  ): Promise<void> {
+    const { signal } = this.closing;
+    const texts = await restore.marked(signal);
+    if (repartition.isOver) return;
+    const { partitionsBefore } = repartition;
+    for (const records of repartition.handOver(texts)) {
+      await abortable(writer.write(records), signal);
+      for (const { key, value } of records) if (value === null) texts.delete(String(key));
+    }
+    // Of a log without its beginning nobody knows who has handed over: what was there is lost whoever is waited for.
+    const isKnownToGrow = partitionsBefore !== undefined && partitionsBefore !== this.partitions;
+    if (!isKnownToGrow && (await this.hasLostItsBeginning(signal))) restore.end();
+  }
+
+  private async hasLostItsBeginning(signal: AbortSignal): Promise<boolean> {
+    const { kafka, name } = this.options;
+    const spans = await abortable(topicSpans(kafka, name), signal);
+    return spans.some(({ partition, from }) => partition === this.partition && from > 0);
   }
 
   private async own(
     state: StoredValues<V>,
     writer: TransactionalWriter,
   ): Promise<FailedWrite | undefined> {
-    const { partition, options } = this;
+    const { partition, partitions, options } = this;
     const lost = this.closing.signal;
-    const writes = new OwnedWrites(partition, options, state, writer, lost, (topics) => {
+    const ending = AbortSignal.any([lost, this.outgrown.signal]);
+    const writes = new OwnedWrites(partition, options, state, writer, ending, (topics) => {
       this.failures.written(topics);
     });
     const { signal } = writes;
@@ -113,6 +171,7 @@ export class KeyedStatePartition<V> {
       signal,
       lost,
       paceMs: options.paceMs ?? 0,
+      ...(partitions !== undefined && { partitions }),
       get: (key) => state.get(key),
       keys: () => state.keys(),
       entries: () => state.entries(),

@@ -1,7 +1,14 @@
+import { Logger } from '@nestjs/common';
+import { everyRealMs } from '#libs/clock';
+import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+import { partitionCount } from '../client/partition-count.js';
 import { type GroupMember } from '../inbox/group-member.js';
 import { type KafkaMessage } from '../kafkajs.js';
 import { type KeyedStateOptions } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
+
+/** A broker may have told of fewer partitions than there were, when they had just been added. */
+const GROWTH_CHECK_MS = 30_000;
 
 /** A compacted topic as memory: what the bridge remembers, shared out by partition within the group. */
 export interface KeyedStateTopic {
@@ -22,6 +29,8 @@ export class KeyedState<V> implements KeyedStateTopic {
   readonly name: string;
   private readonly partitions = new Map<number, KeyedStatePartition<V>>();
   readonly inputs: readonly string[];
+  private readonly logger = new Logger('KeyedState');
+  private stopWatching: (() => void) | undefined;
   private member: GroupMember | undefined;
   private onRestored: (partition: number) => void = () => undefined;
 
@@ -73,6 +82,28 @@ export class KeyedState<V> implements KeyedStateTopic {
       this.partitions.set(number, state);
       state.start();
     }
+    this.watchGrowth();
+  }
+
+  /** The group shares out a topic that has grown, but partitions that stay where they are do not notice. */
+  private watchGrowth(): void {
+    const { placement } = this.options;
+    if (placement === undefined) return;
+    void this.lookForGrowth(placement.topic);
+    this.stopWatching ??= everyRealMs(
+      GROWTH_CHECK_MS,
+      () => void this.lookForGrowth(placement.topic),
+    );
+  }
+
+  private async lookForGrowth(topic: string): Promise<void> {
+    if (this.partitions.size === 0) return;
+    try {
+      const count = await partitionCount(this.options.kafka, topic);
+      for (const state of this.partitions.values()) state.grow(count);
+    } catch (error) {
+      this.logger.warn({ msg: 'partitions not known', topic, error: describeKafkaFailure(error) });
+    }
   }
 
   private withRelease(): KeyedStateOptions<V> {
@@ -86,6 +117,7 @@ export class KeyedState<V> implements KeyedStateTopic {
   }
 
   async close(): Promise<void> {
+    this.stopWatching?.();
     const states = [...this.partitions.values()];
     this.partitions.clear();
     await Promise.all(states.map((state) => state.close()));

@@ -17,6 +17,8 @@ export interface OwnedState<V> {
    * much as a hundred records. For whoever writes to keep; 0 if absent.
    */
   readonly paceMs?: number;
+  /** Keys are shared out over so many partitions by their hash; absent where that is not for a hash to decide. */
+  readonly partitions?: number;
   get(key: string): V | undefined;
   /** Cheaper than {@link entries}, which reads the values as well. */
   keys(): IterableIterator<string>;

@@ -17,7 +17,7 @@ export interface FailedWrite {
 
 /** The writes to one partition from the moment it is restored; ends with the first that fails. */
 export class OwnedWrites<V> {
-  /** Aborts with the first write that fails, or when the partition is lost. */
+  /** Aborts with the first write that fails, or when the partition is lost or to be restored anew. */
   readonly signal: AbortSignal;
   failed: FailedWrite | undefined;
   private readonly broken = new AbortController();
@@ -27,10 +27,10 @@ export class OwnedWrites<V> {
     private readonly options: Pick<KeyedStateOptions<V>, 'name' | 'format'>,
     private readonly state: StoredValues<V>,
     private readonly writer: TransactionalWriter,
-    lost: AbortSignal,
+    ending: AbortSignal,
     private readonly onWritten: (topics: ReadonlySet<string>) => void,
   ) {
-    this.signal = AbortSignal.any([lost, this.broken.signal]);
+    this.signal = AbortSignal.any([ending, this.broken.signal]);
   }
 
   async commit(

@@ -4,10 +4,14 @@ import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { FailureRun } from '../failure-run.js';
 import { type FailedWrite } from './owned-writes.js';
+import { TopicGrownError } from './repartition.js';
 
 const RESTORE_BACK_OFF = { baseMs: 200, capMs: 5000 };
-/** Each restore has the partition's machines polled that have just missed their turn: no more often than they should. */
-const WRITE_BACK_OFF = { baseMs: 200, capMs: 30_000 };
+/**
+ * Each restore has the partition's machines polled that have just missed their turn, no more often than they should;
+ * and one that fails for good reads all for nothing.
+ */
+const SLOW_BACK_OFF = { baseMs: 200, capMs: 30_000 };
 /** What failed may have been given up, or come to nothing. */
 const WRITES_WORK_AFTER_MS = 120_000;
 
@@ -46,7 +50,7 @@ export class StateFailures {
     const why = describeKafkaFailure(error, { right: 'Write', topics: [this.name] });
     const failures = this.restoring.failed(realNowMs(), why);
     this.warn('state not available', why, failures);
-    return backOffMs(failures, RESTORE_BACK_OFF);
+    return backOffMs(failures, error instanceof TopicGrownError ? SLOW_BACK_OFF : RESTORE_BACK_OFF);
   }
 
   /** Returns the real milliseconds to wait. */
@@ -54,7 +58,7 @@ export class StateFailures {
     const why = describeKafkaFailure(error, { right: 'Write', topics });
     const failures = this.writing.failed(realNowMs(), why, topics);
     this.warn('state not written', why, failures);
-    return backOffMs(failures, WRITE_BACK_OFF);
+    return backOffMs(failures, SLOW_BACK_OFF);
   }
 
   private warn(msg: string, error: string, failures: number): void {

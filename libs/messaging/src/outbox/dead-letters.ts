@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type Clock } from '#libs/clock';
 import {
+  DEAD_LETTER_HEADERS,
   deadLetterHeaders,
   deadLetterTopic,
   originalHeaders,
@@ -41,6 +42,8 @@ export class DeadLetters {
     const { code, detail, machineIds } = reason;
     this.logger.warn({ msg: 'dead letter', topic, partition, offset, code, detail, machineIds });
     const why = this.headersOf(message, reason);
+    const omitted = message.unreadable?.omittedBytes;
+    if (omitted !== undefined) why[DEAD_LETTER_HEADERS.valueOmitted] = String(omitted);
     const whole: WholeLetter = {
       topic: deadLetterTopic(`${this.topicPrefix}${topic}`),
       key: message.key,

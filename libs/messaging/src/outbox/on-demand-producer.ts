@@ -5,6 +5,8 @@ import { type OutboundRecord } from './outbound-record.js';
 import { toTopicMessages } from './to-topic-messages.js';
 
 const DISCONNECT_DEADLINE_MS = 2000;
+/** For a leader that has just moved; whatever lasts longer must not hold up the answer for the other partitions. */
+const RETRIES = 2;
 
 /** A producer that connects when something is sent and is made anew after it has been discarded. */
 export class OnDemandProducer {
@@ -29,6 +31,7 @@ export class OnDemandProducer {
     const producer = this.kafka.producer({
       allowAutoTopicCreation: false,
       createPartitioner: partitionByKey,
+      retry: { retries: RETRIES },
     });
     await producer.connect();
     this.producer = producer;

@@ -158,6 +158,29 @@ describe('Outbox', () => {
     expect(log).toEqual(['a', 'b', 'idle']);
   });
 
+  it.each([TypeError, RangeError])(
+    'sends a record again after a %p of the client, with its value',
+    async (Passing) => {
+      post('a', receiptOf('a'), Buffer.from('value'));
+      jest.spyOn(kafka, 'producer').mockImplementationOnce((config) => {
+        const producer = kafka.producer(config);
+        producer.sendBatch = (batch) => {
+          requests.push(batch.topicMessages?.flatMap((topic) => topic.messages) ?? []);
+          return Promise.reject(new Passing('of undefined'));
+        };
+        return producer;
+      });
+      await eventually(() => {
+        waits.shift()?.();
+        return requests.length === 2;
+      });
+      expect(requests).toMatchObject([[{ value: Buffer.from('value') }], ['a']]);
+      expect(log).toEqual([]);
+      await acknowledge();
+      expect(log).toEqual(['a']);
+    },
+  );
+
   it('refuses what waits when it is closed, and what comes after', async () => {
     post('a');
     const closed = outbox.close();

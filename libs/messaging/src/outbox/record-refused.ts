@@ -1,3 +1,5 @@
+import { UnencodableMessageError } from '../exchanged/produce-request.js';
+
 /** A record that Kafka, or the client, will never take however often it is sent. */
 export class RecordRefusedError extends Error {
   readonly retryable = false;
@@ -12,16 +14,24 @@ export class RecordRefusedError extends Error {
 }
 
 const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
-/** What encoding throws; kafkajs encodes inside its own retries, and may wrap it. */
-const ENCODING = new Set(['TypeError', 'RangeError']);
 
-/** Tells a refusal of what was sent from an outage: the one must not be retried for ever, the other must. */
-export function refusalOf(error: unknown): RecordRefusedError | undefined {
+/**
+ * Tells a refusal of what was sent from an outage: the one must not be retried for ever, the other must. The time of a
+ * record is this host's clock at each try: that Kafka does not accept it says something of the clocks. Any other error
+ * of the client, be it one of its bugs, passes with the connection or the metadata it came from.
+ *
+ * @param hasOwnTime the time was given with the record, and will be the same at the next try
+ */
+export function refusalOf(
+  error: unknown,
+  { hasOwnTime = false } = {},
+): RecordRefusedError | undefined {
   for (let cause = error; isError(cause); cause = cause.cause) {
     const { name, type } = cause;
     if (TOO_LARGE.has(String(type))) return new RecordRefusedError('too-large', cause);
-    if (type === 'INVALID_TIMESTAMP') return new RecordRefusedError('ill-dated', cause);
-    if (ENCODING.has(name)) return new RecordRefusedError('unencodable', cause);
+    if (hasOwnTime && type === 'INVALID_TIMESTAMP')
+      return new RecordRefusedError('ill-dated', cause);
+    if (name === UnencodableMessageError.name) return new RecordRefusedError('unencodable', cause);
   }
   return undefined;
 }

@@ -30,14 +30,18 @@ export function* batchesOf(
   if (batch.length > 0) yield batch;
 }
 
-/** Takes from the head what fits into `maxBytes` together, and at least one. */
-export function takeBatch<T extends { bytes: number }>(pending: T[], maxBytes: number): T[] {
+/** Takes from the head what fits into `maxBytes` together, and at least one; what is to go alone shares with nothing. */
+export function takeBatch<T extends { bytes: number; isAlone?: boolean }>(
+  pending: T[],
+  maxBytes: number,
+): T[] {
   let count = 0;
   let total = 0;
-  for (const { bytes } of pending) {
-    if (count > 0 && total + bytes > maxBytes) break;
+  for (const { bytes, isAlone } of pending) {
+    if (count > 0 && (isAlone === true || total + bytes > maxBytes)) break;
     total += bytes;
     count += 1;
+    if (isAlone === true) break;
   }
   return pending.splice(0, count);
 }

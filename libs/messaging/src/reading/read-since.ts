@@ -28,7 +28,8 @@ export async function readSince(
   await readSpans(kafka, spans.flat(), options);
 }
 
-async function latestSpans(
+/** Of each partition what was written since, at most the latest so many records. */
+export async function latestSpans(
   kafka: Kafka,
   topic: string,
   { sinceMs, maxPerPartition }: Omit<LatestRecords, 'topics'>,

@@ -1,7 +1,6 @@
 import { type MachineState } from '#libs/contracts';
 import { activityLogNeed, type LogRequest } from './activity-log-need.js';
 import { type PublishedPeriod } from './published-period.js';
-import { type Seen, seenWithoutLog } from './seen.js';
 import { newlyTracked, type TrackedMachine } from './tracked-machine.js';
 
 const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
@@ -25,25 +24,36 @@ function tracked(startMinute: number, settledUntil: number | null): TrackedMachi
 }
 
 const settled = (startMinute: number): TrackedMachine => tracked(startMinute, at(startMinute));
+const unsettled = (startMinute: number): TrackedMachine => tracked(startMinute, null);
 
-const seen = (minute: number, startMinute: number): Seen => ({
-  knownUntil: at(minute),
-  durationStart: at(startMinute),
-  isUnread: false,
-});
+/** What a poll before has seen: the time of its update, and the start that its duration had. */
+interface Seen {
+  minute: number;
+  startMinute: number;
+}
+
+const seen = (minute: number, startMinute: number): Seen => ({ minute, startMinute });
+
+interface Circumstances {
+  state?: MachineState;
+  backfill?: number;
+  ahead?: number;
+  isLogDue?: boolean;
+}
 
 function need(
   before: TrackedMachine | undefined,
   minute: number,
   duration: number,
   known: Seen | null,
-  more: { state?: MachineState; backfill?: number; ahead?: number } = {},
+  more: Circumstances = {},
 ): LogRequest | null {
-  const { state = 'OPERATING', backfill = 0, ahead = 0 } = more;
+  const { state = 'OPERATING', backfill = 0, ahead = 0, isLogDue = true } = more;
+  const tracked = before && known ? { ...before, lastUpdateTime: at(known.minute) } : before;
   return activityLogNeed(
-    before,
+    tracked,
     { state, durationInMinutes: duration, lastUpdateTime: at(minute) },
-    known,
+    { durationStart: known && at(known.startMinute), isLogDue },
     {
       now: at(minute + 1 + ahead),
       staleAfterSeconds: 300,
@@ -57,28 +67,28 @@ describe('activityLogNeed', () => {
   it('is none after a restart, where the duration says that the state has gone on', () => {
     const remembered = { ...settled(0), lastUpdateTime: at(5) };
     expect(need(remembered, 600, 599, null)).toBeNull();
-    expect(need(remembered, 600, 590, null)).toMatchObject({ isForNews: true });
+    expect(need(remembered, 600, 590, null)).toMatchObject({ purpose: 'news' });
     // What came and went in its first minutes, before it was seen again, would not show.
     const hardlySeen = { ...remembered, lastUpdateTime: at(3) };
-    expect(need(hardlySeen, 600, 599, null)).toMatchObject({ isForNews: true });
+    expect(need(hardlySeen, 600, 598, null)).toMatchObject({ purpose: 'news' });
   });
 
   it('is what came since a machine is lost that has never been seen otherwise', () => {
     const lost = { ...newlyTracked(MACHINE), lostSince: at(-60), observation: 'noData' as const };
-    expect(need(lost, 5, 2, null)).toEqual({
+    expect(need(lost, 5, 2, null)).toMatchObject({
       from: at(-70),
       to: at(6),
       historyFrom: at(-60),
-      isForNews: true,
+      purpose: 'news',
     });
     const longAgo = { ...lost, lostSince: at(0) - 40 * DAY };
     const possible = at(6) - 30 * DAY;
-    expect(need(longAgo, 5, 2, null)).toEqual({
+    expect(need(longAgo, 5, 2, null)).toMatchObject({
       from: possible - 10 * MINUTE,
       to: at(6),
       historyFrom: possible,
       truncatedBefore: possible,
-      isForNews: true,
+      purpose: 'news',
     });
   });
 
@@ -88,41 +98,51 @@ describe('activityLogNeed', () => {
 
   it('is what came since the period before the first that may be corrected, with a margin', () => {
     const other = { state: 'IDLE' } as const;
-    expect(need(settled(0), 30, 1, seen(29, 0), other)).toEqual({
+    expect(need(settled(0), 30, 1, seen(29, 0), other)).toMatchObject({
       from: at(-10),
       to: at(31),
-      isForNews: true,
+      purpose: 'news',
     });
   });
 
   it('is there after a restart and after a loss', () => {
-    expect(need(settled(0), 5, 5, null)?.isForNews).toBe(true);
+    expect(need(settled(0), 5, 5, null)?.purpose).toBe('news');
     const lost: TrackedMachine = { ...settled(0), observation: 'noData' };
-    expect(need(lost, 5, 5, seen(4, 0))?.isForNews).toBe(true);
+    expect(need(lost, 5, 5, seen(4, 0))?.purpose).toBe('news');
     expect(need(lost, 5, 5, seen(4, 0), { ahead: 60 })).toBeNull();
   });
 
   it('is there when the duration falls, whether minutes were missed or the service thought again', () => {
-    expect(need(settled(0), 20, 3, seen(16, 0))?.isForNews).toBe(true);
-    expect(need(settled(0), 20, 10, seen(19, 0))?.isForNews).toBe(true);
+    expect(need(settled(0), 20, 3, seen(16, 0))?.purpose).toBe('news');
+    expect(need(settled(0), 20, 10, seen(19, 0))?.purpose).toBe('news');
   });
 
-  it('is there as long as it could not be read, however surely the state has gone on', () => {
+  it('is overdue when it could not be read before, however surely the state has gone on', () => {
     const remembered = { ...settled(0), lastUpdateTime: at(600) };
-    const reading = {
-      state: 'OPERATING',
-      durationInMinutes: 599,
-      lastUpdateTime: at(600),
-    } as const;
-    const unread = seenWithoutLog(reading, settled(0), null);
     expect(need(remembered, 601, 600, null)).toBeNull();
-    expect(need(remembered, 601, 600, unread)?.isForNews).toBe(true);
+    const unread = { ...remembered, unreadFrom: at(300) };
+    expect(need(unread, 601, 600, null)).toMatchObject({
+      purpose: 'overdue',
+      missingFrom: at(300),
+    });
+    expect(need(unread, 601, 600, null, { isLogDue: false })).toBeNull();
+    expect(need(unread, 601, 1, null, { isLogDue: false, state: 'IDLE' })?.purpose).toBe('news');
+  });
+
+  it('is nothing for an answer that is older than what is known', () => {
+    const remembered = { ...settled(0), lastUpdateTime: at(600) };
+    expect(need(remembered, 590, 3, null, { state: 'IDLE' })).toBeNull();
   });
 
   it('is to confirm a start as soon as it is settled, and not again', () => {
     const [fresh, known] = [tracked(0, null), seen(4, 0)];
     expect(need(fresh, 4, 4, known)).toBeNull();
-    expect(need(fresh, 5, 5, known)).toEqual({ from: at(-10), to: at(6), isForNews: false });
+    expect(need(fresh, 5, 5, known)).toMatchObject({
+      from: at(-10),
+      to: at(6),
+      purpose: 'confirmation',
+    });
+    expect(need(fresh, 5, 5, known, { isLogDue: false })).toBeNull();
     expect(need(settled(0), 5, 5, known)).toBeNull();
   });
 
@@ -130,26 +150,22 @@ describe('activityLogNeed', () => {
     expect(need(tracked(0, null), 4, 4, seen(3, 0), { ahead: 60 })).toBeNull();
   });
 
-  it('counts what has passed since the latest update came, for a service that updates seldom', () => {
+  it('does not go by our clock while the service stands', () => {
     const reading = { state: 'OPERATING', durationInMinutes: 4, lastUpdateTime: at(4) } as const;
     const context = { staleAfterSeconds: 300, settleSeconds: 300, backfillOnFirstStartSeconds: 0 };
-    const after = (minutes: number): LogRequest | null =>
-      activityLogNeed(tracked(0, null), reading, seen(4, 0), {
-        ...context,
-        now: at(90 + minutes),
-        updateSeenAt: at(90),
-      });
-    expect(after(0)).toBeNull();
-    expect(after(1)?.isForNews).toBe(false);
+    const tracked = { ...unsettled(0), lastUpdateTime: at(4) };
+    const earlier = { durationStart: at(0), isLogDue: true };
+    const standing = { ...context, now: at(900), updateSeenAt: at(5) };
+    expect(activityLogNeed(tracked, reading, earlier, standing)).toBeNull();
   });
 
   it('reaches 30 days back and says so when that is too little', () => {
     const [long, today] = [settled(-40 * 24 * 60), at(0)];
     const other = { state: 'IDLE' } as const;
-    expect(need(long, 0, 1, null, other)).toEqual({
+    expect(need(long, 0, 1, null, other)).toMatchObject({
       from: today + MINUTE - 30 * DAY,
       to: today + MINUTE,
-      isForNews: true,
+      purpose: 'news',
       truncatedBefore: today + MINUTE - 30 * DAY,
     });
     const watchedAllAlong = seen(-1, -40 * 24 * 60);
@@ -157,16 +173,21 @@ describe('activityLogNeed', () => {
   });
 
   it('is the present state alone of a machine never seen before', () => {
-    expect(need(undefined, 0, 30, null)).toEqual({ from: at(-40), to: at(1), isForNews: true });
+    expect(need(undefined, 0, 30, null)).toMatchObject({
+      from: at(-40),
+      to: at(1),
+      purpose: 'news',
+    });
+    expect(need(undefined, 0, 30, null)).not.toHaveProperty('historyFrom');
     expect(need(undefined, 0, 60 * 24 * 60, null)?.from).toBe(at(1) - 30 * DAY);
   });
 
   it('is the history of a machine never seen before, if that is wanted', () => {
-    expect(need(undefined, 0, 30, null, { backfill: 3600 })).toEqual({
+    expect(need(undefined, 0, 30, null, { backfill: 3600 })).toMatchObject({
       from: at(1) - 3600 - 600,
       historyFrom: at(1) - 3600,
       to: at(1),
-      isForNews: true,
+      purpose: 'news',
     });
   });
 });

@@ -2,9 +2,8 @@ import { type MachineStateReading } from '#libs/cloud-client';
 import { CALCULATION_INTERVAL_SECONDS } from './activity-segments.js';
 import { durationStart, START_TOLERANCE_SECONDS } from './duration-start.js';
 import { type ActivityLog } from './logged-periods.js';
-import { isStale } from './observation.js';
-import { knownUntil, type Seen } from './seen.js';
-import { finalUntil, type SettleContext } from './settled-log.js';
+import { type Freshness, isOlderThanKnown, isStale } from './observation.js';
+import { finalUntil } from './settled-log.js';
 import { currentPeriod, settledUntil, type TrackedMachine } from './tracked-machine.js';
 
 /** Asked for before the start in question, so that a start at the window's edge is known to be clipped. */
@@ -13,34 +12,57 @@ const MARGIN_SECONDS = 600;
 /** Interface, Limits: what one request answers for; history is made up for no further back. */
 const LONGEST_GAP_SECONDS = 30 * 24 * 3600;
 
+/**
+ * `news`: something may be new, which is worth waiting for. `overdue`: a log that had something new could not
+ * be read before. `confirmation`: of what has been published.
+ */
+export type LogPurpose = 'news' | 'overdue' | 'confirmation';
+
 /** What to read of the activity log, in epoch seconds, and what the answer is to be taken for. */
 export interface LogRequest extends Omit<ActivityLog, 'entries'> {
   to: number;
-  /** Whether something may be new, rather than to be confirmed: that is worth waiting for. */
-  isForNews: boolean;
+  purpose: LogPurpose;
+  /** From when on periods may be missing until it is read. */
+  missingFrom: number;
 }
 
-export interface LogNeedContext extends SettleContext {
+export interface LogNeedContext extends Freshness {
+  settleSeconds: number;
   backfillOnFirstStartSeconds: number;
+}
+
+/** What this process knows of its earlier polls of the machine. */
+export interface EarlierPolls {
+  /** Start of the state as the latest duration had it, in epoch seconds; null before the first poll. */
+  durationStart: number | null;
+  /** Whether a log that was asked for in vain is to be asked for again by now. */
+  isLogDue: boolean;
 }
 
 /** What must be read of the log, or null when the reading says enough. */
 export function activityLogNeed(
   tracked: TrackedMachine | undefined,
   reading: MachineStateReading,
-  seen: Seen | null,
+  earlier: EarlierPolls,
   context: LogNeedContext,
 ): LogRequest | null {
   const oldest = tracked?.periods[0];
   if (tracked === undefined || oldest === undefined) {
     return forFirstPeriods(tracked?.lostSince ?? null, reading, context);
   }
-  const isForNews = mayHaveNews(tracked, reading, seen, context);
-  if (!isForNews && !isToBeConfirmed(tracked, reading, context)) return null;
+  if (isOlderThanKnown(tracked, reading)) return null;
+  const purpose = purposeOf(tracked, reading, earlier, context);
+  if (purpose === null) return null;
   const to = Math.max(context.now, reading.lastUpdateTime);
+  const missingFrom = tracked.unreadFrom ?? tracked.lastUpdateTime ?? oldest.startTime;
+  if (settledUntil(tracked) === -Infinity && missingFrom < oldest.startTime) {
+    // The history before the first period is still to be read.
+    const from = Math.max(0, missingFrom - MARGIN_SECONDS);
+    return { from, to, purpose, missingFrom, historyFrom: missingFrom };
+  }
   const [wanted, possible] = [oldest.startTime - MARGIN_SECONDS, to - LONGEST_GAP_SECONDS];
-  const request = { from: Math.max(wanted, possible), to, isForNews };
-  return wanted < possible && knownUntil(tracked, seen) < possible
+  const request = { from: Math.max(wanted, possible), to, purpose, missingFrom };
+  return wanted < possible && missingFrom < possible
     ? { ...request, truncatedBefore: possible }
     : request;
 }
@@ -58,58 +80,63 @@ function forFirstPeriods(
     ...(backfillOnFirstStartSeconds === 0 ? [] : [now - backfillOnFirstStartSeconds]),
     ...(lostSince === null ? [] : [Math.max(lostSince, possible)]),
   ];
-  if (wanted.length === 0) return { from: presentFrom, to, isForNews: true };
+  const purpose = 'news';
+  if (wanted.length === 0) {
+    return { from: presentFrom, to, purpose, missingFrom: reading.lastUpdateTime };
+  }
   const historyFrom = Math.max(0, Math.min(...wanted));
   const from = Math.max(0, Math.min(presentFrom, historyFrom - MARGIN_SECONDS));
   return {
     from,
     to,
-    isForNews: true,
+    purpose,
+    missingFrom: historyFrom,
     historyFrom,
     ...(lostSince !== null && lostSince < historyFrom && { truncatedBefore: historyFrom }),
   };
 }
 
+function purposeOf(
+  tracked: TrackedMachine,
+  reading: MachineStateReading,
+  earlier: EarlierPolls,
+  context: LogNeedContext,
+): LogPurpose | null {
+  if (mayHaveNews(tracked, reading, earlier, context)) return 'news';
+  if (!earlier.isLogDue) return null;
+  if (tracked.unreadFrom !== null) return 'overdue';
+  return isToBeConfirmed(tracked, reading, context) ? 'confirmation' : null;
+}
+
 function mayHaveNews(
   tracked: TrackedMachine,
   reading: MachineStateReading,
-  seen: Seen | null,
+  earlier: EarlierPolls,
   context: LogNeedContext,
 ): boolean {
   return (
     (tracked.observation !== 'ok' && !isStale(reading, context)) ||
     reading.state !== currentPeriod(tracked)?.state ||
-    (seen === null
-      ? !hasGoneOn(tracked, reading)
-      : seen.isUnread || mayHaveMissedPeriods(reading, seen))
+    mayHaveMissedPeriods(tracked, reading, earlier)
   );
 }
 
 /**
- * Whether the duration alone says, after a restart, that the published state has gone on ever since: what
- * came and went later than what had been seen of it would show, except right after its start.
+ * A state that came and went shows in the duration: the current one then began after the latest update known
+ * before, or later than a poll before had it, or, after a restart, than it was published.
  */
-function hasGoneOn(tracked: TrackedMachine, reading: MachineStateReading): boolean {
-  const current = currentPeriod(tracked);
-  const { lastUpdateTime } = tracked;
-  if (current === null || lastUpdateTime === null || tracked.observation !== 'ok') return false;
-  const { startTime } = current;
-  return (
-    lastUpdateTime - startTime >= 2 * START_TOLERANCE_SECONDS &&
-    Math.abs(durationStart(reading) - startTime) <= START_TOLERANCE_SECONDS
-  );
-}
-
-/**
- * A state that came and went shows in the duration: the current one then began after `knownUntil`, or
- * later than a poll before had it.
- */
-function mayHaveMissedPeriods(reading: MachineStateReading, seen: Seen): boolean {
+function mayHaveMissedPeriods(
+  tracked: TrackedMachine,
+  reading: MachineStateReading,
+  earlier: EarlierPolls,
+): boolean {
   const start = durationStart(reading);
-  const isNextMinute = reading.lastUpdateTime - seen.knownUntil <= CALCULATION_INTERVAL_SECONDS;
+  const knownUntil = tracked.lastUpdateTime ?? -Infinity;
+  const startBefore = earlier.durationStart ?? currentPeriod(tracked)?.startTime ?? -Infinity;
+  const isNextMinute = reading.lastUpdateTime - knownUntil <= CALCULATION_INTERVAL_SECONDS;
   return (
-    (!isNextMinute && start > seen.knownUntil - START_TOLERANCE_SECONDS) ||
-    start - seen.durationStart > START_TOLERANCE_SECONDS
+    (!isNextMinute && start > knownUntil - START_TOLERANCE_SECONDS) ||
+    start - startBefore > START_TOLERANCE_SECONDS
   );
 }
 

@@ -1,9 +1,4 @@
-import {
-  isSamePeriod,
-  minutesApart,
-  type Period,
-  type PublishedPeriod,
-} from './published-period.js';
+import { minutesApart, type Period, type PublishedPeriod } from './published-period.js';
 
 /** A published period and what it is in the log; without one or the other it is surplus or missed. */
 export type Pair =
@@ -104,7 +99,7 @@ function surplusCosts({ periods, until }: Log, before: Period | null): SurplusCo
     const previous = periods[after - 1] ?? before;
     if (previous === null) return COST.nothingBefore;
     // It has been corrected already.
-    if (isSamePeriod(published, previous)) return 0;
+    if (published.state === previous.state && published.startTime === previous.startTime) return 0;
     return published.startTime >= until ? COST.notLogged : COST.surplus;
   };
 }

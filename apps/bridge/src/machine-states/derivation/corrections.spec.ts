@@ -124,6 +124,15 @@ describe('a published period that the settled log', () => {
     ]);
   });
 
+  it('does not have within the minute of the one before leaves no row from a state to itself', () => {
+    const before = published(['IDLE', -5], ['OFF', 5.1], ['IDLE', 5.4], ['OFF', 5.7]);
+    const { events } = poll(before, 12, ['IDLE', -5, 5], ['OFF', 5, 12]);
+    expect(events.map(({ event }) => event.data)).toMatchObject([
+      { state: 'OFF', startTime: at(5.1), previousState: 'OFF', previousStartTime: at(5.1) },
+      { state: 'OFF', startTime: at(5.1), previousState: 'OFF', previousStartTime: at(5.1) },
+    ]);
+  });
+
   it('has after minutes without data is corrected to say so', () => {
     const before = published(['OFF', 0], ['IDLE', 5]);
     const [corrected] = poll(before, 12, ['OFF', 0, 3], ['IDLE', 5, 12]).events;
@@ -196,7 +205,7 @@ it('corrects no more than differs', () => {
 describe('a log that may still change', () => {
   it('corrects nothing', () => {
     const before = published(['OFF', 0], ['IDLE', 8]);
-    expect(poll(before, 12, ['OFF', 0, 7], ['IDLE', 7, 12]).events).toEqual([]);
+    expect(poll(before, 11, ['OFF', 0, 7], ['IDLE', 7, 11]).events).toEqual([]);
   });
 
   it('corrects what would be out of order with the news, rather than to invent a second for it', () => {
@@ -228,4 +237,24 @@ it('remembers what may have to be corrected, but not without end', () => {
   expect(
     poll(flickered.next, 120, ...flickering, ['OPERATING', 100, 120]).next.periods,
   ).toHaveLength(1);
+});
+
+it('publishes once per settle time that the state goes on to be what the settled log denies', () => {
+  let tracked = published(['OPERATING', 0], ['IDLE', 2]);
+  const publishedAt: number[] = [];
+  for (let minute = 3; minute <= 33; minute += 1) {
+    const reading = { state: 'IDLE', durationInMinutes: 1, lastUpdateTime: at(minute) } as const;
+    const entry = { state: 'OPERATING', startTime: at(0), endTime: at(minute) } as const;
+    const log = { from: at(-10), entries: [{ ...entry, durationInMinutes: minute }] };
+    const { events, next } = deriveStateChanges(
+      MACHINE,
+      tracked,
+      { kind: 'reading', reading, log },
+      { now: at(minute + 1), staleAfterSeconds: 300, settleSeconds: 300 },
+    );
+    publishedAt.push(...events.map(() => minute));
+    expect(next.periods.at(-1)?.state).toBe('IDLE');
+    tracked = next;
+  }
+  expect(publishedAt).toEqual([7, 12, 17, 22, 27, 32]);
 });

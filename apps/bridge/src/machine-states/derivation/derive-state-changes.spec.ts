@@ -43,7 +43,7 @@ describe('deriveStateChanges', () => {
             startTimeSource: 'duration',
           },
         },
-        after: next,
+        after: { ...next, lastUpdateTime: null },
       },
     ]);
     expect(next).toMatchObject({ observation: 'ok', lastUpdateTime: T0, sequence: 1 });

@@ -2,8 +2,9 @@ import { type MachineInfo, type MachineStateReading } from '#libs/cloud-client';
 import { type ObservationLossReason } from '#libs/contracts';
 import { firstPeriods, historyEdge } from './first-periods.js';
 import { type ActivityLog, segmentsUpTo } from './logged-periods.js';
-import { isNewLoss, isStale } from './observation.js';
-import { NO_LOG, periodsAfter, type PeriodsToTell } from './periods-after.js';
+import { type Freshness, isNewLoss, isOlderThanKnown, isStale } from './observation.js';
+import { asNews } from './period-chain.js';
+import { periodsAfter } from './periods-after.js';
 import { publishChain } from './publish-chain.js';
 import {
   type Detection,
@@ -11,16 +12,38 @@ import {
   observationRestored,
   type SequencedEvent,
 } from './sequenced-event.js';
-import { finalUntil, readUntil, settledPart, type SettleContext } from './settled-log.js';
-import { newlyTracked, renamed, settled, type TrackedMachine } from './tracked-machine.js';
+import { finalUntil, settledPart, unreadAfter } from './settled-log.js';
+import {
+  MOST_PERIODS,
+  mostUnreadPeriods,
+  newlyTracked,
+  renamed,
+  settled,
+  type TrackedMachine,
+} from './tracked-machine.js';
 
 /** What a poll brought to light. */
 export type Sighting =
-  /** `log` is null when it was not needed or could not be had. */
-  | { kind: 'reading'; reading: MachineStateReading; log: ActivityLog | null }
+  /**
+   * `log` is null when it was not needed or could not be had. Where it was needed, periods may be missing from
+   * `missingFrom` on until it has been read and what it says is published; epoch seconds.
+   */
+  | {
+      kind: 'reading';
+      reading: MachineStateReading;
+      log: ActivityLog | null;
+      missingFrom?: number;
+    }
   | { kind: 'lost'; reason: ObservationLossReason }
   /** Nothing but that there is such a machine. */
   | { kind: 'listed' };
+
+/** A poll's time, and for how long what the log says may still change. */
+export interface DerivationContext extends Freshness {
+  settleSeconds: number;
+  /** How many periods may be remembered while the log cannot be read; see {@link mostUnreadPeriods}. */
+  mostUnreadPeriods?: number;
+}
 
 export interface Derivation {
   /** In the order of their sequence; each with what is remembered after it. */
@@ -37,7 +60,7 @@ export function deriveStateChanges(
   machine: MachineInfo,
   before: TrackedMachine | undefined,
   sighting: Sighting,
-  context: SettleContext,
+  context: DerivationContext,
 ): Derivation {
   const tracked = before === undefined ? newlyTracked(machine) : renamed(before, machine);
   switch (sighting.kind) {
@@ -68,43 +91,62 @@ type Answers = Omit<Extract<Sighting, { kind: 'reading' }>, 'kind'>;
 
 function afterReading(
   tracked: TrackedMachine,
-  { reading, log }: Answers,
-  context: SettleContext,
+  { reading, log, missingFrom }: Answers,
+  context: DerivationContext,
 ): Derivation {
   const { now } = context;
+  const isOlder = isOlderThanKnown(tracked, reading);
+  const lastUpdateTime = isOlder ? tracked.lastUpdateTime : reading.lastUpdateTime;
+  const isFresh = !isStale({ lastUpdateTime: lastUpdateTime ?? 0 }, context);
+  // Until all events are published there may be more to read, whatever the log has said; nor is it known for
+  // whoever goes on after a crash how long the state before was seen, once the update time has moved.
+  const unreadFrom = missingFrom ?? tracked.unreadFrom;
   const nextDetection = detections(now, log);
-  const isFresh = !isStale(reading, context);
   const events: SequencedEvent[] = [];
-  let next = withUpdateTime(tracked, reading);
+  let next: TrackedMachine = { ...tracked, unreadFrom };
   const add = (event: SequencedEvent): void => {
     events.push(event);
     next = event.after;
   };
-  if (isFresh && next.observation !== 'ok') {
-    add(observationRestored(next, reading.lastUpdateTime, nextDetection()));
+  if (!isOlder) {
+    if (isFresh && next.observation !== 'ok') {
+      add(observationRestored(next, reading.lastUpdateTime, nextDetection()));
+    }
+    const segments = log === null ? [] : segmentsUpTo(reading, log);
+    const settledTime = settledPart(finalUntil(reading, context), segments);
+    const { before, chain } =
+      tracked.periods.length === 0
+        ? { before: null, chain: firstPeriods(reading, log).map(asNews) }
+        : periodsAfter(tracked, reading, {
+            segments,
+            from: log?.from ?? -Infinity,
+            historyFrom: log?.historyFrom,
+            settledTime,
+          });
+    // Those that wait for the log are kept until it has been read, and then until all are corrected.
+    const most =
+      log === null && unreadFrom !== null
+        ? (context.mostUnreadPeriods ?? mostUnreadPeriods(1))
+        : Math.max(MOST_PERIODS, tracked.periods.length);
+    for (const event of publishChain(next, before, chain, nextDetection, most)) add(event);
+    if (log !== null)
+      next = { ...next, unreadFrom: stillUnread(next, unreadAfter(reading, segments), log) };
+    next = settled(next, settledTime);
   }
-  if (!isOlderThanKnown(tracked, reading)) {
-    const { before, chain } = periodsToTell(next, { reading, log }, context);
-    for (const event of publishChain(next, before, chain, nextDetection)) add(event);
-    if (log !== null) next = settled(next, readUntil(reading, log, context));
-  }
+  next = { ...next, lastUpdateTime };
   if (!isFresh && isNewLoss(next.observation, 'stale')) add(observationLost(next, 'stale', now));
   return { events, next };
 }
 
-function periodsToTell(
-  tracked: TrackedMachine,
-  { reading, log }: Answers,
-  context: SettleContext,
-): PeriodsToTell {
-  if (tracked.periods.length === 0) {
-    const chain = firstPeriods(reading, log).map((period) => ({ published: null, period }));
-    return { before: null, chain };
-  }
-  if (log === null) return periodsAfter(tracked, reading, NO_LOG);
-  const segments = segmentsUpTo(reading, log);
-  const settledTime = settledPart(finalUntil(reading, context), segments);
-  return periodsAfter(tracked, reading, { segments, from: log.from, settledTime });
+/** Before the first period nothing is missing but the history that is wanted. */
+function stillUnread(
+  { periods }: TrackedMachine,
+  unreadFrom: number | null,
+  { historyFrom }: ActivityLog,
+): number | null {
+  return unreadFrom === null
+    ? null
+    : Math.max(unreadFrom, historyFrom ?? periods[0]?.startTime ?? unreadFrom);
 }
 
 /** The first event after a gap that was too long says so; the others follow from it. */
@@ -115,14 +157,4 @@ function detections(detectedAt: number, log: ActivityLog | null): () => Detectio
     edge = undefined;
     return { detectedAt, ...detection };
   };
-}
-
-/** An answer overtaken by a newer one says nothing about states. */
-function isOlderThanKnown({ lastUpdateTime }: TrackedMachine, reading: MachineStateReading) {
-  return lastUpdateTime !== null && reading.lastUpdateTime < lastUpdateTime;
-}
-
-function withUpdateTime(tracked: TrackedMachine, reading: MachineStateReading): TrackedMachine {
-  const lastUpdateTime = Math.max(tracked.lastUpdateTime ?? 0, reading.lastUpdateTime);
-  return { ...tracked, lastUpdateTime };
 }

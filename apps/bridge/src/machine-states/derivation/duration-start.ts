@@ -10,3 +10,11 @@ export const START_TOLERANCE_SECONDS = 120;
 export function durationStart({ lastUpdateTime, durationInMinutes }: MachineStateReading): number {
   return lastUpdateTime - Math.max(0, durationInMinutes) * 60;
 }
+
+/**
+ * Whether nothing is known of so much of the time between two moments that the state before cannot be said to
+ * have lasted: more than a start may be off, and a poll that failed.
+ */
+export function isUnseen(from: number, to: number): boolean {
+  return to - from > START_TOLERANCE_SECONDS + 60;
+}

@@ -13,9 +13,9 @@ import { type Period } from './published-period.js';
 export function firstPeriods(reading: MachineStateReading, log: ActivityLog | null): Period[] {
   const segments = log === null ? [] : segmentsUpTo(reading, log);
   const history = wantedHistory(segments, log);
-  const latest = history.at(-1);
-  if (latest === undefined) return [presentAlone(reading, segments.at(-1), log)];
-  const present = presentPeriod(reading, latest, segments.at(-1));
+  const [latest, last] = [history.at(-1), segments.at(-1)];
+  if (latest === undefined) return [presentAlone(reading, last, log)];
+  const present = presentPeriod(reading, latest, last, last?.endTime ?? reading.lastUpdateTime);
   return present === undefined ? history : [...history, present];
 }
 

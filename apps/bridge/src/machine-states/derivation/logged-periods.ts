@@ -4,7 +4,7 @@ import {
   activitySegments,
   CALCULATION_INTERVAL_SECONDS,
 } from './activity-segments.js';
-import { START_TOLERANCE_SECONDS } from './duration-start.js';
+import { isUnseen, START_TOLERANCE_SECONDS } from './duration-start.js';
 import { type Period, type PublishedPeriod } from './published-period.js';
 
 /** The activity log as read. Times are epoch seconds. */
@@ -46,8 +46,14 @@ export function loggedPeriods(segments: readonly ActivitySegment[]): Period[] {
 /**
  * What the log has after a period that is not in question, none of it before that: such a period may
  * have been published a minute or two too late when there was no log to be had.
+ *
+ * @param lastedUntil epoch seconds up to which that period is known to have lasted, if the log does not show it
  */
-export function loggedAfter(base: PublishedPeriod, segments: readonly ActivitySegment[]): Period[] {
+export function loggedAfter(
+  base: PublishedPeriod,
+  segments: readonly ActivitySegment[],
+  lastedUntil: number,
+): Period[] {
   const periods = loggedPeriods(segments);
   const found = indexOfPublished(base, segments);
   if (found >= 0) {
@@ -55,9 +61,13 @@ export function loggedAfter(base: PublishedPeriod, segments: readonly ActivitySe
       .slice(found + 1)
       .map((it) => ({ ...it, startTime: Math.max(it.startTime, base.startTime) }));
   }
-  const later = periods.filter(({ startTime }) => startTime > base.startTime);
+  const [next, ...later] = periods.filter(({ startTime }) => startTime > base.startTime);
+  if (next === undefined) return [];
+  if (isUnseen(lastedUntil, next.startTime)) {
+    return [{ ...next, previousEndTime: Math.max(lastedUntil, base.startTime) }, ...later];
+  }
   // The log no longer shows the beginning of the period; this is the rest of it.
-  return later[0]?.state === base.state ? later.slice(1) : later;
+  return next.state === base.state ? later : [next, ...later];
 }
 
 /**

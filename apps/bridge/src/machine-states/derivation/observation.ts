@@ -1,5 +1,5 @@
 import { type MachineStateReading } from '#libs/cloud-client';
-import { type Observation } from './tracked-machine.js';
+import { type Observation, type TrackedMachine } from './tracked-machine.js';
 
 /** What tells an answer that is fresh from one that is not; epoch seconds of our clock. */
 export interface Freshness {
@@ -11,7 +11,7 @@ export interface Freshness {
 
 /** By its own account, or, where the service's clock is ahead, because no newer one has come for as long. */
 export function isStale(
-  { lastUpdateTime }: MachineStateReading,
+  { lastUpdateTime }: Pick<MachineStateReading, 'lastUpdateTime'>,
   { now, staleAfterSeconds, updateSeenAt = lastUpdateTime }: Freshness,
 ): boolean {
   return now - Math.min(lastUpdateTime, updateSeenAt) > staleAfterSeconds;
@@ -23,4 +23,12 @@ export function isStale(
  */
 export function isNewLoss(before: Observation, reason: Exclude<Observation, 'ok'>): boolean {
   return before === 'ok' || (before === 'removed') !== (reason === 'removed');
+}
+
+/** An answer overtaken by a newer one, as that of a replica that lags, says nothing. */
+export function isOlderThanKnown(
+  { lastUpdateTime }: Pick<TrackedMachine, 'lastUpdateTime'>,
+  reading: MachineStateReading,
+): boolean {
+  return lastUpdateTime !== null && reading.lastUpdateTime < lastUpdateTime;
 }

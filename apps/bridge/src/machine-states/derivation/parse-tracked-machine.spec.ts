@@ -32,6 +32,7 @@ const trackedMachine: fc.Arbitrary<TrackedMachine> = fc.record({
   ),
   replaced: fc.array(fc.record({ state, startTime: epoch, revision: fc.nat() }), { maxLength: 3 }),
   settledUntil: fc.option(epoch),
+  unreadFrom: fc.option(epoch),
   observation: fc.constantFrom(
     'ok' as const,
     'noData' as const,
@@ -88,6 +89,7 @@ describe('parseTrackedMachine', () => {
       ],
       replaced: [],
       settledUntil: 300,
+      unreadFrom: null,
       ...observed,
     });
     expect(parseTrackedMachine({ ...stored, current: null, previous: null })?.periods).toEqual([]);

@@ -34,6 +34,8 @@ function trackedMachine(json: Json): TrackedMachine {
     factoryId: text(json['factoryId']),
     factoryName: text(json['factoryName']),
     ...published(json),
+    // Versions before this field did not remember it.
+    unreadFrom: orNull(json['unreadFrom'] ?? null, wholeNumber),
     observation: oneOf(json['observation'], OBSERVATIONS),
     lostSince: orNull(json['lostSince'], wholeNumber),
     lastUpdateTime: orNull(json['lastUpdateTime'], wholeNumber),

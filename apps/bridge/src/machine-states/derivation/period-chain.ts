@@ -25,7 +25,7 @@ export function periodChain(
   const kept = pairs.slice(agreedUntil, newsAt).flatMap(({ published }) => asPublished(published));
   const news = pairs
     .slice(newsAt)
-    .flatMap(({ logged }) => (logged === null ? [] : [isNew(logged)]));
+    .flatMap(({ logged }) => (logged === null ? [] : [asNews(logged)]));
   return [...agreed, ...kept, ...news];
 }
 
@@ -61,9 +61,9 @@ function latestLogged(pairs: readonly Pair[], before: number): number {
   );
 }
 
-/** A published start is asked about once it is settled itself, wherever the log has it now. */
+/** A start is decided about once it is settled either as it was published or as the log has it. */
 function startOf({ published, logged }: Pair): number {
-  return published === null ? logged.startTime : published.startTime;
+  return Math.min(published?.startTime ?? Infinity, logged?.startTime ?? Infinity);
 }
 
 /** A surplus period becomes the same as the one before it, and lasts no time between that and the next. */
@@ -76,6 +76,7 @@ function asLogged(pairs: readonly Pair[], before: Period | null): Link[] {
     if (target === null) continue;
     const isInOrder =
       published !== null &&
+      logged !== null &&
       published.startTime >= (latest?.startTime ?? -Infinity) &&
       published.startTime < (nextStarts[at] ?? Infinity);
     const period = isInOrder ? unlessTheSame(published, target) : target;
@@ -109,6 +110,6 @@ function asPublished(published: PublishedPeriod | null): Link[] {
   return published === null ? [] : [{ published, period: published }];
 }
 
-function isNew(period: Period): Link {
+export function asNews(period: Period): Link {
   return { published: null, period };
 }

@@ -1,6 +1,6 @@
 import { type MachineStateReading } from '#libs/cloud-client';
 import { type ActivitySegment, CALCULATION_INTERVAL_SECONDS } from './activity-segments.js';
-import { durationStart } from './duration-start.js';
+import { durationStart, isUnseen } from './duration-start.js';
 import { type Period } from './published-period.js';
 
 /** The log may lag behind the current state, or disagree with it, for this long. */
@@ -8,15 +8,21 @@ const LOG_LAG_SECONDS = 120;
 
 /**
  * The present state, if it is not the latest known one yet: from the log, else its start is reckoned
- * within what the log leaves open. Never later than the reading's own update.
+ * within what the log leaves open. Never later than the reading's own update. It is another period than the
+ * latest one too if nothing is known of what lies between them.
+ *
+ * @param seenUntil epoch seconds of the latest update before this one, or of the log's end
  */
 export function presentPeriod(
   reading: MachineStateReading,
   latest: Pick<Period, 'state' | 'startTime'>,
   lastLogged: ActivitySegment | undefined,
+  seenUntil: number,
 ): Period | undefined {
   const { state, lastUpdateTime } = reading;
-  if (latest.state === state || latest.startTime >= lastUpdateTime) return undefined;
+  const reckoned = durationStart(reading);
+  if (latest.state === state && !isUnseen(seenUntil, reckoned)) return undefined;
+  if (latest.startTime >= lastUpdateTime) return undefined;
   if (lastLogged?.state === state && lastLogged.startTime > latest.startTime) {
     const { startTime } = lastLogged;
     return { state, startTime, startTimeSource: 'activityLog', previousEndTime: null };
@@ -26,9 +32,12 @@ export function presentPeriod(
       ? 0
       : Math.min(lastLogged.endTime, lastUpdateTime - LOG_LAG_SECONDS);
   const startTime = Math.max(
-    durationStart(reading),
+    reckoned,
     loggedUntil,
     Math.min(latest.startTime + CALCULATION_INTERVAL_SECONDS, lastUpdateTime),
   );
-  return { state, startTime, startTimeSource: 'duration', previousEndTime: null };
+  const previousEndTime = isUnseen(seenUntil, startTime)
+    ? Math.max(seenUntil, latest.startTime)
+    : null;
+  return { state, startTime, startTimeSource: 'duration', previousEndTime };
 }

@@ -6,7 +6,7 @@ import {
   stateChanged,
   stateCorrected,
 } from './sequenced-event.js';
-import { MOST_PERIODS, type TrackedMachine, withPeriods } from './tracked-machine.js';
+import { type TrackedMachine, withPeriods } from './tracked-machine.js';
 
 /** What an event says of a period and the one before it, but for the revision. */
 type Statement = Omit<PublishedPeriod, 'revision'>;
@@ -17,12 +17,14 @@ type Statement = Omit<PublishedPeriod, 'revision'>;
  *
  * @param before the published period before the chain, which stays as it is
  * @param nextDetection called once for each event
+ * @param most how many periods to remember
  */
 export function publishChain(
   tracked: TrackedMachine,
   before: PublishedPeriod | null,
   chain: readonly Link[],
   nextDetection: () => Detection,
+  most: number,
 ): SequencedEvent[] {
   const events: SequencedEvent[] = [];
   const untold = chain.flatMap(({ published }) => (published === null ? [] : [published]));
@@ -34,9 +36,9 @@ export function publishChain(
     if (published !== null) untold.shift();
     const isTold = published !== null && saysTheSame(published, statement);
     const latest = isTold ? published : withRevision(statement, published, known);
-    told = [...told, latest].slice(-MOST_PERIODS - 1);
+    told = [...told, latest].slice(-most - 1);
     if (isTold) continue;
-    const after = withPeriods(next, [...told, ...untold], published);
+    const after = withPeriods(next, [...told, ...untold], published, most);
     const event =
       published === null
         ? stateChanged(after, latest, nextDetection())
@@ -50,7 +52,7 @@ export function publishChain(
 function statementOn(period: Period, previous: PublishedPeriod | null): Statement {
   const { state, startTime, startTimeSource, previousEndTime } = period;
   const isApart =
-    previous !== null && previousEndTime !== null && previousEndTime > previous.startTime;
+    previous !== null && previousEndTime !== null && previousEndTime >= previous.startTime;
   return {
     state,
     startTime,

@@ -1,51 +1,57 @@
 import { type MachineStateReading } from '#libs/cloud-client';
-import { type ActivitySegment } from './activity-segments.js';
-import { durationStart } from './duration-start.js';
-import { type ActivityLog, segmentsUpTo } from './logged-periods.js';
-import { type Freshness } from './observation.js';
-
-/** A log that is behind by more is not going to catch up with the current state. */
-const CATCH_UP_SECONDS = 300;
-
-/** A poll's time, and for how long what the log says may still change. */
-export interface SettleContext extends Freshness {
-  settleSeconds: number;
-}
+import { type ActivitySegment, CALCULATION_INTERVAL_SECONDS } from './activity-segments.js';
+import { durationStart, START_TOLERANCE_SECONDS } from './duration-start.js';
+import { type Period } from './published-period.js';
 
 /**
- * Up to when the log will not change any more, in epoch seconds of the service. How late it is there its
- * own updates tell, and the time since the latest of them came; our clock alone may be off.
+ * Up to when the log will not change any more, in epoch seconds. Only the service's own updates say how late
+ * it is there: while it stands, nothing becomes final, however long that lasts by our clock.
  */
 export function finalUntil(
   { lastUpdateTime }: MachineStateReading,
-  { now, updateSeenAt = now, settleSeconds }: SettleContext,
+  { settleSeconds }: { settleSeconds: number },
 ): number {
-  return lastUpdateTime + Math.max(0, now - updateSeenAt) - settleSeconds;
+  return lastUpdateTime - settleSeconds;
 }
 
-/** As far as the log goes, that is: where it says nothing it corrects nothing. */
+/** As far as the log goes, that is: where it says nothing it corrects nothing and confirms nothing. */
 export function settledPart(final: number, segments: readonly ActivitySegment[]): number {
-  return Math.min(final, lastMomentOf(segments));
+  return Math.min(final, endOf(segments) - 1);
 }
 
-/** Up to when the log need not be read again, for it has been; or never got so far and will not. */
-export function readUntil(
+/**
+ * Epoch seconds from which the log has yet to account for what led to the reading; null when it accounts for
+ * all of it. A state whose duration reaches back well into the log has gone on since.
+ */
+export function unreadAfter(
   reading: MachineStateReading,
-  log: ActivityLog,
-  context: SettleContext,
+  segments: readonly ActivitySegment[],
+): number | null {
+  const { lastUpdateTime, state } = reading;
+  const end = endOf(segments);
+  const isShown =
+    segments.at(-1)?.state === state && lastUpdateTime - end <= CALCULATION_INTERVAL_SECONDS;
+  return isShown || durationStart(reading) <= end - START_TOLERANCE_SECONDS
+    ? null
+    : Math.min(end, lastUpdateTime);
+}
+
+/** By how much the log lags behind the reading at the least, in seconds, as what it does not show yet proves. */
+export function logLag(
+  reading: MachineStateReading,
+  segments: readonly ActivitySegment[],
+  published: readonly Pick<Period, 'startTime'>[],
 ): number {
-  const last = lastMomentOf(segmentsUpTo(reading, log));
-  const final = finalUntil(reading, context);
-  return isBehindForGood(reading, last) ? final : Math.min(final, last);
+  const [end, presentStart] = [endOf(segments), durationStart(reading)];
+  // A start within the tolerance of the end may be in the log as the end itself.
+  const missing = published
+    .map(({ startTime }) => startTime)
+    .filter((startTime) => startTime > end + START_TOLERANCE_SECONDS);
+  const shownUntil = presentStart <= end ? end : Math.min(presentStart, ...missing);
+  return Math.max(0, reading.lastUpdateTime - shownUntil);
 }
 
-/** Whether a log that ends then does not even show a present state that began long ago. */
-export function isBehindForGood(reading: MachineStateReading, endTime: number): boolean {
-  const shownFrom = Math.max(endTime, durationStart(reading));
-  return reading.lastUpdateTime - shownFrom > CATCH_UP_SECONDS;
-}
-
-/** The end of a segment is the first moment of which it says nothing. */
-function lastMomentOf(segments: readonly ActivitySegment[]): number {
-  return (segments.at(-1)?.endTime ?? -Infinity) - 1;
+/** The first moment of which the log says nothing. */
+function endOf(segments: readonly ActivitySegment[]): number {
+  return segments.at(-1)?.endTime ?? -Infinity;
 }

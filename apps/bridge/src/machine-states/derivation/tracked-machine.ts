@@ -21,6 +21,11 @@ export interface TrackedMachine {
   replaced: readonly EventIdentity[];
   /** Epoch seconds up to which published starts agree with a log that will not change any more. */
   settledUntil: number | null;
+  /**
+   * Epoch seconds from which periods may be missing, for the log of the time since then was refused, failed
+   * or lagged: it is asked for until it has been read. Null while nothing is missing.
+   */
+  unreadFrom: number | null;
   observation: Observation;
   /** Epoch seconds from which nothing is known; null while the machine is observed. */
   lostSince: number | null;
@@ -33,8 +38,18 @@ export interface TrackedMachine {
 /** Shared, for most machines have nothing to remember: there may be a hundred thousand of them. */
 const NONE: readonly never[] = [];
 
-/** A machine that changes all the time is corrected no further back than this. */
+/** A machine that changes all the time is corrected no further back than this, while its log can be read. */
 export const MOST_PERIODS = 32;
+/** And while it cannot: as many as a small fleet may have, and the least for a large one. */
+const MOST_UNREAD_PERIODS = { most: 512, least: 8 };
+/** Of all machines together, some 100 MB as they are stored. */
+const MOST_UNREAD_PERIODS_IN_ALL = 600_000;
+
+/** How many periods may be remembered of a machine whose log cannot be read, if there are so many machines. */
+export function mostUnreadPeriods(machines: number): number {
+  const { most, least } = MOST_UNREAD_PERIODS;
+  return Math.max(least, Math.min(most, Math.floor(MOST_UNREAD_PERIODS_IN_ALL / machines)));
+}
 
 export function newlyTracked(info: MachineInfo): TrackedMachine {
   return {
@@ -43,6 +58,7 @@ export function newlyTracked(info: MachineInfo): TrackedMachine {
     periods: NONE,
     replaced: NONE,
     settledUntil: null,
+    unreadFrom: null,
     observation: 'ok',
     lostSince: null,
     lastUpdateTime: null,
@@ -65,20 +81,22 @@ export function settledUntil(tracked: TrackedMachine): number {
  * good as settled then.
  *
  * @param corrected what one of the periods has been published as, if it was published before
+ * @param most how many to keep
  */
 export function withPeriods(
   tracked: TrackedMachine,
   periods: readonly PublishedPeriod[],
   corrected: PublishedPeriod | null,
+  most: number,
 ): TrackedMachine {
-  const kept = periods.slice(-MOST_PERIODS);
+  const kept = periods.slice(-most);
   const oldest = kept.length < periods.length ? kept[0] : undefined;
   const replaced =
     corrected === null ? tracked.replaced : [...tracked.replaced, identityOf(corrected)];
   return {
     ...tracked,
     periods: kept,
-    replaced: replaced.slice(-MOST_PERIODS),
+    replaced: replaced.slice(-most),
     settledUntil: oldest ? Math.max(settledUntil(tracked), oldest.startTime) : tracked.settledUntil,
   };
 }
@@ -89,7 +107,8 @@ export function settled(tracked: TrackedMachine, time: number): TrackedMachine {
   if (until === -Infinity) return tracked;
   const last = tracked.periods.findLastIndex(({ startTime }) => startTime <= until);
   const base = tracked.periods[last];
-  if (base === undefined) return { ...tracked, settledUntil: until };
+  // Nothing is settled before the first period is.
+  if (base === undefined) return tracked;
   const dropped = tracked.periods.slice(0, last);
   const replaced = [...tracked.replaced, ...dropped.map(identityOf)].filter(
     ({ startTime }) => startTime >= base.startTime,
@@ -136,5 +155,6 @@ export function stateRecord(tracked: TrackedMachine): MachineStateRecord | null 
     observation,
     lastUpdateTime: tracked.lastUpdateTime,
     sequence: tracked.sequence,
+    settledUntil: tracked.settledUntil,
   };
 }

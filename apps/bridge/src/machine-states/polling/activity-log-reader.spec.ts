@@ -1,12 +1,19 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { realDelayMs } from '#libs/clock';
+import { ManualClock } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
+import { loadBridgeSettings } from '#libs/config';
 import { ActivityLogReader } from './activity-log-reader.js';
 
 const T0 = 1_763_680_020;
 const never = new AbortController().signal;
+const SETTINGS = loadBridgeSettings({
+  KAFKA_BROKERS: 'localhost:9092',
+  MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
+  MACHINE_CLOUD_TOKEN: 'a-token',
+});
 const MACHINES = Array.from({ length: 20 }, (_, index) => `M-${index}`);
 
 describe('ActivityLogReader', () => {
@@ -15,13 +22,19 @@ describe('ActivityLogReader', () => {
   let reader: ActivityLogReader;
   let status: number;
   let asked: number;
+  let clock: ManualClock;
+  /** Requests that are not answered; undefined where all of them are. */
+  let held: ServerResponse[] | undefined;
 
   const read = async (machineId: string): Promise<string> =>
     (await reader.read(machineId, T0 - 3600, T0, never)).kind;
 
   const readAll = async (): Promise<string[]> => {
     const kinds: string[] = [];
-    for (const machineId of MACHINES) kinds.push(await read(machineId));
+    for (const machineId of MACHINES) {
+      clock.advance(1);
+      kinds.push(await read(machineId));
+    }
     return kinds;
   };
 
@@ -31,14 +44,17 @@ describe('ActivityLogReader', () => {
 
   beforeEach(async () => {
     asked = 0;
+    clock = new ManualClock();
+    held = undefined;
     server = createServer((_, response) => {
       asked += 1;
-      response.writeHead(status).end();
+      if (held === undefined) response.writeHead(status).end();
+      else held.push(response);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
-    reader = new ActivityLogReader(client);
+    reader = new ActivityLogReader(client, SETTINGS, clock);
   });
 
   afterEach(async () => {
@@ -49,12 +65,46 @@ describe('ActivityLogReader', () => {
   it('asks now and then while nobody’s log is answered, and for all again after the first that is', async () => {
     status = 503;
     expect(await readAll()).toEqual(MACHINES.map(() => 'retry'));
-    expect(asked).toBeLessThan(10);
-    status = 204;
-    while ((await read('M-1')) === 'retry') await realDelayMs(5);
+    expect(asked).toBeLessThan(20);
     asked = 0;
-    expect(await readAll()).toEqual(MACHINES.map(() => 'data'));
+    for (let round = 0; round < 5; round += 1) await readAll();
+    expect(asked).toBeLessThan(80);
+    status = 204;
+    clock.advance(5);
+    expect(await read('M-1')).toBe('noData');
+    asked = 0;
+    expect(await readAll()).toEqual(MACHINES.map(() => 'noData'));
     expect(asked).toBe(MACHINES.length);
+  });
+
+  it('asks for everybody’s log however many others fail in a row, if some are answered', async () => {
+    for (let minute = 0; minute < 3; minute += 1) {
+      status = 503;
+      for (let round = 0; round < 30; round += 1)
+        expect(await read(`failing-${round}`)).toBe('retry');
+      status = 204;
+      expect(await read('M-1')).toBe('noData');
+      clock.advance(60);
+    }
+    expect(asked).toBe(93);
+  });
+
+  it('asks for the logs that failed before no more than a few at a time, and for others at once', async () => {
+    status = 503;
+    await read('M-1');
+    held = [];
+    asked = 0;
+    const again = MACHINES.map((machineId) =>
+      reader.read(machineId, T0 - 3600, T0, never, true).then(({ kind }) => kind),
+    );
+    const fresh = read('M-fresh');
+    while (held.length < 9) await turn();
+    expect(asked).toBe(9);
+    for (const response of held) response.writeHead(204).end();
+    expect(await fresh).toBe('noData');
+    const kinds = await Promise.all(again);
+    expect(kinds.filter((kind) => kind === 'noData')).toHaveLength(8);
+    expect(kinds.filter((kind) => kind === 'retry')).toHaveLength(12);
   });
 
   it('takes a refusal for an answer', async () => {

@@ -1,35 +1,97 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Clock } from '#libs/clock';
 import { type ActivityLogEntry, type CloudAnswer, MachineCloudClient } from '#libs/cloud-client';
+import { type BridgeSettings } from '#libs/config';
+import { type AdmittedCall, StandstillBreaker } from '#libs/delivery';
 import { describeFailure } from '../../machine-directory/index.js';
+import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { activityWindows } from './activity-windows.js';
-import { MachineCalls } from './machine-calls.js';
 
-type LogAnswer = Exclude<CloudAnswer<ActivityLogEntry[]>, { kind: 'noData' }>;
+type LogAnswer = CloudAnswer<ActivityLogEntry[]>;
+
+/** Of the polls that may be under way, those that read a log whose latest read failed. */
+const FAILING_SHARE = 1 / 8;
 
 /**
- * Reads a machine's activity log for a period of any length. Polls wait for it: while nobody's log is
- * answered, most are told so without being asked for, or each would take its time before the next.
+ * Reads a machine's activity log for a period of any length. Polls wait for it: while nobody's log is answered, and
+ * while logs that failed before take their share of the polls, it is told as failed without being asked for, or
+ * each would take its time before the next.
  */
 @Injectable()
 export class ActivityLogReader {
   private readonly logger = new Logger('MachineStates');
-  private readonly calls = new MachineCalls();
+  private readonly breaker = new StandstillBreaker();
+  private readonly behind = new Set<string>();
+  private readonly mostFailing: number;
+  private failingUnderWay = 0;
   private latest: Extract<LogAnswer, { kind: 'retry' }> | undefined;
 
-  constructor(private readonly client: MachineCloudClient) {}
+  constructor(
+    private readonly client: MachineCloudClient,
+    @Inject(BRIDGE_SETTINGS) { machineCloud }: Pick<BridgeSettings, 'machineCloud'>,
+    private readonly clock: Clock,
+  ) {
+    this.mostFailing = Math.max(1, Math.floor(machineCloud.maxConcurrency * FAILING_SHARE));
+  }
 
-  /** The entries of all windows one after the other, or the first answer that is neither data nor 204. */
-  async read(machineId: string, from: number, to: number, signal: AbortSignal): Promise<LogAnswer> {
-    if (!this.calls.begin(machineId) && this.latest !== undefined) {
-      return { ...this.latest, afterMs: null };
+  /** How many machines' logs do not say all that they should by now. */
+  get behindMachines(): number {
+    return this.behind.size;
+  }
+
+  /** The log of the machine was refused, or lags by more than it takes to settle. */
+  isBehind(machineId: string, why: string): void {
+    if (this.behind.size === 0) {
+      this.logger.warn({ msg: 'activity log is behind', machineId, why });
     }
+    this.behind.add(machineId);
+  }
+
+  isComplete(machineId: string): void {
+    if (this.behind.delete(machineId) && this.behind.size === 0) {
+      this.logger.log({ msg: 'activity logs are complete again' });
+    }
+  }
+
+  /** The machine is no longer watched. */
+  forget(machineId: string): void {
+    this.behind.delete(machineId);
+  }
+
+  /**
+   * The entries of all windows, `noData` if there are none at all, or the first answer that is neither.
+   *
+   * @param hasFailed whether the machine's latest read came to nothing
+   */
+  async read(
+    machineId: string,
+    from: number,
+    to: number,
+    signal: AbortSignal,
+    hasFailed = false,
+  ): Promise<LogAnswer> {
+    const hasRoom = !hasFailed || this.failingUnderWay < this.mostFailing;
+    const call = hasRoom ? this.breaker.begin(this.realMs, hasFailed) : undefined;
+    if (call === undefined) return this.notRead();
+    if (hasFailed) this.failingUnderWay += 1;
+    let answer: LogAnswer | undefined;
     try {
-      const answer = await this.readAll(machineId, from, to, signal);
-      this.note(machineId, answer);
+      answer = await this.readAll(machineId, from, to, signal);
       return answer;
     } finally {
-      this.calls.end(machineId);
+      if (hasFailed) this.failingUnderWay -= 1;
+      this.end(call, answer);
     }
+  }
+
+  private get realMs(): number {
+    return this.clock.monotonicMs() / this.clock.speed;
+  }
+
+  /** As the latest read that failed; one that is not made comes after such a one. */
+  private notRead(): LogAnswer {
+    if (this.latest === undefined) throw new Error('no log has failed, and yet none is read');
+    return { ...this.latest, afterMs: null };
   }
 
   private async readAll(
@@ -39,21 +101,31 @@ export class ActivityLogReader {
     signal: AbortSignal,
   ): Promise<LogAnswer> {
     const entries: ActivityLogEntry[] = [];
-    for (const window of activityWindows(from, to)) {
-      const answer = await this.client.getMachineActivityLog({ machineId, ...window }, signal);
-      if (answer.kind === 'data') entries.push(...answer.data);
-      else if (answer.kind !== 'noData') return answer;
+    const windows = activityWindows(from, to);
+    // What is empty beside windows with entries is asked for once more: one odd answer would lose a month.
+    for (let asked = 0, left = windows; asked < 2 && left.length > 0; asked += 1) {
+      const empty: typeof windows = [];
+      for (const window of left) {
+        const answer = await this.client.getMachineActivityLog({ machineId, ...window }, signal);
+        if (answer.kind === 'data' && answer.data.length > 0) entries.push(...answer.data);
+        else if (answer.kind === 'data' || answer.kind === 'noData') empty.push(window);
+        else return answer;
+      }
+      if (entries.length === 0) return { kind: 'noData' };
+      left = empty;
     }
     return { kind: 'data', data: entries };
   }
 
   /** A log that is refused is an answer: there is nothing to wait for. */
-  private note(machineId: string, answer: LogAnswer): void {
-    if (answer.kind === 'retry') {
+  private end(call: AdmittedCall, answer: LogAnswer | undefined): void {
+    if (answer?.kind === 'retry') {
       this.latest = answer;
-      if (!this.calls.failed(machineId, answer)) return;
+      if (this.breaker.end(call, 'failed', this.realMs) !== 'opened') return;
       this.logger.warn({ msg: 'activity logs pause', why: describeFailure(answer) });
-    } else if (this.calls.answered()) {
+    } else {
+      const end = answer === undefined ? 'void' : 'answered';
+      if (this.breaker.end(call, end, this.realMs) !== 'closed') return;
       this.logger.log({ msg: 'activity logs are read again' });
     }
   }

@@ -1,43 +1,81 @@
 import { type CloudAnswer } from '#libs/cloud-client';
+import { describeFailure } from '../../machine-directory/index.js';
 import { type LogRequest } from '../derivation/activity-log-need.js';
 import { type ActivityLog } from '../derivation/logged-periods.js';
 import { type WatchContext } from './watch-context.js';
 
-export type LogAnswer = { kind: 'data'; log: ActivityLog } | LogFailure;
-type LogFailure = Extract<CloudAnswer<never>, { kind: 'retry' }>;
+/** Seconds of the clock until a log is asked for again that was asked for in vain; the last one repeats. */
+const ASK_AGAIN_SECONDS = [60, 300, 900, 3600];
+/** A poll may come a little earlier in its interval than the one before. */
+const EARLY_SECONDS = 30;
 
-/** The activity log of one machine, and since when it is missed. */
+export type LogAnswer =
+  | { kind: 'data'; log: ActivityLog }
+  /** Without an entry where there must be one, or by a status: it says nothing of the time that it was asked for. */
+  | { kind: 'refused'; why: string }
+  | Extract<CloudAnswer<never>, { kind: 'retry' }>;
+
+/** The activity log of one machine: since when it is missed, and when it is asked for again. */
 export class MachineLog {
-  private missingSince: number | null = null;
+  /** Monotonic milliseconds. */
+  private missingSinceMs: number | null = null;
+  private hasFailed = false;
+  private inVain: { times: number; at: number } | null = null;
 
   constructor(
     private readonly machineId: string,
     private readonly context: WatchContext,
   ) {}
 
-  /** A log that is refused, as by a token that may not read it, is as good as one that says nothing. */
   async read(request: LogRequest, signal: AbortSignal): Promise<LogAnswer> {
-    const { from, to, isForNews } = request;
-    const answer = await this.context.activityLog.read(this.machineId, from, to, signal);
+    const { from, to, purpose } = request;
+    const { machineId, hasFailed } = this;
+    const answer = await this.context.activityLog.read(machineId, from, to, signal, hasFailed);
+    this.hasFailed = answer.kind === 'retry';
     if (answer.kind === 'retry') return answer;
-    this.context.metrics.logRead(isForNews ? 'news' : 'confirmation');
     this.isNotMissed();
-    return {
-      kind: 'data',
-      log: { ...request, entries: answer.kind === 'data' ? answer.data : [] },
-    };
+    if (answer.kind === 'noData') return { kind: 'refused', why: 'no entries' };
+    if (answer.kind !== 'data') return { kind: 'refused', why: describeFailure(answer) };
+    this.context.metrics.logRead(purpose);
+    return { kind: 'data', log: { ...request, entries: answer.data } };
   }
 
   /** Exact starts and missed changes are worth a delay, but not an endless one. */
   isWorthWaitingFor(): boolean {
     const { clock, settings } = this.context;
-    const now = clock.nowSeconds();
-    this.missingSince ??= now;
-    return now - this.missingSince <= settings.polling.staleAfterSeconds;
+    const nowMs = clock.monotonicMs();
+    this.missingSinceMs ??= nowMs;
+    return nowMs - this.missingSinceMs <= settings.polling.staleAfterSeconds * 1000;
   }
 
   /** The machine's turn had no use for it: when it is missed again, it is worth as long a delay again. */
   isNotMissed(): void {
-    this.missingSince = null;
+    this.missingSinceMs = null;
+  }
+
+  /** Whether it is to be asked for again by now, for what it did not say before. */
+  get isDue(): boolean {
+    if (this.inVain === null) return true;
+    const { times, at } = this.inVain;
+    const index = Math.min(times, ASK_AGAIN_SECONDS.length) - 1;
+    return this.now - at >= (ASK_AGAIN_SECONDS[index] ?? 0) - EARLY_SECONDS;
+  }
+
+  /**
+   * It was asked for.
+   *
+   * @param isComplete whether it says all that led to the reading
+   * @param problem why it says less than it should by now, in words, if it does
+   */
+  wasAsked({ purpose }: LogRequest, isComplete: boolean, problem: string | undefined): void {
+    const { activityLog } = this.context;
+    const before = purpose === 'news' ? 0 : (this.inVain?.times ?? 0);
+    this.inVain = isComplete ? null : { times: before + 1, at: this.now };
+    if (problem !== undefined) activityLog.isBehind(this.machineId, problem);
+    else if (isComplete) activityLog.isComplete(this.machineId);
+  }
+
+  private get now(): number {
+    return this.context.clock.nowSeconds();
   }
 }

@@ -66,9 +66,9 @@ export class MachineMemory {
    * @param at when it was seen: while Kafka is away that may be long ago
    */
   async settle(info: MachineInfo, sighting: Sighting, at: SightingTime): Promise<void> {
-    const { metrics, settings } = this.context;
+    const { metrics, settings, mostUnreadPeriods } = this.context;
     const before = this.tracked;
-    const context = { ...settings.polling, ...at };
+    const context = { ...settings.polling, ...at, mostUnreadPeriods };
     const derivation = deriveStateChanges(info, before, sighting, context);
     const { events, next } = derivation;
     if (events.length > 0 || isWorthStoring(before, next)) await this.stored.publish(derivation);

@@ -33,6 +33,7 @@ describe('MachineWatch', () => {
   let client: MachineCloudClient;
   let clock: ManualClock;
   let health: PollHealth;
+  let reader: ActivityLogReader;
   let watch: MachineWatch;
   let state: Answer;
   let activity: Answer;
@@ -98,7 +99,7 @@ describe('MachineWatch', () => {
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     clock = new ManualClock((T0 + 60) * 1000);
     client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
-    health = new PollHealth();
+    health = new PollHealth(clock);
     watchWith = (environment = {}) => {
       const settings = loadBridgeSettings({
         KAFKA_BROKERS: 'localhost:9092',
@@ -106,7 +107,7 @@ describe('MachineWatch', () => {
         MACHINE_CLOUD_TOKEN: 'a-token',
         ...environment,
       });
-      const reader = new ActivityLogReader(client);
+      reader = new ActivityLogReader(client, settings, clock);
       const metrics = new PollingMetrics();
       const reasons = { forget: (machineId: string) => forgotten.push(machineId) };
       const context = new WatchContext(settings, clock, client, reader, health, metrics, reasons);
@@ -348,36 +349,219 @@ describe('MachineWatch', () => {
     const later = T0 + 40 * 24 * 3600;
     const edge = later - 30 * 24 * 3600;
     activity = { status: 503 };
-    for (const seconds of [0, 400, 460]) {
+    for (const seconds of [0, 400]) {
       clock.set(later + seconds);
       state = operating(later + seconds, 5);
       await turn();
     }
     const before = published.length;
-    expect(kinds().slice(2)).toEqual([STATE_EVENT_TYPES.observationRestored]);
-    activity = logged(['OFF', edge, later + 160], ['OPERATING', later + 160, later + 520]);
-    clock.set(later + 520);
-    state = operating(later + 520, 6);
+    expect(kinds().slice(2)).toEqual([
+      STATE_EVENT_TYPES.observationRestored,
+      STATE_EVENT_TYPES.changed,
+    ]);
+    expect(published.at(-1)?.event.data).toMatchObject({ previousEndTime: T0 });
+    activity = logged(['OFF', edge, later + 160], ['OPERATING', later + 160, later + 460]);
+    clock.set(later + 460);
+    state = operating(later + 460, 6);
     await turn();
-    expect(published[before]?.event.data).toMatchObject({ historyTruncatedBefore: edge + 520 });
+    expect(published[before]?.event.data).toMatchObject({ historyTruncatedBefore: edge + 460 });
   });
 
   it('does not take a log that fails for a service that answers nobody', async () => {
-    const others = ['M-2', 'M-3', 'M-4', 'M-5'];
-    for (const other of others) health.failed(other, { kind: 'unauthorised', status: 403 });
     activity = { status: 503 };
-    await turn();
-    expect(health.failingMachines).toBe(5);
-    expect(health.pollBegins('M-6')).toBe(true);
+    const poll = await watch.poll();
+    await poll.conclude();
+    expect(poll.failure).toBeNull();
+    expect(health.failingMachines).toBe(1);
     activity = { status: 204 };
     await turn();
-    expect(health.failingMachines).toBe(4);
+    expect(health.failingMachines).toBe(0);
   });
 
-  it('does without a log that the token may not read', async () => {
-    activity = { status: 403 };
+  describe('whose log gives an odd answer', () => {
+    const ODD: [string, Answer][] = [
+      ['401', { status: 401 }],
+      ['403', { status: 403 }],
+      ['404', { status: 404 }],
+      ['204', { status: 204 }],
+      ['an empty list', { status: 200, body: [] }],
+    ];
+    const HOUR = 3600;
+
+    /** OFF for an hour that nobody could see, and OPERATING again for ten minutes. */
+    const afterOutage = (): { now: number; log: Answer } => {
+      const now = T0 + 3 * HOUR;
+      const [off, on] = [T0 + HOUR, T0 + 2 * HOUR];
+      const back = now - 600;
+      const log = logged(
+        ['OPERATING', T0 - 600, off],
+        ['OFF', off, on],
+        ['IDLE', on, back],
+        ['OPERATING', back, now + 61 * 60],
+      );
+      return { now, log };
+    };
+
+    const pollAt = async (now: number, since: number): Promise<void> => {
+      clock.set(now + 60);
+      state = operating(now, Math.floor((now - since) / 60));
+      await turn();
+    };
+
+    beforeEach(async () => {
+      activity = logged(['OPERATING', T0 - 600, T0]);
+      await turn();
+      published = [];
+      windows = [];
+    });
+
+    it.each(ODD)('publishes from the duration meanwhile, after %s', async (_, odd) => {
+      const { now } = afterOutage();
+      activity = odd;
+      await pollAt(now, now - 600);
+      expect(published.map(({ event }) => event.data)).toMatchObject([
+        {
+          state: 'OPERATING',
+          startTime: now - 600,
+          startTimeSource: 'duration',
+          previousEndTime: T0,
+        },
+      ]);
+    });
+
+    it.each(ODD)('makes up for the time before %s', async (_, odd) => {
+      const { now, log } = afterOutage();
+      activity = odd;
+      await pollAt(now, now - 600);
+      activity = log;
+      await pollAt(now + 60, now - 600);
+      expect(watch.tracked).toMatchObject({ unreadFrom: null });
+      expect(published.map(({ event }) => event.data)).toMatchObject([
+        { state: 'OPERATING', startTime: now - 600 },
+        { state: 'OFF', startTime: T0 + HOUR, previousStartTime: T0 - 600 },
+        { state: 'IDLE', startTime: T0 + 2 * HOUR },
+        { state: 'OPERATING', startTime: now - 600, previousState: 'IDLE', revision: 1 },
+      ]);
+      expect(published[3]?.event.data).not.toHaveProperty('previousEndTime');
+    });
+
+    it('asks again after 1, 5, 15 and 60 minutes, and every hour from then on', async () => {
+      const { now } = afterOutage();
+      activity = { status: 404 };
+      const asked: number[] = [];
+      for (let minute = 0; minute <= 210; minute += 1) {
+        const before = windows.length;
+        await pollAt(now + minute * 60, now - 600);
+        if (windows.length > before) asked.push(minute);
+      }
+      expect(asked).toEqual([0, 1, 6, 21, 81, 141, 201]);
+    });
+
+    it('goes on asking after a restart', async () => {
+      const { now, log } = afterOutage();
+      activity = { status: 204 };
+      await pollAt(now, now - 600);
+      for (const minute of [1, 2, 3]) await pollAt(now + minute * 60, now - 600);
+      watch = watchWith();
+      activity = log;
+      await pollAt(now + 240, now - 600);
+      expect(published.map(({ event }) => event.data)).toContainEqual(
+        expect.objectContaining({ state: 'OFF', startTime: T0 + HOUR }),
+      );
+    });
+
+    it('makes up for it after forty changes without a log', async () => {
+      const { now } = afterOutage();
+      activity = { status: 403 };
+      await pollAt(now, now - 600);
+      const [off, on] = [T0 + HOUR, T0 + 2 * HOUR];
+      const periods: [state: string, startTime: number, endTime: number][] = [
+        ['OPERATING', T0 - 600, off],
+        ['OFF', off, on],
+        ['OPERATING', on, now],
+      ];
+      const end = now + 40 * 180;
+      for (let start = now; start < end; start += 180) {
+        const machineState = start % 360 === now % 360 ? 'IDLE' : 'OPERATING';
+        periods.push([machineState, start, start + 180]);
+        clock.set(start + 180);
+        const body = { machineState, durationInMinutes: 2, astUpdateTime: start + 120 };
+        state = { status: 200, body };
+        await turn();
+      }
+      published = [];
+      activity = logged(...periods, ['OPERATING', end, end + 2 * HOUR]);
+      await pollAt(end + HOUR, end);
+      expect(published.map(({ event }) => event.data)).toContainEqual(
+        expect.objectContaining({ state: 'OFF', startTime: off, previousStartTime: T0 - 600 }),
+      );
+    });
+
+    it('asks at once when there is a change', async () => {
+      const { now } = afterOutage();
+      activity = { status: 404 };
+      for (const minute of [0, 1, 2]) await pollAt(now + minute * 60, now - 600);
+      const before = windows.length;
+      clock.set(now + 240);
+      state = {
+        status: 200,
+        body: { machineState: 'IDLE', durationInMinutes: 1, astUpdateTime: now + 180 },
+      };
+      await turn();
+      expect(windows).toHaveLength(before + 1);
+    });
+
+    it('publishes a history that is wanted of a machine first seen as soon as it is there', async () => {
+      remembered = 'null';
+      watch = watchWith({ BACKFILL_ON_FIRST_START_SECONDS: String(3 * HOUR) });
+      const { now, log } = afterOutage();
+      activity = { status: 404 };
+      await pollAt(now, now - 600);
+      expect(published).toHaveLength(1);
+      activity = log;
+      for (const minute of [1, 2, 3, 4, 5, 6]) await pollAt(now + minute * 60, now - 600);
+      const versions = published.map(({ event }) => event.data);
+      expect(versions).toMatchObject([
+        { state: 'OPERATING', startTime: now - 600, previousState: null },
+        { state: 'OPERATING', startTime: T0 - 600, previousState: null },
+        { state: 'OFF', startTime: T0 + HOUR, previousState: 'OPERATING' },
+        { state: 'IDLE', startTime: T0 + 2 * HOUR, previousState: 'OFF' },
+        { state: 'OPERATING', startTime: now - 600, previousState: 'IDLE', revision: 1 },
+      ]);
+    });
+  });
+
+  it('notices a log that lags by more than it takes to settle, and settles nothing beyond its end', async () => {
+    activity = logged(['OPERATING', T0 - 600, T0]);
     await turn();
-    expect(published[0]?.event.data).toMatchObject({ startTimeSource: 'duration' });
+    const now = T0 + 3600;
+    clock.set(now + 60);
+    state = {
+      status: 200,
+      body: { machineState: 'IDLE', durationInMinutes: 30, astUpdateTime: now },
+    };
+    activity = logged(['OPERATING', T0 - 600, T0 + 60]);
+    await turn();
+    expect(reader.behindMachines).toBe(1);
+    expect(watch.tracked).toMatchObject({ settledUntil: T0 + 59, unreadFrom: T0 + 60 });
+    activity = logged(['OPERATING', T0 - 600, now - 1800], ['IDLE', now - 1800, now + 60]);
+    clock.set(now + 120);
+    state = {
+      status: 200,
+      body: { machineState: 'IDLE', durationInMinutes: 31, astUpdateTime: now + 60 },
+    };
+    await turn();
+    expect(reader.behindMachines).toBe(0);
+    expect(watch.tracked).toMatchObject({ settledUntil: now - 240, unreadFrom: null });
+  });
+
+  it('does not report a machine as stale for the answer of a replica that lags', async () => {
+    await turn();
+    clock.advance(60);
+    state = operating(T0 - 600, 1);
+    await turn();
+    expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
+    expect(watch.tracked).toMatchObject({ observation: 'ok', lastUpdateTime: T0 });
   });
 
   describe('of a service whose update time is ahead of our clock', () => {
@@ -566,6 +750,64 @@ describe('MachineWatch', () => {
       'removed',
       STATE_EVENT_TYPES.observationRestored,
     ]);
+  });
+
+  describe('whose turns are passed over, since the service answers nobody', () => {
+    const UNAVAILABLE = { kind: 'unauthorised', status: 403 } as const;
+
+    /** Somebody else's poll. */
+    const anotherEnds = (failure: typeof UNAVAILABLE | null): void => {
+      const call = health.pollBegins(false);
+      if (call !== undefined) health.pollEnds(call, failure);
+    };
+
+    const passOverFor = async (seconds: number): Promise<void> => {
+      clock.advance(seconds);
+      await watch.passOver();
+    };
+
+    beforeEach(async () => {
+      await turn();
+      anotherEnds(null);
+    });
+
+    it('is lost once nobody has been answered for too long', async () => {
+      anotherEnds(UNAVAILABLE);
+      await passOverFor(300);
+      expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
+      await passOverFor(1);
+      expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, 'forbidden']);
+    });
+
+    it('is not lost while others are answered now and then, though its own last answer is long ago', async () => {
+      for (let minute = 0; minute < 30; minute += 1) {
+        anotherEnds(UNAVAILABLE);
+        if (minute % 4 === 0) anotherEnds(null);
+        await passOverFor(60);
+      }
+      expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
+    });
+
+    it('is lost all the same when its own poll had failed', async () => {
+      state = { status: 503 };
+      await turn();
+      for (let minute = 0; minute < 6; minute += 1) {
+        anotherEnds(null);
+        anotherEnds(UNAVAILABLE);
+        await passOverFor(60);
+      }
+      expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, 'unreachable']);
+    });
+
+    it('is lost when nobody has been answered for as long, whatever the wall clock says', async () => {
+      anotherEnds(UNAVAILABLE);
+      clock.shiftWallClock(3600);
+      await passOverFor(60);
+      expect(kinds()).toEqual([STATE_EVENT_TYPES.changed]);
+      clock.shiftWallClock(-7200);
+      await passOverFor(241);
+      expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, 'forbidden']);
+    });
   });
 
   it('reports a machine that has left though the service answers nobody', async () => {

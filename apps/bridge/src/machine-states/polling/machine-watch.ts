@@ -1,4 +1,5 @@
 import { type MachineInfo } from '#libs/cloud-client';
+import { Absence } from '../../machine-directory/index.js';
 import { type Observation, type TrackedMachine } from '../derivation/tracked-machine.js';
 import { type Finding, MachineInquiry } from './machine-inquiry.js';
 import { MachineMemory, type StoredMachines } from './machine-memory.js';
@@ -9,8 +10,7 @@ import { type WatchContext } from './watch-context.js';
 export class MachineWatch implements Polled {
   private readonly memory: MachineMemory;
   private readonly inquiry: MachineInquiry;
-  /** Epoch seconds of the first list in a row that did not name it; null when the latest did. */
-  private missedAt: number | null = null;
+  private readonly absence: Absence;
   private hasLeft = false;
   private isOver = false;
 
@@ -21,12 +21,17 @@ export class MachineWatch implements Polled {
     private readonly context: WatchContext,
     private readonly signal: AbortSignal,
   ) {
+    this.absence = new Absence(context.settings.directoryRefreshSeconds);
     this.memory = new MachineMemory(info.machineId, stored, context);
     this.inquiry = new MachineInquiry(info.machineId, context, signal);
   }
 
   get machineId(): string {
     return this.info.machineId;
+  }
+
+  get factoryId(): string {
+    return this.info.factoryId;
   }
 
   get hasEnded(): boolean {
@@ -50,20 +55,13 @@ export class MachineWatch implements Polled {
   /** The directory lists it, described as this. */
   describe(info: MachineInfo): void {
     this.info = info;
-    this.missedAt = null;
+    this.absence.end();
     this.hasLeft = false;
   }
 
-  /**
-   * The directory does not list it. That may happen once by mistake; it is gone when another list does not
-   * either, not before the next is due: a command for a machine that is not listed has the list read at any
-   * time.
-   */
+  /** The directory does not list it. */
   miss(): void {
-    const { clock, settings } = this.context;
-    const now = clock.nowSeconds();
-    this.missedAt ??= now;
-    if (now - this.missedAt >= settings.directoryRefreshSeconds) this.leave();
+    if (this.absence.isLasting(this.context.clock.monotonicMs())) this.leave();
   }
 
   /** It is gone: reported at the next turn, so that it cannot overtake a poll. */
@@ -74,19 +72,20 @@ export class MachineWatch implements Polled {
   end(): void {
     this.isOver = true;
     this.context.health.forget(this.machineId);
+    this.context.activityLog.forget(this.machineId);
     this.context.reasons.forget(this.machineId);
   }
 
   async poll(): Promise<Poll> {
-    if (this.hasLeft) return { restMs: 0, conclude: () => this.passOver() };
+    if (this.hasLeft) return { failure: undefined, restMs: 0, conclude: () => this.passOver() };
     const finding = await this.inquiry.ask(this.tracked);
-    return { restMs: finding.restMs, conclude: () => this.settle(finding) };
+    const { failure, restMs } = finding;
+    return { failure, restMs, conclude: () => this.settle(finding) };
   }
 
   async passOver(): Promise<void> {
-    const { latestFailure } = this.context.health;
     if (this.hasLeft) await this.depart();
-    else if (latestFailure !== undefined) await this.settle(this.inquiry.without(latestFailure));
+    else await this.settle(this.inquiry.passedOver());
   }
 
   /** Listed again while that is being published, the machine is one that comes back, and watched on. */

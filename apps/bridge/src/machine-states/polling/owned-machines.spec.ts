@@ -2,10 +2,8 @@ import { jest } from '@jest/globals';
 import { type INestApplicationContext, Logger, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { loadBridgeSettings } from '#libs/config';
-import { type KafkaClient } from '#libs/messaging';
-import { KAFKA, PlatformModule } from '../../platform/index.js';
+import { PlatformModule } from '../../platform/index.js';
 import { MachineStatesModule } from '../machine-states.module.js';
-import { trackingTopic } from '../tracking-topic.js';
 import { OwnedMachines } from './owned-machines.js';
 
 const settings = loadBridgeSettings({
@@ -22,16 +20,6 @@ describe('OwnedMachines', () => {
 
   beforeAll(async () => {
     bridge = await NestFactory.createApplicationContext(MachineStatesAlone, { logger: false });
-    const kafka = bridge.get<KafkaClient>(KAFKA);
-    const admin = kafka.admin();
-    const name = trackingTopic(settings);
-    const partitions = [
-      { partitionErrorCode: 0, partitionId: 0, leader: 1, replicas: [1], isr: [1] },
-    ];
-    jest.spyOn(admin, 'connect').mockResolvedValue();
-    jest.spyOn(admin, 'disconnect').mockResolvedValue();
-    jest.spyOn(admin, 'fetchTopicMetadata').mockResolvedValue({ topics: [{ name, partitions }] });
-    jest.spyOn(kafka, 'admin').mockReturnValue(admin);
   });
 
   afterAll(async () => {
@@ -46,6 +34,7 @@ describe('OwnedMachines', () => {
     });
     bridge.get(OwnedMachines).own({
       partition: 0,
+      partitions: 1,
       signal: new AbortController().signal,
       lost: new AbortController().signal,
       get: () => undefined,

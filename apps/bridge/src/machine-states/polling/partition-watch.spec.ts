@@ -1,4 +1,4 @@
-import { ManualClock } from '#libs/clock';
+import { ManualClock, realDelayMs } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
 import { loadBridgeSettings } from '#libs/config';
 import { type OwnedState, partitionOf } from '#libs/messaging';
@@ -45,8 +45,8 @@ describe('PartitionWatch', () => {
       baseUrl: settings.machineCloud.baseUrl,
       token: fixedToken('a-token'),
     });
-    const reader = new ActivityLogReader(client);
-    const health = new PollHealth();
+    const reader = new ActivityLogReader(client, settings, clock);
+    const health = new PollHealth(clock);
     const context = new WatchContext(settings, clock, client, reader, health, metrics, {
       forget: (machineId) => forgotten.push(machineId),
     });
@@ -58,10 +58,17 @@ describe('PartitionWatch', () => {
       get: (key) => remembered.get(key),
       keys: () => remembered.keys(),
       entries: () => remembered.entries(),
-      commit: () => Promise.resolve(),
+      commit: (changes) => {
+        for (const [key, value] of changes) if (value !== null) remembered.set(key, value);
+        return Promise.resolve();
+      },
     };
     return new PartitionWatch(state, PARTITIONS, loop, context);
   }
+
+  const follow = (partition: PartitionWatch, ids: readonly string[]): void => {
+    partition.follow(listOf(ids), ids.filter(isOurs).map(machine));
+  };
 
   const watched = (partition: PartitionWatch): string[] =>
     partition.watches.filter(({ hasEnded }) => !hasEnded).map(({ machineId }) => machineId);
@@ -72,9 +79,9 @@ describe('PartitionWatch', () => {
     forgotten = [];
   });
 
-  it('watches the machines whose key falls into the partition, and no other', () => {
+  it('watches the machines of the list that fall into the partition', () => {
     const partition = watchPartition();
-    partition.follow(listOf(PLANT));
+    follow(partition, PLANT);
     expect(watched(partition)).toEqual(OURS);
   });
 
@@ -86,25 +93,25 @@ describe('PartitionWatch', () => {
 
   it('lets a machine go that two lists in a row do not name', async () => {
     const partition = watchPartition();
-    partition.follow(listOf(OURS));
+    follow(partition, OURS);
     const gone = partition.find(OURS[0]!)!;
     for (const listed of [OURS.slice(1), OURS, OURS.slice(1)]) {
-      partition.follow(listOf(listed));
+      follow(partition, listed);
       await (await gone.poll()).conclude();
       expect(watched(partition)).toContain(OURS[0]);
       clock.advance(REFRESH_SECONDS);
     }
-    partition.follow(listOf(OURS.slice(1)));
+    follow(partition, OURS.slice(1));
     await (await gone.poll()).conclude();
     expect(watched(partition)).toEqual(OURS.slice(1));
   });
 
   it('takes lists that are read between two refreshes for one: commands have them read at any time', async () => {
     const partition = watchPartition();
-    partition.follow(listOf(OURS));
+    follow(partition, OURS);
     const [missed] = partition.watches;
     for (let seconds = 0; seconds < REFRESH_SECONDS; seconds += 2) {
-      partition.follow(listOf([]));
+      follow(partition, []);
       clock.advance(2);
     }
     await (await missed!.poll()).conclude();
@@ -113,19 +120,44 @@ describe('PartitionWatch', () => {
 
   it('watches a machine again that comes back', async () => {
     const partition = watchPartition();
-    partition.follow(listOf(OURS));
+    follow(partition, OURS);
     const gone = partition.find(OURS[0]!)!;
-    partition.follow(listOf([]));
+    follow(partition, []);
     clock.advance(REFRESH_SECONDS);
-    partition.follow(listOf([]));
+    follow(partition, []);
     await (await gone.poll()).conclude();
-    partition.follow(listOf(OURS));
+    follow(partition, OURS);
     expect(watched(partition)).toContain(OURS[0]);
+  });
+
+  describe('when it is restored', () => {
+    const [first, second, lost] = OURS as [string, string, string];
+    const observed = (id: string, lastUpdateTime: number): TrackedMachine => ({
+      ...newlyTracked(machine(id)),
+      lastUpdateTime,
+    });
+
+    it('knows up to when all its machines had been seen, however long ago they changed', async () => {
+      clock.set(50_000);
+      remembered.set(first, observed(first, 49_900));
+      remembered.set(second, observed(second, 49_940));
+      remembered.set(lost, { ...observed(lost, 30_000), observation: 'noData', lostSince: 30_000 });
+      watchPartition();
+      // STALE_AFTER_SECONDS
+      clock.advance(300);
+      await realDelayMs(0);
+      remembered.set(first, observed(first, 10_000));
+      remembered.set(second, observed(second, 49_950));
+      const restored = watchPartition();
+      expect(watched(restored).toSorted()).toEqual([first, second, lost].toSorted());
+      const updatedAt = (id: string) => restored.find(id)?.tracked?.lastUpdateTime;
+      expect([first, second, lost].map(updatedAt)).toEqual([49_900, 49_950, 30_000]);
+    });
   });
 
   it('ends all its watches with itself', () => {
     const partition = watchPartition();
-    partition.follow(listOf(PLANT));
+    follow(partition, PLANT);
     const { watches } = partition;
     partition.end();
     expect(watches.every(({ hasEnded }) => hasEnded)).toBe(true);

@@ -1,25 +1,39 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { Clock } from '#libs/clock';
+import { type AdmittedCall, StandstillBreaker } from '#libs/delivery';
 import { describeFailure, type Failure } from '../../machine-directory/index.js';
-import { MachineCalls } from './machine-calls.js';
 
 /**
  * Which machines' latest polls failed, and whether it is the service: while that answers nobody, it is
  * asked now and then. An outage is one log entry at its begin and one at its end.
+ *
+ * Kept in memory alone: the next owner of a machine begins with none that fails, and finds out anew.
  */
 @Injectable()
 export class PollHealth {
   private readonly logger = new Logger('MachineStates');
-  private readonly calls = new MachineCalls();
+  private readonly breaker = new StandstillBreaker();
   private readonly failing = new Set<string>();
   private latest: Failure | undefined;
+  private unanswered: Failure | undefined;
+  private latestAnswerMs: number;
+
+  constructor(private readonly clock: Clock) {
+    this.latestAnswerMs = clock.monotonicMs();
+  }
 
   get failingMachines(): number {
     return this.failing.size;
   }
 
-  /** The latest poll that failed; undefined before the first. */
+  /** Whether the machine's latest poll came to nothing. */
+  isFailing(machineId: string): boolean {
+    return this.failing.has(machineId);
+  }
+
+  /** Why the latest poll that was not answered was not; undefined before the first. */
   get latestFailure(): Failure | undefined {
-    return this.latest;
+    return this.unanswered;
   }
 
   /** Why the latest failed poll failed, in words. */
@@ -27,30 +41,53 @@ export class PollHealth {
     return this.latest === undefined ? '' : describeFailure(this.latest);
   }
 
-  /** Returns whether the machine may be asked for now; each call is followed by one of {@link pollEnds}. */
-  pollBegins(machineId: string): boolean {
-    return this.calls.begin(machineId);
+  /** Whether the service answers nobody. */
+  get isPaused(): boolean {
+    return this.breaker.isOpen;
   }
 
-  pollEnds(machineId: string): void {
-    this.calls.end(machineId);
+  /** The same in words; undefined while it answers some. */
+  get pausedBecause(): string | undefined {
+    if (!this.isPaused || this.unanswered === undefined) return undefined;
+    return describeFailure(this.unanswered);
   }
 
-  /** The service has said what it knows of a machine's state: it works, whatever else it fails to say. */
-  answered(): void {
-    this.calls.answered();
+  /** When the next poll may be tried, in monotonic milliseconds of the clock; Infinity while that is not the question. */
+  get nextProbeMs(): number {
+    return (this.breaker.nextProbeMs ?? Infinity) * this.clock.speed;
   }
 
-  /** There is no answer to the machine's poll. */
+  /** When anybody's poll was answered last, in monotonic milliseconds of the clock; at first, when the process began. */
+  get answeredMs(): number {
+    return this.latestAnswerMs;
+  }
+
+  /** Undefined while the machine may not be asked for; each call is followed by one of {@link pollEnds}. */
+  pollBegins(isKnownToFail: boolean): AdmittedCall | undefined {
+    return this.breaker.begin(this.realMs, isKnownToFail);
+  }
+
+  /** @param failure why there was no answer; null when there was, undefined when the poll was not made */
+  pollEnds(call: AdmittedCall, failure: Failure | null | undefined): void {
+    if (failure === undefined) {
+      this.breaker.end(call, 'void', this.realMs);
+      return;
+    }
+    // Refused, the operation works: it is this machine that it has nothing to say of.
+    const isAnswered = failure === null || failure.kind === 'rejected';
+    if (isAnswered) this.latestAnswerMs = this.clock.monotonicMs();
+    else this.unanswered = failure;
+    const turned = this.breaker.end(call, isAnswered ? 'answered' : 'failed', this.realMs);
+    if (turned === 'opened') this.logger.warn({ msg: 'polls pause', why: this.pausedBecause });
+    if (turned === 'closed') this.logger.log({ msg: 'polls go on' });
+  }
+
+  /** There is no answer to the machine's poll, or none to the question for its log, which it waits for. */
   failed(machineId: string, failure: Failure): void {
-    this.note(machineId, failure);
-    const isPause = this.calls.failed(machineId, failure);
-    if (isPause) this.logger.warn({ msg: 'polls pause', why: this.problem });
-  }
-
-  /** The machine's state is there, but waits for its log. */
-  waitsForLog(machineId: string, failure: Failure): void {
-    this.note(machineId, failure);
+    this.latest = failure;
+    const { problem } = this;
+    if (this.failing.size === 0) this.logger.warn({ msg: 'polls fail', machineId, problem });
+    this.failing.add(machineId);
   }
 
   /** The machine's answer is of a time that has yet to come, in epoch seconds. */
@@ -69,10 +106,7 @@ export class PollHealth {
     this.failing.delete(machineId);
   }
 
-  private note(machineId: string, failure: Failure): void {
-    this.latest = failure;
-    const { problem } = this;
-    if (this.failing.size === 0) this.logger.warn({ msg: 'polls fail', machineId, problem });
-    this.failing.add(machineId);
+  private get realMs(): number {
+    return this.clock.monotonicMs() / this.clock.speed;
   }
 }

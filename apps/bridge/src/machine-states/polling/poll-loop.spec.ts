@@ -9,6 +9,7 @@ import { type Poll, type Polled } from './polled.js';
 import { PollingMetrics } from './polling-metrics.js';
 
 const T0 = 1_763_680_000;
+const FORBIDDEN = { kind: 'unauthorised', status: 403 } as const;
 
 /** A machine whose polls last until they are answered. */
 class HeldMachine implements Polled {
@@ -16,6 +17,8 @@ class HeldMachine implements Polled {
   polls = 0;
   passedOver = 0;
   inFlight = 0;
+  /** What becomes of its polls. */
+  failure: Poll['failure'] = null;
   /** Settles when Kafka has taken what the polls brought to light. */
   published: Promise<void> = Promise.resolve();
   private answers: ((restMs: number) => void)[] = [];
@@ -30,7 +33,7 @@ class HeldMachine implements Polled {
     this.inFlight += 1;
     const restMs = await new Promise<number>((resolve) => this.answers.push(resolve));
     this.inFlight -= 1;
-    return { restMs, conclude: () => this.published };
+    return { failure: this.failure, restMs, conclude: () => this.published };
   }
 
   passOver(): Promise<void> {
@@ -61,7 +64,7 @@ describe('PollLoop', () => {
       MACHINE_CLOUD_MAX_CONCURRENCY: String(maxConcurrency),
     });
     clock = new ManualClock(T0 * 1000);
-    health = new PollHealth();
+    health = new PollHealth(clock);
     loop = new PollLoop(settings, clock, health, new PollingMetrics());
     loop.onApplicationBootstrap();
   }
@@ -213,23 +216,124 @@ describe('PollLoop', () => {
     expect(pollsOf(machines)).toEqual([1, 0, 1, 0]);
   });
 
-  it('asks for nobody but now and then while the service answers nobody', async () => {
-    const machines = machinesUpdatedAt(...new Array<number>(20).fill(T0 + 10));
-    for (const machine of machines) {
-      jest.spyOn(machine, 'poll').mockImplementation(() => {
-        machine.polls += 1;
-        health.failed(machine.machineId, { kind: 'unauthorised', status: 403 });
-        return Promise.resolve({ restMs: 0, conclude: () => Promise.resolve() });
-      });
-    }
-    loop.addAll(machines);
-    await moveTo(T0 + 12);
-    const asked = machines.filter(({ polls }) => polls === 1).length;
-    const passedOver = machines.filter((machine) => machine.passedOver === 1).length;
-    expect(asked).toBeGreaterThanOrEqual(5);
-    expect(passedOver).toBeGreaterThan(0);
-    expect(asked + passedOver).toBe(20);
+  describe('of a service that answers nobody', () => {
+    /** One machine is updated each second of a minute. */
+    const machines = (): HeldMachine[] =>
+      machinesUpdatedAt(...Array.from({ length: 60 }, (_, index) => T0 + index));
+
+    const answerAll = async (
+      all: readonly HeldMachine[],
+      failure: Poll['failure'] = null,
+    ): Promise<void> => {
+      for (const machine of all) machine.failure = failure;
+      for (let round = 0; round < 3; round += 1) {
+        for (const machine of all) machine.answer();
+        await settle();
+      }
+    };
+
+    /** Returns how many were polled. */
+    const pass = async (all: readonly HeldMachine[], seconds: number): Promise<number> => {
+      const before = all.reduce((sum, { polls }) => sum + polls, 0);
+      for (let second = 0; second < seconds; second += 1) {
+        clock.advance(1);
+        await settle();
+        await answerAll(all, FORBIDDEN);
+      }
+      return all.reduce((sum, { polls }) => sum + polls, 0) - before;
+    };
+
+    it('asks for one machine now and then, once nobody has been answered for ten seconds', async () => {
+      const all = machines();
+      loop.addAll(all);
+      await pass(all, 20);
+      expect(health.isPaused).toBe(true);
+      const [before, passedOver] = [pollsOf(all), () => all.map((it) => it.passedOver)];
+      expect(await pass(all, 60)).toBeLessThanOrEqual(40);
+      // Each of them is looked at in its turn, polled or not.
+      const looked = all.map((it, index) => it.polls - before[index]! + passedOver()[index]!);
+      expect(Math.min(...looked)).toBeGreaterThanOrEqual(1);
+    });
+
+    it('polls at once all whose turns were passed over, when somebody is answered', async () => {
+      loop.beforeApplicationShutdown();
+      startLoop(8);
+      const all = machines();
+      loop.addAll(all);
+      await pass(all, 300);
+      // but for those whose polls came to nothing within the last minute
+      const probed = pollsOf(all);
+      await pass(all, 60);
+      expect(health.isPaused).toBe(true);
+      const before = pollsOf(all);
+      const passedOver = all.filter(({ polls }, index) => polls === probed[index]);
+      expect(passedOver.length).toBeGreaterThan(20);
+      clock.advance(5);
+      await settle();
+      for (let round = 0; round < 20; round += 1) {
+        const inFlight = all.reduce((sum, machine) => sum + machine.inFlight, 0);
+        expect(inFlight).toBeLessThanOrEqual(8);
+        await answerAll(all);
+      }
+      expect(health.isPaused).toBe(false);
+      const left = passedOver.filter((it) => it.polls === before[all.indexOf(it)]);
+      expect(left).toEqual([]);
+      // and from then on once a minute
+      const now = clock.nowSeconds();
+      const since = pollsOf(all);
+      for (let second = 1; second <= 120; second += 1) {
+        await moveTo(now + second);
+        await answerAll(all);
+      }
+      const times = pollsOf(all).map((polls, index) => polls - since[index]!);
+      expect(new Set(times)).toEqual(new Set([2]));
+    });
   });
+
+  it('polls machines that answer before those that do not, of which a quarter may be under way', async () => {
+    loop.beforeApplicationShutdown();
+    startLoop(8);
+    const hanging = machinesUpdatedAt(...new Array<number>(20).fill(T0 + 10));
+    const healthy = machinesUpdatedAt(...new Array<number>(20).fill(T0 + 20));
+    loop.addAll([...hanging, ...healthy]);
+    for (const machine of hanging) machine.failure = FORBIDDEN;
+    for (let round = 0; round < 10; round += 1) {
+      await moveTo(T0 + 40 + round);
+      for (const machine of [...hanging, ...healthy]) machine.answer();
+      await settle();
+    }
+    expect(pollsOf([...hanging, ...healthy])).toEqual(new Array<number>(40).fill(1));
+    await moveTo(T0 + 90);
+    for (const machine of healthy) machine.answer();
+    await settle();
+    for (let round = 0; round < 5; round += 1) {
+      for (const machine of healthy) machine.answer();
+      await settle();
+    }
+    expect(pollsOf(healthy)).toEqual(new Array<number>(20).fill(2));
+    expect(hanging.filter(({ inFlight }) => inFlight === 1)).toHaveLength(2);
+  });
+
+  it.each([-3600, 3600, -17])(
+    'polls each machine once a minute though the wall clock is set by %i seconds',
+    async (seconds) => {
+      const machines = machinesUpdatedAt(T0 + 10, T0 + 25, T0 + 40, null);
+      loop.addAll(machines);
+      const pass = async (minutes: number): Promise<number[]> => {
+        const before = pollsOf(machines);
+        for (let second = 0; second < minutes * 60; second += 1) {
+          clock.advance(1);
+          await settle();
+          for (const machine of machines) machine.answer();
+          await settle();
+        }
+        return pollsOf(machines).map((polls, index) => polls - before[index]!);
+      };
+      await pass(2);
+      clock.shiftWallClock(seconds);
+      expect(await pass(10)).toEqual([10, 10, 10, 10]);
+    },
+  );
 
   it('goes on after a poll that threw, and logs the error with its stack', async () => {
     const error = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);

@@ -7,9 +7,10 @@ import {
 } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
-import { CallSlots, DueQueue } from '#libs/delivery';
+import { CallSlots } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { PollHealth } from './poll-health.js';
+import { PollQueue } from './poll-queue.js';
 import { type PollTurn, PollTurns } from './poll-turns.js';
 import { type Poll, type Polled } from './polled.js';
 import { PollingMetrics } from './polling-metrics.js';
@@ -17,20 +18,24 @@ import { PollingMetrics } from './polling-metrics.js';
 /** So many answers may wait to be published before polling waits for them. */
 const MOST_CONCLUSIONS = 1000;
 
+/** What became of a turn: a poll, undefined where it failed by a defect or its machine has ended; or no call at all. */
+type Served = { poll: Poll | undefined; tookMs: number } | 'passed-over';
+
 /**
  * Polls every machine once an interval, each at its own place in it. A machine is in the queue or under
- * way, never both: a slow answer skips a turn and cannot be overtaken.
+ * way, never both: a slow answer skips a turn and cannot be overtaken. Turns and waits go by monotonic time.
  */
 @Injectable()
 export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('PollLoop');
   private readonly stopping = new AbortController();
-  private readonly queue = new DueQueue<PollTurn<Polled>>();
-  private readonly calls: CallSlots;
+  private readonly queue: PollQueue<Polled>;
   private readonly conclusions = new CallSlots(MOST_CONCLUSIONS);
   private readonly turns: PollTurns<Polled>;
   private readonly intervalMs: number;
+  private isRunning = false;
   private waking = new AbortController();
+  private wakesAtMs = Infinity;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) settings: BridgeSettings,
@@ -39,104 +44,125 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     private readonly metrics: PollingMetrics,
   ) {
     this.intervalMs = settings.polling.intervalSeconds * 1000;
-    this.calls = new CallSlots(settings.machineCloud.maxConcurrency);
-    this.turns = new PollTurns(this.intervalMs, clock.speed);
+    const staleAfterMs = settings.polling.staleAfterSeconds * 1000;
+    this.queue = new PollQueue(settings.machineCloud.maxConcurrency, staleAfterMs);
+    this.turns = new PollTurns(this.intervalMs, staleAfterMs, clock.speed);
   }
 
   addAll(machines: readonly Polled[]): void {
-    for (const turn of this.turns.first(machines, this.clock.nowMs())) this.enqueue(turn);
+    const turns = this.turns.first(machines, this.clock.monotonicMs(), this.wallAheadMs);
+    for (const turn of turns) this.queue.add(turn);
+    this.startDue();
   }
 
   onApplicationBootstrap(): void {
+    this.isRunning = true;
     void this.run();
   }
 
   beforeApplicationShutdown(): void {
+    this.isRunning = false;
     this.stopping.abort(new Error('polling is stopping'));
     this.waking.abort();
   }
 
-  private enqueue(turn: PollTurn<Polled>): void {
-    const isEarliest = turn.dueMs < (this.queue.earliestMs ?? Infinity);
-    this.queue.add(turn.dueMs, turn);
-    if (isEarliest) this.waking.abort();
-  }
-
-  private isStopping(): boolean {
-    return this.stopping.signal.aborted;
+  private get wallAheadMs(): number {
+    return this.clock.nowMs() - this.clock.monotonicMs();
   }
 
   private async run(): Promise<void> {
-    while (!this.isStopping()) {
-      await this.sleepUntilDue();
-      while (!this.isStopping() && (this.queue.earliestMs ?? Infinity) <= this.clock.nowMs()) {
-        await this.startNext();
-      }
+    while (this.isRunning) {
+      this.startDue();
+      this.waking = new AbortController();
+      this.wakesAtMs = Math.min(this.nextMs, this.clock.monotonicMs() + this.intervalMs);
+      await this.clock
+        .sleepUntilMonotonicMs(this.wakesAtMs, this.waking.signal)
+        .catch(() => undefined);
     }
   }
 
-  /** Resolves when there is room for another poll, which is then the one due by then. */
-  private startNext(): Promise<void> {
-    return new Promise((started) => {
-      void this.calls.run(async () => {
-        const turn = this.queue.take();
-        started();
-        if (turn === undefined || this.isStopping()) return;
-        const poll = await this.ask(turn);
-        await new Promise<void>((hasRoom) => {
-          this.conclusions.ask(hasRoom);
-        });
-        // Kafka may take its time; the service is free for others meanwhile.
-        void this.conclude(turn, poll);
-      });
+  /** Starts all that are due and have a slot. Called whenever that may have become more. */
+  private startDue(): void {
+    if (!this.isRunning) return;
+    if (!this.health.isPaused) this.queue.makeUp();
+    const nowMs = this.clock.monotonicMs();
+    for (;;) {
+      const turn = this.queue.take(nowMs, this.health.nextProbeMs <= nowMs);
+      if (turn === undefined) break;
+      void this.serve(turn);
+    }
+    if (this.nextMs < this.wakesAtMs) this.waking.abort();
+  }
+
+  private get nextMs(): number {
+    const probeMs = this.queue.hasPassedOver ? this.health.nextProbeMs : Infinity;
+    return Math.min(this.queue.nextMs, probeMs);
+  }
+
+  private async serve(turn: PollTurn<Polled>): Promise<void> {
+    const served = await this.ask(turn);
+    await new Promise<void>((hasRoom) => {
+      this.conclusions.ask(hasRoom);
     });
+    // Kafka may take its time; the service is free for others meanwhile.
+    this.queue.release(turn);
+    this.startDue();
+    await this.conclude(turn, served);
+    this.startDue();
   }
 
-  /** Or until something that is due earlier is added, or polling stops. */
-  private async sleepUntilDue(): Promise<void> {
-    this.waking = new AbortController();
-    const dueSeconds = (this.queue.earliestMs ?? this.clock.nowMs() + this.intervalMs) / 1000;
-    await this.clock.sleepUntilSeconds(dueSeconds, this.waking.signal).catch(() => undefined);
-  }
-
-  /** What is polled of a machine; nothing where it has ended or its turn is passed over. */
-  private async ask({ polled, dueMs }: PollTurn<Polled>): Promise<Poll | undefined> {
-    const { machineId } = polled;
-    if (polled.hasEnded) return undefined;
+  private async ask(turn: PollTurn<Polled>): Promise<Served> {
+    const { polled, dueMs, failingSinceMs } = turn;
+    if (polled.hasEnded) return { poll: undefined, tookMs: 0 };
+    const call = this.health.pollBegins(failingSinceMs !== undefined);
+    if (call === undefined) return 'passed-over';
+    const startedMs = this.clock.monotonicMs();
+    // How late those are that wait for their share of the slots says nothing of the others.
+    if (failingSinceMs === undefined) this.metrics.lateness((startedMs - dueMs) / 1000);
+    let poll: Poll | undefined;
     try {
-      if (!this.health.pollBegins(machineId)) {
-        return { restMs: 0, conclude: () => polled.passOver() };
-      }
-      this.metrics.lateness((this.clock.nowMs() - dueMs) / 1000);
-      return await polled.poll();
+      poll = await polled.poll();
     } catch (error) {
-      this.tellOf(error, polled);
-      return undefined;
+      this.logFault(error, polled);
     } finally {
-      this.health.pollEnds(machineId);
+      this.health.pollEnds(call, poll?.failure);
     }
+    return { poll, tookMs: this.clock.monotonicMs() - startedMs };
   }
 
-  private async conclude(turn: PollTurn<Polled>, poll: Poll | undefined): Promise<void> {
+  private async conclude(turn: PollTurn<Polled>, served: Served): Promise<void> {
     const { polled } = turn;
     try {
-      await poll?.conclude();
+      if (served === 'passed-over') await polled.passOver();
+      else await served.poll?.conclude();
     } catch (error) {
-      this.tellOf(error, polled);
+      this.logFault(error, polled);
     } finally {
       this.conclusions.release();
     }
-    if (this.isStopping()) return;
     if (polled.hasEnded) this.turns.end(turn);
-    else {
-      const restMs = (poll?.restMs ?? 0) * this.clock.speed;
-      this.turns.move(turn, this.clock.nowMs() + restMs);
-      this.enqueue(turn);
+    else if (served === 'passed-over') this.passOver(turn);
+    else this.move(turn, served.poll, served.tookMs);
+  }
+
+  private passOver(turn: PollTurn<Polled>): void {
+    this.queue.passOver(turn, this.clock.monotonicMs() + this.intervalMs);
+  }
+
+  private move(turn: PollTurn<Polled>, poll: Poll | undefined, tookMs: number): void {
+    const nowMs = this.clock.monotonicMs();
+    let restMs = (poll?.restMs ?? 0) * this.clock.speed;
+    if (!poll?.failure) turn.failingSinceMs = undefined;
+    // A probe that fails says nothing of its machine: it is the service.
+    else if (!this.health.isPaused) {
+      restMs = Math.max(restMs, this.turns.failed(turn, nowMs, tookMs));
     }
+    this.turns.move(turn, nowMs + restMs, this.wallAheadMs);
+    this.queue.add(turn);
   }
 
   /** What fails because its partition has been lost is no fault. */
-  private tellOf(error: unknown, { machineId, hasEnded }: Polled): void {
+  private logFault(error: unknown, { machineId, hasEnded }: Polled): void {
     if (!hasEnded) this.logger.error({ msg: 'poll failed', machineId, err: error });
   }
 }

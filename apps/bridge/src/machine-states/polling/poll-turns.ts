@@ -11,8 +11,10 @@ export interface PollTurn<T> {
   readonly polled: T;
   /** None while its update time is not known. */
   place: PollPlace | undefined;
-  /** Milliseconds of the clock. */
+  /** In monotonic milliseconds of the clock. */
   dueMs: number;
+  /** When the first of its polls in a row failed; undefined while they are answered. */
+  failingSinceMs: number | undefined;
 }
 
 /** So many real polls a second are no burden, and no reason to spread machines. */
@@ -21,15 +23,25 @@ const EASY_POLLS_PER_SECOND = 50;
 const FIRST_TURNS_APART_MS = 5;
 /** Whoever polled a machine until now may have missed its turn for so many real milliseconds. */
 const HANDED_OVER_MS = 15_000;
+/** A machine that is lost rests so many times as long as its poll took to fail: it then takes a twentieth of a slot. */
+const REST_PER_FAILURE = 18;
+/** But no longer than this, so that with its turn it comes every fourth interval at least. */
+const MOST_INTERVALS_OF_REST = 3;
 
-/** Decides when each machine's turn comes. Pure: times are milliseconds of the clock handed in. */
+/**
+ * Decides when each machine's turn comes. Pure: turns are in monotonic milliseconds of the clock, so that a
+ * wall clock that is set moves none of them; a machine's place in the interval goes by the wall clock, and
+ * `wallAheadMs` is what that shows more.
+ */
 export class PollTurns<T extends Updated> {
   private readonly plan: PollPlan;
 
   /** @param speed clock milliseconds a real one */
   constructor(
     private readonly intervalMs: number,
+    private readonly staleAfterMs: number,
     private readonly speed: number,
+    private readonly random: () => number = Math.random,
   ) {
     const realIntervalSeconds = intervalMs / speed / 1000;
     const leastPerSlot = Math.ceil((EASY_POLLS_PER_SECOND * realIntervalSeconds) / 60);
@@ -38,32 +50,50 @@ export class PollTurns<T extends Updated> {
 
   /**
    * Those whose update times are known get their places, and catch up on a turn that has just been missed.
-   * The others are polled soon, one after the other, to get to know them.
+   * The others are polled soon, one after the other, to get to know them. All of them in random order: the
+   * machines of one factory, which may fail together, are listed one after the other.
    */
-  first(machines: readonly T[], nowMs: number): PollTurn<T>[] {
+  first(machines: readonly T[], nowMs: number, wallAheadMs: number): PollTurn<T>[] {
     const apartMs = Math.min(FIRST_TURNS_APART_MS * this.speed, this.intervalMs / machines.length);
     let soonMs = nowMs;
-    return machines.map((polled) => {
+    return this.shuffled(machines).map((polled) => {
       const place = this.placeOf(polled, undefined);
-      if (place === undefined) return { polled, place, dueMs: (soonMs += apartMs) };
-      return { polled, place, dueMs: this.plan.nextMs(place, nowMs - HANDED_OVER_MS * this.speed) };
+      const dueMs =
+        place === undefined
+          ? (soonMs += apartMs)
+          : this.nextMs(place, nowMs - HANDED_OVER_MS * this.speed, wallAheadMs);
+      return { polled, place, dueMs, failingSinceMs: undefined };
     });
   }
 
   /** To its next, for one that is done, and whose machine is to be left alone until `restedMs`. */
-  move(turn: PollTurn<T>, restedMs: number): void {
+  move(turn: PollTurn<T>, restedMs: number, wallAheadMs: number): void {
     const place = this.placeOf(turn.polled, turn.place);
-    // Never twice in one turn, though a place may move, and a clock may be set back between due and done.
+    // Never twice in one turn, though a place may move.
     const afterMs = Math.max(restedMs, turn.dueMs + this.intervalMs / 2);
     const nextMs =
-      place === undefined ? turn.dueMs + this.intervalMs : this.plan.nextMs(place, afterMs);
+      place === undefined ? turn.dueMs + this.intervalMs : this.nextMs(place, afterMs, wallAheadMs);
     turn.place = place;
     turn.dueMs = Math.max(nextMs, afterMs);
+  }
+
+  /**
+   * The turn's poll has failed after `tookMs`; returns for how long its machine rests on that account. One that
+   * fails at once takes no slot from others, and one that is not lost yet has all its turns.
+   */
+  failed(turn: PollTurn<T>, nowMs: number, tookMs: number): number {
+    turn.failingSinceMs ??= nowMs;
+    if (nowMs - turn.failingSinceMs <= this.staleAfterMs) return 0;
+    return Math.min(tookMs * REST_PER_FAILURE, MOST_INTERVALS_OF_REST * this.intervalMs);
   }
 
   /** Its machine is polled no more. */
   end({ place }: PollTurn<T>): void {
     if (place !== undefined) this.plan.leave(place);
+  }
+
+  private nextMs(place: PollPlace, afterMs: number, wallAheadMs: number): number {
+    return this.plan.nextMs(place, afterMs + wallAheadMs) - wallAheadMs;
   }
 
   /** A machine without an update time has no place yet; one whose updates have moved gets another. */
@@ -74,5 +104,15 @@ export class PollTurns<T extends Updated> {
     if (this.plan.suits(place, updatedMs)) return place;
     this.plan.leave(place);
     return this.plan.take(updatedMs);
+  }
+
+  private shuffled(machines: readonly T[]): T[] {
+    const all: T[] = [];
+    for (const machine of machines) {
+      const other = Math.floor(this.random() * (all.length + 1));
+      all.push(all[other] ?? machine);
+      all[other] = machine;
+    }
+    return all;
   }
 }

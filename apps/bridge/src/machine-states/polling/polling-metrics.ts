@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Histogram, type Metric } from 'prom-client';
+import { type LogPurpose } from '../derivation/activity-log-need.js';
 
 export type PollOutcome = 'data' | 'noData' | 'unreachable' | 'forbidden' | 'rejected';
-
-/** What a log is read for: what is new, or whether what has been published still holds. */
-export type LogPurpose = 'news' | 'confirmation';
 
 /** What polling is measured by; seconds are the clock's. */
 @Injectable()
@@ -17,7 +15,7 @@ export class PollingMetrics {
   });
   private readonly latenessSeconds = new Histogram({
     name: 'machine_bridge_poll_lateness_seconds',
-    help: 'How long after its turn a machine was polled, in seconds of the clock',
+    help: 'How long after its turn a machine was polled that had answered before, in seconds of the clock',
     buckets: [0.1, 0.5, 1, 2, 5, 10, 30, 60, 300],
     registers: [],
   });
@@ -25,6 +23,12 @@ export class PollingMetrics {
     name: 'machine_bridge_activity_log_reads_total',
     help: 'Activity logs read, to make up for what polls did not see or to confirm what was published',
     labelNames: ['purpose'],
+    registers: [],
+  });
+  private readonly logLagSeconds = new Histogram({
+    name: 'machine_bridge_activity_log_lag_seconds',
+    help: 'By how much an activity log that was read lags behind the state at the least',
+    buckets: [0, 60, 120, 300, 600, 1800, 3600, 6 * 3600, 24 * 3600],
     registers: [],
   });
   private readonly events = new Counter({
@@ -35,7 +39,7 @@ export class PollingMetrics {
   });
 
   get all(): Metric[] {
-    return [this.polls, this.latenessSeconds, this.logReads, this.events];
+    return [this.polls, this.latenessSeconds, this.logReads, this.logLagSeconds, this.events];
   }
 
   polled(outcome: PollOutcome): void {
@@ -48,6 +52,10 @@ export class PollingMetrics {
 
   logRead(purpose: LogPurpose): void {
     this.logReads.inc({ purpose });
+  }
+
+  logLag(seconds: number): void {
+    this.logLagSeconds.observe(seconds);
   }
 
   published(type: string): void {

@@ -13,35 +13,38 @@ describe('ReadingIntake', () => {
   let told: number[];
   let intake: ReadingIntake;
 
+  const take = (stated: MachineStateReading, now: number): MachineStateReading =>
+    intake.take(stated, now, () => told.push(stated.lastUpdateTime));
+
   beforeEach(() => {
     told = [];
-    intake = new ReadingIntake(({ lastUpdateTime }) => told.push(lastUpdateTime));
+    intake = new ReadingIntake();
   });
 
   it.each([-HOUR, 0, 180, MAX_AHEAD_SECONDS])(
     'leaves a reading alone that is %i s ahead',
     (ahead) => {
-      expect(intake.take(reading(NOW + ahead), NOW)).toEqual(reading(NOW + ahead));
+      expect(take(reading(NOW + ahead), NOW)).toEqual(reading(NOW + ahead));
       expect(told).toEqual([]);
     },
   );
 
   it('has a reading that is further ahead count as of now', () => {
     const ahead = reading(NOW + MAX_AHEAD_SECONDS + 1);
-    expect(intake.take(ahead, NOW)).toEqual(reading(NOW));
+    expect(take(ahead, NOW)).toEqual(reading(NOW));
   });
 
   it('has the same reading count as of the same moment, and a newer one as of now', () => {
-    intake.take(reading(NOW + HOUR), NOW);
-    expect(intake.take(reading(NOW + HOUR), NOW + 60)).toEqual(reading(NOW));
-    expect(intake.take(reading(NOW + HOUR), NOW + HOUR)).toEqual(reading(NOW));
-    expect(intake.take(reading(NOW + HOUR, 11), NOW + 60)).toEqual(reading(NOW + 60, 11));
+    take(reading(NOW + HOUR), NOW);
+    expect(take(reading(NOW + HOUR), NOW + 60)).toEqual(reading(NOW));
+    expect(take(reading(NOW + HOUR), NOW + HOUR)).toEqual(reading(NOW));
+    expect(take(reading(NOW + HOUR, 11), NOW + 60)).toEqual(reading(NOW + 60, 11));
   });
 
   it('tells of the first reading in a row that is too far ahead', () => {
-    for (const seconds of [0, 60]) intake.take(reading(NOW + seconds + HOUR), NOW + seconds);
-    intake.take(reading(NOW + 120), NOW + 120);
-    intake.take(reading(NOW + 2 * HOUR), NOW + 180);
+    for (const seconds of [0, 60]) take(reading(NOW + seconds + HOUR), NOW + seconds);
+    take(reading(NOW + 120), NOW + 120);
+    take(reading(NOW + 2 * HOUR), NOW + 180);
     expect(told).toEqual([NOW + HOUR, NOW + 2 * HOUR]);
   });
 });

@@ -4,6 +4,7 @@ import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { ReasonRefresh } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
+import { mostUnreadPeriods } from '../derivation/tracked-machine.js';
 import { ActivityLogReader } from './activity-log-reader.js';
 import { PollHealth } from './poll-health.js';
 import { PollingMetrics } from './polling-metrics.js';
@@ -11,6 +12,9 @@ import { PollingMetrics } from './polling-metrics.js';
 /** What every watch needs and none has for itself. */
 @Injectable()
 export class WatchContext {
+  /** How many periods may be remembered of a machine whose log cannot be read. */
+  mostUnreadPeriods = mostUnreadPeriods(1);
+
   constructor(
     @Inject(BRIDGE_SETTINGS) readonly settings: BridgeSettings,
     readonly clock: Clock,

@@ -3,6 +3,7 @@ import { type BridgeSettings } from '#libs/config';
 import { type KafkaClient, KeyedState } from '#libs/messaging';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { TRANSACTION_PACE_MS } from '../partition-writer.js';
+import { LEDGER_BEGINS_ANEW } from '../orders/homes.js';
 import { ASSIGNMENT_CHANGES } from './assignment-change.js';
 import { Assignments } from './assignments.js';
 import { type StoredAssignment } from './derive-assignments.js';
@@ -20,6 +21,7 @@ export class AssignmentsState extends KeyedState<StoredAssignment> {
       kafka,
       name: `${topicPrefix}machine-bridge.assignments.v1`,
       inputs: [ASSIGNMENT_CHANGES],
+      placement: { topic: `${topicPrefix}${ASSIGNMENT_CHANGES}`, whenGrown: LEDGER_BEGINS_ANEW },
       transactionalIdPrefix: groupId,
       paceMs: TRANSACTION_PACE_MS,
       format: toStored,

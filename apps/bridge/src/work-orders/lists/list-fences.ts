@@ -1,5 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock } from '#libs/clock';
+import { type BridgeSettings } from '#libs/config';
 import { type OwnedState, type PartitionOwnership } from '#libs/messaging';
+import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { OwnedPartitions } from '../owned-partitions.js';
 import { PartitionFences } from './partition-fences.js';
 
@@ -10,7 +13,16 @@ import { PartitionFences } from './partition-fences.js';
  */
 @Injectable()
 export class ListFences {
-  private readonly partitions = new OwnedPartitions(() => new PartitionFences());
+  private readonly partitions: OwnedPartitions<number, PartitionFences>;
+
+  constructor(
+    @Inject(BRIDGE_SETTINGS) { erp }: { erp: Pick<BridgeSettings['erp'], 'commandMaxSkewSeconds'> },
+    clock: Clock,
+  ) {
+    const isAhead = (issuedAt: number): boolean =>
+      issuedAt > clock.nowSeconds() + erp.commandMaxSkewSeconds;
+    this.partitions = new OwnedPartitions(() => new PartitionFences(isAhead));
+  }
 
   /** Takes over a partition that has just been restored. */
   own(state: OwnedState<number>): void {

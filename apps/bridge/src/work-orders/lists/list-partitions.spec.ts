@@ -1,3 +1,4 @@
+import { ManualClock } from '#libs/clock';
 import { Logger } from '@nestjs/common';
 import { loadBridgeSettings } from '#libs/config';
 import { type KafkaClient, partitionOf } from '#libs/messaging';
@@ -36,7 +37,7 @@ describe('the partition that lists of a machine come through', () => {
         Promise.resolve({ topics: [{ name, partitions: Array(name === lists ? count : 0) }] }),
       disconnect: () => Promise.resolve(),
     };
-    const fences = new ListFences();
+    const fences = new ListFences(settings, new ManualClock());
     partitions = new ListPartitions(
       settings,
       { admin: () => admin } as unknown as KafkaClient,

@@ -63,7 +63,7 @@ describe('PartitionFences', () => {
 
   beforeEach(() => {
     ownership = new PartitionOwnership();
-    fences = new PartitionFences();
+    fences = new PartitionFences(() => false);
     state = new HeldState(new Map([['M-0', 5]]));
     told = [];
   });

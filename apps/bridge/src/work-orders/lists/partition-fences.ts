@@ -1,4 +1,6 @@
+import { Logger } from '@nestjs/common';
 import { type OwnedState, type PartitionOwnership } from '#libs/messaging';
+import { warnOfTimesAhead } from '../times-ahead.js';
 import { type PartitionHolder } from '../owned-partitions.js';
 
 interface Write {
@@ -13,9 +15,10 @@ interface Write {
  * The fences of one partition. Writes that come while one is under way share the next. A write that
  * fails waits for the partition to be restored and is made again; what was known stays known meanwhile,
  * for no list may pass because a fence cannot be written. It ends without having been made only when its
- * message's partition is lost. A fence is never lowered.
+ * message's partition is lost. A fence is never lowered, but where it is a time that cannot be: that is ignored.
  */
 export class PartitionFences implements PartitionHolder<number> {
+  private readonly logger = new Logger('ListFences');
   private readonly pending: Write[] = [];
   /** What has been raised here and may not be written yet. */
   private readonly raised = new Map<string, number>();
@@ -24,6 +27,9 @@ export class PartitionFences implements PartitionHolder<number> {
   private isWritable = false;
   private isWriting = false;
 
+  /** @param isAhead whether no list can have been issued at that time yet */
+  constructor(private readonly isAhead: (issuedAt: number) => boolean) {}
+
   get isIdle(): boolean {
     return this.pending.length === 0 && !this.isWriting;
   }
@@ -31,11 +37,16 @@ export class PartitionFences implements PartitionHolder<number> {
   own(state: OwnedState<number>): void {
     this.state = state;
     this.isWritable = true;
+    const ahead = [...state.entries()].filter(([, issuedAt]) => this.isAhead(issuedAt));
+    if (ahead.length > 0) {
+      const machineIds = ahead.map(([machineId]) => machineId);
+      warnOfTimesAhead(this.logger, state.partition, 'machineIds', machineIds);
+    }
     void this.write();
   }
 
   issuedAt(machineId: string): number | undefined {
-    const stored = this.state?.get(machineId);
+    const stored = this.state && this.stored(this.state, machineId);
     const raised = this.raised.get(machineId);
     return stored === undefined || (raised !== undefined && raised > stored) ? raised : stored;
   }
@@ -50,6 +61,11 @@ export class PartitionFences implements PartitionHolder<number> {
     });
   }
 
+  private stored(state: OwnedState<number>, machineId: string): number | undefined {
+    const issuedAt = state.get(machineId);
+    return issuedAt === undefined || this.isAhead(issuedAt) ? undefined : issuedAt;
+  }
+
   private async write(): Promise<void> {
     if (this.isWriting) return;
     this.isWriting = true;
@@ -61,7 +77,7 @@ export class PartitionFences implements PartitionHolder<number> {
 
   private async commit(state: OwnedState<number>, writes: readonly Write[]): Promise<void> {
     try {
-      await state.commit(higherThan(state, writes), []);
+      await state.commit(this.higherThan(state, writes), []);
       for (const { machineId } of writes) this.forgetRaised(state, machineId);
       for (const { resolve } of writes) resolve();
     } catch {
@@ -72,9 +88,23 @@ export class PartitionFences implements PartitionHolder<number> {
     }
   }
 
+  /** The highest write of each machine, where it is above what is stored. */
+  private higherThan(
+    state: OwnedState<number>,
+    writes: readonly Write[],
+  ): (readonly [string, number])[] {
+    const highest = new Map<string, number>();
+    for (const { machineId, issuedAt } of writes) {
+      highest.set(machineId, Math.max(issuedAt, highest.get(machineId) ?? issuedAt));
+    }
+    return [...highest].filter(([machineId, issuedAt]) => {
+      return issuedAt > (this.stored(state, machineId) ?? -Infinity);
+    });
+  }
+
   private forgetRaised(state: OwnedState<number>, machineId: string): void {
     const raised = this.raised.get(machineId);
-    if (raised !== undefined && raised <= (state.get(machineId) ?? -Infinity)) {
+    if (raised !== undefined && raised <= (this.stored(state, machineId) ?? -Infinity)) {
       this.raised.delete(machineId);
     }
   }
@@ -93,18 +123,4 @@ export class PartitionFences implements PartitionHolder<number> {
       this.raised.set(machineId, Math.max(issuedAt, this.raised.get(machineId) ?? issuedAt));
     }
   };
-}
-
-/** The highest write of each machine, where it is above what is stored. */
-function higherThan(
-  state: OwnedState<number>,
-  writes: readonly Write[],
-): (readonly [string, number])[] {
-  const highest = new Map<string, number>();
-  for (const { machineId, issuedAt } of writes) {
-    highest.set(machineId, Math.max(issuedAt, highest.get(machineId) ?? issuedAt));
-  }
-  return [...highest].filter(([machineId, issuedAt]) => {
-    return issuedAt > (state.get(machineId) ?? -Infinity);
-  });
 }

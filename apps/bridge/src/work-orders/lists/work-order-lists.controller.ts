@@ -1,6 +1,8 @@
-import { Controller } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
-import { parseWorkOrderLists, TOPICS } from '#libs/contracts';
+import { Clock } from '#libs/clock';
+import { type BridgeSettings } from '#libs/config';
+import { parseWorkOrderLists, refuseIssuedAhead, TOPICS } from '#libs/contracts';
 import { type InboundMessage } from '#libs/messaging';
 import {
   acceptEach,
@@ -8,6 +10,7 @@ import {
   openMessage,
   rejection,
 } from '../../command-delivery/index.js';
+import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { ReplacementList } from './list-to-set.js';
 import { WorkOrderLists } from './work-order-lists.js';
 
@@ -15,6 +18,8 @@ import { WorkOrderLists } from './work-order-lists.js';
 @Controller()
 export class WorkOrderListsController {
   constructor(
+    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
+    private readonly clock: Clock,
     private readonly lists: WorkOrderLists,
     private readonly outcomes: CommandOutcomes,
   ) {}
@@ -32,7 +37,11 @@ export class WorkOrderListsController {
       this.outcomes.answersTo('work-order-list', answered, 0, [rejection(parsed.rejection)]);
       return;
     }
-    const { assignments, faults } = parsed.value;
+    const { assignments, faults } = refuseIssuedAhead(
+      parsed.value,
+      this.clock.nowSeconds(),
+      this.settings.erp.commandMaxSkewSeconds,
+    );
     const faulty = faults.map((fault) => rejection(fault.rejection, fault.machineId));
     const open = assignments.length;
     const answers = this.outcomes.answersTo('work-order-list', answered, open, faulty);

@@ -57,6 +57,8 @@ export class WorkOrderLists {
           commands.map((command) => this.send(command)),
           permit,
         ),
+      callEmpty: (permit) => cloud.setWorkOrderList([], permit),
+      ordersOf: ({ payload }) => payload.sent,
       onApplied: (command) => this.remember(command),
       onDeferred: (waiter) => {
         outcomes.publishDeferred('work-order-list', waiter);
@@ -102,7 +104,9 @@ export class WorkOrderLists {
     if (payload.cumulative) {
       const custody = this.custodyOf(machineId, ownership);
       const since = this.applied.standsSince(machineId, payload.workingOrders(), custody);
-      if (since !== undefined) return { kind: 'applied', appliedAt: since };
+      if (since !== undefined) {
+        return { kind: 'applied', appliedAt: since, workingOrders: payload.workingOrders() };
+      }
     }
     if (this.directory.hasMachine(machineId)) return GO;
     return admitKnownMachine(this.directory, machineId, ownership.signal);

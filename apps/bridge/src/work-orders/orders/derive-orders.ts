@@ -2,7 +2,7 @@ import { type OrderMessage, type OrderVersion, type Rejection } from '#libs/cont
 import { type CommandResult, rejection } from '../../command-delivery/index.js';
 import { type OrderAssignment } from '../assignments/assigned-operation.js';
 import { type GatheredOrders } from './gathered-orders.js';
-import { isWrittenFrom, type KnownOrder, toKnownOrder } from './known-order.js';
+import { believedOf, isWrittenFrom, type KnownOrder, toKnownOrder } from './known-order.js';
 import { meetKnownOrder } from './meet-known-order.js';
 import { type MessagePosition } from './message-position.js';
 import { type MachineOf, placeOrder } from './place-order.js';
@@ -21,6 +21,8 @@ export interface ToldOrders {
 export interface OrderView {
   get: (orderId: string) => KnownOrder | undefined;
   set: (orderId: string, order: KnownOrder) => void;
+  /** Epoch seconds after which no change can have been made; any can be if absent. */
+  latestSeconds?: number;
 }
 
 /** What follows from what one message tells of some orders. */
@@ -76,7 +78,7 @@ function takeIn(
 ): void {
   const { orderId } = message.order;
   const { results, standings, met } = gathered;
-  const known = view.get(orderId);
+  const known = believedOf(view.get(orderId), message, view.latestSeconds);
   const meeting = meetKnownOrder(known, message, told.position);
   if (meeting.kind === 'unknown-order') {
     results.push(rejection({ code: 'invalid-message', detail: unknownOrder(orderId, known) }));

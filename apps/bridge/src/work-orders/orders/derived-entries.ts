@@ -27,6 +27,8 @@ export interface OrderAnswer extends MessageAnswer {
 /** What becomes of what is derived: records to be written with it, and what is to be done once they are. */
 export interface OrderEffects {
   machineOf: MachineOf;
+  /** See {@link OrderView.latestSeconds}. */
+  latestSeconds: () => number;
   toChanges: (changes: readonly AssignmentChange[]) => readonly OutboundRecord[];
   toReport: (report: RelayReport) => OutboundRecord;
   /** What a message that concerns no machine is answered with; undefined where that was told before. */

@@ -14,6 +14,12 @@ import { RELAYED_ORDERS } from './relayed-orders.js';
 
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
 
+/** What to do when a topic by which homes are told has grown all the same: orders on their way would get lost. */
+export const LEDGER_BEGINS_ANEW =
+  'orders and machines are shared out by it and cannot move. Stop all processes, delete the topics of the order ' +
+  'ledger (machine-bridge.orders, relayed-orders, relay-reports, assignment-changes and assignments), start, and ' +
+  'have the ERP send its open orders again';
+
 /** The partition an order is kept in, or a machine, by its id, whichever its messages come through. */
 export type HomeOf = (id: string) => number;
 

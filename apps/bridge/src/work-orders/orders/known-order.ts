@@ -1,4 +1,4 @@
-import { type OrderSnapshot } from '#libs/contracts';
+import { type OrderMessage, type OrderSnapshot } from '#libs/contracts';
 import {
   isSame,
   isSameRecord,
@@ -37,6 +37,24 @@ export function toKnownOrder(
   const earlier = before && earlierThan(from, before);
   if (earlier !== undefined) known.earlier = earlier;
   return known;
+}
+
+/** Whether it is dated by a time that no clock can have shown yet: earlier versions took such messages. */
+export function isAhead({ changedAt }: KnownOrder, latestSeconds: number): boolean {
+  return changedAt > latestSeconds;
+}
+
+/**
+ * What is known, but for a time that cannot be, which would have everything to come taken for older: it counts as
+ * old as the message, so that of the two the later in the log is the newer.
+ */
+export function believedOf(
+  known: KnownOrder | undefined,
+  { order }: OrderMessage,
+  latestSeconds = Infinity,
+): KnownOrder | undefined {
+  if (known === undefined || !isAhead(known, latestSeconds)) return known;
+  return { ...known, changedAt: order.changedAt };
 }
 
 /** Whether the message was taken in before others, and is delivered again. */

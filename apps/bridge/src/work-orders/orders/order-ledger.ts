@@ -5,6 +5,7 @@ import { Outbox, type OwnedState } from '#libs/messaging';
 import { CommandOutcomes, type CommandResult } from '../../command-delivery/index.js';
 import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
 import { BRIDGE_SETTINGS, tightenHeapForOrders } from '../../platform/index.js';
+import { warnOfTimesAhead } from '../times-ahead.js';
 import { changeRecords } from '../assignments/assignment-change.js';
 import { OwnedPartitions } from '../owned-partitions.js';
 import { type PartitionWork } from '../partition-writer.js';
@@ -27,9 +28,10 @@ export class OrderLedger {
   private readonly logger = new Logger('OrderLedger');
   private readonly partitions: OwnedPartitions<KnownOrder, QueuePartition<KnownOrder, OrderEntry>>;
   private readonly topicPrefix: string;
+  private readonly maxSkewSeconds: number;
 
   constructor(
-    @Inject(BRIDGE_SETTINGS) { kafka }: BridgeSettings,
+    @Inject(BRIDGE_SETTINGS) { kafka, erp }: BridgeSettings,
     private readonly clock: Clock,
     private readonly equipment: Equipment,
     private readonly unmapped: UnmappedWorkCentres,
@@ -38,6 +40,7 @@ export class OrderLedger {
     private readonly homes: Homes,
   ) {
     this.topicPrefix = kafka.topicPrefix;
+    this.maxSkewSeconds = erp.commandMaxSkewSeconds;
     const queues = {
       topicPrefix: this.topicPrefix,
       hold: ({ kind }: OrderEntry) => kind === 'part' || kind === 'report',
@@ -64,6 +67,7 @@ export class OrderLedger {
   private work(): PartitionWork<KnownOrder, OrderEntry> {
     const orders = new PartitionOrders({
       machineOf: (operation) => this.equipment.machineOf(operation),
+      latestSeconds: () => this.clock.nowSeconds() + this.maxSkewSeconds,
       toChanges: (changes) =>
         changeRecords(this.topicPrefix, changes, (id) => this.homes.ofMachine(id)),
       toReport: (report) => reportRecord(this.topicPrefix, report),
@@ -82,7 +86,8 @@ export class OrderLedger {
     });
     return {
       restored: (state) => {
-        orders.restored(state);
+        const ahead = orders.restored(state);
+        if (ahead.length > 0) warnOfTimesAhead(this.logger, state.partition, 'orderIds', ahead);
       },
       derive: (state, entries) => orders.derive(state, entries),
       refuse: (entry, refusal) => {

@@ -1,3 +1,4 @@
+import { Clock } from '#libs/clock';
 import { type ErpSettings } from '#libs/config';
 import { type OrderMessage, parsed, type Parsed, type Rejection } from '#libs/contracts';
 import { type OrderDocument } from '#libs/erp-formats';
@@ -25,11 +26,14 @@ export class OrderPreview {
   private readonly machineIds = new Set<string>();
   private offset = 0;
 
-  constructor(private readonly erp: ErpSettings) {}
+  constructor(
+    private readonly erp: ErpSettings,
+    private readonly clock = new Clock(),
+  ) {}
 
   /** Documents one after the other, as they would come. */
   async take(document: OrderDocument): Promise<Parsed<PreviewedDocument>> {
-    const messages = await readOrders(document, this.erp);
+    const messages = await readOrders(document, this.erp, this.clock.nowSeconds());
     if (!messages.ok) return messages;
     const position = { partition: 0, offset: this.offset++, recordedAt: 0 };
     const told = { position, orders: messages.value, unknownMachines: new Map() };

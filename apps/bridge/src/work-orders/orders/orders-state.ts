@@ -6,6 +6,7 @@ import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { TRANSACTION_PACE_MS } from '../partition-writer.js';
 import { type KnownOrder } from './known-order.js';
 import { OrderLedger } from './order-ledger.js';
+import { LEDGER_BEGINS_ANEW } from './homes.js';
 import { RELAY_REPORTS } from './relay-reports.js';
 import { RELAYED_ORDERS } from './relayed-orders.js';
 import { fromStoredOrder, toStoredOrder } from './stored-order.js';
@@ -22,6 +23,7 @@ export class OrdersState extends KeyedState<KnownOrder> {
       kafka,
       name: `${topicPrefix}machine-bridge.orders.v1`,
       inputs: [TOPICS.workOrders, RELAYED_ORDERS, RELAY_REPORTS],
+      placement: { topic: `${topicPrefix}${RELAYED_ORDERS}`, whenGrown: LEDGER_BEGINS_ANEW },
       transactionalIdPrefix: groupId,
       paceMs: TRANSACTION_PACE_MS,
       format: toStoredOrder,

@@ -13,11 +13,14 @@ describe('PartitionOrders', () => {
   let known: Map<string, KnownOrder>;
   let answers: OrderAnswer[];
   let orders: PartitionOrders;
+  let latestSeconds: number;
 
   beforeEach(() => {
     [known, answers] = [new Map<string, KnownOrder>(), []];
+    latestSeconds = Infinity;
     orders = new PartitionOrders({
       machineOf: ({ machineId }) => machineId,
+      latestSeconds: () => latestSeconds,
       toChanges: (changes) =>
         changes.map(({ machineId, orders: changed, isPart }) => ({
           ...{ topic: 'changes', key: machineId, headers: {} },
@@ -129,6 +132,22 @@ describe('PartitionOrders', () => {
   it('says nothing before it is written', () => {
     orders.derive(state(), [entry('4711', 'released')]);
     expect(answers).toEqual([]);
+  });
+
+  it('does not believe a change that no clock can have shown yet: of two messages the later is the newer', () => {
+    const at = (offset: number, status: OrderSnapshot['status'], changedAt: number) => ({
+      ...(entry('4711', status, changedAt) as OrdersEntry),
+      position: { partition: 0, offset, recordedAt: offset },
+    });
+    // as an earlier version took it
+    write(at(7, 'released', 5000));
+    latestSeconds = 1000;
+    expect(orders.restored(state())).toEqual(['4711']);
+    write(at(6, 'started', 999));
+    expect(known.get('4711')).toMatchObject({ status: 'released', changedAt: 5000 });
+    write(at(8, 'started', 900));
+    expect(known.get('4711')).toMatchObject({ status: 'started', changedAt: 900 });
+    expect(orders.restored(state())).toEqual([]);
   });
 
   it('forgets the finished orders that changed longest ago, with the next ones that are written', () => {

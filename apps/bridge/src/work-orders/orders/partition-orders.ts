@@ -3,7 +3,7 @@ import { type Derivation } from '../partition-writer.js';
 import { DerivedEntries, type OrderEffects } from './derived-entries.js';
 import { FinishedOrders } from './finished-orders.js';
 import { Gatherings } from './gatherings.js';
-import { isFinished, type KnownOrder } from './known-order.js';
+import { isAhead, isFinished, type KnownOrder } from './known-order.js';
 import { type OrderEntry } from './order-entries.js';
 
 /** The orders of one partition: what messages make of them, and which of the finished ones to forget. */
@@ -13,13 +13,18 @@ export class PartitionOrders {
 
   constructor(private readonly effects: OrderEffects) {}
 
-  restored(state: OwnedState<KnownOrder>): void {
+  /** Returns the orders that are dated by a time that cannot be. */
+  restored(state: OwnedState<KnownOrder>): string[] {
+    const latestSeconds = this.effects.latestSeconds();
+    const ahead: string[] = [];
     const finished: [orderId: string, changedAt: number][] = [];
     for (const [orderId, order] of state.entries()) {
       if (isFinished(order)) finished.push([orderId, order.changedAt]);
+      if (isAhead(order, latestSeconds)) ahead.push(orderId);
     }
     finished.sort(([, a], [, b]) => a - b);
     this.finished = new FinishedOrders(finished.map(([orderId]) => orderId));
+    return ahead;
   }
 
   derive(state: OwnedState<KnownOrder>, entries: readonly OrderEntry[]): Derivation<KnownOrder> {
@@ -27,6 +32,7 @@ export class PartitionOrders {
     const view = {
       get: (orderId: string) => changed.get(orderId) ?? state.get(orderId),
       set: (orderId: string, order: KnownOrder) => changed.set(orderId, order),
+      latestSeconds: this.effects.latestSeconds(),
     };
     const derived = new DerivedEntries(this.effects, this.gatherings, view);
     for (const entry of entries) derived.add(entry);

@@ -1,14 +1,32 @@
 import { type ErpSettings } from '#libs/config';
-import { type OrderMessage, type Parsed } from '#libs/contracts';
+import { describeAhead, type OrderMessage, type Parsed, rejected } from '#libs/contracts';
 import { type OrderDocument, readOrderDocument } from '#libs/erp-formats';
 
-/** Reads what an ERP has sent, by the operator's own expressions where one is for it, else by the adapters. */
+type Read = Parsed<OrderMessage[]>;
+
+/**
+ * Reads what an ERP has sent, by the operator's own expressions where one is for it, else by the adapters. Of
+ * whatever format: what no clock can have dated yet is refused (`invalid-message`), for it would outrank all that
+ * comes until then.
+ */
 export function readOrders(
   document: OrderDocument,
-  { mapping, timeZone }: Pick<ErpSettings, 'mapping' | 'timeZone'>,
-): Parsed<OrderMessage[]> | Promise<Parsed<OrderMessage[]>> {
-  return (
+  erp: Pick<ErpSettings, 'mapping' | 'timeZone' | 'commandMaxSkewSeconds'>,
+  nowSeconds: number,
+): Read | Promise<Read> {
+  const { mapping, timeZone, commandMaxSkewSeconds } = erp;
+  const refuse = (read: Read): Read => refuseAhead(read, nowSeconds, commandMaxSkewSeconds);
+  const read =
     mapping.find(document)?.read(document, { timeZone }) ??
-    readOrderDocument(document, { timeZone })
-  );
+    readOrderDocument(document, { timeZone });
+  return read instanceof Promise ? read.then(refuse) : refuse(read);
+}
+
+function refuseAhead(read: Read, nowSeconds: number, maxAheadSeconds: number): Read {
+  if (!read.ok) return read;
+  const ahead = read.value.find(({ order }) => order.changedAt > nowSeconds + maxAheadSeconds);
+  if (ahead === undefined) return read;
+  const { orderId, changedAt } = ahead.order;
+  const problem = describeAhead(changedAt, maxAheadSeconds);
+  return rejected('invalid-message', `changedAt of order ${orderId}: ${problem}`);
 }

@@ -1,5 +1,6 @@
 import { Controller, Inject } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
+import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
 import { type Envelope, type OrderMessage, parsed, type Parsed, TOPICS } from '#libs/contracts';
 import { type OrderDocument, sourceTopicOf } from '#libs/erp-formats';
@@ -20,6 +21,7 @@ import { type ReadMessage } from './sorted-message.js';
 export class WorkOrdersController {
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
+    private readonly clock: Clock,
     private readonly intake: OrderIntake,
     private readonly outcomes: CommandOutcomes,
   ) {}
@@ -51,7 +53,8 @@ export class WorkOrdersController {
   ): ReadMessage | undefined | Promise<ReadMessage | undefined> {
     const { answered, parsed: envelope } = openMessage(message, parsed);
     if (!envelope.ok) return this.asRead(answered, envelope);
-    const orders = readOrders(documentOf(message, envelope.value), this.settings.erp);
+    const document = documentOf(message, envelope.value);
+    const orders = readOrders(document, this.settings.erp, this.clock.nowSeconds());
     return orders instanceof Promise
       ? orders.then((read) => this.asRead(answered, read))
       : this.asRead(answered, orders);

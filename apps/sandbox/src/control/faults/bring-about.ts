@@ -22,7 +22,7 @@ async function delayOf(fault: Fault): Promise<void> {
 /** Sets status and headers of the fault's own answer; returns its body. */
 function prepareAnswer(fault: Fault, reply: FastifyReply): string {
   const status = fault.status ?? 200;
-  reply.code(status).type('application/json; charset=utf-8');
+  reply.code(status).type(fault.contentType ?? 'application/json; charset=utf-8');
   if (fault.retryAfter !== undefined) reply.header('retry-after', String(fault.retryAfter));
   if (STATUSES_WITHOUT_BODY.includes(status)) return '';
   return fault.body ?? JSON.stringify(errorBody(status, `fault ${fault.id}`));

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
-import { seededRandom } from '../../plant/index.js';
+import { Plant, seededRandom } from '../../plant/index.js';
 import type { Operation } from '../../service/index.js';
 import type { FaultRequest } from './fault.request.js';
 
@@ -15,7 +15,7 @@ interface PlacedFault {
   expiresAtMs: number;
 }
 
-const MOST_FAULTS = 1000;
+export const MOST_FAULTS = 1000;
 
 /** The faults in force. A call meets at most one of them: the first placed that befalls it. */
 @Injectable()
@@ -24,6 +24,8 @@ export class FaultBoard {
   private lastId = 0;
   /** Seeded, so that a run with rates can be repeated. */
   private readonly random = seededRandom('faults');
+
+  constructor(private readonly plant: Plant) {}
 
   get isFull(): boolean {
     return this.list().length >= MOST_FAULTS;
@@ -35,6 +37,11 @@ export class FaultBoard {
     const lifeMs = (request.durationSeconds ?? Infinity) * 1000;
     this.placed.push({ fault, expiresAtMs: realNowMs() + lifeMs });
     return fault;
+  }
+
+  replace(requests: readonly FaultRequest[]): Fault[] {
+    this.clear();
+    return requests.map((request) => this.add(request));
   }
 
   list(): Fault[] {
@@ -50,7 +57,7 @@ export class FaultBoard {
     if (this.placed.length === 0) return undefined;
     const fault = this.list().find(
       (candidate) =>
-        concerns(candidate, operation, machineIds) && this.random() < (candidate.rate ?? 1),
+        this.concerns(candidate, operation, machineIds) && this.random() < (candidate.rate ?? 1),
     );
     if (fault) fault.applied += 1;
     return fault;
@@ -65,11 +72,14 @@ export class FaultBoard {
   clear(): void {
     this.placed = [];
   }
-}
 
-function concerns(fault: Fault, operation: Operation, machineIds: readonly string[]): boolean {
-  return (
-    (fault.operation === '*' || fault.operation === operation) &&
-    (fault.machineId === undefined || machineIds.includes(fault.machineId))
-  );
+  private concerns(fault: Fault, operation: Operation, called: readonly string[]): boolean {
+    if (fault.operation !== '*' && fault.operation !== operation) return false;
+    const { machineId, machineIds, factoryId } = fault;
+    return (
+      (machineId === undefined || called.includes(machineId)) &&
+      (machineIds === undefined || called.some((id) => machineIds.includes(id))) &&
+      (factoryId === undefined || called.some((id) => this.plant.find(id)?.factoryId === factoryId))
+    );
+  }
 }

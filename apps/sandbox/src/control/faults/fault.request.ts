@@ -1,5 +1,6 @@
 import { Transform } from 'class-transformer';
 import {
+  ArrayNotEmpty,
   IsBoolean,
   IsIn,
   IsInt,
@@ -7,12 +8,16 @@ import {
   IsNumber,
   IsOptional,
   IsString,
+  Matches,
   Max,
   Min,
 } from 'class-validator';
 import { type Operation, OPERATIONS } from '../../service/index.js';
 
 const LONGEST_LATENCY_MS = 600_000;
+
+/** A header value must not carry control characters. */
+const PRINTABLE = /^[\x20-\x7e]+$/;
 
 /** As the interface has them, where the names differ from ours. */
 const INTERFACE_NAMES: ReadonlyMap<unknown, Operation> = new Map([
@@ -28,6 +33,10 @@ export class FaultRequest {
   operation: Operation | '*' = '*';
   /** Only calls that name this machine, also among others. */
   @IsOptional() @IsString() @IsNotEmpty() machineId?: string;
+  /** Only calls that name one of these machines. */
+  @IsOptional() @IsString({ each: true }) @ArrayNotEmpty() machineIds?: string[];
+  /** Only calls that name a machine of this factory. */
+  @IsOptional() @IsString() @IsNotEmpty() factoryId?: string;
   /** Share of the matching calls it befalls; default 1. */
   @IsOptional() @IsNumber() @Min(0) @Max(1) rate?: number;
   /** How many calls it befalls before it is gone. */
@@ -38,8 +47,10 @@ export class FaultRequest {
   /** Delays the answer, whichever it is. */
   @IsOptional() @IsInt() @Min(0) @Max(LONGEST_LATENCY_MS) latencyMs?: number;
   @IsOptional() @IsInt() @Min(200) @Max(599) status?: number;
-  /** Sent as it is, as JSON content, with `status` or 200. */
+  /** Sent as it is, with `status` or 200. */
   @IsOptional() @IsString() body?: string;
+  /** Of the body; default JSON. */
+  @IsOptional() @Matches(PRINTABLE) contentType?: string;
   /** The Retry-After header: seconds, or an HTTP date. */
   @IsOptional() @IsNotEmpty() retryAfter?: number | string;
   /** The connection is destroyed in place of an answer. */
@@ -48,23 +59,42 @@ export class FaultRequest {
   @IsOptional() @IsBoolean() hang?: boolean;
   /** The operation is carried out and only then the fault comes: its answer is what is lost. */
   @IsOptional() @IsBoolean() afterApplying?: boolean;
+
+  /** State or log as they were answered that long ago, in seconds of the sandbox's clock. */
+  @IsOptional() @IsNumber() @Min(0) lagSeconds?: number;
+  /**
+   * The log is provisional for that many seconds of the sandbox's clock: it shows the state before
+   * in place of a change within them, and is revised afterwards.
+   */
+  @IsOptional() @IsNumber() @Min(0) provisionalSeconds?: number;
 }
 
 /** Why a fault makes no sense, or null. */
 export function contradictionIn(fault: FaultRequest): string | null {
   const answers = fault.status !== undefined || fault.body !== undefined;
-  const ends = [fault.drop === true, fault.hang === true, answers].filter(Boolean).length;
-  if (ends > 1) return 'drop, hang and status or body exclude each other';
+  const isStale = fault.lagSeconds !== undefined || fault.provisionalSeconds !== undefined;
+  const ends = [fault.drop === true, fault.hang === true, answers, isStale].filter(Boolean).length;
+  if (ends > 1)
+    return 'drop, hang, status or body, and lagSeconds or provisionalSeconds exclude each other';
   if (ends === 0 && fault.latencyMs === undefined) {
-    return 'one of status, body, latencyMs, drop and hang is needed';
+    return 'one of status, body, latencyMs, drop, hang, lagSeconds and provisionalSeconds is needed';
   }
+  if (isStale && !canBeStale(fault)) {
+    return 'provisionalSeconds needs operation getMachineActivityLog, lagSeconds that or getMachineState, neither takes afterApplying';
+  }
+  if (fault.contentType !== undefined && fault.body === undefined) return 'contentType needs body';
   if (fault.retryAfter !== undefined) {
     if (!answers) return 'retryAfter needs status or body';
     const { retryAfter } = fault;
     const isSeconds = typeof retryAfter === 'number' && retryAfter >= 0;
-    // a header value must not carry control characters
-    const isText = typeof retryAfter === 'string' && /^[\x20-\x7e]+$/.test(retryAfter);
+    const isText = typeof retryAfter === 'string' && PRINTABLE.test(retryAfter);
     if (!isSeconds && !isText) return 'retryAfter must be seconds or an HTTP date';
   }
   return null;
+}
+
+function canBeStale({ operation, provisionalSeconds, afterApplying }: FaultRequest): boolean {
+  const operations = ['getMachineActivityLog'];
+  if (provisionalSeconds === undefined) operations.push('getMachineState');
+  return operations.includes(operation) && afterApplying !== true;
 }

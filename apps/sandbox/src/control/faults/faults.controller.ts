@@ -7,10 +7,12 @@ import {
   HttpCode,
   NotFoundException,
   Param,
+  ParseArrayPipe,
   Post,
+  Put,
 } from '@nestjs/common';
-import { ControlController } from '../control-controller.decorator.js';
-import { type Fault, FaultBoard } from './fault-board.js';
+import { CONTROL_VALIDATION, ControlController } from '../control-controller.decorator.js';
+import { type Fault, FaultBoard, MOST_FAULTS } from './fault-board.js';
 import { contradictionIn, FaultRequest } from './fault.request.js';
 
 @ControlController('faults')
@@ -25,10 +27,21 @@ export class FaultsController {
   /** Places a fault; the answer (201) carries its id. */
   @Post()
   add(@Body() request: FaultRequest): Fault {
-    const contradiction = contradictionIn(request);
-    if (contradiction !== null) throw new BadRequestException(contradiction);
+    refuseContradictions([request]);
     if (this.faults.isFull) throw new ConflictException('there are too many faults: remove some');
     return this.faults.add(request);
+  }
+
+  /** Puts these in place of all faults in one step: no call finds neither the old nor the new ones. */
+  @Put()
+  replace(
+    @Body(new ParseArrayPipe({ ...CONTROL_VALIDATION, items: FaultRequest }))
+    requests: FaultRequest[],
+  ): Fault[] {
+    refuseContradictions(requests);
+    if (requests.length > MOST_FAULTS)
+      throw new ConflictException(`there may be ${MOST_FAULTS} faults at the most`);
+    return this.faults.replace(requests);
   }
 
   @Delete()
@@ -41,5 +54,12 @@ export class FaultsController {
   @HttpCode(204)
   remove(@Param('id') id: string): void {
     if (!this.faults.remove(id)) throw new NotFoundException(`no fault ${id}`);
+  }
+}
+
+function refuseContradictions(requests: readonly FaultRequest[]): void {
+  for (const request of requests) {
+    const contradiction = contradictionIn(request);
+    if (contradiction !== null) throw new BadRequestException(contradiction);
   }
 }

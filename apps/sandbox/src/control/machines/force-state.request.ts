@@ -5,8 +5,8 @@ import { LATEST_EPOCH_SECONDS, MACHINE_STATES, type MachineState } from '../../p
 export const NO_DATA = 'NO_DATA';
 
 /**
- * A state that is to hold from a time on until it is released. A `from` in the past rewrites what
- * the activity log already showed.
+ * A state that is to hold from a time on until it is released, or until `to`. A `from` in the past
+ * rewrites what the activity log already showed.
  */
 export class ForceStateRequest {
   /** null: release, the machine returns to its own life. */
@@ -16,4 +16,6 @@ export class ForceStateRequest {
 
   /** Epoch seconds; default now. */
   @IsOptional() @IsInt() @Min(0) @Max(LATEST_EPOCH_SECONDS) from?: number;
+  /** Epoch seconds; default for good. What is forced beyond it stays. */
+  @IsOptional() @IsInt() @Min(0) @Max(LATEST_EPOCH_SECONDS) to?: number;
 }

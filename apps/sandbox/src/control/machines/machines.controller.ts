@@ -43,12 +43,13 @@ export class MachinesController {
   @HttpCode(200)
   forceState(
     @Param('machineId') machineId: string,
-    @Body() { state, from }: ForceStateRequest,
+    @Body() { state, from = this.clock.nowSeconds(), to = Infinity }: ForceStateRequest,
   ): MachineReport {
     const machine = this.lookup.getOr404(machineId);
-    const fromMinute = Math.round((from ?? this.clock.nowSeconds()) / 60);
-    if (state === null) machine.timeline.release(fromMinute);
-    else machine.timeline.force(state === NO_DATA ? null : state, fromMinute);
+    if (to <= from) throw new BadRequestException('to must be later than from');
+    const minutes = [Math.round(from / 60), Math.round(to / 60)] as const;
+    if (state === null) machine.timeline.release(...minutes);
+    else machine.timeline.force(state === NO_DATA ? null : state, ...minutes);
     return this.reporter.report(machine);
   }
 }

@@ -1,5 +1,5 @@
 import { STATE_EVENT_TYPES, type StateChanged } from '#libs/contracts';
-import { type SequencedEvent } from '../sequenced-event.js';
+import { type SequencedEvent } from '../../derivation/sequenced-event.js';
 import { MINUTE, timeOf, type Timeline } from './simulated-service.js';
 
 /** The latest version of each published period, as a subscriber keeps them: a correction replaces what it corrects. */
@@ -16,22 +16,28 @@ export function latestVersions(events: readonly SequencedEvent[]): StateChanged[
   return [...versions.values()];
 }
 
-/** The timeline as booked by each event for the period before it; the latest one is open. */
+/** The timeline as booked by each event for the period before it. */
 export function bookedTimeline(versions: readonly StateChanged[], minutes: number): Timeline {
   const timeline: Timeline = Array.from({ length: minutes }, () => null);
-  const book = (state: Timeline[number], startTime: number, endTime: number): void => {
-    for (let minute = minuteOf(startTime); minute < minuteOf(endTime); minute += 1) {
-      if (timeline[minute] !== null) throw new Error(`minute ${minute} is booked twice`);
-      timeline[minute] = state;
-    }
-  };
   for (const { previousState, previousStartTime, previousEndTime, startTime } of versions) {
     if (previousStartTime === null) continue;
-    book(previousState, previousStartTime, previousEndTime ?? startTime);
+    const [first, end] = [minuteOf(previousStartTime), minuteOf(previousEndTime ?? startTime)];
+    for (let minute = Math.max(0, first); minute < end; minute += 1) {
+      if (timeline[minute] !== null) throw new Error(`minute ${minute} is booked twice`);
+      timeline[minute] = previousState;
+    }
   }
-  const latest = inOrder(versions).at(-1);
-  if (latest !== undefined) book(latest.state, latest.startTime, timeOf(minutes));
   return timeline;
+}
+
+/** That, and the latest period, which is open. */
+export function wholeTimeline(versions: readonly StateChanged[], minutes: number): Timeline {
+  const latest = inOrder(versions).at(-1);
+  const booked = bookedTimeline(versions, minutes);
+  if (latest === undefined) return booked;
+  const first = minuteOf(latest.startTime);
+  if (booked.slice(first).some((state) => state !== null)) throw new Error('booked beyond the end');
+  return booked.fill(latest.state, Math.max(0, first));
 }
 
 /** The timeline if each period lasts until the next begins, which knows nothing of minutes without data. */

@@ -1,0 +1,129 @@
+import fc from 'fast-check';
+import { DueQueue } from '#libs/delivery';
+import { PollQueue } from './poll-queue.js';
+import { type PollTurn, PollTurns } from './poll-turns.js';
+
+const INTERVAL_MS = 60_000;
+const STALE_AFTER_MS = 300_000;
+const TIMEOUT_MS = 10_000;
+const SLOTS = 64;
+
+interface Machine {
+  updatedAt: number | null;
+  answers: boolean;
+  /** When its polls began. */
+  polledMs: number[];
+}
+
+/** Polls the machines by the queue and the turns for so long, in no time at all; those that do not answer hang. */
+function pollFor(
+  machines: readonly Machine[],
+  durationMs: number,
+  latencyMs: () => number,
+  random: () => number,
+): void {
+  const queue = new PollQueue<Machine>(SLOTS, STALE_AFTER_MS);
+  const turns = new PollTurns<Machine>(INTERVAL_MS, STALE_AFTER_MS, 1, random);
+  const calls = new DueQueue<PollTurn<Machine>>();
+  for (const turn of turns.first(machines, 0, 0)) queue.add(turn);
+  let underWay = 0;
+  let mostUnderWay = 0;
+  for (let nowMs = 0; nowMs < durationMs;) {
+    for (let turn = queue.take(nowMs, false); turn; turn = queue.take(nowMs, false)) {
+      turn.polled.polledMs.push(nowMs);
+      calls.add(nowMs + (turn.polled.answers ? latencyMs() : TIMEOUT_MS), turn);
+      underWay += 1;
+    }
+    mostUnderWay = Math.max(mostUnderWay, underWay);
+    nowMs = Math.min(queue.nextMs, calls.earliestMs ?? Infinity);
+    while ((calls.earliestMs ?? Infinity) <= nowMs) {
+      const turn = calls.take()!;
+      underWay -= 1;
+      queue.release(turn);
+      const { answers, polledMs } = turn.polled;
+      if (answers) turn.failingSinceMs = undefined;
+      const tookMs = nowMs - polledMs.at(-1)!;
+      const restMs = answers ? 0 : turns.failed(turn, nowMs, tookMs);
+      turns.move(turn, nowMs + restMs, 0);
+      queue.add(turn);
+    }
+  }
+  expect(mostUnderWay).toBeLessThanOrEqual(SLOTS);
+}
+
+/** Between two polls, from `fromMs` on. */
+function longestBetweenPolls(machines: readonly Machine[], fromMs: number): number {
+  const gaps = machines.flatMap(({ polledMs }) =>
+    polledMs.slice(1).flatMap((atMs, index) => (atMs < fromMs ? [] : [atMs - polledMs[index]!])),
+  );
+  return Math.max(...gaps);
+}
+
+const fleet = (count: number, answers: boolean, updatedAt: number | null): Machine[] =>
+  Array.from({ length: count }, () => ({ updatedAt, answers, polledMs: [] }));
+
+describe('PollQueue', () => {
+  it('keeps the minute of those that answer, however many hang', () => {
+    const sizes = fc.record({ healthy: fc.integer({ min: 1, max: 600 }), hanging: fc.nat(1500) });
+    fc.assert(
+      fc.property(sizes, fc.nat(59), fc.infiniteStream(fc.nat(1e6)), (size, second, numbers) => {
+        const random = (): number => (numbers.next().value as number) / (1e6 + 1);
+        const healthy = fleet(size.healthy, true, second);
+        const hanging = fleet(size.hanging, false, second);
+        pollFor([...hanging, ...healthy], 900_000, () => 20 + 180 * random(), random);
+        // Until all have been found out about, they stand in each other's way.
+        const foundOutMs = Math.ceil(size.hanging / SLOTS) * TIMEOUT_MS + 2 * INTERVAL_MS;
+        expect(longestBetweenPolls(healthy, foundOutMs)).toBeLessThanOrEqual(INTERVAL_MS + 5000);
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it('polls 600 of 1,000 machines in time from the first on, while 400 hang', () => {
+    const healthy = fleet(600, true, 0);
+    const hanging = fleet(400, false, 0);
+    pollFor([...hanging, ...healthy], 3_600_000, () => 100, Math.random);
+    expect(longestBetweenPolls(healthy, 0)).toBeLessThanOrEqual(INTERVAL_MS + 20_000);
+    expect(longestBetweenPolls(healthy, 180_000)).toBeLessThanOrEqual(INTERVAL_MS + 2000);
+    // a quarter of the slots is enough for each of them to be tried every few minutes
+    expect(longestBetweenPolls(hanging, 600_000)).toBeLessThanOrEqual(6 * INTERVAL_MS);
+    const polls = hanging.reduce((sum, { polledMs }) => sum + polledMs.length, 0);
+    expect(polls / hanging.length).toBeLessThan(16);
+  });
+
+  it('takes those that have failed of late before those that are lost', () => {
+    const queue = new PollQueue<string>(4, STALE_AFTER_MS);
+    const turnOf = (polled: string, dueMs: number, failingSinceMs?: number): PollTurn<string> => ({
+      polled,
+      place: undefined,
+      dueMs,
+      failingSinceMs,
+    });
+    const lost = turnOf('lost', 500_000, 0);
+    const failing = turnOf('failing', 590_000, 530_000);
+    const answering = turnOf('answering', 595_000);
+    for (const turn of [lost, failing, answering]) queue.add(turn);
+    const taken = [queue.take(600_000, false), queue.take(600_000, false)];
+    expect(taken).toEqual([answering, failing]);
+    expect(queue.take(600_000, false)).toBeUndefined();
+    queue.release(failing);
+    expect(queue.take(600_000, false)).toBe(lost);
+  });
+
+  it('has all turns due again that were passed over, once they are made up', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(60_000), { maxLength: 40 }), (times) => {
+        const queue = new PollQueue<number>(SLOTS, STALE_AFTER_MS);
+        const turns = times.map((dueMs, polled) => {
+          return { polled, place: undefined, dueMs, failingSinceMs: undefined };
+        });
+        for (const turn of turns) queue.passOver(turn, 120_000);
+        expect(queue.take(119_999, false)).toBeUndefined();
+        queue.makeUp();
+        expect(queue.hasPassedOver).toBe(false);
+        const made = turns.map(() => queue.take(60_000, false)?.dueMs);
+        expect(made).toEqual(times.sort((one, other) => one - other));
+      }),
+    );
+  });
+});

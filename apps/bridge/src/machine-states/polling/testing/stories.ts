@@ -1,0 +1,137 @@
+import fc from 'fast-check';
+import { MACHINE_STATES, type MachineState } from '#libs/contracts';
+import {
+  MINUTE,
+  type Mistake,
+  SETTLE_SECONDS,
+  SimulatedService,
+  type Timeline,
+} from './simulated-service.js';
+import {
+  type LogConduct,
+  type Poll,
+  WatchedMachine,
+  type WatchOptions,
+} from './watched-machine.js';
+
+export const SETTLE_MINUTES = SETTLE_SECONDS / MINUTE;
+
+const anyState = fc.constantFrom(...MACHINE_STATES, null);
+
+/** Ends in a state that lasts until all is settled. */
+const timelines = fc
+  .tuple(
+    fc.array(
+      fc.record({
+        state: anyState,
+        minutes: fc.oneof(
+          { weight: 4, arbitrary: fc.integer({ min: 1, max: 4 }) },
+          fc.integer({ min: 1, max: 90 }),
+        ),
+      }),
+      { maxLength: 30 },
+    ),
+    fc.constantFrom(...MACHINE_STATES),
+  )
+  .map(([stretches, last]) =>
+    [...stretches, { state: last, minutes: 2 * SETTLE_MINUTES + 2 }].flatMap(
+      ({ state, minutes }): Timeline => Array<MachineState | null>(minutes).fill(state),
+    ),
+  );
+
+type Step = Omit<Poll, 'minute'> & { gap: number };
+
+/** What befalls poll after poll. */
+export const steps = fc.array(
+  fc.record<Step>({
+    gap: fc.oneof(
+      { weight: 5, arbitrary: fc.constant(1) },
+      fc.integer({ min: 0, max: 3 }),
+      fc.integer({ min: 1, max: 200 }),
+    ),
+    jitter: fc.constantFrom(0, -1, 1),
+    logLead: fc.oneof(
+      { weight: 6, arbitrary: fc.constantFrom(0, 1, -1, -2) },
+      fc.integer({ min: -40, max: -3 }),
+    ),
+    isClipped: fc.boolean(),
+    isShuffled: fc.boolean(),
+    isAfterRestart: fc.integer({ min: 0, max: 9 }).map((die) => die === 9),
+    state: fc.oneof(
+      { weight: 12, arbitrary: fc.constant('answers' as const) },
+      fc.constantFrom('fails' as const, 'noData' as const, 'isOutdated' as const),
+    ),
+    log: fc.oneof(
+      { weight: 8, arbitrary: fc.constant('answers' as const) },
+      { weight: 2, arbitrary: fc.constant('fails' as const) },
+      fc.constantFrom<LogConduct>('forbidden', 'notFound', 'noData', 'empty'),
+    ),
+    diesAfter: fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, fc.nat(3)),
+  }),
+  { maxLength: 60 },
+);
+
+const mistakes = fc.array(
+  fc.record({
+    minute: fc.oneof(fc.nat(20), fc.nat(200)),
+    state: anyState,
+    minutes: fc.integer({ min: 1, max: SETTLE_MINUTES - 1 }),
+  }),
+  { maxLength: 16 },
+);
+
+const updates = fc.record({
+  isMinuteEnd: fc.boolean(),
+  phaseSeconds: fc.integer({ min: 0, max: 59 }),
+});
+
+const options: fc.Arbitrary<WatchOptions> = fc.record({
+  backfillOnFirstStartSeconds: fc.constantFrom(0, 0, 1800, 7200),
+  clockAheadSeconds: fc.constantFrom(60, 600, -240),
+  staleAfterSeconds: fc.constantFrom(300, 900, 86_400),
+});
+
+/** Of a service that says all, to a new process. */
+export const LAST_POLL = {
+  jitter: 0,
+  logLead: 0,
+  isClipped: true,
+  isShuffled: false,
+  isAfterRestart: true,
+  state: 'answers',
+  log: 'answers',
+  diesAfter: null,
+} as const;
+
+function pollsWithin(timeline: Timeline, taken: readonly Step[]): Poll[] {
+  let minute = -1;
+  const polls = taken.map(({ gap, ...step }) => {
+    minute = Math.max(0, minute + gap);
+    return { ...step, minute };
+  });
+  const last = timeline.length - 1;
+  return [...polls.filter((poll) => poll.minute <= last), { ...LAST_POLL, minute: last }];
+}
+
+/** A machine's life, and how it is polled; in the end the service says all. */
+export interface Story {
+  timeline: Timeline;
+  mistakes: Mistake[];
+  update: { isMinuteEnd: boolean; phaseSeconds: number };
+  polls: Poll[];
+  options: WatchOptions;
+}
+
+export const stories: fc.Arbitrary<Story> = fc
+  .tuple(timelines, steps, mistakes, updates, options)
+  .map(([timeline, taken, wrong, update, watchOptions]) => ({
+    options: watchOptions,
+    timeline,
+    mistakes: wrong.filter(({ minute }) => minute < timeline.length - SETTLE_MINUTES - 2),
+    update,
+    polls: pollsWithin(timeline, taken),
+  }));
+
+export function watched({ timeline, mistakes, update, options }: Story): WatchedMachine {
+  return new WatchedMachine(new SimulatedService(timeline, mistakes, update), options);
+}

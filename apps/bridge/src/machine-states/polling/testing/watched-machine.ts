@@ -1,0 +1,216 @@
+import { ManualClock } from '#libs/clock';
+import {
+  type ActivityLogEntry,
+  type CloudAnswer,
+  type MachineCloudClient,
+  type MachineStateReading,
+} from '#libs/cloud-client';
+import { loadBridgeSettings } from '#libs/config';
+import { type MachineStateRecord } from '#libs/contracts';
+import { parseTrackedMachine } from '../../derivation/parse-tracked-machine.js';
+import { type SequencedEvent } from '../../derivation/sequenced-event.js';
+import { stateRecord, type TrackedMachine } from '../../derivation/tracked-machine.js';
+import { ActivityLogReader } from '../activity-log-reader.js';
+import { type StoredMachines } from '../machine-memory.js';
+import { MachineWatch } from '../machine-watch.js';
+import { asSeenUntil } from '../partition-watch.js';
+import { PollHealth } from '../poll-health.js';
+import { PollingMetrics } from '../polling-metrics.js';
+import { WatchContext } from '../watch-context.js';
+import { type Conditions, SETTLE_SECONDS, type SimulatedService } from './simulated-service.js';
+
+const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
+
+/** A log that `fails` may be had later; the others are answers that say nothing. */
+export type LogConduct = 'answers' | 'fails' | 'forbidden' | 'notFound' | 'noData' | 'empty';
+
+/** How the service answers one poll, and what becomes of the process. */
+export interface Poll extends Conditions {
+  isAfterRestart: boolean;
+  state: 'answers' | 'fails' | 'noData' | 'isOutdated';
+  log: LogConduct;
+  /** The process dies once so many of the events are committed. */
+  diesAfter: number | null;
+}
+
+export interface WatchOptions {
+  backfillOnFirstStartSeconds?: number;
+  /** How far our clock is ahead of the service's, in seconds. */
+  clockAheadSeconds?: number;
+  staleAfterSeconds?: number;
+}
+
+/** Of a replica that lags. */
+const OUTDATED_MINUTES = 7;
+
+/** A machine that the real {@link MachineWatch} watches, over restarts; what it publishes is kept here. */
+export class WatchedMachine {
+  readonly events: SequencedEvent[] = [];
+  /** What the service has answered. */
+  readonly readings: MachineStateReading[] = [];
+  logReads = 0;
+  latestUpdateTime = 0;
+  private readonly clock = new ManualClock();
+  private readonly context: WatchContext;
+  private watch: MachineWatch;
+  /** As Kafka has it. */
+  private stored: string | undefined;
+  /** As the machine's partition has it. */
+  private seenUntil: number | null = null;
+  private seenUntilWrittenAt = 0;
+  private current: Poll | undefined;
+  private diesAfter: number | null = null;
+
+  constructor(
+    private readonly service: SimulatedService,
+    private readonly options: WatchOptions = {},
+  ) {
+    const { backfillOnFirstStartSeconds = 0, staleAfterSeconds = 300 } = options;
+    const settings = loadBridgeSettings({
+      KAFKA_BROKERS: 'localhost:9092',
+      MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
+      MACHINE_CLOUD_TOKEN: 'a-token',
+      STALE_AFTER_SECONDS: String(staleAfterSeconds),
+      SETTLE_SECONDS: String(SETTLE_SECONDS),
+      BACKFILL_ON_FIRST_START_SECONDS: String(backfillOnFirstStartSeconds),
+    });
+    const port: Pick<MachineCloudClient, 'getMachineState' | 'getMachineActivityLog'> = {
+      getMachineState: () => Promise.resolve(this.state()),
+      getMachineActivityLog: (query) => Promise.resolve(this.log(query)),
+    };
+    // In whole only at the edge to HTTP.
+    const client = port as MachineCloudClient;
+    this.context = new WatchContext(
+      settings,
+      this.clock,
+      client,
+      new PatientReader(client, settings, this.clock),
+      new PollHealth(this.clock),
+      new PollingMetrics(),
+      { forget: () => undefined },
+    );
+    this.watch = this.started();
+  }
+
+  /** On `machine.states.v1`; undefined before the first event. */
+  get record(): MachineStateRecord | undefined {
+    return this.tracked === undefined ? undefined : (stateRecord(this.tracked) ?? undefined);
+  }
+
+  /** Returns what the poll has published, and what asking again with the same answers would. */
+  async poll(poll: Poll): Promise<{ published: SequencedEvent[]; again: SequencedEvent[] }> {
+    if (poll.isAfterRestart) this.watch = this.started();
+    this.current = poll;
+    this.diesAfter = poll.diesAfter;
+    this.clock.set(this.service.updateTime(poll.minute) + (this.options.clockAheadSeconds ?? 60));
+    const published = await this.turn();
+    const again = await this.turn();
+    this.keepSeenUntil();
+    return { published, again };
+  }
+
+  private keepSeenUntil(): void {
+    const now = this.clock.nowSeconds();
+    if (now - this.seenUntilWrittenAt < this.context.settings.polling.staleAfterSeconds) return;
+    if (this.watch.observation === 'ok') this.seenUntil = this.watch.updatedAt;
+    this.seenUntilWrittenAt = now;
+  }
+
+  private async turn(): Promise<SequencedEvent[]> {
+    const before = this.events.length;
+    try {
+      await (await this.watch.poll()).conclude();
+    } catch (error) {
+      if (!(error instanceof Crash)) throw error;
+      this.watch = this.started();
+    }
+    return this.events.slice(before);
+  }
+
+  private get tracked(): TrackedMachine | undefined {
+    return this.stored === undefined ? undefined : parseTrackedMachine(JSON.parse(this.stored));
+  }
+
+  private started(): MachineWatch {
+    const { seenUntil } = this;
+    const stored: StoredMachines = {
+      get: () => asSeenUntil(this.tracked, seenUntil),
+      publish: ({ events, next }) => this.commit(events, next),
+    };
+    return new MachineWatch(MACHINE, stored, this.context, new AbortController().signal);
+  }
+
+  private commit(events: readonly SequencedEvent[], next: TrackedMachine): Promise<void> {
+    const { diesAfter } = this;
+    const isDying = diesAfter !== null && diesAfter < events.length;
+    const committed = isDying ? events.slice(0, diesAfter) : events;
+    this.events.push(...committed);
+    const after = isDying ? committed.at(-1)?.after : next;
+    if (after !== undefined) this.stored = JSON.stringify(after);
+    if (!isDying) return Promise.resolve();
+    this.diesAfter = null;
+    return Promise.reject(new Crash());
+  }
+
+  private state(): CloudAnswer<MachineStateReading> {
+    const { current } = this;
+    if (current === undefined || current.state === 'fails') return FAILED;
+    if (current.state === 'noData') return { kind: 'noData' };
+    const behind = current.state === 'isOutdated' ? OUTDATED_MINUTES : 0;
+    const minute = Math.max(0, current.minute - behind);
+    const reading = this.service.reading({ ...current, minute });
+    if (reading === null) return { kind: 'noData' };
+    this.readings.push(reading);
+    this.latestUpdateTime = Math.max(this.latestUpdateTime, reading.lastUpdateTime);
+    return { kind: 'data', data: reading };
+  }
+
+  private log({
+    startTime,
+    endTime,
+  }: {
+    startTime: number;
+    endTime: number;
+  }): CloudAnswer<ActivityLogEntry[]> {
+    this.logReads += 1;
+    switch (this.current?.log) {
+      case undefined:
+      case 'fails':
+        return FAILED;
+      case 'forbidden':
+        return { kind: 'unauthorised', status: 403 };
+      case 'notFound':
+        return { kind: 'rejected', status: 404, detail: 'not found' };
+      case 'noData':
+        return { kind: 'noData' };
+      case 'empty':
+        return { kind: 'data', data: [] };
+      case 'answers': {
+        const data = this.service.log(startTime, this.current);
+        return { kind: 'data', data: data.filter((entry) => entry.startTime < endTime) };
+      }
+    }
+  }
+}
+
+const FAILED = {
+  kind: 'retry',
+  afterMs: null,
+  error: { message: 'status 503', status: 503 },
+} as unknown as Extract<CloudAnswer<never>, { kind: 'retry' }>;
+
+class Crash extends Error {}
+
+/** Asks each time: it has a breaker for a fleet, and one machine is no fleet. */
+class PatientReader extends ActivityLogReader {
+  private readonly given: ConstructorParameters<typeof ActivityLogReader>;
+
+  constructor(...given: ConstructorParameters<typeof ActivityLogReader>) {
+    super(...given);
+    this.given = given;
+  }
+
+  override read(...query: Parameters<ActivityLogReader['read']>) {
+    return new ActivityLogReader(...this.given).read(...query);
+  }
+}

@@ -1,0 +1,51 @@
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { type ClockOffset, type MachineCloudClient } from '#libs/cloud-client';
+import { ServiceClockWatch } from './service-clock-watch.js';
+
+describe('ServiceClockWatch', () => {
+  let clockOffset: ClockOffset | undefined;
+  let watch: ServiceClockWatch;
+  const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+  const log = jest.spyOn(Logger.prototype, 'log').mockImplementation(() => undefined);
+
+  beforeEach(() => {
+    jest.clearAllMocks();
+    const cloud = {
+      get clockOffset() {
+        return clockOffset;
+      },
+    };
+    watch = new ServiceClockWatch(cloud as MachineCloudClient);
+  });
+
+  afterEach(() => {
+    watch.onModuleDestroy();
+  });
+
+  const seen = (offsetSeconds: number, errorMs = 550): void => {
+    clockOffset = { offsetMs: offsetSeconds * 1000, errorMs };
+    watch.review();
+  };
+
+  it('warns once of a clock that is far from ours, and says once when it agrees again', () => {
+    for (const offsetSeconds of [0, -2, -30, -31, -5.2, -30, -1, 0]) seen(offsetSeconds);
+    expect(warn.mock.calls).toMatchObject([[{ offsetSeconds: -30 }]]);
+    expect(log.mock.calls).toMatchObject([[{ offsetSeconds: -1 }]]);
+  });
+
+  it('warns of no difference that slow answers may feign', () => {
+    seen(7, 5500);
+    expect(warn).not.toHaveBeenCalled();
+  });
+
+  it('gives the offset in seconds, and none while it is not known', async () => {
+    const value = async (): Promise<number | undefined> =>
+      (await watch.metrics[0]!.get()).values[0]?.value;
+    clockOffset = undefined;
+    watch.review();
+    expect(await value()).toBeNaN();
+    seen(-2.5);
+    expect(await value()).toBe(-2.5);
+  });
+});

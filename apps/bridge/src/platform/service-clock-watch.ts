@@ -1,0 +1,66 @@
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Gauge, type Metric } from 'prom-client';
+import { everyRealMs } from '#libs/clock';
+import { type ClockOffset, MachineCloudClient } from '#libs/cloud-client';
+
+const REVIEW_MS = 10_000;
+/** What a reason has to wait for is felt from here on; clocks that NTP keeps differ by less than a second. */
+const WORTH_A_WARNING_MS = 5000;
+
+/** Publishes how far the service's clock is from ours, and warns when that is far. */
+@Injectable()
+export class ServiceClockWatch implements OnModuleDestroy {
+  readonly metrics: Metric[];
+  private readonly logger = new Logger('ServiceClockWatch');
+  private isFarOff = false;
+  private readonly stop = everyRealMs(REVIEW_MS, () => {
+    this.review();
+  });
+
+  constructor(private readonly cloud: MachineCloudClient) {
+    this.metrics = [
+      new Gauge({
+        name: 'machine_bridge_service_clock_offset_seconds',
+        help: "How far the service's clock is ahead of ours, by the Date of its answers; NaN while unknown",
+        registers: [],
+        collect() {
+          this.set((cloud.clockOffset?.offsetMs ?? NaN) / 1000);
+        },
+      }),
+    ];
+  }
+
+  onModuleDestroy(): void {
+    this.stop();
+  }
+
+  /** One line when the clocks have come apart, and one when they agree again. */
+  review(): void {
+    const { clockOffset } = this.cloud;
+    if (clockOffset === undefined) return;
+    const offsetSeconds = Math.round(clockOffset.offsetMs / 100) / 10;
+    if (!this.isFarOff && isFar(clockOffset)) {
+      this.isFarOff = true;
+      this.logger.warn({
+        msg: "the service's clock differs from ours",
+        offsetSeconds,
+        meaning:
+          offsetSeconds < 0
+            ? 'it is behind: reasons that begin now wait until they have begun there'
+            : 'it is ahead: its states look younger than they are, and those of a terminal set by it lie ahead',
+        do: 'check NTP on this host, then on the service',
+      });
+    } else if (this.isFarOff && isNear(clockOffset)) {
+      this.isFarOff = false;
+      this.logger.log({ msg: "the service's clock agrees with ours again", offsetSeconds });
+    }
+  }
+}
+
+function isFar({ offsetMs, errorMs }: ClockOffset): boolean {
+  return Math.abs(offsetMs) - errorMs > WORTH_A_WARNING_MS;
+}
+
+function isNear({ offsetMs, errorMs }: ClockOffset): boolean {
+  return Math.abs(offsetMs) + errorMs < WORTH_A_WARNING_MS;
+}

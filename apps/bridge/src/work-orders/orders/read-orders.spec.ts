@@ -1,0 +1,61 @@
+import { loadErpSettings } from '#libs/config';
+import { readOrders } from './read-orders.js';
+
+const MAX_SKEW_SECONDS = 300;
+/** 2024-03-18T09:15:02Z. */
+const CHANGED_AT = 1_710_753_302;
+
+/** One order in each format, all changed at the same time. */
+const DOCUMENTS = {
+  'our own': JSON.stringify({
+    orderId: '1',
+    changedAt: CHANGED_AT,
+    status: 'released',
+    operations: [],
+  }),
+  'an IDoc': `<LOIPRO01><IDOC><EDI_DC40 SEGMENT="1"><DOCNUM>7</DOCNUM><CREDAT>20240318</CREDAT>
+    <CRETIM>091502</CRETIM></EDI_DC40><E1AFKOL SEGMENT="1"><AUFNR>1</AUFNR><STATUS>REL</STATUS>
+    </E1AFKOL></IDOC></LOIPRO01>`,
+  OData: JSON.stringify({
+    ManufacturingOrder: '1',
+    OrderIsReleased: 'X',
+    LastChangeDateTime: '20240318091502',
+  }),
+  B2MML: `<SyncWorkSchedule xmlns="http://www.mesa.org/xml/B2MML">
+    <ApplicationArea><CreationDateTime>2024-03-18T09:15:02Z</CreationDateTime></ApplicationArea>
+    <DataArea><Sync/><WorkSchedule><ScheduleState>Released</ScheduleState><WorkRequest><ID>WR</ID>
+    <JobOrder><ID>1</ID><EquipmentRequirement><EquipmentID>MILL</EquipmentID></EquipmentRequirement>
+    </JobOrder></WorkRequest></WorkSchedule></DataArea></SyncWorkSchedule>`,
+  'UMH, which the record dates': JSON.stringify({
+    external_work_order_id: '1',
+    start_time_unix_ms: (CHANGED_AT - 60) * 1000,
+  }),
+};
+const UMH_TOPIC = 'umh.v1.acme.north._analytics.work-order.start';
+
+describe('what an ERP has sent', () => {
+  const erp = loadErpSettings({});
+
+  afterAll(() => {
+    erp.mapping.close();
+  });
+
+  it.each(Object.entries(DOCUMENTS))(
+    'is refused where no clock can have dated it yet: %s',
+    async (_, text) => {
+      const document = {
+        ...{ contentType: null, body: Buffer.from(text) },
+        ...{ sourceTopic: UMH_TOPIC, recordedAt: CHANGED_AT },
+      };
+      const read = (nowSeconds: number) => readOrders(document, erp, nowSeconds);
+      expect(await read(CHANGED_AT - MAX_SKEW_SECONDS)).toMatchObject({ ok: true });
+      expect(await read(CHANGED_AT - MAX_SKEW_SECONDS - 1)).toMatchObject({
+        ok: false,
+        rejection: {
+          code: 'invalid-message',
+          detail: `changedAt of order 1: ${CHANGED_AT} lies more than 300 s ahead of the clock`,
+        },
+      });
+    },
+  );
+});

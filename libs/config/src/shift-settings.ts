@@ -1,0 +1,27 @@
+import { type EnvironmentReader } from './environment-reader.js';
+import { isTimeZone } from './time-zone.js';
+
+export interface ShiftSettings {
+  /** IANA name. */
+  timeZone: string;
+  /** Local times of day such as `06:00`, sorted; each shift lasts to the next one. */
+  startTimes: string[];
+}
+
+const TIME_OF_DAY = /^([01]\d|2[0-3]):[0-5]\d$/;
+
+export function readShifts(
+  env: EnvironmentReader,
+  startsName: string,
+  timeZoneName: string,
+): ShiftSettings {
+  const startTimes = env.list(startsName, ['06:00', '14:00', '22:00']);
+  if (startTimes.length === 0 || !startTimes.every((time) => TIME_OF_DAY.test(time))) {
+    env.problem(startsName, 'must be times of day such as 06:00,14:00,22:00');
+  }
+  const timeZone = env.text(timeZoneName, 'UTC');
+  if (!isTimeZone(timeZone)) {
+    env.problem(timeZoneName, 'must be an IANA time zone such as Europe/Berlin');
+  }
+  return { timeZone, startTimes: [...startTimes].sort() };
+}

@@ -1,0 +1,119 @@
+import fc from 'fast-check';
+import { type AdmittedCall, StandstillBreaker } from './standstill-breaker.js';
+
+const STANDSTILL_MS = 10_000;
+
+/** One call after the other, each of another machine; returns what the breaker made of them. */
+function failures(breaker: StandstillBreaker, count: number, fromMs: number, apartMs: number) {
+  const turns: (string | undefined)[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const nowMs = fromMs + index * apartMs;
+    const call = breaker.begin(nowMs, false);
+    turns.push(call === undefined ? 'refused' : breaker.end(call, 'failed', nowMs));
+  }
+  return turns;
+}
+
+function opened(random?: () => number): StandstillBreaker {
+  const breaker = new StandstillBreaker(random);
+  failures(breaker, 11, 0, 1000);
+  expect(breaker.isOpen).toBe(true);
+  return breaker;
+}
+
+describe('StandstillBreaker', () => {
+  it('opens when machines fail and nothing has gone well for ten seconds', () => {
+    const turns = failures(new StandstillBreaker(), 11, 5000, 1000);
+    expect(turns).toEqual([...new Array<undefined>(10).fill(undefined), 'opened']);
+  });
+
+  it('stays closed for a thousand failures in a row as long as they do not last', () => {
+    const breaker = new StandstillBreaker();
+    failures(breaker, 1000, 0, 9);
+    expect(breaker.isOpen).toBe(false);
+  });
+
+  it('stays closed for a few failures, however long they last', () => {
+    const breaker = new StandstillBreaker();
+    failures(breaker, 4, 0, 3_600_000);
+    expect(breaker.isOpen).toBe(false);
+  });
+
+  it('learns nothing from machines that are known to fail', () => {
+    const breaker = new StandstillBreaker();
+    for (let nowMs = 0; nowMs < 600_000; nowMs += 100) {
+      breaker.end(breaker.begin(nowMs, true)!, 'failed', nowMs);
+    }
+    expect(breaker.isOpen).toBe(false);
+  });
+
+  it('never opens while somebody is answered at least every ten seconds', () => {
+    const ends = fc.record({
+      afterMs: fc.nat(3000),
+      end: fc.constantFrom('failed', 'failed', 'failed', 'void' as const),
+      isKnownToFail: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(ends, { maxLength: 300 }), (calls) => {
+        const breaker = new StandstillBreaker();
+        let nowMs = 0;
+        let answeredMs = 0;
+        for (const { afterMs, end, isKnownToFail } of calls) {
+          if (nowMs + afterMs - answeredMs >= STANDSTILL_MS) {
+            breaker.end(breaker.begin(nowMs, false)!, 'answered', nowMs);
+            answeredMs = nowMs;
+          }
+          nowMs += afterMs;
+          const call = breaker.begin(nowMs, isKnownToFail);
+          expect(call).toBeDefined();
+          breaker.end(call!, end, nowMs);
+        }
+      }),
+    );
+  });
+
+  it('makes one probe at a time while it is open, five seconds apart at most', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(20), (random, probes) => {
+        const breaker = opened(() => random);
+        let nowMs = 10_000;
+        for (let probe = 0; probe < probes; probe += 1) {
+          const dueMs = breaker.nextProbeMs!;
+          expect(dueMs - nowMs).toBeGreaterThanOrEqual(200);
+          expect(dueMs - nowMs).toBeLessThanOrEqual(5000);
+          expect(breaker.begin(dueMs - 1, false)).toBeUndefined();
+          const call = breaker.begin(dueMs, false);
+          expect(call).toBeDefined();
+          expect(breaker.nextProbeMs).toBeUndefined();
+          expect(breaker.begin(dueMs + 60_000, false)).toBeUndefined();
+          nowMs = dueMs + 1000;
+          breaker.end(call!, 'failed', nowMs);
+        }
+      }),
+    );
+  });
+
+  it('closes with the first answer, whoever gets it', () => {
+    const breaker = new StandstillBreaker();
+    const early = breaker.begin(0, false)!;
+    failures(breaker, 11, 0, 1000);
+    expect(breaker.end(early, 'answered', 12_000)).toBe('closed');
+    expect(failures(breaker, 10, 12_000, 1000)).not.toContain('refused');
+  });
+
+  it('makes another probe for one that told nothing', () => {
+    const breaker = opened();
+    const nowMs = breaker.nextProbeMs!;
+    breaker.end(breaker.begin(nowMs, false)!, 'void', nowMs);
+    expect(breaker.begin(nowMs, false)).toBeDefined();
+  });
+
+  it('goes on waiting for its probe while calls from before the pause fail', () => {
+    const breaker = new StandstillBreaker();
+    const early: AdmittedCall[] = [0, 1, 2].map((nowMs) => breaker.begin(nowMs, false)!);
+    failures(breaker, 11, 0, 1000);
+    const probeMs = breaker.nextProbeMs!;
+    for (const call of early) breaker.end(call, 'failed', probeMs - 1);
+    expect(breaker.nextProbeMs).toBe(probeMs);
+  });
+});

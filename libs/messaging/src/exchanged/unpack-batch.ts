@@ -1,0 +1,130 @@
+import { on } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { UnreadableBatchError } from './unreadable-batch.js';
+
+/** The records of a batch as they lie in Kafka. */
+interface PackedRecords {
+  /** Kafka's number of it. */
+  codec: number;
+  packed: Buffer;
+}
+
+/** What the thread reports: a filled window, or how a batch has ended. */
+interface Report {
+  filled?: number;
+  end?: 'whole' | 'too large' | 'damaged' | 'not wanted';
+  unpacked?: number;
+  why?: string;
+}
+
+interface Thread {
+  worker: Worker;
+  window: Buffer;
+  turn: Int32Array;
+}
+
+const PROGRAM = new URL('./unpacking-thread.js', import.meta.url);
+const WINDOW_BYTES = 1024 * 1024;
+const [MAY_BE_OVERWRITTEN, NOT_WANTED] = [0, -1];
+/** The codecs take far less; what they unpack to, and the memory of zstd, is not part of it. */
+const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 };
+const CODEC_NAMES = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
+const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Unpacks record batches one after the other, in a thread of its own: 64 MiB take half a second, in which heartbeats
+ * and answers would wait. No batch is unpacked beyond a bound, which holds for all codecs: a few kilobytes of any
+ * of them may stand for gigabytes.
+ */
+class BatchUnpacker {
+  /** What a batch may unpack to. */
+  maxBytes = DEFAULT_MAX_BYTES;
+  private thread: Thread | undefined;
+  private before: Promise<unknown> = Promise.resolve();
+
+  /**
+   * Resolves with the number of bytes once all have been taken. What `take` is given is overwritten after it returns;
+   * what it throws ends the unpacking.
+   *
+   * @throws UnreadableBatchError when the batch is larger than allowed, or damaged
+   */
+  unpack(batch: PackedRecords, take: (bytes: Buffer) => void): Promise<number> {
+    const unpacking = this.before.then(() => this.unpackNext(batch, take));
+    this.before = unpacking.catch(() => undefined);
+    return unpacking;
+  }
+
+  private async unpackNext(
+    { codec, packed }: PackedRecords,
+    take: (bytes: Buffer) => void,
+  ): Promise<number> {
+    const name = CODEC_NAMES[codec];
+    if (name === undefined) {
+      throw new UnreadableBatchError('invalid-message', `the batch has an unknown codec, ${codec}`);
+    }
+    this.thread ??= this.startThread();
+    const { thread, maxBytes } = this;
+    let isWhole = false;
+    try {
+      // Its own bytes: with a part of the fetch all of that would go along.
+      const own = new Uint8Array(packed);
+      thread.worker.postMessage({ codec, packed: own, limit: maxBytes }, [own.buffer]);
+      const { end, unpacked = 0, why } = await endOf(thread, take);
+      isWhole = end === 'whole';
+      if (isWhole) return unpacked;
+      if (end === 'too large') throw tooLarge(`unpacks to more than ${maxBytes} bytes (${name})`);
+      throw new UnreadableBatchError('invalid-message', `the batch is no ${name}: ${why}`);
+    } finally {
+      // The next one begins with the memory of a new thread: a codec that was stopped gives nothing back.
+      if (!isWhole) this.endThread();
+    }
+  }
+
+  private startThread(): Thread {
+    const shared = new SharedArrayBuffer(WINDOW_BYTES);
+    const turn = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+    const worker = new Worker(PROGRAM, {
+      workerData: { shared, turn },
+      resourceLimits: RESOURCE_LIMITS,
+    });
+    worker.unref();
+    // Whoever waits for a batch is told as well; without anybody it would end the process.
+    worker.on('error', () => undefined);
+    worker.on('exit', () => {
+      if (this.thread?.worker === worker) this.thread = undefined;
+    });
+    return { worker, window: Buffer.from(shared), turn: new Int32Array(turn) };
+  }
+
+  private endThread(): void {
+    void this.thread?.worker.terminate();
+    this.thread = undefined;
+  }
+}
+
+export function tooLarge(what: string): UnreadableBatchError {
+  return new UnreadableBatchError('too-large', `the batch ${what}`);
+}
+
+/** @throws what `take` throws, or why the thread has ended */
+async function endOf(
+  { worker, window, turn }: Thread,
+  take: (bytes: Buffer) => void,
+): Promise<Report> {
+  for await (const [report] of on(worker, 'message', { close: ['exit'] }) as AsyncIterable<
+    [Report]
+  >) {
+    if (report.filled === undefined) return report;
+    let answer = NOT_WANTED;
+    try {
+      take(window.subarray(0, report.filled));
+      answer = MAY_BE_OVERWRITTEN;
+    } finally {
+      Atomics.store(turn, 0, answer);
+      Atomics.notify(turn, 0);
+    }
+  }
+  throw new Error('the thread that unpacks record batches has ended');
+}
+
+export const batchUnpacker = new BatchUnpacker();

@@ -1,0 +1,44 @@
+import fc from 'fast-check';
+import { PackedJson } from './packed-json.js';
+
+describe('PackedJson', () => {
+  const again = (packed: PackedJson, text: string): unknown => packed.unpack(packed.pack(text));
+
+  it('gives back any JSON as it was', () => {
+    const packed = new PackedJson();
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        const value: unknown = JSON.parse(text);
+        expect(JSON.stringify(again(packed, text))).toBe(JSON.stringify(value));
+      }),
+    );
+  });
+
+  it('gives back objects that are maps, however many keys they have had', () => {
+    const packed = new PackedJson();
+    for (let number = 0; number < 1000; number += 1) {
+      const value = { byMachine: { [`M-${number}`]: [1, { a: number }] }, last: [number] };
+      expect(again(packed, JSON.stringify(value))).toEqual(value);
+    }
+  });
+
+  it.each([
+    '{"__proto__":1,"a":2}',
+    '{"constructor":1}',
+    '{"2":"b","1":"a"}',
+    '[[-1],[0],[]]',
+    '0',
+  ])('is not misled by %s', (text) => {
+    expect(JSON.stringify(again(new PackedJson(), text))).toBe(JSON.stringify(JSON.parse(text)));
+  });
+
+  it('takes less than half for values that are alike', () => {
+    const period = { state: 'OFF', startTime: 1763680000, previousState: null, revision: 0 };
+    const text = JSON.stringify({ displayName: 'Lathe', periods: [period, period], replaced: [] });
+    expect(new PackedJson().pack(text).length).toBeLessThan(text.length / 2);
+  });
+
+  it('takes nothing else than JSON', () => {
+    expect(() => new PackedJson().pack('{"n":')).toThrow(SyntaxError);
+  });
+});

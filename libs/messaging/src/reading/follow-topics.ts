@@ -1,0 +1,251 @@
+import { randomUUID } from 'node:crypto';
+import { everyRealMs, onAbort, realDelayMs, realNowMs } from '#libs/clock';
+import { backOffMs } from '#libs/delivery';
+import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+import { withAdmin } from '../client/with-admin.js';
+import { withDeadline } from '../deadline.js';
+import { type Consumer, type EachBatchPayload, type Kafka } from '../kafkajs.js';
+import { Ending } from './ending.js';
+import { latestSpans } from './read-since.js';
+import { type StoredRecord, toStoredRecord } from './stored-record.js';
+import { topicSpans } from './topic-span.js';
+
+/** A topic and where its reading begins. */
+export interface FollowedTopic {
+  /** Full name, prefix included. */
+  topic: string;
+  /** From its first record, or with the latest records of each partition, none of them older than `sinceMs` (epoch). */
+  from: 'beginning' | { sinceMs: number; maxPerPartition: number };
+}
+
+/**
+ * `restoring`: what the topics held when Kafka was reached is still being read. `up`: all of that has been read, and
+ * what comes is handed over as it comes. `down`: Kafka does not answer.
+ */
+export type FollowState = 'restoring' | 'up' | 'down';
+
+export interface FollowOptions {
+  /** What the names of the consumer groups begin with. */
+  groupIdPrefix: string;
+  signal: AbortSignal;
+  /** Takes records of one partition, in order, each once. Must not throw. */
+  onRecords: (records: readonly StoredRecord[]) => void;
+  onState: (state: FollowState, problem: string | null) => void;
+}
+
+const CHUNK_RECORDS = 500;
+/** A fetch takes 250 ms at most where Kafka answers. */
+const DOWN_AFTER_MS = 3000;
+const GIVE_UP_AFTER_MS = 20_000;
+const CHECK_MS = 500;
+const START_DEADLINE_MS = 5000;
+const CLEAN_UP_DEADLINE_MS = 2000;
+const BACK_OFF = { baseMs: 200, capMs: 3000 };
+
+/**
+ * Reads topics from where each begins and goes on with what is written to them, committed records alone, until the
+ * signal aborts; after a failure it goes on behind the last record that was handed over. It commits nothing: as the
+ * client can only read as a member of a consumer group, each attempt has a group of its own, deleted afterwards.
+ */
+export async function followTopics(
+  kafka: Kafka,
+  topics: readonly FollowedTopic[],
+  options: FollowOptions,
+): Promise<void> {
+  const { signal, onState } = options;
+  const positions = new Map<string, number>();
+  let failures = 0;
+  while (!signal.aborted) {
+    const reading = new FollowAttempt(kafka, topics, positions, options);
+    const why = await reading.run();
+    if (why === undefined) return;
+    failures = reading.hasCaughtUp ? 1 : failures + 1;
+    onState('down', why);
+    await realDelayMs(backOffMs(failures, BACK_OFF), signal).catch(() => undefined);
+  }
+}
+
+/** One consumer's life. */
+class FollowAttempt {
+  hasCaughtUp = false;
+  private readonly groupId: string;
+  private readonly ending = new Ending();
+  /** Offsets, by partition, up to which there was something to read when this attempt began. */
+  private readonly targets = new Map<string, number>();
+  private state: FollowState = 'restoring';
+  private lastSignMs = realNowMs();
+
+  constructor(
+    private readonly kafka: Kafka,
+    private readonly topics: readonly FollowedTopic[],
+    /** Next offset by partition. */
+    private readonly positions: Map<string, number>,
+    private readonly options: FollowOptions,
+  ) {
+    this.groupId = `${options.groupIdPrefix}-read-${randomUUID()}`;
+  }
+
+  /** Resolves with the failure that ended it, in words; undefined when the signal did. */
+  async run(): Promise<string | undefined> {
+    let consumer: Consumer | undefined;
+    let starting: Promise<void> | undefined;
+    const leave = onAbort(this.options.signal, () => {
+      this.ending.end();
+    });
+    let stopWatching: (() => void) | undefined;
+    try {
+      await this.findPlaces();
+      if (this.options.signal.aborted) return undefined;
+      this.setState('restoring', null);
+      consumer = this.createConsumer();
+      stopWatching = this.watch();
+      starting = this.start(consumer).catch((error: unknown) => {
+        this.ending.end(error as Error);
+      });
+      await this.ending.reached;
+      return undefined;
+    } catch (error) {
+      return describeKafkaFailure(error, {
+        right: 'Read',
+        topics: this.topics.map(({ topic }) => topic),
+      });
+    } finally {
+      stopWatching?.();
+      leave();
+      // A consumer that is disconnected while it joins goes on joining, and is left behind.
+      await withDeadline(starting, START_DEADLINE_MS);
+      await withDeadline(consumer?.disconnect(), CLEAN_UP_DEADLINE_MS);
+      if (consumer !== undefined) await withDeadline(this.deleteGroup(), CLEAN_UP_DEADLINE_MS);
+    }
+  }
+
+  private async findPlaces(): Promise<void> {
+    const spans = await Promise.all(
+      this.topics.map(({ topic, from }) =>
+        from === 'beginning' ? topicSpans(this.kafka, topic) : latestSpans(this.kafka, topic, from),
+      ),
+    );
+    for (const { topic, partition, from, until } of spans.flat()) {
+      const key = keyOf(topic, partition);
+      const known = this.positions.get(key);
+      // A topic that was made anew ends before what has been read of the old one.
+      const position = known === undefined || known > until ? from : Math.max(known, from);
+      this.positions.set(key, position);
+      if (position < until) this.targets.set(key, until);
+    }
+  }
+
+  private createConsumer(): Consumer {
+    return this.kafka.consumer({
+      groupId: this.groupId,
+      sessionTimeout: 30_000,
+      heartbeatInterval: 3000,
+      maxWaitTimeInMs: 250,
+      // A topic that has grown is noticed by it.
+      metadataMaxAge: 60_000,
+      allowAutoTopicCreation: false,
+      retry: { initialRetryTime: 100, retries: 5, restartOnFailure: () => Promise.resolve(false) },
+    });
+  }
+
+  private async start(consumer: Consumer): Promise<void> {
+    const { CRASH, GROUP_JOIN, FETCH, END_BATCH_PROCESS } = consumer.events;
+    consumer.on(CRASH, ({ payload }) => {
+      this.ending.end(payload.error);
+    });
+    consumer.on(FETCH, () => {
+      this.sign();
+    });
+    consumer.on(GROUP_JOIN, ({ payload }) => {
+      this.seekAll(consumer, payload.memberAssignment);
+    });
+    consumer.on(END_BATCH_PROCESS, ({ payload }) => {
+      const { topic, partition, batchSize, lastOffset } = payload;
+      // Transaction markers, aborted records and what compaction has taken: not shown to eachBatch.
+      if (batchSize === 0) this.pass(topic, partition, Number(lastOffset) + 1);
+    });
+    await consumer.connect();
+    await consumer.subscribe({
+      topics: this.topics.map(({ topic }) => topic),
+      fromBeginning: true,
+    });
+    if (this.ending.isOver) return;
+    await consumer.run({ autoCommit: false, eachBatch: (payload) => this.onBatch(payload) });
+  }
+
+  /** A partition that is not known has come since: it is read from its beginning. */
+  private seekAll(consumer: Consumer, assignment: Record<string, number[]>): void {
+    for (const [topic, partitions] of Object.entries(assignment)) {
+      for (const partition of partitions) {
+        const position = this.positions.get(keyOf(topic, partition));
+        if (position !== undefined) consumer.seek({ topic, partition, offset: String(position) });
+      }
+    }
+    this.sign();
+    this.checkCaughtUp();
+  }
+
+  private async onBatch(payload: EachBatchPayload): Promise<void> {
+    const { batch } = payload;
+    const { topic, partition, messages } = batch;
+    const from = this.positions.get(keyOf(topic, partition)) ?? 0;
+    const records = messages
+      .filter(({ offset }) => Number(offset) >= from)
+      .map((message) => toStoredRecord(topic, partition, message));
+    for (let start = 0; start < records.length; start += CHUNK_RECORDS) {
+      if (this.ending.isOver) return;
+      const chunk = records.slice(start, start + CHUNK_RECORDS);
+      this.options.onRecords(chunk);
+      this.pass(topic, partition, (chunk.at(-1)?.offset ?? 0) + 1);
+      await payload.heartbeat();
+    }
+    // Markers behind the last record.
+    this.pass(topic, partition, Number(batch.lastOffset()) + 1);
+  }
+
+  private pass(topic: string, partition: number, next: number): void {
+    this.sign();
+    const key = keyOf(topic, partition);
+    if (next <= (this.positions.get(key) ?? 0)) return;
+    this.positions.set(key, next);
+    const target = this.targets.get(key);
+    if (target === undefined || next < target) return;
+    this.targets.delete(key);
+    this.checkCaughtUp();
+  }
+
+  private checkCaughtUp(): void {
+    if (this.targets.size > 0) return;
+    this.hasCaughtUp = true;
+    this.setState('up', null);
+  }
+
+  private sign(): void {
+    this.lastSignMs = realNowMs();
+    if (this.state === 'down') this.setState(this.hasCaughtUp ? 'up' : 'restoring', null);
+  }
+
+  private watch(): () => void {
+    this.sign();
+    return everyRealMs(CHECK_MS, () => {
+      const silentMs = realNowMs() - this.lastSignMs;
+      const problem = `Kafka has not answered for ${Math.round(silentMs / 1000)} s`;
+      if (silentMs > GIVE_UP_AFTER_MS) this.ending.end(new Error(problem));
+      else if (silentMs > DOWN_AFTER_MS && this.hasCaughtUp) this.setState('down', problem);
+    });
+  }
+
+  private setState(state: FollowState, problem: string | null): void {
+    if (this.state === state && state !== 'restoring') return;
+    this.state = state;
+    this.options.onState(state, problem);
+  }
+
+  private deleteGroup(): Promise<unknown> {
+    return withAdmin(this.kafka, (admin) => admin.deleteGroups([this.groupId]));
+  }
+}
+
+function keyOf(topic: string, partition: number): string {
+  return `${topic}/${partition}`;
+}

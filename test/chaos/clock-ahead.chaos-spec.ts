@@ -1,0 +1,94 @@
+import { deadLetterTopic, TOPICS } from '#libs/contracts';
+import { Answers } from '../support/chaos/answers.js';
+import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { healthOf, untilReady } from '../support/chaos/health.js';
+import { eventually } from '../support/eventually.js';
+
+/** Kafka takes records that lie an hour ahead, by default. */
+const AHEAD_MS = 2 * 3_600_000;
+/** For the process alone, as a host with a wrong clock has it. */
+const CLOCK_AHEAD = `
+  const Real = Date;
+  globalThis.Date = class extends Real {
+    constructor(...given) { if (given.length === 0) super(Real.now() + ${AHEAD_MS}); else super(...given); }
+    static now() { return Real.now() + ${AHEAD_MS}; }
+  };`;
+const SAYING = "this host's clock and the broker's differ";
+const LETTERS = deadLetterTopic(TOPICS.downtimeReasons);
+const MACHINE = 'M-001';
+const REASONS = [11, 12, 13].map((startTime) => ({ id: `reason ${startTime}`, startTime }));
+
+describe('a bridge whose clock is two hours ahead', () => {
+  let plant: ChaosPlant;
+
+  const open = async (flow: string): Promise<void> => {
+    const clock = `--import=data:text/javascript,${encodeURIComponent(CLOCK_AHEAD)}`;
+    const env = { NODE_OPTIONS: clock, BRIDGE_FLOWS: flow };
+    plant = await ChaosPlant.open({ machines: 3, partitions: 1, env });
+  };
+
+  afterEach(() => plant.close());
+
+  const startTimesCalled = async (): Promise<unknown[]> => {
+    const calls = await plant.sandbox.calls('setMachineClassification');
+    return calls.map(({ body }) => (body as { startTime?: number }).startTime);
+  };
+
+  it('makes each call once, keeps its answer, says what is wrong, and publishes it once Kafka takes it', async () => {
+    await open('downtime-reasons');
+    const { kafka } = plant;
+    const answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
+    const url = await plant.startBridge().ready();
+    const startTimes = REASONS.map(({ startTime }) => 1_760_000_000 + startTime);
+    for (const [index, { id }] of REASONS.entries()) {
+      const startTime = startTimes[index]!;
+      const reason = { machineId: MACHINE, reasonId: '11', startTime, endTime: startTime + 600 };
+      await kafka.sendJson(TOPICS.downtimeReasons, MACHINE, reason, { 'message-id': id });
+    }
+    await kafka.sendJson(
+      TOPICS.downtimeReasons,
+      MACHINE,
+      { machineId: MACHINE },
+      { 'message-id': 'malformed' },
+    );
+    const waiting = [TOPICS.commandOutcomes, LETTERS, TOPICS.classificationReasons];
+    await eventually(
+      async () => {
+        const { outcomes = '' } = (await healthOf(url)).problems;
+        return outcomes.includes(SAYING) && waiting.every((topic) => outcomes.includes(topic));
+      },
+      { what: 'the clock and the topics are named', timeoutMs: 30_000 },
+    );
+    expect(await startTimesCalled()).toEqual(startTimes);
+    expect(await kafka.topics.count(TOPICS.commandOutcomes)).toBe(0);
+
+    for (const topic of waiting) {
+      const config = { 'message.timestamp.after.max.ms': String(2 * AHEAD_MS) };
+      await kafka.topics.configure(topic, config);
+    }
+    await answers.untilAll([...REASONS.map(({ id }) => id), 'malformed'], 60_000);
+    await untilReady(url);
+    expect(answers.repetitions()).toEqual([]);
+    expect(await startTimesCalled()).toEqual(startTimes);
+    await eventually(
+      async () =>
+        (await kafka.groups.committed(plant.groupId, TOPICS.downtimeReasons)) ===
+        REASONS.length + 1,
+      { what: 'all is committed' },
+    );
+    expect(await kafka.topics.count(LETTERS)).toBe(1);
+  }, 120_000);
+
+  it('takes no list before what it remembers can be written, and says what is wrong', async () => {
+    await open('work-orders');
+    const url = await plant.startBridge().url();
+    await eventually(
+      async () => {
+        const { problems } = await healthOf(url);
+        return problems['kafka']?.includes(SAYING) === true;
+      },
+      { what: 'the clock is named', timeoutMs: 60_000 },
+    );
+    expect(await plant.sandbox.calls('setWorkOrderList')).toEqual([]);
+  }, 120_000);
+});

@@ -1,0 +1,62 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TOPICS } from '#libs/contracts';
+import { type LocalCluster, startLocalCluster } from '../../tools/kafka/local-kafka.mjs';
+import { type BridgeProcess } from '../support/bridge-process.js';
+import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { eventually } from '../support/eventually.js';
+
+const BROKERS = 2;
+/** Longer than heartbeats are apart, and shorter than calls are waited for in a rebalance. */
+const CALL_MS = 4000;
+
+describe('a partition that gets another leader while a call is under way', () => {
+  let folder: string;
+  let cluster: LocalCluster;
+  let plant: ChaosPlant;
+  let bridge: BridgeProcess;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'leader-moves-'));
+    cluster = await startLocalCluster({ dir: folder, nodes: BROKERS });
+    const brokers = cluster.brokers.split(',');
+    plant = await ChaosPlant.open({ brokers, machines: 3, partitions: 1 });
+    bridge = plant.startBridge();
+    await bridge.ready();
+  }, 120_000);
+
+  afterAll(async () => {
+    await plant.close();
+    await cluster.kill();
+    await rm(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  const setList = (machineId: string, order: string): Promise<void> =>
+    plant.kafka.sendJson(TOPICS.workOrderLists, machineId, { machineId, workingOrders: [order] });
+
+  it('goes on being fetched by the same consumer, and the call is made once', async () => {
+    await setList('M-001', 'before');
+    await plant.sandbox.listBecomes('M-001', ['before']);
+    const quietSince = bridge.output.length;
+    const since = await plant.sandbox.newestCall();
+    await plant.sandbox.addFault({
+      operation: 'setWorkOrderList',
+      latencyMs: CALL_MS,
+      machineId: 'M-001',
+      count: 1,
+    });
+    await setList('M-001', 'meanwhile');
+    const calls = (): Promise<number> => plant.sandbox.countCalls('setWorkOrderList', since, 10);
+    await eventually(async () => (await calls()) === 1, { what: 'the call is under way' });
+    await plant.kafka.topics.moveLeader(TOPICS.workOrderLists);
+    await setList('M-002', 'behind');
+    await plant.sandbox.listBecomes('M-002', ['behind']);
+    await plant.sandbox.listBecomes('M-001', ['meanwhile']);
+    const said = bridge.output.slice(quietSince);
+    // The broker that led it has answered so, and nothing has followed from it.
+    expect(said).toContain('not the leader');
+    for (const trouble of ['consumer ended', 'calls cut off']) expect(said).not.toContain(trouble);
+    expect(await calls()).toBe(2);
+  }, 120_000);
+});

@@ -1,0 +1,155 @@
+import { TOPICS } from '#libs/contracts';
+import { type BridgeProcess } from '../support/bridge-process.js';
+import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { VitalsWatch } from '../support/chaos/vitals-watch.js';
+import { eventually } from '../support/eventually.js';
+import { testBrokers } from '../support/kafka.js';
+import {
+  batchOfOne,
+  type PackedBatch,
+  produce,
+  snappyInBlocks,
+  zstdOfEmptyRecords,
+  zstdOfHeaders,
+  zstdOfOneByte,
+} from '../support/poison/packed-batches.js';
+import { header, json, type TopicReader } from '../support/topic-reader.js';
+
+const MIB = 1024 * 1024;
+const LONGEST_SILENCE_MS = 1000;
+const MOST_GROWTH_BYTES = 200 * 1000 * 1000;
+
+describe('record batches that unpack to far more than they are', () => {
+  const TOPIC = TOPICS.workOrderLists;
+  let plant: ChaosPlant;
+  let bridge: BridgeProcess;
+  let vitals: VitalsWatch;
+  let letters: TopicReader;
+  let outcomes: TopicReader;
+  let lists = 0;
+
+  beforeAll(async () => {
+    plant = await ChaosPlant.open({ machines: 3, partitions: 1 });
+    await plant.kafka.topics.allowBatchesOf(TOPIC, 20 * MIB);
+    bridge = plant.startBridge();
+    const url = await bridge.ready();
+    letters = await plant.kafka.read(`${TOPIC}.dlq`);
+    outcomes = await plant.kafka.read(TOPICS.commandOutcomes);
+    await listArrives();
+    vitals = new VitalsWatch(bridge.pid, url);
+  });
+
+  afterAll(async () => {
+    await vitals.stop();
+    await plant.close();
+  });
+
+  /** What is sent now is applied, and all before it is committed. */
+  const listArrives = async (): Promise<void> => {
+    lists += 1;
+    const workingOrders = [`behind-${lists}`];
+    await plant.kafka.sendJson(TOPIC, 'M-001', { machineId: 'M-001', workingOrders });
+    await plant.sandbox.listBecomes('M-001', workingOrders);
+    await eventually(
+      async () => {
+        const committed = await plant.kafka.groups.committedOffsets(plant.groupId, TOPIC);
+        return committed.get(0) === (await plant.kafka.topics.count(TOPIC));
+      },
+      { what: 'all is committed', timeoutMs: 30_000 },
+    );
+  };
+
+  const expectWell = async (): Promise<void> => {
+    const { longestMs, growthBytes } = await vitals.read();
+    expect(longestMs).toBeLessThan(LONGEST_SILENCE_MS);
+    expect(growthBytes).toBeLessThan(MOST_GROWTH_BYTES);
+  };
+
+  const send = (batch: PackedBatch): Promise<void> =>
+    produce(testBrokers()[0]!, `${plant.kafka.topicPrefix}${TOPIC}`, 0, batch);
+
+  it.each([
+    ['a gigabyte in 32 KB of zstd', () => zstdOfOneByte(1024 * MIB)],
+    ['60 million empty headers in 11 KB of zstd', () => zstdOfHeaders(60_000_000)],
+    ['200 MiB of gzip', () => batchOfOne('gzip', 200 * MIB)],
+    ['200 MiB of snappy', () => batchOfOne('snappy', 200 * MIB)],
+    ['200 MiB of lz4', () => batchOfOne('lz4', 200 * MIB)],
+    ['200 MiB of zstd', () => batchOfOne('zstd', 200 * MIB)],
+  ])('are set aside without a value, and stop nobody: %s', async (_, make) => {
+    const offset = await plant.kafka.topics.count(TOPIC);
+    const batch = await make();
+    await send(batch);
+    await listArrives();
+    const isIts = (value: string | undefined): boolean => value === String(offset);
+    const letter = await letters.find(
+      (it) => isIts(header(it, 'dlq-source-offset')),
+      'its dead letter',
+    );
+    expect(letter).toMatchObject({ key: null, value: null });
+    expect(header(letter, 'dlq-code')).toBe('too-large');
+    expect(Number(header(letter, 'dlq-value-omitted'))).toBeGreaterThan(batch.packed.length);
+    const told = await outcomes.find((it) => {
+      const { source } = json(it) as { source: { offset: number } };
+      return source.offset === offset;
+    }, 'its outcome');
+    expect(json(told)).toMatchObject({ code: 'too-large', machineId: null });
+    await expectWell();
+  });
+
+  it.each([
+    ['20 million empty headers in zstd', () => zstdOfHeaders(20_000_000)],
+    ['60 MiB of gzip', () => batchOfOne('gzip', 60 * MIB)],
+    ['60 MiB of snappy', () => batchOfOne('snappy', 60 * MIB)],
+    ['60 MiB of lz4', () => batchOfOne('lz4', 60 * MIB)],
+    ['60 MiB of zstd', () => batchOfOne('zstd', 60 * MIB)],
+  ])('are read below the bound, where their one message is refused: %s', async (_, make) => {
+    const offset = await plant.kafka.topics.count(TOPIC);
+    await send(await make());
+    await listArrives();
+    const letter = await letters.find(
+      (it) => header(it, 'dlq-source-offset') === String(offset),
+      'its dead letter',
+    );
+    expect(header(letter, 'dlq-code')).toBe('too-large');
+    await expectWell();
+  });
+
+  it('are applied where there is nothing wrong with them: a list in snappy blocks of 40 bytes', async () => {
+    const machineId = 'M-002';
+    const workingOrders = Array.from({ length: 9000 }, (_, index) =>
+      `order-${index}`.padEnd(75, '.'),
+    );
+    const list = Buffer.from(JSON.stringify({ machineId, workingOrders }));
+    await send(await snappyInBlocks(list, 40));
+    await plant.sandbox.listBecomes(machineId, workingOrders);
+    await expectWell();
+  });
+
+  it('are set aside one by one where they are read, of twenty thousand records', async () => {
+    const before = await plant.kafka.topics.count(`${TOPIC}.dlq`);
+    await send(await zstdOfEmptyRecords(20_000));
+    await listArrives();
+    expect(await plant.kafka.topics.count(`${TOPIC}.dlq`)).toBe(before + 20_000);
+    await expectWell();
+  });
+
+  it('are set aside by one letter that names the range, of millions of records', async () => {
+    const offset = await plant.kafka.topics.count(TOPIC);
+    const records = 1_000_000;
+    await send(await zstdOfEmptyRecords(records));
+    await listArrives();
+    const letter = await letters.find(
+      (it) => header(it, 'dlq-source-offset') === String(offset),
+      'its dead letter',
+    );
+    const range = `offsets ${offset} to ${offset + records - 1}`;
+    expect(header(letter, 'dlq-detail')).toContain(range);
+    await expectWell();
+  });
+
+  it('cost no more, however many there are', async () => {
+    for (let bomb = 0; bomb < 30; bomb += 1) await send(zstdOfOneByte(1024 * MIB));
+    await listArrives();
+    await expectWell();
+  });
+});

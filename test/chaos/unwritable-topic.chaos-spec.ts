@@ -1,0 +1,111 @@
+import { deadLetterTopic, TOPICS } from '#libs/contracts';
+import { Answers } from '../support/chaos/answers.js';
+import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { healthOf, untilReady, untilUnready } from '../support/chaos/health.js';
+import { eventually } from '../support/eventually.js';
+import { header } from '../support/topic-reader.js';
+
+const PARTITIONS = 3;
+const MACHINES = 12;
+const LETTERS = deadLetterTopic(TOPICS.downtimeReasons);
+/** Partition that the malformed reason lies in. */
+const BAD = { partition: 1, messageId: 'malformed' };
+
+describe.each(['made again', 'made again by a new process, the old one killed'] as const)(
+  'a dead-letter topic that is gone and then %s',
+  (how) => {
+    let plant: ChaosPlant;
+    let answers: Answers;
+    let sent: string[];
+    let url: string;
+
+    const idsOf = (what: string): string[] =>
+      plant.load.machineIds.map((machineId) => `${what} ${machineId}`);
+
+    /** One command a machine, over all partitions. */
+    const send = async (topic: string, what: string, command: object): Promise<void> => {
+      const messages = plant.load.machineIds.map((machineId, index) => ({
+        key: machineId,
+        partition: index % PARTITIONS,
+        value: JSON.stringify({ machineId, ...command }),
+        headers: { 'message-id': `${what} ${machineId}` },
+      }));
+      await plant.kafka.send(topic, ...messages);
+    };
+
+    const untilCommitted = (topic: string, isSo: (left: Map<number, number>) => boolean) =>
+      eventually(
+        async () => {
+          const committed = await plant.kafka.groups.committedOffsets(plant.groupId, topic);
+          return isSo(committed);
+        },
+        { what: `the commits of ${topic}`, timeoutMs: 30_000 },
+      );
+
+    const unwritable = async (): Promise<string[]> => {
+      const metrics = await (await fetch(`${url}/metrics`)).text();
+      const found = metrics.matchAll(/^machine_bridge_topic_unwritable\{topic="([^"]+)"\} 1$/gm);
+      return [...found].map(([, topic]) => topic!);
+    };
+
+    beforeAll(async () => {
+      plant = await ChaosPlant.open({ machines: MACHINES, partitions: PARTITIONS });
+      const { kafka } = plant;
+      const bridge = plant.startBridge();
+      url = await bridge.ready();
+      await kafka.topics.delete(LETTERS);
+      answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
+      const { messageId, partition } = BAD;
+      await kafka.send(TOPICS.downtimeReasons, {
+        ...{ key: 'M-001', partition, value: '{', headers: { 'message-id': messageId } },
+      });
+      await send(TOPICS.workOrderLists, 'list', { workingOrders: ['4711'] });
+      const times = { startTime: 1_760_000_000, endTime: 1_760_000_600 };
+      await send(TOPICS.downtimeReasons, 'reason', { reasonId: '11', ...times });
+      sent = [...idsOf('list'), ...idsOf('reason')];
+    }, 120_000);
+
+    afterAll(() => plant.close());
+
+    it('stops only what has something for it, and drains once it is there', async () => {
+      const { kafka } = plant;
+      await answers.untilAll(sent, 60_000);
+      const perPartition = MACHINES / PARTITIONS;
+      await untilCommitted(TOPICS.workOrderLists, (committed) =>
+        [0, 1, 2].every((partition) => committed.get(partition) === perPartition),
+      );
+      await untilCommitted(TOPICS.downtimeReasons, (committed) =>
+        [0, 2].every((partition) => committed.get(partition) === perPartition),
+      );
+      const { problems } = await untilUnready(url, 'outcomes');
+      expect(problems['outcomes']).toContain(`${kafka.topicPrefix}${LETTERS}`);
+      expect(problems['outcomes']).not.toContain(TOPICS.commandOutcomes);
+      expect(await unwritable()).toEqual([`${kafka.topicPrefix}${LETTERS}`]);
+      expect(answers.unanswered([BAD.messageId])).toEqual([BAD.messageId]);
+
+      if (how === 'made again') await kafka.topics.create(PARTITIONS, LETTERS);
+      else {
+        plant.killBridge();
+        url = await plant.startBridge().ready();
+      }
+
+      await answers.untilAll([BAD.messageId], 60_000);
+      await untilReady(url);
+      await untilCommitted(
+        TOPICS.downtimeReasons,
+        (committed) => committed.get(BAD.partition) === perPartition + 1,
+      );
+      const letters = await kafka.read(LETTERS);
+      const letter = await letters.find(() => true, 'the dead letter');
+      expect(header(letter, 'message-id')).toBe(BAD.messageId);
+      expect(await kafka.topics.count(LETTERS)).toBe(1);
+      expect(await unwritable()).toEqual([]);
+      expect((await healthOf(url)).status).toBe(200);
+      expect(answers.repetitions()).toEqual([]);
+      for (const operation of ['setMachineClassification', 'setWorkOrderList']) {
+        const calls = await plant.sandbox.calls(operation);
+        expect(calls.flatMap(({ machineIds }) => machineIds)).toHaveLength(MACHINES);
+      }
+    }, 180_000);
+  },
+);

@@ -1,0 +1,125 @@
+import { Logger } from '@nestjs/common';
+import { loadKafkaSettings } from '#libs/config';
+import {
+  createKafka,
+  ensureTopics,
+  type FollowedTopic,
+  type FollowState,
+  followTopics,
+  IdempotentProducer,
+  type KafkaClient,
+  type StoredRecord,
+} from '#libs/messaging';
+import { eventually } from '../support/eventually.js';
+import { KafkaRelay } from '../support/kafka-relay.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+
+const clientOf = (brokers: string[]): KafkaClient =>
+  createKafka(loadKafkaSettings({ KAFKA_BROKERS: brokers.join(',') }));
+
+describe('following topics', () => {
+  const prefix = uniqueTopicPrefix();
+  const kafka = clientOf(testBrokers());
+  const plant = new TestKafka(testBrokers(), prefix);
+  const closers: (() => Promise<void>)[] = [];
+
+  beforeAll(() => {
+    Logger.overrideLogger(false);
+  });
+
+  afterEach(async () => {
+    for (const close of closers.splice(0)) await close();
+  });
+
+  afterAll(() => plant.close());
+
+  const createTopic = async (name: string): Promise<string> => {
+    const topic = { name: `${prefix}${name}`, cleanupPolicy: 'delete' as const };
+    await ensureTopics(kafka, [topic], { create: true, partitions: 2 });
+    return topic.name;
+  };
+
+  const follow = (
+    client: KafkaClient,
+    topics: FollowedTopic[],
+  ): { read: string[]; states: FollowState[] } => {
+    const stopping = new AbortController();
+    const read: string[] = [];
+    const states: FollowState[] = [];
+    const following = followTopics(client, topics, {
+      groupIdPrefix: prefix,
+      signal: stopping.signal,
+      onRecords: (records: readonly StoredRecord[]) => {
+        read.push(...records.map(({ value }) => value?.toString() ?? ''));
+      },
+      onState: (state) => states.push(state),
+    });
+    closers.push(async () => {
+      stopping.abort();
+      await following;
+    });
+    return { read, states };
+  };
+
+  it('reads what is there, says that this was all, and goes on with committed records', async () => {
+    const topic = await createTopic('all');
+    await plant.send('all', { key: 'a', value: '1' });
+    await plant.transact('all', 'abort', { key: 'a', value: 'taken back' });
+    await plant.transact('all', 'commit', { key: 'b', value: '2' });
+    const { read, states } = follow(kafka, [{ topic, from: 'beginning' }]);
+    await eventually(() => states.at(-1) === 'up', { what: 'all has been read' });
+    expect([...read].sort()).toEqual(['1', '2']);
+    await plant.send('all', { key: 'a', value: '3' });
+    await eventually(() => read.includes('3'), { what: 'the new record' });
+    expect(states).toEqual(['restoring', 'up']);
+  });
+
+  it('begins with the latest records where it is told to', async () => {
+    const topic = await createTopic('latest');
+    await plant.send('latest', ...['1', '2', '3'].map((value) => ({ partition: 0, value })));
+    const { read, states } = follow(kafka, [{ topic, from: { sinceMs: 0, maxPerPartition: 2 } }]);
+    await eventually(() => states.at(-1) === 'up', { what: 'all has been read' });
+    expect(read).toEqual(['2', '3']);
+  });
+
+  it('is up at once where there is nothing to read', async () => {
+    const topic = await createTopic('empty');
+    const { states } = follow(kafka, [{ topic, from: 'beginning' }]);
+    await eventually(() => states.at(-1) === 'up', { what: 'nothing has been read' });
+  });
+
+  it('says when Kafka goes away, and goes on behind the last record when it is back', async () => {
+    const topic = await createTopic('away');
+    await plant.send('away', { key: 'a', value: '1' });
+    const relay = await KafkaRelay.to(testBrokers()[0]!);
+    closers.push(() => relay.close());
+    const { read, states } = follow(clientOf([relay.address]), [{ topic, from: 'beginning' }]);
+    await eventually(() => states.at(-1) === 'up', { what: 'all has been read' });
+    relay.cut();
+    await eventually(() => states.at(-1) === 'down', { what: 'Kafka is away', timeoutMs: 30_000 });
+    await plant.send('away', { key: 'a', value: '2' });
+    relay.restore();
+    await eventually(() => states.at(-1) === 'up', { what: 'Kafka is back', timeoutMs: 60_000 });
+    expect(read).toEqual(['1', '2']);
+  });
+
+  it('writes each record once though Kafka goes away before it has answered, and says where', async () => {
+    const topic = await createTopic('written');
+    const relay = await KafkaRelay.to(testBrokers()[0]!);
+    closers.push(() => relay.close());
+    const producer = new IdempotentProducer(clientOf([relay.address]));
+    closers.push(() => producer.close());
+    const send = (value: string) => producer.send({ topic, key: 'M-1', value, headers: {} });
+    const first = await send('0');
+    relay.cutInPlaceOfAnswer();
+    const sending = Promise.all(['1', '2', '3'].map(send));
+    await eventually(() => producer.problem, { what: 'it says so', timeoutMs: 30_000 });
+    relay.restore();
+    const places = await sending;
+    expect(places.map(({ offset }) => offset - first.offset)).toEqual([1, 2, 3]);
+    expect(new Set(places.map(({ partition }) => partition))).toEqual(new Set([first.partition]));
+    const { read, states } = follow(kafka, [{ topic, from: 'beginning' }]);
+    await eventually(() => states.at(-1) === 'up', { what: 'all has been read' });
+    expect(read).toEqual(['0', '1', '2', '3']);
+  });
+});

@@ -1,0 +1,54 @@
+import { TOPICS } from '#libs/contracts';
+import { eventually } from '../support/eventually.js';
+import { type Plant, startPlant } from '../support/plant.js';
+
+/** Look-ups of reasons that are under way together. */
+const LOOK_UPS = 16;
+const READS = ['getMachineState', 'getClassificationReasons'];
+
+describe('a service whose reads hang', () => {
+  let plant: Plant;
+
+  beforeAll(async () => {
+    plant = await startPlant({
+      sandboxEnv: { SANDBOX_MACHINES: '20' },
+      env: {
+        MACHINE_CLOUD_MAX_CONCURRENCY: '1',
+        // None of them ends while the test lasts.
+        MACHINE_CLOUD_TIMEOUT_MS: '120000',
+        DIRECTORY_REFRESH_SECONDS: '1',
+      },
+    });
+  });
+
+  afterAll(() => plant.close());
+
+  const underWay = async (operation: string): Promise<number> =>
+    (await plant.sandbox.calls(operation)).filter(({ endedAtMs }) => endedAtMs === null).length;
+
+  it('takes commands, and is asked for its machines, all the same', async () => {
+    for (const operation of READS) await plant.sandbox.addFault({ operation, hang: true });
+    await plant.restartBridge();
+    for (let number = 1; number <= LOOK_UPS; number += 1) {
+      const machineId = `M-${String(number).padStart(3, '0')}`;
+      const reason = { machineId, reasonId: '11', startTime: 1_763_680_000 };
+      await plant.kafka.sendJson(TOPICS.downtimeReasons, machineId, reason);
+    }
+    await eventually(
+      async () =>
+        (await underWay('getClassificationReasons')) === LOOK_UPS &&
+        (await underWay('getMachineState')) === 1,
+      { what: 'a poll and all look-ups hang' },
+    );
+    const machineId = 'M-020';
+    await plant.kafka.sendJson(TOPICS.workOrderLists, machineId, {
+      machineId,
+      workingOrders: ['4711'],
+    });
+    await plant.sandbox.listBecomes(machineId, ['4711']);
+    const since = await plant.sandbox.newestCall();
+    await eventually(async () => (await plant.sandbox.countCalls('getMachineInfo', since, 1)) > 0, {
+      what: 'the machines are asked for',
+    });
+  });
+});

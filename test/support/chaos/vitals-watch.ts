@@ -1,0 +1,51 @@
+import { Worker } from 'node:worker_threads';
+
+export interface Vitals {
+  /** The longest that an answer of `/health/live` has taken. */
+  longestMs: number;
+  /** How much more than at first the process has had in memory at a time. */
+  growthBytes: number;
+}
+
+/** In a thread of its own: what the test is busy with must not count. */
+const WATCH = `
+const { readFileSync } = require('node:fs');
+const { setTimeout: delay } = require('node:timers/promises');
+const { parentPort, workerData: { pid, url } } = require('node:worker_threads');
+const residentBytes = () =>
+  Number(/VmRSS:\\s+(\\d+) kB/.exec(readFileSync('/proc/' + pid + '/status', 'utf8'))[1]) * 1024;
+let longestMs = 0;
+let mostBytes = 0;
+const firstBytes = residentBytes();
+parentPort.on('message', () => {
+  parentPort.postMessage({ longestMs, growthBytes: mostBytes - firstBytes });
+});
+(async () => {
+  for (;;) {
+    const askedAt = performance.now();
+    await (await fetch(url + '/health/live')).text();
+    longestMs = Math.max(longestMs, performance.now() - askedAt);
+    mostBytes = Math.max(mostBytes, residentBytes());
+    await delay(100);
+  }
+})();`;
+
+/** Asks for the health of a process ten times a second, and looks at its memory. */
+export class VitalsWatch {
+  private readonly worker: Worker;
+
+  constructor(pid: number, url: string) {
+    this.worker = new Worker(WATCH, { eval: true, workerData: { pid, url } });
+  }
+
+  read(): Promise<Vitals> {
+    return new Promise((resolve, reject) => {
+      this.worker.once('message', resolve).once('error', reject);
+      this.worker.postMessage('read');
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.worker.terminate();
+  }
+}
