@@ -1,0 +1,111 @@
+/** What an operator does: reasons and notes into the outbox, who works here, which sheet is open. */
+import { signal } from '@preact/signals';
+import type { Session } from '../../src/api.js';
+import { createId, send } from './api-client.js';
+import { operatorAt, type Stop, UNDO_MS } from './model/outgoing.js';
+import type { Period } from './model/periods.js';
+import { addEntries } from './outbox.js';
+import { nameOfReason, plantSeconds, session, setSession, showToast, strings } from './store.js';
+
+/** A stop that a reason is to be given for. */
+export interface Target {
+  machineId: string;
+  machineName: string;
+  stop: Stop;
+  /** What of it the reason is for. */
+  left: readonly Period[];
+  /** Seconds of `left` in which the machine ran, as far as is known: more than 0 asks for a second tap. */
+  operatingSeconds: number;
+  /** The reason that is replaced. */
+  replaces: string | null;
+}
+
+type Sheet =
+  | { kind: 'reason'; targets: readonly Target[] }
+  | { kind: 'operator' }
+  | { kind: 'settings' }
+  | { kind: 'note'; machineId: string; machineName: string };
+
+export const sheet = signal<Sheet | null>(null);
+/** The stops picked while several are selected, by the key of their row; null: none are being selected. */
+export const selection = signal<ReadonlySet<string> | null>(null);
+
+export function openSheet(wanted: Sheet): void {
+  sheet.value = wanted;
+}
+
+export function closeSheet(): void {
+  sheet.value = null;
+}
+
+export async function submitReason(
+  targets: readonly Target[],
+  reasonId: string,
+  { overOperating = false, periodsOf = (target: Target) => target.left } = {},
+): Promise<void> {
+  const nowMs = Date.now();
+  const entries = targets.flatMap((target) =>
+    periodsOf(target).map((period) => ({
+      kind: 'reason' as const,
+      id: createId(),
+      machineId: target.machineId,
+      machineName: target.machineName,
+      reasonId,
+      reasonName: nameOfReason(target.machineId, reasonId),
+      overOperating,
+      stop: target.stop,
+      ...period,
+      ...freshEntry(nowMs, nowMs + UNDO_MS),
+    })),
+  );
+  await addEntries(entries);
+}
+
+export async function submitNote(
+  machineId: string,
+  machineName: string,
+  text: string,
+): Promise<void> {
+  const nowMs = Date.now();
+  const startTime = plantSeconds(nowMs);
+  const entry = {
+    kind: 'note' as const,
+    id: createId(),
+    machineId,
+    machineName,
+    text,
+    startTime,
+    endTime: null,
+  };
+  await addEntries([{ ...entry, ...freshEntry(nowMs, nowMs) }]);
+}
+
+function freshEntry(nowMs: number, sendAfterMs: number) {
+  const madeAt = plantSeconds(nowMs);
+  return {
+    status: 'waiting' as const,
+    madeAt,
+    operator: operatorAt(session.peek(), madeAt),
+    sendAfterMs,
+    tried: false,
+    code: null,
+    detail: null,
+    settledAtMs: null,
+  };
+}
+
+export async function registerOperator(operator: string | null): Promise<boolean> {
+  const answer = await send<Session | null>('PUT', '/api/session/operator', { operator });
+  const now = session.peek();
+  if (!answer.ok || !now) {
+    showToast(strings.peek().notRegistered, true);
+    return false;
+  }
+  setSession(
+    answer.value?.clock
+      ? answer.value
+      : { ...now, operator, clock: { ...now.clock, epochSeconds: plantSeconds(Date.now()) } },
+  );
+  if (operator !== null) showToast(strings.peek().registered(operator));
+  return true;
+}

@@ -1,0 +1,85 @@
+/** The terminal's HTTP API as values: what is expected to fail is an answer, not an exception. */
+export type Answer<T> = { ok: true; value: T } | Failure;
+
+export interface Failure {
+  ok: false;
+  /** `away`: no answer, or one that asks for another try · `signIn`: a token is needed · `refused`: never with this body */
+  kind: 'away' | 'signIn' | 'refused';
+  code: string | null;
+  message: string | null;
+  /** The body of the answer, where it was an object. */
+  body: Record<string, unknown>;
+  /** Floor for the next try, where the server named one. */
+  retryAfterMs: number;
+}
+
+const TIMEOUT_MS = 15_000;
+const AGAIN_LATER = new Set([408, 425, 429]);
+
+export async function get<T>(path: string): Promise<Answer<T>> {
+  return call<T>('GET', path);
+}
+
+export async function send<T>(
+  method: 'POST' | 'PUT' | 'DELETE',
+  path: string,
+  body: unknown = {},
+): Promise<Answer<T>> {
+  return call<T>(method, path, body);
+}
+
+async function call<T>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
+  try {
+    const response = await fetch(path, {
+      method,
+      headers:
+        body === undefined ? {} : { 'content-type': 'application/json', 'x-machine-terminal': '1' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      cache: 'no-store',
+    });
+    if (!response.ok) return await failureOf(response);
+    return { ok: true, value: (response.status === 204 ? null : await response.json()) as T };
+  } catch {
+    return { ok: false, kind: 'away', code: null, message: null, body: {}, retryAfterMs: 0 };
+  }
+}
+
+export async function failureOf(response: Response): Promise<Failure> {
+  const { status } = response;
+  const text = await response.text().catch(() => '');
+  const body = parseObject(text);
+  const kind =
+    status === 401 ? 'signIn' : status >= 500 || AGAIN_LATER.has(status) ? 'away' : 'refused';
+  const retryAfterMs = Number(response.headers.get('retry-after') ?? 0) * 1000 || 0;
+  return {
+    ok: false,
+    kind,
+    code: textOf(body['code']),
+    message: textOf(body['message']),
+    body,
+    retryAfterMs,
+  };
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** A random UUID; `crypto.randomUUID` is not there on plain http, `getRandomValues` is. */
+export function createId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}

@@ -1,0 +1,189 @@
+import type { JSX } from 'preact';
+import { openSheet, sheet } from './actions.js';
+import { isKept, unsentEntries } from './outbox.js';
+import { Icon, type IconName } from './parts/icons.js';
+import { hrefOf, route } from './router.js';
+import {
+  connection,
+  formats,
+  link,
+  plantMinute,
+  plantNow,
+  session,
+  signInNeeded,
+  strings,
+  toast,
+} from './store.js';
+import { HandOver } from './views/hand-over.js';
+import { Machine } from './views/machine.js';
+import { ReasonSheet } from './views/reason-sheet.js';
+import { NoteSheet, OperatorSheet, SettingsSheet, SignIn } from './views/small-sheets.js';
+import { openCount, Stops } from './views/stops.js';
+import { Wall } from './views/wall.js';
+
+export function App(): JSX.Element {
+  return (
+    <>
+      <TopBar />
+      <main id="content" tabIndex={-1}>
+        {signInNeeded.value ? <SignIn /> : <View />}
+      </main>
+      <OpenSheet />
+      <p class={`toast ${toast.value?.alert ? 'alert' : ''}`} role="status">
+        {toast.value?.text}
+      </p>
+    </>
+  );
+}
+
+function View(): JSX.Element {
+  const current = route.value;
+  switch (current.view) {
+    case 'wall':
+      return <Wall />;
+    case 'stops':
+      return <Stops />;
+    case 'hand-over':
+      return <HandOver />;
+    case 'machine':
+      return <Machine key={current.machineId} machineId={current.machineId} />;
+    default:
+      return current satisfies never;
+  }
+}
+
+function OpenSheet(): JSX.Element | null {
+  const open = sheet.value;
+  switch (open?.kind) {
+    case undefined:
+      return null;
+    case 'reason':
+      return <ReasonSheet targets={open.targets} />;
+    case 'operator':
+      return <OperatorSheet />;
+    case 'settings':
+      return <SettingsSheet />;
+    case 'note':
+      return <NoteSheet machineId={open.machineId} machineName={open.machineName} />;
+    default:
+      return open satisfies never;
+  }
+}
+
+function TopBar(): JSX.Element {
+  const words = strings.value;
+  const operator = session.value?.operator ?? null;
+  return (
+    <header class="top no-print">
+      <a
+        class="skip"
+        href="#content"
+        onClick={(event) => {
+          event.preventDefault();
+          document.getElementById('content')?.focus();
+        }}
+      >
+        {words.skipToContent}
+      </a>
+      <nav class="tabs" aria-label={words.views}>
+        <Tab view="stops" label={words.needsReason} count={openCount.value} />
+        <Tab view="wall" label={words.wall} />
+        <Tab view="hand-over" label={words.handOver} />
+      </nav>
+      <Connection />
+      <span class="clock">{formats.value.time(plantNow.value)}</span>
+      <button
+        class="top-button"
+        type="button"
+        aria-label={operator ?? words.nobody}
+        onClick={() => {
+          openSheet({ kind: 'operator' });
+        }}
+      >
+        <Icon name="person" />
+        <span class="top-button-text">{operator ?? words.nobody}</span>
+      </button>
+      <button
+        class="top-button square"
+        type="button"
+        aria-label={words.settings}
+        title={words.settings}
+        onClick={() => {
+          openSheet({ kind: 'settings' });
+        }}
+      >
+        <Icon name="settings" />
+      </button>
+    </header>
+  );
+}
+
+function Tab({
+  view,
+  label,
+  count = 0,
+}: {
+  view: 'wall' | 'stops' | 'hand-over';
+  label: string;
+  count?: number;
+}): JSX.Element {
+  const isCurrent = route.value.view === view;
+  return (
+    <a class="tab" href={hrefOf({ view })} aria-current={isCurrent ? 'page' : undefined}>
+      {label}
+      {count > 0 && <span class="count">{count}</span>}
+    </a>
+  );
+}
+
+/** Whether what is on the screen is current, and what of this page has not been sent; always in the same place. */
+function Connection(): JSX.Element {
+  const words = strings.value;
+  const { timeOn } = formats.value;
+  const unsent = unsentEntries.value;
+  const { icon, text, isBad } = connectionText();
+  const kept = isBad ? words.entriesKept : '';
+  const second = [
+    unsent ? words.notSent(unsent.count, timeOn(unsent.since, plantMinute.value)) : kept,
+  ]
+    .concat(isKept.value ? [] : words.notKept)
+    .filter(Boolean)
+    .join(' · ');
+  return (
+    <div
+      class={`connection ${isBad ? 'bad' : ''}`}
+      role="status"
+      data-connection={isBad ? 'bad' : 'good'}
+    >
+      <Icon name={icon} />
+      <span class="connection-text">{[text, second].filter(Boolean).join(' · ')}</span>
+    </div>
+  );
+}
+
+function connectionText(): { icon: IconName; text: string; isBad: boolean } {
+  const words = strings.value;
+  const { timeOn } = formats.value;
+  const { state, since } = connection.value;
+  if (signInNeeded.value) return { icon: 'person', text: words.signIn, isBad: false };
+  if (state === 'connecting') return { icon: 'waiting', text: words.connecting, isBad: false };
+  if (state === 'offline') {
+    return { icon: 'offline', text: words.offline(timeOn(since, plantMinute.value)), isBad: true };
+  }
+  const kafka = link.value;
+  if (!kafka) return { icon: 'check', text: words.live, isBad: false };
+  switch (kafka.state) {
+    case 'down':
+      return {
+        icon: 'offline',
+        text: words.kafkaDown(timeOn(kafka.since, plantMinute.value)),
+        isBad: true,
+      };
+    case 'restoring':
+      return { icon: 'waiting', text: words.restoring, isBad: false };
+    case 'up':
+      return { icon: 'check', text: words.live, isBad: false };
+    default:
+      return kafka.state satisfies never;
+  }
+}

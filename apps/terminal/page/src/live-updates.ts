@@ -1,0 +1,229 @@
+/**
+ * The stream of events from the server into the store: connected for as long as the page is open, resumed by
+ * Last-Event-ID, applied at most once a frame. EventSource would do, but it shows neither the heartbeat (a dead
+ * Wi-Fi goes unnoticed for minutes) nor the status of an answer.
+ */
+import { batch } from '@preact/signals';
+import type { Entry, Link, MachineView, Note, ReasonLists, Session, Tile } from '../../src/api.js';
+import { failureOf, get } from './api-client.js';
+import { createEventParser, type StreamEvent } from './model/event-stream.js';
+import { outgoing, sendSoon, takeAnswers } from './outbox.js';
+import * as store from './store.js';
+
+/** The server sends a heartbeat every 10 s. */
+const SILENCE_MS = 25_000;
+const MIN_RETRY_MS = 1_000;
+const MAX_RETRY_MS = 15_000;
+const REASONS_EVERY_MS = 300_000;
+const ANSWERS_EVERY_MS = 20_000;
+
+type Told =
+  | { event: 'snapshot'; data: { kafka: Link; session: Session; tiles: Tile[] } }
+  | { event: 'tiles'; data: { tiles: Tile[]; gone: string[] } }
+  | { event: 'entry'; data: { machineId: string; entry: Entry } }
+  | { event: 'note'; data: { machineId: string; note: Note } }
+  | { event: 'link'; data: { kafka: Link } }
+  | { event: 'session'; data: { session: Session } };
+
+let lastEventId: string | null = null;
+let reconnect = new AbortController();
+const watchers = new Map<string, Set<() => void>>();
+
+/** Calls back when something of this machine has changed, or may have. */
+export function watchMachine(machineId: string, changed: () => void): () => void {
+  const watching = watchers.get(machineId) ?? new Set();
+  watchers.set(machineId, watching.add(changed));
+  return () => {
+    watching.delete(changed);
+    if (watching.size === 0) watchers.delete(machineId);
+  };
+}
+
+export function startLiveUpdates(): void {
+  store.factoryId.subscribe(() => {
+    lastEventId = null;
+    reconnect.abort();
+  });
+  store.signInNeeded.subscribe((needed) => {
+    // signed in again: here, or in another tab
+    if (!needed && store.connection.peek().state !== 'live') reconnect.abort();
+  });
+  window.addEventListener('online', () => {
+    reconnect.abort();
+  });
+  setInterval(() => void loadReasons(), REASONS_EVERY_MS);
+  setInterval(() => void askForAnswers(), ANSWERS_EVERY_MS);
+  void stayConnected();
+}
+
+async function stayConnected(): Promise<never> {
+  let failures = 0;
+  for (;;) {
+    reconnect = new AbortController();
+    const connectedAtMs = Date.now();
+    const retryAfterMs = await follow(reconnect.signal).catch(() => 0);
+    if (reconnect.signal.aborted) {
+      failures = 0;
+      continue;
+    }
+    goneOffline();
+    if (Date.now() - connectedAtMs > 10_000) failures = 0;
+    const backoffMs =
+      Math.min(MAX_RETRY_MS, MIN_RETRY_MS * 2 ** failures++) * (0.75 + Math.random() / 2);
+    await pause(Math.max(backoffMs, retryAfterMs), reconnect.signal);
+  }
+}
+
+function goneOffline(): void {
+  if (store.connection.peek().state === 'offline') return;
+  store.connection.value = { state: 'offline', since: store.plantSeconds(Date.now()) };
+}
+
+/** Follows one connection to its end; yields how long the server asks to wait before the next. */
+async function follow(signal: AbortSignal): Promise<number> {
+  const factory = store.factoryId.peek();
+  const path =
+    factory === null ? '/api/events' : `/api/events?factoryId=${encodeURIComponent(factory)}`;
+  const silence = new AbortController();
+  const heard = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      silence.abort();
+    }, SILENCE_MS);
+  };
+  let timer = 0;
+  heard();
+  try {
+    const response = await fetch(path, {
+      headers: {
+        accept: 'text/event-stream',
+        ...(lastEventId === null ? {} : { 'last-event-id': lastEventId }),
+      },
+      signal: AbortSignal.any([signal, silence.signal]),
+      cache: 'no-store',
+    });
+    if (!response.ok || !response.body) return await notFollowed(response);
+    const parse = createEventParser();
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    connected();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return 0;
+      heard();
+      receive(parse(value));
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function notFollowed(response: Response): Promise<number> {
+  const failure = await failureOf(response);
+  if (failure.kind === 'signIn') store.signInNeeded.value = true;
+  lastEventId = null;
+  return failure.kind === 'signIn' ? MAX_RETRY_MS : failure.retryAfterMs;
+}
+
+function connected(): void {
+  batch(() => {
+    store.signInNeeded.value = false;
+    store.connection.value = { state: 'live', since: store.plantSeconds(Date.now()) };
+  });
+  void loadReasons();
+  for (const machineId of watchers.keys()) notify(machineId);
+}
+
+let waiting: StreamEvent[] = [];
+let frame = 0;
+
+/** Events of one frame are applied together; a hidden page has no frames, and applies them at once. */
+function receive(events: readonly StreamEvent[]): void {
+  if (events.length === 0) return;
+  waiting.push(...events);
+  if (document.hidden) {
+    cancelAnimationFrame(frame);
+    applyWaiting();
+  } else if (frame === 0) {
+    frame = requestAnimationFrame(applyWaiting);
+  }
+}
+
+function applyWaiting(): void {
+  frame = 0;
+  const events = waiting;
+  waiting = [];
+  const touched = new Set<string>();
+  const answers: Entry[] = [];
+  batch(() => {
+    for (const { id, event, data } of events) {
+      if (id !== null) lastEventId = id;
+      take({ event, data: JSON.parse(data) as unknown } as Told, touched, answers);
+    }
+  });
+  if (answers.length > 0) void takeAnswers(answers);
+  touched.forEach(notify);
+}
+
+function take(told: Told, touched: Set<string>, answers: Entry[]): void {
+  switch (told.event) {
+    case 'snapshot':
+      store.setSession(told.data.session);
+      store.link.value = told.data.kafka;
+      store.replaceTiles(told.data.tiles);
+      for (const machineId of watchers.keys()) touched.add(machineId);
+      // what was answered in between is not told again
+      void askForAnswers();
+      sendSoon();
+      return;
+    case 'tiles':
+      store.changeTiles(told.data.tiles, told.data.gone);
+      for (const { machineId } of told.data.tiles) touched.add(machineId);
+      return;
+    case 'entry':
+      answers.push(told.data.entry);
+      touched.add(told.data.machineId);
+      return;
+    case 'note':
+      touched.add(told.data.machineId);
+      return;
+    case 'link':
+      store.link.value = told.data.kafka;
+      if (told.data.kafka.state === 'up') sendSoon();
+      return;
+    case 'session':
+      store.setSession(told.data.session);
+      return;
+    default:
+      // an event of a newer server
+      told satisfies never;
+  }
+}
+
+function notify(machineId: string): void {
+  for (const changed of watchers.get(machineId) ?? []) changed();
+}
+
+async function loadReasons(): Promise<void> {
+  const answer = await get<ReasonLists>('/api/reasons');
+  if (answer.ok) store.reasonLists.value = answer.value;
+}
+
+/** Asks what became of entries of which nothing was heard: after a gap, or of machines of another factory. */
+async function askForAnswers(): Promise<void> {
+  if (store.connection.peek().state !== 'live') return;
+  const open = outgoing.peek().filter(({ status }) => status === 'sent' || status === 'deferred');
+  for (const machineId of new Set(open.map((entry) => entry.machineId))) {
+    const answer = await get<MachineView>(`/api/machines/${encodeURIComponent(machineId)}`);
+    if (answer.ok) await takeAnswers(answer.value.entries);
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,34 @@
+/**
+ * Tells a badge scanner, which types like a keyboard, from a person: a burst of characters, each within
+ * MAX_GAP_MS of the one before, ended by Enter. Scanners type with 1 to 30 ms between keys, the fastest typists
+ * rarely below 50.
+ */
+const MAX_GAP_MS = 40;
+const MIN_LENGTH = 4;
+
+export interface KeyOutcome {
+  /** The key belongs to a burst: it must neither press a button nor stay in a field. */
+  partOfBurst: boolean;
+  /** What was scanned, once its Enter has come. */
+  badge: string | null;
+}
+
+export class BadgeReader {
+  private text = '';
+  private lastAtMs = -Infinity;
+
+  take(key: string, atMs: number): KeyOutcome {
+    const quick = atMs - this.lastAtMs <= MAX_GAP_MS;
+    // Shift and the like are pressed between the characters by a scanner too
+    if (key.length > 1 && key !== 'Enter') return { partOfBurst: false, badge: null };
+    if (!quick) this.text = '';
+    this.lastAtMs = atMs;
+    if (key !== 'Enter') {
+      this.text += key;
+      return { partOfBurst: this.text.length >= MIN_LENGTH, badge: null };
+    }
+    const badge = quick && this.text.length >= MIN_LENGTH ? this.text : null;
+    this.text = '';
+    return { partOfBurst: badge !== null, badge };
+  }
+}

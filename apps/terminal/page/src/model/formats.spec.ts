@@ -1,0 +1,28 @@
+import { createFormats } from './formats.js';
+
+/** Monday, 23 November 2026, 13:07:00 UTC */
+const AT = 1_795_439_220;
+
+describe('times', () => {
+  it('are those of the plant, wherever the screen is', () => {
+    expect(createFormats('en', 'Europe/Berlin').time(AT)).toBe('14:07');
+    expect(createFormats('de', 'America/Chicago').time(AT)).toBe('07:07');
+  });
+
+  it('name the day where it is not today in the plant', () => {
+    const { timeOn } = createFormats('en', 'Europe/Berlin');
+    expect(timeOn(AT, AT + 3600)).toBe('14:07');
+    expect(timeOn(AT, AT + 12 * 3600)).toBe('Mon 14:07');
+    expect(createFormats('de', 'Europe/Berlin').timeOn(AT, AT + 12 * 3600)).toBe('Mo 14:07');
+  });
+
+  it('are whole minutes where they are spans', () => {
+    const { span } = createFormats('en', 'UTC');
+    expect([59, 60, 3599, 3840].map(span)).toEqual([
+      '0\u00a0min',
+      '1\u00a0min',
+      '59\u00a0min',
+      '1\u00a0h 04\u00a0min',
+    ]);
+  });
+});

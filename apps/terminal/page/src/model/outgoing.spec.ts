@@ -1,0 +1,175 @@
+import type { Entry } from '../../../src/api.js';
+import {
+  compareSending,
+  isForgotten,
+  operatorAt,
+  type OutgoingReason,
+  rowStatus,
+  toNewEntry,
+  unexplained,
+  unsent,
+  withAnswer,
+  withKnownEnd,
+} from './outgoing.js';
+
+const reason: OutgoingReason = {
+  kind: 'reason',
+  id: 'e-1',
+  machineId: 'M-1',
+  machineName: 'Lathe 1',
+  reasonId: '13',
+  reasonName: 'Set-up',
+  overOperating: false,
+  stop: { startTime: 600, endTime: null, state: 'IDLE' },
+  startTime: 600,
+  endTime: null,
+  status: 'waiting',
+  madeAt: 700,
+  sendAfterMs: 10_000,
+  tried: false,
+  code: null,
+  detail: null,
+  settledAtMs: null,
+};
+
+const answer = (status: Entry['status'], code: string | null = null): Entry => ({
+  entryId: 'e-1',
+  machineId: 'M-1',
+  reasonId: '13',
+  startTime: 600,
+  endTime: null,
+  station: 'S',
+  operator: null,
+  sentAt: 700,
+  status,
+  code,
+  detail: null,
+  moved: false,
+  source: { topic: 't', partition: 0, offset: '1' },
+});
+
+describe('an entry on its way', () => {
+  it('can be taken back until its time is over, then waits, then is being sent', () => {
+    expect(rowStatus(reason, 9_999, new Set())).toBe('undo');
+    expect(rowStatus(reason, 10_000, new Set())).toBe('queued');
+    expect(rowStatus(reason, 10_000, new Set(['e-1']))).toBe('sending');
+  });
+
+  it('can no longer be taken back once it was tried, whatever the clock says', () => {
+    expect(rowStatus({ ...reason, tried: true }, 0, new Set())).toBe('queued');
+  });
+
+  it('counts as not sent only when its undo time is over', () => {
+    expect(unsent([reason], 5_000)).toBeNull();
+    expect(unsent([reason, { ...reason, id: 'e-2', madeAt: 650 }], 10_000)).toEqual({
+      count: 2,
+      since: 650,
+    });
+    expect(unsent([{ ...reason, status: 'sent' }], 10_000)).toBeNull();
+  });
+
+  const period = (
+    state: 'OPERATING' | 'IDLE' | 'OFF',
+    startTime: number,
+    endTime: number | null,
+  ) => ({ state, startTime, endTime, revision: 0 });
+
+  it('gets the end of a stop that ended while it waited, though the machine stopped again since', () => {
+    const periods = [
+      period('OPERATING', 0, 600),
+      period('IDLE', 600, 840),
+      period('OPERATING', 840, 960),
+      period('IDLE', 960, 1020),
+      period('OPERATING', 1020, null),
+    ];
+    expect(withKnownEnd(reason, periods)).toMatchObject({ endTime: 840, stop: { endTime: 840 } });
+  });
+
+  it('stays open-ended while the stop goes on, and once it was tried', () => {
+    const going = [period('OPERATING', 0, 600), period('IDLE', 600, 840), period('OFF', 840, null)];
+    expect(withKnownEnd(reason, going).endTime).toBeNull();
+    const ended = [period('IDLE', 600, 840), period('OPERATING', 840, null)];
+    expect(withKnownEnd({ ...reason, tried: true }, ended).endTime).toBeNull();
+  });
+
+  it('takes the answers in any order, and keeps the final one', () => {
+    const applied = withAnswer(reason, answer('applied'), 5);
+    expect(applied).toMatchObject({ status: 'applied', settledAtMs: 5 });
+    expect(withAnswer(applied, answer('sent'), 6)).toBe(applied);
+    const deferred = withAnswer({ ...reason, status: 'sent' }, answer('deferred'), 5);
+    expect(deferred).toMatchObject({ status: 'deferred', settledAtMs: null });
+    expect(withAnswer(deferred, answer('rejected', 'unknown-reason'), 7)).toMatchObject({
+      status: 'rejected',
+      code: 'unknown-reason',
+    });
+  });
+
+  it('ends with the follow-up that the server sends, and with no other entry', () => {
+    const sent = { ...reason, status: 'applied', tried: true } as const;
+    const followUp = { ...answer('sent'), entryId: 'f-1', endTime: 840, sentAt: 850 };
+    expect(withAnswer(sent, followUp, 5)).toMatchObject({
+      status: 'applied',
+      endTime: 840,
+      stop: { startTime: 600, endTime: 840 },
+    });
+    for (const other of [
+      { ...followUp, startTime: 900, endTime: 960 },
+      { ...followUp, machineId: 'M-2' },
+      { ...followUp, sentAt: 650 },
+      { ...followUp, endTime: null },
+      { ...followUp, status: 'rejected' as const },
+    ])
+      expect(withAnswer(sent, other, 5)).toBe(sent);
+    // what may have been sent as it is does not change
+    expect(withAnswer({ ...reason, tried: true }, followUp, 5).endTime).toBeNull();
+  });
+
+  it('leaves a stop that began after it was made unexplained, however open its end', () => {
+    const again = { startTime: 1200, endTime: null };
+    expect(unexplained({ startTime: 600, endTime: null }, [reason])).toEqual([]);
+    expect(unexplained(again, [reason])).toEqual([again]);
+  });
+
+  it('goes before what was made later, and of those made together the open-ended goes last', () => {
+    const made = (id: string, more: Partial<OutgoingReason>): OutgoingReason => ({
+      ...reason,
+      id,
+      ...more,
+    });
+    const entries = [
+      made('later', { sendAfterMs: 10_001, endTime: 900 }),
+      made('open', {}),
+      made('second part', { startTime: 700, endTime: 900 }),
+      made('first part', { endTime: 700 }),
+    ];
+    expect(entries.sort(compareSending).map(({ id }) => id)).toEqual([
+      ...['first part', 'second part', 'open', 'later'],
+    ]);
+  });
+
+  it('is forgotten a day after its final answer, and never before', () => {
+    const day = 24 * 3600_000;
+    expect(isForgotten({ ...reason, sendAfterMs: 0 }, 99 * day)).toBe(false);
+    expect(isForgotten({ ...reason, status: 'applied', settledAtMs: 0 }, day)).toBe(false);
+    expect(isForgotten({ ...reason, status: 'applied', settledAtMs: 0 }, day + 1)).toBe(true);
+  });
+});
+
+describe('who entered a reason', () => {
+  it('is sent with it as it was then, and when that was', () => {
+    const sent = toNewEntry({ ...reason, operator: 'A. Kowalski' });
+    expect(sent).toMatchObject({ operator: 'A. Kowalski', madeAt: 700 });
+    expect(toNewEntry({ ...reason, operator: null }).operator).toBeNull();
+  });
+
+  it('is left to the server for one that an earlier page kept without', () => {
+    expect(toNewEntry(reason)).not.toHaveProperty('operator');
+  });
+
+  it('is nobody once the shift is over in which somebody registered', () => {
+    const session = { operator: 'A. Kowalski', shifts: [{ startTime: 0, endTime: 28_800 }] };
+    expect(operatorAt(session, 28_799)).toBe('A. Kowalski');
+    expect(operatorAt(session, 28_800)).toBeNull();
+    expect(operatorAt(null, 0)).toBeNull();
+  });
+});

@@ -1,0 +1,47 @@
+/** A stretch of time in epoch seconds, its end exclusive; endTime null: still going on. */
+export interface Period {
+  startTime: number;
+  endTime: number | null;
+}
+
+const endOf = ({ endTime }: Period): number => endTime ?? Infinity;
+
+export function overlap(a: Period, b: Period): boolean {
+  return a.startTime < endOf(b) && b.startTime < endOf(a);
+}
+
+export function secondsOf(period: Period, now: number): number {
+  return Math.max(0, (period.endTime ?? now) - period.startTime);
+}
+
+/** What is left of a period when others are taken out of it. */
+export function without(period: Period, others: readonly Period[]): Period[] {
+  return others.reduce<Period[]>(
+    (left, other) => left.flatMap((part) => cut(part, other)),
+    [period],
+  );
+}
+
+function cut(part: Period, other: Period): Period[] {
+  if (!overlap(part, other)) return [part];
+  const parts: Period[] = [];
+  if (part.startTime < other.startTime)
+    parts.push({ startTime: part.startTime, endTime: other.startTime });
+  if (endOf(other) < endOf(part)) parts.push({ startTime: endOf(other), endTime: part.endTime });
+  return parts;
+}
+
+/** Seconds of `period` that lie in OPERATING; null states and the others do not count. */
+export function operatingSeconds(
+  periods: readonly (Period & { state: string | null })[],
+  period: Period,
+  now: number,
+): number {
+  const until = period.endTime ?? now;
+  return periods
+    .filter(({ state }) => state === 'OPERATING')
+    .reduce((sum, { startTime, endTime }) => {
+      const seconds = Math.min(endTime ?? now, until) - Math.max(startTime, period.startTime);
+      return sum + Math.max(0, seconds);
+    }, 0);
+}

@@ -1,0 +1,52 @@
+import { choicesOf, commonReasons, reasonName } from './reason-choices.js';
+
+const reasons = [
+  { code: '13', name: 'Set-up' },
+  { code: '20', name: 'Mechanical fault' },
+  { code: '99', name: 'Unheard of' },
+];
+const looks = {
+  reasonLooks: { '13': { group: 'planned', names: { de: 'Rüsten' } }, '20': { group: 'fault' } },
+  groups: [
+    { group: 'fault', colour: '#900' },
+    { group: 'planned', names: { de: 'Geplant' } },
+  ],
+};
+
+describe('the choice of reasons', () => {
+  it('has groups in the order of the file, and what it does not name at the end', () => {
+    const { groups } = choicesOf(reasons, [], looks, 'de', '');
+    expect(groups.map(({ title, choices }) => [title, choices.map(({ name }) => name)])).toEqual([
+      ['fault', ['Mechanical fault']],
+      ['Geplant', ['Rüsten']],
+      [null, ['Unheard of']],
+    ]);
+  });
+
+  it('has at most four favourites, of those the machine still offers', () => {
+    const { favourites } = choicesOf(reasons, ['77', '20', '13'], looks, 'en', 'no match');
+    expect(favourites.map(({ code }) => code)).toEqual(['20', '13']);
+  });
+
+  it('is narrowed by words of the name in the own language, or by the code', () => {
+    const found = (search: string): string[] =>
+      choicesOf(reasons, [], looks, 'de', search).groups.flatMap(({ choices }) =>
+        choices.map(({ code }) => code),
+      );
+    expect(found('rüs')).toEqual(['13']);
+    expect(found('99')).toEqual(['99']);
+    expect(found('set')).toEqual([]);
+  });
+
+  it('names an unknown code by itself', () => {
+    expect(reasonName('55', looks, reasons, 'en')).toBe('55');
+    expect(reasonName('13', null, reasons, 'de')).toBe('Set-up');
+  });
+
+  it('for several machines is what they have in common', () => {
+    expect(commonReasons([reasons, reasons.slice(1)]).map(({ code }) => code)).toEqual([
+      '20',
+      '99',
+    ]);
+  });
+});

@@ -1,0 +1,87 @@
+import type { Session } from '../../../src/api.js';
+import type { Language } from './strings.js';
+
+export interface Reason {
+  code: string;
+  name: string;
+}
+
+export interface Choice extends Reason {
+  colour: string | null;
+}
+
+interface ChoiceGroup {
+  /** null: reasons that the file of groups does not name */
+  title: string | null;
+  colour: string | null;
+  choices: Choice[];
+}
+
+export interface Choices {
+  favourites: Choice[];
+  groups: ChoiceGroup[];
+}
+
+type Looks = Pick<Session, 'reasonLooks' | 'groups'>;
+
+/** The name in the operator's language, else the service's own, else the code. */
+export function reasonName(
+  code: string,
+  looks: Looks | null,
+  reasons: readonly Reason[],
+  language: Language,
+): string {
+  return (
+    looks?.reasonLooks[code]?.names?.[language] ??
+    reasons.find((reason) => reason.code === code)?.name ??
+    code
+  );
+}
+
+/** Favourites first, then the groups in the file's order, what is in none of them last; `search` narrows the groups. */
+export function choicesOf(
+  reasons: readonly Reason[],
+  favourites: readonly string[],
+  looks: Looks,
+  language: Language,
+  search: string,
+): Choices {
+  const all = reasons.map(({ code }): Choice & { group: string | null } => {
+    const look = looks.reasonLooks[code];
+    const group = looks.groups.find((candidate) => candidate.group === look?.group);
+    return {
+      code,
+      name: reasonName(code, looks, reasons, language),
+      colour: look?.colour ?? group?.colour ?? null,
+      group: look?.group ?? null,
+    };
+  });
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = all.filter(({ code, name }) => {
+    const searched = `${code} ${name}`.toLowerCase();
+    return words.every((word) => searched.includes(word));
+  });
+  const named = looks.groups.map(({ group, colour, names }) => ({
+    title: names?.[language] ?? group,
+    colour: colour ?? null,
+    choices: found.filter((choice) => choice.group === group),
+  }));
+  const known = new Set(looks.groups.map(({ group }) => group));
+  const others = found.filter(({ group }) => group === null || !known.has(group));
+  return {
+    favourites: favourites
+      .flatMap((code) => all.find((choice) => choice.code === code) ?? [])
+      .slice(0, 4),
+    groups: [...named, { title: null, colour: null, choices: others }].filter(
+      ({ choices }) => choices.length > 0,
+    ),
+  };
+}
+
+/** Reasons that every one of the machines offers: for several stops at once. */
+export function commonReasons(lists: readonly (readonly Reason[])[]): Reason[] {
+  const [first = [], ...rest] = lists;
+  return first.filter(({ code }) =>
+    rest.every((list) => list.some((reason) => reason.code === code)),
+  );
+}

@@ -1,0 +1,192 @@
+import type { Tile } from '../../../src/api.js';
+import { type OutgoingReason, type Stop } from './outgoing.js';
+import { compareRows, heldRows, stopRows } from './stop-rows.js';
+
+const tile = (machineId: string, openStops: Tile['openStops']): Tile => ({
+  machineId,
+  displayName: machineId,
+  factoryId: 'F',
+  state: 'IDLE',
+  startTime: 0,
+  observation: 'ok',
+  knownUntil: 0,
+  workingOrders: null,
+  openStops,
+  shortStops: { count: 0, seconds: 0 },
+  goingOn: null,
+});
+
+const given = (stop: Stop, more: Partial<OutgoingReason> = {}): OutgoingReason => ({
+  kind: 'reason',
+  id: 'e',
+  machineId: 'M-1',
+  machineName: 'M-1',
+  reasonId: '13',
+  reasonName: 'Set-up',
+  overOperating: false,
+  stop,
+  startTime: stop.startTime,
+  endTime: stop.endTime,
+  status: 'sent',
+  madeAt: 0,
+  sendAfterMs: 0,
+  tried: true,
+  code: null,
+  detail: null,
+  settledAtMs: null,
+  ...more,
+});
+
+const stop = { startTime: 600, endTime: 1800, state: 'IDLE' } as const;
+
+describe('the list of stops', () => {
+  it('asks for a reason for what is open', () => {
+    const [row] = stopRows([tile('M-1', [stop])], [], 0);
+    expect(row).toMatchObject({
+      key: 'M-1|600',
+      left: [{ startTime: 600, endTime: 1800 }],
+      reasons: [],
+    });
+  });
+
+  it('no longer asks once a reason was given here, before anything is sent', () => {
+    const [row] = stopRows([tile('M-1', [stop])], [given(stop, { status: 'waiting' })], 0);
+    expect(row).toMatchObject({ left: [], reasons: [{ id: 'e' }] });
+  });
+
+  it('keeps the row in its place when the server knows the stop as explained', () => {
+    const [row, ...others] = stopRows([tile('M-1', [])], [given(stop)], 0);
+    expect(row).toMatchObject({ key: 'M-1|600', left: [] });
+    expect(others).toEqual([]);
+  });
+
+  it('keeps one row for a stop of which a part was explained', () => {
+    const rest = { ...stop, startTime: 1200 };
+    const rows = stopRows([tile('M-1', [rest])], [given(stop, { endTime: 1200 })], 0);
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({ key: 'M-1|600', left: [{ startTime: 1200, endTime: 1800 }] });
+  });
+
+  it('shows the end of an explained stop once the machine runs again', () => {
+    const going = { ...stop, endTime: null };
+    const runs = { ...tile('M-1', []), state: 'OPERATING' as const, startTime: 1900 };
+    expect(stopRows([tile('M-1', [])], [given(going)], 0)[0]?.stop.endTime).toBeNull();
+    expect(stopRows([runs], [given(going)], 0)[0]?.stop.endTime).toBe(1900);
+  });
+
+  it('shows the end that the follow-up gave, though the machine stopped again since', () => {
+    const part = given({ ...stop, endTime: null }, { endTime: 1200 });
+    const ended = given(stop, { id: 'f', startTime: 1200 });
+    const runs = { ...tile('M-1', []), state: 'OPERATING' as const, startTime: 2400 };
+    const rows = stopRows([runs], [part, ended], 0);
+    expect(rows.map((row) => row.stop)).toEqual([stop]);
+  });
+
+  describe('when the machine stops again after an open-ended reason', () => {
+    const going = { ...stop, endTime: null };
+    const again = { startTime: 2400, endTime: null, state: 'IDLE' } as const;
+    const stopped = { ...tile('M-1', [again]), startTime: 2400 };
+
+    it.each(['waiting', 'sent', 'deferred', 'applied'] as const)(
+      'asks for the later stop in a row of its own, the reason being %s',
+      (status) => {
+        const entry = given(going, { status, madeAt: 660, settledAtMs: 0 });
+        const rows = stopRows([stopped], [entry], 0);
+        expect(rows.map(({ key, left }) => [key, left.length])).toEqual([
+          ['M-1|600', 0],
+          ['M-1|2400', 1],
+        ]);
+        expect(rows[0]?.stop.endTime).toBe(2400);
+      },
+    );
+
+    it('asks for a later stop that has ended as well', () => {
+      const ended = { ...again, endTime: 3000 };
+      const runs = { ...tile('M-1', [ended]), state: 'OPERATING' as const, startTime: 3000 };
+      const rows = stopRows([runs], [given(going, { status: 'deferred', madeAt: 660 })], 0);
+      expect(rows.map(({ key, left }) => [key, left.length])).toEqual([
+        ['M-1|600', 0],
+        ['M-1|2400', 1],
+      ]);
+    });
+
+    it('shows as still going what the server says the reason applies to, whatever state it is in', () => {
+      const off = {
+        ...tile('M-1', []),
+        state: 'OFF' as const,
+        startTime: 2400,
+        goingOn: { entryId: 'e', reasonId: '13', startTime: 600 },
+      };
+      expect(stopRows([off], [given(going)], 0)[0]?.stop.endTime).toBeNull();
+    });
+  });
+
+  it('asks again for what was refused, beside the refusal', () => {
+    const refused = given(stop, { status: 'rejected', settledAtMs: 0 });
+    expect(stopRows([tile('M-1', [stop])], [refused], 1000)[0]).toMatchObject({
+      left: [{ startTime: 600, endTime: 1800 }],
+      reasons: [{ status: 'rejected' }],
+    });
+  });
+
+  it('keeps a refusal until another reason was given', () => {
+    const refused = given(stop, { status: 'rejected', settledAtMs: 0 });
+    expect(stopRows([tile('M-1', [])], [refused], 9e9)[0]?.reasons).toHaveLength(1);
+    const [row] = stopRows([tile('M-1', [])], [refused, given(stop, { id: 'f', madeAt: 1 })], 9e9);
+    expect(row?.reasons.map(({ id }) => id)).toEqual(['f']);
+  });
+
+  it('shows a corrected reason in its last form alone, also once that is no longer shown', () => {
+    const corrected = [
+      given(stop, { id: 'set-up', status: 'deferred', madeAt: 1 }),
+      given(stop, { id: 'tool change', status: 'applied', settledAtMs: 0, madeAt: 2 }),
+      given(stop, { id: 'break', status: 'applied', settledAtMs: 0, madeAt: 3 }),
+    ];
+    const idsAt = (nowMs: number): string[] =>
+      stopRows([tile('M-1', [])], corrected, nowMs).flatMap(({ reasons }) =>
+        reasons.map(({ id }) => id),
+      );
+    expect(idsAt(0)).toEqual(['break']);
+    expect(idsAt(60_000)).toEqual([]);
+  });
+
+  it('shows a refused correction beside the reason that still applies', () => {
+    const applied = given(stop, { id: 'set-up', status: 'applied', settledAtMs: 0 });
+    const refused = given(stop, { id: 'break', status: 'rejected', settledAtMs: 0, madeAt: 1 });
+    const [row] = stopRows([tile('M-1', [])], [applied, refused], 0);
+    expect(row?.reasons.map(({ id }) => id)).toEqual(['set-up', 'break']);
+  });
+
+  it('lets an applied reason go a minute after its answer came', () => {
+    const applied = given(stop, { status: 'applied', settledAtMs: 0 });
+    expect(stopRows([tile('M-1', [])], [applied], 59_999)).toHaveLength(1);
+    expect(stopRows([tile('M-1', [])], [applied], 60_000)).toEqual([]);
+  });
+
+  it('shows entries of machines that are not among the tiles', () => {
+    expect(stopRows([], [given(stop)], 0)).toHaveLength(1);
+  });
+
+  it('is in order of beginning, or of length', () => {
+    const rows = stopRows(
+      [tile('M-1', [stop]), tile('M-2', [{ startTime: 1200, endTime: null, state: 'OFF' }])],
+      [],
+      0,
+    );
+    const keys = (order: 'newest' | 'longest'): string[] =>
+      [...rows].sort(compareRows(order, 1500)).map(({ key }) => key);
+    expect(keys('newest')).toEqual(['M-2|1200', 'M-1|600']);
+    expect(keys('longest')).toEqual(['M-1|600', 'M-2|1200']);
+  });
+
+  it('holds still while someone is about to tap: nothing comes between, nothing goes away', () => {
+    const rows = stopRows([tile('M-1', [stop]), tile('M-2', [stop])], [], 0);
+    const later = stopRows([tile('M-2', [stop]), tile('M-3', [stop])], [], 0);
+    const { rows: held, more } = heldRows(rows, later);
+    expect(held.map(({ key, left }) => [key, left.length])).toEqual([
+      ['M-1|600', 0],
+      ['M-2|600', 1],
+    ]);
+    expect(more).toBe(1);
+  });
+});

@@ -1,0 +1,149 @@
+import type { Tile } from '../../../src/api.js';
+import {
+  mayCover,
+  type Outgoing,
+  type OutgoingReason,
+  stands,
+  type Stop,
+  unexplained,
+} from './outgoing.js';
+import { overlap, type Period } from './periods.js';
+import { currentEntries } from './strip.js';
+
+export interface StopRow {
+  key: string;
+  machineId: string;
+  machineName: string;
+  stop: Stop;
+  /** What still needs a reason; empty once everything has been given one. */
+  left: Period[];
+  /** The reasons given for it on this page, oldest first. */
+  reasons: OutgoingReason[];
+}
+
+/** How long a row stays after its reason was applied, in real milliseconds: long enough to be seen from the machine. */
+const SEEN_AFTER_MS = 60_000;
+
+/**
+ * The list of stops: those the server knows as open, and those that got a reason here and whose answer is under way
+ * or fresh. A stop of which a part was explained stays one row.
+ */
+export function stopRows(
+  tiles: Iterable<Tile>,
+  outgoing: readonly Outgoing[],
+  nowMs: number,
+): StopRow[] {
+  const byMachine = new Map<string, OutgoingReason[]>();
+  for (const entry of outgoing) {
+    if (entry.kind !== 'reason') continue;
+    const given = byMachine.get(entry.machineId);
+    if (given) given.push(entry);
+    else byMachine.set(entry.machineId, [entry]);
+  }
+  const rows: StopRow[] = [];
+  for (const tile of tiles) {
+    const given = (byMachine.get(tile.machineId) ?? []).map((entry) => ({
+      ...entry,
+      stop: asEnded(entry, tile),
+    }));
+    byMachine.delete(tile.machineId);
+    if (tile.openStops.length > 0 || given.length > 0)
+      rows.push(...rowsOf(tile.machineId, tile.displayName, tile.openStops, given, nowMs));
+  }
+  // machines that are not among the tiles: another factory's, or nothing was received yet
+  for (const [machineId, given] of byMachine) {
+    rows.push(...rowsOf(machineId, given[0]?.machineName ?? machineId, [], given, nowMs));
+  }
+  return rows;
+}
+
+/**
+ * A stop that has a reason is no longer among the open ones: that it is over shows in the machine's present state, or
+ * in a later stop. How it ended exactly comes with the reason's follow-up.
+ */
+function asEnded(entry: OutgoingReason, { startTime, openStops, goingOn }: Tile): Stop {
+  const { stop } = entry;
+  if (stop.endTime !== null || startTime === null || startTime <= stop.startTime) return stop;
+  const here = openStops.filter((open) => overlap(open, stop));
+  if (goingOn?.entryId === entry.id || here.some((open) => mayCover(entry, open))) return stop;
+  return { ...stop, endTime: Math.min(startTime, ...here.map((later) => later.startTime)) };
+}
+
+/** An applied reason goes once it was seen; a refused one stays until it is dismissed or another was given. */
+function isShown(entry: OutgoingReason, nowMs: number): boolean {
+  return entry.status !== 'applied' || nowMs - (entry.settledAtMs ?? 0) < SEEN_AFTER_MS;
+}
+
+function rowsOf(
+  machineId: string,
+  machineName: string,
+  open: readonly Stop[],
+  given: readonly OutgoingReason[],
+  nowMs: number,
+): StopRow[] {
+  const rows = new Map<number, StopRow>();
+  const rowFor = (stop: Stop): StopRow => {
+    const found = [...rows.values()].find((row) => overlap(row.stop, stop));
+    if (found) {
+      // of the ends that are known the earliest: the others are where a later state began
+      const ends = [found.stop.endTime, stop.endTime].filter((end) => end !== null);
+      if (found.stop.startTime === stop.startTime && ends.length > 0)
+        found.stop = { ...found.stop, endTime: Math.min(...ends) };
+      return found;
+    }
+    const key = `${machineId}|${String(stop.startTime)}`;
+    const row = { key, machineId, machineName, stop, left: [], reasons: [] };
+    rows.set(stop.startTime, row);
+    return row;
+  };
+  const standing = given.filter((entry) => isShown(entry, nowMs) && stands(entry));
+  // a corrected reason is replaced for good: it does not come back when its correction is no longer shown
+  const current = currentEntries(given.map((entry) => ({ ...entry, sentAt: entry.madeAt })))
+    .filter((entry) => isShown(entry, nowMs))
+    .reverse();
+  for (const entry of current) {
+    const isReplaced = standing.some(
+      (other) => other.madeAt >= entry.madeAt && overlap(other, entry),
+    );
+    if (stands(entry) || !isReplaced) rowFor(entry.stop).reasons.push(entry);
+  }
+  for (const stop of open) {
+    const row = rowFor(stop);
+    // the server knows better how a stop ended, but not where it began before a part of it was explained
+    if (row.stop.endTime === null && stop.endTime !== null)
+      row.stop = { ...row.stop, endTime: stop.endTime };
+    row.left.push(...unexplained(stop, standing).filter(isWorthAsking));
+  }
+  return [...rows.values()];
+}
+
+/** A remainder of less than a minute is the jitter of the states, not a stop of its own. */
+function isWorthAsking({ startTime, endTime }: Period): boolean {
+  return endTime === null || endTime - startTime >= 60;
+}
+
+export type RowOrder = 'newest' | 'longest';
+
+export function compareRows(order: RowOrder, now: number): (a: StopRow, b: StopRow) => number {
+  const newest = (a: StopRow, b: StopRow): number =>
+    b.stop.startTime - a.stop.startTime || (a.key < b.key ? -1 : 1);
+  if (order === 'newest') return newest;
+  const lengthOf = ({ stop }: StopRow): number => (stop.endTime ?? now) - stop.startTime;
+  return (a, b) => lengthOf(b) - lengthOf(a) || newest(a, b);
+}
+
+/**
+ * The list as it is shown while someone is about to tap on it: rows keep their places, new ones are not put
+ * between them, ended ones are not taken away.
+ */
+export function heldRows(
+  shown: readonly StopRow[],
+  wanted: readonly StopRow[],
+): { rows: StopRow[]; more: number } {
+  const latest = new Map(wanted.map((row) => [row.key, row]));
+  const known = new Set(shown.map(({ key }) => key));
+  return {
+    rows: shown.map((row) => latest.get(row.key) ?? { ...row, left: [] }),
+    more: wanted.filter(({ key }) => !known.has(key)).length,
+  };
+}

@@ -1,0 +1,438 @@
+import type { Look } from './tiles.js';
+
+export const LANGUAGES = ['en', 'de'] as const;
+export type Language = (typeof LANGUAGES)[number];
+
+const en = {
+  appName: 'Machine terminal',
+  // views
+  wall: 'Wall',
+  needsReason: 'Needs a reason',
+  handOver: 'Hand-over',
+  views: 'Views',
+  skipToContent: 'Skip to content',
+  // states
+  state: { OPERATING: 'Operating', IDLE: 'Idle', OFF: 'Off', NO_DATA: 'No data' } satisfies Record<
+    Look,
+    string
+  >,
+  observation: {
+    ok: '',
+    noData: 'No data from the service',
+    stale: 'States are out of date',
+    unreachable: 'The service does not answer',
+    forbidden: 'The service denies access',
+    unknown: 'Nothing known yet',
+    removed: 'No longer in the service',
+  },
+  since: (time: string) => `since ${time}`,
+  knownUpTo: (time: string) => `known up to ${time}`,
+  nothingKnown: 'nothing known yet',
+  stillGoing: 'still going',
+  now: 'now',
+  noOrders: 'no order',
+  ordersUnknown: 'orders not known',
+  more: (count: number) => `+${String(count)}`,
+  stopsWithoutReason: (count: number) =>
+    count === 1 ? '1 stop without a reason' : `${String(count)} stops without a reason`,
+  goingOn: (reason: string, time: string) => `${reason}, since ${time}`,
+  // wall
+  allFactories: 'All factories',
+  factory: 'Factory',
+  filterStates: 'States',
+  onlyOpen: 'Needs a reason',
+  search: 'Search',
+  searchMachines: 'Machine or order',
+  clear: 'Clear',
+  noMachineMatches: 'No machine matches.',
+  showAll: 'Show all machines',
+  noMachines:
+    'No machines are known yet. They appear as soon as the bridge has read them from the service.',
+  tilesLeftOut: (count: number) =>
+    `${String(count)} more machines: choose a factory, a state or search.`,
+  machines: (count: number) => (count === 1 ? '1 machine' : `${String(count)} machines`),
+  // stops
+  newestFirst: 'Newest first',
+  longestFirst: 'Longest first',
+  order: 'Order',
+  selectSeveral: 'Select several',
+  done: 'Done',
+  cancel: 'Cancel',
+  close: 'Close',
+  giveReason: 'Give a reason',
+  reasonFor: (count: number) =>
+    count === 1 ? 'Reason for 1 stop' : `Reason for ${String(count)} stops`,
+  nothingToExplain: 'Every stop has its reason.',
+  stopsAppear: (minutes: string) =>
+    `Stops longer than ${minutes} appear here one to two minutes after they began.`,
+  shortStops: (count: number, span: string) =>
+    count === 1
+      ? `1 short stop, ${span}: needs no reason`
+      : `${String(count)} short stops, ${span} in all: need no reason`,
+  moreStops: (count: number) => (count === 1 ? '1 more stop' : `${String(count)} more stops`),
+  showThem: 'Show',
+  stopOf: (state: string, from: string, to: string) => `${state} ${from} to ${to}`,
+  stopSince: (state: string, from: string) => `${state} since ${from}`,
+  stopsLeftOut: (count: number) =>
+    `${String(count)} more below these. Choose a factory to see them.`,
+  // reason sheet
+  chooseReason: 'Why did it stop?',
+  favourites: 'Used most here',
+  otherReasons: 'More reasons',
+  allReasons: 'Reasons',
+  searchReasons: 'Search reasons',
+  noReasonMatches: 'No reason matches.',
+  noReasons: 'The service lists no reasons for this machine.',
+  noCommonReasons: 'These machines have no reason in common. Select fewer.',
+  reasonsNotLoaded:
+    'The reasons have not been received yet. They appear when the connection is back.',
+  openEndedHint: 'Runs until the machine operates again, at the latest to the end of the shift.',
+  setOnlyHint: 'A reason can be set and replaced. The service cannot show or delete it.',
+  statesLateHint: 'States are known one to two minutes late.',
+  split: 'Split',
+  dontSplit: 'Do not split',
+  splitAt: 'Split at',
+  minuteEarlier: '1 minute earlier',
+  minuteLater: '1 minute later',
+  part: (index: number) => `Part ${String(index)}`,
+  confirmOperating: (span: string) => `The machine was operating for ${span} of this time.`,
+  tapAgain: 'Tap again to send it all the same',
+  replaces: (reason: string) => `Replaces: ${reason}`,
+  // status of an entry
+  undo: 'Undo',
+  status: {
+    undo: (seconds: number) => `Sends in ${String(seconds)} s`,
+    queued: 'Not sent yet',
+    sending: 'Sending',
+    sent: 'Sent, no answer yet',
+    deferred: 'Waiting: the service is not available. It is sent as soon as it is.',
+    applied: 'Applied',
+    rejected: 'Refused',
+    refused: 'Not accepted',
+    unconfirmed: 'The machine was operating in this time.',
+  },
+  sendAnyway: 'Send all the same',
+  discard: 'Discard',
+  correct: 'Correct',
+  tryAnother: 'Choose another',
+  refusals: {
+    'unknown-reason': 'This machine does not have that reason (any more). Choose another one.',
+    'unknown-machine': 'The service does not know this machine. Tell the shift lead.',
+    'start-in-future':
+      'It begins in the future. Check the clock of this device, then choose the reason again.',
+    'start-after-end': 'It ends before it begins. Choose the reason for the stop again.',
+    'missing-times': 'Times are missing. Choose the reason for the stop again.',
+    'too-large': 'It is too long. Shorten it and send it again.',
+    'invalid-json': 'The bridge could not read it. Tell the shift lead.',
+    'invalid-message':
+      'The bridge could not read it. Choose the reason again; if it fails again, tell the shift lead.',
+    'unmapped-work-centre': 'The work centre belongs to no machine. Tell the shift lead.',
+    'too-old': 'It is older than 30 days. It can no longer be set.',
+    'entry-id-reused':
+      'It was already sent with other times. Choose the reason for the stop again.',
+    'rejected-by-service':
+      'The service refused it. Choose another reason; if it fails again, tell the shift lead.',
+  } as Record<string, string>,
+  refusedOtherwise:
+    'It was not accepted. Choose the reason again; if it fails again, tell the shift lead.',
+  // machine
+  backToWall: 'Back',
+  orders: 'Orders',
+  thisShift: 'This shift',
+  lastShift: 'Last shift',
+  shift: 'Shift',
+  strip: 'Course of the shift',
+  stripHelp: 'Arrow keys move between the bars, plus and minus zoom, Enter gives a reason.',
+  reasonsLane: 'Reasons',
+  zoomIn: 'Zoom in',
+  zoomOut: 'Zoom out',
+  earlier: 'Earlier',
+  later: 'Later',
+  movedMark: 'moved',
+  movedHint: 'The service has corrected the stop this reason was given for. Check it.',
+  correctedMark: 'corrected',
+  reasonsGiven: 'Reasons given',
+  noReasonsGiven: 'No reason in this shift yet.',
+  stopsInShift: 'Stops without a reason',
+  loading: 'Loading',
+  unknownMachine: 'This machine is not known here.',
+  fromElsewhere: 'from another system',
+  // notes
+  notes: 'Notes',
+  addNote: 'Add a note',
+  noteText: 'Note',
+  noteHint: 'Notes stay on the terminals. They are not sent to the service.',
+  save: 'Save',
+  noNotes: 'No notes in this shift.',
+  // hand-over
+  unexplained: 'Without a reason',
+  stopped: 'Stopped',
+  explained: 'With a reason',
+  reasonsTitle: 'Reasons',
+  print: 'Print',
+  allExplained: 'Every stop of this shift has its reason.',
+  total: 'All machines',
+  machine: 'Machine',
+  handOverUnsent: (count: number) =>
+    `${String(count)} entries of this device have not been sent yet and are not counted.`,
+  asOf: (time: string) => `as of ${time}`,
+  // operator, station
+  operator: 'Operator',
+  registerOperator: 'Who works here?',
+  operatorHint: 'Scan your badge, or type your name or number. It stays until the shift ends.',
+  operatorName: 'Name or number',
+  register: 'Register',
+  signOff: 'Sign off',
+  nobody: 'Nobody registered',
+  registered: (name: string) => `${name} is registered.`,
+  notRegistered: 'Could not be registered. Try again.',
+  station: 'Station',
+  signIn: 'Sign in this station',
+  token: 'Token of the station',
+  tokenHint: 'Whoever set up the terminal has it.',
+  tokenWrong: 'This token is not known.',
+  signInFailed: 'The server does not answer. Try again.',
+  signOut: 'Sign out',
+  // settings
+  settings: 'Settings',
+  language: 'Language',
+  about: 'What this page can and cannot do',
+  aboutLines: [
+    'States are calculated by the minute and known one to two minutes late.',
+    'A reason can be set and replaced. The service cannot show or delete it: what you see here is what was sent on this system.',
+    'A reason for a stop that is still going runs until the machine operates again, at the latest to the end of the shift, or until the next reason with an end is sent.',
+    'Where no data was received nothing is assumed: hatched means not known, not off.',
+    'Notes stay on the terminals and are never sent to the service.',
+  ],
+  // connection
+  live: 'Live',
+  connecting: 'Connecting',
+  restoring: 'The server is starting',
+  kafkaDown: (time: string) => `Kafka is away since ${time}`,
+  offline: (time: string) => `No connection since ${time}`,
+  notSent: (count: number, time: string) => `${String(count)} not sent since ${time}`,
+  entriesKept: 'Entries are kept here.',
+  notKept: 'Entries are not kept: do not close this page.',
+  dismiss: 'Dismiss',
+};
+
+type Widen<T> = T extends (...args: infer A) => string
+  ? (...args: A) => string
+  : T extends string
+    ? string
+    : { [K in keyof T]: Widen<T[K]> };
+
+export type Strings = Widen<typeof en>;
+
+const de: Strings = {
+  appName: 'Maschinen-Terminal',
+  wall: 'Übersicht',
+  needsReason: 'Ohne Grund',
+  handOver: 'Übergabe',
+  views: 'Ansichten',
+  skipToContent: 'Zum Inhalt',
+  state: { OPERATING: 'In Betrieb', IDLE: 'Stillstand', OFF: 'Aus', NO_DATA: 'Keine Daten' },
+  observation: {
+    ok: '',
+    noData: 'Der Dienst hat keine Daten',
+    stale: 'Zustände sind veraltet',
+    unreachable: 'Der Dienst antwortet nicht',
+    forbidden: 'Der Dienst verweigert den Zugriff',
+    unknown: 'Noch nichts bekannt',
+    removed: 'Nicht mehr im Dienst',
+  },
+  since: (time) => `seit ${time}`,
+  knownUpTo: (time) => `bekannt bis ${time}`,
+  nothingKnown: 'noch nichts bekannt',
+  stillGoing: 'dauert an',
+  now: 'jetzt',
+  noOrders: 'kein Auftrag',
+  ordersUnknown: 'Aufträge nicht bekannt',
+  more: (count) => `+${String(count)}`,
+  stopsWithoutReason: (count) =>
+    count === 1 ? '1 Stopp ohne Grund' : `${String(count)} Stopps ohne Grund`,
+  goingOn: (reason, time) => `${reason}, seit ${time}`,
+  allFactories: 'Alle Werke',
+  factory: 'Werk',
+  filterStates: 'Zustände',
+  onlyOpen: 'Ohne Grund',
+  search: 'Suche',
+  searchMachines: 'Maschine oder Auftrag',
+  clear: 'Leeren',
+  noMachineMatches: 'Keine Maschine passt dazu.',
+  showAll: 'Alle Maschinen zeigen',
+  noMachines:
+    'Noch sind keine Maschinen bekannt. Sie erscheinen, sobald die Bridge sie vom Dienst gelesen hat.',
+  tilesLeftOut: (count) =>
+    `${String(count)} weitere Maschinen: Werk oder Zustand wählen oder suchen.`,
+  machines: (count) => (count === 1 ? '1 Maschine' : `${String(count)} Maschinen`),
+  newestFirst: 'Neueste zuerst',
+  longestFirst: 'Längste zuerst',
+  order: 'Reihenfolge',
+  selectSeveral: 'Mehrere wählen',
+  done: 'Fertig',
+  cancel: 'Abbrechen',
+  close: 'Schließen',
+  giveReason: 'Grund angeben',
+  reasonFor: (count) => (count === 1 ? 'Grund für 1 Stopp' : `Grund für ${String(count)} Stopps`),
+  nothingToExplain: 'Jeder Stopp hat seinen Grund.',
+  stopsAppear: (minutes) =>
+    `Stopps über ${minutes} erscheinen hier ein bis zwei Minuten nach ihrem Beginn.`,
+  shortStops: (count, span) =>
+    count === 1
+      ? `1 kurzer Stopp, ${span}: braucht keinen Grund`
+      : `${String(count)} kurze Stopps, zusammen ${span}: brauchen keinen Grund`,
+  moreStops: (count) => (count === 1 ? '1 weiterer Stopp' : `${String(count)} weitere Stopps`),
+  showThem: 'Zeigen',
+  stopOf: (state, from, to) => `${state} ${from} bis ${to}`,
+  stopSince: (state, from) => `${state} seit ${from}`,
+  stopsLeftOut: (count) => `${String(count)} weitere nicht gezeigt. Werk wählen, um sie zu sehen.`,
+  chooseReason: 'Warum steht sie?',
+  favourites: 'Hier am häufigsten',
+  otherReasons: 'Weitere Gründe',
+  allReasons: 'Gründe',
+  searchReasons: 'Gründe suchen',
+  noReasonMatches: 'Kein Grund passt dazu.',
+  noReasons: 'Der Dienst nennt für diese Maschine keine Gründe.',
+  noCommonReasons: 'Diese Maschinen haben keinen gemeinsamen Grund. Weniger wählen.',
+  reasonsNotLoaded: 'Die Gründe sind noch nicht da. Sie erscheinen, sobald die Verbindung steht.',
+  openEndedHint: 'Gilt, bis die Maschine wieder läuft, längstens bis Schichtende.',
+  setOnlyHint:
+    'Ein Grund lässt sich setzen und ersetzen. Der Dienst kann ihn nicht zeigen oder löschen.',
+  statesLateHint: 'Zustände sind erst nach ein bis zwei Minuten bekannt.',
+  split: 'Teilen',
+  dontSplit: 'Nicht teilen',
+  splitAt: 'Teilen um',
+  minuteEarlier: '1 Minute früher',
+  minuteLater: '1 Minute später',
+  part: (index) => `Teil ${String(index)}`,
+  confirmOperating: (span) => `Die Maschine lief ${span} dieser Zeit.`,
+  tapAgain: 'Noch einmal tippen, um ihn trotzdem zu senden',
+  replaces: (reason) => `Ersetzt: ${reason}`,
+  undo: 'Zurücknehmen',
+  status: {
+    undo: (seconds) => `Wird in ${String(seconds)} s gesendet`,
+    queued: 'Noch nicht gesendet',
+    sending: 'Wird gesendet',
+    sent: 'Gesendet, noch keine Antwort',
+    deferred: 'Wartet: Der Dienst ist nicht erreichbar. Wird gesendet, sobald er es ist.',
+    applied: 'Übernommen',
+    rejected: 'Abgelehnt',
+    refused: 'Nicht angenommen',
+    unconfirmed: 'Die Maschine lief in dieser Zeit.',
+  },
+  sendAnyway: 'Trotzdem senden',
+  discard: 'Verwerfen',
+  correct: 'Ändern',
+  tryAnother: 'Anderen wählen',
+  refusals: {
+    'unknown-reason': 'Diese Maschine hat den Grund nicht (mehr). Einen anderen wählen.',
+    'unknown-machine': 'Der Dienst kennt die Maschine nicht. Der Schichtleitung melden.',
+    'start-in-future':
+      'Er beginnt in der Zukunft. Uhr des Geräts prüfen, dann den Grund erneut wählen.',
+    'start-after-end': 'Er endet vor seinem Beginn. Den Grund für den Stopp erneut wählen.',
+    'missing-times': 'Zeiten fehlen. Den Grund für den Stopp erneut wählen.',
+    'too-large': 'Zu lang. Kürzen und erneut senden.',
+    'invalid-json': 'Die Bridge konnte ihn nicht lesen. Der Schichtleitung melden.',
+    'invalid-message':
+      'Die Bridge konnte ihn nicht lesen. Erneut wählen; hilft das nicht, der Schichtleitung melden.',
+    'unmapped-work-centre':
+      'Der Arbeitsplatz gehört zu keiner Maschine. Der Schichtleitung melden.',
+    'too-old': 'Älter als 30 Tage. Er lässt sich nicht mehr setzen.',
+    'entry-id-reused':
+      'Er wurde schon mit anderen Zeiten gesendet. Den Grund für den Stopp erneut wählen.',
+    'rejected-by-service':
+      'Der Dienst hat ihn abgelehnt. Einen anderen wählen; hilft das nicht, der Schichtleitung melden.',
+  },
+  refusedOtherwise: 'Nicht angenommen. Erneut wählen; hilft das nicht, der Schichtleitung melden.',
+  backToWall: 'Zurück',
+  orders: 'Aufträge',
+  thisShift: 'Diese Schicht',
+  lastShift: 'Letzte Schicht',
+  shift: 'Schicht',
+  strip: 'Verlauf der Schicht',
+  stripHelp:
+    'Pfeiltasten wechseln zwischen den Balken, Plus und Minus vergrößern und verkleinern, Enter gibt einen Grund an.',
+  reasonsLane: 'Gründe',
+  zoomIn: 'Vergrößern',
+  zoomOut: 'Verkleinern',
+  earlier: 'Früher',
+  later: 'Später',
+  movedMark: 'verschoben',
+  movedHint: 'Der Dienst hat den Stopp korrigiert, für den dieser Grund gilt. Bitte prüfen.',
+  correctedMark: 'korrigiert',
+  reasonsGiven: 'Angegebene Gründe',
+  noReasonsGiven: 'Noch kein Grund in dieser Schicht.',
+  stopsInShift: 'Stopps ohne Grund',
+  loading: 'Lädt',
+  unknownMachine: 'Diese Maschine ist hier nicht bekannt.',
+  fromElsewhere: 'aus einem anderen System',
+  notes: 'Notizen',
+  addNote: 'Notiz schreiben',
+  noteText: 'Notiz',
+  noteHint: 'Notizen bleiben auf den Terminals. Sie gehen nicht an den Dienst.',
+  save: 'Speichern',
+  noNotes: 'Keine Notizen in dieser Schicht.',
+  unexplained: 'Ohne Grund',
+  stopped: 'Gestanden',
+  explained: 'Mit Grund',
+  reasonsTitle: 'Gründe',
+  print: 'Drucken',
+  allExplained: 'Jeder Stopp dieser Schicht hat seinen Grund.',
+  total: 'Alle Maschinen',
+  machine: 'Maschine',
+  handOverUnsent: (count) =>
+    `${String(count)} Einträge dieses Geräts sind noch nicht gesendet und nicht mitgezählt.`,
+  asOf: (time) => `Stand ${time}`,
+  operator: 'Bediener',
+  registerOperator: 'Wer arbeitet hier?',
+  operatorHint: 'Ausweis scannen oder Namen oder Nummer eingeben. Gilt bis Schichtende.',
+  operatorName: 'Name oder Nummer',
+  register: 'Anmelden',
+  signOff: 'Abmelden',
+  nobody: 'Niemand angemeldet',
+  registered: (name) => `${name} ist angemeldet.`,
+  notRegistered: 'Anmelden hat nicht geklappt. Noch einmal versuchen.',
+  station: 'Station',
+  signIn: 'Diese Station anmelden',
+  token: 'Token der Station',
+  tokenHint: 'Wer das Terminal eingerichtet hat, kennt ihn.',
+  tokenWrong: 'Dieser Token ist nicht bekannt.',
+  signInFailed: 'Der Server antwortet nicht. Noch einmal versuchen.',
+  signOut: 'Station abmelden',
+  settings: 'Einstellungen',
+  language: 'Sprache',
+  about: 'Was diese Seite kann und was nicht',
+  aboutLines: [
+    'Zustände werden je Minute berechnet und sind ein bis zwei Minuten später bekannt.',
+    'Ein Grund lässt sich setzen und ersetzen. Der Dienst kann ihn nicht zeigen oder löschen: Zu sehen ist, was über dieses System gesendet wurde.',
+    'Ein Grund für einen Stopp, der andauert, gilt, bis die Maschine wieder läuft, längstens bis Schichtende oder bis der nächste Grund mit Ende gesendet wird.',
+    'Wo keine Daten kamen, wird nichts angenommen: Schraffiert heißt unbekannt, nicht aus.',
+    'Notizen bleiben auf den Terminals und gehen nie an den Dienst.',
+  ],
+  live: 'Live',
+  connecting: 'Verbindet',
+  restoring: 'Der Server startet',
+  kafkaDown: (time) => `Kafka ist weg seit ${time}`,
+  offline: (time) => `Keine Verbindung seit ${time}`,
+  notSent: (count, time) => `${String(count)} nicht gesendet seit ${time}`,
+  entriesKept: 'Einträge bleiben hier erhalten.',
+  notKept: 'Einträge bleiben nicht erhalten: Seite nicht schließen.',
+  dismiss: 'Ausblenden',
+};
+
+export const STRINGS: Record<Language, Strings> = { en, de };
+
+/** What a refused entry means, and what to do about it; `detail` is shown beside it in the words of who refused. */
+export function refusalText(strings: Strings, code: string | null): string {
+  return strings.refusals[code ?? ''] ?? strings.refusedOtherwise;
+}
+
+export function languageOf(wanted: string | null, preferred: readonly string[]): Language {
+  const asked = [wanted, ...preferred].map((tag) => tag?.slice(0, 2).toLowerCase());
+  return (
+    LANGUAGES.find(
+      (language) => asked.find((tag) => LANGUAGES.some((known) => known === tag)) === language,
+    ) ?? 'en'
+  );
+}

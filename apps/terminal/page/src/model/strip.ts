@@ -1,0 +1,187 @@
+import type { Entry, MachineState, MachineView } from '../../../src/api.js';
+import { type OutgoingStatus, stands } from './outgoing.js';
+import { overlap, type Period } from './periods.js';
+
+type ServerPeriod = MachineView['periods'][number];
+
+export interface Bar {
+  /** Stays the same when a correction moves the bar, so that it moves and does not jump. */
+  key: number;
+  state: MachineState | null;
+  startTime: number;
+  endTime: number;
+  isOpen: boolean;
+  revision: number;
+}
+
+export interface Shift {
+  startTime: number;
+  endTime: number;
+}
+
+/** The shift as bars without a gap up to now: what nothing is known of is a bar of state null. */
+export function barsOf(
+  periods: readonly ServerPeriod[],
+  shift: Shift,
+  now: number,
+  before: readonly Bar[],
+): Bar[] {
+  const until = Math.min(shift.endTime, now);
+  const bars: Omit<Bar, 'key'>[] = [];
+  let at = shift.startTime;
+  for (const period of periods) {
+    const startTime = Math.max(at, period.startTime);
+    const endTime = Math.min(until, period.endTime ?? until);
+    if (endTime <= startTime) continue;
+    if (startTime > at)
+      bars.push({ state: null, startTime: at, endTime: startTime, isOpen: false, revision: 0 });
+    const { state, revision } = period;
+    bars.push({ state, startTime, endTime, isOpen: period.endTime === null, revision });
+    at = endTime;
+  }
+  if (at < until)
+    bars.push({ state: null, startTime: at, endTime: until, isOpen: false, revision: 0 });
+  return withKeys(bars, before);
+}
+
+/** A bar is the one before with the same state that shares most of its time. */
+function withKeys(bars: readonly Omit<Bar, 'key'>[], before: readonly Bar[]): Bar[] {
+  const free = [...before];
+  let next = before.reduce((max, { key }) => Math.max(max, key), 0) + 1;
+  return bars.map((bar) => {
+    let [best, most] = [-1, 0];
+    free.forEach((candidate, index) => {
+      const shared =
+        Math.min(candidate.endTime, bar.endTime) - Math.max(candidate.startTime, bar.startTime);
+      if (candidate.state === bar.state && shared > most) [best, most] = [index, shared];
+    });
+    const [match] = best < 0 ? [] : free.splice(best, 1);
+    return { ...bar, key: match?.key ?? next++ };
+  });
+}
+
+/**
+ * The entries that count, the last sent first: one that was sent again from the same start (with its end, or corrected)
+ * is shown in its last form. What was refused is shown beside it.
+ */
+export function currentEntries<
+  E extends Pick<Entry, 'startTime' | 'sentAt'> & { status: OutgoingStatus },
+>(entries: readonly E[]): E[] {
+  const newestFirst = [...entries].reverse().sort((a, b) => b.sentAt - a.sentAt);
+  const seen = new Set<number>();
+  return newestFirst.filter((entry) => {
+    if (!stands(entry)) return true;
+    const isNew = !seen.has(entry.startTime);
+    seen.add(entry.startTime);
+    return isNew;
+  });
+}
+
+/** The entries that count in a shift: one that goes on from the shift before is left out once its last form ended there. */
+export function entriesIn<E extends Period & Parameters<typeof currentEntries>[0][number]>(
+  shift: Shift,
+  entries: readonly E[],
+): E[] {
+  return currentEntries(entries).filter((entry) => overlap(entry, shift));
+}
+
+export interface ReasonBar extends Shift {
+  entryId: string;
+  reasonId: string;
+  isOpen: boolean;
+  moved: boolean;
+}
+
+type Said = Pick<Entry, 'entryId' | 'reasonId' | 'startTime' | 'endTime' | 'sentAt' | 'moved'> & {
+  status: Entry['status'] | 'waiting';
+};
+
+/**
+ * Which reason applies when, by the rules of the interface: of two that overlap the one sent later applies; an
+ * open-ended one runs to the end of the shift or until a later one with an end was sent.
+ */
+export function reasonBars(entries: readonly Said[], shift: Shift, now: number): ReasonBar[] {
+  const inOrder = entries
+    .filter((entry) => stands({ status: entry.status }))
+    .sort((a, b) => a.sentAt - b.sentAt);
+  let bars: ReasonBar[] = [];
+  for (const { entryId, reasonId, startTime, endTime, sentAt, moved } of inOrder) {
+    if (endTime !== null) {
+      // the same reason from the same start is the open-ended one with its end, which is before it was sent
+      const isSentAgain = (bar: ReasonBar): boolean =>
+        bar.isOpen && bar.startTime === startTime && bar.reasonId === reasonId;
+      bars = bars
+        .filter((bar) => !isSentAgain(bar))
+        .map((bar) =>
+          bar.isOpen ? { ...bar, endTime: Math.min(bar.endTime, sentAt), isOpen: false } : bar,
+        );
+    }
+    const added = {
+      entryId,
+      reasonId,
+      startTime,
+      endTime: endTime ?? Infinity,
+      isOpen: endTime === null,
+      moved,
+    };
+    bars = [...bars.flatMap((bar) => outside(bar, added)), added];
+  }
+  const until = Math.min(shift.endTime, now);
+  return bars
+    .map((bar) => ({
+      ...bar,
+      startTime: Math.max(bar.startTime, shift.startTime),
+      endTime: Math.min(bar.endTime, until),
+    }))
+    .filter(({ startTime, endTime }) => startTime < endTime)
+    .sort((a, b) => a.startTime - b.startTime);
+}
+
+function outside(bar: ReasonBar, added: Shift): ReasonBar[] {
+  return [
+    {
+      ...bar,
+      endTime: Math.min(bar.endTime, added.startTime),
+      isOpen: bar.isOpen && bar.endTime <= added.startTime,
+    },
+    { ...bar, startTime: Math.max(bar.startTime, added.endTime) },
+  ].filter(({ startTime, endTime }) => startTime < endTime);
+}
+
+/** The part of the shift that is in view. */
+export function zoomed(view: Shift, factor: number, around: number, shift: Shift): Shift {
+  const length = Math.min(
+    shift.endTime - shift.startTime,
+    Math.max(MIN_VIEW_SECONDS, (view.endTime - view.startTime) * factor),
+  );
+  const share = (around - view.startTime) / (view.endTime - view.startTime);
+  return within(
+    { startTime: around - share * length, endTime: around + (1 - share) * length },
+    shift,
+  );
+}
+
+export function moved(view: Shift, seconds: number, shift: Shift): Shift {
+  return within({ startTime: view.startTime + seconds, endTime: view.endTime + seconds }, shift);
+}
+
+const MIN_VIEW_SECONDS = 15 * 60;
+
+function within(view: Shift, shift: Shift): Shift {
+  const length = view.endTime - view.startTime;
+  const startTime = Math.min(Math.max(view.startTime, shift.startTime), shift.endTime - length);
+  return { startTime, endTime: startTime + length };
+}
+
+const STEPS_SECONDS = [60, 300, 600, 900, 1800, 3600, 7200, 14_400];
+
+/** Times for the axis: round ones in the plant's zone (whole quarters of an hour are the same in every zone). */
+export function ticksOf(view: Shift, widthPx: number, minGapPx = 76): number[] {
+  const length = view.endTime - view.startTime;
+  const fits = (step: number): boolean => (step / length) * widthPx >= minGapPx;
+  const step = STEPS_SECONDS.find(fits) ?? 28_800;
+  const ticks: number[] = [];
+  for (let at = Math.ceil(view.startTime / step) * step; at <= view.endTime; at += step)
+    ticks.push(at);
+  return ticks;
+}

@@ -1,0 +1,44 @@
+import type { Tile } from '../../../src/api.js';
+import { ALL_TILES, compareTiles, lookOf, matches } from './tiles.js';
+
+const tile = (more: Partial<Tile>): Tile => ({
+  machineId: 'M-1',
+  displayName: 'Lathe 1',
+  factoryId: 'F-1',
+  state: 'IDLE',
+  startTime: 0,
+  observation: 'ok',
+  knownUntil: 0,
+  workingOrders: ['4711'],
+  openStops: [],
+  shortStops: { count: 0, seconds: 0 },
+  goingOn: null,
+  ...more,
+});
+
+describe('a tile', () => {
+  it('shows no state that is no longer observed', () => {
+    expect(lookOf(tile({}))).toBe('IDLE');
+    expect(lookOf(tile({ observation: 'stale' }))).toBe('NO_DATA');
+    expect(lookOf(tile({ state: null }))).toBe('NO_DATA');
+  });
+
+  it('is found by factory, state, open stops, and words of its name, id or orders', () => {
+    expect(matches(tile({}), ALL_TILES)).toBe(true);
+    expect(matches(tile({}), { ...ALL_TILES, factoryId: 'F-2' })).toBe(false);
+    expect(matches(tile({}), { ...ALL_TILES, looks: ['OFF', 'IDLE'] })).toBe(true);
+    expect(matches(tile({}), { ...ALL_TILES, looks: ['OFF'] })).toBe(false);
+    expect(matches(tile({}), { ...ALL_TILES, onlyOpen: true })).toBe(false);
+    expect(matches(tile({}), { ...ALL_TILES, text: 'lathe 471' })).toBe(true);
+    expect(matches(tile({}), { ...ALL_TILES, text: 'lathe 99' })).toBe(false);
+  });
+
+  it('keeps its place by name, numbers as numbers, whatever its state', () => {
+    const names = ['Lathe 10', 'Lathe 2', 'Grinder 1'].map((displayName) => tile({ displayName }));
+    expect(names.sort(compareTiles).map(({ displayName }) => displayName)).toEqual([
+      'Grinder 1',
+      'Lathe 2',
+      'Lathe 10',
+    ]);
+  });
+});

@@ -1,0 +1,39 @@
+import type { MachineState, Tile } from '../../../src/api.js';
+
+/** What a tile shows: a state, or that nothing can be said. A state that is no longer observed is not shown as one. */
+export type Look = MachineState | 'NO_DATA';
+
+export function lookOf({ state, observation }: Tile): Look {
+  return observation === 'ok' && state !== null ? state : 'NO_DATA';
+}
+
+export interface TileFilter {
+  factoryId: string | null;
+  /** Empty: all of them. */
+  looks: readonly Look[];
+  onlyOpen: boolean;
+  text: string;
+}
+
+export const ALL_TILES: TileFilter = { factoryId: null, looks: [], onlyOpen: false, text: '' };
+
+export function matches(tile: Tile, { factoryId, looks, onlyOpen, text }: TileFilter): boolean {
+  if (factoryId !== null && tile.factoryId !== factoryId) return false;
+  if (looks.length > 0 && !looks.includes(lookOf(tile))) return false;
+  if (onlyOpen && tile.openStops.length === 0) return false;
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const searched =
+    `${tile.displayName} ${tile.machineId} ${tile.workingOrders?.join(' ') ?? ''}`.toLowerCase();
+  return words.every((word) => searched.includes(word));
+}
+
+const byName = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
+
+/** By factory and name and nothing else: a machine keeps its place, so that it is found without reading. */
+export function compareTiles(a: Tile, b: Tile): number {
+  return (
+    byName.compare(a.factoryId, b.factoryId) ||
+    byName.compare(a.displayName, b.displayName) ||
+    byName.compare(a.machineId, b.machineId)
+  );
+}

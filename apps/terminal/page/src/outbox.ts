@@ -1,0 +1,326 @@
+/**
+ * Entries made on this page on their way to the server: kept in IndexedDB from the first moment, sent once their
+ * undo time is over, and again for as long as the server is away.
+ *
+ * Several tabs share one database. A round of sending holds the Web Lock LOCK, so that one tab at a time sends;
+ * where there are no Web Locks (plain http) two tabs may send the same entry, which the server knows by its id.
+ * Before an entry is sent for the first time it is marked `tried` in a transaction of its own; undo takes away
+ * only what is not marked, in a transaction as well: an entry is either taken back or sent, never both.
+ */
+import { computed, signal } from '@preact/signals';
+import type { Entry, MachineView } from '../../src/api.js';
+import { type Answer, get, send } from './api-client.js';
+import {
+  compareSending,
+  isForgotten,
+  type Outgoing,
+  toNewEntry,
+  toNewNote,
+  unsent,
+  withAnswer,
+  withKnownEnd,
+} from './model/outgoing.js';
+import { connection, showToast, signInNeeded, strings, tick, tileOf } from './store.js';
+
+const LOCK = 'machine-terminal-outbox';
+/** A request's body may have 64 kB, and names and texts of the longest have to fit. */
+const BATCH = { reason: 50, note: 8 };
+const MAX_BACKOFF_MS = 30_000;
+const MIN_BACKOFF_MS = 1_000;
+
+interface Result {
+  entryId?: string;
+  noteId?: string;
+  ok: boolean;
+  code?: string | null;
+  message?: string | null;
+}
+
+export const outgoing = signal<readonly Outgoing[]>([]);
+/** Ids that are being sent right now by this tab. */
+export const sending = signal<ReadonlySet<string>>(new Set());
+/** false: the browser gives no database; entries live only as long as the page. */
+export const isKept = signal(true);
+export const unsentEntries = computed(() => unsent(outgoing.value, tick.value));
+
+const tabs = new BroadcastChannel('machine-terminal-outbox');
+let database: IDBDatabase | null = null;
+let failures = 0;
+let nextTryAtMs = 0;
+let isSending = false;
+
+export async function openOutbox(): Promise<void> {
+  try {
+    database = await openDatabase();
+    // not there on plain http
+    if ('storage' in navigator) void navigator.storage.persist().catch(() => false);
+  } catch {
+    isKept.value = false;
+  }
+  await change((entries) =>
+    entries.filter((entry) => isForgotten(entry, Date.now())).map(({ id }) => remove(id)),
+  );
+  tabs.onmessage = () => void reload();
+  tick.subscribe(() => void sendDue());
+  window.addEventListener('online', sendSoon);
+}
+
+/** The way is free again: no need to wait out the back-off. */
+export function sendSoon(): void {
+  nextTryAtMs = 0;
+  void sendDue();
+}
+
+export async function addEntries(entries: readonly Outgoing[]): Promise<void> {
+  await change(() => entries.map(put));
+}
+
+/** Takes back what was not sent; false where it was too late. */
+export async function takeBack(id: string): Promise<boolean> {
+  let done = false;
+  await change((entries) => {
+    const entry = entries.find((candidate) => candidate.id === id);
+    done = entry?.status === 'waiting' && !entry.tried;
+    return done ? [remove(id)] : [];
+  });
+  return done;
+}
+
+/** Forgets an entry that was refused. */
+export async function discardEntry(id: string): Promise<void> {
+  await change(() => [remove(id)]);
+}
+
+/** Sends an entry over time in which the machine ran, after all. */
+export async function confirmOverOperating(id: string): Promise<void> {
+  await change((entries) =>
+    entries.flatMap((entry) =>
+      entry.id === id && entry.kind === 'reason' && entry.status === 'unconfirmed'
+        ? [put({ ...entry, status: 'waiting', overOperating: true, sendAfterMs: 0 })]
+        : [],
+    ),
+  );
+  sendSoon();
+}
+
+/** What the server says of entries made here, and of those that end them. */
+export async function takeAnswers(answers: readonly Entry[]): Promise<void> {
+  const answered = (entry: Outgoing): Outgoing =>
+    answers.reduce((latest, answer) => withAnswer(latest, answer, Date.now()), entry);
+  if (outgoing.peek().every((entry) => answered(entry) === entry)) return;
+  await change((entries) =>
+    entries.flatMap((entry) => {
+      const next = answered(entry);
+      return next === entry ? [] : [put(next)];
+    }),
+  );
+}
+
+async function sendDue(): Promise<void> {
+  const now = Date.now();
+  if (isSending || now < nextTryAtMs || signInNeeded.peek()) return;
+  if (!outgoing.peek().some((entry) => isDue(entry, now))) return;
+  isSending = true;
+  try {
+    await exclusively(async () => {
+      for (const kind of ['reason', 'note'] as const) await sendRound(kind);
+    });
+  } finally {
+    isSending = false;
+    sending.value = new Set();
+  }
+}
+
+function isDue({ status, sendAfterMs }: Outgoing, nowMs: number): boolean {
+  return status === 'waiting' && sendAfterMs <= nowMs;
+}
+
+async function exclusively(work: () => Promise<void>): Promise<void> {
+  if (!('locks' in navigator)) return work();
+  await navigator.locks.request(LOCK, { ifAvailable: true }, async (lock) => {
+    if (lock) await work();
+  });
+}
+
+async function sendRound(kind: Outgoing['kind']): Promise<void> {
+  const batch = await claim(kind, await readPeriods());
+  if (batch.length === 0) return;
+  sending.value = new Set(batch.map(({ id }) => id));
+  const answer = await post(batch);
+  if (answer.ok) {
+    failures = 0;
+    await takeResults(answer.value.results);
+  } else if (answer.kind !== 'refused') {
+    const backoffMs =
+      Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** failures++) * (0.75 + Math.random() / 2);
+    nextTryAtMs = Date.now() + Math.max(backoffMs, answer.retryAfterMs);
+    if (answer.kind === 'signIn') signInNeeded.value = true;
+  } else {
+    // none of them was taken: each for a reason of its own, or all for the same
+    const { code, message } = answer;
+    const all = batch.map((entry) => ({ ...idOf(entry), ok: false, code, message }));
+    await takeResults((answer.body['results'] as Result[] | undefined) ?? all);
+  }
+}
+
+function idOf({ kind, id }: Outgoing): Pick<Result, 'entryId' | 'noteId'> {
+  return kind === 'reason' ? { entryId: id } : { noteId: id };
+}
+
+type Periods = MachineView['periods'];
+
+/** The periods of machines whose state has changed since an open-ended reason was made that is sent now. */
+async function readPeriods(): Promise<ReadonlyMap<string, Periods>> {
+  const found = new Map<string, Periods>();
+  if (connection.peek().state !== 'live') return found;
+  const now = Date.now();
+  const changed = outgoing
+    .peek()
+    .filter((entry) => isDue(entry, now) && !entry.tried && entry.endTime === null)
+    .filter((entry) => (tileOf(entry.machineId)?.peek().startTime ?? 0) > entry.startTime);
+  for (const machineId of new Set(changed.map((entry) => entry.machineId))) {
+    const answer = await get<MachineView>(`/api/machines/${encodeURIComponent(machineId)}`);
+    if (answer.ok) found.set(machineId, answer.value.periods);
+  }
+  return found;
+}
+
+/** Marks what is due as tried, in its final form. */
+async function claim(
+  kind: Outgoing['kind'],
+  periods: ReadonlyMap<string, Periods>,
+): Promise<Outgoing[]> {
+  let claimed: Outgoing[] = [];
+  await change((entries) => {
+    const now = Date.now();
+    claimed = entries
+      .filter((entry) => entry.kind === kind && isDue(entry, now))
+      .sort(compareSending)
+      .slice(0, BATCH[kind])
+      .map((entry) => withKnownEnd(entry, periods.get(entry.machineId) ?? []))
+      .map((entry) => ({ ...entry, tried: true }));
+    return claimed.map(put);
+  });
+  return claimed;
+}
+
+function post(batch: readonly Outgoing[]): Promise<Answer<{ results: Result[] }>> {
+  const reasons = batch.filter((entry) => entry.kind === 'reason');
+  return reasons.length > 0
+    ? send('POST', '/api/reasons', { entries: reasons.map(toNewEntry) })
+    : send('POST', '/api/notes', {
+        notes: batch.filter((entry) => entry.kind === 'note').map(toNewNote),
+      });
+}
+
+async function takeResults(results: readonly Result[]): Promise<void> {
+  const byId = new Map(results.map((result) => [result.entryId ?? result.noteId, result]));
+  const now = Date.now();
+  await change((entries) =>
+    entries.flatMap((entry) => {
+      const result = byId.get(entry.id);
+      // the answer of the bridge may have overtaken that of the server
+      if (!result || entry.status !== 'waiting') return [];
+      if (result.ok) {
+        // nobody answers a note: with Kafka it has arrived
+        return [
+          put({ ...entry, status: entry.kind === 'note' ? 'applied' : 'sent', settledAtMs: now }),
+        ];
+      }
+      const status = result.code === 'over-operating' ? 'unconfirmed' : 'refused';
+      const detail = result.message ?? null;
+      if (status === 'refused')
+        showToast(`${entry.machineName}: ${strings.peek().status.refused}`, true);
+      return [
+        put({
+          ...entry,
+          status,
+          tried: false,
+          code: result.code ?? null,
+          detail,
+          settledAtMs: now,
+        }),
+      ];
+    }),
+  );
+}
+
+type Change = { put: Outgoing } | { remove: string };
+const put = (entry: Outgoing): Change => ({ put: entry });
+const remove = (id: string): Change => ({ remove: id });
+
+/** Reads all entries and writes what `decide` makes of them, in one transaction; the page shows it afterwards. */
+async function change(decide: (entries: Outgoing[]) => Change[]): Promise<void> {
+  let kept: Outgoing[];
+  try {
+    kept = database ? await changeKept(database, decide) : changeShown(decide);
+  } catch {
+    // the disk is full, or the browser has thrown the database away: from now on the page itself keeps them
+    database = null;
+    isKept.value = false;
+    kept = changeShown(decide);
+  }
+  outgoing.value = kept.sort((a, b) => a.madeAt - b.madeAt);
+  tabs.postMessage('changed');
+}
+
+async function reload(): Promise<void> {
+  if (database)
+    outgoing.value = (await changeKept(database, () => [])).sort((a, b) => a.madeAt - b.madeAt);
+}
+
+function changeShown(decide: (entries: Outgoing[]) => Change[]): Outgoing[] {
+  return applied([...outgoing.peek()], decide);
+}
+
+function applied(
+  entries: Outgoing[],
+  decide: (entries: Outgoing[]) => Change[],
+  store?: IDBObjectStore,
+): Outgoing[] {
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  for (const wanted of decide(entries)) {
+    if ('put' in wanted) {
+      byId.set(wanted.put.id, wanted.put);
+      store?.put(wanted.put);
+    } else {
+      byId.delete(wanted.remove);
+      store?.delete(wanted.remove);
+    }
+  }
+  return [...byId.values()];
+}
+
+function changeKept(
+  db: IDBDatabase,
+  decide: (entries: Outgoing[]) => Change[],
+): Promise<Outgoing[]> {
+  return new Promise((resolve, reject) => {
+    const transaction = db.transaction('outgoing', 'readwrite', { durability: 'strict' });
+    const store = transaction.objectStore('outgoing');
+    let result: Outgoing[] = [];
+    const request = store.getAll() as IDBRequest<Outgoing[]>;
+    request.onsuccess = () => {
+      result = applied(request.result, decide, store);
+    };
+    transaction.oncomplete = () => {
+      resolve(result);
+    };
+    transaction.onabort = transaction.onerror = () => {
+      reject(transaction.error ?? new Error('the database of entries was not written'));
+    };
+  });
+}
+
+function openDatabase(): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open('machine-terminal', 1);
+    request.onupgradeneeded = () => request.result.createObjectStore('outgoing', { keyPath: 'id' });
+    request.onsuccess = () => {
+      resolve(request.result);
+    };
+    request.onerror = () => {
+      reject(request.error ?? new Error('no database'));
+    };
+  });
+}

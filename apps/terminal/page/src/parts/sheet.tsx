@@ -1,0 +1,43 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { strings } from '../store.js';
+import { Icon } from './icons.js';
+
+/** A modal sheet: the browser's own dialog keeps the focus inside and gives it back. */
+export function Sheet(props: {
+  name: string;
+  title: string;
+  size?: 'large' | 'small';
+  onClose: () => void;
+  children: ComponentChildren;
+}): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class={`sheet ${props.size ?? 'small'}`}
+      data-sheet={props.name}
+      aria-labelledby="sheet-title"
+      onClose={props.onClose}
+      onClick={(event) => {
+        if (event.target === event.currentTarget) event.currentTarget.close();
+      }}
+    >
+      <div class="sheet-body">
+        <header class="sheet-head">
+          <h2 id="sheet-title" tabIndex={-1} autofocus>
+            {props.title}
+          </h2>
+          <button class="button quiet" type="button" onClick={() => dialog.current?.close()}>
+            <Icon name="cross" />
+            {strings.value.close}
+          </button>
+        </header>
+        {props.children}
+      </div>
+    </dialog>
+  );
+}

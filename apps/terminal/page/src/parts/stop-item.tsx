@@ -1,0 +1,218 @@
+import type { JSX, RefObject } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { openSheet, sheet, type Target } from '../actions.js';
+import { isFinal, type OutgoingReason, stands } from '../model/outgoing.js';
+import { type Period, secondsOf } from '../model/periods.js';
+import type { StopRow } from '../model/stop-rows.js';
+import { confirmOverOperating, discardEntry, takeBack } from '../outbox.js';
+import { formats, nameOfReason, plantMinute, reasonsOf, strings } from '../store.js';
+import { OutgoingStatus, statusOf } from './entry-status.js';
+import { Icon, StateBlock } from './icons.js';
+
+export function targetOf({ machineId, machineName, stop, left }: StopRow): Target {
+  return { machineId, machineName, stop, left, operatingSeconds: 0, replaces: null };
+}
+
+export function periodText({ startTime, endTime }: Period): string {
+  const { timeOn } = formats.value;
+  const now = plantMinute.value;
+  return endTime === null
+    ? strings.value.since(timeOn(startTime, now))
+    : `${timeOn(startTime, now)}\u2013${timeOn(endTime, now)}`;
+}
+
+/** The row that was last used by keyboard. */
+let keyboardRow: string | null = null;
+
+/**
+ * Gives the focus back to a row whose button has gone with what it did: to its next button, such as Undo. By keyboard
+ * alone: after a touch, a button in focus would only be one for a scanned badge to press.
+ */
+function useKeptFocus({ key, left, reasons }: StopRow): {
+  ref: RefObject<HTMLLIElement | null>;
+  onKeyDown: () => void;
+  onPointerDown: () => void;
+} {
+  const ref = useRef<HTMLLIElement>(null);
+  const isSheetOpen = sheet.value !== null;
+  const buttons = `${String(left.length)} ${reasons.map(statusOf).join(' ')}`;
+  useEffect(() => {
+    if (isSheetOpen || keyboardRow !== key || document.activeElement !== document.body) return;
+    ref.current?.querySelector<HTMLElement>('button')?.focus();
+  }, [key, isSheetOpen, buttons]);
+  return {
+    ref,
+    onKeyDown: () => (keyboardRow = key),
+    onPointerDown: () => (keyboardRow = null),
+  };
+}
+
+/** One stop: what needs a reason as one large target, what was answered with how far it has come. */
+export function StopItem(props: {
+  row: StopRow;
+  /** undefined: not selecting */
+  selected?: boolean | undefined;
+  onToggle?: () => void;
+  withName?: boolean;
+}): JSX.Element {
+  const { row, selected, onToggle, withName = true } = props;
+  const words = strings.value;
+  const { stop, left, reasons } = row;
+  const keptFocus = useKeptFocus(row);
+  const needs = left.length > 0;
+  const isSelecting = selected !== undefined;
+  const title = (
+    <>
+      <StateBlock look={stop.state} />
+      <span class="stop-what">
+        {withName && <span class="stop-name">{row.machineName}</span>}
+        <span class="stop-when">
+          {words.state[stop.state]} {periodText(stop)}
+          {' · '}
+          <span class="stop-length">{formats.value.span(secondsOf(stop, plantMinute.value))}</span>
+          {stop.endTime === null && <span class="still-going"> · {words.stillGoing}</span>}
+        </span>
+        {needs && reasons.some(stands) && (
+          <span class="stop-left">{left.map(periodText).join(', ')}</span>
+        )}
+      </span>
+    </>
+  );
+  return (
+    <li
+      class={`stop ${needs ? 'needs' : 'answered'} ${selected === true ? 'selected' : ''}`}
+      data-key={row.key}
+      {...keptFocus}
+    >
+      {needs ? (
+        <button
+          class="stop-main"
+          type="button"
+          aria-pressed={isSelecting ? selected : undefined}
+          onClick={() => {
+            if (isSelecting) onToggle?.();
+            else openSheet({ kind: 'reason', targets: [targetOf(row)] });
+          }}
+        >
+          {title}
+          <span class="stop-ask">
+            {isSelecting ? (
+              <span class="tick">{selected && <Icon name="check" />}</span>
+            ) : (
+              <>
+                {words.giveReason}
+                <Icon name="right" />
+              </>
+            )}
+          </span>
+        </button>
+      ) : (
+        <div class="stop-main">{title}</div>
+      )}
+      {reasons.length > 0 && (
+        <div class="stop-reasons">
+          {reasons.map((entry) => (
+            <GivenReason
+              key={entry.id}
+              entry={entry}
+              withPeriod={reasons.length > 1 || needs}
+              isAsked={needs}
+            />
+          ))}
+        </div>
+      )}
+    </li>
+  );
+}
+
+/** While the lists have not been received, by the name it had when it was given. */
+function nameOfGiven({ machineId, reasonId, reasonName }: OutgoingReason): string {
+  return reasonsOf(machineId) === null ? reasonName : nameOfReason(machineId, reasonId);
+}
+
+export function GivenReason(props: {
+  entry: OutgoingReason;
+  withPeriod: boolean;
+  /** The row asks for a reason itself. */
+  isAsked?: boolean;
+}): JSX.Element {
+  const { entry, withPeriod, isAsked = false } = props;
+  return (
+    <div class="given" data-entry={entry.id}>
+      <span class="given-what">
+        <span class="given-name">
+          {nameOfGiven(entry)}
+          {withPeriod && <span class="given-when"> {periodText(entry)}</span>}
+        </span>
+        <OutgoingStatus entry={entry} />
+      </span>
+      <GivenActions entry={entry} isAsked={isAsked} />
+    </div>
+  );
+}
+
+function GivenActions({
+  entry,
+  isAsked,
+}: {
+  entry: OutgoingReason;
+  isAsked: boolean;
+}): JSX.Element | null {
+  const words = strings.value;
+  const status = statusOf(entry);
+  const correct = (label: string): JSX.Element => (
+    <button
+      class="button"
+      type="button"
+      onClick={() => {
+        openSheet({ kind: 'reason', targets: [correctionOf(entry)] });
+      }}
+    >
+      {label}
+    </button>
+  );
+  if (status === 'undo' || status === 'queued') {
+    if (entry.tried) return null;
+    return (
+      <button class="button" type="button" onClick={() => void takeBack(entry.id)}>
+        <Icon name="undo" />
+        {words.undo}
+      </button>
+    );
+  }
+  if (status === 'unconfirmed') {
+    return (
+      <>
+        <button class="button" type="button" onClick={() => void confirmOverOperating(entry.id)}>
+          {words.sendAnyway}
+        </button>
+        <button class="button" type="button" onClick={() => void discardEntry(entry.id)}>
+          {words.discard}
+        </button>
+      </>
+    );
+  }
+  if (status === 'refused' || status === 'rejected') {
+    return (
+      <>
+        {!isAsked && correct(words.tryAnother)}
+        <button class="button" type="button" onClick={() => void discardEntry(entry.id)}>
+          {words.dismiss}
+        </button>
+      </>
+    );
+  }
+  return isFinal(entry) ? correct(words.correct) : null;
+}
+
+function correctionOf(entry: OutgoingReason): Target {
+  const { machineId, machineName, stop, startTime, endTime, overOperating, reasonId } = entry;
+  return {
+    machineId,
+    machineName,
+    stop,
+    left: [{ startTime, endTime }],
+    operatingSeconds: overOperating ? secondsOf(entry, plantMinute.peek()) : 0,
+    replaces: nameOfReason(machineId, reasonId),
+  };
+}

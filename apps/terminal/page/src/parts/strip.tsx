@@ -1,0 +1,326 @@
+import type { JSX, TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
+import { useRef } from 'preact/hooks';
+import { type Bar, moved, type ReasonBar, type Shift, ticksOf, zoomed } from '../model/strip.js';
+import { overlap, type Period } from '../model/periods.js';
+import { formats, strings } from '../store.js';
+import { iconPath } from './icons.js';
+import { useWidth } from './use-width.js';
+
+const TOP = 8;
+const LANE = 84;
+const GAP = 10;
+const REASONS = 48;
+const AXIS = 30;
+const HEIGHT = TOP + LANE + GAP + REASONS + AXIS;
+/** A state is told by the height of its bar as well: what stands is lower than what runs. */
+const SHARE = { OPERATING: 1, IDLE: 0.7, OFF: 0.45, NO_DATA: 1 } as const;
+const DRAG_PX = 8;
+/** Narrower bars show no name, rather than a letter of it. */
+const NAME_FROM_PX = 64;
+const ZOOM_STEP = 0.5;
+
+export function zoomView(view: Shift, shift: Shift, inwards: boolean): Shift {
+  const middle = (view.startTime + view.endTime) / 2;
+  return zoomed(view, inwards ? ZOOM_STEP : 1 / ZOOM_STEP, middle, shift);
+}
+
+export function moveView(view: Shift, shift: Shift, forwards: boolean): Shift {
+  const step = (view.endTime - view.startTime) / 3;
+  return moved(view, forwards ? step : -step, shift);
+}
+
+interface StripProps {
+  bars: readonly Bar[];
+  reasons: readonly (ReasonBar & { name: string; colour: string | null })[];
+  /** Stops that need a reason. */
+  open: readonly Period[];
+  shift: Shift;
+  view: Shift;
+  now: number;
+  onView: (view: Shift) => void;
+  onPick: (bar: Bar) => void;
+}
+
+/** The shift as a strip: states above, reasons below, the plant's time under both. */
+export function Strip(props: StripProps): JSX.Element {
+  const { bars, reasons, open, shift, view, now, onView, onPick } = props;
+  const [frame, width] = useWidth<HTMLDivElement>();
+  const words = strings.value;
+  const { time, span } = formats.value;
+  const focused = useRef(0);
+  const last = useRef({ view, width });
+  const pointers = useRef(new Map<number, number>());
+  const dragged = useRef(false);
+  // bars glide where a correction moves them; under a finger they follow at once
+  const isGliding = last.current.view === view && last.current.width === width;
+  last.current = { view, width };
+
+  const length = view.endTime - view.startTime;
+  const xOf = (at: number): number => ((at - view.startTime) / length) * width;
+  const timeAt = (x: number): number => view.startTime + (x / width) * length;
+  const inView = bars.filter((bar) => overlap(bar, view));
+  const current = Math.min(focused.current, inView.length - 1);
+
+  const labelOf = (bar: Bar): string => {
+    const what = words.stopOf(
+      words.state[bar.state ?? 'NO_DATA'],
+      time(bar.startTime),
+      bar.isOpen ? words.now : time(bar.endTime),
+    );
+    const reason = reasons.find((candidate) => overlap(candidate, bar));
+    const isOpen = open.some((stop) => overlap(stop, bar));
+    return [
+      what,
+      span(bar.endTime - bar.startTime),
+      reason?.name,
+      isOpen ? words.needsReason : undefined,
+    ]
+      .concat(bar.revision > 0 ? words.correctedMark : undefined)
+      .filter(Boolean)
+      .join(', ');
+  };
+
+  const onKeyDown = (event: TargetedKeyboardEvent<SVGSVGElement>): void => {
+    const focus = (index: number): void => {
+      focused.current = Math.min(inView.length - 1, Math.max(0, index));
+      const element = event.currentTarget.querySelectorAll<SVGElement>('.bar')[focused.current];
+      element?.focus();
+    };
+    const bar = inView[current];
+    const actions: Record<string, () => void> = {
+      ArrowRight: () => {
+        focus(current + 1);
+      },
+      ArrowLeft: () => {
+        focus(current - 1);
+      },
+      Home: () => {
+        focus(0);
+      },
+      End: () => {
+        focus(inView.length - 1);
+      },
+      '+': () => {
+        onView(zoomed(view, ZOOM_STEP, bar ? bar.startTime : now, shift));
+      },
+      '-': () => {
+        onView(zoomView(view, shift, false));
+      },
+      PageUp: () => {
+        onView(moveView(view, shift, false));
+      },
+      PageDown: () => {
+        onView(moveView(view, shift, true));
+      },
+      Enter: () => {
+        if (bar) onPick(bar);
+      },
+      ' ': () => {
+        if (bar) onPick(bar);
+      },
+    };
+    const action = actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  };
+
+  const onPointerMove = (event: TargetedPointerEvent<SVGSVGElement>): void => {
+    const before = pointers.current.get(event.pointerId);
+    if (before === undefined) return;
+    const others = [...pointers.current].filter(([id]) => id !== event.pointerId).map(([, x]) => x);
+    const x = event.clientX;
+    if (Math.abs(x - before) < DRAG_PX && !dragged.current) return;
+    dragged.current = true;
+    pointers.current.set(event.pointerId, x);
+    const left = event.currentTarget.getBoundingClientRect().left;
+    const [other] = others;
+    if (other === undefined) {
+      onView(moved(view, ((before - x) / width) * length, shift));
+    } else {
+      const factor = Math.abs(before - other) / Math.max(1, Math.abs(x - other));
+      onView(zoomed(view, factor, timeAt((x + other) / 2 - left), shift));
+    }
+  };
+  const endPointer = (event: TargetedPointerEvent<SVGSVGElement>): void => {
+    pointers.current.delete(event.pointerId);
+  };
+
+  const axis = TOP + LANE + GAP + REASONS;
+  return (
+    <div class="strip-frame" ref={frame}>
+      <svg
+        class={`strip ${isGliding ? 'gliding' : ''}`}
+        width={width}
+        height={HEIGHT}
+        role="group"
+        aria-label={`${words.strip}. ${words.stripHelp}`}
+        onKeyDown={onKeyDown}
+        onPointerDown={(event) => {
+          if (pointers.current.size === 0) dragged.current = false;
+          pointers.current.set(event.pointerId, event.clientX);
+        }}
+        onPointerMove={onPointerMove}
+        onPointerUp={endPointer}
+        onPointerCancel={endPointer}
+        onPointerLeave={endPointer}
+        onWheel={(event) => {
+          if (!event.ctrlKey) return;
+          event.preventDefault();
+          const left = event.currentTarget.getBoundingClientRect().left;
+          onView(zoomed(view, event.deltaY < 0 ? 0.8 : 1.25, timeAt(event.clientX - left), shift));
+        }}
+      >
+        <defs>
+          <pattern
+            id="hatch"
+            width="9"
+            height="9"
+            patternUnits="userSpaceOnUse"
+            patternTransform="rotate(45)"
+          >
+            <rect class="hatch-ground" width="9" height="9" />
+            <rect class="hatch-line" width="3" height="9" />
+          </pattern>
+        </defs>
+        <rect class="lane" x={0} y={TOP} width={width} height={LANE} />
+        <rect class="lane" x={0} y={TOP + LANE + GAP} width={width} height={REASONS} />
+        {ticksOf(view, width || 1).map((at) => (
+          <g key={at} class="tick-mark">
+            <line x1={xOf(at)} x2={xOf(at)} y1={TOP} y2={axis + 6} />
+            <text
+              x={Math.min(width - 24, Math.max(24, xOf(at)))}
+              y={axis + 24}
+              text-anchor="middle"
+            >
+              {time(at)}
+            </text>
+          </g>
+        ))}
+        {inView.map((bar, index) => {
+          const look = bar.state ?? 'NO_DATA';
+          const height = LANE * SHARE[look];
+          const x = xOf(bar.startTime);
+          const barWidth = Math.max(1.5, xOf(bar.endTime) - x);
+          const y = TOP + LANE - height;
+          return (
+            <g
+              key={bar.key}
+              class="bar"
+              role="button"
+              tabindex={index === current ? 0 : -1}
+              aria-label={labelOf(bar)}
+              data-state={look}
+              onFocus={() => (focused.current = index)}
+              onClick={() => {
+                if (!dragged.current) onPick(bar);
+              }}
+            >
+              <rect class="hit" x={x} y={TOP} width={barWidth} height={LANE} />
+              <rect class={`state ${look}`} x={x} y={y} width={barWidth} height={height} />
+              {barWidth > 30 && (
+                <svg
+                  class="bar-sign"
+                  x={Math.max(0, x) + 5}
+                  y={TOP + LANE - 30}
+                  width={22}
+                  height={22}
+                  viewBox="0 0 24 24"
+                >
+                  <path class={look} d={iconPath(look)} fill-rule="evenodd" />
+                </svg>
+              )}
+              <rect
+                class="focus"
+                x={x + 1.5}
+                y={TOP - 3}
+                width={Math.max(3, barWidth - 3)}
+                height={LANE + 6}
+                rx={3}
+              />
+            </g>
+          );
+        })}
+        {open.map((stop) => {
+          const x = xOf(Math.max(stop.startTime, view.startTime));
+          const end = xOf(Math.min(stop.endTime ?? now, view.endTime));
+          if (end <= 0 || x >= width || end <= x) return null;
+          return <Unexplained key={stop.startTime} x={x} width={end - x} />;
+        })}
+        {reasons
+          .filter((reason) => overlap(reason, view))
+          .map((reason) => {
+            const x = Math.max(0, xOf(reason.startTime));
+            const barWidth = Math.max(2, xOf(reason.endTime) - x - 1);
+            return (
+              <g
+                key={`${reason.entryId}-${String(reason.startTime)}`}
+                class={`reason ${reason.moved ? 'moved' : ''}`}
+              >
+                <title>{`${reason.name}, ${time(reason.startTime)}–${reason.isOpen ? words.now : time(reason.endTime)}`}</title>
+                <rect
+                  class="reason-ground"
+                  style={reason.colour !== null && !reason.moved ? { fill: reason.colour } : {}}
+                  x={x}
+                  y={TOP + LANE + GAP}
+                  width={barWidth}
+                  height={REASONS}
+                />
+                <rect
+                  class={`reason-edge ${reason.colour === null ? 'plain' : ''}`}
+                  x={x}
+                  y={TOP + LANE + GAP}
+                  width={Math.min(6, barWidth)}
+                  height={REASONS}
+                  {...(reason.colour === null ? {} : { fill: reason.colour })}
+                />
+                <svg
+                  x={x}
+                  y={TOP + LANE + GAP}
+                  width={Math.max(0, barWidth - 4)}
+                  height={REASONS}
+                  aria-hidden="true"
+                >
+                  <text class="reason-name" x={12} y={REASONS / 2 + 6}>
+                    {barWidth < NAME_FROM_PX
+                      ? ''
+                      : reason.moved
+                        ? `${words.movedMark}: ${reason.name}`
+                        : reason.name}
+                  </text>
+                </svg>
+              </g>
+            );
+          })}
+        {now < view.endTime && now > view.startTime && (
+          <line class="now" x1={xOf(now)} x2={xOf(now)} y1={TOP - 6} y2={axis + 6} />
+        )}
+      </svg>
+    </div>
+  );
+}
+
+function Unexplained({ x, width }: { x: number; width: number }): JSX.Element {
+  return (
+    <g class="unexplained">
+      <rect
+        x={x + 1}
+        y={TOP + LANE + GAP + 1}
+        width={Math.max(2, width - 2)}
+        height={REASONS - 2}
+        rx={3}
+      />
+      {width > 26 && (
+        <svg
+          x={x + width / 2 - 12}
+          y={TOP + LANE + GAP + REASONS / 2 - 12}
+          width={24}
+          height={24}
+          viewBox="0 0 24 24"
+        >
+          <path d={iconPath('attention')} fill-rule="evenodd" />
+        </svg>
+      )}
+    </g>
+  );
+}

@@ -1,0 +1,166 @@
+/**
+ * What the page knows: the session, a signal for each machine's tile, the link to Kafka, the language. Filled by
+ * live-updates.ts, read by the views.
+ */
+import { batch, computed, effect, type Signal, signal } from '@preact/signals';
+import type { Link, ReasonLists, Session, Tile } from '../../src/api.js';
+import { createFormats } from './model/formats.js';
+import { reasonName } from './model/reason-choices.js';
+import { type Language, languageOf, STRINGS } from './model/strings.js';
+import { compareTiles } from './model/tiles.js';
+
+const kept = {
+  get: (key: string): string | null => {
+    try {
+      return localStorage.getItem(`terminal.${key}`);
+    } catch {
+      return null;
+    }
+  },
+  set: (key: string, value: string): void => {
+    try {
+      localStorage.setItem(`terminal.${key}`, value);
+    } catch {
+      // a browser without storage starts with the defaults every time
+    }
+  },
+};
+
+export const language = signal<Language>(languageOf(kept.get('language'), navigator.languages));
+export const strings = computed(() => STRINGS[language.value]);
+effect(() => {
+  document.documentElement.lang = language.value;
+  document.title = strings.value.appName;
+});
+
+export function setLanguage(chosen: Language): void {
+  kept.set('language', chosen);
+  language.value = chosen;
+}
+
+/** The last session is kept for its time zone and clock, so that the page can speak while the server is away. */
+export const session = signal<Session | null>(keptSession());
+export const signInNeeded = signal(false);
+let clockReadAtMs = Number(kept.get('clockReadAtMs') ?? 0);
+
+function keptSession(): Session | null {
+  try {
+    return JSON.parse(kept.get('session') ?? 'null') as Session | null;
+  } catch {
+    return null;
+  }
+}
+
+export function setSession(received: Session): void {
+  clockReadAtMs = Date.now();
+  kept.set('session', JSON.stringify(received));
+  kept.set('clockReadAtMs', String(clockReadAtMs));
+  batch(() => {
+    session.value = received;
+    signInNeeded.value = false;
+    tick.value = Date.now();
+  });
+}
+
+/** Real time, epoch milliseconds; moves on once a second. */
+export const tick = signal(Date.now());
+setInterval(() => {
+  tick.value = Date.now();
+}, 1000);
+
+export function plantSeconds(realMs: number): number {
+  const clock = session.value?.clock;
+  if (!clock) return Math.floor(realMs / 1000);
+  return Math.floor(clock.epochSeconds + ((realMs - clockReadAtMs) / 1000) * clock.speed);
+}
+
+/** The plant's time, epoch seconds. */
+export const plantNow = computed(() => plantSeconds(tick.value));
+
+export const plantMinute = computed(() => Math.floor(plantNow.value / 60) * 60);
+
+export const formats = computed(() =>
+  createFormats(language.value, session.value?.timeZone ?? 'UTC'),
+);
+
+export const link = signal<Link | null>(null);
+/** `since`: plant time at which the connection to the server was lost or first sought. */
+export const connection = signal<{ state: 'connecting' | 'live' | 'offline'; since: number }>({
+  state: 'connecting',
+  since: plantSeconds(Date.now()),
+});
+
+export const factoryId = signal<string | null>(kept.get('factoryId'));
+
+export function setFactory(chosen: string | null): void {
+  kept.set('factoryId', chosen ?? '');
+  factoryId.value = chosen;
+}
+if (factoryId.value === '') factoryId.value = null;
+
+/** "Known up to": a machine whose state has not changed is known as far as the plant is. */
+export function knownUntilOf({ observation, knownUntil }: Tile): number | null {
+  const plant = link.value?.knownUntil ?? null;
+  return observation !== 'ok' || plant === null ? knownUntil : Math.max(knownUntil ?? 0, plant);
+}
+
+const tileSignals = new Map<string, Signal<Tile>>();
+/** In the order of the wall. */
+export const machineIds = signal<readonly string[]>([]);
+/** All of them as they are now, in that order, for what is derived from more than one. */
+export const tiles = signal<readonly Tile[]>([]);
+
+export function tileOf(machineId: string): Signal<Tile> | undefined {
+  return tileSignals.get(machineId);
+}
+
+export function replaceTiles(received: readonly Tile[]): void {
+  const there = new Set(received.map(({ machineId }) => machineId));
+  changeTiles(
+    received,
+    [...tileSignals.keys()].filter((machineId) => !there.has(machineId)),
+  );
+}
+
+export function changeTiles(changed: readonly Tile[], gone: readonly string[]): void {
+  batch(() => {
+    let placesChange = false;
+    for (const tile of changed) {
+      const known = tileSignals.get(tile.machineId);
+      if (!known) tileSignals.set(tile.machineId, signal(tile));
+      placesChange ||= !known || compareTiles(known.peek(), tile) !== 0;
+      if (known) known.value = tile;
+    }
+    for (const machineId of gone) placesChange = tileSignals.delete(machineId) || placesChange;
+    const all = [...tileSignals.values()].map((tile) => tile.peek());
+    if (placesChange) machineIds.value = all.sort(compareTiles).map(({ machineId }) => machineId);
+    tiles.value = placesChange
+      ? all
+      : machineIds.peek().flatMap((id) => tileSignals.get(id)?.peek() ?? []);
+  });
+}
+
+export const reasonLists = signal<ReasonLists | null>(null);
+
+export function reasonsOf(machineId: string): { code: string; name: string }[] | null {
+  const lists = reasonLists.value;
+  if (!lists) return null;
+  const listed = lists.lists[lists.machines[machineId]?.list ?? -1] ?? [];
+  if (listed.length > 0) return listed;
+  // where the bridge may not read the lists, the file of groups knows what can be said
+  return Object.keys(session.value?.reasonLooks ?? {}).map((code) => ({ code, name: code }));
+}
+
+export function nameOfReason(machineId: string, code: string): string {
+  return reasonName(code, session.value, reasonsOf(machineId) ?? [], language.value);
+}
+
+/** A short message at the foot of the page; `alert` where something needs to be done. */
+export const toast = signal<{ text: string; alert: boolean } | null>(null);
+let toastTimer = 0;
+
+export function showToast(text: string, alert = false): void {
+  toast.value = { text, alert };
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(() => (toast.value = null), alert ? 12_000 : 5_000);
+}

@@ -1,0 +1,181 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { HandOver as HandOverData } from '../../../src/api.js';
+import { get } from '../api-client.js';
+import { unsentEntries } from '../outbox.js';
+import { FactoryChoice } from '../parts/factory-choice.js';
+import { Icon } from '../parts/icons.js';
+import { ShiftChoice } from '../parts/shift-choice.js';
+import { hrefOf } from '../router.js';
+import {
+  connection,
+  factoryId,
+  formats,
+  nameOfReason,
+  plantMinute,
+  session,
+  strings,
+} from '../store.js';
+import { NoteText } from './machine.js';
+
+const REFRESH_MS = 10_000;
+
+/** Unexplained minutes by machine, on the screen and on paper. */
+export function HandOver(): JSX.Element {
+  const words = strings.value;
+  const [shift, setShift] = useState<0 | 1>(0);
+  const data = useHandOver(shift);
+  const unsentCount = unsentEntries.value?.count ?? 0;
+  const { time, day, span } = formats.value;
+  const unexplained =
+    data?.machines.reduce((sum, { unexplainedSeconds }) => sum + unexplainedSeconds, 0) ?? 0;
+  const stopped = data?.machines.reduce((sum, { stoppedSeconds }) => sum + stoppedSeconds, 0) ?? 0;
+  return (
+    <section class="hand-over" aria-label={words.handOver}>
+      <div class="filters no-print">
+        <FactoryChoice />
+        <ShiftChoice index={shift} onChoose={setShift} />
+        <button
+          class="button"
+          type="button"
+          onClick={() => {
+            window.print();
+          }}
+        >
+          <Icon name="print" />
+          {words.print}
+        </button>
+      </div>
+      {data && (
+        <>
+          <h1>
+            {words.handOver} · {day(data.shift.startTime)} {time(data.shift.startTime)}–
+            {time(data.shift.endTime)} <small>{words.asOf(time(plantMinute.value))}</small>
+          </h1>
+          {unsentCount > 0 && (
+            <p class="warning">
+              <Icon name="attention" />
+              {words.handOverUnsent(unsentCount)}
+            </p>
+          )}
+          <dl class="figures">
+            <div>
+              <dt>{words.unexplained}</dt>
+              <dd>{span(unexplained)}</dd>
+            </div>
+            <div>
+              <dt>{words.explained}</dt>
+              <dd>{span(Math.max(0, stopped - unexplained))}</dd>
+            </div>
+            <div>
+              <dt>{words.stopped}</dt>
+              <dd>{span(stopped)}</dd>
+            </div>
+          </dl>
+          <HandOverTable data={data} />
+        </>
+      )}
+      {!data && <p class="empty">{words.loading} …</p>}
+    </section>
+  );
+}
+
+function HandOverTable({ data }: { data: HandOverData }): JSX.Element {
+  const words = strings.value;
+  const { span } = formats.value;
+  const machines = data.machines
+    .filter(({ stoppedSeconds, notes }) => stoppedSeconds > 0 || notes.length > 0)
+    .sort(
+      (a, b) => b.unexplainedSeconds - a.unexplainedSeconds || b.stoppedSeconds - a.stoppedSeconds,
+    );
+  const most = Math.max(1, ...machines.map(({ stoppedSeconds }) => stoppedSeconds));
+  return (
+    <table class="hand-over-table">
+      <thead>
+        <tr>
+          <th scope="col">{words.machine}</th>
+          <th scope="col" class="number">
+            {words.unexplained}
+          </th>
+          <th scope="col" class="number of-all">
+            {words.stopped}
+          </th>
+          <th scope="col" class="share no-print">
+            <span class="visually-hidden">{words.unexplained}</span>
+          </th>
+          <th scope="col">{words.reasonsTitle}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {machines.map((machine) => (
+          <tr key={machine.machineId}>
+            <th scope="row">
+              <a class="row-link" href={hrefOf({ view: 'machine', machineId: machine.machineId })}>
+                {machine.displayName}
+              </a>
+            </th>
+            <td class={`number ${machine.unexplainedSeconds >= 60 ? 'due' : 'pale'}`}>
+              {machine.unexplainedSeconds >= 60 && <Icon name="attention" />}
+              {span(machine.unexplainedSeconds)}
+            </td>
+            <td class="number of-all">{span(machine.stoppedSeconds)}</td>
+            <td class="share no-print">
+              <svg
+                class="share-bar"
+                viewBox="0 0 100 10"
+                preserveAspectRatio="none"
+                aria-hidden="true"
+              >
+                <rect class="share-all" width={(machine.stoppedSeconds / most) * 100} height="10" />
+                <rect
+                  class="share-due"
+                  width={(machine.unexplainedSeconds / most) * 100}
+                  height="10"
+                />
+              </svg>
+            </td>
+            <td>
+              {[...machine.reasons]
+                .sort((a, b) => b.seconds - a.seconds)
+                .map(
+                  ({ reasonId, seconds }) =>
+                    `${nameOfReason(machine.machineId, reasonId)} ${span(seconds)}`,
+                )
+                .join(' · ')}
+              {machine.notes.map((note) => (
+                <div class="hand-over-note" key={note.noteId}>
+                  <NoteText note={note} />
+                </div>
+              ))}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function useHandOver(shift: 0 | 1): HandOverData | null {
+  const [data, setData] = useState<HandOverData | null>(null);
+  const factory = factoryId.value;
+  const isLive = connection.value.state === 'live';
+  const shiftStart = session.value?.shifts[0]?.startTime;
+  useEffect(() => {
+    let isGone = false;
+    const load = async (): Promise<void> => {
+      const query = new URLSearchParams({
+        shift: String(shift),
+        ...(factory === null ? {} : { factoryId: factory }),
+      });
+      const answer = await get<HandOverData>(`/api/hand-over?${query.toString()}`);
+      if (answer.ok && !isGone) setData(answer.value);
+    };
+    void load();
+    const timer = setInterval(() => void load(), REFRESH_MS);
+    return () => {
+      isGone = true;
+      clearInterval(timer);
+    };
+  }, [shift, factory, isLive, shiftStart]);
+  return data;
+}

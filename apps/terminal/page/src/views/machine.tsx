@@ -1,0 +1,511 @@
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { Entry, MachineView, Note } from '../../../src/api.js';
+import { openSheet, type Target } from '../actions.js';
+import { get } from '../api-client.js';
+import { watchMachine } from '../live-updates.js';
+import { type OutgoingNote, type OutgoingReason, unexplained } from '../model/outgoing.js';
+import { operatingSeconds, overlap, type Period } from '../model/periods.js';
+import { type Bar, barsOf, entriesIn, reasonBars, type Shift } from '../model/strip.js';
+import { lookOf } from '../model/tiles.js';
+import { outgoing } from '../outbox.js';
+import { AnswerStatus, OutgoingStatus } from '../parts/entry-status.js';
+import { Icon, StateBlock } from '../parts/icons.js';
+import { ShiftChoice } from '../parts/shift-choice.js';
+import { GivenReason, periodText, StopItem } from '../parts/stop-item.js';
+import { moveView, Strip, zoomView } from '../parts/strip.js';
+import {
+  formats,
+  knownUntilOf,
+  nameOfReason,
+  plantMinute,
+  session,
+  strings,
+  tileOf,
+} from '../store.js';
+import { rows } from './stops.js';
+
+/** At most one question a second, however often the machine changes. */
+const REFRESH_MS = 1000;
+
+export function Machine({ machineId }: { machineId: string }): JSX.Element {
+  const words = strings.value;
+  const [view, state] = useMachineView(machineId);
+  const tile = tileOf(machineId)?.value ?? view?.tile;
+  const [shiftIndex, setShiftIndex] = useState<0 | 1>(0);
+  const shift = session.value?.shifts[shiftIndex];
+  if (!tile || !shift) {
+    return (
+      <div class="empty">
+        <p>{state === 'unknown' ? words.unknownMachine : `${words.loading} …`}</p>
+      </div>
+    );
+  }
+  const look = lookOf(tile);
+  const knownUntil = knownUntilOf(tile);
+  const mine = outgoing.value.filter((entry) => entry.machineId === machineId);
+  const name = tile.displayName;
+  return (
+    <section class="machine" aria-label={name}>
+      <header class="machine-head">
+        <StateBlock look={look} />
+        <div class="machine-title">
+          <h1>{name}</h1>
+          <p>
+            <b>{words.state[look]}</b>
+            {look !== 'NO_DATA' && tile.startTime !== null && (
+              <>
+                {' '}
+                {words.since(formats.value.timeOn(tile.startTime, plantMinute.value))} ·{' '}
+                {formats.value.span(plantMinute.value - tile.startTime)}
+              </>
+            )}
+            {tile.observation !== 'ok' && <> · {words.observation[tile.observation]}</>}
+            <span class="pale">
+              {' · '}
+              {knownUntil === null
+                ? words.nothingKnown
+                : words.knownUpTo(formats.value.timeOn(knownUntil, plantMinute.value))}
+            </span>
+          </p>
+        </div>
+        <dl class="machine-orders">
+          <dt>{words.orders}</dt>
+          <dd>
+            {tile.workingOrders === null
+              ? words.ordersUnknown
+              : tile.workingOrders.length === 0
+                ? words.noOrders
+                : tile.workingOrders.join(' · ')}
+          </dd>
+        </dl>
+        <button
+          class="button"
+          type="button"
+          onClick={() => {
+            openSheet({ kind: 'note', machineId, machineName: name });
+          }}
+        >
+          <Icon name="note" />
+          {words.addNote}
+        </button>
+      </header>
+      <Course
+        machineId={machineId}
+        machineName={name}
+        view={view}
+        shift={shift}
+        shiftChoice={<ShiftChoice index={shiftIndex} onChoose={setShiftIndex} />}
+        mine={mine.filter((entry) => entry.kind === 'reason')}
+      />
+      <div class="machine-columns">
+        <div class="machine-column">
+          <StopsOfMachine machineId={machineId} shift={shift} />
+          <NotesOfMachine
+            notes={view?.notes ?? []}
+            mine={mine.filter((entry) => entry.kind === 'note')}
+            shift={shift}
+          />
+        </div>
+        <ReasonsOfMachine
+          view={view}
+          shift={shift}
+          mine={mine.filter((entry) => entry.kind === 'reason')}
+          machineName={name}
+        />
+      </div>
+    </section>
+  );
+}
+
+function useMachineView(machineId: string): [MachineView | null, 'loading' | 'known' | 'unknown'] {
+  const [loaded, setLoaded] = useState<{
+    view: MachineView | null;
+    state: 'loading' | 'known' | 'unknown';
+  }>({
+    view: null,
+    state: 'loading',
+  });
+  useEffect(() => {
+    let isGone = false;
+    let timer = 0;
+    let lastAtMs = 0;
+    const load = async (): Promise<void> => {
+      lastAtMs = Date.now();
+      const answer = await get<MachineView>(`/api/machines/${encodeURIComponent(machineId)}`);
+      if (isGone) return;
+      if (answer.ok) setLoaded({ view: answer.value, state: 'known' });
+      else if (answer.kind === 'refused') setLoaded({ view: null, state: 'unknown' });
+    };
+    const refresh = (): void => {
+      clearTimeout(timer);
+      timer = setTimeout(() => void load(), Math.max(0, lastAtMs + REFRESH_MS - Date.now()));
+    };
+    refresh();
+    const stop = watchMachine(machineId, refresh);
+    return () => {
+      isGone = true;
+      clearTimeout(timer);
+      stop();
+    };
+  }, [machineId]);
+  return [loaded.view, loaded.state];
+}
+
+interface CourseProps {
+  machineId: string;
+  machineName: string;
+  view: MachineView | null;
+  shift: Shift;
+  shiftChoice: JSX.Element;
+  mine: readonly OutgoingReason[];
+}
+
+function Course({
+  machineId,
+  machineName,
+  view,
+  shift,
+  shiftChoice,
+  mine,
+}: CourseProps): JSX.Element {
+  const words = strings.value;
+  const now = plantMinute.value;
+  const [zoom, setZoom] = useState<{ of: number; view: Shift } | null>(null);
+  const shown = zoom?.of === shift.startTime ? zoom.view : shift;
+  const setShown = (next: Shift): void => {
+    setZoom({ of: shift.startTime, view: next });
+  };
+  const before = useRef<{ of: number; bars: readonly Bar[] }>({ of: 0, bars: [] });
+  const periods = view?.periods ?? [];
+  const bars = barsOf(
+    periods,
+    shift,
+    now,
+    before.current.of === shift.startTime ? before.current.bars : [],
+  );
+  before.current = { of: shift.startTime, bars };
+  const reasons = useMemo(() => {
+    const known = new Set(view?.entries.map(({ entryId }) => entryId));
+    const local = mine
+      .filter(({ id }) => !known.has(id))
+      .map(({ id, reasonId, startTime, endTime, madeAt, status }) => ({
+        entryId: id,
+        reasonId,
+        startTime,
+        endTime,
+        sentAt: madeAt,
+        moved: false,
+        status: status === 'unconfirmed' || status === 'refused' ? ('rejected' as const) : status,
+      }));
+    return reasonBars([...(view?.entries ?? []), ...local], shift, now);
+  }, [view, mine, shift, now]);
+  const looks = session.value;
+  const coloured = reasons.map((reason) => {
+    const look = looks?.reasonLooks[reason.reasonId];
+    const group = looks?.groups.find((candidate) => candidate.group === look?.group);
+    return {
+      ...reason,
+      name: nameOfReason(machineId, reason.reasonId),
+      colour: look?.colour ?? group?.colour ?? null,
+    };
+  });
+  const open = (tileOf(machineId)?.value.openStops ?? view?.tile.openStops ?? []).flatMap((stop) =>
+    unexplained(stop, mine),
+  );
+  const pick = (bar: Bar): void => {
+    if (bar.state === null) return;
+    const endTime = bar.isOpen ? null : bar.endTime;
+    const period: Period = { startTime: bar.startTime, endTime };
+    const covering = reasons.find((reason) => overlap(reason, bar));
+    const target: Target = {
+      machineId,
+      machineName,
+      stop: { ...period, state: bar.state },
+      // a stop of which a part is explained: the rest of it; one that is explained whole: all of it anew
+      left: leftOf(period, open),
+      operatingSeconds: bar.state === 'OPERATING' ? operatingSeconds(periods, period, now) : 0,
+      replaces:
+        covering && leftOf(period, open)[0] === period
+          ? nameOfReason(machineId, covering.reasonId)
+          : null,
+    };
+    openSheet({ kind: 'reason', targets: [target] });
+  };
+  const isZoomed = shown.endTime - shown.startTime < shift.endTime - shift.startTime;
+  return (
+    <section class="course card" aria-label={words.strip}>
+      <div class="course-bar">
+        {shiftChoice}
+        <span class="course-times">
+          {formats.value.day(shift.startTime)} {formats.value.time(shift.startTime)}–
+          {formats.value.time(shift.endTime)}
+        </span>
+        <span class="course-zoom">
+          <RoundButton
+            icon="left"
+            label={words.earlier}
+            isOff={!isZoomed}
+            onClick={() => {
+              setShown(moveView(shown, shift, false));
+            }}
+          />
+          <RoundButton
+            icon="right"
+            label={words.later}
+            isOff={!isZoomed}
+            onClick={() => {
+              setShown(moveView(shown, shift, true));
+            }}
+          />
+          <RoundButton
+            icon="minus"
+            label={words.zoomOut}
+            isOff={!isZoomed}
+            onClick={() => {
+              setShown(zoomView(shown, shift, false));
+            }}
+          />
+          <RoundButton
+            icon="plus"
+            label={words.zoomIn}
+            isOff={false}
+            onClick={() => {
+              setShown(zoomView(shown, shift, true));
+            }}
+          />
+        </span>
+      </div>
+      <Strip
+        bars={bars}
+        reasons={coloured}
+        open={open}
+        shift={shift}
+        view={shown}
+        now={now}
+        onView={setShown}
+        onPick={pick}
+      />
+      <Legend />
+    </section>
+  );
+}
+
+function leftOf(period: Period, open: readonly Period[]): Period[] {
+  const parts = open
+    .filter((stop) => overlap(stop, period))
+    .map((stop) => ({
+      startTime: Math.max(stop.startTime, period.startTime),
+      endTime:
+        period.endTime === null
+          ? null
+          : stop.endTime === null
+            ? period.endTime
+            : Math.min(stop.endTime, period.endTime),
+    }));
+  return parts.length > 0 ? parts : [period];
+}
+
+function RoundButton(props: {
+  icon: 'left' | 'right' | 'plus' | 'minus';
+  label: string;
+  isOff: boolean;
+  onClick: () => void;
+}): JSX.Element {
+  return (
+    <button
+      class="button square"
+      type="button"
+      aria-label={props.label}
+      title={props.label}
+      disabled={props.isOff}
+      onClick={props.onClick}
+    >
+      <Icon name={props.icon} />
+    </button>
+  );
+}
+
+function Legend(): JSX.Element {
+  return (
+    <ul class="legend">
+      {(['OPERATING', 'IDLE', 'OFF', 'NO_DATA'] as const).map((look) => (
+        <li key={look}>
+          <StateBlock look={look} />
+          {strings.value.state[look]}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function StopsOfMachine({ machineId, shift }: { machineId: string; shift: Shift }): JSX.Element {
+  const words = strings.value;
+  const here = rows.value
+    .filter((row) => row.machineId === machineId && overlap(row.stop, shift))
+    .sort((a, b) => b.stop.startTime - a.stop.startTime);
+  const { count, seconds } = tileOf(machineId)?.value.shortStops ?? { count: 0, seconds: 0 };
+  return (
+    <section class="card">
+      <h2>{words.stopsInShift}</h2>
+      {here.length > 0 ? (
+        <ul class="stop-list compact">
+          {here.map((row) => (
+            <StopItem key={row.key} row={row} withName={false} />
+          ))}
+        </ul>
+      ) : (
+        <p class="pale">{words.nothingToExplain}</p>
+      )}
+      {count > 0 && (
+        <p class="short-stops">{words.shortStops(count, formats.value.span(seconds))}</p>
+      )}
+    </section>
+  );
+}
+
+function ReasonsOfMachine(props: {
+  view: MachineView | null;
+  shift: Shift;
+  mine: readonly OutgoingReason[];
+  machineName: string;
+}): JSX.Element {
+  const { view, shift, mine, machineName } = props;
+  const words = strings.value;
+  const own = new Map(mine.map((entry) => [entry.id, entry]));
+  const entries = view?.entries ?? [];
+  const given = entriesIn(shift, entries);
+  const known = new Set(entries.map(({ entryId }) => entryId));
+  const waiting = mine.filter((entry) => !known.has(entry.id) && overlap(entry, shift));
+  const isEmpty = given.length + waiting.length === 0;
+  return (
+    <section class="card">
+      <h2>{words.reasonsGiven}</h2>
+      {isEmpty && <p class="pale">{words.noReasonsGiven}</p>}
+      <ul class="given-list">
+        {waiting.reverse().map((entry) => (
+          <li key={entry.id}>
+            <GivenReason entry={entry} withPeriod />
+          </li>
+        ))}
+        {given.map((entry) => (
+          <li key={entry.entryId}>
+            <ToldReason
+              entry={entry}
+              own={own.get(entry.entryId)}
+              machineName={machineName}
+              view={view}
+            />
+          </li>
+        ))}
+      </ul>
+      <p class="hint">{words.setOnlyHint}</p>
+    </section>
+  );
+}
+
+function ToldReason(props: {
+  entry: Entry;
+  own: OutgoingReason | undefined;
+  machineName: string;
+  view: MachineView | null;
+}): JSX.Element {
+  const { entry, own, machineName, view } = props;
+  const words = strings.value;
+  const { machineId, reasonId, startTime, endTime } = entry;
+  const correct = (): void => {
+    const now = plantMinute.peek();
+    const state = view?.periods.find((period) => overlap(period, entry))?.state ?? 'IDLE';
+    const target: Target = {
+      machineId,
+      machineName,
+      stop: own?.stop ?? { startTime, endTime, state },
+      left: [{ startTime, endTime }],
+      operatingSeconds: overMinute(operatingSeconds(view?.periods ?? [], entry, now)),
+      replaces: nameOfReason(machineId, reasonId),
+    };
+    openSheet({ kind: 'reason', targets: [target] });
+  };
+  const by = [entry.operator, entry.station ?? words.fromElsewhere].filter(Boolean).join(', ');
+  return (
+    <div class={`given ${entry.moved ? 'moved' : ''}`} data-entry={entry.entryId}>
+      <span class="given-what">
+        <span class="given-name">
+          {nameOfReason(machineId, reasonId)} <span class="given-when">{periodText(entry)}</span>
+        </span>
+        <AnswerStatus entry={entry} />
+        {entry.moved && (
+          <span class="status status-moved">
+            <Icon name="attention" />
+            {words.movedHint}
+          </span>
+        )}
+        <span class="given-by">
+          {by}, {formats.value.timeOn(entry.sentAt, plantMinute.value)}
+        </span>
+      </span>
+      <button class="button" type="button" onClick={correct}>
+        {words.correct}
+      </button>
+    </div>
+  );
+}
+
+/** The interface's states are by the minute: up to one of them is not worth a second tap, here and on the server. */
+function overMinute(seconds: number): number {
+  return seconds > 60 ? seconds : 0;
+}
+
+function NotesOfMachine({
+  notes,
+  mine,
+  shift,
+}: {
+  notes: readonly Note[];
+  mine: readonly OutgoingNote[];
+  shift: Shift;
+}): JSX.Element {
+  const words = strings.value;
+  const known = new Set(notes.map(({ noteId }) => noteId));
+  const waiting = mine.filter(
+    ({ id, status, madeAt }) =>
+      !known.has(id) && (status !== 'applied' || madeAt >= shift.startTime),
+  );
+  const here = notes.filter((note) =>
+    overlap({ startTime: note.startTime, endTime: note.endTime ?? note.startTime + 1 }, shift),
+  );
+  return (
+    <section class="card">
+      <h2>{words.notes}</h2>
+      {here.length + waiting.length === 0 && <p class="pale">{words.noNotes}</p>}
+      <ul class="note-list">
+        {waiting.map((note) => (
+          <li key={note.id}>
+            <p>{note.text}</p>
+            <OutgoingStatus entry={note} />
+          </li>
+        ))}
+        {[...here]
+          .sort((a, b) => b.at - a.at)
+          .map((note) => (
+            <li key={note.noteId}>
+              <NoteText note={note} />
+            </li>
+          ))}
+      </ul>
+      <p class="hint">{words.noteHint}</p>
+    </section>
+  );
+}
+
+export function NoteText({ note }: { note: Note }): JSX.Element {
+  return (
+    <>
+      <p>{note.text}</p>
+      <p class="given-by">
+        {[note.operator, note.station].filter(Boolean).join(', ')},{' '}
+        {formats.value.timeOn(note.at, plantMinute.value)}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,316 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { closeSheet, selection, submitReason, type Target } from '../actions.js';
+import { type Period, secondsOf } from '../model/periods.js';
+import { type Choice, choicesOf, commonReasons } from '../model/reason-choices.js';
+import { canSplit, snapSplit, splitAt } from '../model/split.js';
+import { Icon, StateBlock } from '../parts/icons.js';
+import { Sheet } from '../parts/sheet.js';
+import { SplitStrip } from '../parts/split-strip.js';
+import { periodText } from '../parts/stop-item.js';
+import {
+  formats,
+  language,
+  nameOfReason,
+  plantNow,
+  reasonLists,
+  reasonsOf,
+  session,
+  strings,
+  tileOf,
+} from '../store.js';
+
+interface Split {
+  at: number;
+  part: 0 | 1;
+  /** Codes chosen for the parts. */
+  chosen: [string | null, string | null];
+}
+
+/** One tap sends; two where the machine ran in that time. */
+export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.Element {
+  const words = strings.value;
+  const [search, setSearch] = useState('');
+  const [split, setSplit] = useState<Split | null>(null);
+  const [armed, setArmed] = useState<string | null>(null);
+  const body = useRef<HTMLDivElement>(null);
+  const only = targets.length === 1 ? targets[0] : undefined;
+  const period = only?.left.length === 1 ? withEndByNow(only, only.left[0]) : undefined;
+  const now = plantNow.value;
+  const operatingSeconds = targets.reduce((sum, target) => sum + target.operatingSeconds, 0);
+  const isOpenEnded = targets.some(({ left }) => left.some(({ endTime }) => endTime === null));
+
+  const finish = async (sendAll: () => Promise<void>): Promise<void> => {
+    await sendAll();
+    selection.value = null;
+    body.current?.closest('dialog')?.close();
+  };
+  const choose = (code: string): void => {
+    const overOperating = operatingSeconds > 0;
+    if (overOperating && armed !== code) {
+      setArmed(code);
+      return;
+    }
+    if (split && only && period) {
+      const chosen: Split['chosen'] = [...split.chosen];
+      chosen[split.part] = code;
+      const other = split.part === 0 ? 1 : 0;
+      if (chosen[other] === null) {
+        setSplit({ ...split, chosen, part: other });
+        return;
+      }
+      const parts = splitAt(period, split.at);
+      void finish(async () => {
+        for (const index of [0, 1] as const) {
+          const periodsOf = (): Period[] => [parts[index]];
+          await submitReason([only], chosen[index] ?? code, { overOperating, periodsOf });
+        }
+      });
+      return;
+    }
+    void finish(() =>
+      submitReason(targets, code, {
+        overOperating,
+        periodsOf: (target) => target.left.map((left) => withEndByNow(target, left)),
+      }),
+    );
+  };
+
+  return (
+    <Sheet name="reason" size="large" title={words.chooseReason} onClose={closeSheet}>
+      <div class="reason-sheet" ref={body}>
+        <div class="sheet-targets">
+          <Targets targets={targets} period={period} />
+          {period && canSplit(period, now) && (
+            <button
+              class="button"
+              type="button"
+              aria-pressed={split !== null}
+              onClick={() => {
+                const middle = (period.startTime + (period.endTime ?? now)) / 2;
+                setSplit(
+                  split
+                    ? null
+                    : { at: snapSplit(middle, period, now), part: 0, chosen: [null, null] },
+                );
+              }}
+            >
+              <Icon name="split" />
+              {split ? words.dontSplit : words.split}
+            </button>
+          )}
+        </div>
+        {isOpenEnded && <p class="hint">{words.openEndedHint}</p>}
+        {operatingSeconds > 0 && (
+          <p class="warning" role="alert">
+            <Icon name="attention" />
+            <span>
+              {words.confirmOperating(formats.value.span(operatingSeconds))}
+              {armed !== null && <b> {words.tapAgain}.</b>}
+            </span>
+          </p>
+        )}
+        {split && only && period && (
+          <SplitStrip
+            period={period}
+            state={only.stop.state}
+            at={split.at}
+            part={split.part}
+            chosen={[nameOr(only, split.chosen[0]), nameOr(only, split.chosen[1])]}
+            onSplit={(next) => {
+              setSplit((before) => before && { ...before, at: next(before.at) });
+            }}
+            onPart={(part) => {
+              setSplit({ ...split, part });
+            }}
+          />
+        )}
+        <Choices
+          targets={targets}
+          search={search}
+          onSearch={setSearch}
+          armed={armed}
+          onChoose={choose}
+        />
+        <footer class="sheet-hints">
+          {words.setOnlyHint} {words.statesLateHint}
+        </footer>
+      </div>
+    </Sheet>
+  );
+}
+
+function nameOr(target: Target, code: string | null): string | null {
+  return code === null ? null : nameOfReason(target.machineId, code);
+}
+
+/** The end of a stop that has ended while its sheet was open. */
+function withEndByNow<P extends Period | undefined>({ machineId }: Target, period: P): P {
+  if (period?.endTime !== null) return period;
+  const stop = tileOf(machineId)?.value.openStops.find(
+    ({ startTime }) => startTime === period.startTime,
+  );
+  return stop ? { ...period, endTime: stop.endTime } : period;
+}
+
+function Targets({
+  targets,
+  period,
+}: {
+  targets: readonly Target[];
+  period: Period | undefined;
+}): JSX.Element {
+  const words = strings.value;
+  const [only] = targets;
+  if (only && targets.length === 1) {
+    const shown = period ?? only.stop;
+    return (
+      <div class="target">
+        <StateBlock look={only.stop.state} />
+        <span class="stop-what">
+          <span class="stop-name">{only.machineName}</span>
+          <span class="stop-when">
+            {words.state[only.stop.state]}{' '}
+            {period ? periodText(shown) : only.left.map(periodText).join(', ')}
+            {' · '}
+            {formats.value.span(secondsOf(shown, plantNow.value))}
+          </span>
+          {only.replaces !== null && <span class="stop-when">{words.replaces(only.replaces)}</span>}
+        </span>
+      </div>
+    );
+  }
+  return (
+    <ul class="target-list" tabIndex={0} aria-label={words.reasonFor(targets.length)}>
+      {targets.map((target) => (
+        <li key={`${target.machineId}${String(target.stop.startTime)}`}>
+          {target.machineName} {periodText(target.stop)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Choices(props: {
+  targets: readonly Target[];
+  search: string;
+  onSearch: (text: string) => void;
+  armed: string | null;
+  onChoose: (code: string) => void;
+}): JSX.Element {
+  const { targets, search, onSearch, armed, onChoose } = props;
+  const words = strings.value;
+  const machines = [...new Set(targets.map(({ machineId }) => machineId))];
+  const isLoaded = reasonLists.value !== null;
+  const reasons = commonReasons(machines.map((machineId) => reasonsOf(machineId) ?? []));
+  // once opened the favourites keep their places, though a reason that was just sent changes what is used most
+  const favourites = useFirst(favouritesOf(machines), isLoaded);
+  const looks = session.value ?? { reasonLooks: {}, groups: [] };
+  const choices = choicesOf(reasons, favourites, looks, language.value, search);
+  if (!isLoaded || reasons.length === 0) {
+    const text = !isLoaded
+      ? words.reasonsNotLoaded
+      : machines.length > 1
+        ? words.noCommonReasons
+        : words.noReasons;
+    return <p class="empty">{text}</p>;
+  }
+  const button = (choice: Choice, isLarge = false): JSX.Element => (
+    <ReasonButton
+      key={choice.code}
+      choice={choice}
+      isLarge={isLarge}
+      isArmed={armed === choice.code}
+      onChoose={onChoose}
+    />
+  );
+  return (
+    <>
+      {choices.favourites.length > 0 && (
+        <section class="reason-group favourites">
+          <h3>{words.favourites}</h3>
+          <div class="reason-grid">{choices.favourites.map((choice) => button(choice, true))}</div>
+        </section>
+      )}
+      <div class="reason-search">
+        <h3>{choices.favourites.length > 0 ? words.otherReasons : words.allReasons}</h3>
+        <label class="search">
+          <Icon name="search" />
+          <input
+            type="search"
+            placeholder={words.searchReasons}
+            aria-label={words.searchReasons}
+            value={search}
+            onInput={({ currentTarget }) => {
+              onSearch(currentTarget.value);
+            }}
+          />
+        </label>
+      </div>
+      <div class="reason-groups">
+        {choices.groups.map(({ title, colour, choices: members }) => (
+          <section class="reason-group" key={title ?? ''}>
+            {title !== null && (
+              <h4>
+                <Swatch colour={colour} />
+                {title}
+              </h4>
+            )}
+            <div class="reason-grid">{members.map((choice) => button(choice))}</div>
+          </section>
+        ))}
+        {choices.groups.length === 0 && <p class="empty">{words.noReasonMatches}</p>}
+      </div>
+    </>
+  );
+}
+
+function useFirst<T>(value: T, isReady: boolean): T {
+  const first = useRef<{ value: T } | null>(null);
+  if (isReady) first.current ??= { value };
+  return first.current?.value ?? value;
+}
+
+function favouritesOf(machines: readonly string[]): string[] {
+  const lists = machines.map(
+    (machineId) => reasonLists.value?.machines[machineId]?.favourites ?? [],
+  );
+  return [...new Set(lists.flat())];
+}
+
+function Swatch({ colour }: { colour: string | null }): JSX.Element | null {
+  if (colour === null) return null;
+  return (
+    <svg class="swatch" viewBox="0 0 8 8" aria-hidden="true">
+      <rect width="8" height="8" fill={colour} />
+    </svg>
+  );
+}
+
+function ReasonButton(props: {
+  choice: Choice;
+  isLarge: boolean;
+  isArmed: boolean;
+  onChoose: (code: string) => void;
+}): JSX.Element {
+  const { choice, isLarge, isArmed, onChoose } = props;
+  const element = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (isArmed) element.current?.focus();
+  }, [isArmed]);
+  return (
+    <button
+      ref={element}
+      class={`reason-button ${isLarge ? 'large' : ''} ${isArmed ? 'armed' : ''}`}
+      type="button"
+      data-code={choice.code}
+      onClick={() => {
+        onChoose(choice.code);
+      }}
+    >
+      <Swatch colour={choice.colour} />
+      <span class="reason-button-name">{choice.name}</span>
+      <span class="reason-button-code">{isArmed ? strings.value.tapAgain : choice.code}</span>
+    </button>
+  );
+}

@@ -1,0 +1,190 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Session } from '../../../src/api.js';
+import { closeSheet, registerOperator, submitNote } from '../actions.js';
+import { get, send } from '../api-client.js';
+import { type Language, LANGUAGES } from '../model/strings.js';
+import { Sheet } from '../parts/sheet.js';
+import { language, session, setLanguage, setSession, signInNeeded, strings } from '../store.js';
+
+function closeDialog(event: Event): void {
+  (event.target as Element).closest('dialog')?.close();
+}
+
+async function register(operator: string | null, event: Event): Promise<void> {
+  const dialog = (event.target as Element).closest('dialog');
+  if (await registerOperator(operator)) dialog?.close();
+}
+
+export function OperatorSheet(): JSX.Element {
+  const words = strings.value;
+  const operator = session.value?.operator ?? null;
+  return (
+    <Sheet name="operator" title={words.registerOperator} onClose={closeSheet}>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const name = new FormData(event.currentTarget).get('operator');
+          const typed = typeof name === 'string' ? name.trim() : '';
+          if (typed !== '') void register(typed, event);
+        }}
+      >
+        <p>{words.operatorHint}</p>
+        <label class="field">
+          {words.operatorName}
+          <input
+            name="operator"
+            autocomplete="off"
+            maxLength={64}
+            defaultValue={operator ?? ''}
+            required
+          />
+        </label>
+        <div class="form-actions">
+          {operator !== null && (
+            <button class="button" type="button" onClick={(event) => void register(null, event)}>
+              {words.signOff}
+            </button>
+          )}
+          <button class="button primary" type="submit">
+            {words.register}
+          </button>
+        </div>
+      </form>
+    </Sheet>
+  );
+}
+
+export function NoteSheet({
+  machineId,
+  machineName,
+}: {
+  machineId: string;
+  machineName: string;
+}): JSX.Element {
+  const words = strings.value;
+  return (
+    <Sheet name="note" title={`${words.addNote}: ${machineName}`} onClose={closeSheet}>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const text = new FormData(event.currentTarget).get('text');
+          if (typeof text !== 'string' || text.trim() === '') return;
+          void submitNote(machineId, machineName, text.trim()).then(() => {
+            closeDialog(event);
+          });
+        }}
+      >
+        <label class="field">
+          {words.noteText}
+          <textarea name="text" rows={4} maxLength={1000} required />
+        </label>
+        <p class="hint">{words.noteHint}</p>
+        <div class="form-actions">
+          <button class="button primary" type="submit">
+            {words.save}
+          </button>
+        </div>
+      </form>
+    </Sheet>
+  );
+}
+
+const LANGUAGE_NAMES: Record<Language, string> = { en: 'English', de: 'Deutsch' };
+
+export function SettingsSheet(): JSX.Element {
+  const words = strings.value;
+  return (
+    <Sheet name="settings" title={words.settings} onClose={closeSheet}>
+      <div class="form">
+        <h3>{words.language}</h3>
+        <div class="segments" role="group" aria-label={words.language}>
+          {LANGUAGES.map((choice) => (
+            <button
+              key={choice}
+              type="button"
+              lang={choice}
+              aria-pressed={language.value === choice}
+              onClick={() => {
+                setLanguage(choice);
+              }}
+            >
+              {LANGUAGE_NAMES[choice]}
+            </button>
+          ))}
+        </div>
+        <h3>{words.about}</h3>
+        <ul class="about">
+          {words.aboutLines.map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+        {session.value && (
+          <div class="form-actions spread">
+            <p>
+              {words.station}: <b>{session.value.station}</b>
+            </p>
+            <button
+              class="button"
+              type="button"
+              onClick={(event) => {
+                void signOut();
+                closeDialog(event);
+              }}
+            >
+              {words.signOut}
+            </button>
+          </div>
+        )}
+      </div>
+    </Sheet>
+  );
+}
+
+async function signOut(): Promise<void> {
+  await send('DELETE', '/api/session');
+  // where no token is needed there is nothing to sign out of
+  const answer = await get<Session>('/api/session');
+  if (answer.ok) setSession(answer.value);
+  else signInNeeded.value = true;
+}
+
+/** Instead of a view, where the server wants to know which station this is. */
+export function SignIn(): JSX.Element {
+  const words = strings.value;
+  const [problem, setProblem] = useState<string | null>(null);
+  const signIn = async (token: string): Promise<void> => {
+    const answer = await send<Session>('POST', '/api/session', { token });
+    if (answer.ok) setSession(answer.value);
+    else setProblem(answer.kind === 'away' ? words.signInFailed : words.tokenWrong);
+  };
+  return (
+    <section class="sign-in card">
+      <h1>{words.signIn}</h1>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const token = new FormData(event.currentTarget).get('token');
+          if (typeof token === 'string') void signIn(token.trim());
+        }}
+      >
+        <label class="field">
+          {words.token}
+          <input name="token" type="password" autocomplete="current-password" required autofocus />
+        </label>
+        <p class="hint">{words.tokenHint}</p>
+        <p class="form-problem" role="alert">
+          {problem}
+        </p>
+        <div class="form-actions">
+          <button class="button primary" type="submit">
+            {words.signIn}
+          </button>
+        </div>
+      </form>
+    </section>
+  );
+}

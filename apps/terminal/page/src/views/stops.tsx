@@ -1,0 +1,188 @@
+import { computed, signal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { openSheet, selection, sheet } from '../actions.js';
+import {
+  compareRows,
+  heldRows,
+  type RowOrder,
+  type StopRow,
+  stopRows,
+} from '../model/stop-rows.js';
+import { outgoing } from '../outbox.js';
+import { FactoryChoice } from '../parts/factory-choice.js';
+import { Icon } from '../parts/icons.js';
+import { StopItem, targetOf } from '../parts/stop-item.js';
+import {
+  connection,
+  factoryId,
+  formats,
+  link,
+  plantNow,
+  session,
+  strings,
+  tick,
+  tiles,
+} from '../store.js';
+
+/** More than anyone explains in a shift; the rest is counted. */
+const MAX_ROWS = 150;
+/** Rows keep their places for so long after a touch. */
+const HOLD_MS = 4_000;
+
+const order = signal<RowOrder>('newest');
+
+const chosenTiles = computed(() =>
+  tiles.value.filter((tile) => factoryId.value === null || tile.factoryId === factoryId.value),
+);
+
+export const rows = computed(() => {
+  return stopRows(chosenTiles.value, outgoing.value, tick.value);
+});
+
+export const openCount = computed(() => rows.value.filter(({ left }) => left.length > 0).length);
+
+const sorted = computed(() => [...rows.value].sort(compareRows(order.value, plantNow.peek())));
+
+const shortStops = computed(() => {
+  return chosenTiles.value.reduce(
+    (sum, { shortStops: { count, seconds } }) => ({
+      count: sum.count + count,
+      seconds: sum.seconds + seconds,
+    }),
+    { count: 0, seconds: 0 },
+  );
+});
+
+export function Stops(): JSX.Element {
+  const words = strings.value;
+  const { list, more, release, holdProps } = useHeldRows();
+  const picked = selection.value;
+  useEffect(() => clearSelection, []);
+  const chosen = list.filter(({ key, left }) => picked?.has(key) === true && left.length > 0);
+  const toggle = (key: string): void => {
+    const next = new Set(picked);
+    if (!next.delete(key)) next.add(key);
+    selection.value = next;
+  };
+  return (
+    <section class="stops" aria-label={words.needsReason}>
+      <h1 class="visually-hidden">{words.needsReason}</h1>
+      <div class="filters">
+        <FactoryChoice />
+        <div class="segments" role="group" aria-label={words.order}>
+          {(['newest', 'longest'] as const).map((by) => (
+            <button
+              key={by}
+              type="button"
+              aria-pressed={order.value === by}
+              onClick={() => (order.value = by)}
+            >
+              {by === 'newest' ? words.newestFirst : words.longestFirst}
+            </button>
+          ))}
+        </div>
+        <button
+          class="button"
+          type="button"
+          aria-pressed={picked !== null}
+          onClick={() => (selection.value = picked ? null : new Set())}
+        >
+          <Icon name={picked ? 'cross' : 'several'} />
+          {picked ? words.cancel : words.selectSeveral}
+        </button>
+        <span class="more-stops" role="status">
+          {more > 0 && (
+            <button class="button" type="button" onClick={release}>
+              {words.moreStops(more)}
+            </button>
+          )}
+        </span>
+      </div>
+      {list.length > 0 ? (
+        <ul class="stop-list" {...holdProps}>
+          {list.slice(0, MAX_ROWS).map((row) => (
+            <StopItem
+              key={row.key}
+              row={row}
+              selected={picked ? picked.has(row.key) : undefined}
+              onToggle={() => {
+                toggle(row.key);
+              }}
+            />
+          ))}
+        </ul>
+      ) : (
+        <NothingToExplain />
+      )}
+      {list.length > MAX_ROWS && (
+        <p class="left-out">{words.stopsLeftOut(list.length - MAX_ROWS)}</p>
+      )}
+      {shortStops.value.count > 0 && (
+        <p class="short-stops">
+          {words.shortStops(shortStops.value.count, formats.value.span(shortStops.value.seconds))}
+        </p>
+      )}
+      {picked && (
+        <div class="select-bar">
+          <button
+            class="button primary"
+            type="button"
+            disabled={chosen.length === 0}
+            onClick={() => {
+              openSheet({ kind: 'reason', targets: chosen.map(targetOf) });
+            }}
+          >
+            {words.reasonFor(chosen.length)}
+          </button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function clearSelection(): void {
+  selection.value = null;
+}
+
+function NothingToExplain(): JSX.Element {
+  const words = strings.value;
+  if (tiles.value.length === 0) {
+    return (
+      <p class="empty">
+        {connection.value.state === 'live' && link.value ? words.noMachines : `${words.loading} …`}
+      </p>
+    );
+  }
+  return (
+    <div class="empty">
+      <Icon name="check" />
+      <p class="empty-title">{words.nothingToExplain}</p>
+      <p>{words.stopsAppear(formats.value.span(session.value?.stopThresholdSeconds ?? 120))}</p>
+    </div>
+  );
+}
+
+/** The rows as shown: held still while someone is about to tap, in order again soon after. */
+function useHeldRows(): { list: StopRow[]; more: number; release: () => void; holdProps: object } {
+  const wanted = sorted.value;
+  const shown = useRef<StopRow[]>(wanted);
+  const [heldUntilMs, setHeldUntilMs] = useState(0);
+  const hold = (): void => {
+    const until = Date.now() + HOLD_MS;
+    // a moving finger must not draw the list anew with every pixel
+    if (until - heldUntilMs > 500) setHeldUntilMs(until);
+  };
+  const isHeld = tick.value < heldUntilMs || sheet.value !== null || selection.value !== null;
+  const { rows: held, more } = isHeld ? heldRows(shown.current, wanted) : { rows: wanted, more: 0 };
+  shown.current = held;
+  return {
+    list: held,
+    more,
+    release: () => {
+      shown.current = wanted;
+      setHeldUntilMs(0);
+    },
+    holdProps: { onPointerDown: hold, onPointerMove: hold, onKeyDown: hold, onFocusIn: hold },
+  };
+}

@@ -1,0 +1,221 @@
+import { computed, signal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { Tile } from '../../../src/api.js';
+import { StateBlock, Icon } from '../parts/icons.js';
+import { ALL_TILES, type Look, lookOf, matches, type TileFilter } from '../model/tiles.js';
+import { hrefOf } from '../router.js';
+import {
+  factoryId,
+  formats,
+  knownUntilOf,
+  machineIds,
+  nameOfReason,
+  plantMinute,
+  plantNow,
+  session,
+  strings,
+  tileOf,
+  tiles,
+} from '../store.js';
+import { FactoryChoice } from '../parts/factory-choice.js';
+
+const LOOKS: readonly Look[] = ['OPERATING', 'IDLE', 'OFF', 'NO_DATA'];
+/** More tiles than anyone can look at; beyond it the page asks to be told what to show. */
+const MAX_TILES = 1000;
+/** From here on orders and times still fit, but tiles are small. */
+const DENSE_FROM = 40;
+/** Up to here a wall screen has room for tiles that are read from across the hall. */
+const ROOMY_UP_TO = 16;
+/** Older than that a state is marked as old; on an accelerated clock the way here counts too. */
+const OLD_AFTER_SECONDS = 300;
+const TRANSPORT_REAL_SECONDS = 5;
+
+const filter = signal<TileFilter>(ALL_TILES);
+
+let shownBefore: readonly string[] = [];
+
+/** The same array as long as it holds the same machines: a change of their states draws no wall anew. */
+const shown = computed(() => {
+  const wanted = { ...filter.value, factoryId: factoryId.value };
+  const ids = tiles.value.filter((tile) => matches(tile, wanted)).map(({ machineId }) => machineId);
+  const isSame = ids.length === shownBefore.length && ids.every((id, at) => id === shownBefore[at]);
+  if (!isSame) shownBefore = ids;
+  return shownBefore;
+});
+
+const counts = computed(() => {
+  const found = { OPERATING: 0, IDLE: 0, OFF: 0, NO_DATA: 0, open: 0 };
+  for (const tile of tiles.value) {
+    if (factoryId.value !== null && tile.factoryId !== factoryId.value) continue;
+    found[lookOf(tile)]++;
+    if (tile.openStops.length > 0) found.open++;
+  }
+  return found;
+});
+
+export function Wall(): JSX.Element {
+  const words = strings.value;
+  const ids = shown.value;
+  const inView = ids.slice(0, MAX_TILES);
+  return (
+    <section class="wall" aria-label={words.wall}>
+      <h1 class="visually-hidden">{words.wall}</h1>
+      <Filters />
+      {inView.length > 0 ? (
+        <ul class={`tiles ${densityOf(inView.length)}`}>
+          {inView.map((machineId) => (
+            <TileItem key={machineId} machineId={machineId} />
+          ))}
+        </ul>
+      ) : (
+        <div class="empty">
+          <p>{machineIds.value.length > 0 ? words.noMachineMatches : words.noMachines}</p>
+          {machineIds.value.length > 0 && (
+            <button class="button" type="button" onClick={() => (filter.value = ALL_TILES)}>
+              {words.showAll}
+            </button>
+          )}
+        </div>
+      )}
+      {ids.length > inView.length && (
+        <p class="left-out">{words.tilesLeftOut(ids.length - inView.length)}</p>
+      )}
+    </section>
+  );
+}
+
+function densityOf(count: number): string {
+  return count >= DENSE_FROM ? 'dense' : count <= ROOMY_UP_TO ? 'roomy' : '';
+}
+
+function Filters(): JSX.Element {
+  const words = strings.value;
+  const { looks, onlyOpen, text } = filter.value;
+  const toggle = (look: Look): void => {
+    const next = looks.includes(look) ? looks.filter((other) => other !== look) : [...looks, look];
+    filter.value = { ...filter.value, looks: next };
+  };
+  return (
+    <div class="filters" role="group" aria-label={words.search}>
+      <FactoryChoice />
+      {LOOKS.map((look) => (
+        <button
+          key={look}
+          class={`chip ${look}`}
+          type="button"
+          aria-pressed={looks.includes(look)}
+          onClick={() => {
+            toggle(look);
+          }}
+        >
+          <Icon name={look} />
+          {words.state[look]} <b>{counts.value[look]}</b>
+        </button>
+      ))}
+      <button
+        class="chip open"
+        type="button"
+        aria-pressed={onlyOpen}
+        onClick={() => (filter.value = { ...filter.value, onlyOpen: !onlyOpen })}
+      >
+        <Icon name="attention" />
+        {words.onlyOpen} <b>{counts.value.open}</b>
+      </button>
+      <label class="search">
+        <Icon name="search" />
+        <input
+          type="search"
+          placeholder={words.searchMachines}
+          aria-label={words.searchMachines}
+          value={text}
+          onInput={({ currentTarget }) =>
+            (filter.value = { ...filter.value, text: currentTarget.value })
+          }
+        />
+      </label>
+    </div>
+  );
+}
+
+function TileItem({ machineId }: { machineId: string }): JSX.Element | null {
+  const tile = tileOf(machineId)?.value;
+  if (!tile) return null;
+  const words = strings.value;
+  const { time, timeOn } = formats.value;
+  const look = lookOf(tile);
+  const open = tile.openStops.length;
+  const isLost = look === 'NO_DATA';
+  const now = plantMinute.peek();
+  return (
+    <li class="tile-place">
+      <a class={`tile ${look}`} href={hrefOf({ view: 'machine', machineId })}>
+        <StateBlock look={look} />
+        <span class="tile-name">{tile.displayName}</span>
+        <span class="tile-state">
+          <b>{words.state[look]}</b>
+          {isLost
+            ? null
+            : tile.startTime !== null && (
+                <>
+                  {' '}
+                  {words.since(timeOn(tile.startTime, now))}
+                  {' · '}
+                  <Since startTime={tile.startTime} />
+                </>
+              )}
+        </span>
+        <span class="tile-orders">
+          {isLost && tile.observation !== 'ok' ? (
+            words.observation[tile.observation]
+          ) : tile.goingOn ? (
+            <>
+              <Icon name="waiting" />
+              {words.goingOn(
+                nameOfReason(machineId, tile.goingOn.reasonId),
+                time(tile.goingOn.startTime),
+              )}
+            </>
+          ) : (
+            <Orders orders={tile.workingOrders} />
+          )}
+        </span>
+        <span class="tile-foot">
+          <KnownUntil tile={tile} />
+        </span>
+        {open > 0 && (
+          <span class="tile-open" title={words.stopsWithoutReason(open)}>
+            <Icon name="attention" />
+            <span aria-hidden="true">{open}</span>
+            <span class="visually-hidden">{words.stopsWithoutReason(open)}</span>
+          </span>
+        )}
+      </a>
+    </li>
+  );
+}
+
+function Orders({ orders }: { orders: readonly string[] | null }): JSX.Element {
+  const words = strings.value;
+  if (orders === null) return <span class="pale">{words.ordersUnknown}</span>;
+  if (orders.length === 0) return <span class="pale">{words.noOrders}</span>;
+  return (
+    <>
+      {orders.slice(0, 2).join(' · ')}
+      {orders.length > 2 && <span class="pale"> {words.more(orders.length - 2)}</span>}
+    </>
+  );
+}
+
+/** Each on its own, so that a minute that passes redraws a text and not five hundred tiles. */
+function Since({ startTime }: { startTime: number }): JSX.Element {
+  return <span class="nowrap">{formats.value.span(plantMinute.value - startTime)}</span>;
+}
+
+function KnownUntil({ tile }: { tile: Tile }): JSX.Element {
+  const knownUntil = knownUntilOf(tile);
+  if (knownUntil === null) return <>{strings.value.nothingKnown}</>;
+  const speed = session.value?.clock.speed ?? 1;
+  const isOld = plantMinute.value - knownUntil > OLD_AFTER_SECONDS + TRANSPORT_REAL_SECONDS * speed;
+  const text = strings.value.knownUpTo(formats.value.timeOn(knownUntil, plantNow.peek()));
+  return <span class={isOld ? 'old' : ''}>{text}</span>;
+}

@@ -1,0 +1,55 @@
+// The terminal's page into dist/apps/terminal/page: hashed names, nothing inline, and the service worker told what
+// the shell consists of.
+import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { defineConfig } from 'vite';
+
+const PAGE = import.meta.dirname;
+
+export default defineConfig({
+  root: PAGE,
+  plugins: [shellOfServiceWorker()],
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: {
+    outDir: join(PAGE, '../../../dist/apps/terminal/page'),
+    emptyOutDir: true,
+    target: 'es2022',
+    // a data: URL would need more than default-src 'self'
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rolldownOptions: {
+      input: { index: join(PAGE, 'index.html'), sw: join(PAGE, 'src/service-worker.ts') },
+      output: {
+        entryFileNames: ({ name }) => (name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js'),
+      },
+    },
+  },
+});
+
+/** Writes the list of files that make up the shell into sw.js, with a version that changes with any of them. */
+function shellOfServiceWorker() {
+  return {
+    name: 'shell-of-service-worker',
+    enforce: 'post',
+    generateBundle(_options, bundle) {
+      const built = Object.keys(bundle).filter(
+        (file) => !/^(sw\.js|index\.html)$|\.map$/.test(file),
+      );
+      const shell = [
+        '/',
+        ...[...built, ...readdirSync(join(PAGE, 'public'))].map((file) => `/${file}`),
+      ].sort();
+      const html = bundle['index.html']?.source ?? '';
+      const version = createHash('sha256')
+        .update(shell.join())
+        .update(html)
+        .digest('hex')
+        .slice(0, 12);
+      const worker = bundle['sw.js'];
+      worker.code = worker.code
+        .replaceAll('__SHELL__', JSON.stringify(shell))
+        .replaceAll('__VERSION__', JSON.stringify(version));
+    },
+  };
+}

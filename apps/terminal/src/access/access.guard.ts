@@ -1,0 +1,65 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { type FastifyRequest } from 'fastify';
+import { ApiError } from '../api-error.js';
+import { type Identity } from './identity.js';
+import { StationAccess } from './station-access.js';
+
+/** A request that has passed {@link AccessGuard}. */
+export interface IdentifiedRequest extends FastifyRequest {
+  identity: Identity;
+}
+
+/** No page of another site can send it without asking first, which is never granted. */
+const OWN_HEADER = 'x-machine-terminal';
+const SAFE_METHODS = new Set(['GET', 'HEAD']);
+
+/** Lets through who is known, and of what changes something only what a page of our own sends. */
+@Injectable()
+export class AccessGuard implements CanActivate {
+  constructor(private readonly access: StationAccess) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const request = context.switchToHttp().getRequest<IdentifiedRequest>();
+    assertOwnPage(request, this.access);
+    const identity = this.access.identify(request);
+    if (identity === undefined) {
+      throw new ApiError(401, 'token-needed', "send a station's token to POST /api/session");
+    }
+    request.identity = identity;
+    return true;
+  }
+}
+
+/** For what is asked before there is a session. */
+@Injectable()
+export class OwnPageGuard implements CanActivate {
+  constructor(private readonly access: StationAccess) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    assertOwnPage(context.switchToHttp().getRequest<FastifyRequest>(), this.access);
+    return true;
+  }
+}
+
+function assertOwnPage(request: FastifyRequest, access: StationAccess): void {
+  if (!access.isHostTrusted(request)) {
+    throw new ApiError(403, 'wrong-host', 'without tokens the terminal answers to loopback names');
+  }
+  if (SAFE_METHODS.has(request.method)) return;
+  const { headers } = request;
+  if (headers[OWN_HEADER] === undefined) {
+    throw new ApiError(403, 'own-header-missing', `send the header ${OWN_HEADER}: 1`);
+  }
+  if (!/^application\/json\b/i.test(headers['content-type'] ?? 'application/json')) {
+    throw new ApiError(415, 'unsupported-media-type', 'send application/json');
+  }
+  const { origin, host } = headers;
+  const site = headers['sec-fetch-site'];
+  // A proxy may give another host than the browser's: what the browser says of itself comes first.
+  const isOwn = site === undefined ? !origin || hostOf(origin) === host : site === 'same-origin';
+  if (!isOwn) throw new ApiError(403, 'foreign-origin', 'the request comes from another site');
+}
+
+function hostOf(origin: string): string | undefined {
+  return URL.canParse(origin) ? new URL(origin).host : undefined;
+}

@@ -1,0 +1,83 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Post,
+  Put,
+  Req,
+  Res,
+  UseGuards,
+} from '@nestjs/common';
+import { type FastifyReply, type FastifyRequest } from 'fastify';
+import { type Session } from '../api.js';
+import { ApiError } from '../api-error.js';
+import { AccessGuard, type IdentifiedRequest, OwnPageGuard } from './access.guard.js';
+import { isOperatorName } from './identity.js';
+import { RateLimit } from './rate-limit.js';
+import { SessionView } from './session-view.js';
+import { StationAccess } from './station-access.js';
+
+@Controller('api/session')
+export class SessionController {
+  /** By address: a token of 16 characters is not guessed at that pace. */
+  private readonly logins = new RateLimit(10, 10 / 60);
+
+  constructor(
+    private readonly access: StationAccess,
+    private readonly sessions: SessionView,
+  ) {}
+
+  @Get()
+  @UseGuards(AccessGuard)
+  get(@Req() { identity }: IdentifiedRequest): Session {
+    return this.sessions.of(identity);
+  }
+
+  @Post()
+  @HttpCode(200)
+  @UseGuards(OwnPageGuard)
+  open(
+    @Body() body: { token?: unknown } | undefined,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Session {
+    const waitSeconds = this.logins.take(request.ip, 1);
+    if (waitSeconds > 0) {
+      throw new ApiError(429, 'too-many', 'too many tokens were tried', waitSeconds);
+    }
+    const token = body?.token;
+    if (typeof token !== 'string') throw new ApiError(400, 'invalid-request', 'token is missing');
+    return this.sessions.of(this.access.open(token, request, reply));
+  }
+
+  @Put('operator')
+  @UseGuards(AccessGuard)
+  register(
+    @Body() body: { operator?: unknown } | undefined,
+    @Req() request: IdentifiedRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Session {
+    const operator = nameOf(body?.operator);
+    return this.sessions.of(this.access.register(operator, request.identity, request, reply));
+  }
+
+  @Delete()
+  @HttpCode(204)
+  @UseGuards(OwnPageGuard)
+  close(@Res({ passthrough: true }) reply: FastifyReply): void {
+    this.access.close(reply);
+  }
+}
+
+function nameOf(value: unknown): string | null {
+  if (value === null) return null;
+  const name = typeof value === 'string' ? value.trim() : undefined;
+  if (isOperatorName(name)) return name;
+  throw new ApiError(
+    400,
+    'invalid-request',
+    'operator must be null or a name of 1 to 100 characters',
+  );
+}

@@ -1,0 +1,163 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { type FastifyReply, type FastifyRequest } from 'fastify';
+import { Clock, realEpochMs } from '#libs/clock';
+import { type TerminalAccess, type TerminalSettings } from '#libs/config';
+import { ApiError } from '../api-error.js';
+import { Plant } from '../plant/index.js';
+import { TERMINAL_SETTINGS } from '../tokens.js';
+import {
+  cookieValue,
+  digest,
+  type Identity,
+  readSession,
+  type SessionCookie,
+  signSession,
+} from './identity.js';
+
+const COOKIE = 'machine-terminal';
+const SESSION_DAYS = 30;
+const DAY_SECONDS = 86_400;
+const BEARER = /^bearer +(?<token>.+)$/i;
+const HOST_OF_LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)(:\d+)?$/i;
+
+/** Tells who asks: by a session cookie, a station's token, or the headers of a proxy. */
+@Injectable()
+export class StationAccess {
+  private readonly access: TerminalAccess;
+  private readonly secret: Buffer;
+  private readonly stations: { digest: Buffer; station: string }[];
+
+  constructor(
+    @Inject(TERMINAL_SETTINGS) { access }: TerminalSettings,
+    private readonly clock: Clock,
+    private readonly plant: Plant,
+  ) {
+    this.access = access;
+    const tokens = access.kind === 'tokens' ? [...access.stations] : [];
+    this.stations = tokens.map(([token, station]) => ({ digest: digest(token), station }));
+    this.secret = secretOf(tokens.map(([token]) => token));
+  }
+
+  /** Undefined where a token is needed. */
+  identify(request: FastifyRequest): Identity | undefined {
+    const { access } = this;
+    switch (access.kind) {
+      case 'open':
+        return this.withOperator(request, access.station);
+      case 'tokens': {
+        const station = this.stationOf(request);
+        return station === undefined ? undefined : this.withOperator(request, station);
+      }
+      case 'proxy': {
+        const station = headerOf(request, access.stationHeader);
+        if (station === undefined) return undefined;
+        const operator = access.operatorHeader && headerOf(request, access.operatorHeader);
+        return operator === undefined ? this.withOperator(request, station) : { station, operator };
+      }
+      default:
+        return access satisfies never;
+    }
+  }
+
+  /** Without a token no other site may make itself the terminal's by a name that leads to loopback. */
+  isHostTrusted(request: FastifyRequest): boolean {
+    return this.access.kind !== 'open' || HOST_OF_LOOPBACK.test(request.headers.host ?? '');
+  }
+
+  /** Whether the proxy says who works here, and nobody else may. */
+  get namesOperators(): boolean {
+    return this.access.kind === 'proxy' && this.access.operatorHeader !== undefined;
+  }
+
+  /** Opens a session. @throws ApiError 401 when no station has that token */
+  open(token: string, request: FastifyRequest, reply: FastifyReply): Identity {
+    const found = this.stationWith(digest(token));
+    if (found === undefined) throw new ApiError(401, 'wrong-token', 'no station has this token');
+    const { station } = found;
+    this.setCookie(request, reply, {
+      ...{ station, token: found.digest.toString('base64url'), operator: null, operatorUntil: 0 },
+      expiresMs: realEpochMs() + SESSION_DAYS * DAY_SECONDS * 1000,
+    });
+    return { station, operator: null };
+  }
+
+  /** @throws ApiError 409 where the proxy says who the operator is */
+  register(
+    operator: string | null,
+    { station }: Identity,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Identity {
+    if (this.namesOperators) {
+      throw new ApiError(409, 'operator-by-proxy', 'the proxy says who works here');
+    }
+    const session = this.sessionOf(request);
+    const [{ endTime: operatorUntil }] = this.plant.shifts(this.clock.nowSeconds());
+    const expiresMs = realEpochMs() + SESSION_DAYS * DAY_SECONDS * 1000;
+    const token = session?.token ?? '';
+    this.setCookie(request, reply, { station, token, operator, operatorUntil, expiresMs });
+    return { station, operator };
+  }
+
+  close(reply: FastifyReply): void {
+    void reply.header('set-cookie', `${COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0`);
+  }
+
+  private stationOf(request: FastifyRequest): string | undefined {
+    const bearer = BEARER.exec(request.headers.authorization ?? '')?.groups?.['token'];
+    if (bearer !== undefined) return this.stationWith(digest(bearer))?.station;
+    const session = this.sessionOf(request);
+    if (session === undefined) return undefined;
+    const found = this.stationWith(Buffer.from(session.token, 'base64url'));
+    // The station of a token may have been renamed since.
+    return found?.station;
+  }
+
+  /** Compares with all of them, so that the time it takes tells nothing. */
+  private stationWith(sent: Buffer): { digest: Buffer; station: string } | undefined {
+    let found: { digest: Buffer; station: string } | undefined;
+    for (const known of this.stations) {
+      if (sent.length === known.digest.length && timingSafeEqual(sent, known.digest)) found = known;
+    }
+    return found;
+  }
+
+  private withOperator(request: FastifyRequest, station: string): Identity {
+    const session = this.sessionOf(request);
+    const isOver = (session?.operatorUntil ?? 0) <= this.clock.nowSeconds();
+    const operator = session?.station === station && !isOver ? session.operator : null;
+    return { station, operator };
+  }
+
+  private sessionOf({ headers }: FastifyRequest): SessionCookie | undefined {
+    return readSession(cookieValue(headers.cookie, COOKIE), this.secret, realEpochMs());
+  }
+
+  private setCookie(request: FastifyRequest, reply: FastifyReply, session: SessionCookie): void {
+    const isSecure = request.headers['x-forwarded-proto'] === 'https';
+    const age = `Max-Age=${SESSION_DAYS * DAY_SECONDS}${isSecure ? '; Secure' : ''}`;
+    const value = signSession(session, this.secret);
+    void reply.header(
+      'set-cookie',
+      `${COOKIE}=${value}; Path=/; HttpOnly; SameSite=Strict; ${age}`,
+    );
+  }
+}
+
+/** Of the tokens, so that sessions outlive a restart, and end when a token is taken away; else of this process. */
+function secretOf(tokens: readonly string[]): Buffer {
+  if (tokens.length === 0) return randomBytes(32);
+  return createHmac('sha256', 'machine-terminal session')
+    .update(JSON.stringify([...tokens].sort()))
+    .digest();
+}
+
+/** Node reads headers byte by byte; proxies write UTF-8. */
+function headerOf({ headers }: FastifyRequest, name: string): string | undefined {
+  const value = headers[name];
+  if (typeof value !== 'string') return undefined;
+  const text = Buffer.from(value.trim(), 'latin1').toString('utf8').slice(0, 100);
+  // the page sends the name with its entries: it has to be one that is taken there
+  return text.replace(/[\p{Cc}\p{Cs}]/gu, '').trim() || undefined;
+}

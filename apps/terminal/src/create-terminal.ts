@@ -1,0 +1,59 @@
+import 'reflect-metadata';
+import { Logger } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Logger as PinoLogger } from 'nestjs-pino';
+import { type TerminalSettings } from '#libs/config';
+import { ApiErrorFilter } from './http/api-error.filter.js';
+import { servePage } from './http/page-files.js';
+import { addSecurityHeaders } from './http/security-headers.js';
+import { PlantFeed } from './kafka/plant-feed.js';
+import { LiveUpdates } from './live/live-updates.js';
+import { TerminalModule } from './terminal.module.js';
+
+export interface Terminal {
+  /** Where its HTTP listens; known once {@link start} has resolved. */
+  url: () => Promise<string>;
+  /**
+   * Listens at once, so that pages are told of Kafka being away, then reads the topics. Resolves when it has begun to.
+   *
+   * @throws MissingTopicsError when topics are missing and may not be created
+   */
+  start: () => Promise<void>;
+  close: () => Promise<void>;
+}
+
+/** A hundred reasons come to less. */
+const BODY_LIMIT = 64 * 1024;
+/** Fastify's own limit of 100 characters would hide machines with longer ids; they have up to 256. */
+const LONGEST_PATH_PARAMETER = 1024;
+const logger = new Logger('Terminal');
+
+/** Puts a terminal together from its settings; nothing runs before {@link Terminal.start}. */
+export async function createTerminal(settings: TerminalSettings): Promise<Terminal> {
+  const app = await NestFactory.create<NestFastifyApplication>(
+    TerminalModule.with(settings),
+    // Pages follow the events for as long as they are open: they must not hold up a stop.
+    new FastifyAdapter({
+      bodyLimit: BODY_LIMIT,
+      forceCloseConnections: true,
+      routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
+    }),
+    { bufferLogs: true, abortOnError: false },
+  );
+  app.useLogger(app.get(PinoLogger));
+  app.useGlobalFilters(new ApiErrorFilter());
+  const instance = app.getHttpAdapter().getInstance();
+  addSecurityHeaders(instance);
+  servePage(instance);
+  return {
+    url: () => app.getUrl(),
+    start: async () => {
+      await app.listen(settings.http.port, settings.http.host);
+      logger.log({ msg: 'listening', url: await app.getUrl() });
+      app.get(LiveUpdates).start();
+      await app.get(PlantFeed).start();
+    },
+    close: () => app.close(),
+  };
+}

@@ -1,0 +1,50 @@
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  HttpException,
+  Logger,
+} from '@nestjs/common';
+import { type FastifyReply, type FastifyRequest } from 'fastify';
+import { ApiError } from '../api-error.js';
+
+/** By status: what Fastify refuses by itself. */
+const CODES: Readonly<Record<number, string | undefined>> = {
+  400: 'invalid-request',
+  404: 'not-found',
+  413: 'too-large',
+  415: 'unsupported-media-type',
+};
+
+/** Every error becomes `{code, message}`; what is nobody's fault outside is logged and not told. */
+@Catch()
+export class ApiErrorFilter implements ExceptionFilter {
+  private readonly logger = new Logger('Http');
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const reply = host.switchToHttp().getResponse<FastifyReply>();
+    const { url } = host.switchToHttp().getRequest<FastifyRequest>();
+    const status = statusOf(error);
+    if (status >= 500 && !(error instanceof HttpException)) {
+      this.logger.error({ msg: 'request failed', url, err: error });
+    }
+    if (error instanceof ApiError && error.retryAfterSeconds !== undefined) {
+      void reply.header('retry-after', String(error.retryAfterSeconds));
+    }
+    void reply.status(status).send(bodyOf(error, status));
+  }
+}
+
+function statusOf(error: unknown): number {
+  if (error instanceof HttpException) return error.getStatus();
+  const { statusCode } = error as { statusCode?: unknown };
+  return typeof statusCode === 'number' ? statusCode : 500;
+}
+
+function bodyOf(error: unknown, status: number): unknown {
+  if (error instanceof ApiError) return error.getResponse();
+  // of terminus: what is down, by name
+  if (error instanceof HttpException && status === 503) return error.getResponse();
+  if (status >= 500) return { code: 'failed', message: 'the request failed; the log says why' };
+  return { code: CODES[status] ?? 'invalid-request', message: (error as Error).message };
+}

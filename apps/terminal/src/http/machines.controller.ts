@@ -1,0 +1,43 @@
+import { Controller, Get, Param, Query, UseGuards } from '@nestjs/common';
+import { Clock } from '#libs/clock';
+import { AccessGuard } from '../access/access.guard.js';
+import { type HandOver, type MachineView } from '../api.js';
+import { handOverOf, Plant } from '../plant/index.js';
+import { ApiError } from '../api-error.js';
+
+@Controller('api')
+@UseGuards(AccessGuard)
+export class MachinesController {
+  constructor(
+    private readonly plant: Plant,
+    private readonly clock: Clock,
+  ) {}
+
+  @Get('machines/:machineId')
+  machine(@Param('machineId') machineId: string): MachineView {
+    const machine = this.plant.machines.get(machineId);
+    if (machine?.isListed !== true) {
+      throw new ApiError(404, 'unknown-machine', `there is no machine ${machineId}`);
+    }
+    const now = this.clock.nowSeconds();
+    return machine.view(this.plant.evaluate(machine, now), this.plant.window(now));
+  }
+
+  @Get('hand-over')
+  handOver(
+    @Query('factoryId') factoryId: string | undefined,
+    @Query('shift') index = '0',
+  ): HandOver {
+    const now = this.clock.nowSeconds();
+    const shift = this.plant.shifts(now)[Number(index)];
+    if (shift === undefined) throw new ApiError(400, 'invalid-request', 'shift must be 0 or 1');
+    const machines = [...this.plant.machines.values()]
+      .filter(
+        (machine) =>
+          machine.isListed && (factoryId === undefined || machine.factoryId === factoryId),
+      )
+      .map((machine) => handOverOf(machine, this.plant.evaluate(machine, now), shift, now))
+      .filter((machine) => machine !== undefined);
+    return { shift, machines };
+  }
+}

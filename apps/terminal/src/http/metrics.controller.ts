@@ -1,0 +1,68 @@
+import { Controller, Get, Header, UseGuards } from '@nestjs/common';
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { AccessGuard } from '../access/access.guard.js';
+import { PlantFeed } from '../kafka/plant-feed.js';
+import { Submissions } from '../kafka/submissions.js';
+import { LiveUpdates } from '../live/live-updates.js';
+import { Plant } from '../plant/index.js';
+
+@Controller('metrics')
+@UseGuards(AccessGuard)
+export class MetricsController {
+  private readonly registry = new Registry();
+
+  constructor(plant: Plant, feed: PlantFeed, { stream }: LiveUpdates, submissions: Submissions) {
+    collectDefaultMetrics({ register: this.registry });
+    const { written } = submissions;
+    this.gauge('kafka_up', '1 while Kafka answers and its topics have been read', () =>
+      Number(feed.link.state === 'up'),
+    );
+    this.gauge('machines', 'Machines that are known', () => plant.machines.size);
+    this.gauge('restore_seconds', 'How long reading the topics took at the start', () =>
+      feed.restoredAfterMs === undefined ? 0 : feed.restoredAfterMs / 1000,
+    );
+    this.gauge('pages', 'Pages that follow the events', () => stream.size);
+    this.counter('events_total', 'Events for pages', () => stream.latest);
+    this.counter(
+      'pages_dropped_total',
+      'Pages dropped because they were slow',
+      () => stream.dropped,
+    );
+    this.counter('reasons_sent_total', 'Reasons given to Kafka', () => written.reasons);
+    this.counter(
+      'follow_ups_total',
+      'Of these, those that the server sent by itself',
+      () => written.followUps,
+    );
+    this.counter('notes_sent_total', 'Notes given to Kafka', () => written.notes);
+  }
+
+  @Get()
+  @Header('content-type', Registry.PROMETHEUS_CONTENT_TYPE)
+  metrics(): Promise<string> {
+    return this.registry.metrics();
+  }
+
+  private gauge(name: string, help: string, read: () => number): void {
+    this.registry.registerMetric(
+      new Gauge({
+        ...{ name: `machine_terminal_${name}`, help, registers: [] },
+        collect() {
+          this.set(read());
+        },
+      }),
+    );
+  }
+
+  private counter(name: string, help: string, read: () => number): void {
+    this.registry.registerMetric(
+      new Counter({
+        ...{ name: `machine_terminal_${name}`, help, registers: [] },
+        collect() {
+          this.reset();
+          this.inc(read());
+        },
+      }),
+    );
+  }
+}

@@ -1,0 +1,90 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { Logger } from '@nestjs/common';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+
+const TYPES: Readonly<Record<string, string | undefined>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json',
+  '.webmanifest': 'application/manifest+json',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.woff2': 'font/woff2',
+};
+const COMPRESSIBLE = new Set(['.html', '.js', '.css', '.json', '.webmanifest', '.svg']);
+/** Names with a hash of the content, made by the build: they never change. */
+const ASSETS = '/assets/';
+
+/** A file of the built page, with its compressed forms once they have been asked for. */
+class PageFile {
+  private readonly encoded = new Map<string, Buffer>();
+
+  constructor(
+    readonly path: string,
+    private readonly bytes: Buffer,
+  ) {}
+
+  send(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const type = TYPES[extname(this.path)] ?? 'application/octet-stream';
+    const caching = this.path.startsWith(ASSETS)
+      ? 'public, max-age=31536000, immutable'
+      : 'no-cache';
+    void reply.headers({ 'content-type': type, 'cache-control': caching });
+    const encoding = COMPRESSIBLE.has(extname(this.path)) ? encodingFor(request) : undefined;
+    if (encoding === undefined) return reply.send(this.bytes);
+    void reply.headers({ 'content-encoding': encoding, vary: 'accept-encoding' });
+    return reply.send(this.as(encoding));
+  }
+
+  private as(encoding: 'br' | 'gzip'): Buffer {
+    let bytes = this.encoded.get(encoding);
+    if (bytes === undefined) {
+      const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
+      bytes = encoding === 'br' ? brotliCompressSync(this.bytes, { params }) : gzipSync(this.bytes);
+      this.encoded.set(encoding, bytes);
+    }
+    return bytes;
+  }
+}
+
+/** Serves the built page from memory: what was there at the start, and nothing else of the disk. */
+export function servePage(instance: FastifyInstance, folder = builtPage()): void {
+  const files = readFiles(folder);
+  for (const file of files) {
+    instance.get(file.path, (request, reply) => file.send(request, reply));
+  }
+  const index = files.find(({ path }) => path === '/index.html');
+  if (index !== undefined) instance.get('/', (request, reply) => index.send(request, reply));
+  else new Logger('Page').warn({ msg: 'the page is not built: npm run build', folder });
+}
+
+/** Beside this program where it is built; where it is not, as under tests, where a build puts it. */
+function builtPage(): string {
+  const isBuilt = import.meta.url.endsWith('.js');
+  const way = isBuilt ? '../../page/' : '../../../../dist/apps/terminal/page/';
+  return fileURLToPath(new URL(way, import.meta.url));
+}
+
+function readFiles(folder: string): PageFile[] {
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && !entry.name.endsWith('.map'))
+      .map((entry) => join(entry.parentPath, entry.name))
+      .map((file) => {
+        const path = `/${file.slice(join(folder, '/').length).replaceAll('\\', '/')}`;
+        return new PageFile(path, readFileSync(file));
+      });
+  } catch {
+    return [];
+  }
+}
+
+function encodingFor({ headers }: FastifyRequest): 'br' | 'gzip' | undefined {
+  const accepted = headers['accept-encoding'] ?? '';
+  if (/\bbr\b/.test(accepted)) return 'br';
+  return /\bgzip\b/.test(accepted) ? 'gzip' : undefined;
+}

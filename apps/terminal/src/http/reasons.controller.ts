@@ -1,0 +1,132 @@
+import { Body, Controller, Get, Post, Query, Req, Res, UseGuards } from '@nestjs/common';
+import { type FastifyReply } from 'fastify';
+import { Clock } from '#libs/clock';
+import { AccessGuard, type IdentifiedRequest } from '../access/access.guard.js';
+import { type Identity } from '../access/identity.js';
+import { RateLimit } from '../access/rate-limit.js';
+import { StationAccess } from '../access/station-access.js';
+import { type Entry, type NewEntry, type NewNote, type ReasonLists } from '../api.js';
+import { type Sender, Submissions } from '../kafka/submissions.js';
+import { MAX_AGE_SECONDS, Plant, refuseEntry } from '../plant/index.js';
+import { ApiError } from '../api-error.js';
+import { readEntry, readNote, recordsOf } from './new-records.js';
+
+type Result = { ok: true; source: Entry['source'] } | { ok: false; code: string; message: string };
+
+/** A tablet that was away all day comes back with a few hundred. */
+const BURST_RECORDS = 600;
+const RECORDS_PER_SECOND = 10;
+
+/** What pages send on. 202 once Kafka has it; what can be refused already is refused one by one. */
+@Controller('api')
+@UseGuards(AccessGuard)
+export class ReasonsController {
+  private readonly limit = new RateLimit(BURST_RECORDS, RECORDS_PER_SECOND);
+
+  constructor(
+    private readonly plant: Plant,
+    private readonly clock: Clock,
+    private readonly submissions: Submissions,
+    private readonly access: StationAccess,
+  ) {}
+
+  @Get('reasons')
+  lists(@Query('factoryId') factoryId: string | undefined): ReasonLists {
+    const machines = [...this.plant.machines.values()].filter(
+      (machine) => machine.isListed && (factoryId === undefined || machine.factoryId === factoryId),
+    );
+    return this.plant.reasons(machines);
+  }
+
+  @Post('reasons')
+  async sendReasons(
+    @Body() body: unknown,
+    @Req() { identity }: IdentifiedRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<object> {
+    const entries = recordsOf(body, 'entries', readEntry);
+    this.admit(identity, entries.length);
+    const results = await all(entries, (entry) =>
+      this.sendReason(entry, this.senderOf(entry, identity)),
+    );
+    const named = entries.map(({ entryId }, index) => ({ entryId, ...results[index] }));
+    return this.answer(reply, results, named);
+  }
+
+  @Post('notes')
+  async sendNotes(
+    @Body() body: unknown,
+    @Req() { identity }: IdentifiedRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<object> {
+    const notes = recordsOf(body, 'notes', readNote);
+    this.admit(identity, notes.length);
+    const results = await all(notes, (note) => this.sendNote(note, this.senderOf(note, identity)));
+    const named = notes.map(({ noteId }, index) => ({ noteId, ...results[index] }));
+    return this.answer(reply, results, named);
+  }
+
+  /** Who entered it, and when: it may have waited in its page since, into the shift of somebody else. */
+  private senderOf({ operator, madeAt }: NewEntry | NewNote, identity: Identity): Sender {
+    const now = this.clock.nowSeconds();
+    return {
+      station: identity.station,
+      operator: operator === undefined || this.access.namesOperators ? identity.operator : operator,
+      madeAt: Math.max(now - MAX_AGE_SECONDS, Math.min(madeAt ?? now, now)),
+    };
+  }
+
+  /** What has been written before is answered as then, whatever would be said of it today. */
+  private async sendReason(entry: NewEntry, sender: Sender): Promise<Result> {
+    const found = await this.submissions.find(entry);
+    if (found === 'reused') {
+      const message = 'another reason was sent under this id';
+      return { ok: false, code: 'entry-id-reused', message };
+    }
+    if (found !== undefined) return { ok: true, source: found };
+    const now = this.clock.nowSeconds();
+    const machine = this.plant.machines.get(entry.machineId);
+    const periods = machine === undefined ? [] : this.plant.evaluate(machine, now).periods;
+    const refusal = refuseEntry(entry, machine, periods, now);
+    if (refusal !== undefined) return { ok: false, ...refusal };
+    return { ok: true, source: await this.submissions.writeEntry(entry, sender) };
+  }
+
+  private async sendNote(note: NewNote, sender: Sender): Promise<Result> {
+    if (this.plant.machines.get(note.machineId)?.isListed !== true) {
+      const message = `there is no machine ${note.machineId}`;
+      return { ok: false, code: 'unknown-machine', message };
+    }
+    return { ok: true, source: await this.submissions.writeNote(note, sender) };
+  }
+
+  private admit({ station }: Identity, count: number): void {
+    this.submissions.assertOpen();
+    const waitSeconds = this.limit.take(station, count);
+    if (waitSeconds === 0) return;
+    throw new ApiError(429, 'too-many', 'this station sends too much at once', waitSeconds);
+  }
+
+  /** 202 with a result for each; where none was taken, an error that says why of the first. */
+  private answer(reply: FastifyReply, results: readonly Result[], named: object[]): object {
+    const [first] = results;
+    if (first === undefined || first.ok || results.some(({ ok }) => ok)) {
+      void reply.status(202);
+      return { results: named };
+    }
+    void reply.status(first.code === 'over-operating' ? 409 : 422);
+    return { code: first.code, message: first.message, results: named };
+  }
+}
+
+/** All of them at once; those that fail are told of when the others are done, which may be tried again with them. */
+async function all<T>(
+  records: readonly T[],
+  send: (record: T) => Promise<Result>,
+): Promise<Result[]> {
+  const settled = await Promise.allSettled(records.map(send));
+  return settled.map((result) => {
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
+  });
+}

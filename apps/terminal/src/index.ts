@@ -1,0 +1,2 @@
+export { createTerminal, type Terminal } from './create-terminal.js';
+export type * from './api.js';

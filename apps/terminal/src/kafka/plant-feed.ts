@@ -1,0 +1,133 @@
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Clock, realDelayMs, realNowMs } from '#libs/clock';
+import { type TerminalSettings } from '#libs/config';
+import { TOPIC_DEFINITIONS, TOPICS } from '#libs/contracts';
+import {
+  describeKafkaFailure,
+  ensureTopics,
+  type FollowedTopic,
+  type FollowState,
+  followTopics,
+  type KafkaClient,
+  MissingTopicsError,
+  type TopicSpecification,
+} from '#libs/messaging';
+import { type Link } from '../api.js';
+import { Plant } from '../plant/index.js';
+import { KAFKA, TERMINAL_SETTINGS } from '../tokens.js';
+
+/** By key, so that their latest records are all there is to know. */
+const KEYED = [TOPICS.registry, TOPICS.states, TOPICS.classificationReasons];
+const BY_TIME = [
+  TOPICS.stateChanges,
+  TOPICS.commandOutcomes,
+  TOPICS.downtimeReasons,
+  TOPICS.downtimeNotes,
+];
+/** Of each partition: two shifts of ten thousand machines that change every ten minutes come to less. */
+const MAX_PER_PARTITION = 200_000;
+/** A record is written some time after what it tells of: the clocks of writers may differ by so much. */
+const MARGIN_SECONDS = 300;
+const TRY_AGAIN_AFTER_MS = 1000;
+
+/** Reads the topics into {@link Plant}, from two shifts ago to now and on, and says how that stands. */
+@Injectable()
+export class PlantFeed implements OnApplicationShutdown {
+  link: Omit<Link, 'knownUntil'>;
+  /** All that the topics held at the start has been read: what is not known by then is not there. */
+  isRestored = false;
+  /** Real milliseconds that took. */
+  restoredAfterMs: number | undefined;
+  private readonly logger = new Logger('PlantFeed');
+  private readonly stopping = new AbortController();
+  private running: Promise<void> = Promise.resolve();
+
+  constructor(
+    @Inject(TERMINAL_SETTINGS) private readonly settings: TerminalSettings,
+    @Inject(KAFKA) private readonly kafka: KafkaClient,
+    private readonly clock: Clock,
+    private readonly plant: Plant,
+  ) {
+    this.link = { state: 'restoring', since: clock.nowSeconds(), problem: null };
+  }
+
+  /** Goes on until the shutdown. @throws MissingTopicsError when topics are missing and may not be created */
+  async start(): Promise<void> {
+    const startMs = realNowMs();
+    const { signal } = this.stopping;
+    await this.prepareTopics();
+    if (signal.aborted) return;
+    this.running = followTopics(this.kafka, this.topics(), {
+      groupIdPrefix: this.settings.kafka.groupId,
+      signal,
+      onRecords: (records) => {
+        for (const record of records) this.plant.take(record);
+      },
+      onState: (state, problem) => {
+        if (state === 'up' && !this.isRestored) this.restored(realNowMs() - startMs);
+        this.setLink(state, problem);
+      },
+    });
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.stopping.abort(new Error('the terminal is stopping'));
+    await this.running;
+  }
+
+  private topics(): FollowedTopic[] {
+    const { topicPrefix } = this.settings.kafka;
+    const from = { sinceMs: this.sinceMs(), maxPerPartition: MAX_PER_PARTITION };
+    return [
+      ...KEYED.map((name): FollowedTopic => ({ topic: topicPrefix + name, from: 'beginning' })),
+      ...BY_TIME.map((name): FollowedTopic => ({ topic: topicPrefix + name, from })),
+    ];
+  }
+
+  /** Records have real time stamps: from those of an accelerated plant no time of the plant follows. */
+  private sinceMs(): number {
+    if (this.clock.speed !== 1) return 0;
+    const { startTime } = this.plant.window(this.clock.nowSeconds());
+    return (startTime - MARGIN_SECONDS) * 1000;
+  }
+
+  /** Goes on until Kafka answers. The terminal may be there before the bridge, and before Kafka. */
+  private async prepareTopics(): Promise<void> {
+    const { createTopics: create, topicPartitions: partitions } = this.settings.kafka;
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      try {
+        await ensureTopics(this.kafka, this.neededTopics(), { create, partitions });
+        return;
+      } catch (error) {
+        if (error instanceof MissingTopicsError) throw error;
+        this.setLink('down', describeKafkaFailure(error));
+        await realDelayMs(TRY_AGAIN_AFTER_MS, signal).catch(() => undefined);
+      }
+    }
+  }
+
+  private neededTopics(): TopicSpecification[] {
+    return [...KEYED, ...BY_TIME].map((name) => {
+      const definition = TOPIC_DEFINITIONS.find((topic) => topic.name === name);
+      const cleanupPolicy = definition?.cleanupPolicy ?? 'delete';
+      return { name: this.settings.kafka.topicPrefix + name, cleanupPolicy };
+    });
+  }
+
+  private restored(afterMs: number): void {
+    this.isRestored = true;
+    this.restoredAfterMs = Math.round(afterMs);
+    const { size: machines } = this.plant.machines;
+    this.logger.log({ msg: 'restored', machines, afterMs: this.restoredAfterMs });
+  }
+
+  private setLink(state: FollowState, problem: string | null): void {
+    if (state === this.link.state && problem === this.link.problem) return;
+    const isNew = state !== this.link.state;
+    const since = isNew ? this.clock.nowSeconds() : this.link.since;
+    this.link = { state, since, problem };
+    if (isNew && state === 'down') this.logger.warn({ msg: 'Kafka is away', error: problem });
+    if (isNew && state === 'up') this.logger.log({ msg: 'Kafka is there' });
+  }
+}

@@ -1,0 +1,210 @@
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Clock, realDelayMs } from '#libs/clock';
+import { type TerminalSettings } from '#libs/config';
+import { headerText, rfc3339, TOPICS } from '#libs/contracts';
+import {
+  IdempotentProducer,
+  type KafkaClient,
+  type OutboundRecord,
+  readSince,
+  RecordRefusedError,
+} from '#libs/messaging';
+import { type Entry, type NewEntry, type NewNote } from '../api.js';
+import { ApiError } from '../api-error.js';
+import { Plant, sourceOf, STATION_SOURCE } from '../plant/index.js';
+import { KAFKA, TERMINAL_SETTINGS } from '../tokens.js';
+import { PlantFeed } from './plant-feed.js';
+
+/** Who entered it, and when. */
+export interface Sender {
+  station: string;
+  operator: string | null;
+  /** Epoch seconds of the plant. */
+  madeAt: number;
+}
+
+interface UnderWay {
+  /** As it was given first. */
+  content: string;
+  place: Promise<Entry['source']>;
+}
+
+/** A page gives up later, and tries the same again. */
+const ANSWER_WITHIN_MS = 5000;
+const RETRY_AFTER_SECONDS = 3;
+/** More than operators send in a minute: beyond it, Kafka takes less than is offered. */
+const MAX_WAITING = 2000;
+const LOOK_UP_WITHIN_MS = 10_000;
+const MAX_LOOKED_UP = 200_000;
+
+/**
+ * Writes reasons and notes, each once. What an id was written under is known from reading the topic, also after a
+ * restart; until it has been read there, from here. A request that Kafka does not answer in time goes on: whoever
+ * asks again waits for the same.
+ */
+@Injectable()
+export class Submissions implements OnApplicationShutdown {
+  /** Records given to Kafka since the start. */
+  readonly written = { reasons: 0, notes: 0, followUps: 0 };
+  private readonly producer: IdempotentProducer;
+  private readonly underWay = new Map<string, UnderWay>();
+  private readonly prefix: string;
+
+  constructor(
+    @Inject(TERMINAL_SETTINGS) private readonly settings: TerminalSettings,
+    @Inject(KAFKA) private readonly kafka: KafkaClient,
+    private readonly clock: Clock,
+    private readonly plant: Plant,
+    private readonly feed: PlantFeed,
+  ) {
+    this.producer = new IdempotentProducer(kafka);
+    this.prefix = settings.kafka.topicPrefix;
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.producer.close();
+  }
+
+  /** @throws ApiError 503 while nothing can be written */
+  assertOpen(): void {
+    const { link, isRestored } = this.feed;
+    if (!isRestored) throw unavailable('restoring', 'the terminal is still reading its topics');
+    if (link.state === 'down') throw unavailable('kafka-away', 'Kafka does not answer');
+    if (this.producer.waiting >= MAX_WAITING) {
+      throw unavailable('busy', 'Kafka takes less than is sent');
+    }
+  }
+
+  /** Whether a reason of that id has been written, or is about to be. */
+  isKnown(entryId: string): boolean {
+    return this.plant.entry(entryId) !== undefined || this.underWay.has(entryId);
+  }
+
+  /** Where the reason of that id lies, or `reused` where the id is that of another reason; undefined for a new one. */
+  async find(entry: NewEntry): Promise<Entry['source'] | 'reused' | undefined> {
+    const known = this.plant.entry(entry.entryId);
+    if (known !== undefined) return contentOf(known) === contentOf(entry) ? known.source : 'reused';
+    const underWay = this.underWay.get(entry.entryId);
+    if (underWay === undefined) return this.lookUp(entry);
+    return underWay.content === contentOf(entry) ? inTime(underWay.place) : 'reused';
+  }
+
+  /** Writes a reason that {@link find} does not know. @throws ApiError 503 when Kafka has not answered in time */
+  async writeEntry(entry: NewEntry, sender: Sender): Promise<Entry['source']> {
+    const { entryId, machineId, reasonId, startTime, endTime } = entry;
+    const value = { machineId, reasonId, startTime, ...(endTime !== null && { endTime }) };
+    this.written.reasons += 1;
+    return inTime(
+      this.write(entryId, contentOf(entry), {
+        topic: this.prefix + TOPICS.downtimeReasons,
+        key: machineId,
+        value: JSON.stringify(value),
+        headers: this.headers(entryId, sender),
+      }),
+    );
+  }
+
+  async writeNote(note: NewNote, sender: Sender): Promise<Entry['source']> {
+    const { noteId, machineId, startTime, endTime, text } = note;
+    const known = this.plant.notePlace(noteId);
+    if (known !== undefined) return known;
+    const { station, operator, madeAt: at } = sender;
+    this.written.notes += 1;
+    const value = { machineId, startTime, endTime, text, operator: operator ?? '', station, at };
+    return inTime(
+      this.write(noteId, text, {
+        topic: this.prefix + TOPICS.downtimeNotes,
+        key: machineId,
+        value: JSON.stringify(value),
+        headers: this.headers(noteId, sender),
+      }),
+    );
+  }
+
+  /** Forgets what has been read from its topic meanwhile. */
+  forgetRead(): void {
+    for (const id of this.underWay.keys()) {
+      const isRead = this.plant.entry(id) !== undefined || this.plant.notePlace(id) !== undefined;
+      if (isRead) this.underWay.delete(id);
+    }
+  }
+
+  private write(id: string, content: string, record: OutboundRecord): Promise<Entry['source']> {
+    const before = this.underWay.get(id);
+    if (before !== undefined) return before.place;
+    const place = this.producer.send(record).then(sourceOf);
+    this.underWay.set(id, { content, place });
+    place.catch(() => this.underWay.delete(id));
+    return place;
+  }
+
+  private headers(id: string, { station, operator, madeAt }: Sender): Record<string, string> {
+    return {
+      'message-id': id,
+      ce_source: STATION_SOURCE + encodeURIComponent(station),
+      ce_time: rfc3339(madeAt),
+      'content-type': 'application/json',
+      ...(operator !== null && { operator }),
+    };
+  }
+
+  /**
+   * A reason for a time before all that is remembered may have been written in a request whose answer was lost, by a
+   * page that was away since: the topic is asked.
+   */
+  private async lookUp({ entryId, startTime }: NewEntry): Promise<Entry['source'] | undefined> {
+    const rememberedFrom = this.plant.window(this.clock.nowSeconds()).startTime;
+    if (startTime >= rememberedFrom || this.clock.speed !== 1) return undefined;
+    let found: Entry['source'] | undefined;
+    const done = new AbortController();
+    const latest = { sinceMs: startTime * 1000, maxPerPartition: MAX_LOOKED_UP };
+    const topics = [this.prefix + TOPICS.downtimeReasons];
+    const reading = readSince(
+      this.kafka,
+      { topics, ...latest },
+      {
+        groupIdPrefix: this.settings.kafka.groupId,
+        signal: AbortSignal.any([done.signal, AbortSignal.timeout(LOOK_UP_WITHIN_MS)]),
+        onRecords: (records) => {
+          const record = records.find(
+            ({ headers }) => headerText(headers, 'message-id') === entryId,
+          );
+          if (record === undefined) return;
+          found = sourceOf(record);
+          done.abort();
+        },
+      },
+    );
+    try {
+      await inTime(reading, LOOK_UP_WITHIN_MS);
+    } catch {
+      throw unavailable('kafka-away', 'Kafka does not answer');
+    }
+    return found;
+  }
+}
+
+function contentOf({ machineId, reasonId, startTime, endTime }: Omit<NewEntry, 'entryId'>): string {
+  return JSON.stringify([machineId, reasonId, startTime, endTime]);
+}
+
+async function inTime<T>(work: Promise<T>, withinMs = ANSWER_WITHIN_MS): Promise<T> {
+  const timer = new AbortController();
+  const late = realDelayMs(withinMs, timer.signal).then(() => {
+    throw unavailable('kafka-away', 'Kafka has not answered in time');
+  });
+  late.catch(() => undefined);
+  try {
+    return await Promise.race([work, late]);
+  } catch (error) {
+    if (error instanceof RecordRefusedError) throw new ApiError(413, 'too-large', error.message);
+    if (error instanceof ApiError) throw error;
+    throw unavailable('stopping', 'the terminal is stopping');
+  } finally {
+    timer.abort();
+  }
+}
+
+function unavailable(code: string, message: string): ApiError {
+  return new ApiError(503, code, message, RETRY_AFTER_SECONDS);
+}

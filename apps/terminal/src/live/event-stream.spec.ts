@@ -1,0 +1,99 @@
+import { constants, gunzipSync } from 'node:zlib';
+import { EventStream, StreamChunk, type StreamClient } from './event-stream.js';
+
+/** A page that takes what it is sent, or lets it wait. */
+class Page implements StreamClient {
+  readonly bytes: Buffer[] = [];
+  isSlow = false;
+  isDestroyed = false;
+  firstBytes = 0;
+  readonly output = ((page: Page) => ({
+    write: (bytes: Buffer) => page.bytes.push(bytes),
+    get writableLength() {
+      return page.isSlow ? Buffer.concat(page.bytes).length : 0;
+    },
+    destroy: () => (page.isDestroyed = true),
+  }))(this);
+
+  constructor(
+    readonly factoryId: string | null = null,
+    readonly isCompressed = false,
+  ) {}
+
+  get text(): string {
+    const bytes = Buffer.concat(this.bytes);
+    if (!this.isCompressed) return bytes.toString();
+    return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }).toString();
+  }
+
+  /** The data of the events. */
+  get told(): unknown[] {
+    return [...this.text.matchAll(/^data: (.*)$/gm)].map(
+      ([, data]) => JSON.parse(data ?? '') as unknown,
+    );
+  }
+
+  get lastId(): string | undefined {
+    return [...this.text.matchAll(/^id: (.*)$/gm)].at(-1)?.[1];
+  }
+}
+
+const limits = { keptEvents: 3, keptBytes: 10_000, backlogBytes: 200 };
+
+describe('the stream of events', () => {
+  const connected = (stream: EventStream, page: Page): Page => {
+    stream.connect(page, [], stream.latest);
+    return page;
+  };
+
+  it('tells each page what concerns it, compressed or not', () => {
+    const stream = new EventStream();
+    const [all, one, small] = [new Page(), new Page('F-1'), new Page('F-2', true)];
+    for (const page of [all, one, small]) connected(stream, page);
+    stream.publish('tiles', 'F-1', 1);
+    stream.publish('tiles', 'F-2', 2);
+    stream.publish('link', null, 3);
+    expect([all.told, one.told, small.told]).toEqual([
+      [1, 2, 3],
+      [1, 3],
+      [2, 3],
+    ]);
+  });
+
+  it('tells a page that comes back what it has missed, as long as that is kept', () => {
+    const stream = new EventStream(limits);
+    const page = connected(stream, new Page());
+    stream.publish('tiles', null, 1);
+    const seen = page.lastId;
+    for (const data of [2, 3, 4]) stream.publish('tiles', null, data);
+    const back = new Page();
+    stream.connect(back, [], stream.sequenceOf(seen)!);
+    expect(back.told).toEqual([2, 3, 4]);
+    stream.publish('tiles', null, 5);
+    expect(stream.sequenceOf(seen)).toBeUndefined();
+    expect(stream.sequenceOf('other-1')).toBeUndefined();
+    expect(stream.sequenceOf(`${seen!.split('-')[0]}-99`)).toBeUndefined();
+    expect(stream.sequenceOf(undefined)).toBeUndefined();
+  });
+
+  it('knows nothing to go on from when something was told that is not kept', () => {
+    const stream = new EventStream(limits);
+    const page = connected(stream, new Page());
+    stream.publish('tiles', null, 1);
+    stream.forget();
+    expect(stream.sequenceOf(page.lastId)).toBeUndefined();
+  });
+
+  it('drops a page that does not take what it is sent, and nobody else', () => {
+    const stream = new EventStream(limits);
+    const [slow, other] = [new Page(), new Page()];
+    const first = StreamChunk.of(`id: x\ndata: ${JSON.stringify('x'.repeat(1000))}\n\n`);
+    slow.isSlow = true;
+    stream.connect(slow, [first], 0);
+    connected(stream, other);
+    for (let count = 0; count < 9; count += 1) stream.publish('tiles', null, 'y'.repeat(60));
+    expect([slow.isDestroyed, other.isDestroyed, stream.size]).toEqual([true, false, 1]);
+    expect(stream.dropped).toBe(1);
+    expect(Buffer.concat(slow.bytes).length).toBeLessThan(1000 + 600);
+  });
+});

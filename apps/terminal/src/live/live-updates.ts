@@ -1,0 +1,201 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Clock, everyRealMs, realNowMs } from '#libs/clock';
+import { type Identity } from '../access/identity.js';
+import { SessionView } from '../access/session-view.js';
+import { type Link, type Tile } from '../api.js';
+import { PlantFeed } from '../kafka/plant-feed.js';
+import { FollowUps } from '../kafka/follow-ups.js';
+import { Submissions } from '../kafka/submissions.js';
+import { entryView, Plant } from '../plant/index.js';
+import { EventStream, StreamChunk, type StreamClient } from './event-stream.js';
+
+/** What comes in such a time is told at once: about four events a second. */
+const TICK_MS = 250;
+const HEARTBEAT_MS = 10_000;
+/** How often it is told that no more than that has moved on. */
+const KNOWN_UNTIL_MS = 5000;
+/** Pages that come at once, as after a power cut, share what is drawn up once a second. */
+const SNAPSHOT_LASTS_MS = 1000;
+/** Tiles of one event: small enough for a page to draw between two frames. */
+const TILES_PER_EVENT = 500;
+
+/** A page that follows the events. */
+export interface LiveClient extends StreamClient {
+  /** As of now: an operator's shift ends. */
+  identity: () => Identity;
+}
+
+interface TilesAsOf {
+  sequence: number;
+  atMs: number;
+  chunk: StreamChunk;
+}
+
+/** Tells pages what changes: looks four times a second, works out what has changed once for all of them. */
+@Injectable()
+export class LiveUpdates implements OnApplicationShutdown {
+  readonly stream = new EventStream<LiveClient>();
+  private readonly snapshots = new Map<string | null, TilesAsOf>();
+  private stopTicking: (() => void)[] = [];
+  private toldLink:
+    { link: PlantFeed['link']; knownUntil: number | null; atMs: number } | undefined;
+  private wasRestored = false;
+  private shiftStart: number | undefined;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly plant: Plant,
+    private readonly feed: PlantFeed,
+    private readonly submissions: Submissions,
+    private readonly endings: FollowUps,
+    private readonly sessions: SessionView,
+  ) {}
+
+  start(): void {
+    this.stopTicking = [
+      everyRealMs(TICK_MS, () => {
+        this.tick();
+      }),
+      everyRealMs(HEARTBEAT_MS, () => {
+        this.stream.heartbeat();
+      }),
+    ];
+  }
+
+  onApplicationShutdown(): void {
+    for (const stop of this.stopTicking) stop();
+    this.stream.close();
+  }
+
+  /** Tells a page what it has missed, or how everything is. */
+  connect(client: LiveClient, lastEventId: string | undefined): void {
+    if (this.feed.isRestored && !this.wasRestored) this.restored();
+    const seen = this.stream.sequenceOf(lastEventId);
+    if (seen !== undefined) this.stream.connect(client, [], seen);
+    else {
+      const tiles = this.tilesFor(client.factoryId);
+      this.stream.connect(client, this.snapshot(client, tiles), tiles.sequence);
+    }
+  }
+
+  /** What there is to tell of what has come since the last time. */
+  private tick(): void {
+    const now = this.clock.nowSeconds();
+    this.tellLink();
+    // What the topics held is not told piece by piece.
+    if (!this.feed.isRestored) return;
+    if (!this.wasRestored) this.restored();
+    this.followShift(now);
+    this.plant.markDue(now);
+    const { machineIds, entries, notes } = this.plant.takeChanges();
+    this.tellTiles(machineIds, now);
+    for (const entry of entries) {
+      this.stream.publish('entry', this.factoryOf(entry.machineId), {
+        machineId: entry.machineId,
+        entry: entryView(entry),
+      });
+    }
+    for (const note of notes) {
+      this.stream.publish('note', this.factoryOf(note.machineId), {
+        machineId: note.machineId,
+        note,
+      });
+    }
+    this.submissions.forgetRead();
+    this.endings.sendDue(machineIds, now);
+  }
+
+  private tellLink(): void {
+    const { link } = this.feed;
+    const { knownUntil } = this.plant;
+    const told = this.toldLink;
+    const nowMs = realNowMs();
+    const isDue = told?.knownUntil !== knownUntil && nowMs - (told?.atMs ?? 0) >= KNOWN_UNTIL_MS;
+    if (link === told?.link && !isDue) return;
+    this.toldLink = { link, knownUntil, atMs: nowMs };
+    this.stream.publish('link', null, { kafka: this.link });
+  }
+
+  private get link(): Link {
+    return { ...this.feed.link, knownUntil: this.plant.knownUntil };
+  }
+
+  /** Pages that came before have seen a part: they are told everything once, and not what it came of. */
+  private restored(): void {
+    this.wasRestored = true;
+    this.plant.takeChanges();
+    this.snapshots.clear();
+    this.stream.tellEach((client) => this.snapshot(client, this.tilesFor(client.factoryId)));
+  }
+
+  private followShift(now: number): void {
+    const [{ startTime }, last] = this.plant.shifts(now);
+    if (startTime === this.shiftStart) return;
+    const isFirst = this.shiftStart === undefined;
+    this.shiftStart = startTime;
+    if (isFirst) return;
+    this.plant.forgetBefore(last.startTime);
+    // A session is told to each page by itself.
+    this.stream.forget();
+    this.stream.tellEach((client) => {
+      const session = this.sessions.of(client.identity());
+      const head = this.stream.head('session', this.stream.latest);
+      return [StreamChunk.of(`${head}${JSON.stringify({ session })}\n\n`)];
+    });
+  }
+
+  private tellTiles(machineIds: ReadonlySet<string>, now: number): void {
+    const byFactory = new Map<string | null, { tiles: Tile[]; gone: string[] }>();
+    for (const machineId of machineIds) {
+      const machine = this.plant.machines.get(machineId);
+      const factoryId = machine?.isListed === true ? machine.factoryId : null;
+      let part = byFactory.get(factoryId);
+      if (part === undefined) byFactory.set(factoryId, (part = { tiles: [], gone: [] }));
+      if (machine === undefined || factoryId === null) part.gone.push(machineId);
+      else part.tiles.push(this.plant.evaluate(machine, now).tile);
+    }
+    for (const [factoryId, { tiles, gone }] of byFactory) {
+      if (gone.length > 0) this.stream.publish('tiles', factoryId, { tiles: [], gone });
+      for (let start = 0; start < tiles.length; start += TILES_PER_EVENT) {
+        const some = tiles.slice(start, start + TILES_PER_EVENT);
+        this.stream.publish('tiles', factoryId, { tiles: some, gone: [] });
+      }
+    }
+  }
+
+  private factoryOf(machineId: string): string | null {
+    const machine = this.plant.machines.get(machineId);
+    return machine?.isListed === true ? machine.factoryId : null;
+  }
+
+  private snapshot(
+    { identity }: LiveClient,
+    { sequence, chunk }: TilesAsOf,
+  ): readonly StreamChunk[] {
+    const own = { kafka: this.link, session: this.sessions.of(identity()) };
+    // {"kafka":…,"session":…,"tiles":…}: the tiles are the same for all
+    const head = `${this.stream.head('snapshot', sequence)}${JSON.stringify(own).slice(0, -1)},"tiles":`;
+    return [StreamChunk.of(head), chunk, StreamChunk.of('}\n\n')];
+  }
+
+  private tilesFor(factoryId: string | null): TilesAsOf {
+    const before = this.snapshots.get(factoryId);
+    const nowMs = realNowMs();
+    const isOfUse =
+      before !== undefined &&
+      nowMs - before.atMs < SNAPSHOT_LASTS_MS &&
+      this.stream.isKept(before.sequence);
+    if (isOfUse) return before;
+    const now = this.clock.nowSeconds();
+    const tiles: Tile[] = [];
+    for (const machine of this.plant.machines.values()) {
+      const isAsked = factoryId === null || machine.factoryId === factoryId;
+      if (machine.isListed && isAsked) tiles.push(this.plant.evaluate(machine, now).tile);
+    }
+    const chunk = StreamChunk.of(JSON.stringify(tiles));
+    const tilesAsOf = { sequence: this.stream.latest, atMs: nowMs, chunk };
+    // Names that lead to no factory must not fill it.
+    if (factoryId === null || tiles.length > 0) this.snapshots.set(factoryId, tilesAsOf);
+    return tilesAsOf;
+  }
+}

@@ -1,0 +1,54 @@
+import { Controller, Get, Query, Req, Res, UseGuards } from '@nestjs/common';
+import { type FastifyReply } from 'fastify';
+import { AccessGuard, type IdentifiedRequest } from '../access/access.guard.js';
+import { StationAccess } from '../access/station-access.js';
+import { ApiError } from '../api-error.js';
+import { type LiveClient, LiveUpdates } from './live-updates.js';
+
+/** Each costs a connection and what waits for it. */
+const MAX_CLIENTS = 1000;
+const ACCEPTS_GZIP = /(^|[\s,])gzip(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i;
+
+@Controller('api/events')
+@UseGuards(AccessGuard)
+export class LiveController {
+  constructor(
+    private readonly live: LiveUpdates,
+    private readonly access: StationAccess,
+  ) {}
+
+  @Get()
+  follow(
+    @Query('factoryId') factoryId: string | undefined,
+    @Req() request: IdentifiedRequest,
+    @Res() reply: FastifyReply,
+  ): void {
+    const { stream } = this.live;
+    if (stream.size >= MAX_CLIENTS) {
+      throw new ApiError(503, 'too-many-pages', 'too many pages follow the events', 10);
+    }
+    const isCompressed = ACCEPTS_GZIP.test(request.headers['accept-encoding'] ?? '');
+    const headers = { ...reply.getHeaders() } as Record<string, string>;
+    reply.hijack();
+    const { raw } = reply;
+    raw.writeHead(200, {
+      ...headers,
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store, no-transform',
+      // nginx would hold events back
+      'x-accel-buffering': 'no',
+      vary: 'accept-encoding',
+      ...(isCompressed && { 'content-encoding': 'gzip' }),
+    });
+    const client: LiveClient = {
+      ...{ output: raw, isCompressed, factoryId: factoryId ?? null, firstBytes: 0 },
+      identity: () => this.access.identify(request) ?? request.identity,
+    };
+    raw.on('close', () => {
+      stream.disconnect(client);
+    });
+    raw.on('error', () => undefined);
+    const lastEventId = request.headers['last-event-id'];
+    this.live.connect(client, typeof lastEventId === 'string' ? lastEventId : undefined);
+  }
+}

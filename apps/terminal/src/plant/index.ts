@@ -1,0 +1,10 @@
+/**
+ * What the topics say of the plant, folded: machines, their periods, the reasons sent for them and what became of
+ * these. Records in, views out; nothing here reads, sends or waits. The folder owns all of that state, which one
+ * reader writes (see ../kafka).
+ */
+export { handOverOf } from './hand-over.js';
+export { entryView } from './known-entry.js';
+export { type FollowUp, dueFollowUps } from './machine.js';
+export { MAX_AGE_SECONDS, refuseEntry } from './refuse-entry.js';
+export { Plant, sourceOf, STATION_SOURCE } from './plant.js';

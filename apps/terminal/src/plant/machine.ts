@@ -1,0 +1,207 @@
+import { type ShiftCalendar } from '#libs/clock';
+import { type MachineRegistryRecord, type MachineStateRecord } from '#libs/contracts';
+import { type MachineView, type Note, type Tile } from '../api.js';
+import { classify, type ClassifiedSpan } from './classification.js';
+import { entryView, type KnownEntry } from './known-entry.js';
+import { nameBasedUuid } from './name-based-uuid.js';
+import { type Period, type Span } from './period.js';
+import { openStops, type Stops, stopsIn } from './stops.js';
+import { Timeline } from './timeline.js';
+
+export type ReasonList = MachineView['reasons'];
+
+/** A machine as it is by now, worked out of what its topics say. */
+export interface Evaluation {
+  tile: Tile;
+  periods: readonly Period[];
+  /** What reasons apply when, in time order. */
+  classified: readonly ClassifiedSpan[];
+  /** When it has to be worked out again though nothing has come; epoch seconds, Infinity for never. */
+  nextAt: number;
+}
+
+export interface EvaluationContext {
+  now: number;
+  calendar: ShiftCalendar;
+  stopThresholdSeconds: number;
+  /** The last shift's start to the end of this one. */
+  window: Span;
+}
+
+/** Of a list of orders; the tile has no room for more. */
+const ORDERS_SHOWN = 20;
+const FAVOURITES = 4;
+const LATELY_ENTRIES = 50;
+/** Many times what operators send for one machine in two shifts. */
+const MAX_ENTRIES = 1000;
+const MAX_NOTES = 200;
+/** A correction this close to an entry's edge is one of the stop it was for. */
+const EDGE_SECONDS = 60;
+
+/** What is known of one machine. */
+export class Machine {
+  registry: MachineRegistryRecord | undefined;
+  latest: (MachineStateRecord & { settledUntil?: number | null }) | undefined;
+  reasons: ReasonList = [];
+  workingOrders: string[] | null = null;
+  readonly timeline = new Timeline();
+  /** In the order in which they were sent. */
+  readonly entries: KnownEntry[] = [];
+  readonly notes: Note[] = [];
+  private workingOrdersAt = -Infinity;
+
+  constructor(readonly machineId: string) {}
+
+  /** Whether the service has it. */
+  get isListed(): boolean {
+    return this.registry !== undefined || this.latest !== undefined;
+  }
+
+  get displayName(): string {
+    return this.registry?.displayName ?? this.latest?.displayName ?? this.machineId;
+  }
+
+  get factoryId(): string {
+    return this.registry?.factoryId ?? this.latest?.factoryId ?? '';
+  }
+
+  setWorkingOrders(orders: readonly string[], appliedAt: number): void {
+    if (appliedAt < this.workingOrdersAt) return;
+    this.workingOrders = orders.slice(0, ORDERS_SHOWN);
+    this.workingOrdersAt = appliedAt;
+  }
+
+  /** Returns what there is no room for any more. */
+  addEntry(entry: KnownEntry): KnownEntry | undefined {
+    this.entries.push(entry);
+    return this.entries.length > MAX_ENTRIES ? this.entries.shift() : undefined;
+  }
+
+  addNote(note: Note): Note | undefined {
+    this.notes.push(note);
+    return this.notes.length > MAX_NOTES ? this.notes.shift() : undefined;
+  }
+
+  /** Marks the entries whose stop has been moved by a correction. Returns those that had not been marked. */
+  markMoved(): KnownEntry[] {
+    return this.entries.filter((entry) => {
+      if (entry.moved || !this.isMoved(entry)) return false;
+      entry.moved = true;
+      return true;
+    });
+  }
+
+  isMoved({ startTime, endTime, sentAt }: KnownEntry): boolean {
+    return this.timeline.moves.some(
+      ({ from, at }) =>
+        at >= sentAt &&
+        (Math.abs(from - startTime) <= EDGE_SECONDS ||
+          (endTime !== null && Math.abs(from - endTime) <= EDGE_SECONDS)),
+    );
+  }
+
+  evaluate({ now, calendar, stopThresholdSeconds, window }: EvaluationContext): Evaluation {
+    const periods = this.timeline.periods(this.latest);
+    const classified = classify(this.entries, calendar);
+    const stops = stopsIn(periods, { ...window, endTime: now }, now);
+    const found = openStops(stops, classified, stopThresholdSeconds);
+    const goingOn = classified.find(
+      ({ startTime, endTime, entry }) =>
+        startTime <= now && now < endTime && entry.endTime === null,
+    );
+    const nextAt = Math.min(found.nextAt ?? Infinity, goingOn?.endTime ?? Infinity);
+    return { tile: this.tile(found, goingOn?.entry), periods, classified, nextAt };
+  }
+
+  /** @param evaluation of now */
+  view({ tile, periods }: Evaluation, window: Span): MachineView {
+    return {
+      tile,
+      periods: periods
+        .filter(({ endTime }) => endTime === null || endTime > window.startTime)
+        .map((period) => ({ ...period, startTime: Math.max(period.startTime, window.startTime) })),
+      settledUntil: this.latest?.settledUntil ?? null,
+      entries: this.entries.map(entryView),
+      notes: this.notes,
+      reasons: this.reasons,
+      favourites: this.favourites(),
+    };
+  }
+
+  /** The codes most used lately, most used first; a stop counts once, however often its reason was sent. */
+  favourites(): string[] {
+    const byStop = new Map(
+      this.entries
+        .slice(-LATELY_ENTRIES)
+        .filter(({ status }) => status !== 'rejected')
+        .map(({ startTime, reasonId }) => [startTime, reasonId]),
+    );
+    const uses = new Map<string, number>();
+    for (const reasonId of byStop.values()) uses.set(reasonId, (uses.get(reasonId) ?? 0) + 1);
+    return [...uses]
+      .sort(([, a], [, b]) => b - a)
+      .slice(0, FAVOURITES)
+      .map(([reasonId]) => reasonId);
+  }
+
+  private tile({ open, short }: Stops, goingOn: KnownEntry | undefined): Tile {
+    const { latest } = this;
+    return {
+      machineId: this.machineId,
+      displayName: this.displayName,
+      factoryId: this.factoryId,
+      state: latest?.state ?? null,
+      startTime: latest?.startTime ?? null,
+      observation: latest?.observation ?? 'unknown',
+      knownUntil: latest?.lastUpdateTime ?? null,
+      workingOrders: this.workingOrders,
+      openStops: open,
+      shortStops: short,
+      goingOn: goingOn === undefined ? null : goingOnOf(goingOn),
+    };
+  }
+}
+
+function goingOnOf({ entryId, reasonId, startTime }: KnownEntry): NonNullable<Tile['goingOn']> {
+  return { entryId, reasonId, startTime };
+}
+
+/** A reason that the terminal has to send by itself, because of one that was sent before. */
+export interface FollowUp {
+  /** Always the same for one occasion, so that it is sent once, whoever finds it due, and how often. */
+  entryId: string;
+  open: KnownEntry;
+  /** null: sent anew as it was. */
+  endTime: number | null;
+}
+
+/**
+ * What follows from the open-ended reasons that terminals have sent: one whose machine runs again is to be sent with
+ * that as its end. One that was ended by the reason for an earlier stop, as the service has it, is to be sent anew.
+ */
+export function dueFollowUps(
+  { periods, classified }: Pick<Evaluation, 'periods' | 'classified'>,
+  now: number,
+  isKnown: (entryId: string) => boolean,
+): FollowUp[] {
+  return classified
+    .filter(({ entry }) => entry.isOurs && entry.endTime === null)
+    .flatMap((span): FollowUp[] => {
+      const { entry: open, cut } = span;
+      const running = periods.find(
+        ({ state, startTime }) => state === 'OPERATING' && startTime > open.startTime,
+      );
+      const endTime = running?.startTime;
+      if (endTime === undefined) {
+        if (cut === undefined || cut.endTime <= now) return [];
+        const isOfEarlierStop = (cut.by.endTime ?? Infinity) <= open.startTime;
+        const isReplaced = classified.some(({ startTime }) => startTime >= span.endTime);
+        if (!isOfEarlierStop || isReplaced) return [];
+        const entryId = nameBasedUuid(open.entryId, 'again', cut.by.entryId);
+        return [{ entryId, open, endTime: null }];
+      }
+      if (endTime < span.startTime || endTime >= span.endTime) return [];
+      return [{ entryId: nameBasedUuid(open.entryId, 'end'), open, endTime }];
+    })
+    .filter(({ entryId }) => !isKnown(entryId));
+}

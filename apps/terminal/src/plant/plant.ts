@@ -1,0 +1,403 @@
+import { type ShiftCalendar } from '#libs/clock';
+import {
+  type ClassificationReasonsRecord,
+  type CommandOutcome,
+  headerText,
+  isIdentifier,
+  type MachineRegistryRecord,
+  type MachineStateRecord,
+  OUTCOME_TYPES,
+  openEnvelope,
+  parseDowntimeReason,
+  readEpochSeconds,
+  type StateEvent,
+  STATE_EVENT_TYPES,
+  TOPICS,
+} from '#libs/contracts';
+import { type RecordPlace, type StoredRecord } from '#libs/messaging';
+import { type Entry, type Note, type ReasonLists } from '../api.js';
+import { type KnownEntry } from './known-entry.js';
+import { type Evaluation, Machine, type ReasonList } from './machine.js';
+import { type Span } from './period.js';
+
+/** `ce_source` of what terminals send begins with it; the station follows, percent-encoded. */
+export const STATION_SOURCE = '/machine-terminal/';
+
+/** An outcome that comes before the reason it answers waits for it, among so many. */
+const MAX_EARLY_OUTCOMES = 20_000;
+const STATE_EVENTS = new Set<string>(Object.values(STATE_EVENT_TYPES));
+
+export interface PlantOptions {
+  topicPrefix: string;
+  calendar: ShiftCalendar;
+  stopThresholdSeconds: number;
+  /** The plant's time of a record's time stamp (epoch milliseconds), in epoch seconds. */
+  plantSeconds: (timestampMs: number) => number;
+}
+
+/** What has changed since it was asked last. */
+export interface PlantChanges {
+  machineIds: ReadonlySet<string>;
+  entries: readonly KnownEntry[];
+  notes: readonly Note[];
+}
+
+interface Outcome {
+  status: Entry['status'];
+  data: CommandOutcome;
+}
+
+/**
+ * All that the topics say of the machines, kept for two shifts. Written by the one reader of the topics, record by
+ * record; whoever looks gets what has been worked out by then.
+ */
+export class Plant {
+  readonly machines = new Map<string, Machine>();
+  /** The latest update of any machine, epoch seconds: a state is published when it changes, and looked at each minute. */
+  knownUntil: number | null = null;
+  private readonly evaluations = new Map<string, Evaluation>();
+  /** By `message-id`, or place where there is none. */
+  private readonly entryIds = new Map<string, KnownEntry>();
+  private readonly noteIds = new Map<string, Entry['source']>();
+  /** By partition and offset on the topic of reasons. */
+  private readonly places = new Map<string, KnownEntry>();
+  private readonly earlyOutcomes = new Map<string, Outcome>();
+  /** Most machines of a kind have the same reasons: each list is kept once. */
+  private readonly reasonLists = new Map<string, ReasonList>();
+  private changed = {
+    machineIds: new Set<string>(),
+    entries: new Set<KnownEntry>(),
+    notes: [] as Note[],
+  };
+  private readonly takers: Record<string, (record: StoredRecord) => void>;
+
+  constructor(private readonly options: PlantOptions) {
+    this.takers = {
+      [TOPICS.registry]: (record) => {
+        this.takeRegistry(record);
+      },
+      [TOPICS.states]: (record) => {
+        this.takeState(record);
+      },
+      [TOPICS.classificationReasons]: (record) => {
+        this.takeReasons(record);
+      },
+      [TOPICS.stateChanges]: (record) => {
+        this.takeStateEvent(record);
+      },
+      [TOPICS.commandOutcomes]: (record) => {
+        this.takeOutcome(record);
+      },
+      [TOPICS.downtimeReasons]: (record) => {
+        this.takeEntry(record);
+      },
+      [TOPICS.downtimeNotes]: (record) => {
+        this.takeNote(record);
+      },
+    };
+  }
+
+  /** What is no message of its topic is passed over. */
+  take(record: StoredRecord): void {
+    this.takers[record.topic.slice(this.options.topicPrefix.length)]?.(record);
+  }
+
+  /** What has changed since the last call. */
+  takeChanges(): PlantChanges {
+    const { machineIds, entries, notes } = this.changed;
+    this.changed = { machineIds: new Set(), entries: new Set(), notes: [] };
+    return { machineIds, entries: [...entries], notes };
+  }
+
+  entry(entryId: string): KnownEntry | undefined {
+    return this.entryIds.get(entryId);
+  }
+
+  /** Where a note lies. */
+  notePlace(noteId: string): Entry['source'] | undefined {
+    return this.noteIds.get(noteId);
+  }
+
+  /** As it was worked out last, anew where something has come since, or its time has. */
+  evaluate(machine: Machine, now: number): Evaluation {
+    const known = this.evaluations.get(machine.machineId);
+    if (known !== undefined && known.nextAt > now) return known;
+    const { calendar, stopThresholdSeconds } = this.options;
+    const window = this.window(now);
+    const evaluation = machine.evaluate({ now, calendar, stopThresholdSeconds, window });
+    this.evaluations.set(machine.machineId, evaluation);
+    return evaluation;
+  }
+
+  /** This shift and the last, newest first. */
+  shifts(now: number): [Span, Span] {
+    const current = this.options.calendar.shiftAt(now);
+    const last = this.options.calendar.shiftAt(current.startTime - 1);
+    return [spanOf(current), spanOf(last)];
+  }
+
+  window(now: number): Span {
+    const [current, last] = this.shifts(now);
+    return { startTime: last.startTime, endTime: current.endTime };
+  }
+
+  /** Machines that have to be looked at again though nothing came: a stop has become long, a reason has ended. */
+  markDue(now: number): void {
+    for (const [machineId, { nextAt }] of this.evaluations) {
+      if (nextAt <= now) this.mark(machineId);
+    }
+  }
+
+  /** A shift is over: forgets what lies before the last one. */
+  forgetBefore(time: number): void {
+    for (const machine of this.machines.values()) {
+      machine.timeline.forgetBefore(time);
+      const isOver = ({ startTime, endTime, sentAt }: KnownEntry): boolean =>
+        Math.max(startTime, endTime ?? 0, sentAt) < time;
+      for (const entry of removed(machine.entries, isOver)) this.forgetEntry(entry);
+      for (const { noteId } of removed(
+        machine.notes,
+        ({ at, startTime }) => Math.max(at, startTime) < time,
+      )) {
+        this.noteIds.delete(noteId);
+      }
+      if (machine.isListed || machine.entries.length > 0) this.mark(machine.machineId);
+      else this.machines.delete(machine.machineId);
+    }
+    this.reasonLists.clear();
+    for (const { reasons } of this.machines.values()) {
+      this.reasonLists.set(JSON.stringify(reasons), reasons);
+    }
+  }
+
+  factories(): { factoryId: string; factoryName: string }[] {
+    const names = new Map<string, string>();
+    for (const { registry } of this.machines.values()) {
+      if (registry !== undefined) names.set(registry.factoryId, registry.factoryName);
+    }
+    return [...names]
+      .map(([factoryId, factoryName]) => ({ factoryId, factoryName }))
+      .sort((a, b) => (a.factoryName < b.factoryName ? -1 : 1));
+  }
+
+  /** The reasons of machines, each list once. */
+  reasons(machines: readonly Machine[]): ReasonLists {
+    const lists = new Map<ReasonList, number>();
+    const byMachine: ReasonLists['machines'] = {};
+    for (const machine of machines) {
+      const list = lists.get(machine.reasons) ?? lists.size;
+      lists.set(machine.reasons, list);
+      byMachine[machine.machineId] = { list, favourites: machine.favourites() };
+    }
+    return { lists: [...lists.keys()], machines: byMachine };
+  }
+
+  private takeRegistry({ key, value }: StoredRecord): void {
+    const machine = this.machineOf(key);
+    if (machine === undefined) return;
+    machine.registry =
+      value === null ? undefined : (objectOf(value) as MachineRegistryRecord | undefined);
+    this.mark(machine.machineId);
+  }
+
+  private takeState({ key, value }: StoredRecord): void {
+    const machine = this.machineOf(key);
+    if (machine === undefined) return;
+    machine.latest =
+      value === null ? undefined : (objectOf(value) as MachineStateRecord | undefined);
+    const { observation, lastUpdateTime } = machine.latest ?? {};
+    if (observation === 'ok' && lastUpdateTime != null) {
+      this.knownUntil = Math.max(this.knownUntil ?? 0, lastUpdateTime);
+    }
+    this.mark(machine.machineId);
+  }
+
+  private takeReasons({ key, value }: StoredRecord): void {
+    const machine = this.machineOf(key);
+    const record =
+      value === null ? undefined : (objectOf(value) as ClassificationReasonsRecord | undefined);
+    if (machine === undefined) return;
+    const reasons = (record?.reasons ?? []).map(({ code, name }) => ({ code, name }));
+    const text = JSON.stringify(reasons);
+    const list = this.reasonLists.get(text) ?? reasons;
+    this.reasonLists.set(text, list);
+    machine.reasons = list;
+  }
+
+  private takeStateEvent({ key, value, headers }: StoredRecord): void {
+    const type = headerText(headers, 'ce_type') ?? '';
+    const id = headerText(headers, 'ce_id');
+    const machine = this.machineOf(key);
+    const data = value === null ? undefined : objectOf(value);
+    if (machine === undefined || id === null || data === undefined || !STATE_EVENTS.has(type))
+      return;
+    machine.timeline.apply(id, { type, data } as unknown as StateEvent);
+    if (type === STATE_EVENT_TYPES.corrected) {
+      for (const entry of machine.markMoved()) this.changed.entries.add(entry);
+    }
+    this.mark(machine.machineId);
+  }
+
+  private takeOutcome({ value, headers }: StoredRecord): void {
+    const type = headerText(headers, 'ce_type');
+    const data = value === null ? undefined : (objectOf(value) as CommandOutcome | undefined);
+    if (data === undefined) return;
+    if (type === OUTCOME_TYPES.workOrderListApplied) {
+      const { machineId, workingOrders, appliedAt } = data;
+      if (machineId === null || workingOrders === undefined) return;
+      this.machine(machineId).setWorkingOrders(workingOrders, appliedAt ?? 0);
+      this.mark(machineId);
+      return;
+    }
+    const status = STATUSES[type ?? ''];
+    if (status === undefined) return;
+    const { topic, partition, offset } = data.source;
+    if (topic !== `${this.options.topicPrefix}${TOPICS.downtimeReasons}`) return;
+    const entry = this.places.get(`${partition}-${offset}`);
+    if (entry !== undefined) this.answer(entry, { status, data });
+    else this.holdEarly(`${partition}-${offset}`, { status, data });
+  }
+
+  private takeEntry(record: StoredRecord): void {
+    const { topic, partition, offset, headers } = record;
+    const envelope = openEnvelope(record);
+    const reason = envelope.ok ? parseDowntimeReason(envelope.value.body) : envelope;
+    if (!reason.ok) return;
+    const { machineId, reasonId, startTime, endTime = null } = reason.value;
+    const ceSource = headerText(headers, 'ce_source') ?? '';
+    const isOurs = ceSource.startsWith(STATION_SOURCE);
+    const place = `${partition}-${offset}`;
+    const messageId = headerText(headers, 'message-id');
+    const entryId = isOurs && isIdentifier(messageId) ? messageId : place;
+    const known = this.entryIds.get(entryId);
+    if (known !== undefined) {
+      // Sent twice all the same: what becomes of either is said of the one.
+      this.places.set(place, known);
+      return;
+    }
+    const entry: KnownEntry = {
+      ...{ entryId, machineId, reasonId, startTime, endTime, isOurs, appliedAt: null },
+      station: isOurs ? decoded(ceSource.slice(STATION_SOURCE.length)) : null,
+      operator: headerText(headers, 'operator'),
+      sentAt: this.sentAt(record, isOurs),
+      ...{ status: 'sent', code: null, detail: null, moved: false },
+      source: { topic, partition, offset: String(offset) },
+    };
+    const machine = this.machine(machineId);
+    entry.moved = machine.isMoved(entry);
+    this.entryIds.set(entryId, entry);
+    this.places.set(place, entry);
+    const forgotten = machine.addEntry(entry);
+    if (forgotten !== undefined) this.forgetEntry(forgotten);
+    const early = this.earlyOutcomes.get(place);
+    this.earlyOutcomes.delete(place);
+    if (early !== undefined) this.answer(entry, early);
+    this.changed.entries.add(entry);
+    this.mark(machineId);
+  }
+
+  private takeNote(record: StoredRecord): void {
+    const { topic, partition, offset, key, value, headers } = record;
+    const machine = this.machineOf(key);
+    const data = value === null ? undefined : (objectOf(value) as Partial<Note> | undefined);
+    if (machine === undefined || typeof data?.text !== 'string') return;
+    const noteId = headerText(headers, 'message-id') ?? `${partition}-${offset}`;
+    if (this.noteIds.has(noteId)) return;
+    const { startTime = 0, endTime = null, text, operator = '', station = '', at = 0 } = data;
+    const { machineId } = machine;
+    const note = { noteId, machineId, startTime, endTime, text, operator, station, at };
+    this.noteIds.set(noteId, { topic, partition, offset: String(offset) });
+    const forgotten = machine.addNote(note);
+    if (forgotten !== undefined) this.noteIds.delete(forgotten.noteId);
+    this.changed.notes.push(note);
+  }
+
+  private answer(entry: KnownEntry, { status, data }: Outcome): void {
+    const isFinal = entry.status === 'applied' || entry.status === 'rejected';
+    if (isFinal && status === 'deferred') return;
+    entry.status = status;
+    entry.code = data.code;
+    entry.detail = data.detail;
+    entry.appliedAt = data.appliedAt;
+    this.changed.entries.add(entry);
+    this.mark(entry.machineId);
+  }
+
+  private holdEarly(place: string, outcome: Outcome): void {
+    const before = this.earlyOutcomes.get(place);
+    if (before !== undefined && outcome.status === 'deferred') return;
+    this.earlyOutcomes.set(place, outcome);
+    const [oldest] = this.earlyOutcomes.keys();
+    if (this.earlyOutcomes.size > MAX_EARLY_OUTCOMES && oldest !== undefined) {
+      this.earlyOutcomes.delete(oldest);
+    }
+  }
+
+  private forgetEntry({ entryId, source }: KnownEntry): void {
+    this.entryIds.delete(entryId);
+    this.places.delete(`${source.partition}-${source.offset}`);
+  }
+
+  /** The `ce_time` of ours is when it was entered, which may be long before: what counts for the service is later. */
+  private sentAt({ headers, timestamp }: StoredRecord, isOurs: boolean): number {
+    if (isOurs) return this.options.plantSeconds(Number(timestamp));
+    const time = readEpochSeconds(headerText(headers, 'ce_time'));
+    return time.ok ? time.seconds : this.options.plantSeconds(Number(timestamp));
+  }
+
+  private machineOf(key: Buffer | null): Machine | undefined {
+    const machineId = key?.toString('utf8');
+    return isIdentifier(machineId) ? this.machine(machineId) : undefined;
+  }
+
+  private machine(machineId: string): Machine {
+    let machine = this.machines.get(machineId);
+    if (machine === undefined) this.machines.set(machineId, (machine = new Machine(machineId)));
+    return machine;
+  }
+
+  private mark(machineId: string): void {
+    this.evaluations.delete(machineId);
+    this.changed.machineIds.add(machineId);
+  }
+}
+
+const STATUSES: Readonly<Record<string, Entry['status'] | undefined>> = {
+  [OUTCOME_TYPES.downtimeReasonApplied]: 'applied',
+  [OUTCOME_TYPES.downtimeReasonRejected]: 'rejected',
+  [OUTCOME_TYPES.downtimeReasonDeferred]: 'deferred',
+};
+
+/** A record's place as pages are told of it. */
+export function sourceOf({ topic, partition, offset }: RecordPlace): Entry['source'] {
+  return { topic, partition, offset: String(offset) };
+}
+
+function spanOf({ startTime, endTime }: Span): Span {
+  return { startTime, endTime };
+}
+
+/** What the bridge has written, which needs no checking; undefined for what somebody else has. */
+function objectOf(value: Buffer): object | undefined {
+  try {
+    const json: unknown = JSON.parse(value.toString('utf8'));
+    return typeof json === 'object' && json !== null ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Takes out of a list what is so. */
+function removed<T>(list: T[], is: (entry: T) => boolean): T[] {
+  const out = list.filter(is);
+  if (out.length > 0) list.splice(0, list.length, ...list.filter((entry) => !is(entry)));
+  return out;
+}

@@ -1,0 +1,53 @@
+import { type OpenStop, type Tile } from '../api.js';
+import { lengthOf, type Period, type Span, uncovered, within } from './period.js';
+
+/** IDLE or OFF; the end is now where it goes on. */
+export interface Stop extends Span {
+  state: 'IDLE' | 'OFF';
+  isGoingOn: boolean;
+}
+
+export interface Stops {
+  open: OpenStop[];
+  short: Tile['shortStops'];
+  /** When a stop that goes on comes to be longer than the threshold; epoch seconds. */
+  nextAt: number | undefined;
+}
+
+/** The stops that lie in a span, clipped to it, and to now. */
+export function stopsIn(periods: readonly Period[], span: Span, now: number): Stop[] {
+  return periods.flatMap(({ state, startTime, endTime }) => {
+    if (state !== 'IDLE' && state !== 'OFF') return [];
+    const stop = { state, startTime, endTime: endTime ?? now, isGoingOn: endTime === null };
+    const clipped = within(stop, span);
+    return clipped === undefined ? [] : [clipped];
+  });
+}
+
+/**
+ * What of the stops needs a reason: the parts longer than the threshold that no reason covers. Stops that are no longer
+ * than it are counted, unless a reason covers them.
+ *
+ * @param covers in time order, without overlap
+ */
+export function openStops(
+  stops: readonly Stop[],
+  covers: readonly Span[],
+  thresholdSeconds: number,
+): Stops {
+  const found: Stops = { open: [], short: { count: 0, seconds: 0 }, nextAt: undefined };
+  for (const stop of stops) {
+    const length = stop.endTime - stop.startTime;
+    const parts = uncovered(stop, covers);
+    for (const { state, startTime, endTime } of parts) {
+      const goesOn = stop.isGoingOn && endTime === stop.endTime;
+      if (endTime - startTime > thresholdSeconds) {
+        found.open.push({ startTime, endTime: goesOn ? null : endTime, state });
+      } else if (goesOn) found.nextAt = startTime + thresholdSeconds + 1;
+    }
+    if (length > thresholdSeconds || stop.isGoingOn || parts.length === 0) continue;
+    found.short.count += 1;
+    found.short.seconds += lengthOf(parts);
+  }
+  return found;
+}

@@ -1,0 +1,194 @@
+import fc from 'fast-check';
+import {
+  MACHINE_STATES,
+  type MachineState,
+  type MachineStateRecord,
+  STATE_EVENT_TYPES,
+  type StateChanged,
+  type StateEvent,
+} from '#libs/contracts';
+import { type Period } from './period.js';
+import { Timeline } from './timeline.js';
+
+interface Row {
+  state: MachineState;
+  startTime: number;
+  previousEndTime?: number;
+}
+
+const about = { machineId: 'M-1', factoryId: 'F-1' };
+
+/** The data of an event that says `row` follows `before`. */
+function dataOf(row: Row, before: Row | undefined, revision = 0): StateChanged {
+  return {
+    ...{
+      ...about,
+      ...row,
+      revision,
+      startTimeSource: 'activityLog',
+      detectedAt: row.startTime + 90,
+    },
+    previousState: before?.state ?? null,
+    previousStartTime: before?.startTime ?? null,
+  };
+}
+
+const changed = (data: StateChanged): StateEvent => ({ type: STATE_EVENT_TYPES.changed, data });
+const corrected = (corrects: string, data: StateChanged): StateEvent => ({
+  type: STATE_EVENT_TYPES.corrected,
+  data: { ...data, corrects },
+});
+const lost = (since: number): StateEvent => ({
+  type: STATE_EVENT_TYPES.observationLost,
+  data: { ...about, reason: 'noData', since, detectedAt: since + 60, lastState: 'IDLE' },
+});
+
+/** State, start and end of each. */
+const inBrief = (timeline: Timeline, latest?: MachineStateRecord): unknown[] =>
+  timeline.periods(latest).map(({ state, startTime, endTime }) => [state, startTime, endTime]);
+
+const rowsOfALife = fc
+  .array(
+    fc.record({
+      state: fc.constantFrom(...MACHINE_STATES),
+      lasts: fc.integer({ min: 1, max: 30 }),
+      gap: fc.option(fc.integer({ min: 1, max: 5 })),
+    }),
+    { minLength: 1, maxLength: 20 },
+  )
+  .map((periods) => {
+    const rows: Row[] = [];
+    let time = 6000;
+    for (const { state, lasts, gap } of periods) {
+      const previousEndTime = time;
+      time += (gap ?? 0) * 60;
+      if (rows.at(-1)?.state !== state || gap !== null) {
+        rows.push({ state, startTime: time, ...(gap !== null && { previousEndTime }) });
+      }
+      time += lasts * 60;
+    }
+    return rows;
+  });
+
+function expectedOf(rows: readonly Row[]): unknown[] {
+  return rows.flatMap(({ state, startTime }, index): unknown[] => {
+    const next = rows[index + 1];
+    const { previousEndTime } = next ?? {};
+    if (next === undefined) return [[state, startTime, null]];
+    if (previousEndTime === undefined) return [[state, startTime, next.startTime]];
+    return [
+      [state, startTime, previousEndTime],
+      [null, previousEndTime, next.startTime],
+    ];
+  });
+}
+
+describe('a timeline', () => {
+  it('reads the example of docs/machine-states.md', () => {
+    const timeline = new Timeline();
+    const minute = (state: MachineState, startTime: number): Row => ({
+      state,
+      startTime: startTime * 60,
+    });
+    const [a, b, c] = [minute('OPERATING', 0), minute('IDLE', 5), minute('OPERATING', 6)];
+    const [d, e, g] = [minute('OFF', 3), minute('OPERATING', 4), minute('OPERATING', 8)];
+    timeline.apply('a', changed(dataOf(a, undefined)));
+    timeline.apply('b', changed(dataOf(b, a)));
+    timeline.apply('c', changed(dataOf(c, b)));
+    timeline.apply('d', changed(dataOf(d, a)));
+    timeline.apply('e', changed(dataOf(e, d)));
+    timeline.apply('f', corrected('b', dataOf(b, e, 1)));
+    timeline.apply('g', corrected('c', dataOf(g, b, 1)));
+    expect(inBrief(timeline)).toEqual([
+      ['OPERATING', 0, 180],
+      ['OFF', 180, 240],
+      ['OPERATING', 240, 300],
+      ['IDLE', 300, 480],
+      ['OPERATING', 480, null],
+    ]);
+    expect(timeline.moves).toEqual([{ from: 360, to: 480, at: 570 }]);
+  });
+
+  it('leaves out what was published by mistake', () => {
+    const timeline = new Timeline();
+    const [a, b]: Row[] = [
+      { state: 'OPERATING', startTime: 0 },
+      { state: 'IDLE', startTime: 300 },
+    ];
+    timeline.apply('a', changed(dataOf(a!, undefined)));
+    timeline.apply('b', changed(dataOf(b!, a)));
+    timeline.apply('c', corrected('b', dataOf(a!, a, 1)));
+    expect(inBrief(timeline)).toEqual([['OPERATING', 0, null]]);
+  });
+
+  it('tells the life of a machine, minutes without data too, however its events were corrected on the way', () => {
+    const mistakes = fc.array(
+      fc.record({ moved: fc.integer({ min: -3, max: 3 }), other: fc.boolean() }),
+    );
+    fc.assert(
+      fc.property(rowsOfALife, mistakes, (rows, mistaken) => {
+        const timeline = new Timeline();
+        const wrong = rows.map((row, index): Row => {
+          const { moved = 0, other = false } = mistaken[index] ?? {};
+          const state = other ? 'OFF' : row.state;
+          return { ...row, state, startTime: row.startTime + moved };
+        });
+        wrong.forEach((row, index) => {
+          timeline.apply(`wrong-${index}`, changed(dataOf(row, wrong[index - 1])));
+        });
+        rows.forEach((row, index) => {
+          const data = dataOf(row, rows[index - 1], 1);
+          timeline.apply(`right-${index}`, corrected(`wrong-${index}`, data));
+        });
+        expect(inBrief(timeline)).toEqual(expectedOf(rows));
+      }),
+    );
+  });
+
+  it('says the same of what it has not forgotten, and begins in the middle as well', () => {
+    fc.assert(
+      fc.property(rowsOfALife, fc.nat(), (rows, at) => {
+        const whole = new Timeline();
+        const middle = new Timeline();
+        const from = at % rows.length;
+        rows.forEach((row, index) => {
+          const event = changed(dataOf(row, rows[index - 1]));
+          whole.apply(String(index), event);
+          if (index >= from) middle.apply(String(index), event);
+        });
+        const time = rows[from]!.startTime;
+        const since = ({ endTime }: Period): boolean => endTime === null || endTime > time;
+        const expected = whole.periods(undefined).filter(since);
+        expect(middle.periods(undefined).filter(since)).toEqual(expected);
+        whole.forgetBefore(time);
+        expect(whole.periods(undefined).filter(since)).toEqual(expected);
+      }),
+    );
+  });
+
+  it('knows nothing from a loss on, until it is over', () => {
+    const timeline = new Timeline();
+    timeline.apply('a', changed(dataOf({ state: 'IDLE', startTime: 0 }, undefined)));
+    timeline.apply('b', lost(600));
+    expect(inBrief(timeline)).toEqual([
+      ['IDLE', 0, 600],
+      [null, 600, null],
+    ]);
+    const data = { ...about, lostSince: 600, restoredAt: 900, detectedAt: 960 };
+    timeline.apply('c', { type: STATE_EVENT_TYPES.observationRestored, data });
+    expect(inBrief(timeline)).toEqual([['IDLE', 0, null]]);
+  });
+
+  it('takes the latest state where there are no events', () => {
+    const latest: MachineStateRecord = {
+      ...{ ...about, displayName: 'Press', state: 'OFF', startTime: 60, observation: 'ok' },
+      ...{ lastUpdateTime: 120, sequence: 4, settledUntil: null },
+    };
+    expect(inBrief(new Timeline(), latest)).toEqual([['OFF', 60, null]]);
+    expect(inBrief(new Timeline(), { ...latest, observation: 'stale' })).toEqual([
+      ['OFF', 60, 120],
+      [null, 120, null],
+    ]);
+    expect(inBrief(new Timeline())).toEqual([]);
+  });
+});

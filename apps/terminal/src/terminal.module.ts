@@ -1,0 +1,65 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { TerminusModule } from '@nestjs/terminus';
+import { LoggerModule } from 'nestjs-pino';
+import { Clock, ShiftCalendar } from '#libs/clock';
+import { type TerminalSettings } from '#libs/config';
+import { createKafka } from '#libs/messaging';
+import { AccessGuard, OwnPageGuard } from './access/access.guard.js';
+import { SessionView } from './access/session-view.js';
+import { SessionController } from './access/session.controller.js';
+import { StationAccess } from './access/station-access.js';
+import { HealthController } from './http/health.controller.js';
+import { MachinesController } from './http/machines.controller.js';
+import { MetricsController } from './http/metrics.controller.js';
+import { ReasonsController } from './http/reasons.controller.js';
+import { FollowUps } from './kafka/follow-ups.js';
+import { PlantFeed } from './kafka/plant-feed.js';
+import { Submissions } from './kafka/submissions.js';
+import { LiveUpdates } from './live/live-updates.js';
+import { LiveController } from './live/live.controller.js';
+import { Plant } from './plant/index.js';
+import { KAFKA, TERMINAL_SETTINGS } from './tokens.js';
+
+@Module({})
+export class TerminalModule {
+  static with(settings: TerminalSettings): DynamicModule {
+    const clock = new Clock(settings.clock);
+    return {
+      module: TerminalModule,
+      imports: [
+        LoggerModule.forRoot({ pinoHttp: { level: settings.logLevel, autoLogging: false } }),
+        TerminusModule.forRoot({ logger: false }),
+      ],
+      controllers: [
+        SessionController,
+        LiveController,
+        MachinesController,
+        ReasonsController,
+        HealthController,
+        MetricsController,
+      ],
+      providers: [
+        { provide: TERMINAL_SETTINGS, useValue: settings },
+        { provide: KAFKA, useValue: createKafka(settings.kafka) },
+        { provide: Clock, useValue: clock },
+        { provide: Plant, useValue: createPlant(settings) },
+        ...[PlantFeed, Submissions, FollowUps, LiveUpdates],
+        ...[StationAccess, SessionView, AccessGuard, OwnPageGuard],
+      ],
+    };
+  }
+}
+
+function createPlant({ clock, kafka, shifts, stopThresholdSeconds }: TerminalSettings): Plant {
+  const { speed, originSeconds } = clock;
+  const calendar = new ShiftCalendar(shifts);
+  return new Plant({
+    ...{ topicPrefix: kafka.topicPrefix, calendar, stopThresholdSeconds },
+    plantSeconds: (timestampMs) => {
+      const realSeconds = timestampMs / 1000;
+      const plant =
+        speed === 1 ? realSeconds : originSeconds + (realSeconds - originSeconds) * speed;
+      return Math.max(0, Math.floor(plant));
+    },
+  });
+}

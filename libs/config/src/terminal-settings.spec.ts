@@ -1,0 +1,77 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadTerminalSettings } from './terminal-settings.js';
+
+const BASE = { KAFKA_BROKERS: 'localhost:9092' };
+const folder = mkdtempSync(join(tmpdir(), 'terminal-settings-'));
+const file = (name: string, content: unknown): string => {
+  const path = join(folder, name);
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+};
+
+describe('the settings of the terminal', () => {
+  it('are on loopback, open, with three shifts a day and stops of two minutes', () => {
+    expect(loadTerminalSettings(BASE)).toMatchObject({
+      http: { host: '127.0.0.1', port: 3200 },
+      access: { kind: 'open', station: 'local' },
+      stopThresholdSeconds: 120,
+      shifts: { timeZone: 'UTC', startTimes: ['06:00', '14:00', '22:00'] },
+      reasonLooks: { groups: [], reasons: {} },
+    });
+  });
+
+  it('take a token for each station, and are not open beyond loopback', () => {
+    const token = 'a-token-of-some-length';
+    const TERMINAL_TOKENS_FILE = file('tokens.json', { [token]: 'Press hall' });
+    const beyond = { ...BASE, TERMINAL_HTTP_HOST: '0.0.0.0' };
+    expect(loadTerminalSettings({ ...beyond, TERMINAL_TOKENS_FILE }).access).toEqual({
+      kind: 'tokens',
+      stations: new Map([[token, 'Press hall']]),
+    });
+    expect(() => loadTerminalSettings(beyond)).toThrow('TERMINAL_TOKENS_FILE or');
+  });
+
+  it('take the headers of a proxy that name the station and the operator', () => {
+    const TERMINAL_TRUSTED_USER_HEADER = 'X-Station, X-Forwarded-User';
+    expect(loadTerminalSettings({ ...BASE, TERMINAL_TRUSTED_USER_HEADER }).access).toEqual({
+      kind: 'proxy',
+      stationHeader: 'x-station',
+      operatorHeader: 'x-forwarded-user',
+    });
+  });
+
+  it.each([
+    ['short tokens', { TERMINAL_TOKENS_FILE: file('short.json', { short: 'A' }) }, 'less than 16'],
+    [
+      'a token without a station',
+      { TERMINAL_TOKENS_FILE: file('none.json', { ['x'.repeat(16)]: 1 }) },
+      'must name a station',
+    ],
+    ['no JSON', { TERMINAL_TOKENS_FILE: file('no.json', 'secret') }, 'is not JSON'],
+    ['shifts that are none', { TERMINAL_SHIFTS: '6-14' }, 'TERMINAL_SHIFTS must be times of day'],
+    ['a zone that is none', { TERMINAL_TIME_ZONE: 'Mars' }, 'TERMINAL_TIME_ZONE must be'],
+    [
+      'a colour that is none',
+      { TERMINAL_REASONS_FILE: file('colour.json', { reasons: { 1: { colour: 'url(x)' } } }) },
+      'must be a colour',
+    ],
+    [
+      'a group that is not there',
+      { TERMINAL_REASONS_FILE: file('group.json', { reasons: { 1: { group: 'G' } } }) },
+      'names a group',
+    ],
+  ])('refuse %s, and never show a value', (_, env, problem) => {
+    expect(() => loadTerminalSettings({ ...BASE, ...env })).toThrow(problem);
+  });
+
+  it('read how reasons look', () => {
+    const looks = {
+      groups: [{ group: 'Technical', colour: '#c62828', names: { de: 'Technik' } }],
+      reasons: { '22': { group: 'Technical', names: { de: 'Kühlung' } }, '23': {} },
+    };
+    const TERMINAL_REASONS_FILE = file('looks.json', looks);
+    expect(loadTerminalSettings({ ...BASE, TERMINAL_REASONS_FILE }).reasonLooks).toEqual(looks);
+  });
+});

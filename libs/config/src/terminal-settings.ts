@@ -1,0 +1,177 @@
+import { type ClockOptions } from '#libs/clock';
+import { readClockSettings } from './clock-settings.js';
+import { type Environment, EnvironmentReader } from './environment-reader.js';
+import { type KafkaSettings, readKafkaSettings } from './kafka-settings.js';
+import { listenAddress } from './listen-address.js';
+import { LOG_LEVELS, type LogLevel } from './log-level.js';
+import { SettingsError } from './settings-error.js';
+import { readShifts, type ShiftSettings } from './shift-settings.js';
+
+/** Who may use the terminal, and as which station. */
+export type TerminalAccess =
+  /** Whoever reaches the loopback interface, as one station. */
+  | { kind: 'open'; station: string }
+  /** Whoever knows a station's token. */
+  | { kind: 'tokens'; stations: ReadonlyMap<string, string> }
+  /** Whoever a proxy lets through; its headers, in lower case, name the station and, if there is a second, the operator. */
+  | { kind: 'proxy'; stationHeader: string; operatorHeader?: string };
+
+interface Look {
+  colour?: string;
+  /** By language. */
+  names?: Record<string, string>;
+}
+
+/** How reasons are shown, from `TERMINAL_REASONS_FILE`. */
+export interface ReasonLooks {
+  groups: (Look & { group: string })[];
+  reasons: Record<string, Look & { group?: string }>;
+}
+
+export interface TerminalSettings {
+  kafka: KafkaSettings;
+  http: { host: string; port: number };
+  access: TerminalAccess;
+  stopThresholdSeconds: number;
+  reasonLooks: ReasonLooks;
+  shifts: ShiftSettings;
+  clock: Required<ClockOptions>;
+  logLevel: LogLevel;
+}
+
+const TOKENS_FILE = 'TERMINAL_TOKENS_FILE';
+const USER_HEADER = 'TERMINAL_TRUSTED_USER_HEADER';
+const REASONS_FILE = 'TERMINAL_REASONS_FILE';
+const OPEN_STATION = 'local';
+/** Guessed at ten tries a minute it lasts. */
+const SHORTEST_TOKEN = 16;
+const HEADER_NAME = /^[a-z0-9-]+$/;
+/** What goes into a URI path and a header. */
+const STATION = /^[^\p{Cc}\p{Cs}]{1,100}$/u;
+/** In a style sheet's terms; nothing else may come of it. */
+const COLOUR = /^(#[0-9a-fA-F]{3,8}|[a-z]+)$/;
+
+/** @throws SettingsError naming everything that is wrong */
+export function loadTerminalSettings(environment: Environment): TerminalSettings {
+  const env = new EnvironmentReader(environment);
+  const { isLoopback, ...http } = listenAddress(env, 'TERMINAL', 3200);
+  const settings: TerminalSettings = {
+    kafka: readKafkaSettings(env),
+    http,
+    access: readAccess(env, isLoopback),
+    stopThresholdSeconds: env.integer('TERMINAL_STOP_THRESHOLD_SECONDS', {
+      default: 120,
+      max: 86_400,
+    }),
+    reasonLooks: readReasonLooks(env),
+    shifts: readShifts(env, 'TERMINAL_SHIFTS', 'TERMINAL_TIME_ZONE'),
+    clock: readClockSettings(env),
+    logLevel: env.oneOf<LogLevel>('LOG_LEVEL', LOG_LEVELS, 'info'),
+  };
+  if (env.problems.length > 0) throw new SettingsError(env.problems);
+  return settings;
+}
+
+function readAccess(env: EnvironmentReader, isLoopback: boolean): TerminalAccess {
+  const hasTokens = env.isSet(TOKENS_FILE);
+  if (hasTokens && env.isSet(USER_HEADER)) {
+    env.problem(TOKENS_FILE, `and ${USER_HEADER} are different ways in: keep one`);
+  }
+  if (hasTokens) return { kind: 'tokens', stations: readTokens(env) };
+  if (env.isSet(USER_HEADER)) return readProxy(env);
+  if (!isLoopback) {
+    env.problem(
+      TOKENS_FILE,
+      `or ${USER_HEADER} is required when TERMINAL_HTTP_HOST is not loopback`,
+    );
+  }
+  return { kind: 'open', station: OPEN_STATION };
+}
+
+function readProxy(env: EnvironmentReader): TerminalAccess {
+  const names = env.list(USER_HEADER, []).map((name) => name.toLowerCase());
+  const [stationHeader = '', operatorHeader] = names;
+  if (names.length === 0 || names.length > 2 || !names.every((name) => HEADER_NAME.test(name))) {
+    env.problem(
+      USER_HEADER,
+      'must name a header with the station, and may name a second one with the operator, after a comma',
+    );
+  }
+  return { kind: 'proxy', stationHeader, ...(operatorHeader !== undefined && { operatorHeader }) };
+}
+
+function readTokens(env: EnvironmentReader): ReadonlyMap<string, string> {
+  const json = readJsonFile(env, TOKENS_FILE);
+  if (json === undefined) return new Map();
+  const entries = isObject(json) ? Object.entries(json) : [];
+  if (entries.length === 0) {
+    env.problem(TOKENS_FILE, 'must hold a JSON object {"<token>": "<station>"} that is not empty');
+  }
+  const stations = new Map<string, string>();
+  for (const [token, station] of entries) {
+    if (token.length < SHORTEST_TOKEN) {
+      env.problem(TOKENS_FILE, `holds a token of less than ${SHORTEST_TOKEN} characters`);
+    }
+    if (typeof station === 'string' && STATION.test(station)) stations.set(token, station);
+    else env.problem(TOKENS_FILE, 'must name a station of 1 to 100 characters for each token');
+  }
+  return stations;
+}
+
+function readReasonLooks(env: EnvironmentReader): ReasonLooks {
+  const json = env.isSet(REASONS_FILE) ? readJsonFile(env, REASONS_FILE) : {};
+  const looks: ReasonLooks = { groups: [], reasons: {} };
+  if (json === undefined) return looks;
+  const { groups = [], reasons = {} } = isObject(json) ? json : { groups: undefined };
+  if (!Array.isArray(groups) || !isObject(reasons) || !isObject(json)) {
+    env.problem(REASONS_FILE, 'must hold a JSON object {"groups": [...], "reasons": {...}}');
+    return looks;
+  }
+  for (const [index, group] of groups.entries()) {
+    const look = readLook(env, `groups[${index}]`, group);
+    const name = isObject(group) ? group['group'] : undefined;
+    if (typeof name === 'string' && name !== '') looks.groups.push({ group: name, ...look });
+    else env.problem(REASONS_FILE, `groups[${index}] must have its name in "group"`);
+  }
+  for (const [code, reason] of Object.entries(reasons)) {
+    const look = readLook(env, `reasons.${code}`, reason);
+    const group = isObject(reason) ? reason['group'] : undefined;
+    const isKnown = looks.groups.some((known) => known.group === group);
+    if (group !== undefined && !isKnown) {
+      env.problem(REASONS_FILE, `reasons.${code} names a group that is not in "groups"`);
+    }
+    looks.reasons[code] = { ...look, ...(typeof group === 'string' && { group }) };
+  }
+  return looks;
+}
+
+function readLook(env: EnvironmentReader, where: string, value: unknown): Look {
+  const { colour, names } = isObject(value) ? value : {};
+  const look: Look = {};
+  if (colour !== undefined) {
+    if (typeof colour === 'string' && COLOUR.test(colour)) look.colour = colour;
+    else env.problem(REASONS_FILE, `${where}.colour must be a colour such as #c62828`);
+  }
+  if (names !== undefined) {
+    if (isObject(names) && Object.values(names).every((name) => typeof name === 'string')) {
+      look.names = names as Record<string, string>;
+    } else env.problem(REASONS_FILE, `${where}.names must hold names by language`);
+  }
+  return look;
+}
+
+/** Undefined, and a problem, where the file holds no JSON. */
+function readJsonFile(env: EnvironmentReader, name: string): unknown {
+  const content = env.fileContent(name, env.text(name, ''));
+  if (content === undefined) return undefined;
+  try {
+    return JSON.parse(content);
+  } catch {
+    env.problem(name, 'names a file that is not JSON');
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,103 @@
+import { type Browser, type Locator, type Page } from 'playwright-core';
+import { TOPICS } from '#libs/contracts';
+import { eventually } from '../support/eventually.js';
+import { type Plant, startPlant } from '../support/plant.js';
+import { RunningTerminal } from '../support/running-terminal.js';
+import { launchChromium, openPage, screenshot } from '../support/terminal-page/browser.js';
+import { header } from '../support/topic-reader.js';
+
+const MACHINE = 'M-001';
+
+/** From a tap on the glass to the service and back: the terminal's server, Kafka, the bridge, the sandbox. */
+describe("a stop explained on the terminal's page", () => {
+  let browser: Browser;
+  let plant: Plant;
+  let terminal: RunningTerminal;
+  let page: Page;
+  let complaints: string[];
+
+  beforeAll(async () => {
+    browser = await launchChromium();
+    plant = await startPlant({ clockSpeed: 60, sandboxEnv: { SANDBOX_MACHINES: '3' } });
+    await plant.sandbox.forceState(MACHINE, 'OPERATING', plant.clock.nowSeconds() - 3600);
+    terminal = await RunningTerminal.start(plant.kafka.topicPrefix, {
+      ...plant.clockEnv,
+      TERMINAL_REASONS_FILE: 'demo/terminal-reasons.json',
+    });
+    await terminal.ready();
+    ({ page, complaints } = await openPage(browser, `${terminal.url}/#/stops`));
+    await page.getByText('Live').waitFor();
+  });
+
+  afterAll(async () => {
+    await browser.close();
+    await terminal.close();
+    await plant.close();
+  });
+
+  const row = (): Locator => page.locator(`.stop[data-key^="${MACHINE}|"]`).first();
+
+  /** As the service received them, oldest first. */
+  const received = async (): Promise<
+    { reasonId: string; startTime: number; endTime?: number }[]
+  > => {
+    const calls = await plant.sandbox.calls('setMachineClassification');
+    return calls
+      .filter(({ machineIds, status }) => machineIds.includes(MACHINE) && status === 200)
+      .map(({ body }) => body as { reasonId: string; startTime: number; endTime?: number });
+  };
+
+  it('is applied, and the operator sees that it is', async () => {
+    await plant.sandbox.forceState(MACHINE, 'IDLE');
+    await row().locator('button.stop-main').waitFor({ timeout: 60_000 });
+    await row().locator('button.stop-main').click();
+    await page.locator('.reason-button[data-code="14"]').first().click();
+    await row().locator('[data-status=undo]').waitFor();
+    await row().locator('[data-status=applied]').waitFor({ timeout: 60_000 });
+    await screenshot(page, 'plant-applied');
+    expect(await received()).toMatchObject([{ reasonId: '14' }]);
+    const reasons = await plant.kafka.read(TOPICS.downtimeReasons);
+    const record = await reasons.find(
+      ({ key }) => key?.toString() === MACHINE,
+      'the reason on its topic',
+    );
+    expect(header(record, 'message-id')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('is replaced by another reason for the same time', async () => {
+    await page.goto(`${terminal.url}/#/machine/${MACHINE}`);
+    await page.getByRole('button', { name: 'Correct' }).first().click();
+    await page.locator('.reason-button[data-code="16"]').first().click();
+    const last = await eventually(
+      async () => (await received()).find(({ reasonId }) => reasonId === '16'),
+      {
+        what: 'the service has the other reason',
+        timeoutMs: 60_000,
+      },
+    );
+    expect(last.startTime).toBe((await received())[0]?.startTime);
+    await page
+      .locator('.given')
+      .filter({ hasText: 'No material' })
+      .locator('[data-status=applied]')
+      .first()
+      .waitFor();
+  });
+
+  it('gets its end when the machine runs again, without the page', async () => {
+    await page.goto('about:blank');
+    await plant.sandbox.forceState(MACHINE, 'OPERATING');
+    const ending = await eventually(
+      async () =>
+        (await received()).find(
+          ({ reasonId, endTime }) => reasonId === '16' && endTime !== undefined,
+        ),
+      { what: 'the reason has an end', timeoutMs: 60_000 },
+    );
+    expect(ending.startTime).toBe((await received())[0]?.startTime);
+  });
+
+  it('leaves no complaint of the browser', () => {
+    expect(complaints).toEqual([]);
+  });
+});

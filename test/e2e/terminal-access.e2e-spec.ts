@@ -1,0 +1,171 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync, constants } from 'node:zlib';
+import { Logger } from '@nestjs/common';
+import { eventually } from '../support/eventually.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { RunningTerminal } from '../support/running-terminal.js';
+
+const TOKEN = 'a-token-of-the-press-hall';
+const folder = mkdtempSync(join(tmpdir(), 'terminal-access-'));
+const TERMINAL_TOKENS_FILE = join(folder, 'tokens.json');
+
+describe('who may use the terminal', () => {
+  const kafka = new TestKafka(testBrokers(), uniqueTopicPrefix());
+  const terminals: RunningTerminal[] = [];
+
+  const start = async (env = {}): Promise<RunningTerminal> => {
+    const terminal = await RunningTerminal.start(kafka.topicPrefix, env);
+    terminals.push(terminal);
+    return terminal;
+  };
+
+  beforeAll(() => {
+    Logger.overrideLogger(false);
+    writeFileSync(TERMINAL_TOKENS_FILE, JSON.stringify({ [TOKEN]: 'Press hall' }));
+  });
+
+  afterEach(async () => {
+    await Promise.all(terminals.splice(0).map((terminal) => terminal.close()));
+  });
+
+  afterAll(() => kafka.close());
+
+  it('is who knows the token of a station, in a session that outlives a restart', async () => {
+    const terminal = await start({ TERMINAL_TOKENS_FILE });
+    const paths = ['session', 'events', 'reasons', 'hand-over', 'machines/M-1'];
+    for (const path of [...paths.map((name) => `/api/${name}`), '/metrics']) {
+      expect([path, (await terminal.request('GET', path)).status]).toEqual([path, 401]);
+    }
+    expect((await terminal.request('GET', '/health/live')).status).toBe(200);
+    expect((await terminal.request('POST', '/api/session', { token: 'no-token' })).status).toBe(
+      401,
+    );
+    const opened = await terminal.request('POST', '/api/session', { token: TOKEN });
+    expect(await opened.json()).toMatchObject({ station: 'Press hall', operator: null });
+    expect(opened.headers.get('set-cookie')).toMatch(/HttpOnly; SameSite=Strict/);
+    const named = await terminal.request('PUT', '/api/session/operator', { operator: ' Zoë ' });
+    expect(await named.json()).toMatchObject({ station: 'Press hall', operator: 'Zoë' });
+    const [cookie = ''] = named.headers.getSetCookie()[0]?.split(';') ?? [];
+    const other = await start({ TERMINAL_TOKENS_FILE });
+    const session = (headers: Record<string, string>) =>
+      other.request('GET', '/api/session', undefined, headers);
+    expect(await (await session({ cookie })).json()).toMatchObject({ operator: 'Zoë' });
+    expect((await session({ cookie: `${cookie.slice(0, -4)}AAAA` })).status).toBe(401);
+    expect((await session({ authorization: `Bearer ${TOKEN}` })).status).toBe(200);
+    await terminal.request('DELETE', '/api/session');
+    expect((await terminal.request('GET', '/api/session')).status).toBe(401);
+  });
+
+  it('loses a session with its token', async () => {
+    const terminal = await start({ TERMINAL_TOKENS_FILE });
+    const opened = await terminal.request('POST', '/api/session', { token: TOKEN });
+    const [cookie = ''] = opened.headers.getSetCookie()[0]?.split(';') ?? [];
+    const file = join(folder, 'others.json');
+    writeFileSync(file, JSON.stringify({ 'another-token-entirely': 'Press hall' }));
+    const other = await start({ TERMINAL_TOKENS_FILE: file });
+    expect((await other.request('GET', '/api/session', undefined, { cookie })).status).toBe(401);
+  });
+
+  it('may try so many tokens and no more', async () => {
+    const terminal = await start({ TERMINAL_TOKENS_FILE });
+    const statuses: number[] = [];
+    for (let attempt = 0; attempt < 11; attempt += 1) {
+      const answer = await terminal.request('POST', '/api/session', { token: `guess-${attempt}` });
+      statuses.push(answer.status);
+    }
+    expect(statuses.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => 401));
+    expect(statuses[10]).toBe(429);
+  });
+
+  it('is whom the headers of a proxy name', async () => {
+    const terminal = await start({ TERMINAL_TRUSTED_USER_HEADER: 'x-station,x-operator' });
+    expect((await terminal.request('GET', '/api/session')).status).toBe(401);
+    const operator = Buffer.from('Jürgen').toString('latin1');
+    const headers = { 'x-station': 'Hall 2', 'x-operator': operator };
+    const session = await terminal.request('GET', '/api/session', undefined, headers);
+    expect(await session.json()).toMatchObject({ station: 'Hall 2', operator: 'Jürgen' });
+    const body = { operator: 'Somebody else' };
+    const named = await terminal.request('PUT', '/api/session/operator', body, headers);
+    expect(named.status).toBe(409);
+  });
+
+  it('is nobody by way of another site', async () => {
+    const terminal = await start();
+    const put = (headers: Record<string, string>) =>
+      terminal.request('PUT', '/api/session/operator', { operator: 'Anna' }, headers);
+    expect((await put({})).status).toBe(200);
+    expect((await put({ origin: terminal.url })).status).toBe(200);
+    expect((await put({ origin: 'https://evil.example' })).status).toBe(403);
+    expect((await put({ 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    expect((await put({ 'content-type': 'text/plain' })).status).toBe(415);
+    const bare = await fetch(`${terminal.url}/api/session/operator`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: '{"operator":"Anna"}',
+    });
+    expect(bare.status).toBe(403);
+    expect(await bare.json()).toMatchObject({ code: 'own-header-missing' });
+    // a name of the other site's that leads to loopback
+    expect(await statusFor(`${terminal.url}/api/session`, 'evil.example:3200')).toBe(403);
+    expect(await statusFor(`${terminal.url}/api/session`, 'localhost:3200')).toBe(200);
+  });
+
+  it('gets answers that no browser lets others use, or runs scripts in that are not ours', async () => {
+    const terminal = await start();
+    const { headers } = await terminal.request('GET', '/api/session');
+    expect(headers.get('content-security-policy')).toMatch(/default-src 'self'/);
+    expect(headers.get('content-security-policy')).not.toContain('unsafe');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('access-control-allow-origin')).toBeNull();
+    const missing = await terminal.request('GET', '/api/machines/M-9');
+    expect([missing.status, await missing.json()]).toEqual([
+      404,
+      { code: 'unknown-machine', message: 'there is no machine M-9' },
+    ]);
+    expect((await terminal.request('GET', '/../package.json')).status).toBe(404);
+    expect((await terminal.request('GET', '/metrics')).status).toBe(200);
+  });
+
+  it('is told of events compressed where it takes that, in one stream of parts', async () => {
+    const terminal = await start();
+    const bytes: Buffer[] = [];
+    const request = httpRequest(`${terminal.url}/api/events`, {
+      headers: { 'accept-encoding': 'gzip, br' },
+    });
+    request.on('error', () => undefined).end();
+    const encoding = new Promise((resolve) => {
+      request.on('response', (response) => {
+        resolve(response.headers['content-encoding']);
+        response.on('data', (chunk: Buffer) => bytes.push(chunk)).on('error', () => undefined);
+      });
+    });
+    expect(await encoding).toBe('gzip');
+    const text = await eventually(
+      () => {
+        const unfinished = { finishFlush: constants.Z_SYNC_FLUSH };
+        const read = bytes.length > 0 && gunzipSync(Buffer.concat(bytes), unfinished).toString();
+        return read !== false && read.includes('"state":"up"') && read;
+      },
+      { what: 'the link is up' },
+    );
+    request.destroy();
+    expect(text).toMatch(/^id: \w+-\d+\nevent: snapshot\ndata: \{"kafka":/);
+    expect(text).toContain(': heartbeat\n\n');
+  });
+});
+
+/** With a Host that fetch would not send. */
+function statusFor(url: string, host: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    httpRequest(url, { headers: { host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .on('error', reject)
+      .end();
+  });
+}

@@ -1,0 +1,68 @@
+import { AppProcess } from '../support/app-process.js';
+import { eventually } from '../support/eventually.js';
+import { testBrokers, uniqueTopicPrefix } from '../support/kafka.js';
+
+describe('the terminal as a process', () => {
+  let terminal: AppProcess | undefined;
+
+  afterEach(() => terminal?.close());
+
+  it('says everything that is wrong with its settings, and exits 78', async () => {
+    terminal = new AppProcess('terminal', {
+      TERMINAL_HTTP_HOST: '0.0.0.0',
+      TERMINAL_SHIFTS: 'early',
+      TERMINAL_TOKENS_FILE: '/nowhere/tokens.json',
+    });
+    expect(await terminal.exitCode()).toBe(78);
+    for (const name of ['KAFKA_BROKERS', 'TERMINAL_SHIFTS', 'TERMINAL_TOKENS_FILE']) {
+      expect(terminal.output).toContain(`- ${name} `);
+    }
+  });
+
+  it('answers while Kafka is away, and stops with 0 though pages follow it and Kafka never came', async () => {
+    terminal = new AppProcess('terminal', {
+      KAFKA_BROKERS: '127.0.0.1:1',
+      TERMINAL_HTTP_PORT: '0',
+    });
+    const url = await terminal.saying(/"url":"(http:[^"]+)"/, 'it says where it listens');
+    const live = await fetch(`${url}/api/events`);
+    expect(live.status).toBe(200);
+    await eventually(async () => (await fetch(`${url}/health/ready`)).status === 503, {
+      what: 'it says that Kafka is away',
+    });
+    const posted = await fetch(`${url}/api/reasons`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-machine-terminal': '1' },
+      body: JSON.stringify({
+        entries: [
+          {
+            entryId: '0b8fb1b6-6f3c-4c53-9d1a-0f2c8a2f5a11',
+            ...{ machineId: 'M-1', reasonId: '22', startTime: 1_763_680_000 },
+          },
+        ],
+      }),
+    });
+    expect([posted.status, posted.headers.get('retry-after')]).toEqual([503, '3']);
+    terminal.kill('SIGTERM');
+    expect(await terminal.exitCode()).toBe(0);
+    await live.body?.cancel().catch(() => undefined);
+  });
+
+  it('stops with 0 while it follows its topics', async () => {
+    const prefix = uniqueTopicPrefix();
+    terminal = new AppProcess('terminal', {
+      KAFKA_BROKERS: testBrokers().join(','),
+      KAFKA_TOPIC_PREFIX: prefix,
+      KAFKA_GROUP_ID: `${prefix}terminal`,
+      TERMINAL_HTTP_PORT: '0',
+    });
+    const url = await terminal.saying(/"url":"(http:[^"]+)"/, 'it says where it listens');
+    await eventually(async () => (await fetch(`${url}/health/ready`)).ok, {
+      what: 'it is ready',
+      timeoutMs: 60_000,
+    });
+    terminal.kill('SIGTERM');
+    expect(await terminal.exitCode()).toBe(0);
+    expect(terminal.output).not.toContain('cut short');
+  });
+});

@@ -1,0 +1,433 @@
+import { randomUUID } from 'node:crypto';
+import { Logger } from '@nestjs/common';
+import { OUTCOME_TYPES, TOPICS } from '#libs/contracts';
+import { eventually } from '../support/eventually.js';
+import { KafkaRelay } from '../support/kafka-relay.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { type LiveEvent, PublishedMachine, RunningTerminal } from '../support/running-terminal.js';
+import { header, json, type ReadRecord } from '../support/topic-reader.js';
+
+const now = (): number => Math.floor(Date.now() / 1000);
+const HALF_AN_HOUR = 1800;
+
+describe('the terminal', () => {
+  let kafka: TestKafka;
+  let terminals: RunningTerminal[] = [];
+
+  const start = async (env = {}): Promise<RunningTerminal> => {
+    const terminal = await RunningTerminal.start(kafka.topicPrefix, env);
+    terminals.push(terminal);
+    return terminal.ready();
+  };
+
+  const restart = async (terminal: RunningTerminal): Promise<RunningTerminal> => {
+    terminals = terminals.filter((each) => each !== terminal);
+    await terminal.close();
+    return start();
+  };
+
+  /** Of a machine that stands still since half an hour. */
+  const stoppedMachine = async (machineId = 'M-1'): Promise<PublishedMachine> => {
+    const machine = new PublishedMachine(kafka, machineId);
+    await machine.list();
+    await machine.enter('OPERATING', now() - 2 * HALF_AN_HOUR);
+    await machine.enter('IDLE', now() - HALF_AN_HOUR);
+    return machine;
+  };
+
+  const reasonOf = (machineId = 'M-1') => ({
+    entryId: randomUUID(),
+    ...{ machineId, reasonId: '22', startTime: now() - HALF_AN_HOUR, endTime: null },
+  });
+
+  const post = (terminal: RunningTerminal, ...entries: object[]): Promise<Response> =>
+    terminal.request('POST', '/api/reasons', { entries });
+
+  const reasonsOnTopic = async (count: number): Promise<ReadRecord[]> => {
+    const reader = await kafka.read(TOPICS.downtimeReasons);
+    return eventually(() => reader.records.length >= count && [...reader.records], {
+      what: `${count} reasons on the topic`,
+    });
+  };
+
+  const answer = (record: ReadRecord, type: string, more: object = {}): Promise<void> =>
+    kafka.sendJson(
+      TOPICS.commandOutcomes,
+      'M-1',
+      {
+        machineId: 'M-1',
+        source: {
+          topic: kafka.topicPrefix + TOPICS.downtimeReasons,
+          ...{ partition: record.partition, offset: record.offset, messageId: null },
+        },
+        ...{ code: null, detail: null, attempts: 1, appliedAt: null, ...more },
+      },
+      { ce_type: type },
+    );
+
+  const tileOf = (event: LiveEvent | undefined, machineId = 'M-1') =>
+    (event?.data['tiles'] as Record<string, unknown>[] | undefined)?.find(
+      (tile) => tile['machineId'] === machineId,
+    );
+
+  beforeEach(async () => {
+    Logger.overrideLogger(false);
+    kafka = new TestKafka(testBrokers(), uniqueTopicPrefix());
+    const topics = [
+      ...[TOPICS.registry, TOPICS.states, TOPICS.classificationReasons, TOPICS.stateChanges],
+      ...[TOPICS.commandOutcomes, TOPICS.downtimeReasons, TOPICS.downtimeNotes],
+    ];
+    await kafka.topics.create(3, ...topics);
+  });
+
+  afterEach(async () => {
+    await Promise.all(terminals.splice(0).map((terminal) => terminal.close()));
+    await kafka.close().catch(() => undefined);
+  });
+
+  it('tells of a stop, takes its reason, and shows what became of it', async () => {
+    const terminal = await start();
+    const events = await terminal.follow();
+    await stoppedMachine();
+    const tile = await eventually(
+      () => events.map((event) => tileOf(event)).findLast((each) => each?.['state'] === 'IDLE'),
+      { what: 'the stop' },
+    );
+    expect(tile['openStops']).toEqual([
+      { startTime: tile['startTime'], endTime: null, state: 'IDLE' },
+    ]);
+    await terminal.request('PUT', '/api/session/operator', { operator: 'Jürgen' });
+    const entry = reasonOf();
+    const posted = await post(terminal, entry);
+    expect(posted.status).toBe(202);
+    const [record] = await reasonsOnTopic(1);
+    const { topic, partition, offset } = record!;
+    expect(await posted.json()).toEqual({
+      results: [
+        {
+          ...{ entryId: entry.entryId, ok: true },
+          source: { topic: kafka.topicPrefix + topic, partition, offset: String(offset) },
+        },
+      ],
+    });
+    expect(record!.key?.toString()).toBe('M-1');
+    expect(header(record!, 'message-id')).toBe(entry.entryId);
+    expect(header(record!, 'ce_source')).toBe('/machine-terminal/local');
+    expect(header(record!, 'operator')).toBe('Jürgen');
+    const { machineId, reasonId, startTime } = entry;
+    expect(json(record!)).toEqual({ machineId, reasonId, startTime });
+    await answer(record!, OUTCOME_TYPES.downtimeReasonApplied, { appliedAt: now() });
+    const applied = await eventually(
+      () => events.find(({ type, data }) => type === 'entry' && statusOf(data) === 'applied'),
+      { what: 'it is applied' },
+    );
+    expect(applied.data).toMatchObject({
+      machineId: 'M-1',
+      entry: { entryId: entry.entryId, station: 'local', operator: 'Jürgen', reasonId: '22' },
+    });
+    await eventually(
+      () => {
+        const latest = events.map((event) => tileOf(event)).findLast((each) => each !== undefined);
+        return (latest?.['openStops'] as unknown[]).length === 0 && latest?.['goingOn'] !== null;
+      },
+      { what: 'the stop is explained' },
+    );
+  });
+
+  it('records who entered a reason and when, whoever works there when it is sent', async () => {
+    await stoppedMachine();
+    const terminal = await start();
+    await terminal.request('PUT', '/api/session/operator', { operator: 'B. Schmidt' });
+    const madeAt = now() - 900;
+    const entries = [
+      { ...reasonOf(), operator: 'A. Kowalski', madeAt },
+      { ...reasonOf(), operator: null, madeAt: now() + 86_400 },
+      reasonOf(),
+    ];
+    expect((await post(terminal, ...entries)).status).toBe(202);
+    const records = await reasonsOnTopic(3);
+    const of = (index: number, name: string): string | undefined =>
+      header(
+        records.find((record) => header(record, 'message-id') === entries[index]!.entryId)!,
+        name,
+      );
+    expect([0, 1, 2].map((index) => of(index, 'operator'))).toEqual([
+      'A. Kowalski',
+      undefined,
+      'B. Schmidt',
+    ]);
+    const time = (index: number): number => Date.parse(of(index, 'ce_time') ?? '') / 1000;
+    expect(time(0)).toBe(madeAt);
+    expect(time(1)).toBeLessThanOrEqual(now());
+    const note = { noteId: randomUUID(), machineId: 'M-1', startTime: madeAt, endTime: null };
+    const notes = [{ ...note, text: 'hose is leaking', operator: 'A. Kowalski', madeAt }];
+    expect((await terminal.request('POST', '/api/notes', { notes })).status).toBe(202);
+    const view = await eventually(
+      async () => {
+        const machine = await terminal.json('GET', '/api/machines/M-1');
+        return (machine['notes'] as unknown[]).length > 0 && machine;
+      },
+      { what: 'the note' },
+    );
+    expect(view['notes']).toMatchObject([{ operator: 'A. Kowalski', at: madeAt }]);
+    for (const operator of ['', 'x'.repeat(101), 'A\u0007', 7]) {
+      expect((await post(terminal, { ...reasonOf(), operator })).status).toBe(400);
+    }
+  });
+
+  it('takes the word of a proxy for who entered a reason, where it names operators', async () => {
+    await stoppedMachine();
+    const terminal = await start({ TERMINAL_TRUSTED_USER_HEADER: 'x-station,x-operator' });
+    const body = { entries: [{ ...reasonOf(), operator: 'Somebody else' }] };
+    const headers = { 'x-station': 'Hall 2', 'x-operator': 'Anna' };
+    const posted = await terminal.request('POST', '/api/reasons', body, headers);
+    expect(posted.status).toBe(202);
+    const [record] = await reasonsOnTopic(1);
+    expect(header(record!, 'operator')).toBe('Anna');
+  });
+
+  it('says why a reason was refused, and asks for it again', async () => {
+    await stoppedMachine();
+    const terminal = await start();
+    await post(terminal, reasonOf());
+    const [record] = await reasonsOnTopic(1);
+    const why = { code: 'rejected-by-service', detail: 'no such shift' };
+    await answer(record!, OUTCOME_TYPES.downtimeReasonRejected, why);
+    const view = await eventually(
+      async () => {
+        const machine = await terminal.json('GET', '/api/machines/M-1');
+        const [entry] = machine['entries'] as Record<string, unknown>[];
+        return entry?.['status'] === 'rejected' && machine;
+      },
+      { what: 'it is rejected' },
+    );
+    expect((view['entries'] as unknown[])[0]).toMatchObject(why);
+    expect(view['tile']).toMatchObject({ openStops: [{ state: 'IDLE', endTime: null }] });
+    expect(view['favourites']).toEqual([]);
+  });
+
+  it('writes a reason once however often it is sent, at once, one after the other, and after a restart', async () => {
+    await stoppedMachine();
+    let terminal = await start();
+    const entry = reasonOf();
+    const answers = await Promise.all([1, 2, 3].map(() => post(terminal, entry)));
+    const bodies = await Promise.all(answers.map((each) => each.json()));
+    expect(new Set(bodies.map((body) => JSON.stringify(body))).size).toBe(1);
+    terminal = await restart(terminal);
+    const again = await post(terminal, entry);
+    expect([again.status, await again.json()]).toEqual([202, bodies[0]]);
+    const other = await post(terminal, { ...entry, reasonId: '23' });
+    expect([other.status, await other.json()]).toMatchObject([422, { code: 'entry-id-reused' }]);
+    expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(1);
+  });
+
+  it('knows a reason again that was sent before all that it remembers', async () => {
+    const machine = new PublishedMachine(kafka, 'M-1');
+    await machine.list();
+    const startTime = now() - 3 * 86_400;
+    const entry = { ...reasonOf(), startTime, endTime: startTime + 600 };
+    const timestamp = String((startTime + 700) * 1000);
+    const headers = { 'message-id': entry.entryId, ce_source: '/machine-terminal/local' };
+    const value = JSON.stringify({ machineId: 'M-1', reasonId: '22', startTime });
+    await kafka.send(TOPICS.downtimeReasons, { key: 'M-1', value, headers, timestamp });
+    const terminal = await start();
+    expect((await post(terminal, entry)).status).toBe(202);
+    expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(1);
+  });
+
+  it('ends a reason that is still going once, when its machine runs again, whoever looks and how often', async () => {
+    const machine = await stoppedMachine();
+    const first = await start();
+    const beside = await start();
+    const entry = reasonOf();
+    await post(first, entry);
+    const runsAgain = now() - 60;
+    await machine.enter('OPERATING', runsAgain);
+    const records = await reasonsOnTopic(2);
+    expect(json(records[1]!)).toMatchObject({ startTime: entry.startTime, endTime: runsAgain });
+    await restart(first);
+    await restart(beside);
+    const endings = (await reasonsOnTopic(2)).slice(1);
+    expect(new Set(endings.map((record) => header(record, 'message-id'))).size).toBe(1);
+    expect(endings.length).toBeLessThanOrEqual(2);
+  });
+
+  it('ends a reason whose machine came to run again while no terminal was there', async () => {
+    const machine = await stoppedMachine();
+    const terminal = await start();
+    await post(terminal, reasonOf());
+    terminals = [];
+    await terminal.close();
+    await machine.enter('OPERATING', now() - 60);
+    await start();
+    const records = await reasonsOnTopic(2);
+    expect(json(records[1]!)['endTime']).toBeDefined();
+  });
+
+  it('sends a reason that is going on anew when the reason for an earlier stop has ended it', async () => {
+    const machine = new PublishedMachine(kafka, 'M-1');
+    await machine.list();
+    await machine.enter('IDLE', now() - 4 * HALF_AN_HOUR);
+    await machine.enter('OPERATING', now() - 3 * HALF_AN_HOUR);
+    await machine.enter('IDLE', now() - HALF_AN_HOUR);
+    const terminal = await start();
+    const open = { ...reasonOf(), startTime: now() - HALF_AN_HOUR };
+    await post(terminal, open);
+    const startTime = now() - 4 * HALF_AN_HOUR;
+    const earlier = { ...reasonOf(), reasonId: '23', startTime, endTime: startTime + HALF_AN_HOUR };
+    await post(terminal, earlier);
+    const records = await reasonsOnTopic(3);
+    expect(records.map((record) => json(record)['reasonId'])).toEqual(['22', '23', '22']);
+    expect(json(records[2]!)).toEqual(json(records[0]!));
+    expect(header(records[2]!, 'message-id')).not.toBe(open.entryId);
+    await restart(terminal);
+    expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(3);
+  });
+
+  it('leaves reasons of other producers as they are', async () => {
+    const machine = await stoppedMachine();
+    const terminal = await start();
+    const { machineId, reasonId, startTime } = reasonOf();
+    await kafka.sendJson(TOPICS.downtimeReasons, 'M-1', { machineId, reasonId, startTime });
+    await machine.enter('OPERATING', now() - 60);
+    const events = await terminal.follow();
+    await eventually(() => events.some((event) => tileOf(event)?.['state'] === 'OPERATING'), {
+      what: 'it runs again',
+    });
+    expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(1);
+  });
+
+  it('takes no reason over time in which the machine operated, unless it is meant', async () => {
+    await stoppedMachine();
+    const terminal = await start();
+    const entry = { ...reasonOf(), startTime: now() - HALF_AN_HOUR - 600, endTime: now() - 900 };
+    const refused = await post(terminal, entry);
+    expect([refused.status, await refused.json()]).toMatchObject([409, { code: 'over-operating' }]);
+    expect((await post(terminal, { ...entry, overOperating: true })).status).toBe(202);
+  });
+
+  it('answers entries one by one, and says what is wrong with them', async () => {
+    await stoppedMachine();
+    const terminal = await start();
+    const entries = [
+      reasonOf(),
+      { ...reasonOf(), machineId: 'M-9' },
+      { ...reasonOf(), reasonId: 'coffee' },
+      { ...reasonOf(), endTime: now() - 86_400 },
+      { ...reasonOf(), startTime: now() + 3600 },
+    ];
+    const posted = await post(terminal, ...entries);
+    const { results } = (await posted.json()) as { results: { ok: boolean; code?: string }[] };
+    expect(posted.status).toBe(202);
+    expect(results.map(({ ok, code }) => (ok ? 'ok' : code))).toEqual([
+      ...['ok', 'unknown-machine', 'unknown-reason', 'start-after-end', 'start-in-future'],
+    ]);
+    expect((await post(terminal, { ...reasonOf(), entryId: '1' })).status).toBe(400);
+    expect((await terminal.request('POST', '/api/reasons', '{"entries":')).status).toBe(400);
+    const large = { entries: [{ ...reasonOf(), more: 'x'.repeat(70_000) }] };
+    expect((await terminal.request('POST', '/api/reasons', large)).status).toBe(413);
+    const form = await terminal.request('POST', '/api/reasons', 'a=b', {
+      'content-type': 'application/x-www-form-urlencoded',
+    });
+    expect(form.status).toBe(415);
+  });
+
+  it('keeps notes, with who wrote them, and never sends them to the service', async () => {
+    await stoppedMachine();
+    const terminal = await start();
+    const events = await terminal.follow();
+    await terminal.request('PUT', '/api/session/operator', { operator: 'Anna' });
+    const note = { noteId: randomUUID(), machineId: 'M-1', startTime: now(), endTime: null };
+    const body = { notes: [{ ...note, text: 'hose is leaking' }] };
+    expect((await terminal.request('POST', '/api/notes', body)).status).toBe(202);
+    const told = await eventually(() => events.find(({ type }) => type === 'note'), {
+      what: 'the note',
+    });
+    expect(told.data).toMatchObject({
+      machineId: 'M-1',
+      note: { ...note, text: 'hose is leaking', operator: 'Anna', station: 'local' },
+    });
+    expect((await terminal.request('POST', '/api/notes', body)).status).toBe(202);
+    const handOver = await terminal.json('GET', '/api/hand-over?shift=0');
+    expect(JSON.stringify(handOver['machines'])).toContain('hose is leaking');
+    expect(await kafka.topics.count(TOPICS.downtimeNotes)).toBe(1);
+  });
+
+  it('tells a page that comes back what it has missed, and one it does not know everything', async () => {
+    const machine = await stoppedMachine();
+    const terminal = await start();
+    const events = await terminal.follow();
+    const snapshot = await eventually(() => events.find(({ type }) => type === 'snapshot'), {
+      what: 'everything',
+    });
+    expect(tileOf(snapshot)).toMatchObject({ state: 'IDLE', displayName: 'Machine M-1' });
+    expect(snapshot.data).toMatchObject({ kafka: { state: 'up' }, session: { station: 'local' } });
+    await machine.enter('OPERATING', now() - 120);
+    const back = await terminal.follow('/api/events', snapshot.id);
+    await eventually(() => back.some((event) => tileOf(event)?.['state'] === 'OPERATING'), {
+      what: 'what was missed',
+    });
+    expect(back.map(({ type }) => type)).not.toContain('snapshot');
+    const unknown = await terminal.follow('/api/events', 'another-7');
+    await eventually(() => unknown[0]?.type === 'snapshot', { what: 'everything anew' });
+  });
+
+  it('tells a page of one factory of that factory alone', async () => {
+    const terminal = await start();
+    const events = await terminal.follow('/api/events?factoryId=F-2');
+    await stoppedMachine();
+    const other = new PublishedMachine(kafka, 'M-2', 'F-2');
+    await other.list();
+    await eventually(() => events.some((event) => tileOf(event, 'M-2') !== undefined), {
+      what: 'its machine',
+    });
+    expect(events.every((event) => tileOf(event, 'M-1') === undefined)).toBe(true);
+    expect(await terminal.json('GET', '/api/reasons?factoryId=F-2')).toEqual({
+      lists: [
+        [
+          { code: '22', name: 'Cooling' },
+          { code: '23', name: 'Tool change' },
+        ],
+      ],
+      machines: { 'M-2': { list: 0, favourites: [] } },
+    });
+  });
+
+  it('says that Kafka is away, acknowledges nothing meanwhile, and goes on when it is back', async () => {
+    await stoppedMachine();
+    const relay = await KafkaRelay.to(testBrokers()[0]!);
+    try {
+      const terminal = await start({ KAFKA_BROKERS: relay.address });
+      const events = await terminal.follow();
+      relay.cut();
+      await eventually(() => events.some(({ data }) => linkOf(data) === 'down'), {
+        what: 'Kafka is away',
+        timeoutMs: 30_000,
+      });
+      const entry = reasonOf();
+      const refused = await post(terminal, entry);
+      expect(refused.status).toBe(503);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect((await fetch(`${terminal.url}/health/ready`)).status).toBe(503);
+      expect((await fetch(`${terminal.url}/health/live`)).status).toBe(200);
+      relay.restore();
+      await eventually(async () => (await post(terminal, entry)).status === 202, {
+        what: 'it is taken',
+        timeoutMs: 60_000,
+      });
+      expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(1);
+      await eventually(() => linkOf(events.at(-1)?.data ?? {}) !== 'down', { what: 'it is back' });
+    } finally {
+      await Promise.all(terminals.splice(0).map((terminal) => terminal.close()));
+      await relay.close();
+    }
+  });
+});
+
+function statusOf(data: Record<string, unknown>): unknown {
+  return (data['entry'] as Record<string, unknown> | undefined)?.['status'];
+}
+
+function linkOf(data: Record<string, unknown>): unknown {
+  return (data['kafka'] as Record<string, unknown> | undefined)?.['state'];
+}

@@ -1,0 +1,48 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+const SCREENSHOTS = join(import.meta.dirname, '../../../.local/screenshots');
+
+export const TABLET = { width: 1280, height: 800 };
+export const WALL = { width: 1920, height: 1080 };
+export const PHONE = { width: 390, height: 844 };
+
+/** Unlike 127.0.0.1 no secure context: no service worker, no Web Locks, no persistent storage. */
+export const PLAIN_HTTP_HOST = 'terminal.test';
+
+/** The Chromium that the set-up of `npm test` found; tools/test/find-chromium.mjs says where it looks. */
+export async function launchChromium(): Promise<Browser> {
+  const executablePath = process.env['CHROMIUM_PATH'];
+  if (!executablePath) throw new Error('CHROMIUM_PATH is not set: run these tests with npm test');
+  const args = ['--no-sandbox', '--disable-dev-shm-usage'];
+  return chromium.launch({
+    executablePath,
+    args: [...args, `--host-resolver-rules=MAP ${PLAIN_HTTP_HOST} 127.0.0.1`],
+  });
+}
+
+/** A page whose errors, and whose breaches of the content security policy, fail the test in `complaints`. */
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<{ page: Page; complaints: string[] }> {
+  const context = await browser.newContext({ viewport: TABLET, locale: 'en-GB', ...options });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('console', (message) => {
+    const text = message.text();
+    // what could not be fetched is part of the test, and Chromium reports it as an error
+    if (message.type() === 'error' && !text.startsWith('Failed to load resource'))
+      complaints.push(text);
+  });
+  await page.goto(url);
+  return { page, complaints };
+}
+
+export async function screenshot(page: Page, name: string): Promise<void> {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) });
+}

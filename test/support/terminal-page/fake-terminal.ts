@@ -1,0 +1,341 @@
+import { createReadStream, existsSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, type Socket } from 'node:net';
+import { extname, join, normalize } from 'node:path';
+import type {
+  Entry,
+  HandOver,
+  Link,
+  MachineView,
+  NewEntry,
+  NewNote,
+  Note,
+  ReasonLists,
+  Session,
+  Tile,
+} from '../../../apps/terminal/src/index.js';
+
+const PAGE = join(import.meta.dirname, '../../../dist/apps/terminal/page');
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.webmanifest': 'application/manifest+json',
+};
+
+export interface FakePlant {
+  session: Session;
+  tiles: Tile[];
+  views: Map<string, MachineView>;
+  reasons: ReasonLists;
+}
+
+/** What becomes of a reason once Kafka has it. */
+type Verdict = Pick<Entry, 'status' | 'code' | 'detail'>;
+
+export const APPLIED: Verdict = { status: 'applied', code: null, detail: null };
+
+/**
+ * A stand-in for the terminal's server, so that a test of the page decides what is answered and when: the stream can
+ * break, Kafka can be away, an answer can be a refusal. It serves the built page with the policy of the real one.
+ */
+export class FakeTerminal {
+  /** Bodies as received, repetitions included. */
+  readonly posts: NewEntry[][] = [];
+  readonly notes: NewNote[] = [];
+  readonly operators: (string | null)[] = [];
+  streams = 0;
+  /** The Last-Event-ID of each stream that was opened. */
+  readonly resumedFrom: (string | undefined)[] = [];
+  /** undefined: the entry stays sent */
+  verdict: Verdict | undefined = APPLIED;
+  /** Codes for entries that are not taken, by the reason's code. */
+  readonly refusals = new Map<string, string>();
+  token: string | null = null;
+  private link: Link;
+  private readonly entries = new Map<string, Entry>();
+  private readonly listeners = new Set<ServerResponse>();
+  private readonly sockets = new Set<Socket>();
+  private eventCount = 0;
+  private port = 0;
+  private server = createServer();
+  private signedIn = false;
+
+  constructor(readonly plant: FakePlant) {
+    const since = plant.session.clock.epochSeconds;
+    this.link = { state: 'up', since, problem: null, knownUntil: null };
+  }
+
+  async listen(): Promise<void> {
+    this.server = createServer((request, response) => {
+      this.handle(request, response).catch((error: unknown) => {
+        response.writeHead(500).end(String(error));
+      });
+    });
+    this.server.on('connection', (socket) => {
+      this.sockets.add(socket);
+      socket.on('close', () => this.sockets.delete(socket));
+    });
+    await new Promise<void>((resolve) => this.server.listen(this.port, '127.0.0.1', resolve));
+    this.port = (this.server.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}/`;
+  }
+
+  /** Away from one moment to the next, as with a pulled cable; {@link listen} brings it back on the same port. */
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.server.close(resolve));
+    for (const socket of this.sockets) socket.destroy();
+    this.listeners.clear();
+    await closed;
+  }
+
+  breakStreams(): void {
+    for (const response of this.listeners) response.destroy();
+  }
+
+  setLink(state: Link['state']): void {
+    this.link = { ...this.link, state };
+    this.tell('link', { kafka: this.link });
+  }
+
+  changeTiles(...tiles: Tile[]): void {
+    for (const tile of tiles) {
+      const index = this.plant.tiles.findIndex(({ machineId }) => machineId === tile.machineId);
+      if (index < 0) this.plant.tiles.push(tile);
+      else this.plant.tiles[index] = tile;
+      const view = this.plant.views.get(tile.machineId);
+      if (view) view.tile = tile;
+    }
+    this.tell('tiles', { tiles, gone: [] });
+  }
+
+  tileOf(machineId: string): Tile {
+    const tile = this.plant.tiles.find((candidate) => candidate.machineId === machineId);
+    if (!tile) throw new Error(`the fake plant has no machine ${machineId}`);
+    return tile;
+  }
+
+  viewOf(machineId: string): MachineView {
+    const { views, reasons } = this.plant;
+    const tile = this.tileOf(machineId);
+    const { list = 0, favourites = [] } = reasons.machines[machineId] ?? {};
+    const view = views.get(machineId) ?? {
+      tile,
+      periods: [],
+      settledUntil: null,
+      entries: [],
+      notes: [],
+      reasons: reasons.lists[list] ?? [],
+      favourites,
+    };
+    views.set(machineId, view);
+    return view;
+  }
+
+  /** The bridge's answer to a reason. */
+  answer(entryId: string, verdict: Verdict): void {
+    const known = this.entries.get(entryId);
+    if (!known) throw new Error(`the fake terminal has no entry ${entryId}`);
+    this.takeEntry({ ...known, ...verdict });
+  }
+
+  takeEntry(entry: Entry): void {
+    this.entries.set(entry.entryId, entry);
+    const view = this.viewOf(entry.machineId);
+    view.entries = [...view.entries.filter(({ entryId }) => entryId !== entry.entryId), entry];
+    this.tell('entry', { machineId: entry.machineId, entry });
+  }
+
+  private tell(event: string, data: unknown): void {
+    const text = `id: fake-${++this.eventCount}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+    for (const response of this.listeners) response.write(text);
+  }
+
+  private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(request.url ?? '/', this.url);
+    if (!pathname.startsWith('/api/')) {
+      sendPage(pathname, response);
+      return;
+    }
+    const json = (status: number, body: unknown): void => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    };
+    const body = request.method === 'GET' ? {} : await readJson(request);
+    if (request.method !== 'GET' && request.headers['x-machine-terminal'] !== '1') {
+      json(403, { code: 'forbidden', message: 'the header x-machine-terminal is missing' });
+      return;
+    }
+    const [, , room, id] = pathname.split('/');
+    const { session } = this.plant;
+    if (`${request.method} ${room}` === 'POST session') {
+      this.signedIn = body['token'] === this.token;
+      json(
+        this.signedIn ? 200 : 401,
+        this.signedIn ? session : { code: 'unknown-token', message: 'no' },
+      );
+      return;
+    }
+    if (this.token !== null && !this.signedIn) {
+      json(401, { code: 'unauthorised', message: 'a token is needed' });
+      return;
+    }
+    switch (`${request.method} ${room}`) {
+      case 'GET session':
+        json(200, session);
+        return;
+      case 'PUT session':
+        session.operator = (body['operator'] as string | null) ?? null;
+        this.operators.push(session.operator);
+        json(200, session);
+        return;
+      case 'GET events':
+        this.follow(request, response, searchParams.get('factoryId'));
+        return;
+      case 'GET reasons':
+        json(200, this.plant.reasons);
+        return;
+      case 'GET machines':
+        json(200, this.viewOf(decodeURIComponent(id ?? '')));
+        return;
+      case 'GET hand-over':
+        json(200, this.handOver(Number(searchParams.get('shift') ?? 0)));
+        return;
+      case 'POST reasons':
+        if (this.link.state !== 'up') {
+          response.setHeader('retry-after', '1');
+          json(503, { code: 'kafka-away', message: 'Kafka is away' });
+          return;
+        }
+        this.posts.push(body['entries'] as NewEntry[]);
+        json(202, { results: (body['entries'] as NewEntry[]).map((entry) => this.take(entry)) });
+        return;
+      case 'POST notes':
+        json(202, { results: (body['notes'] as NewNote[]).map((note) => this.takeNote(note)) });
+        return;
+      default:
+        json(404, { code: 'not-found', message: pathname });
+    }
+  }
+
+  private follow(
+    request: IncomingMessage,
+    response: ServerResponse,
+    factoryId: string | null,
+  ): void {
+    this.streams++;
+    this.resumedFrom.push(request.headers['last-event-id'] as string | undefined);
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+    this.listeners.add(response);
+    response.on('close', () => this.listeners.delete(response));
+    const tiles = this.plant.tiles.filter(
+      (tile) => factoryId === null || tile.factoryId === factoryId,
+    );
+    const data = { kafka: this.link, session: this.plant.session, tiles };
+    response.write(
+      `id: fake-${++this.eventCount}\nevent: snapshot\ndata: ${JSON.stringify(data)}\n\n`,
+    );
+  }
+
+  private take(entry: NewEntry): { entryId: string; ok: boolean; code?: string; message?: string } {
+    const code = this.refusals.get(entry.reasonId);
+    if (code !== undefined && !(code === 'over-operating' && entry.overOperating === true)) {
+      return { entryId: entry.entryId, ok: false, code, message: code };
+    }
+    if (!this.entries.has(entry.entryId)) {
+      const { station, operator, clock } = this.plant.session;
+      const { entryId, machineId, reasonId, startTime, endTime } = entry;
+      const made = {
+        entryId,
+        machineId,
+        reasonId,
+        startTime,
+        endTime,
+        station,
+        operator,
+        sentAt: clock.epochSeconds,
+      };
+      const source = {
+        topic: 'mes.downtime-reasons.v1',
+        partition: 0,
+        offset: String(this.entries.size),
+      };
+      const sent: Verdict = { status: 'sent', code: null, detail: null };
+      this.takeEntry({ ...made, moved: false, source, ...sent });
+      const tile = this.tileOf(machineId);
+      const openStops = tile.openStops.filter(
+        (stop) =>
+          stop.startTime < entry.startTime ||
+          (entry.endTime !== null && stop.startTime >= entry.endTime),
+      );
+      this.changeTiles({ ...tile, openStops });
+      if (this.verdict) this.answer(entryId, this.verdict);
+    }
+    return { entryId: entry.entryId, ok: true };
+  }
+
+  private takeNote(wanted: NewNote): { noteId: string; ok: boolean } {
+    const { station, operator, clock } = this.plant.session;
+    const note: Note = { ...wanted, operator: operator ?? '', station, at: clock.epochSeconds };
+    this.notes.push(wanted);
+    this.viewOf(wanted.machineId).notes.push(note);
+    this.tell('note', { machineId: wanted.machineId, note });
+    return { noteId: wanted.noteId, ok: true };
+  }
+
+  private handOver(index: number): HandOver {
+    const shift = this.plant.session.shifts[index] ?? { startTime: 0, endTime: 0 };
+    const now = this.plant.session.clock.epochSeconds;
+    const machines = this.plant.tiles.map((tile) => {
+      const { entries, notes } = this.viewOf(tile.machineId);
+      const unexplainedSeconds = tile.openStops.reduce(
+        (sum, { startTime, endTime }) => sum + (endTime ?? now) - startTime,
+        0,
+      );
+      const reasons = entries.map(({ reasonId, startTime, endTime }) => ({
+        reasonId,
+        seconds: (endTime ?? now) - startTime,
+      }));
+      const stoppedSeconds = reasons.reduce(
+        (sum, { seconds }) => sum + seconds,
+        unexplainedSeconds,
+      );
+      const { machineId, displayName, openStops } = tile;
+      return {
+        machineId,
+        displayName,
+        stoppedSeconds,
+        unexplainedSeconds,
+        reasons,
+        openStops,
+        notes,
+      };
+    });
+    return { shift, machines };
+  }
+}
+
+function sendPage(pathname: string, response: ServerResponse): void {
+  const file = join(PAGE, normalize(pathname === '/' ? '/index.html' : pathname));
+  if (!existsSync(file)) {
+    response.writeHead(404).end();
+    return;
+  }
+  response.writeHead(200, {
+    'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
+    'content-security-policy':
+      "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+    'cache-control': 'no-cache',
+  });
+  createReadStream(file).pipe(response);
+}
+
+async function readJson(request: IncomingMessage): Promise<Record<string, unknown>> {
+  let text = '';
+  for await (const chunk of request as AsyncIterable<Buffer>) text += chunk.toString();
+  return JSON.parse(text) as Record<string, unknown>;
+}
