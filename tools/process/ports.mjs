@@ -5,7 +5,7 @@ export async function nextFreePort(preferred) {
   for (let port = preferred; port < preferred + 100; port += 1) {
     if (await isFree(port)) return port;
   }
-  return anyFreePort();
+  throw new Error(`No port from ${preferred} to ${preferred + 99} is free.`);
 }
 
 /** Whether 127.0.0.1:port can be listened on, and nobody who listens on all addresses would be hidden by it. */
@@ -13,14 +13,13 @@ export async function isFree(port) {
   return (await canListen(port, '127.0.0.1')) && !(await answers('127.0.0.1', port, 500));
 }
 
+/**
+ * A free port that no outgoing connection is given, whatever the system: those come from 32768 on
+ * (Linux) or 49152 on (others). A process that listens seconds later, or again after a restart,
+ * still finds it free.
+ */
 export function anyFreePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
+  return nextFreePort(15_000 + Math.floor(Math.random() * 17_000));
 }
 
 /** Whether a TCP connection is accepted within `timeoutMs`. */
