@@ -18,6 +18,7 @@ import {
   connection,
   formats,
   knownUntilOf,
+  link,
   nameOfReason,
   plantMinute,
   session,
@@ -46,8 +47,8 @@ export function Machine({ machineId }: { machineId: string }): JSX.Element {
   const knownUntil = knownUntilOf(tile);
   const mine = outgoing.value.filter((entry) => entry.machineId === machineId);
   const name = tile.displayName;
-  // drawn before the answer, one card would push the others away; without a connection what is known has to do
-  const isComing = view === null && connection.value.state !== 'offline';
+  // drawn before the answer and the stops, one card would push the others away; offline what is known has to do
+  const isComing = (view === null || link.value === null) && connection.value.state !== 'offline';
   return (
     <section class="machine" aria-label={name}>
       <header class="machine-head">
