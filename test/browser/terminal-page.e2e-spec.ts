@@ -12,6 +12,7 @@ import {
   PHONE,
   PLAIN_HTTP_HOST,
   screenshot,
+  SMALL_PHONE,
   TABLET,
   WALL,
 } from '../support/terminal-page/browser.js';
@@ -171,6 +172,19 @@ describe("the terminal's page", () => {
       await afterUndo();
       await eventually(() => terminal.posts.flat().length === 2, { what: 'both were sent' });
       expect(new Set(terminal.posts.flat().map(({ entryId }) => entryId)).size).toBe(2);
+    });
+
+    it('is taken back with all that were given together, by one tap', async () => {
+      await page.getByRole('button', { name: 'Select several' }).click();
+      for (const name of ['Grinder 1', 'Laser cutter 1'])
+        await rowOf(name).locator('button.stop-main').first().click();
+      await page.getByRole('button', { name: 'Reason for 2 stops' }).click();
+      await page.locator('.reason-button[data-code="19"]').first().click();
+      await page.getByRole('button', { name: 'Undo all 2' }).click();
+      await expectCount(page.locator('.stop [data-status=undo]'), 0);
+      await afterUndo();
+      expect(terminal.posts).toEqual([]);
+      await expectCount(page.getByRole('button', { name: /Undo/ }), 0);
     });
 
     it('keeps its place while someone is about to tap, though newer ones come', async () => {
@@ -351,6 +365,24 @@ describe("the terminal's page", () => {
       expect(terminal.streams).toBeGreaterThan(1);
     });
 
+    it('shows orders and the reason that goes on, neither of them cut', async () => {
+      await start();
+      const tile = terminal.tileOf('M-003');
+      terminal.changeTiles({
+        ...tile,
+        displayName: 'Injection moulder 12',
+        workingOrders: ['4500012345', '4500012346', '4500012347'],
+        goingOn: { entryId: 'e-1', reasonId: '22', startTime: NOW - 3600 },
+      });
+      await open('#/wall');
+      const shown = page.locator('.tile').filter({ hasText: 'Injection moulder 12' });
+      await expectText(
+        shown,
+        /4500012345 · 4500012346 \+1.*Waiting for quality release.*known up to/s,
+      );
+      expect(await cutTexts(page)).toEqual([]);
+    });
+
     it('shows a machine that is no longer observed as unknown, not as off', async () => {
       await start();
       await open('#/wall');
@@ -420,6 +452,7 @@ describe("the terminal's page", () => {
       await page.locator('.bar[data-state=OPERATING]').nth(1).click();
       const button = page.locator('.reason-button[data-code="11"]').first();
       await button.click();
+      await page.getByRole('heading', { name: 'Reason for time in operation' }).waitFor();
       await page.getByText(/was operating for .*Tap again/s).waitFor();
       await afterUndo();
       expect(terminal.posts).toEqual([]);
@@ -460,6 +493,16 @@ describe("the terminal's page", () => {
       await page.getByText('Spindle is loud').waitFor();
       await page.getByText('They are not sent to the service').waitFor();
     });
+  });
+
+  it('says of a note that it is saved: it is applied nowhere', async () => {
+    await start();
+    terminal.showsNotes = false;
+    await open(`#/machine/${STANDING}`);
+    await page.getByRole('button', { name: 'Add a note' }).click();
+    await page.getByRole('textbox').fill('Spindle is loud');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expectText(page.locator('.note-list [data-status=applied]'), /^Saved$/);
   });
 
   describe('an operator', () => {
@@ -532,10 +575,13 @@ describe("the terminal's page", () => {
   });
 
   describe.each([
-    ['tablet', TABLET],
-    ['wall', WALL],
-    ['phone', PHONE],
-  ])('on a %s', (size, viewport) => {
+    ['tablet', TABLET, 'en-GB'],
+    ['wall', WALL, 'en-GB'],
+    ['phone', PHONE, 'en-GB'],
+    ['phone-german', PHONE, 'de-DE'],
+    ['small-phone-german', SMALL_PHONE, 'de-DE'],
+    ['tablet-german', TABLET, 'de-DE'],
+  ])('on a %s', (size, viewport, locale) => {
     it('is accessible in every view, with targets for gloves, and nothing sticks out', async () => {
       await start(36);
       const view = terminal.viewOf(STANDING);
@@ -550,7 +596,10 @@ describe("the terminal's page", () => {
         ...{ text: 'Spindle is loud above 9000 rpm.', operator: 'A. Kowalski', station: 'Line 1' },
       });
       takeReasons(terminal);
-      await open('#/wall', { viewport });
+      const tile = terminal.tileOf('M-009');
+      const goingOn = { entryId: 'g', reasonId: '22', startTime: NOW - 3600 };
+      terminal.changeTiles({ ...tile, goingOn, workingOrders: ['4500012345-0010', '4500012346'] });
+      await open('#/wall', { viewport, locale });
       for (const hash of ['wall', 'stops', `machine/${STANDING}`, 'hand-over']) {
         await page.goto(`${terminal.url}#/${hash}`);
         await page.locator('.tile, .stop, .bar, tbody tr').first().waitFor();
@@ -559,14 +608,29 @@ describe("the terminal's page", () => {
       await page.goto(`${terminal.url}#/stops`);
       await rowOf(NAME).locator('button.stop-main').last().click();
       await inspect(page, `${size}-reason`);
-      await page.getByRole('button', { name: 'Split' }).click();
+      await page.locator('.sheet-targets .button').click();
       await inspect(page, `${size}-split`);
       await page.keyboard.press('Escape');
       await giveReason(NAME, '20');
       await status(NAME, 'undo').waitFor();
       await inspect(page, `${size}-undo`);
-      await page.getByRole('button', { name: 'Settings' }).click();
+      await page.locator('.top-button.square').click();
       await inspect(page, `${size}-settings`);
+    });
+
+    it('does not jump while it is loaded for the first time', async () => {
+      await start();
+      takeReasons(terminal);
+      const jumps: Record<string, number> = {};
+      for (const hash of ['wall', 'stops', `machine/${STANDING}`, 'hand-over']) {
+        await open(`#/${hash}`, { viewport, locale });
+        await page.locator('.tile, .stop, .given, tbody tr').first().waitFor();
+        jumps[hash] = await layoutShift(page);
+        await page.context().close();
+      }
+      await open('#/wall', { viewport, locale });
+      process.stderr.write(`  layout shift on a ${size}: ${JSON.stringify(jumps)}\n`);
+      expect(Math.max(...Object.values(jumps))).toBeLessThan(0.1);
     });
   });
 
@@ -615,6 +679,41 @@ function takeReasons(terminal: FakeTerminal): void {
   });
 }
 
+/** What Chromium calls cumulative layout shift, from the beginning to the frame after this. */
+function layoutShift(page: Page): Promise<number> {
+  return page.evaluate(
+    () =>
+      new Promise<number>((resolve) => {
+        let sum = 0;
+        const observer = new PerformanceObserver((list) => {
+          for (const entry of list.getEntries() as (PerformanceEntry & { value: number })[])
+            sum += entry.value;
+        });
+        observer.observe({ type: 'layout-shift', buffered: true });
+        requestAnimationFrame(() =>
+          requestAnimationFrame(() => {
+            setTimeout(() => {
+              resolve(Math.round(sum * 1000) / 1000);
+            });
+          }),
+        );
+      }),
+  );
+}
+
+/** Texts of tiles, buttons and names that do not fit where they stand. */
+function cutTexts(page: Page): Promise<string[]> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll('.tile > *, .tab, button, button > span, .stop-name')]
+      .filter((element) => element.clientWidth > 0 && !element.matches('.visually-hidden'))
+      .filter(
+        ({ scrollWidth, clientWidth, scrollHeight, clientHeight }) =>
+          scrollWidth > clientWidth + 1 || scrollHeight > clientHeight + 4,
+      )
+      .map((element) => `${element.className}: ${element.textContent}`),
+  );
+}
+
 /** axe, the size of what is touched, and whether anything is wider than the screen. */
 async function inspect(page: Page, name: string): Promise<void> {
   await screenshot(page, name);
@@ -647,7 +746,16 @@ async function inspect(page: Page, name: string): Promise<void> {
       ),
   );
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-  expect({ name, found, small, wide }).toEqual({ name, found: [], small: [], wide: 0 });
+  const outside = await page.evaluate(() =>
+    [...document.querySelectorAll('a, button, input, select, textarea, h1, h2, p, td, th, li')]
+      .filter((element) => !element.closest('.skip, .visually-hidden'))
+      .filter((element) => element.getBoundingClientRect().right > window.innerWidth + 1)
+      .map((element) => `${element.tagName} ${element.textContent.slice(0, 60)}`),
+  );
+  const cut = await cutTexts(page);
+  expect({ name, found, small, wide, outside, cut }).toEqual({
+    ...{ name, found: [], small: [], wide: 0, outside: [], cut: [] },
+  });
 }
 
 /** Types as a scanner does: a key every 10 ms, however busy the machine that tests run on is. */

@@ -54,6 +54,8 @@ export class FakeTerminal {
   /** Codes for entries that are not taken, by the reason's code. */
   readonly refusals = new Map<string, string>();
   token: string | null = null;
+  /** false: notes are taken and do not come back, as those of another factory */
+  showsNotes = true;
   private link: Link;
   private readonly entries = new Map<string, Entry>();
   private readonly listeners = new Set<ServerResponse>();
@@ -282,6 +284,7 @@ export class FakeTerminal {
     const { station, operator, clock } = this.plant.session;
     const note: Note = { ...wanted, operator: operator ?? '', station, at: clock.epochSeconds };
     this.notes.push(wanted);
+    if (!this.showsNotes) return { noteId: wanted.noteId, ok: true };
     this.viewOf(wanted.machineId).notes.push(note);
     this.tell('note', { machineId: wanted.machineId, note });
     return { noteId: wanted.noteId, ok: true };

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { openSheet, sheet } from './actions.js';
 import { isKept, unsentEntries } from './outbox.js';
+import { UndoBar } from './parts/undo-bar.js';
 import { Icon, type IconName } from './parts/icons.js';
 import { hrefOf, route } from './router.js';
 import {
@@ -28,6 +29,7 @@ export function App(): JSX.Element {
       <main id="content" tabIndex={-1}>
         {signInNeeded.value ? <SignIn /> : <View />}
       </main>
+      <UndoBar />
       <OpenSheet />
       <p class={`toast ${toast.value?.alert ? 'alert' : ''}`} role="status">
         {toast.value?.text}
@@ -38,6 +40,8 @@ export function App(): JSX.Element {
 
 function View(): JSX.Element {
   const current = route.value;
+  // what the session says decides what a view begins with: drawn before, all of it would jump
+  if (!session.value) return <p class="empty">{strings.value.loading} …</p>;
   switch (current.view) {
     case 'wall':
       return <Wall />;
@@ -121,7 +125,7 @@ function TopBar(): JSX.Element {
 function Tab({
   view,
   label,
-  count = 0,
+  count,
 }: {
   view: 'wall' | 'stops' | 'hand-over';
   label: string;
@@ -131,7 +135,7 @@ function Tab({
   return (
     <a class="tab" href={hrefOf({ view })} aria-current={isCurrent ? 'page' : undefined}>
       {label}
-      {count > 0 && <span class="count">{count}</span>}
+      {count !== undefined && <span class={`count ${count > 0 ? '' : 'none'}`}>{count}</span>}
     </a>
   );
 }

@@ -133,13 +133,19 @@ function connected(): void {
   for (const machineId of watchers.keys()) notify(machineId);
 }
 
-let waiting: StreamEvent[] = [];
+/** As many tiles as are drawn within a frame on a slow tablet. */
+const TILES_A_FRAME = 100;
+const waiting: { id: string | null; told: Told }[] = [];
 let frame = 0;
 
-/** Events of one frame are applied together; a hidden page has no frames, and applies them at once. */
+/**
+ * Events of one frame are applied together, but for tiles beyond TILES_A_FRAME, which wait for the next frames: a
+ * finger must not wait for 500 of them. A hidden page has no frames, and applies everything at once.
+ */
 function receive(events: readonly StreamEvent[]): void {
   if (events.length === 0) return;
-  waiting.push(...events);
+  for (const { id, event, data } of events)
+    waiting.push({ id, told: { event, data: JSON.parse(data) as unknown } as Told });
   if (document.hidden) {
     cancelAnimationFrame(frame);
     applyWaiting();
@@ -149,19 +155,39 @@ function receive(events: readonly StreamEvent[]): void {
 }
 
 function applyWaiting(): void {
-  frame = 0;
-  const events = waiting;
-  waiting = [];
+  const events = document.hidden ? waiting.splice(0) : eventsOfFrame();
+  frame = waiting.length > 0 ? requestAnimationFrame(applyWaiting) : 0;
   const touched = new Set<string>();
   const answers: Entry[] = [];
   batch(() => {
-    for (const { id, event, data } of events) {
+    for (const { id, told } of events) {
       if (id !== null) lastEventId = id;
-      take({ event, data: JSON.parse(data) as unknown } as Told, touched, answers);
+      take(told, touched, answers);
     }
   });
   if (answers.length > 0) void takeAnswers(answers);
   touched.forEach(notify);
+}
+
+/** Takes from `waiting` what one frame has time for; an event that is divided has its id at its last part. */
+function eventsOfFrame(): typeof waiting {
+  const taken: typeof waiting = [];
+  let room = TILES_A_FRAME;
+  for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+    if (next.told.event === 'tiles') {
+      const { tiles } = next.told.data;
+      if (room <= 0) break;
+      if (tiles.length > room) {
+        const part = { tiles: tiles.splice(0, room), gone: [] };
+        taken.push({ id: null, told: { event: 'tiles', data: part } });
+        break;
+      }
+      room -= tiles.length;
+    }
+    taken.push(next);
+    waiting.shift();
+  }
+  return taken;
 }
 
 function take(told: Told, touched: Set<string>, answers: Entry[]): void {

@@ -77,6 +77,8 @@ const en = {
     `${String(count)} more below these. Choose a factory to see them.`,
   // reason sheet
   chooseReason: 'Why did it stop?',
+  chooseReasonStanding: 'Why is it standing still?',
+  chooseReasonOperating: 'Reason for time in operation',
   favourites: 'Used most here',
   otherReasons: 'More reasons',
   allReasons: 'Reasons',
@@ -100,6 +102,7 @@ const en = {
   replaces: (reason: string) => `Replaces: ${reason}`,
   // status of an entry
   undo: 'Undo',
+  undoAll: (count: number) => `Undo all ${String(count)}`,
   status: {
     undo: (seconds: number) => `Sends in ${String(seconds)} s`,
     queued: 'Not sent yet',
@@ -163,6 +166,7 @@ const en = {
   noteText: 'Note',
   noteHint: 'Notes stay on the terminals. They are not sent to the service.',
   save: 'Save',
+  saved: 'Saved',
   noNotes: 'No notes in this shift.',
   // hand-over
   unexplained: 'Without a reason',
@@ -287,7 +291,9 @@ const de: Strings = {
   stopOf: (state, from, to) => `${state} ${from} bis ${to}`,
   stopSince: (state, from) => `${state} seit ${from}`,
   stopsLeftOut: (count) => `${String(count)} weitere nicht gezeigt. Werk wählen, um sie zu sehen.`,
-  chooseReason: 'Warum steht sie?',
+  chooseReason: 'Warum stand sie?',
+  chooseReasonStanding: 'Warum steht sie?',
+  chooseReasonOperating: 'Grund für Zeit in Betrieb',
   favourites: 'Hier am häufigsten',
   otherReasons: 'Weitere Gründe',
   allReasons: 'Gründe',
@@ -310,6 +316,7 @@ const de: Strings = {
   tapAgain: 'Noch einmal tippen, um ihn trotzdem zu senden',
   replaces: (reason) => `Ersetzt: ${reason}`,
   undo: 'Zurücknehmen',
+  undoAll: (count) => `Alle ${String(count)} zurücknehmen`,
   status: {
     undo: (seconds) => `Wird in ${String(seconds)} s gesendet`,
     queued: 'Noch nicht gesendet',
@@ -372,6 +379,7 @@ const de: Strings = {
   noteText: 'Notiz',
   noteHint: 'Notizen bleiben auf den Terminals. Sie gehen nicht an den Dienst.',
   save: 'Speichern',
+  saved: 'Gespeichert',
   noNotes: 'Keine Notizen in dieser Schicht.',
   unexplained: 'Ohne Grund',
   stopped: 'Gestanden',
