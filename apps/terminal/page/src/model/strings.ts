@@ -166,6 +166,7 @@ const en = {
   noNotes: 'No notes in this shift.',
   // hand-over
   unexplained: 'Without a reason',
+  shortStopped: 'Short stops',
   stopped: 'Stopped',
   explained: 'With a reason',
   reasonsTitle: 'Reasons',
@@ -374,6 +375,7 @@ const de: Strings = {
   save: 'Speichern',
   noNotes: 'Keine Notizen in dieser Schicht.',
   unexplained: 'Ohne Grund',
+  shortStopped: 'Kurze Stopps',
   stopped: 'Gestanden',
   explained: 'Mit Grund',
   reasonsTitle: 'Gründe',
