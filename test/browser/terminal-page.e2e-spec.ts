@@ -473,6 +473,31 @@ describe("the terminal's page", () => {
       await expectCount(page.getByRole('dialog'), 0);
     });
 
+    it('presses nothing with spaces in the text of a badge, wherever they are', async () => {
+      await start();
+      await open();
+      for (const badge of [' E-4711', 'E 4711', '  47 11']) {
+        await rowOf(NAME).locator('button.stop-main').first().focus();
+        await scan(page, badge);
+        await page.getByText(`${badge.trim()} is registered.`).waitFor();
+        // whatever a key was to press it has pressed by now
+        await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 200)));
+        await expectCount(page.getByRole('dialog'), 0);
+      }
+    });
+
+    it('presses the space bar all the same, once each time', async () => {
+      await start();
+      await open();
+      const several = page.getByRole('button', { name: 'Select several' });
+      await several.focus();
+      await page.keyboard.press('Space');
+      await expectCount(page.getByRole('button', { name: 'Select several' }), 0);
+      await rowOf(NAME).locator('button.stop-main').first().focus();
+      await page.keyboard.press('Space', { delay: 150 });
+      await page.getByRole('button', { name: 'Reason for 1 stop' }).waitFor();
+    });
+
     it('is registered by name, and signs off', async () => {
       await start();
       await open();
