@@ -208,9 +208,11 @@ describe("the terminal's page", () => {
       await page.reload();
       await page.getByText(/2 not sent since 14:0\d/).waitFor({ timeout: 30_000 });
       await expectText(rowOf(NAME), /Set-up.*Not sent yet/s);
+      await page.getByText(/^The server cannot be reached. It was last heard at 14:0\d/).waitFor();
       await screenshot(page, 'tablet-offline');
       await terminal.listen();
       await page.getByText('Live').waitFor({ timeout: 30_000 });
+      await expectCount(page.getByText('The server cannot be reached'), 0);
       await eventually(() => terminal.posts.flat().length >= 2, { what: 'both were sent' });
       await status(NAME, 'applied').waitFor();
       expect(

@@ -170,6 +170,7 @@ function take(told: Told, touched: Set<string>, answers: Entry[]): void {
     case 'snapshot':
       store.setSession(told.data.session);
       store.link.value = told.data.kafka;
+      store.heardNow();
       store.replaceTiles(told.data.tiles);
       for (const machineId of watchers.keys()) touched.add(machineId);
       void loadReasons();
@@ -195,6 +196,7 @@ function take(told: Told, touched: Set<string>, answers: Entry[]): void {
       return;
     case 'link':
       store.link.value = told.data.kafka;
+      store.heardNow();
       if (told.data.kafka.state === 'up') sendSoon();
       return;
     case 'session':

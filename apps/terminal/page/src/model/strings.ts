@@ -213,6 +213,8 @@ const en = {
   offline: (time: string) => `No connection since ${time}`,
   notSent: (count: number, time: string) => `${String(count)} not sent since ${time}`,
   entriesKept: 'Entries are kept here.',
+  unreachable: (time: string | null) =>
+    `The server cannot be reached${time === null ? '' : `. It was last heard at ${time}`}. Until it is back, only what was entered here is shown; it is kept, and sent later.`,
   notKept: 'Entries are not kept: do not close this page.',
   dismiss: 'Dismiss',
 };
@@ -419,6 +421,8 @@ const de: Strings = {
   offline: (time) => `Keine Verbindung seit ${time}`,
   notSent: (count, time) => `${String(count)} nicht gesendet seit ${time}`,
   entriesKept: 'Einträge bleiben hier erhalten.',
+  unreachable: (time) =>
+    `Der Server ist nicht erreichbar${time === null ? '' : `. Zuletzt gehört um ${time}`}. Bis er wieder da ist, ist nur zu sehen, was hier eingegeben wurde; es bleibt erhalten und wird später gesendet.`,
   notKept: 'Einträge bleiben nicht erhalten: Seite nicht schließen.',
   dismiss: 'Ausblenden',
 };
