@@ -104,6 +104,47 @@ describe("the terminal's page", () => {
       await expectText(focused(), /Give a reason/);
     });
 
+    it('keeps the focus where it was while its row and others change', async () => {
+      const button = rowOf(NAME).locator('button.stop-main').first();
+      await button.focus();
+      await button.evaluate((element) => {
+        element.setAttribute('data-same', 'yes');
+      });
+      const tile = terminal.tileOf(STANDING);
+      const shortStops = { count: 7, seconds: 400 };
+      terminal.changeTiles({ ...tile, shortStops, openStops: tile.openStops.slice(-1) });
+      await page.getByText(/^\d+ short stops/).waitFor();
+      await eventually(async () => (await rowOf(NAME).count()) === 1, { what: 'one row of it' });
+      expect(await page.evaluate(() => document.activeElement?.getAttribute('data-same'))).toBe(
+        'yes',
+      );
+    });
+
+    it('shows its length when it is explained as well', async () => {
+      await giveReason(NAME, '13');
+      await afterUndo();
+      await status(NAME, 'applied').waitFor();
+      await expectText(rowOf(NAME).first(), /\d+\smin/);
+    });
+
+    it('is explained by who was registered when it was, though another one is when it is sent', async () => {
+      await scan(page, 'E-4711');
+      await page.getByText('E-4711 is registered.').waitFor();
+      terminal.setLink('down');
+      await page.getByText('Kafka is away').waitFor();
+      await giveReason(NAME, '13');
+      await scan(page, 'E-4712');
+      await page.getByText('E-4712 is registered.').waitFor();
+      await giveReason('Laser cutter 1', '20');
+      await afterUndo();
+      terminal.setLink('up');
+      await eventually(() => terminal.posts.flat().length === 2, { what: 'both were sent' });
+      const by = new Map(
+        terminal.posts.flat().map(({ reasonId, operator }) => [reasonId, operator]),
+      );
+      expect([by.get('13'), by.get('20')]).toEqual(['E-4711', 'E-4712']);
+    });
+
     it('can be taken back for ten seconds, and is never sent then', async () => {
       await giveReason(NAME, '14');
       await page.clock.runFor(8_000);
@@ -161,6 +202,16 @@ describe("the terminal's page", () => {
       expect(first).toMatchObject({ reasonId: '14', endTime: at + 120 });
       expect(second).toMatchObject({ reasonId: '16', startTime: at + 120 });
       expect(second!.startTime).toBeGreaterThan(first!.startTime);
+    });
+
+    it('has reasons with their names as soon as the server knows them', async () => {
+      const known = terminal.plant.reasons;
+      terminal.changeReasons({ lists: [], machines: {} });
+      await page.reload();
+      await rowOf(NAME).locator('button.stop-main').first().click();
+      await page.locator('.reason-button[data-code="13"]', { hasText: '13' }).first().waitFor();
+      terminal.changeReasons(known);
+      await page.locator('.reason-button[data-code="13"]', { hasText: 'Set-up' }).first().waitFor();
     });
 
     it('is explained together with others', async () => {
@@ -222,9 +273,11 @@ describe("the terminal's page", () => {
       await page.reload();
       await page.getByText(/2 not sent since 14:0\d/).waitFor({ timeout: 30_000 });
       await expectText(rowOf(NAME), /Set-up.*Not sent yet/s);
+      await page.getByText(/^The server cannot be reached. It was last heard at 14:0\d/).waitFor();
       await screenshot(page, 'tablet-offline');
       await terminal.listen();
       await page.getByText('Live').waitFor({ timeout: 30_000 });
+      await expectCount(page.getByText('The server cannot be reached'), 0);
       await eventually(() => terminal.posts.flat().length >= 2, { what: 'both were sent' });
       await status(NAME, 'applied').waitFor();
       expect(
@@ -514,6 +567,31 @@ describe("the terminal's page", () => {
       await page.getByText('E-4711 is registered.').waitFor();
       expect(terminal.operators).toEqual(['E-4711']);
       await expectCount(page.getByRole('dialog'), 0);
+    });
+
+    it('presses nothing with spaces in the text of a badge, wherever they are', async () => {
+      await start();
+      await open();
+      for (const badge of [' E-4711', 'E 4711', '  47 11']) {
+        await rowOf(NAME).locator('button.stop-main').first().focus();
+        await scan(page, badge);
+        await page.getByText(`${badge.trim()} is registered.`).waitFor();
+        // whatever a key was to press it has pressed by now
+        await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 200)));
+        await expectCount(page.getByRole('dialog'), 0);
+      }
+    });
+
+    it('presses the space bar all the same, once each time', async () => {
+      await start();
+      await open();
+      const several = page.getByRole('button', { name: 'Select several' });
+      await several.focus();
+      await page.keyboard.press('Space');
+      await expectCount(page.getByRole('button', { name: 'Select several' }), 0);
+      await rowOf(NAME).locator('button.stop-main').first().focus();
+      await page.keyboard.press('Space', { delay: 150 });
+      await page.getByRole('button', { name: 'Reason for 1 stop' }).waitFor();
     });
 
     it('is registered by name, and signs off', async () => {

@@ -116,6 +116,11 @@ export class FakeTerminal {
     this.tell('tiles', { tiles, gone: [] });
   }
 
+  changeReasons(reasons: ReasonLists): void {
+    this.plant.reasons = reasons;
+    this.tell('reasons', reasons);
+  }
+
   tileOf(machineId: string): Tile {
     const tile = this.plant.tiles.find((candidate) => candidate.machineId === machineId);
     if (!tile) throw new Error(`the fake plant has no machine ${machineId}`);
@@ -305,7 +310,7 @@ export class FakeTerminal {
       }));
       const stoppedSeconds = reasons.reduce(
         (sum, { seconds }) => sum + seconds,
-        unexplainedSeconds,
+        unexplainedSeconds + tile.shortStops.seconds,
       );
       const { machineId, displayName, openStops } = tile;
       return {
@@ -313,6 +318,7 @@ export class FakeTerminal {
         displayName,
         stoppedSeconds,
         unexplainedSeconds,
+        shortSeconds: tile.shortStops.seconds,
         reasons,
         openStops,
         notes,

@@ -7,6 +7,7 @@ import { hrefOf, route } from './router.js';
 import {
   connection,
   formats,
+  heardUntil,
   link,
   plantMinute,
   plantNow,
@@ -27,6 +28,7 @@ export function App(): JSX.Element {
     <>
       <TopBar />
       <main id="content" tabIndex={-1}>
+        {!signInNeeded.value && <Unreachable />}
         {signInNeeded.value ? <SignIn /> : <View />}
       </main>
       <UndoBar />
@@ -35,6 +37,19 @@ export function App(): JSX.Element {
         {toast.value?.text}
       </p>
     </>
+  );
+}
+
+/** A page that was loaded without its server has nothing to show but its own entries. */
+function Unreachable(): JSX.Element | null {
+  if (connection.value.state !== 'offline' || link.value !== null) return null;
+  const heard = heardUntil();
+  const time = heard === null ? null : formats.value.timeOn(heard, plantMinute.value);
+  return (
+    <p class="warning">
+      <Icon name="offline" />
+      {strings.value.unreachable(time)}
+    </p>
   );
 }
 

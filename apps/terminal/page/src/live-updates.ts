@@ -7,6 +7,7 @@ import { batch } from '@preact/signals';
 import type { Entry, Link, MachineView, Note, ReasonLists, Session, Tile } from '../../src/api.js';
 import { failureOf, get } from './api-client.js';
 import { createEventParser, type StreamEvent } from './model/event-stream.js';
+import { withReasons } from './model/reason-choices.js';
 import { outgoing, sendSoon, takeAnswers } from './outbox.js';
 import * as store from './store.js';
 
@@ -20,6 +21,7 @@ const ANSWERS_EVERY_MS = 20_000;
 type Told =
   | { event: 'snapshot'; data: { kafka: Link; session: Session; tiles: Tile[] } }
   | { event: 'tiles'; data: { tiles: Tile[]; gone: string[] } }
+  | { event: 'reasons'; data: ReasonLists }
   | { event: 'entry'; data: { machineId: string; entry: Entry } }
   | { event: 'note'; data: { machineId: string; note: Note } }
   | { event: 'link'; data: { kafka: Link } }
@@ -129,7 +131,6 @@ function connected(): void {
     store.signInNeeded.value = false;
     store.connection.value = { state: 'live', since: store.plantSeconds(Date.now()) };
   });
-  void loadReasons();
   for (const machineId of watchers.keys()) notify(machineId);
 }
 
@@ -195,8 +196,10 @@ function take(told: Told, touched: Set<string>, answers: Entry[]): void {
     case 'snapshot':
       store.setSession(told.data.session);
       store.link.value = told.data.kafka;
+      store.heardNow();
       store.replaceTiles(told.data.tiles);
       for (const machineId of watchers.keys()) touched.add(machineId);
+      void loadReasons();
       // what was answered in between is not told again
       void askForAnswers();
       sendSoon();
@@ -204,6 +207,11 @@ function take(told: Told, touched: Set<string>, answers: Entry[]): void {
     case 'tiles':
       store.changeTiles(told.data.tiles, told.data.gone);
       for (const { machineId } of told.data.tiles) touched.add(machineId);
+      return;
+    case 'reasons':
+      store.reasonLists.value = withReasons(store.reasonLists.peek(), told.data);
+      for (const since of toldMeanwhile) since.push(told.data);
+      for (const machineId of Object.keys(told.data.machines)) touched.add(machineId);
       return;
     case 'entry':
       answers.push(told.data.entry);
@@ -214,6 +222,7 @@ function take(told: Told, touched: Set<string>, answers: Entry[]): void {
       return;
     case 'link':
       store.link.value = told.data.kafka;
+      store.heardNow();
       if (told.data.kafka.state === 'up') sendSoon();
       return;
     case 'session':
@@ -229,9 +238,15 @@ function notify(machineId: string): void {
   for (const changed of watchers.get(machineId) ?? []) changed();
 }
 
+/** Of each request for all reasons that is under way: what was told meanwhile, for the answer may be older. */
+const toldMeanwhile = new Set<ReasonLists[]>();
+
 async function loadReasons(): Promise<void> {
+  const told: ReasonLists[] = [];
+  toldMeanwhile.add(told);
   const answer = await get<ReasonLists>('/api/reasons');
-  if (answer.ok) store.reasonLists.value = answer.value;
+  toldMeanwhile.delete(told);
+  if (answer.ok) store.reasonLists.value = told.reduce(withReasons, answer.value);
 }
 
 /** Asks what became of entries of which nothing was heard: after a gap, or of machines of another factory. */

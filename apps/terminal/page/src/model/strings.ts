@@ -170,6 +170,7 @@ const en = {
   noNotes: 'No notes in this shift.',
   // hand-over
   unexplained: 'Without a reason',
+  shortStopped: 'Short stops',
   stopped: 'Stopped',
   explained: 'With a reason',
   reasonsTitle: 'Reasons',
@@ -216,6 +217,8 @@ const en = {
   offline: (time: string) => `No connection since ${time}`,
   notSent: (count: number, time: string) => `${String(count)} not sent since ${time}`,
   entriesKept: 'Entries are kept here.',
+  unreachable: (time: string | null) =>
+    `The server cannot be reached${time === null ? '' : `. It was last heard at ${time}`}. Until it is back, only what was entered here is shown; it is kept, and sent later.`,
   notKept: 'Entries are not kept: do not close this page.',
   dismiss: 'Dismiss',
 };
@@ -382,6 +385,7 @@ const de: Strings = {
   saved: 'Gespeichert',
   noNotes: 'Keine Notizen in dieser Schicht.',
   unexplained: 'Ohne Grund',
+  shortStopped: 'Kurze Stopps',
   stopped: 'Gestanden',
   explained: 'Mit Grund',
   reasonsTitle: 'Gründe',
@@ -425,6 +429,8 @@ const de: Strings = {
   offline: (time) => `Keine Verbindung seit ${time}`,
   notSent: (count, time) => `${String(count)} nicht gesendet seit ${time}`,
   entriesKept: 'Einträge bleiben hier erhalten.',
+  unreachable: (time) =>
+    `Der Server ist nicht erreichbar${time === null ? '' : `. Zuletzt gehört um ${time}`}. Bis er wieder da ist, ist nur zu sehen, was hier eingegeben wurde; es bleibt erhalten und wird später gesendet.`,
   notKept: 'Einträge bleiben nicht erhalten: Seite nicht schließen.',
   dismiss: 'Ausblenden',
 };
