@@ -22,6 +22,14 @@ export interface DeadLetterReason extends Rejection {
   machineIds?: readonly string[];
 }
 
+/** What to do about a letter that lacks something. */
+const ADVICE: Record<RecordRefusedError['code'], string> = {
+  'too-large': 'raise max.message.bytes of the dead-letter topic',
+  'beyond-bound': 'no setting helps, the bridge itself sends no record of this size',
+  unencodable: 'no setting helps, the message is not one that a client can send',
+  'ill-dated': 'compare the clocks of the bridge and the brokers',
+};
+
 /** Sets messages aside on `<input topic>.dlq`, byte for byte, with the reason in headers. */
 export class DeadLetters {
   private readonly logger = new Logger('DeadLetters');
@@ -70,11 +78,11 @@ export class DeadLetters {
     }
   }
 
-  private logLack(message: InboundRecord, lacks: string, { message: error }: Error): void {
+  private logLack(message: InboundRecord, lacks: string, refusal: RecordRefusedError): void {
     const { topic, partition, offset, bytes } = message;
     this.logger.error({
-      msg: `dead letter without its ${lacks}: raise max.message.bytes of the dead-letter topic`,
-      ...{ topic, partition, offset, bytes, error },
+      msg: `dead letter without its ${lacks}: ${ADVICE[refusal.code]}`,
+      ...{ topic, partition, offset, bytes, error: refusal.message },
     });
   }
 

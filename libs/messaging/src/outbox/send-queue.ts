@@ -156,7 +156,7 @@ export class SendQueue {
     const [first] = batch;
     if (first === undefined) return undefined;
     if (first.bytes > MAX_RECORD_BYTES) {
-      this.tell(batch, tooLarge(first.bytes));
+      this.tell(batch, beyondBound(first.bytes));
       return undefined;
     }
     this.sinceMs ??= realEpochMs();
@@ -309,7 +309,7 @@ function whyNotWritten(error: unknown, topic: string): string {
   return describeKafkaFailure(error, { right: 'Write', topics: [topic] });
 }
 
-function tooLarge(bytes: number): RecordRefusedError {
+function beyondBound(bytes: number): RecordRefusedError {
   const limit = `${bytes} bytes, of ${MAX_RECORD_BYTES} at most`;
-  return new RecordRefusedError('too-large', new Error(limit));
+  return new RecordRefusedError('beyond-bound', new Error(limit));
 }
