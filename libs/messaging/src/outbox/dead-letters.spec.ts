@@ -116,6 +116,22 @@ describe('DeadLetters', () => {
     });
   });
 
+  it('has a line in the log, or is counted by the next one where there are hundreds a second', async () => {
+    const logged = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
+    const reason = { code: 'invalid-json', detail: 'no JSON', attempts: 0 } as const;
+    const lines = (): { offset: number; leftOut?: number }[] =>
+      logged.mock.calls.map(([line]) => line as { offset: number });
+    for (let offset = 0; lines().at(-1)?.leftOut === undefined; offset += 1) {
+      await deadLetters.publish({ ...message, offset }, reason);
+    }
+    let next = 0;
+    for (const { offset, leftOut = 0 } of lines()) {
+      expect(offset).toBe(next + leftOut);
+      next = offset + 1;
+    }
+    logged.mockRestore();
+  });
+
   it('is not done before Kafka has taken the record', async () => {
     const refusing: Pick<Outbox, 'send'> = { send: () => Promise.reject(new Error('closed')) };
     const publish = new DeadLetters(refusing as Outbox, new ManualClock(), '').publish(message, {
