@@ -24,7 +24,7 @@ export class Readiness {
   conditions(): Condition[] {
     const conditions: Condition[] = [
       { name: 'kafka', problem: this.kafkaProblem() },
-      { name: 'outcomes', problem: this.outbox.problem },
+      { name: 'outcomes', problem: this.outcomesProblem() },
     ];
     for (const flow of [this.lists?.flow, this.reasons?.flow]) {
       if (flow !== undefined) {
@@ -35,6 +35,15 @@ export class Readiness {
       conditions.push({ name: 'machine-states', problem: paused(this.states.pausedBecause) });
     }
     return conditions;
+  }
+
+  private outcomesProblem(): string | undefined {
+    const topics = [...this.strategy.inbox.writtenTopics, ...this.outbox.health()];
+    const problems = topics.flatMap(({ topic, problem }) =>
+      problem ? [`${topic}: ${problem}`] : [],
+    );
+    if (problems.length === 0) return undefined;
+    return `outcomes and dead letters are not taken: ${problems.join('; ')}`;
   }
 
   private kafkaProblem(): string | undefined {

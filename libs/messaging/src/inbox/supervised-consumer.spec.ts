@@ -131,15 +131,6 @@ describe('SupervisedConsumer', () => {
     return groups[0]?.members.length ?? 0;
   };
 
-  const committedOffsets = async (): Promise<Record<number, string>> => {
-    const admin = kafka.admin();
-    await admin.connect();
-    const [ofTopic] = await admin.fetchOffsets({ groupId: topic, topics: [topic] });
-    await admin.disconnect();
-    const partitions = ofTopic?.partitions ?? [];
-    return Object.fromEntries(partitions.map(({ partition, offset }) => [partition, offset]));
-  };
-
   it('begins anew when kafkajs has given a join up and goes on as before, for calls would stay held', async () => {
     const member = join('A');
     await member.untilOwns('0,1');
@@ -162,32 +153,6 @@ describe('SupervisedConsumer', () => {
     });
     await member.untilOwns('0,1');
     expect(member.consumer.state).toBe('running');
-  });
-
-  it('repeats no commit once partitions have been assigned anew: others may have done more by then', async () => {
-    let tries = 0;
-    let isLoading = true;
-    Broker.prototype.offsetCommit = function (request) {
-      if (!isLoading || request.groupId !== topic) return offsetCommit.call(this, request);
-      tries += 1;
-      return Promise.reject(createErrorFromCode(COORDINATOR_LOADING));
-    };
-    const first = join('A');
-    await first.untilOwns('0,1');
-    const offsets = [0, 1].map((partition) => ({ topic, partition, offset: '5' }));
-    const commit = first.consumer.member.commit(offsets).then(
-      () => 'committed',
-      () => 'refused',
-    );
-    await eventually(() => tries > 1, { what: 'kafkajs has repeated the commit' });
-    join('B');
-    await eventually(() => /^owns [01]$/.test(first.log.at(-1) ?? ''), {
-      what: 'they share the partitions',
-    });
-    isLoading = false;
-    expect(await commit).toBe('refused');
-    await first.consumer.member.commit([{ topic, partition: 0, offset: '7' }]);
-    expect(await committedOffsets()).toEqual({ 0: '7', 1: '-1' });
   });
 
   it('goes on where the leader of a partition has moved, and neither joins anew nor ends calls', async () => {

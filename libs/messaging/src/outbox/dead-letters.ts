@@ -10,8 +10,7 @@ import {
 import { type InboundRecord } from '../inbox/inbound-message.js';
 import { leanLetter, letterWithoutValue, type WholeLetter } from './lean-letters.js';
 import { type OutboundRecord } from './outbound-record.js';
-import { type Outbox } from './outbox.js';
-import { RecordRefusedError } from './record-refused.js';
+import { type RecordRefusedError } from './record-refused.js';
 
 /** Why a message is set aside. */
 export interface DeadLetterReason extends Rejection {
@@ -23,8 +22,8 @@ export interface DeadLetterReason extends Rejection {
 }
 
 /**
- * One batch may hold 400,000 records that are all set aside: their lines took 160 MB of memory for as long as nobody
- * read the log as fast. The letters themselves say all of it.
+ * One batch may hold 400,000 records that are all set aside: their lines would wait in memory for as long as nobody
+ * reads the log as fast. The letters themselves say all of it.
  */
 const MOST_LINES_A_SECOND = 100;
 
@@ -42,17 +41,16 @@ export class DeadLetters {
   private lines = { second: 0, count: 0, leftOut: 0 };
 
   constructor(
-    private readonly outbox: Outbox,
     private readonly clock: Clock,
     private readonly topicPrefix: string,
   ) {}
 
   /**
-   * Resolves once Kafka has acknowledged the dead letter; only then may the offset move. A topic that
-   * takes less than the input's did must not stop everything behind this message: then the letter says
-   * where the message lies, in a topic that still has it.
+   * The dead letter, for whoever writes it with the message's offset. A topic that takes less than the input's did must
+   * not stop everything behind this message: then the letter's leaner forms say where the message lies, in a topic that
+   * still has it.
    */
-  async publish(message: InboundRecord, reason: DeadLetterReason): Promise<void> {
+  letterOf(message: InboundRecord, reason: DeadLetterReason): OutboundRecord {
     const { topic, partition, offset } = message;
     const { code, detail, machineIds } = reason;
     this.logLetter({ topic, partition, offset, code, detail, machineIds });
@@ -66,23 +64,19 @@ export class DeadLetters {
       // An input may have been copied from a dead letter: what was wrong then is not what is wrong now.
       headers: [...originalHeaders(message.headers), ...Object.entries(why)],
     };
-    const refusal = await this.refusalOf(whole);
-    if (refusal === undefined) return;
-    this.logLack(message, 'value', refusal);
-    const secondRefusal = await this.refusalOf(letterWithoutValue(whole));
-    if (secondRefusal === undefined) return;
-    this.logLack(message, 'value and headers', secondRefusal);
-    await this.outbox.send(leanLetter(whole, why));
-  }
-
-  private async refusalOf(letter: OutboundRecord): Promise<RecordRefusedError | undefined> {
-    try {
-      await this.outbox.send(letter);
-      return undefined;
-    } catch (error) {
-      if (error instanceof RecordRefusedError) return error;
-      throw error;
-    }
+    return {
+      ...whole,
+      leaner: (refusal) => {
+        this.logLack(message, 'value', refusal);
+        return {
+          ...letterWithoutValue(whole),
+          leaner: (secondRefusal) => {
+            this.logLack(message, 'value and headers', secondRefusal);
+            return leanLetter(whole, why);
+          },
+        };
+      },
+    };
   }
 
   /** Beyond {@link MOST_LINES_A_SECOND} the next line says how many had none. */
