@@ -63,8 +63,12 @@ export class Readiness {
   }
 
   private memoryProblem(): string | undefined {
-    const { heldPartitions: held, memoryProblem: why } = this.strategy.inbox;
-    if (held === 0) return why && `what is remembered cannot be kept: ${why}`;
+    const { heldPartitions: held, memoryProblem, commitProblem } = this.strategy.inbox;
+    const why = memoryProblem ?? commitProblem;
+    if (held === 0) {
+      const what = memoryProblem ? 'what is remembered cannot be kept' : 'nothing can be committed';
+      return why && `${what}: ${why}`;
+    }
     const waits = `${held} partitions wait until what is remembered is restored`;
     return why === undefined ? waits : `${waits}: ${why}`;
   }

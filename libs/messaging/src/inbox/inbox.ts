@@ -125,7 +125,12 @@ export class Inbox {
 
   /** Why what is remembered can be neither read nor written for a while now, in words. */
   get memoryProblem(): string | undefined {
-    return this.memory.problem ?? this.queues.problem;
+    return this.memory.problem;
+  }
+
+  /** Why what messages lead to cannot be committed at all for a while now, in words. */
+  get commitProblem(): string | undefined {
+    return this.queues.problem;
   }
 
   /** Of each topic that what messages lead to is written to, whether it takes that. */
