@@ -1,7 +1,10 @@
+import { realDelayMs } from '#libs/clock';
 import { ensureTopics, readSpans, topicSpans } from '#libs/messaging';
 import { ConfigResourceTypes, type Kafka } from '../../libs/messaging/src/kafkajs.js';
 import { eventually } from './eventually.js';
 import { withAdmin } from './with-admin.js';
+
+const SHOWN_AFTER_MS = 150;
 
 /** The topics of one test, named without their prefix, as whoever runs a plant's Kafka sees them. */
 export class TestTopics {
@@ -78,7 +81,13 @@ export class TestTopics {
 
   /** How many records of a topic a subscriber is shown: read, since the markers of transactions have offsets, too. */
   async count(topic: string): Promise<number> {
-    const spans = await topicSpans(this.kafka, `${this.prefix}${topic}`);
+    // A transaction that has been committed is shown a moment later.
+    let spans = await topicSpans(this.kafka, `${this.prefix}${topic}`);
+    for (let before = ''; JSON.stringify(spans) !== before;) {
+      before = JSON.stringify(spans);
+      await realDelayMs(SHOWN_AFTER_MS);
+      spans = await topicSpans(this.kafka, `${this.prefix}${topic}`);
+    }
     let count = 0;
     await readSpans(
       this.kafka,
@@ -92,6 +101,14 @@ export class TestTopics {
       },
     );
     return count;
+  }
+
+  /** Where a topic ends: offsets summed over its partitions, those of transaction markers among them. */
+  async end(topic: string): Promise<number> {
+    const partitions = await withAdmin(this.kafka, (admin) =>
+      admin.fetchTopicOffsets(`${this.prefix}${topic}`),
+    );
+    return partitions.reduce((sum, { high }) => sum + Number(high), 0);
   }
 
   /** Removes what a topic holds, as its retention would in time. */
