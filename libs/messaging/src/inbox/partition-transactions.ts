@@ -273,7 +273,7 @@ export class PartitionTransactions {
     this.unsure = { id, entries };
     if (this.closing.signal.aborted) return false;
     const { topic, partition } = this;
-    const suspects = this.options.health.suspects(topicsOf(entries));
+    const suspects = this.options.health.suspects(this, topicsOf(entries));
     const why = describeKafkaFailure(error, { right: 'Write', topics: suspects });
     const attempt = this.options.health.failed(this, suspects, why);
     this.waiting.failed(entries, realNowMs() + backOffMs(attempt, TOPIC_BACK_OFF));

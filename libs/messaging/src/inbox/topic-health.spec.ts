@@ -17,23 +17,23 @@ describe('TopicHealth', () => {
     health.all().flatMap(({ topic, problem }) => (problem === undefined ? [] : [[topic, problem]]));
 
   it('suspects all topics of a transaction while none of them is known to be fine', () => {
-    expect(health.suspects(new Set(['a', 'b']))).toEqual(['a', 'b']);
+    expect(health.suspects(writer, new Set(['a', 'b']))).toEqual(['a', 'b']);
   });
 
   it('suspects those alone that nobody has written to lately', () => {
     health.written(another, ['b']);
-    expect(health.suspects(new Set(['a', 'b']))).toEqual(['a']);
+    expect(health.suspects(writer, new Set(['a', 'b']))).toEqual(['a']);
     jest.advanceTimersByTime(20_000);
-    expect(health.suspects(new Set(['a', 'b']))).toEqual(['a', 'b']);
+    expect(health.suspects(writer, new Set(['a', 'b']))).toEqual(['a', 'b']);
   });
 
   it('suspects a topic that others write to where there is no other: one of its partitions may be gone', () => {
     health.written(another, ['b']);
-    expect(health.suspects(new Set(['b']))).toEqual(['b']);
+    expect(health.suspects(writer, new Set(['b']))).toEqual(['b']);
   });
 
   it('tells of a topic that has failed for a while, until it is written', () => {
-    const suspects = health.suspects(new Set(['a']));
+    const suspects = health.suspects(writer, new Set(['a']));
     expect(health.failed(writer, suspects, 'gone')).toBe(1);
     expect(problems()).toEqual([]);
     jest.advanceTimersByTime(6000);
@@ -46,16 +46,19 @@ describe('TopicHealth', () => {
   });
 
   it('takes back what it has suspected of a topic that turns out to be fine', () => {
-    const both = health.suspects(new Set(['a', 'b']));
+    const both = health.suspects(writer, new Set(['a', 'b']));
     health.failed(writer, both, 'gone');
     jest.advanceTimersByTime(6000);
     health.written(another, ['b']);
-    health.failed(writer, health.suspects(new Set(['a', 'b'])), 'gone');
+    health.failed(writer, health.suspects(writer, new Set(['a', 'b'])), 'gone');
+    expect(problems()).toEqual([['a', 'gone']]);
+    jest.advanceTimersByTime(60_000);
+    health.failed(writer, health.suspects(writer, new Set(['a', 'b'])), 'gone');
     expect(problems()).toEqual([['a', 'gone']]);
   });
 
   it('forgets whoever writes no more', () => {
-    health.failed(writer, health.suspects(new Set(['a'])), 'gone');
+    health.failed(writer, health.suspects(writer, new Set(['a'])), 'gone');
     jest.advanceTimersByTime(6000);
     health.forget(writer);
     expect(problems()).toEqual([]);

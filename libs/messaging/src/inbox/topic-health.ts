@@ -8,12 +8,17 @@ export interface WrittenTopic {
   problem: string | undefined;
 }
 
-/** So long a topic that has taken something is not taken to be at fault where others are. */
+/** A topic that has taken something so long before a failure, or since, is not taken to be at fault where others are. */
 const FINE_MS = 15_000;
+
+interface Failing {
+  run: FailureRun;
+  sinceMs: number;
+}
 
 interface Writers {
   writtenMs: number;
-  failing: Map<object, FailureRun>;
+  failing: Map<object, Failing>;
 }
 
 /** Of each topic that transactions write to whether it takes what they write. */
@@ -28,10 +33,12 @@ export class TopicHealth {
     }
   }
 
-  /** Of the topics of a transaction that has failed those that may be at fault: others have been written to lately. */
-  suspects(topics: ReadonlySet<string>): string[] {
+  /** Of the topics of a transaction that has failed those that may be at fault: others have been written to meanwhile. */
+  suspects(writer: object, topics: ReadonlySet<string>): string[] {
     const all = [...topics];
-    const fineMs = realNowMs() - FINE_MS;
+    const since = all.map((topic) => this.writersOf(topic).failing.get(writer)?.sinceMs);
+    const sinceMs = Math.min(realNowMs(), ...since.map((each) => each ?? Infinity));
+    const fineMs = sinceMs - FINE_MS;
     const suspects = all.filter((topic) => this.writersOf(topic).writtenMs < fineMs);
     return suspects.length === 0 ? all : suspects;
   }
@@ -44,8 +51,9 @@ export class TopicHealth {
         failing.delete(writer);
         continue;
       }
-      const run = failing.get(writer) ?? new FailureRun({ isTriedUntilDone: true });
-      failing.set(writer, run);
+      const known = failing.get(writer);
+      const run = known?.run ?? new FailureRun({ isTriedUntilDone: true });
+      if (known === undefined) failing.set(writer, { run, sinceMs: realNowMs() });
       attempts = Math.max(attempts, run.failed(realNowMs(), why));
     }
     return attempts;
@@ -59,7 +67,7 @@ export class TopicHealth {
   all(): WrittenTopic[] {
     const nowMs = realNowMs();
     return [...this.topics].map(([topic, { failing }]) => {
-      const problems = [...failing.values()].flatMap((run) => run.problem(nowMs) ?? []);
+      const problems = [...failing.values()].flatMap(({ run }) => run.problem(nowMs) ?? []);
       return { topic, problem: problems[0] };
     });
   }
