@@ -64,14 +64,10 @@ class Member {
       kafka,
       groupId: `${prefix}group`,
       topicPrefix: prefix,
-      deadLetters: {
-        letterOf: () => {
-          throw new Error('nothing is set aside here');
-        },
-      },
-      commitIntervalMs: 100,
+      deadLetters: { publish: () => Promise.reject(new Error('nothing is set aside here')) },
       stateTopics: [state],
       calls: new CallSlots(1),
+      outbox: { idle: () => Promise.resolve(), toldUntilMs: 0 },
       prepare: () =>
         ensureTopics(
           kafka,

@@ -3,10 +3,14 @@ import { type BridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { CommandOutcomes } from './command-outcomes.js';
+import { OutcomePublisher } from './outcome-publisher.js';
+import { ToldOutcomes } from './told-outcomes.js';
 
 @Module({
   providers: [
     CommandOutcomes,
+    OutcomePublisher,
+    ToldOutcomes,
     {
       // One for all flows: the service is asked to bear so many commands at once, of whatever kind.
       provide: CallSlots,
@@ -14,6 +18,6 @@ import { CommandOutcomes } from './command-outcomes.js';
       useFactory: ({ machineCloud }: BridgeSettings) => new CallSlots(machineCloud.maxConcurrency),
     },
   ],
-  exports: [CommandOutcomes, CallSlots],
+  exports: [CommandOutcomes, OutcomePublisher, CallSlots, ToldOutcomes],
 })
 export class CommandDeliveryModule {}

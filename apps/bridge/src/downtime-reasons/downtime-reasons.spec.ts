@@ -5,9 +5,8 @@ import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Clock, realEpochMs } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
-import { type InboundMessage } from '#libs/messaging';
-import { CommandOutcomes, type CommandResult } from '../command-delivery/index.js';
-import { inboundMessage } from '../command-delivery/testing/inbound-message.js';
+import { type InboundMessage, PartitionOwnership } from '#libs/messaging';
+import { type CommandResult, OutcomePublisher } from '../command-delivery/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { PlatformModule } from '../platform/index.js';
 import { DowntimeReasonsController } from './downtime-reasons.controller.js';
@@ -91,9 +90,10 @@ describe('DowntimeReasons', () => {
     class ReasonsAlone {}
     bridge = await NestFactory.createApplicationContext(ReasonsAlone, { logger: false });
     clock = bridge.get(Clock);
-    jest.spyOn(bridge.get(CommandOutcomes), 'recordsOf').mockImplementation((_, __, all) => {
+    const publisher = bridge.get(OutcomePublisher);
+    jest.spyOn(publisher, 'publish').mockImplementation((_, __, all, receipt) => {
       results.push(...all);
-      return [];
+      receipt.acknowledged();
     });
     await bridge.get(MachineDirectory).firstLoad(new AbortController().signal);
   };
@@ -111,16 +111,15 @@ describe('DowntimeReasons', () => {
       (body, offset) =>
         new Promise<void>((finish, fail) => {
           const value = Buffer.from(JSON.stringify(body));
-          const place = { topic: 'mes.downtime-reasons.v1', offset };
+          const place = { topic: 'mes.downtime-reasons.v1', partition: 0, offset, timestamp: '0' };
           const abandon = (): void => {
             fail(new Error('abandoned'));
           };
-          const end = (): void => {
-            finish();
-          };
-          messages.push(
-            inboundMessage({ ...place, value, bytes: value.length, finish: end, abandon, fail }),
-          );
+          messages.push({
+            ...{ ...place, key: null, value, headers: [], bytes: value.length },
+            ...{ ownership: new PartitionOwnership(), finish, abandon, fail },
+            doneInPart: () => undefined,
+          });
         }),
     );
     bridge.get(DowntimeReasonsController).handle(messages);

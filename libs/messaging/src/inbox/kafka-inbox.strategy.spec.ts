@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
-import { realDelayMs, realNowMs } from '#libs/clock';
+import { realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { type Admin, Kafka, logLevel } from '../kafkajs.js';
+import { AT_REST, readNote, type ToldUntil } from './commit-note.js';
 import { type InboundMessage } from './inbound-message.js';
 import { KafkaInboxStrategy } from './kafka-inbox.strategy.js';
+import { type Statement } from './telling.js';
 
 const INPUT = 'input';
 /** More than are handed over at once. */
@@ -20,32 +22,22 @@ async function eventually(isSo: () => boolean | Promise<boolean>, what: string):
   }
 }
 
-/** Says whether calls are held. */
-class WatchedSlots extends CallSlots {
-  areHeld = false;
-
-  override hold(): void {
-    this.areHeld = true;
-    super.hold();
-  }
-
-  override resume(): void {
-    this.areHeld = false;
-    super.resume();
-  }
-}
-
 /** A process of a group, whose messages need no call. */
 class Member {
-  readonly calls = new WatchedSlots(1);
+  readonly calls = new CallSlots(1);
   readonly handed: InboundMessage[] = [];
   readonly inbox: KafkaInboxStrategy;
 
   constructor(kafka: Kafka, topicPrefix: string, onHanded: () => Promise<void>) {
     this.inbox = new KafkaInboxStrategy({
       ...{ kafka, groupId: topicPrefix, topicPrefix, calls: this.calls, stateTopics: [] },
-      deadLetters: { letterOf: () => ({ topic: 'letters', key: null, value: null, headers: {} }) },
-      commitIntervalMs: 100,
+      deadLetters: { publish: () => Promise.resolve() },
+      outbox: {
+        idle: () => Promise.resolve(),
+        get toldUntilMs() {
+          return realEpochMs();
+        },
+      },
       prepare: () => Promise.resolve(),
     });
     const handle = (messages: readonly InboundMessage[]): Promise<void> => {
@@ -87,10 +79,11 @@ describe('KafkaInboxStrategy', () => {
     await admin.disconnect();
   });
 
-  const committed = async (): Promise<number> => {
+  /** What the last commit says of what is told. */
+  const noted = async (): Promise<ToldUntil | undefined> => {
     const topics = [`${topicPrefix}${INPUT}`];
     const [offsets] = await admin.fetchOffsets({ groupId: topicPrefix, topics });
-    return Number(offsets?.partitions[0]?.offset);
+    return readNote(0, offsets?.partitions[0]?.metadata ?? null).toldUntil;
   };
 
   const untilGroupHas = async (count: number): Promise<void> => {
@@ -108,18 +101,30 @@ describe('KafkaInboxStrategy', () => {
     await producer.disconnect();
   };
 
-  it('hands nothing over as another process still has calls in flight, and goes on once these have ended', async () => {
-    const finished: number[] = [];
-    const finishAll = (): Promise<void> => {
-      for (const { handed } of members) {
-        for (const message of handed.splice(0)) {
-          finished.push(message.offset);
-          message.finish();
-        }
-      }
+  it('hands nothing over and tells nothing while its commit says so, as another process still has calls in flight', async () => {
+    const told: { offset: number; noted: ToldUntil | undefined }[] = [];
+    const tell = (message: InboundMessage): void => {
+      const { offset } = message;
+      const { telling } = message.ownership;
+      const statement: Statement = {
+        tell: () => {
+          void noted().then((note) => {
+            told.push({ offset, noted: note });
+            message.finish();
+            telling.ended(statement);
+          });
+        },
+        giveUp: () => {
+          message.abandon();
+        },
+      };
+      telling.begin(statement);
+    };
+    const tellAll = (): Promise<void> => {
+      for (const { handed } of members) for (const message of handed.splice(0)) tell(message);
       return Promise.resolve();
     };
-    let onHanded = finishAll;
+    let onHanded = tellAll;
     const join = (): void => {
       members.push(new Member(kafka, topicPrefix, () => onHanded()));
     };
@@ -127,7 +132,7 @@ describe('KafkaInboxStrategy', () => {
     join();
     await untilGroupHas(2);
     await produce(1);
-    await eventually(async () => (await committed()) === 1, 'the first is committed');
+    await eventually(() => told.length === 1, 'the first is told');
 
     let goOn: () => void = () => undefined;
     onHanded = () =>
@@ -140,22 +145,23 @@ describe('KafkaInboxStrategy', () => {
     expect(owner!.handed.length).toBeLessThan(MESSAGES);
     await other!.call();
     join();
-    await eventually(async () => {
-      const [group] = (await admin.describeGroups([topicPrefix])).groups;
-      return group?.state === 'PreparingRebalance';
-    }, 'partitions are to be shared out anew');
-    // the owner hears of it by its heartbeat
-    await eventually(() => owner!.calls.areHeld, 'the owner is at rest');
-    onHanded = finishAll;
-    await finishAll();
+    await eventually(
+      async () => (await noted()) === AT_REST,
+      'the commit says that all is at rest',
+    );
+    onHanded = tellAll;
+    await tellAll();
     goOn();
     // What is asked of Kafka takes longer than what would come about by itself.
-    for (let times = 0; times < 3; times += 1) await committed();
-    expect(finished.length).toBeLessThan(MESSAGES);
+    for (let times = 0; times < 3; times += 1) expect(await noted()).toBe(AT_REST);
+    expect(told).toHaveLength(1);
     expect(owner!.handed).toEqual([]);
 
     other!.calls.release();
-    await eventually(async () => (await committed()) > MESSAGES, 'all is committed');
-    expect(new Set(finished).size).toBe(MESSAGES + 1);
+    await eventually(() => told.length > MESSAGES, 'all is told');
+    expect(told.filter((it) => it.noted === AT_REST)).toEqual([]);
+    expect(told.map(({ offset }) => offset).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: MESSAGES + 1 }, (_, offset) => offset),
+    );
   });
 });

@@ -1,17 +1,12 @@
 import { type MessageHeaders } from '#libs/contracts';
 import { type Unreadable } from '../exchanged/unreadable-batch.js';
-import { type OutboundRecord } from '../outbox/outbound-record.js';
 import { type InboundMessage, type InboundRecord } from './inbound-message.js';
 import { type PartitionOwnership } from './partition-ownership.js';
 
 /** Where a message's end is told. */
 export interface MessageEnds {
   readonly ownership: PartitionOwnership;
-  isDone(offset: number, item: number): boolean;
-  /** Has the records written, and with them what of the message is done. */
-  tell(message: PartitionMessage, records: readonly OutboundRecord[], item?: number): void;
-  /** The same of all of it: {@link ended} follows once they are written, or {@link failed}. */
-  finish(message: PartitionMessage, records: readonly OutboundRecord[]): void;
+  doneInPart(message: PartitionMessage): void;
   ended(message: PartitionMessage, how: 'finished' | 'abandoned'): void;
   failed(message: PartitionMessage, error: unknown): void;
 }
@@ -26,12 +21,9 @@ export class PartitionMessage implements InboundMessage {
   failures = 0;
   /** Its calls have been answered: it must not be handled anew. */
   isAnswered = false;
-  /** It is known what becomes of it; that may have to be written still. */
   private hasEnded = false;
   /** Since it was last handled: what several of its commands tell of one attempt is one failure. */
   private hasFailed = false;
-  /** What of it was told here, written or not. */
-  private told: Set<number> | undefined;
 
   constructor(
     private readonly record: InboundRecord,
@@ -78,26 +70,16 @@ export class PartitionMessage implements InboundMessage {
     return this.ends.ownership;
   }
 
-  isDone(item: number): boolean {
-    return this.told?.has(item) === true || this.ends.isDone(this.offset, item);
+  doneInPart(): void {
+    this.ends.doneInPart(this);
   }
 
-  tell(records: readonly OutboundRecord[], item?: number): void {
-    if (this.hasEnded || (item !== undefined && this.isDone(item))) return;
-    if (item !== undefined) (this.told ??= new Set()).add(item);
-    this.ends.tell(this, records, item);
-  }
-
-  finish(records: readonly OutboundRecord[] = []): void {
-    if (this.hasEnded) return;
-    this.hasEnded = true;
-    this.ends.finish(this, records);
+  finish(): void {
+    this.end('finished');
   }
 
   abandon(): void {
-    if (this.hasEnded) return;
-    this.hasEnded = true;
-    this.ends.ended(this, 'abandoned');
+    this.end('abandoned');
   }
 
   fail(error: unknown, isAnswered = false): void {
@@ -112,9 +94,10 @@ export class PartitionMessage implements InboundMessage {
     this.hasFailed = false;
   }
 
-  /** What has become of it can never be written. */
-  notWritten(error: unknown): void {
-    this.hasEnded = false;
-    this.fail(error, true);
+  private end(how: 'finished' | 'abandoned'): void {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    this.ends.ended(this, how);
+    if (how === 'finished') this.onFinished?.(this);
   }
 }

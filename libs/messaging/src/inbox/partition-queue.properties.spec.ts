@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import { realNowMs } from '#libs/clock';
 import { type InboundMessage, type InboundRecord } from './inbound-message.js';
 import { PartitionQueue } from './partition-queue.js';
-import { FakeTransactions } from './testing/fake-transactions.js';
 
 const LIMITS = { maxUnfinished: 12, maxUnfinishedBytes: 100, maxSpan: 60 };
 const LARGEST_FETCH = 10;
@@ -96,7 +95,7 @@ class Partition {
         await nextTurn();
         return;
       case 'commit':
-        this.committed = this.committable ?? this.committed;
+        this.committed = this.queue.progress.committable() ?? this.committed;
         return;
       case 'rejoin':
         this.fetchAt = this.committed;
@@ -142,9 +141,9 @@ class Partition {
     }
     this.open = [];
     await closed;
-    expect(this.committable ?? 0).toBeLessThanOrEqual(this.lowestUnfinished);
+    expect(this.queue.progress.committable() ?? 0).toBeLessThanOrEqual(this.lowestUnfinished);
     // As one that stops does.
-    this.committed = this.committable ?? this.committed;
+    this.committed = this.queue.progress.committable() ?? this.committed;
     this.isPaused = false;
     this.fetchAt = this.committed;
     this.done = new Set([...this.done].filter((offset) => offset < this.committed));
@@ -162,17 +161,12 @@ class Partition {
         onResume: () => {
           this.isPaused = false;
         },
-        setAside: (message) => {
-          this.done.add(message.offset);
-          message.finish();
+        setAside: ({ offset }) => {
+          this.done.add(offset);
+          return Promise.resolve();
         },
       },
-      (progress) => new FakeTransactions(progress),
     );
-  }
-
-  private get committable(): number | undefined {
-    return this.queue.progress.after(new Set(), [])?.offset;
   }
 
   private get lowestUnfinished(): number {
@@ -180,7 +174,7 @@ class Partition {
   }
 
   private check(): void {
-    expect(this.committable ?? 0).toBeLessThanOrEqual(this.lowestUnfinished);
+    expect(this.queue.progress.committable() ?? 0).toBeLessThanOrEqual(this.lowestUnfinished);
     expect(this.queue.progress.size).toBeLessThan(LIMITS.maxUnfinished + LARGEST_FETCH);
     if (this.queue.progress.size === 0) expect(this.isPaused).toBe(false);
   }
@@ -188,7 +182,7 @@ class Partition {
   /** However it stands: once the messages end, the partition comes to its end. */
   private async drain(): Promise<void> {
     const giveUpMs = realNowMs() + LAST_RESORT_MS;
-    while ((this.committable ?? this.committed) !== this.end) {
+    while ((this.queue.progress.committable() ?? this.committed) !== this.end) {
       if (realNowMs() > giveUpMs) throw new Error('the partition stands still');
       this.fetch(LARGEST_FETCH);
       for (const message of [...this.open]) this.finish(message);

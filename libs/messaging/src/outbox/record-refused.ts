@@ -5,8 +5,7 @@ export class RecordRefusedError extends Error {
   readonly retryable = false;
 
   constructor(
-    /** `too-large` is a broker's answer, `beyond-bound` our own: no setting of a topic changes that. */
-    readonly code: 'too-large' | 'beyond-bound' | 'unencodable' | 'ill-dated',
+    readonly code: 'too-large' | 'unencodable' | 'ill-dated',
     cause: Error,
   ) {
     super(`the record is ${code}: ${cause.message}`, { cause });

@@ -47,7 +47,7 @@ export class MachineMemory {
     const stored = this.stored.get(this.machineId);
     if (stored === undefined) return undefined;
     const { lastUpdateTime } = this;
-    return withoutTimesAhead({ ...stored, lastUpdateTime }, this.context.latestSeconds);
+    return withoutTimesAhead({ ...stored, lastUpdateTime }, this.context.clock.nowSeconds());
   }
 
   /** Of the latest reading, in epoch seconds. */

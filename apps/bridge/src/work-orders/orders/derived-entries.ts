@@ -1,7 +1,7 @@
 import { type OutboundRecord } from '#libs/messaging';
 import { type AnsweredMessage } from '../../command-delivery/index.js';
 import { type AssignmentChange } from '../assignments/assignment-change.js';
-import { deriveOrders, type OrderConsequences, type OrderView } from './derive-orders.js';
+import { deriveOrders, type OrderView } from './derive-orders.js';
 import { answerOf, type GatheredOrders, type MessageAnswer } from './gathered-orders.js';
 import { type Gatherings } from './gatherings.js';
 import {
@@ -22,8 +22,6 @@ export interface OrderAnswer extends MessageAnswer {
   /** Machines whose assignments it has changed. */
   assigned: number;
   unmapped: readonly UnmappedOperation[];
-  /** To be written with the message's offset, beside what `results` say. */
-  records: readonly OutboundRecord[];
 }
 
 /** What becomes of what is derived: records to be written with it, and what is to be done once they are. */
@@ -33,8 +31,11 @@ export interface OrderEffects {
   latestSeconds: () => number;
   toChanges: (changes: readonly AssignmentChange[]) => readonly OutboundRecord[];
   toReport: (report: RelayReport) => OutboundRecord;
-  /** What a message that concerns no machine is answered with. */
-  toOutcome: (answered: AnsweredMessage, answer: AnswerWithoutMachine) => OutboundRecord;
+  /** What a message that concerns no machine is answered with; undefined where that was told before. */
+  toOutcome: (
+    answered: AnsweredMessage,
+    answer: AnswerWithoutMachine,
+  ) => OutboundRecord | undefined;
   answer: (answer: OrderAnswer) => void;
   /** All parts of a message have been reported: it is to be written next. */
   gathered: (entry: GatheredEntry) => void;
@@ -64,11 +65,9 @@ export class DerivedEntries {
   add(entry: OrderEntry): void {
     const { message } = entry;
     switch (entry.kind) {
-      case 'orders': {
-        const { gathered, isRecorded } = this.takeIn(entry);
-        this.answer(entry, gathered, isRecorded);
+      case 'orders':
+        this.answer(entry, this.takeIn(entry));
         return;
-      }
       case 'relay': {
         const atHome = this.takeInPart(entry);
         this.others.push(...entry.records);
@@ -95,21 +94,20 @@ export class DerivedEntries {
     }
   }
 
-  private takeIn(entry: OrdersEntry | RelayEntry | PartEntry): OrderConsequences {
+  private takeIn(entry: OrdersEntry | RelayEntry | PartEntry): GatheredOrders {
     const { machineOf } = this.effects;
-    const consequences = deriveOrders(entry, this.view, machineOf);
-    const { assignments, isWritten } = consequences;
+    const { assignments, gathered, isWritten } = deriveOrders(entry, this.view, machineOf);
     const { kind, source } = entry;
     const isTold = kind === 'orders' && !isWritten;
     for (const [machineId, orders] of assignments) {
       const change = { machineId, orders, source };
       this.changes.push(isTold ? change : { ...change, isPart: true });
     }
-    return consequences;
+    return gathered;
   }
 
   private takeInPart(entry: RelayEntry | PartEntry): GatheredOrders {
-    const { gathered: said } = this.takeIn(entry);
+    const said = this.takeIn(entry);
     // that it was taken in before does not mean that it was answered: that is not written together with it
     const standings = said.standings.map((each) =>
       each.kind === 'repeated' ? ({ kind: 'taken-in' } as const) : each,
@@ -125,30 +123,26 @@ export class DerivedEntries {
     });
   }
 
-  /** All parts are in the lists by now: the machines' owners are to answer. Nothing of this is in the ledger. */
+  /** All parts are in the lists by now: the machines' owners are to answer. */
   private takeUp(entry: GatheredEntry): void {
     const { message, source, said } = entry;
     const key = message.key?.toString() ?? null;
-    const changes = said.machineIds.map((machineId) => ({ machineId, orders: [], source, key }));
-    this.answer(entry, said, false, this.effects.toChanges(changes));
+    for (const machineId of said.machineIds) {
+      this.changes.push({ machineId, orders: [], source, key });
+    }
+    this.answer(entry, said);
   }
 
-  private answer(
-    entry: OrdersEntry | GatheredEntry,
-    said: GatheredOrders,
-    isRecorded: boolean,
-    records: readonly OutboundRecord[] = [],
-  ): void {
+  private answer(entry: OrdersEntry | GatheredEntry, said: GatheredOrders): void {
     const { toOutcome, answer } = this.effects;
     const { results, withoutMachine } = answerOf(said);
     const outcome = withoutMachine && toOutcome(entry.answered, withoutMachine);
-    // Delivered again, the message is known to be in the ledger, and nothing is said of it: so it is said with that.
-    if (outcome !== undefined && isRecorded) this.others.push(outcome);
+    if (outcome !== undefined) this.others.push(outcome);
     const { unmapped, machineIds } = said;
+    const written = outcome && withoutMachine;
     const assigned = machineIds.length;
-    const own = outcome === undefined || isRecorded ? records : [...records, outcome];
     this.afterwards.push(() => {
-      answer({ entry, results, unmapped, withoutMachine, assigned, records: own });
+      answer({ entry, results, unmapped, withoutMachine: written, assigned });
     });
   }
 }

@@ -2,8 +2,6 @@ import { Controller, Logger } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { type InboundMessage } from '#libs/messaging';
 import { OrderIntake } from './order-intake.js';
-import { parseOrderRefusal } from './order-refusals.js';
-import { RefusedOrders } from './refused-orders.js';
 import { parseRelayReport, RELAY_REPORTS } from './relay-reports.js';
 import { parseRelayedOrders, RELAYED_ORDERS } from './relayed-orders.js';
 
@@ -12,10 +10,7 @@ import { parseRelayedOrders, RELAYED_ORDERS } from './relayed-orders.js';
 export class RelaysController {
   private readonly logger = new Logger('Relays');
 
-  constructor(
-    private readonly intake: OrderIntake,
-    private readonly refused: RefusedOrders,
-  ) {}
+  constructor(private readonly intake: OrderIntake) {}
 
   /** Resolves once the orders are in the ledger's hands: those behind them must not overtake them. */
   @EventPattern(RELAYED_ORDERS)
@@ -25,12 +20,7 @@ export class RelaysController {
 
   @EventPattern(RELAY_REPORTS)
   async handleReports(messages: readonly InboundMessage[]): Promise<void> {
-    const reports = messages.filter((message) => {
-      const refusal = parseOrderRefusal(message.value);
-      if (refusal !== undefined) this.refused.take({ message, refusal });
-      return refusal === undefined;
-    });
-    await this.intake.takeReports(this.read(reports, parseRelayReport));
+    await this.intake.takeReports(this.read(messages, parseRelayReport));
   }
 
   /** What says nothing is finished. */
