@@ -12,6 +12,7 @@ import {
   PHONE,
   PLAIN_HTTP_HOST,
   screenshot,
+  SMALL_PHONE,
   TABLET,
   WALL,
 } from '../support/terminal-page/browser.js';
@@ -103,6 +104,47 @@ describe("the terminal's page", () => {
       await expectText(focused(), /Give a reason/);
     });
 
+    it('keeps the focus where it was while its row and others change', async () => {
+      const button = rowOf(NAME).locator('button.stop-main').first();
+      await button.focus();
+      await button.evaluate((element) => {
+        element.setAttribute('data-same', 'yes');
+      });
+      const tile = terminal.tileOf(STANDING);
+      const shortStops = { count: 7, seconds: 400 };
+      terminal.changeTiles({ ...tile, shortStops, openStops: tile.openStops.slice(-1) });
+      await page.getByText(/^\d+ short stops/).waitFor();
+      await eventually(async () => (await rowOf(NAME).count()) === 1, { what: 'one row of it' });
+      expect(await page.evaluate(() => document.activeElement?.getAttribute('data-same'))).toBe(
+        'yes',
+      );
+    });
+
+    it('shows its length when it is explained as well', async () => {
+      await giveReason(NAME, '13');
+      await afterUndo();
+      await status(NAME, 'applied').waitFor();
+      await expectText(rowOf(NAME).first(), /\d+\smin/);
+    });
+
+    it('is explained by who was registered when it was, though another one is when it is sent', async () => {
+      await scan(page, 'E-4711');
+      await page.getByText('E-4711 is registered.').waitFor();
+      terminal.setLink('down');
+      await page.getByText('Kafka is away').waitFor();
+      await giveReason(NAME, '13');
+      await scan(page, 'E-4712');
+      await page.getByText('E-4712 is registered.').waitFor();
+      await giveReason('Laser cutter 1', '20');
+      await afterUndo();
+      terminal.setLink('up');
+      await eventually(() => terminal.posts.flat().length === 2, { what: 'both were sent' });
+      const by = new Map(
+        terminal.posts.flat().map(({ reasonId, operator }) => [reasonId, operator]),
+      );
+      expect([by.get('13'), by.get('20')]).toEqual(['E-4711', 'E-4712']);
+    });
+
     it('can be taken back for ten seconds, and is never sent then', async () => {
       await giveReason(NAME, '14');
       await page.clock.runFor(8_000);
@@ -162,6 +204,16 @@ describe("the terminal's page", () => {
       expect(second!.startTime).toBeGreaterThan(first!.startTime);
     });
 
+    it('has reasons with their names as soon as the server knows them', async () => {
+      const known = terminal.plant.reasons;
+      terminal.changeReasons({ lists: [], machines: {} });
+      await page.reload();
+      await rowOf(NAME).locator('button.stop-main').first().click();
+      await page.locator('.reason-button[data-code="13"]', { hasText: '13' }).first().waitFor();
+      terminal.changeReasons(known);
+      await page.locator('.reason-button[data-code="13"]', { hasText: 'Set-up' }).first().waitFor();
+    });
+
     it('is explained together with others', async () => {
       await page.getByRole('button', { name: 'Select several' }).click();
       const machines = ['Grinder 1', 'Laser cutter 1'];
@@ -171,6 +223,19 @@ describe("the terminal's page", () => {
       await afterUndo();
       await eventually(() => terminal.posts.flat().length === 2, { what: 'both were sent' });
       expect(new Set(terminal.posts.flat().map(({ entryId }) => entryId)).size).toBe(2);
+    });
+
+    it('is taken back with all that were given together, by one tap', async () => {
+      await page.getByRole('button', { name: 'Select several' }).click();
+      for (const name of ['Grinder 1', 'Laser cutter 1'])
+        await rowOf(name).locator('button.stop-main').first().click();
+      await page.getByRole('button', { name: 'Reason for 2 stops' }).click();
+      await page.locator('.reason-button[data-code="19"]').first().click();
+      await page.getByRole('button', { name: 'Undo all 2' }).click();
+      await expectCount(page.locator('.stop [data-status=undo]'), 0);
+      await afterUndo();
+      expect(terminal.posts).toEqual([]);
+      await expectCount(page.getByRole('button', { name: /Undo/ }), 0);
     });
 
     it('keeps its place while someone is about to tap, though newer ones come', async () => {
@@ -208,9 +273,11 @@ describe("the terminal's page", () => {
       await page.reload();
       await page.getByText(/2 not sent since 14:0\d/).waitFor({ timeout: 30_000 });
       await expectText(rowOf(NAME), /Set-up.*Not sent yet/s);
+      await page.getByText(/^The server cannot be reached. It was last heard at 14:0\d/).waitFor();
       await screenshot(page, 'tablet-offline');
       await terminal.listen();
       await page.getByText('Live').waitFor({ timeout: 30_000 });
+      await expectCount(page.getByText('The server cannot be reached'), 0);
       await eventually(() => terminal.posts.flat().length >= 2, { what: 'both were sent' });
       await status(NAME, 'applied').waitFor();
       expect(
@@ -351,6 +418,24 @@ describe("the terminal's page", () => {
       expect(terminal.streams).toBeGreaterThan(1);
     });
 
+    it('shows orders and the reason that goes on, neither of them cut', async () => {
+      await start();
+      const tile = terminal.tileOf('M-003');
+      terminal.changeTiles({
+        ...tile,
+        displayName: 'Injection moulder 12',
+        workingOrders: ['4500012345', '4500012346', '4500012347'],
+        goingOn: { entryId: 'e-1', reasonId: '22', startTime: NOW - 3600 },
+      });
+      await open('#/wall');
+      const shown = page.locator('.tile').filter({ hasText: 'Injection moulder 12' });
+      await expectText(
+        shown,
+        /4500012345 · 4500012346 \+1.*Waiting for quality release.*known up to/s,
+      );
+      expect(await cutTexts(page)).toEqual([]);
+    });
+
     it('shows a machine that is no longer observed as unknown, not as off', async () => {
       await start();
       await open('#/wall');
@@ -420,6 +505,7 @@ describe("the terminal's page", () => {
       await page.locator('.bar[data-state=OPERATING]').nth(1).click();
       const button = page.locator('.reason-button[data-code="11"]').first();
       await button.click();
+      await page.getByRole('heading', { name: 'Reason for time in operation' }).waitFor();
       await page.getByText(/was operating for .*Tap again/s).waitFor();
       await afterUndo();
       expect(terminal.posts).toEqual([]);
@@ -462,6 +548,16 @@ describe("the terminal's page", () => {
     });
   });
 
+  it('says of a note that it is saved: it is applied nowhere', async () => {
+    await start();
+    terminal.showsNotes = false;
+    await open(`#/machine/${STANDING}`);
+    await page.getByRole('button', { name: 'Add a note' }).click();
+    await page.getByRole('textbox').fill('Spindle is loud');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expectText(page.locator('.note-list [data-status=applied]'), /^Saved$/);
+  });
+
   describe('an operator', () => {
     it('is registered by a badge scanned anywhere, which presses no button', async () => {
       await start();
@@ -471,6 +567,31 @@ describe("the terminal's page", () => {
       await page.getByText('E-4711 is registered.').waitFor();
       expect(terminal.operators).toEqual(['E-4711']);
       await expectCount(page.getByRole('dialog'), 0);
+    });
+
+    it('presses nothing with spaces in the text of a badge, wherever they are', async () => {
+      await start();
+      await open();
+      for (const badge of [' E-4711', 'E 4711', '  47 11']) {
+        await rowOf(NAME).locator('button.stop-main').first().focus();
+        await scan(page, badge);
+        await page.getByText(`${badge.trim()} is registered.`).waitFor();
+        // whatever a key was to press it has pressed by now
+        await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 200)));
+        await expectCount(page.getByRole('dialog'), 0);
+      }
+    });
+
+    it('presses the space bar all the same, once each time', async () => {
+      await start();
+      await open();
+      const several = page.getByRole('button', { name: 'Select several' });
+      await several.focus();
+      await page.keyboard.press('Space');
+      await expectCount(page.getByRole('button', { name: 'Select several' }), 0);
+      await rowOf(NAME).locator('button.stop-main').first().focus();
+      await page.keyboard.press('Space', { delay: 150 });
+      await page.getByRole('button', { name: 'Reason for 1 stop' }).waitFor();
     });
 
     it('is registered by name, and signs off', async () => {
@@ -532,10 +653,13 @@ describe("the terminal's page", () => {
   });
 
   describe.each([
-    ['tablet', TABLET],
-    ['wall', WALL],
-    ['phone', PHONE],
-  ])('on a %s', (size, viewport) => {
+    ['tablet', TABLET, 'en-GB'],
+    ['wall', WALL, 'en-GB'],
+    ['phone', PHONE, 'en-GB'],
+    ['phone-german', PHONE, 'de-DE'],
+    ['small-phone-german', SMALL_PHONE, 'de-DE'],
+    ['tablet-german', TABLET, 'de-DE'],
+  ])('on a %s', (size, viewport, locale) => {
     it('is accessible in every view, with targets for gloves, and nothing sticks out', async () => {
       await start(36);
       const view = terminal.viewOf(STANDING);
@@ -550,7 +674,10 @@ describe("the terminal's page", () => {
         ...{ text: 'Spindle is loud above 9000 rpm.', operator: 'A. Kowalski', station: 'Line 1' },
       });
       takeReasons(terminal);
-      await open('#/wall', { viewport });
+      const tile = terminal.tileOf('M-009');
+      const goingOn = { entryId: 'g', reasonId: '22', startTime: NOW - 3600 };
+      terminal.changeTiles({ ...tile, goingOn, workingOrders: ['4500012345-0010', '4500012346'] });
+      await open('#/wall', { viewport, locale });
       for (const hash of ['wall', 'stops', `machine/${STANDING}`, 'hand-over']) {
         await page.goto(`${terminal.url}#/${hash}`);
         await page.locator('.tile, .stop, .bar, tbody tr').first().waitFor();
@@ -559,14 +686,29 @@ describe("the terminal's page", () => {
       await page.goto(`${terminal.url}#/stops`);
       await rowOf(NAME).locator('button.stop-main').last().click();
       await inspect(page, `${size}-reason`);
-      await page.getByRole('button', { name: 'Split' }).click();
+      await page.locator('.sheet-targets .button').click();
       await inspect(page, `${size}-split`);
       await page.keyboard.press('Escape');
       await giveReason(NAME, '20');
       await status(NAME, 'undo').waitFor();
       await inspect(page, `${size}-undo`);
-      await page.getByRole('button', { name: 'Settings' }).click();
+      await page.locator('.top-button.square').click();
       await inspect(page, `${size}-settings`);
+    });
+
+    it('does not jump while it is loaded for the first time', async () => {
+      await start();
+      takeReasons(terminal);
+      const jumps: Record<string, number> = {};
+      for (const hash of ['wall', 'stops', `machine/${STANDING}`, 'hand-over']) {
+        await open(`#/${hash}`, { viewport, locale });
+        await page.locator('.tile, .stop, .given, tbody tr').first().waitFor();
+        jumps[hash] = await layoutShift(page);
+        await page.context().close();
+      }
+      await open('#/wall', { viewport, locale });
+      process.stderr.write(`  layout shift on a ${size}: ${JSON.stringify(jumps)}\n`);
+      expect(Math.max(...Object.values(jumps))).toBeLessThan(0.1);
     });
   });
 
@@ -615,6 +757,41 @@ function takeReasons(terminal: FakeTerminal): void {
   });
 }
 
+/** What Chromium calls cumulative layout shift, from the beginning to the frame after this. */
+function layoutShift(page: Page): Promise<number> {
+  return page.evaluate(
+    () =>
+      new Promise<number>((resolve) => {
+        let sum = 0;
+        const observer = new PerformanceObserver((list) => {
+          for (const entry of list.getEntries() as (PerformanceEntry & { value: number })[])
+            sum += entry.value;
+        });
+        observer.observe({ type: 'layout-shift', buffered: true });
+        requestAnimationFrame(() =>
+          requestAnimationFrame(() => {
+            setTimeout(() => {
+              resolve(Math.round(sum * 1000) / 1000);
+            });
+          }),
+        );
+      }),
+  );
+}
+
+/** Texts of tiles, buttons and names that do not fit where they stand. */
+function cutTexts(page: Page): Promise<string[]> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll('.tile > *, .tab, button, button > span, .stop-name')]
+      .filter((element) => element.clientWidth > 0 && !element.matches('.visually-hidden'))
+      .filter(
+        ({ scrollWidth, clientWidth, scrollHeight, clientHeight }) =>
+          scrollWidth > clientWidth + 1 || scrollHeight > clientHeight + 4,
+      )
+      .map((element) => `${element.className}: ${element.textContent}`),
+  );
+}
+
 /** axe, the size of what is touched, and whether anything is wider than the screen. */
 async function inspect(page: Page, name: string): Promise<void> {
   await screenshot(page, name);
@@ -647,7 +824,16 @@ async function inspect(page: Page, name: string): Promise<void> {
       ),
   );
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-  expect({ name, found, small, wide }).toEqual({ name, found: [], small: [], wide: 0 });
+  const outside = await page.evaluate(() =>
+    [...document.querySelectorAll('a, button, input, select, textarea, h1, h2, p, td, th, li')]
+      .filter((element) => !element.closest('.skip, .visually-hidden'))
+      .filter((element) => element.getBoundingClientRect().right > window.innerWidth + 1)
+      .map((element) => `${element.tagName} ${element.textContent.slice(0, 60)}`),
+  );
+  const cut = await cutTexts(page);
+  expect({ name, found, small, wide, outside, cut }).toEqual({
+    ...{ name, found: [], small: [], wide: 0, outside: [], cut: [] },
+  });
 }
 
 /** Types as a scanner does: a key every 10 ms, however busy the machine that tests run on is. */

@@ -1,6 +1,8 @@
 import { type Browser, type Locator, type Page } from 'playwright-core';
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
+import { KafkaRelay } from '../support/kafka-relay.js';
+import { testBrokers } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { RunningTerminal } from '../support/running-terminal.js';
 import { launchChromium, openPage, screenshot } from '../support/terminal-page/browser.js';
@@ -12,6 +14,7 @@ const MACHINE = 'M-001';
 describe("a stop explained on the terminal's page", () => {
   let browser: Browser;
   let plant: Plant;
+  let relay: KafkaRelay;
   let terminal: RunningTerminal;
   let page: Page;
   let complaints: string[];
@@ -20,8 +23,10 @@ describe("a stop explained on the terminal's page", () => {
     browser = await launchChromium();
     plant = await startPlant({ clockSpeed: 60, sandboxEnv: { SANDBOX_MACHINES: '3' } });
     await plant.sandbox.forceState(MACHINE, 'OPERATING', plant.clock.nowSeconds() - 3600);
+    relay = await KafkaRelay.to(testBrokers()[0]!);
     terminal = await RunningTerminal.start(plant.kafka.topicPrefix, {
       ...plant.clockEnv,
+      KAFKA_BROKERS: relay.address,
       TERMINAL_REASONS_FILE: 'demo/terminal-reasons.json',
     });
     await terminal.ready();
@@ -32,6 +37,7 @@ describe("a stop explained on the terminal's page", () => {
   afterAll(async () => {
     await browser.close();
     await terminal.close();
+    await relay.close();
     await plant.close();
   });
 
@@ -95,6 +101,26 @@ describe("a stop explained on the terminal's page", () => {
       { what: 'the reason has an end', timeoutMs: 60_000 },
     );
     expect(ending.startTime).toBe((await received())[0]?.startTime);
+  });
+
+  it('is sent once when Kafka was away meanwhile, and the page says that it waits', async () => {
+    const other = (): Locator => page.locator('.stop[data-key^="M-002|"]').first();
+    await page.goto(`${terminal.url}/#/stops`);
+    await plant.sandbox.forceState('M-002', 'IDLE');
+    await other().locator('button.stop-main').waitFor({ timeout: 60_000 });
+    relay.cut();
+    await page.getByText('Kafka is away').waitFor({ timeout: 60_000 });
+    await other().locator('button.stop-main').click();
+    await page.locator('.reason-button[data-code="20"]').first().click();
+    await page.getByText(/1 not sent since/).waitFor({ timeout: 60_000 });
+    await other().locator('[data-status=queued]').waitFor({ timeout: 60_000 });
+    relay.restore();
+    await other().locator('[data-status=applied]').waitFor({ timeout: 120_000 });
+    const reasons = await plant.kafka.read(TOPICS.downtimeReasons);
+    await reasons.find(({ key }) => key?.toString() === 'M-002', 'the reason on its topic');
+    const sent = reasons.records.filter(({ key }) => key?.toString() === 'M-002');
+    const ids = new Set(sent.map((record) => header(record, 'message-id')));
+    expect([sent.length, ids.size]).toEqual([1, 1]);
   });
 
   it('leaves no complaint of the browser', () => {

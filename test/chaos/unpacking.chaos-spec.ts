@@ -53,7 +53,7 @@ describe('record batches that unpack to far more than they are', () => {
     await eventually(
       async () => {
         const committed = await plant.kafka.groups.committedOffsets(plant.groupId, TOPIC);
-        return committed.get(0) === (await plant.kafka.topics.count(TOPIC));
+        return committed.get(0) === (await plant.kafka.topics.end(TOPIC));
       },
       { what: 'all is committed', timeoutMs: 30_000 },
     );
@@ -76,7 +76,7 @@ describe('record batches that unpack to far more than they are', () => {
     ['200 MiB of lz4', () => batchOfOne('lz4', 200 * MIB)],
     ['200 MiB of zstd', () => batchOfOne('zstd', 200 * MIB)],
   ])('are set aside without a value, and stop nobody: %s', async (_, make) => {
-    const offset = await plant.kafka.topics.count(TOPIC);
+    const offset = await plant.kafka.topics.end(TOPIC);
     const batch = await make();
     await send(batch);
     await listArrives();
@@ -103,7 +103,7 @@ describe('record batches that unpack to far more than they are', () => {
     ['60 MiB of lz4', () => batchOfOne('lz4', 60 * MIB)],
     ['60 MiB of zstd', () => batchOfOne('zstd', 60 * MIB)],
   ])('are read below the bound, where their one message is refused: %s', async (_, make) => {
-    const offset = await plant.kafka.topics.count(TOPIC);
+    const offset = await plant.kafka.topics.end(TOPIC);
     await send(await make());
     await listArrives();
     const letter = await letters.find(
@@ -134,7 +134,7 @@ describe('record batches that unpack to far more than they are', () => {
   });
 
   it('are set aside by one letter that names the range, of millions of records', async () => {
-    const offset = await plant.kafka.topics.count(TOPIC);
+    const offset = await plant.kafka.topics.end(TOPIC);
     const records = 1_000_000;
     await send(await zstdOfEmptyRecords(records));
     await listArrives();

@@ -47,12 +47,14 @@ describe('a partition that lacks a replica in sync', () => {
     for (const key of ['b', 'c', 'd']) await send(key, 0);
     waiting.push(send('e', 1));
     await send('e', 0);
-    const problem = await eventually(() => outbox.problem, { what: 'the problem is told' });
+    const problem = await eventually(() => outbox.health()[0]?.problem, {
+      what: 'the problem is told',
+    });
     expect(problem).toContain(`${PREFIX}${TOPIC}/1`);
     expect(problem).not.toContain(`${PREFIX}${TOPIC}/0`);
     await cluster.nodes[2]!.restart();
     await Promise.all(waiting);
-    expect(outbox.problem).toBeUndefined();
+    expect(outbox.health()[0]?.problem).toBeUndefined();
     const reader = await kafka.read(TOPIC);
     await reader.take(10, () => true, 'record');
     for (const [index] of REPLICAS.entries()) {

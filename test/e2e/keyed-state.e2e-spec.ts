@@ -64,10 +64,14 @@ class Member {
       kafka,
       groupId: `${prefix}group`,
       topicPrefix: prefix,
-      deadLetters: { publish: () => Promise.reject(new Error('nothing is set aside here')) },
+      deadLetters: {
+        letterOf: () => {
+          throw new Error('nothing is set aside here');
+        },
+      },
+      commitIntervalMs: 100,
       stateTopics: [state],
       calls: new CallSlots(1),
-      outbox: { idle: () => Promise.resolve(), toldUntilMs: 0 },
       prepare: () =>
         ensureTopics(
           kafka,

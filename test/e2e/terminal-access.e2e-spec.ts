@@ -69,15 +69,57 @@ describe('who may use the terminal', () => {
     expect((await other.request('GET', '/api/session', undefined, { cookie })).status).toBe(401);
   });
 
-  it('may try so many tokens and no more', async () => {
+  it('may try so many wrong tokens, whichever way, while right ones are never held up', async () => {
     const terminal = await start({ TERMINAL_TOKENS_FILE });
-    const statuses: number[] = [];
-    for (let attempt = 0; attempt < 11; attempt += 1) {
-      const answer = await terminal.request('POST', '/api/session', { token: `guess-${attempt}` });
-      statuses.push(answer.status);
+    const opened = await terminal.request('POST', '/api/session', { token: TOKEN });
+    const [cookie = ''] = opened.headers.getSetCookie()[0]?.split(';') ?? [];
+    const bearer = (token: string): Promise<Response> =>
+      terminal.request('GET', '/api/session', undefined, { authorization: `Bearer ${token}` });
+    const signIn = (token: string): Promise<Response> =>
+      terminal.request('POST', '/api/session', { token });
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      for (const answer of [await bearer(`guess-${attempt}`), await signIn(`guess-${attempt}`)]) {
+        const { code } = (await answer.json()) as { code: string };
+        expect([answer.status, code]).toEqual([401, 'wrong-token']);
+      }
     }
-    expect(statuses.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => 401));
-    expect(statuses[10]).toBe(429);
+    for (const limited of [await bearer('guess'), await signIn('guess')]) {
+      expect(limited.status).toBe(429);
+      expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(await limited.json()).toMatchObject({ code: 'too-many' });
+    }
+    expect((await bearer(TOKEN)).status).toBe(200);
+    expect((await signIn(TOKEN)).status).toBe(200);
+    const session = await fetch(`${terminal.url}/api/session`, { headers: { cookie } });
+    expect(session.status).toBe(200);
+    const metrics = await (await terminal.request('GET', '/metrics')).text();
+    expect(metrics).toContain('machine_terminal_wrong_tokens_total 12');
+  });
+
+  it.each([
+    ['is who a trusted proxy says it is for', '127.0.0.0/8,::1', 401],
+    ['is the proxy itself where that is not trusted', '10.0.0.0/8', 429],
+    ['is the proxy itself where none is', '', 429],
+  ])('has an address of its own for wrong tokens, which %s', async (_, proxies, expected) => {
+    const terminal = await start({ TERMINAL_TOKENS_FILE, TERMINAL_TRUSTED_PROXIES: proxies });
+    const tryFrom = async (address: string): Promise<number> => {
+      const headers = { 'x-forwarded-for': `198.51.100.9, ${address}` };
+      return (await terminal.request('POST', '/api/session', { token: 'guess' }, headers)).status;
+    };
+    for (let attempt = 0; attempt < 10; attempt += 1) await tryFrom('192.0.2.1');
+    expect(await tryFrom('192.0.2.1')).toBe(429);
+    expect(await tryFrom('192.0.2.2')).toBe(expected);
+  });
+
+  it('is not named by headers of who is not a trusted proxy', async () => {
+    const settings = { TERMINAL_TRUSTED_USER_HEADER: 'x-station' };
+    const asks = async (TERMINAL_TRUSTED_PROXIES: string): Promise<number> => {
+      const terminal = await start({ ...settings, TERMINAL_TRUSTED_PROXIES });
+      const headers = { 'x-station': 'Hall 2' };
+      return (await terminal.request('GET', '/api/session', undefined, headers)).status;
+    };
+    expect(await asks('10.0.0.0/8')).toBe(401);
+    expect(await asks('127.0.0.1')).toBe(200);
   });
 
   it('is whom the headers of a proxy name', async () => {

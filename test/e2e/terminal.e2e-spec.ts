@@ -393,6 +393,35 @@ describe('the terminal', () => {
     });
   });
 
+  it('tells pages of reasons when they are read first, and when they change, once', async () => {
+    const terminal = await start();
+    const [all, other] = [
+      await terminal.follow(),
+      await terminal.follow('/api/events?factoryId=F-2'),
+    ];
+    const told = (events: LiveEvent[]) => events.filter(({ type }) => type === 'reasons');
+    const machine = new PublishedMachine(kafka, 'M-1');
+    await machine.list();
+    const first = await eventually(() => told(all)[0], { what: 'reasons read first' });
+    expect(first.data['machines']).toEqual({ 'M-1': { list: 0, favourites: [] } });
+    const reasons = [{ code: '22', name: 'Cooling water' }];
+    const listed = JSON.stringify([reasons]);
+    for (const updatedAt of [2, 3]) {
+      const record = { machineId: 'M-1', reasons, updatedAt };
+      await kafka.sendJson(TOPICS.classificationReasons, 'M-1', record);
+    }
+    await eventually(() => told(all).some(({ data }) => JSON.stringify(data['lists']) === listed), {
+      what: 'the reasons that changed',
+    });
+    // what comes later is told later
+    await machine.enter('IDLE', now() - 60);
+    await eventually(() => all.some((event) => tileOf(event)?.['state'] === 'IDLE'), {
+      what: 'the state',
+    });
+    expect(told(all)).toHaveLength(2);
+    expect(told(other)).toEqual([]);
+  });
+
   it('says that Kafka is away, acknowledges nothing meanwhile, and goes on when it is back', async () => {
     await stoppedMachine();
     const relay = await KafkaRelay.to(testBrokers()[0]!);

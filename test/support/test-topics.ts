@@ -1,7 +1,10 @@
-import { ensureTopics } from '#libs/messaging';
+import { realDelayMs } from '#libs/clock';
+import { ensureTopics, readSpans, topicSpans } from '#libs/messaging';
 import { ConfigResourceTypes, type Kafka } from '../../libs/messaging/src/kafkajs.js';
 import { eventually } from './eventually.js';
 import { withAdmin } from './with-admin.js';
+
+const SHOWN_AFTER_MS = 150;
 
 /** The topics of one test, named without their prefix, as whoever runs a plant's Kafka sees them. */
 export class TestTopics {
@@ -46,13 +49,23 @@ export class TestTopics {
     });
   }
 
-  /** Changes settings of a topic. */
+  /** Changes settings of a topic; returns once the broker goes by them. */
   async configure(name: string, config: Record<string, string>): Promise<void> {
     const configEntries = Object.entries(config).map(([key, value]) => ({ name: key, value }));
-    const topic = { type: ConfigResourceTypes.TOPIC, name: `${this.prefix}${name}`, configEntries };
-    await withAdmin(this.kafka, (admin) =>
-      admin.alterConfigs({ validateOnly: false, resources: [topic] }),
-    );
+    const topic = { type: ConfigResourceTypes.TOPIC, name: `${this.prefix}${name}` };
+    await withAdmin(this.kafka, async (admin) => {
+      const resources = [{ ...topic, configEntries }];
+      await admin.alterConfigs({ validateOnly: false, resources });
+      await eventually(
+        async () => {
+          const asked = { ...topic, configNames: Object.keys(config) };
+          const told = await admin.describeConfigs({ includeSynonyms: false, resources: [asked] });
+          const entries = told.resources[0]?.configEntries ?? [];
+          return entries.every(({ configName, configValue }) => config[configName] === configValue);
+        },
+        { what: `${name} is configured` },
+      );
+    });
   }
 
   /** Gives a topic so many partitions. */
@@ -62,20 +75,40 @@ export class TestTopics {
   }
 
   /** Lets a topic take record batches of so many bytes. */
-  async allowBatchesOf(name: string, bytes: number): Promise<void> {
-    const configEntries = [{ name: 'max.message.bytes', value: String(bytes) }];
-    const topic = { type: ConfigResourceTypes.TOPIC, name: `${this.prefix}${name}`, configEntries };
-    await withAdmin(this.kafka, (admin) =>
-      admin.alterConfigs({ validateOnly: false, resources: [topic] }),
-    );
+  allowBatchesOf(name: string, bytes: number): Promise<void> {
+    return this.configure(name, { 'max.message.bytes': String(bytes) });
   }
 
-  /** How many records a topic holds. */
+  /** How many records of a topic a subscriber is shown: read, since the markers of transactions have offsets, too. */
   async count(topic: string): Promise<number> {
+    // A transaction that has been committed is shown a moment later.
+    let spans = await topicSpans(this.kafka, `${this.prefix}${topic}`);
+    for (let before = ''; JSON.stringify(spans) !== before;) {
+      before = JSON.stringify(spans);
+      await realDelayMs(SHOWN_AFTER_MS);
+      spans = await topicSpans(this.kafka, `${this.prefix}${topic}`);
+    }
+    let count = 0;
+    await readSpans(
+      this.kafka,
+      spans.filter(({ from, until }) => from < until),
+      {
+        groupIdPrefix: `${this.prefix}count`,
+        signal: new AbortController().signal,
+        onRecords: (records) => {
+          count += records.length;
+        },
+      },
+    );
+    return count;
+  }
+
+  /** Where a topic ends: offsets summed over its partitions, those of transaction markers among them. */
+  async end(topic: string): Promise<number> {
     const partitions = await withAdmin(this.kafka, (admin) =>
       admin.fetchTopicOffsets(`${this.prefix}${topic}`),
     );
-    return partitions.reduce((sum, { low, high }) => sum + Number(high) - Number(low), 0);
+    return partitions.reduce((sum, { high }) => sum + Number(high), 0);
   }
 
   /** Removes what a topic holds, as its retention would in time. */

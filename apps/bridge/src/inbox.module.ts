@@ -11,10 +11,9 @@ import {
   type KafkaInboxOptions,
   KafkaInboxStrategy,
   MissingTopicsError,
-  Outbox,
   type TopicSpecification,
 } from '#libs/messaging';
-import { CommandDeliveryModule, ToldOutcomes } from './command-delivery/index.js';
+import { CommandDeliveryModule } from './command-delivery/index.js';
 import { MachineTracking } from './machine-states/index.js';
 import { neededTopics } from './needed-topics.js';
 import { BRIDGE_SETTINGS, KAFKA } from './platform/index.js';
@@ -37,9 +36,7 @@ const BACK_OFF = { baseMs: 200, capMs: 5000 };
         BRIDGE_SETTINGS,
         KAFKA,
         DeadLetters,
-        Outbox,
         CallSlots,
-        ToldOutcomes,
         { token: MachineTracking, optional: true },
         { token: WorkOrderTopics, optional: true },
       ],
@@ -54,13 +51,11 @@ function createInbox(
   settings: BridgeSettings,
   kafka: KafkaClient,
   deadLetters: DeadLetters,
-  outbox: Outbox,
   calls: CallSlots,
-  told: ToldOutcomes,
   tracking?: MachineTracking,
   workOrders?: WorkOrderTopics,
 ): KafkaInboxStrategy {
-  const { groupId, topicPrefix } = settings.kafka;
+  const { groupId, topicPrefix, commitIntervalMs } = settings.kafka;
   const stateTopics = [
     ...(tracking === undefined ? [] : [tracking]),
     ...(workOrders?.states ?? []),
@@ -71,10 +66,9 @@ function createInbox(
     groupId,
     topicPrefix,
     deadLetters,
-    outbox,
     stateTopics,
     calls,
-    recallTold: (partitions, stopping) => told.recall(partitions, stopping),
+    commitIntervalMs,
     prepare: (signal, report) => prepareTopics(kafka, settings, topics, signal, report),
   });
 }

@@ -57,6 +57,7 @@ export interface Tile {
  * GET /api/events?factoryId=… (SSE). Events, each with an id (`<server epoch>-<n>`), resumed by Last-Event-ID:
  *  - `snapshot` {kafka: Link, session: Session, tiles: Tile[]}   on connect and where a resume is impossible
  *  - `tiles` {tiles: Tile[], gone: string[]}                    what changed, coalesced to at most ~4 events a second
+ *  - `reasons` ReasonLists                                      of machines whose reasons were read first, or changed
  *  - `entry` {machineId, entry: Entry}                          a reason or its answer changed
  *  - `note` {machineId, note: Note}
  *  - `link` {kafka: Link}                                       Kafka went away or came back
@@ -146,14 +147,17 @@ export interface NewEntry {
   /** When it was entered. Absent: now. Later than now counts as now; 30 days ago is the earliest. */
   madeAt?: number;
 }
-/** GET /api/hand-over?factoryId=&shift=0|1 → unexplained and explained minutes by machine. */
+/** GET /api/hand-over?factoryId=&shift=0|1 → minutes with a reason, without, and in short stops, by machine. */
 export interface HandOver {
   shift: { startTime: number; endTime: number };
   machines: {
     machineId: string;
     displayName: string;
     stoppedSeconds: number;
+    /** In stops that need a reason: longer than the threshold. */
     unexplainedSeconds: number;
+    /** Without a reason, in what is no longer than the threshold. */
+    shortSeconds: number;
     reasons: { reasonId: string; seconds: number }[];
     openStops: OpenStop[];
     notes: Note[];

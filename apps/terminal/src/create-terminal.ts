@@ -36,6 +36,8 @@ export async function createTerminal(settings: TerminalSettings): Promise<Termin
     // Pages follow the events for as long as they are open: they must not hold up a stop.
     new FastifyAdapter({
       bodyLimit: BODY_LIMIT,
+      // whose X-Forwarded-For is believed
+      ...(settings.trustedProxies.length > 0 && { trustProxy: settings.trustedProxies }),
       forceCloseConnections: true,
       routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
     }),

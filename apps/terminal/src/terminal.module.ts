@@ -8,6 +8,7 @@ import { AccessGuard, OwnPageGuard } from './access/access.guard.js';
 import { SessionView } from './access/session-view.js';
 import { SessionController } from './access/session.controller.js';
 import { StationAccess } from './access/station-access.js';
+import { WrongTokens } from './access/wrong-tokens.js';
 import { HealthController } from './http/health.controller.js';
 import { MachinesController } from './http/machines.controller.js';
 import { MetricsController } from './http/metrics.controller.js';
@@ -44,7 +45,7 @@ export class TerminalModule {
         { provide: Clock, useValue: clock },
         { provide: Plant, useValue: createPlant(settings) },
         ...[PlantFeed, Submissions, FollowUps, LiveUpdates],
-        ...[StationAccess, SessionView, AccessGuard, OwnPageGuard],
+        ...[StationAccess, WrongTokens, SessionView, AccessGuard, OwnPageGuard],
       ],
     };
   }

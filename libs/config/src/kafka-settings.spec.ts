@@ -16,6 +16,7 @@ describe('readKafkaSettings', () => {
         topicPrefix: '',
         createTopics: true,
         topicPartitions: 6,
+        commitIntervalMs: 100,
         maxUnpackedBatchBytes: 67_108_864,
       },
       problems: [],
@@ -30,6 +31,7 @@ describe('readKafkaSettings', () => {
       KAFKA_TOPIC_PREFIX: 'plant-1.',
       KAFKA_CREATE_TOPICS: 'false',
       KAFKA_TOPIC_PARTITIONS: '12',
+      COMMIT_INTERVAL_MS: '250',
       KAFKA_MAX_UNPACKED_BATCH_BYTES: '1048576',
     });
     expect(settings).toEqual({
@@ -39,6 +41,7 @@ describe('readKafkaSettings', () => {
       topicPrefix: 'plant-1.',
       createTopics: false,
       topicPartitions: 12,
+      commitIntervalMs: 250,
       maxUnpackedBatchBytes: 1_048_576,
     });
     expect(problems).toEqual([]);
@@ -62,6 +65,7 @@ describe('readKafkaSettings', () => {
     ['KAFKA_TOPIC_PREFIX', 'x'.repeat(151), 'may have 150 characters at most'],
     ['KAFKA_CREATE_TOPICS', '1', 'must be true or false'],
     ['KAFKA_TOPIC_PARTITIONS', '0', 'must be a whole number from 1 to 1000'],
+    ['COMMIT_INTERVAL_MS', '0.1 s', 'must be a whole number from 0 to 60000'],
     ['KAFKA_MAX_UNPACKED_BATCH_BYTES', '64MiB', 'must be a whole number from 1024 to 1073741824'],
     ['KAFKA_SSL', 'on', 'must be true or false'],
   ])('refuses %s=%s: %s', (name, value, why) => {

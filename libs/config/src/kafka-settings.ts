@@ -11,6 +11,8 @@ export interface KafkaSettings {
   topicPrefix: string;
   createTopics: boolean;
   topicPartitions: number;
+  /** Real milliseconds for which what input leads to is gathered before it is committed. */
+  commitIntervalMs: number;
   /** What a record batch may unpack to, in bytes. */
   maxUnpackedBatchBytes: number;
   tls?: KafkaTlsSettings;
@@ -53,6 +55,7 @@ export function readKafkaSettings(env: EnvironmentReader): KafkaSettings {
     topicPrefix,
     createTopics: env.flag('KAFKA_CREATE_TOPICS', true),
     topicPartitions: env.integer('KAFKA_TOPIC_PARTITIONS', { default: 6, min: 1, max: 1000 }),
+    commitIntervalMs: env.integer('COMMIT_INTERVAL_MS', { default: 100, max: 60_000 }),
     maxUnpackedBatchBytes: env.integer('KAFKA_MAX_UNPACKED_BATCH_BYTES', UNPACKED_BATCH_BYTES),
     ...(tls && { tls }),
     ...(sasl && { sasl }),

@@ -42,6 +42,15 @@ describe('the settings of the terminal', () => {
     });
   });
 
+  it('take the addresses of proxies', () => {
+    const TERMINAL_TRUSTED_PROXIES = '10.0.0.0/8, ::1';
+    expect(loadTerminalSettings({ ...BASE, TERMINAL_TRUSTED_PROXIES }).trustedProxies).toEqual([
+      '10.0.0.0/8',
+      '::1',
+    ]);
+    expect(loadTerminalSettings(BASE).trustedProxies).toEqual([]);
+  });
+
   it.each([
     ['short tokens', { TERMINAL_TOKENS_FILE: file('short.json', { short: 'A' }) }, 'less than 16'],
     [
@@ -49,6 +58,12 @@ describe('the settings of the terminal', () => {
       { TERMINAL_TOKENS_FILE: file('none.json', { ['x'.repeat(16)]: 1 }) },
       'must name a station',
     ],
+    [
+      'proxies that are no addresses',
+      { TERMINAL_TRUSTED_PROXIES: '10.0.0.1, proxy.example' },
+      'must be addresses or networks',
+    ],
+    ['networks that are none', { TERMINAL_TRUSTED_PROXIES: '10.0.0.0/33' }, 'must be addresses'],
     ['no JSON', { TERMINAL_TOKENS_FILE: file('no.json', 'secret') }, 'is not JSON'],
     ['shifts that are none', { TERMINAL_SHIFTS: '6-14' }, 'TERMINAL_SHIFTS must be times of day'],
     ['a zone that is none', { TERMINAL_TIME_ZONE: 'Mars' }, 'TERMINAL_TIME_ZONE must be'],

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { type ClockOptions } from '#libs/clock';
 import { readClockSettings } from './clock-settings.js';
 import { type Environment, EnvironmentReader } from './environment-reader.js';
@@ -32,6 +33,8 @@ export interface TerminalSettings {
   kafka: KafkaSettings;
   http: { host: string; port: number };
   access: TerminalAccess;
+  /** Addresses and networks (CIDR) whose `X-Forwarded-For` is believed. */
+  trustedProxies: string[];
   stopThresholdSeconds: number;
   reasonLooks: ReasonLooks;
   shifts: ShiftSettings;
@@ -41,9 +44,10 @@ export interface TerminalSettings {
 
 const TOKENS_FILE = 'TERMINAL_TOKENS_FILE';
 const USER_HEADER = 'TERMINAL_TRUSTED_USER_HEADER';
+const TRUSTED_PROXIES = 'TERMINAL_TRUSTED_PROXIES';
 const REASONS_FILE = 'TERMINAL_REASONS_FILE';
 const OPEN_STATION = 'local';
-/** Guessed at ten tries a minute it lasts. */
+/** A right token is let in at once, however many wrong ones came before: its length is what it is not guessed by. */
 const SHORTEST_TOKEN = 16;
 const HEADER_NAME = /^[a-z0-9-]+$/;
 /** What goes into a URI path and a header. */
@@ -59,6 +63,7 @@ export function loadTerminalSettings(environment: Environment): TerminalSettings
     kafka: readKafkaSettings(env),
     http,
     access: readAccess(env, isLoopback),
+    trustedProxies: readTrustedProxies(env),
     stopThresholdSeconds: env.integer('TERMINAL_STOP_THRESHOLD_SECONDS', {
       default: 120,
       max: 86_400,
@@ -98,6 +103,20 @@ function readProxy(env: EnvironmentReader): TerminalAccess {
     );
   }
   return { kind: 'proxy', stationHeader, ...(operatorHeader !== undefined && { operatorHeader }) };
+}
+
+function readTrustedProxies(env: EnvironmentReader): string[] {
+  const networks = env.list(TRUSTED_PROXIES, []);
+  if (networks.every(isNetwork)) return networks;
+  env.problem(TRUSTED_PROXIES, 'must be addresses or networks such as 10.0.0.0/8, after commas');
+  return [];
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', prefix, ...more] = text.split('/');
+  const bits = isIP(address) === 6 ? 128 : 32;
+  const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
+  return isIP(address) > 0 && isPrefix && more.length === 0;
 }
 
 function readTokens(env: EnvironmentReader): ReadonlyMap<string, string> {

@@ -9,16 +9,21 @@ const ascending = fc
     gaps.reduce<number[]>((all, gap) => [...all, (all.at(-1) ?? first) + gap], []),
   );
 
+const NONE: ReadonlySet<number> = new Set();
+
 describe('ContiguousOffsets', () => {
-  it('has nothing to commit before the first message has finished', () => {
+  const committable = (offsets: ContiguousOffsets): number | undefined =>
+    offsets.after(NONE)?.offset;
+
+  it('has nothing to commit before the first message was started, and nothing beyond it before that has finished', () => {
     const offsets = new ContiguousOffsets();
-    expect(offsets.committable()).toBeUndefined();
+    expect(committable(offsets)).toBeUndefined();
     offsets.start(7);
     offsets.start(8);
     offsets.finish(8);
-    expect(offsets.committable()).toBeUndefined();
+    expect(committable(offsets)).toBe(7);
     offsets.finish(7);
-    expect(offsets.committable()).toBe(9);
+    expect(committable(offsets)).toBe(9);
   });
 
   it('commits the lowest unfinished, or what comes next, in any order of starting and finishing', () => {
@@ -42,12 +47,11 @@ describe('ContiguousOffsets', () => {
           }
           const highest = started.at(-1) ?? 0;
           const lowest = open.length === 0 ? highest + 1 : Math.min(...open);
-          // Nothing lower than the first has ever been started, so nothing of it can be committed.
-          expect(offsets.committable()).toBe(lowest === started[0] ? undefined : lowest);
+          expect(committable(offsets)).toBe(lowest);
           expect(offsets.open).toBe(open.length);
           expect(offsets.span).toBe(open.length === 0 ? 0 : highest - lowest + 1);
-          expect(offsets.committable() ?? before).toBeGreaterThanOrEqual(before);
-          before = offsets.committable() ?? before;
+          expect(committable(offsets) ?? before).toBeGreaterThanOrEqual(before);
+          before = committable(offsets) ?? before;
         }
         expect(waiting).toEqual([]);
         expect(offsets.open).toBe(0);
@@ -60,26 +64,43 @@ describe('ContiguousOffsets', () => {
     offsets.start(3);
     offsets.start(10);
     offsets.finish(3);
-    expect(offsets.committable()).toBe(10);
+    expect(committable(offsets)).toBe(10);
     offsets.finish(10);
-    expect(offsets.committable()).toBe(11);
+    expect(committable(offsets)).toBe(11);
     offsets.start(20);
-    expect(offsets.committable()).toBe(20);
+    expect(committable(offsets)).toBe(20);
   });
 
-  it('passes over nothing that has finished behind one that is done in part', () => {
+  it('says what a commit would say once some more are finished, and leaves them unfinished', () => {
     const offsets = new ContiguousOffsets();
     for (const offset of [4, 5, 6, 7, 8]) offsets.start(offset);
-    offsets.doneInPart(6);
-    offsets.doneInPart(99);
-    for (const offset of [5, 7]) offsets.finish(offset);
-    const told = offsets.finishedAhead;
-    const next = FinishedAhead.read(4, told.metadata);
-    expect([5, 6, 7].map((offset) => next?.includes(offset))).toEqual([true, false, false]);
-    expect(told.isWhole).toBe(false);
-    offsets.finish(6);
-    expect(FinishedAhead.read(4, offsets.finishedAhead.metadata)?.includes(7)).toBe(true);
-    expect(offsets.finishedAhead.isWhole).toBe(true);
+    const { offset, ahead = '', upTo } = offsets.after(new Set([4, 7])) ?? {};
+    expect([offset, upTo]).toEqual([5, 8]);
+    const next = FinishedAhead.read(5, ahead);
+    expect([6, 7, 8].map((each) => next?.includes(each))).toEqual([false, true, false]);
+    expect([committable(offsets), offsets.open]).toEqual([4, 5]);
+    expect(offsets.after(new Set([4, 5, 6, 7, 8]))).toEqual({ offset: 9, ahead: '', upTo: 8 });
+  });
+
+  it('says how far a commit tells of everything where it has no room for more', () => {
+    const offsets = new ContiguousOffsets();
+    for (let offset = 0; offset < 5000; offset += 1) offsets.start(offset);
+    const even = new Set(Array.from({ length: 2499 }, (_, index) => 2 * index + 2));
+    const { upTo = 0, ahead = '' } = offsets.after(even) ?? {};
+    expect(upTo).toBeGreaterThan(1000);
+    expect(upTo).toBeLessThan(4999);
+    const next = FinishedAhead.read(0, ahead);
+    for (let offset = 1; offset <= upTo; offset += 1) {
+      expect(next?.includes(offset)).toBe(offset % 2 === 0);
+    }
+  });
+
+  it('takes for finished what lies before the commit of an earlier owner, and forgets nothing of what lies beyond', () => {
+    const offsets = new ContiguousOffsets();
+    offsets.inherit(FinishedAhead.read(7, FinishedAhead.compose([7], 8).metadata), 7);
+    const isToDo = [5, 6, 7, 8].map((offset) => offsets.start(offset));
+    expect(isToDo).toEqual([false, false, true, false]);
+    expect(committable(offsets)).toBe(7);
   });
 
   it('never goes back, whatever finishes twice or was never started', () => {
@@ -89,7 +110,7 @@ describe('ContiguousOffsets', () => {
     offsets.finish(1);
     offsets.finish(1);
     offsets.finish(99);
-    expect(offsets.committable()).toBe(2);
+    expect(committable(offsets)).toBe(2);
     expect(offsets.open).toBe(1);
   });
 
@@ -99,13 +120,13 @@ describe('ContiguousOffsets', () => {
     for (const offset of all) offsets.start(offset);
     for (const offset of all) if (offset !== 0 && offset !== 3000) offsets.finish(offset);
     expect(offsets).toMatchObject({ open: 2, span: 5000 });
-    expect(offsets.committable()).toBeUndefined();
+    expect(committable(offsets)).toBe(0);
     offsets.finish(0);
     expect(offsets).toMatchObject({ open: 1, span: 2000 });
-    expect(offsets.committable()).toBe(3000);
+    expect(committable(offsets)).toBe(3000);
     offsets.finish(3000);
     expect(offsets).toMatchObject({ open: 0, span: 0 });
-    expect(offsets.committable()).toBe(5000);
+    expect(committable(offsets)).toBe(5000);
   });
 
   describe('after an earlier owner that has finished some ahead of its commit', () => {
@@ -125,8 +146,8 @@ describe('ContiguousOffsets', () => {
       offsets.inherit(FinishedAhead.read(1000, FinishedAhead.compose([1000], 1200).metadata));
       expect(offsets.start(5)).toBe(true);
       offsets.finish(5);
-      expect(offsets.committable()).toBe(6);
-      expect(offsets.finishedAhead).toEqual({ metadata: '', isWhole: true });
+      expect(committable(offsets)).toBe(6);
+      expect(offsets.after(NONE)).toEqual({ offset: 6, ahead: '', upTo: 5 });
       expect(offsets.start(1001)).toBe(true);
     });
 
@@ -148,8 +169,8 @@ describe('ContiguousOffsets', () => {
             open.delete(offset);
           }
           if (startedUpTo < committed) return;
-          const next = offsets.committable() ?? offsets.lowestUnfinished!;
-          const passedOn = FinishedAhead.read(next, offsets.finishedAhead.metadata);
+          const { offset: next, ahead, upTo } = offsets.after(NONE)!;
+          const passedOn = FinishedAhead.read(next, ahead);
           const isDone = (offset: number): boolean =>
             offset < next || passedOn?.includes(offset) === true;
           for (let offset = committed; offset <= Math.max(LAST, startedUpTo); offset += 1) {
@@ -157,7 +178,7 @@ describe('ContiguousOffsets', () => {
             if (open.has(offset) || !isKnown) expect(isDone(offset)).toBe(false);
             else if (offset !== next) expect(isDone(offset)).toBe(true);
           }
-          expect(offsets.finishedAhead.isWhole).toBe(true);
+          expect(upTo).toBeGreaterThanOrEqual(startedUpTo);
         }),
       );
     });

@@ -9,22 +9,22 @@ import { FinishedAhead } from './finished-ahead.js';
 export class ContiguousOffsets {
   /** A set keeps the order of insertion: its first is the lowest. */
   private readonly unfinished = new Set<number>();
-  /** Of the unfinished, those of which something is done. */
-  private readonly inPart = new Set<number>();
   private highest: number | undefined;
-  private first: number | undefined;
   /** What an earlier owner has finished, while not all of it has been started. */
   private before: FinishedAhead | undefined;
+  /** Offsets below this are finished: an earlier owner has committed it. */
+  private floor = 0;
 
   /** What an earlier owner has finished ahead of what it committed is finished here as well. */
-  inherit(before: FinishedAhead | undefined): void {
+  inherit(before: FinishedAhead | undefined, floor = 0): void {
     this.before = before;
+    this.floor = floor;
   }
 
   /** Returns whether it is still to be done. */
   start(offset: number): boolean {
-    this.first ??= offset;
     this.highest = offset;
+    if (offset < this.floor) return false;
     // Delivery that begins below what was committed is of a log that is not the same any more.
     if (this.before?.covers(offset) === false) this.before = undefined;
     const wasFinished = this.before?.includes(offset) === true;
@@ -35,15 +35,6 @@ export class ContiguousOffsets {
 
   finish(offset: number): void {
     this.unfinished.delete(offset);
-    this.inPart.delete(offset);
-  }
-
-  /**
-   * Something of it is done, and something is not. Delivered again it is done as a whole, after what has finished
-   * behind it: so those are not passed over then, but done again as well.
-   */
-  doneInPart(offset: number): void {
-    if (this.unfinished.has(offset)) this.inPart.add(offset);
   }
 
   /**
@@ -69,42 +60,26 @@ export class ContiguousOffsets {
   }
 
   /**
-   * What has finished beyond the lowest unfinished offset, as {@link FinishedAhead.compose} tells it, and may be
-   * passed over when it is delivered again.
+   * What a commit says once these are finished as well: all of them up to `upTo`, beyond which the metadata has no
+   * room, and what was finished before. Undefined where nothing was started yet.
    */
-  get finishedAhead(): { metadata: string; isWhole: boolean } {
-    if (this.highest === undefined) return { metadata: '', isWhole: true };
-    if (this.inPart.size > 0) return this.upTo(Math.min(...this.inPart));
-    if (this.before !== undefined) return this.withInherited(this.highest, this.before);
-    const { metadata, isWhole } = FinishedAhead.compose(this.unfinished, this.highest);
-    // However many are unfinished, nothing has finished among them.
-    return { metadata, isWhole: isWhole || this.open === this.span };
-  }
-
-  /** The lowest unfinished offset, as far as anything has finished before it; else undefined. */
-  committable(): number | undefined {
-    const { highest, first } = this;
+  after(
+    finished: ReadonlySet<number>,
+  ): { offset: number; ahead: string; upTo: number } | undefined {
+    const { highest } = this;
     if (highest === undefined) return undefined;
-    const lowest = this.lowestUnfinished;
-    if (lowest === undefined) return highest + 1;
-    return lowest === first ? undefined : lowest;
-  }
-
-  private upTo(last: number): { metadata: string; isWhole: boolean } {
-    const unfinished = [...this.unfinished].filter((offset) => offset <= last);
-    const { metadata } = FinishedAhead.compose(unfinished, last);
-    return { metadata, isWhole: this.before === undefined && this.open === this.span };
-  }
-
-  /** A commit must not lose what has not come up here again yet. */
-  private withInherited(
-    highest: number,
-    before: FinishedAhead,
-  ): { metadata: string; isWhole: boolean } {
-    // What is composed begins with the offset that is committed, finished or not.
-    const own = this.open === 0 ? [highest + 1] : this.unfinished;
-    const above = before.unfinishedAbove(this.open === 0 ? highest + 1 : highest);
-    return FinishedAhead.compose([...own, ...above], before.upTo);
+    const before =
+      this.before !== undefined && this.before.upTo > highest ? this.before : undefined;
+    const left = [...this.unfinished].filter((offset) => !finished.has(offset));
+    const [offset = highest + 1] = left;
+    if (left.length === 0 && before === undefined) return { offset, ahead: '', upTo: highest };
+    const own = left.length === 0 ? [offset] : left;
+    const above = before?.unfinishedAbove(Math.max(highest, offset)) ?? [];
+    const { metadata: ahead, upTo } = FinishedAhead.compose(
+      [...own, ...above],
+      before?.upTo ?? highest,
+    );
+    return { offset, ahead, upTo };
   }
 
   get lowestUnfinished(): number | undefined {

@@ -29,7 +29,7 @@ export class FinishedAhead {
 
   /**
    * Metadata for a commit of the lowest unfinished offset; empty when nothing beyond it has finished.
-   * `isWhole` unless so many are unfinished that it does not tell of all that have.
+   * `upTo` is lower than `highest` where so many are unfinished that it does not tell of all that have.
    *
    * @param unfinished in ascending order; the first is the offset to be committed
    * @param highest the highest offset started
@@ -37,7 +37,7 @@ export class FinishedAhead {
   static compose(
     unfinished: Iterable<number>,
     highest: number,
-  ): { metadata: string; isWhole: boolean } {
+  ): { metadata: string; upTo: number } {
     const gaps: string[] = [];
     let upTo = highest;
     let length = 0;
@@ -55,7 +55,7 @@ export class FinishedAhead {
     }
     const nothingAhead = last === undefined || (upTo === last && gaps.every((gap) => gap === '1'));
     const metadata = nothingAhead ? '' : `ahead/1 ${upTo.toString(36)} ${gaps.join('.')}`;
-    return { metadata, isWhole: upTo === highest };
+    return { metadata, upTo };
   }
 
   /** Those above the offset, up to {@link upTo}, that have not finished. */

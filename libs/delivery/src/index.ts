@@ -3,6 +3,7 @@ export { Breaker } from './breaker.js';
 export { type CallPermit } from './call-permit.js';
 export { CallSlots } from './call-slots.js';
 export { ContiguousOffsets } from './contiguous-offsets.js';
+export { DoneItems } from './done-items.js';
 export { DueQueue } from './due-queue.js';
 export { type Failure } from './failures-in-a-row.js';
 export { FinishedAhead } from './finished-ahead.js';

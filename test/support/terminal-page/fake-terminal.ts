@@ -54,6 +54,8 @@ export class FakeTerminal {
   /** Codes for entries that are not taken, by the reason's code. */
   readonly refusals = new Map<string, string>();
   token: string | null = null;
+  /** false: notes are taken and do not come back, as those of another factory */
+  showsNotes = true;
   private link: Link;
   private readonly entries = new Map<string, Entry>();
   private readonly listeners = new Set<ServerResponse>();
@@ -112,6 +114,11 @@ export class FakeTerminal {
       if (view) view.tile = tile;
     }
     this.tell('tiles', { tiles, gone: [] });
+  }
+
+  changeReasons(reasons: ReasonLists): void {
+    this.plant.reasons = reasons;
+    this.tell('reasons', reasons);
   }
 
   tileOf(machineId: string): Tile {
@@ -282,6 +289,7 @@ export class FakeTerminal {
     const { station, operator, clock } = this.plant.session;
     const note: Note = { ...wanted, operator: operator ?? '', station, at: clock.epochSeconds };
     this.notes.push(wanted);
+    if (!this.showsNotes) return { noteId: wanted.noteId, ok: true };
     this.viewOf(wanted.machineId).notes.push(note);
     this.tell('note', { machineId: wanted.machineId, note });
     return { noteId: wanted.noteId, ok: true };
@@ -302,7 +310,7 @@ export class FakeTerminal {
       }));
       const stoppedSeconds = reasons.reduce(
         (sum, { seconds }) => sum + seconds,
-        unexplainedSeconds,
+        unexplainedSeconds + tile.shortStops.seconds,
       );
       const { machineId, displayName, openStops } = tile;
       return {
@@ -310,6 +318,7 @@ export class FakeTerminal {
         displayName,
         stoppedSeconds,
         unexplainedSeconds,
+        shortSeconds: tile.shortStops.seconds,
         reasons,
         openStops,
         notes,

@@ -1,5 +1,6 @@
-import { type InboundMessage, PartitionOwnership } from '#libs/messaging';
+import { type InboundMessage } from '#libs/messaging';
 import { acceptEach } from './accept-each.js';
+import { inboundMessage } from './testing/inbound-message.js';
 
 describe('acceptEach', () => {
   let failures: [offset: number, error: unknown][];
@@ -8,16 +9,8 @@ describe('acceptEach', () => {
     failures = [];
   });
 
-  const messageAt = (offset: number): InboundMessage => {
-    const place = { topic: 'a-topic', partition: 0, offset, timestamp: '0', bytes: 1 };
-    return {
-      ...{ ...place, key: null, value: null, headers: [], ownership: new PartitionOwnership() },
-      finish: () => undefined,
-      doneInPart: () => undefined,
-      abandon: () => undefined,
-      fail: (error) => failures.push([offset, error]),
-    };
-  };
+  const messageAt = (offset: number): InboundMessage =>
+    inboundMessage({ offset, fail: (error) => failures.push([offset, error]) });
 
   it('takes messages in the order they come in', () => {
     const taken: number[] = [];

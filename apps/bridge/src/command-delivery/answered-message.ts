@@ -5,32 +5,34 @@ import {
   type OutcomeSource,
   type Parsed,
 } from '#libs/contracts';
-import { type InboundMessage, type InboundRecord } from '#libs/messaging';
+import { type InboundMessage, type InboundRecord, type OutboundRecord } from '#libs/messaging';
+import { type RejectedResult } from './command-result.js';
 
-/** The message an outcome answers. */
-export interface AnsweredMessage {
-  /** Ends when all there is to say has been said. */
-  message: InboundMessage;
+/** A message that is answered, as far as what is said of it goes. */
+export interface Answered {
+  message: InboundRecord;
   /** `ce_id` or `message-id` of the input. */
   messageId: string | null;
   /** The message that is answered, where `message` is one of the bridge's own that it led to. */
   origin?: MessageOrigin;
-  /** Machines of the same message are answered elsewhere: a dead letter must name those at fault. */
+  /** It names machines beside those at fault: a dead letter must say which these are. */
   namesOthers?: boolean;
   /** Nothing is told of it: what becomes of another message of the bridge's own says it for this one, too. */
   isUntold?: boolean;
-}
-
-export interface MessageOrigin {
-  source: OutcomeSource;
-  /** What is set aside; asked for only then. */
-  read: (signal: AbortSignal) => Promise<OriginalMessage>;
-}
-
-export interface OriginalMessage {
-  record: InboundRecord;
-  /** Said beside the reason when `record` is not all of the message. */
+  /** Said beside the reason it is set aside for. */
   remark?: string;
+}
+
+/** The message an outcome answers. */
+export interface AnsweredMessage extends Answered {
+  /** Ends when all there is to say has been said. */
+  message: InboundMessage;
+}
+
+interface MessageOrigin {
+  source: OutcomeSource;
+  /** What takes the faults to whoever sets the message aside, and tells of them. */
+  refusal: (faults: readonly RejectedResult[]) => OutboundRecord;
 }
 
 /** Takes a message out of its wrapping and reads it; who has to be answered is known either way. */

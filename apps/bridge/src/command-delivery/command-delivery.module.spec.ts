@@ -4,12 +4,12 @@ import { NestFactory } from '@nestjs/core';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { loadBridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
-import { type InboundMessage, PartitionOwnership } from '#libs/messaging';
 import { DowntimeReasons, DowntimeReasonsModule } from '../downtime-reasons/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { PlatformModule } from '../platform/index.js';
 import { WorkOrderLists, WorkOrdersModule } from '../work-orders/index.js';
 import { MessageAnswers } from './message-answers.js';
+import { inboundMessage } from './testing/inbound-message.js';
 
 const settings = loadBridgeSettings({
   KAFKA_BROKERS: 'localhost:1',
@@ -28,18 +28,8 @@ function answersToOne(): { answers: MessageAnswers; finished: Promise<void> } {
   const finished = new Promise<void>((resolve) => {
     finish = resolve;
   });
-  const place = { topic: 'a-topic', partition: 0, offset: 0, timestamp: '0', bytes: 1 };
-  const message: InboundMessage = {
-    ...{ ...place, key: null, value: null, headers: [], ownership: new PartitionOwnership() },
-    finish,
-    doneInPart: () => undefined,
-    abandon: () => undefined,
-    fail: () => undefined,
-  };
-  const answered = { message, messageId: null };
-  const answers = new MessageAnswers(answered, 1, [], (_, __, receipt) => {
-    receipt.acknowledged();
-  });
+  const answered = { message: inboundMessage({ finish }), messageId: null };
+  const answers = new MessageAnswers(answered, 1, [], () => []);
   return { answers, finished };
 }
 

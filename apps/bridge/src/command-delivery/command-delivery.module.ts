@@ -3,14 +3,10 @@ import { type BridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { CommandOutcomes } from './command-outcomes.js';
-import { OutcomePublisher } from './outcome-publisher.js';
-import { ToldOutcomes } from './told-outcomes.js';
 
 @Module({
   providers: [
     CommandOutcomes,
-    OutcomePublisher,
-    ToldOutcomes,
     {
       // One for all flows: the service is asked to bear so many commands at once, of whatever kind.
       provide: CallSlots,
@@ -18,6 +14,6 @@ import { ToldOutcomes } from './told-outcomes.js';
       useFactory: ({ machineCloud }: BridgeSettings) => new CallSlots(machineCloud.maxConcurrency),
     },
   ],
-  exports: [CommandOutcomes, OutcomePublisher, CallSlots, ToldOutcomes],
+  exports: [CommandOutcomes, CallSlots],
 })
 export class CommandDeliveryModule {}

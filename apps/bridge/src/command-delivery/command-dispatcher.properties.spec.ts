@@ -3,13 +3,14 @@ import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { afterRealMs, ManualClock, realNowMs } from '#libs/clock';
 import { type CallPermit, CallSlots, type ServiceAnswer } from '#libs/delivery';
-import { type InboundMessage, PartitionOwnership } from '#libs/messaging';
+import { PartitionOwnership } from '#libs/messaging';
 import { type Admission, GO } from './admission.js';
 import { Command, CommandWaiter } from './command.js';
 import { CommandDispatcher } from './command-dispatcher.js';
 import { type CommandResult } from './command-result.js';
 import { type DispatcherOptions, type Precedence } from './dispatcher-options.js';
 import { MessageAnswers } from './message-answers.js';
+import { inboundMessage } from './testing/inbound-message.js';
 
 const MACHINES = 4;
 const PARTITIONS = 2;
@@ -186,24 +187,17 @@ class World {
     const ownership = this.owners[from]!;
     const delivered: Delivered = { machineId, ownership, ends: [], results: [] };
     this.delivered.push(delivered);
-    const place = { topic: 'a-topic', partition: from, offset: number, timestamp: '0', bytes: 1 };
-    const message: InboundMessage = {
-      ...{ ...place, key: null, value: null, headers: [], ownership },
+    const message = inboundMessage({
+      ...{ partition: from, offset: number, ownership },
       finish: () => delivered.ends.push('finished'),
-      doneInPart: () => undefined,
       abandon: () => delivered.ends.push('abandoned'),
       fail: () => delivered.ends.push('failed'),
-    };
-    const answers = new MessageAnswers(
-      { message, messageId: null },
-      1,
-      [],
-      (_, results, receipt) => {
-        delivered.results.push(...results);
-        if (results.some(({ kind }) => kind !== 'superseded')) this.note(machineId, number);
-        receipt.acknowledged();
-      },
-    );
+    });
+    const answers = new MessageAnswers({ message, messageId: null }, 1, [], (_, results) => {
+      delivered.results.push(...results);
+      if (results.some(({ kind }) => kind !== 'superseded')) this.note(machineId, number);
+      return [];
+    });
     const dueMs = realNowMs() + terms.dueInMs;
     const payload = { number, dueMs, ...terms, ...list };
     const waiter = new CommandWaiter(machineId, answers, realNowMs());

@@ -2,13 +2,14 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock, realNowMs } from '#libs/clock';
 import { type BatchLimits, type CallPermit, CallSlots, type ServiceAnswer } from '#libs/delivery';
-import { type InboundMessage, PartitionOwnership } from '#libs/messaging';
+import { PartitionOwnership } from '#libs/messaging';
 import { type Admission, GO } from './admission.js';
 import { Command, CommandWaiter } from './command.js';
 import { CommandDispatcher } from './command-dispatcher.js';
 import { type CommandResult } from './command-result.js';
 import { type DispatcherOptions, type Precedence } from './dispatcher-options.js';
 import { MessageAnswers } from './message-answers.js';
+import { inboundMessage } from './testing/inbound-message.js';
 
 const APPLIED_AT = 1_763_680_000;
 const AN_HOUR_MS = 3_600_000;
@@ -86,23 +87,16 @@ class Flow {
 
   submit(name: string, { ownership = this.ownership, bytes = 1 } = {}): Delivered {
     const delivered: Delivered = { results: [], ends: [] };
-    const place = { topic: 'a-topic', partition: 0, offset: 0, timestamp: '0', bytes };
-    const message: InboundMessage = {
-      ...{ ...place, key: null, value: null, headers: [], ownership },
+    const message = inboundMessage({
+      ...{ bytes, ownership },
       finish: () => delivered.ends.push('finished'),
-      doneInPart: () => undefined,
       abandon: () => delivered.ends.push('abandoned'),
       fail: (error: unknown) => delivered.ends.push(error as Error),
-    };
-    const answers = new MessageAnswers(
-      { message, messageId: null },
-      1,
-      [],
-      (_, results, receipt) => {
-        delivered.results.push(...results);
-        receipt.acknowledged();
-      },
-    );
+    });
+    const answers = new MessageAnswers({ message, messageId: null }, 1, [], (_, results) => {
+      delivered.results.push(...results);
+      return [];
+    });
     const machineId = machineOf(name);
     const waiter = new CommandWaiter(machineId, answers, realNowMs());
     this.dispatcher.submit(new Command(machineId, () => bytes, name, [waiter]));

@@ -1,11 +1,12 @@
 import { type Conduct } from '#libs/delivery';
-import { type InboundMessage, PartitionOwnership } from '#libs/messaging';
+import { PartitionOwnership } from '#libs/messaging';
 import { Command, CommandWaiter } from './command.js';
 import { CommandLanes } from './command-lanes.js';
 import { type CommandResult } from './command-result.js';
 import { type Precedence } from './dispatcher-options.js';
 import { MessageAnswers } from './message-answers.js';
 import { OpenCommands } from './open-commands.js';
+import { inboundMessage } from './testing/inbound-message.js';
 
 const NOW_MS = 1_000_000;
 const applied = { kind: 'applied', appliedAt: 100 } as const;
@@ -31,17 +32,15 @@ describe('CommandLanes', () => {
   };
 
   const waiterOf = (name: string, owner = ownership): CommandWaiter => {
-    const place = { topic: 'a-topic', partition: 0, offset: 0, timestamp: '0', bytes: 1 };
-    const message: InboundMessage = {
-      ...{ ...place, key: null, value: null, headers: [], ownership: owner },
-      finish: () => undefined,
-      doneInPart: () => undefined,
+    const message = inboundMessage({
+      ownership: owner,
       abandon: () => ends.push(`${name} abandoned`),
       fail: () => ends.push(`${name} failed`),
-    };
+    });
     const answers = new MessageAnswers({ message, messageId: null }, 1, [], (_, all) => {
       results.push(...all);
       for (const { kind } of all) ends.push(`${name} ${kind}`);
+      return [];
     });
     return new CommandWaiter('mill', answers, NOW_MS);
   };

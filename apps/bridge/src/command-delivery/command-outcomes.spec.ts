@@ -1,46 +1,22 @@
-import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
 import { type MessageHeaders } from '#libs/contracts';
-import {
-  createKafka,
-  DeadLetters,
-  type InboundMessage,
-  type OutboundRecord,
-  Outbox,
-  PartitionOwnership,
-} from '#libs/messaging';
-import { OutcomePublisher } from './outcome-publisher.js';
+import { DeadLetters, type OutboundRecord } from '#libs/messaging';
+import { type Answered } from './answered-message.js';
 import { CommandWaiter } from './command.js';
 import { CommandOutcomes } from './command-outcomes.js';
 import { type CommandFamily } from './outcome-data.js';
-import { type CommandResult, rejection } from './command-result.js';
-import { ToldOutcomes } from './told-outcomes.js';
+import { type CommandResult, rejection, type RejectedResult } from './command-result.js';
+import { inboundMessage, type KeptMessage } from './testing/inbound-message.js';
 
 const settings = loadBridgeSettings({
   KAFKA_BROKERS: 'localhost:1',
   MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
   MACHINE_CLOUD_TOKEN: 'a-token',
 });
-const ends: unknown[] = [];
-const message: InboundMessage = {
-  topic: 'mes.downtime-reasons.v1',
-  partition: 2,
-  offset: 7,
-  timestamp: '0',
-  key: null,
-  value: null,
-  headers: [],
-  bytes: 0,
-  ownership: new PartitionOwnership(),
-  finish: () => ends.push('finished'),
-  doneInPart: () => undefined,
-  abandon: () => ends.push('abandoned'),
-  fail: (error: unknown) => ends.push(error),
-};
-const answered = { message, messageId: 'm-1' };
-const source = { topic: message.topic, partition: 2, offset: 7, messageId: 'm-1' };
+const TOPIC = 'mes.downtime-reasons.v1';
+const source = { topic: TOPIC, partition: 2, offset: 7, messageId: 'm-1' };
 const applied: CommandResult = { kind: 'applied', machineId: 'M-1', attempts: 2, appliedAt: 100 };
 const superseded: CommandResult = {
   kind: 'superseded',
@@ -48,69 +24,52 @@ const superseded: CommandResult = {
   attempts: 0,
   detail: 'a newer one came',
 };
+const invalid = rejection({ code: 'invalid-json', detail: 'no JSON' });
 
 const isList = (headers: OutboundRecord['headers']): headers is MessageHeaders =>
   Array.isArray(headers);
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Its type, or, of a dead letter, why and for which machines it was set aside. */
+function read({ topic, headers, value }: OutboundRecord): Record<string, unknown> {
+  const said = new Map(isList(headers) ? headers : Object.entries(headers));
+  const of = (name: string): string | undefined => said.get(name)?.toString();
+  if (topic.endsWith('.dlq')) {
+    const [code, detail] = [of('dlq-code'), of('dlq-detail')];
+    return { topic, code, detail, machineIds: of('dlq-machine-ids') };
+  }
+  return { type: of('ce_type'), value: JSON.parse(String(value)) as unknown };
+}
 
 describe('CommandOutcomes', () => {
-  let publisher: OutcomePublisher;
   let outcomes: CommandOutcomes;
-  let sent: { type: string | undefined; value: unknown }[];
-  /** The machines at fault, as each dead letter names them. */
-  let deadLetters: unknown[];
-  let codes: unknown[];
-  let sending: () => Promise<void>;
-  let told: ToldOutcomes;
+  let message: KeptMessage;
+  let answered: Answered & { message: KeptMessage };
 
   beforeAll(() => {
     Logger.overrideLogger(false);
   });
 
   beforeEach(() => {
-    [sent, deadLetters, codes] = [[], [], []];
-    ends.length = 0;
-    sending = () => Promise.resolve();
-    const outbox = new Outbox(createKafka(settings.kafka));
-    jest.spyOn(outbox, 'post').mockImplementation(({ headers, value }, receipt) => {
-      const said = new Map(isList(headers) ? headers : Object.entries(headers));
-      const type = said.get('ce_type')?.toString();
-      sent.push({ type, value: value === null ? null : JSON.parse(value.toString()) });
-      if (type === undefined) {
-        deadLetters.push(said.get('dlq-machine-ids')?.toString());
-        codes.push(said.get('dlq-code')?.toString());
-      }
-      sending().then(
-        () => {
-          receipt.acknowledged();
-        },
-        (error: unknown) => {
-          receipt.refused(error);
-        },
-      );
-    });
+    message = inboundMessage({ topic: TOPIC, partition: 2, offset: 7 });
+    answered = { message, messageId: 'm-1' };
     const clock = new ManualClock();
-    const letters = new DeadLetters(outbox, clock, '');
-    told = new ToldOutcomes(settings, createKafka(settings.kafka));
-    publisher = new OutcomePublisher(settings, clock, outbox, letters, told);
-    outcomes = new CommandOutcomes(publisher);
+    const letters = new DeadLetters(clock, '');
+    outcomes = new CommandOutcomes(settings, clock, letters);
   });
 
-  const publish = (family: CommandFamily, results: readonly CommandResult[]): Promise<void> =>
-    new Promise((resolve, refused) => {
-      const acknowledged = (): void => {
-        resolve();
-      };
-      publisher.publish(family, answered, results, { acknowledged, refused });
-    });
+  const recordsOf = (
+    family: CommandFamily,
+    results: readonly CommandResult[],
+    more: Partial<Answered> = {},
+  ): Record<string, unknown>[] =>
+    outcomes.recordsOf(family, { ...answered, ...more }, results).map(read);
 
   it.each<[CommandFamily, CommandResult, string]>([
     ['work-order-list', applied, 'work-order-list.applied.v1'],
     ['work-order-list', superseded, 'work-order-list.superseded.v1'],
     ['downtime-reason', applied, 'downtime-reason.applied.v1'],
-  ])('tells of a %s what became of it', async (family, result, type) => {
-    await publish(family, [result]);
-    expect(sent.map((record) => record.type)).toEqual([type]);
+  ])('tells of a %s what became of it', (family, result, type) => {
+    expect(recordsOf(family, [result]).map((record) => record.type)).toEqual([type]);
     expect(outcomes.recentOf('M-1')).toHaveLength(1);
     expect(outcomes.totals()).toMatchObject([{ outcome: result.kind, code: '', count: 1 }]);
   });
@@ -119,110 +78,124 @@ describe('CommandOutcomes', () => {
     const answers = outcomes.answersTo('downtime-reason', answered, 1, []);
     const waiter = new CommandWaiter('M-1', answers, 0);
     waiter.calls = 3;
-    outcomes.publishDeferred('downtime-reason', waiter);
+    outcomes.tellDeferred('downtime-reason', waiter);
     const detail = 'waits for the service to take it';
     const value = { machineId: 'M-1', source, code: null, detail, attempts: 3, appliedAt: null };
-    expect(sent).toEqual([{ type: 'downtime-reason.deferred.v1', value }]);
-    expect(ends).toEqual([]);
+    expect(message.told.map(({ records }) => records.map(read))).toEqual([
+      [{ type: 'downtime-reason.deferred.v1', value }],
+    ]);
+    // its command is not done by that: delivered again, it is to be called
+    expect(message.told.every(({ item }) => item === undefined)).toBe(true);
+    expect(message.ends).toEqual([]);
   });
 
-  it('goes on without a deferral that does not get out, which nobody else has to catch', async () => {
-    sending = () => Promise.reject(new Error('the outbox is closed'));
-    const answers = outcomes.answersTo('downtime-reason', answered, 1, []);
-    outcomes.publishDeferred('downtime-reason', new CommandWaiter('M-1', answers, 0));
-    // an unhandled rejection is reported, and fails this test, after the turn it comes about in
-    await nextTurn();
-    expect(ends).toEqual([]);
-  });
-
-  it('sets a message aside that is at fault, and tells so once it is', async () => {
-    const fault = rejection({ code: 'invalid-json', detail: 'no JSON' });
-    await publish('downtime-reason', [fault]);
-    expect(sent).toEqual([
-      { type: undefined, value: null },
+  it('sets a message aside that is at fault, and tells so beside it', () => {
+    const outcome = { ...{ machineId: null, source, attempts: 0, appliedAt: null } };
+    expect(recordsOf('downtime-reason', [invalid])).toEqual([
+      {
+        ...{ topic: `${TOPIC}.dlq`, code: 'invalid-json', detail: 'no JSON' },
+        machineIds: undefined,
+      },
       {
         type: 'downtime-reason.rejected.v1',
-        value: {
-          machineId: null,
-          source,
-          code: 'invalid-json',
-          detail: 'no JSON',
-          attempts: 0,
-          appliedAt: null,
-        },
+        value: { ...outcome, code: 'invalid-json', detail: 'no JSON' },
       },
     ]);
   });
 
-  it('tells nothing of a rejected message that could not be set aside', async () => {
-    sending = () => Promise.reject(new Error('the outbox is closed'));
-    const fault = rejection({ code: 'invalid-json', detail: 'no JSON' });
-    await expect(publish('downtime-reason', [fault])).rejects.toThrow('closed');
-    expect(sent).toEqual([{ type: undefined, value: null }]);
+  it('says in a dead letter what is to be remarked of it', () => {
+    const remark = 'the message itself is gone';
+    const [letter] = recordsOf('work-order-list', [invalid], { remark });
+    expect(letter).toMatchObject({ detail: 'no JSON; the message itself is gone' });
   });
 
-  it.each<[string, CommandResult[]]>([
-    ['one machine', [superseded]],
-    ['a machine at fault', [rejection({ code: 'unknown-machine', detail: 'none' }, 'M-1')]],
-  ])('says nothing of %s that an earlier owner has told of', async (_, results) => {
-    jest.spyOn(told, 'take').mockReturnValue(true);
-    await publish('work-order-list', results);
-    expect([...sent, ...deadLetters]).toEqual([]);
+  it('names the machine at fault of a message that names others beside', () => {
+    const fault = rejection({ code: 'unknown-machine', detail: 'no M-3' }, 'M-3');
+    const lettersOf = (more: Partial<Answered>): unknown =>
+      recordsOf('work-order-list', [fault], more)[0]?.machineIds;
+    expect(lettersOf({})).toBeUndefined();
+    expect(lettersOf({ namesOthers: true })).toBe('M-3');
   });
 
-  it('tells that a message is rejected which an earlier owner has set aside, and does not do so again', async () => {
-    jest.spyOn(told, 'withoutLetter').mockReturnValue([]);
-    await publish('work-order-list', [rejection({ code: 'unknown-machine', detail: '' }, 'M-1')]);
-    expect(sent.map(({ type }) => type)).toEqual(['work-order-list.rejected.v1']);
-    expect(deadLetters).toEqual([]);
+  it('tells nothing of a message for which another tells, not that it waits either', () => {
+    const untold = { ...answered, isUntold: true };
+    expect(recordsOf('work-order-list', [applied, invalid], untold)).toEqual([]);
+    const answers = outcomes.answersTo('work-order-list', untold, 1, []);
+    outcomes.tellDeferred('work-order-list', new CommandWaiter('M-1', answers, 0));
+    expect(message.told).toEqual([]);
+    expect(outcomes.totals()).toEqual([]);
+  });
+
+  it('leaves the faults of a message that came of another to whoever sets that one aside', () => {
+    const fault = rejection({ code: 'unknown-machine', detail: 'no M-3' }, 'M-3');
+    const origin = { topic: 'erp.work-orders.v1', partition: 0, offset: 3, messageId: 'm-0' };
+    const refusal = (faults: readonly RejectedResult[]): OutboundRecord => {
+      return { topic: 'back', key: null, value: JSON.stringify(faults), headers: {} };
+    };
+    const records = recordsOf('work-order-list', [applied, fault], {
+      origin: { source: origin, refusal },
+    });
+    expect(records).toMatchObject([
+      { type: undefined, value: [{ machineId: 'M-3' }] },
+      { type: 'work-order-list.applied.v1', value: { machineId: 'M-1', source: origin } },
+    ]);
+    expect(records).toHaveLength(2);
+    expect(outcomes.totals()).toMatchObject([{ outcome: 'applied', count: 1 }]);
+  });
+
+  it('counts what is written in a transaction of its own once it is', () => {
+    const { topic } = outcomes.toRecord('work-order-list', answered, applied);
+    expect(topic).toMatch(/command-outcomes/);
+    expect(outcomes.totals()).toEqual([]);
+    outcomes.noteWritten('work-order-list', 'applied');
+    expect(outcomes.totals()).toMatchObject([{ outcome: 'applied', count: 1 }]);
   });
 
   describe('of a message that names several machines', () => {
     const other: CommandResult = { ...applied, machineId: 'M-2' };
     const fault = rejection({ code: 'unknown-machine', detail: 'no M-3' }, 'M-3');
 
-    it('tells of each, and sets the message aside once, with those at fault', async () => {
-      await publish('work-order-list', [applied, fault, other]);
-      expect(sent.map(({ type }) => type)).toEqual([
+    it('tells of each, and sets the message aside once, with those at fault', () => {
+      const records = recordsOf('work-order-list', [applied, fault, other]);
+      expect(records.filter(({ topic }) => topic !== undefined)).toMatchObject([
+        { machineIds: 'M-3' },
+      ]);
+      expect(records.flatMap(({ type }) => (type === undefined ? [] : [type]))).toEqual([
         'work-order-list.applied.v1',
-        'work-order-list.applied.v1',
-        undefined,
         'work-order-list.rejected.v1',
+        'work-order-list.applied.v1',
       ]);
-      expect(deadLetters).toEqual(['M-3']);
     });
 
-    it('names the fault that a map can mend: the letter is found by it, to be replayed', async () => {
+    it('names all machines at fault in the one dead letter', () => {
+      const faults = [fault, rejection({ code: 'unknown-machine', detail: 'no M-4' }, 'M-4')];
+      const letters = recordsOf('work-order-list', faults).filter(({ type }) => !type);
+      expect(letters).toMatchObject([{ code: 'unknown-machine', machineIds: 'M-3,M-4' }]);
+    });
+
+    it('names the fault that a map can mend: the letter is found by it, to be replayed', () => {
       const unmapped = rejection({ code: 'unmapped-work-centre', detail: 'no machine for 1/X' });
-      await publish('work-order-list', [fault, unmapped]);
-      expect(codes).toEqual(['unmapped-work-centre']);
+      const [letter] = recordsOf('work-order-list', [fault, unmapped]);
+      expect(letter).toMatchObject({ code: 'unmapped-work-centre' });
     });
 
-    it('sets nothing aside when none is at fault', async () => {
-      await publish('work-order-list', [applied, other]);
-      expect(sent).toHaveLength(2);
-      expect(deadLetters).toEqual([]);
+    it('sets nothing aside when none is at fault', () => {
+      const records = recordsOf('work-order-list', [applied, other]);
+      expect(records.map(({ topic }) => topic)).toEqual([undefined, undefined]);
     });
 
-    it('answers once all are settled, each machine with one outcome, and ends the message then', async () => {
-      let acknowledge: () => void = () => undefined;
-      const acknowledged = new Promise<void>((resolve) => {
-        acknowledge = resolve;
-      });
-      sending = () => acknowledged;
+    it('answers each machine with one outcome, the last of them with the end of the message', () => {
       const answers = outcomes.answersTo('work-order-list', answered, 2, [superseded]);
-      answers.settle(applied);
-      expect(sent).toEqual([]);
-      answers.settle(other);
-      await nextTurn();
-      expect(sent.map(({ value }) => value)).toMatchObject([
-        { machineId: 'M-1', appliedAt: 100 },
-        { machineId: 'M-2', appliedAt: 100 },
+      answers.settle(other, 1);
+      const [told] = message.told;
+      expect(told?.records.map(read)).toMatchObject([{ value: { machineId: 'M-2' } }]);
+      expect([told?.item, message.ends]).toEqual([1, []]);
+      answers.settle(applied, 0);
+      expect(message.last.map(read)).toMatchObject([
+        { value: { machineId: 'M-1', appliedAt: 100 } },
       ]);
-      expect(ends).toEqual([]);
-      acknowledge();
-      await nextTurn();
-      expect(ends).toEqual(['finished']);
+      expect(message.last).toHaveLength(1);
+      expect(message.ends).toEqual(['finished']);
     });
   });
 });

@@ -16,6 +16,8 @@ export class CommandWaiter {
     readonly answers: MessageAnswers,
     /** Real milliseconds at which it came. */
     readonly sinceMs: number,
+    /** The place of the command in its message, from 0. */
+    readonly item = 0,
   ) {}
 
   get isLost(): boolean {

@@ -1,97 +1,71 @@
 import { Logger } from '@nestjs/common';
-import { type InboundMessage, type Receipt, type Statement } from '#libs/messaging';
+import { type InboundMessage, type OutboundRecord } from '#libs/messaging';
 import { type AnsweredMessage } from './answered-message.js';
 import { type CommandResult } from './command-result.js';
 
 const logger = new Logger('MessageAnswers');
 
-/** Tells what became of a message; the receipt hears once Kafka has acknowledged all of that. */
-export type Publish = (
+/** What is to be written of what became of a message. */
+export type RecordsOf = (
   answered: AnsweredMessage,
   results: readonly CommandResult[],
-  receipt: Receipt,
-) => void;
+) => readonly OutboundRecord[];
 
 /**
- * Collects what became of the commands of one message; when all are final, answers it as soon as that may be
- * told, and ends it when Kafka has the answer. It is all that waits for these in one object, for there are
- * tens of thousands of messages a second.
+ * Collects what became of the commands of one message, and ends it when all are final. Until then what is applied or
+ * superseded is told by itself, so that it is not done again behind younger messages when the message is delivered
+ * again; rejections wait, for they share a dead letter.
  */
-export class MessageAnswers implements Statement, Receipt {
+export class MessageAnswers {
   /** Undefined until there is one: what is pushed onto an empty list takes room for seventeen. */
-  private settled: CommandResult[] | undefined;
+  private untold: CommandResult[] | undefined;
 
   /** @param open commands still to be settled, beside what is `known` already */
   constructor(
     readonly answered: AnsweredMessage,
     private open: number,
     private readonly known: readonly CommandResult[],
-    private readonly publish: Publish,
+    private readonly recordsOf: RecordsOf,
   ) {
-    if (open === 0) this.answer();
+    if (open === 0) this.finish([]);
   }
 
   get message(): InboundMessage {
     return this.answered.message;
   }
 
-  settle(result: CommandResult): void {
-    if (this.settled === undefined) this.settled = [result];
-    else this.settled.push(result);
+  /** @param item the place of the command in its message, see {@link InboundMessage.isDone} */
+  settle(result: CommandResult, item: number): void {
     this.open -= 1;
-    if (this.open === 0) this.answer();
-    else this.message.doneInPart();
+    if (this.open === 0) this.finish([result]);
+    else if (result.kind === 'rejected') (this.untold ??= []).push(result);
+    else this.tell(result, item);
   }
 
-  /** For {@link Telling}. */
-  tell(): void {
+  private tell(result: CommandResult, item: number): void {
     try {
-      this.publish(this.answered, this.results(), this);
+      this.message.tell(this.recordsOf(this.answered, [result]), item);
     } catch (error) {
-      this.refused(error);
+      this.notPublished(error, [result]);
     }
   }
 
-  giveUp(): void {
-    this.message.abandon();
-  }
-
-  /** All that there was to tell is acknowledged; or it was told before, or there was nothing. */
-  acknowledged(): void {
-    const { message } = this;
+  private finish(last: readonly CommandResult[]): void {
+    const { known, untold = [] } = this;
+    const before = known.length + untold.length;
+    const results = before === 0 ? last : [...known, ...untold, ...last];
     try {
-      message.finish();
-    } finally {
-      message.ownership.telling.ended(this);
+      this.message.finish(this.recordsOf(this.answered, results));
+    } catch (error) {
+      this.notPublished(error, results);
     }
   }
 
-  refused(error: unknown): void {
-    const { message } = this;
-    try {
-      if (message.ownership.isLost) message.abandon();
-      else this.notPublished(error);
-    } finally {
-      message.ownership.telling.ended(this);
-    }
-  }
-
-  /** Not handled anew: that would make the calls again, which have been answered, behind younger ones. */
-  private notPublished(error: unknown): void {
+  /** A bug of ours. Not handled anew: that would make the calls again, which have been answered, behind younger ones. */
+  private notPublished(error: unknown, results: readonly CommandResult[]): void {
     const { message } = this;
     const { topic, partition, offset } = message;
-    const results = this.results();
     logger.error({ msg: 'outcome not published', topic, partition, offset, results, err: error });
     message.fail(error, true);
-  }
-
-  private answer(): void {
-    this.message.ownership.telling.begin(this);
-  }
-
-  private results(): readonly CommandResult[] {
-    const { known, settled } = this;
-    if (settled === undefined) return known;
-    return known.length === 0 ? settled : [...known, ...settled];
   }
 }

@@ -1,10 +1,10 @@
 import { jest } from '@jest/globals';
 import { realNowMs } from '#libs/clock';
-import { type InboundMessage, PartitionOwnership } from '#libs/messaging';
 import { CommandWaiter } from './command.js';
 import { type CommandResult } from './command-result.js';
 import { MessageAnswers } from './message-answers.js';
 import { OpenCommands } from './open-commands.js';
+import { inboundMessage } from './testing/inbound-message.js';
 
 const DEFERRED_AFTER_MS = 60_000;
 /** Nobody has to know to the millisecond who waits too long. */
@@ -31,18 +31,14 @@ describe('OpenCommands', () => {
   const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
 
   const wait = (machineId: string): CommandWaiter => {
-    const place = { topic: 'a-topic', partition: 0, offset: 0, timestamp: '0', bytes: 1 };
-    const ownership = new PartitionOwnership();
-    const message: InboundMessage = {
-      ...{ ...place, key: null, value: null, headers: [], ownership },
+    const message = inboundMessage({
       finish: () => ends.push('finished'),
-      doneInPart: () => undefined,
       abandon: () => ends.push('abandoned'),
       fail: (error: unknown) => ends.push(error),
-    };
-    const answers = new MessageAnswers({ message, messageId: null }, 1, [], (_, all, receipt) => {
+    });
+    const answers = new MessageAnswers({ message, messageId: null }, 1, [], (_, all) => {
       results.push(...all);
-      receipt.acknowledged();
+      return [];
     });
     const waiter = new CommandWaiter(machineId, answers, realNowMs());
     open.add(waiter);

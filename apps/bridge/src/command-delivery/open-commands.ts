@@ -41,7 +41,7 @@ export class OpenCommands {
 
   settle(waiter: CommandWaiter, end: CommandEnd): void {
     if (!this.open.delete(waiter)) return;
-    waiter.answers.settle(resultFor(waiter, end));
+    waiter.answers.settle(resultFor(waiter, end), waiter.item);
   }
 
   abandon(waiter: CommandWaiter): void {

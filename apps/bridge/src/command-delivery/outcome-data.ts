@@ -5,7 +5,7 @@ import {
   type OutcomeSource,
   type OutcomeType,
 } from '#libs/contracts';
-import { type InboundMessage } from '#libs/messaging';
+import { type InboundRecord } from '#libs/messaging';
 import { type CommandResult } from './command-result.js';
 
 export type CommandFamily = 'work-order-list' | 'downtime-reason';
@@ -22,7 +22,7 @@ export type Outcome = CommandResult['kind'] | 'deferred';
 const LONGEST_KEY_BYTES = 4096;
 
 /** The machine, or the key of a message that names none. */
-export function keyOf(machineId: string | null, { key }: InboundMessage): Buffer | string | null {
+export function keyOf(machineId: string | null, { key }: InboundRecord): Buffer | string | null {
   if (machineId !== null) return machineId;
   return key !== null && key.length <= LONGEST_KEY_BYTES ? key : null;
 }

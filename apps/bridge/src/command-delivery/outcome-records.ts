@@ -8,8 +8,8 @@ import {
   type OutcomeSource,
   TOPICS,
 } from '#libs/contracts';
-import { type InboundMessage, type OutboundRecord } from '#libs/messaging';
-import { type AnsweredMessage } from './answered-message.js';
+import { type InboundRecord, type OutboundRecord } from '#libs/messaging';
+import { type Answered } from './answered-message.js';
 import { type CommandFamily, keyOf, type Outcome, outcomeType } from './outcome-data.js';
 
 /** Outcomes as they are written, and where the messages they answer stand. */
@@ -26,7 +26,7 @@ export class OutcomeRecords {
   }
 
   /** Where the message that is answered stands, under its topic's full name. */
-  sourceOf({ message, messageId, origin }: AnsweredMessage): OutcomeSource {
+  sourceOf({ message, messageId, origin }: Answered): OutcomeSource {
     if (origin !== undefined) return origin.source;
     const { topic, partition, offset } = message;
     return { topic: this.fullNameOf(topic), partition, offset, messageId };
@@ -35,7 +35,7 @@ export class OutcomeRecords {
   /** The same message, machine and outcome have the same `ce_id`. */
   of(
     family: CommandFamily,
-    message: InboundMessage,
+    message: InboundRecord,
     kind: Outcome,
     outcome: CommandOutcome,
   ): OutboundRecord {

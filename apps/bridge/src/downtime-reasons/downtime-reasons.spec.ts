@@ -5,8 +5,9 @@ import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Clock, realEpochMs } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
-import { type InboundMessage, PartitionOwnership } from '#libs/messaging';
-import { type CommandResult, OutcomePublisher } from '../command-delivery/index.js';
+import { type InboundMessage } from '#libs/messaging';
+import { CommandOutcomes, type CommandResult } from '../command-delivery/index.js';
+import { inboundMessage } from '../command-delivery/testing/inbound-message.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { PlatformModule } from '../platform/index.js';
 import { DowntimeReasonsController } from './downtime-reasons.controller.js';
@@ -90,10 +91,9 @@ describe('DowntimeReasons', () => {
     class ReasonsAlone {}
     bridge = await NestFactory.createApplicationContext(ReasonsAlone, { logger: false });
     clock = bridge.get(Clock);
-    const publisher = bridge.get(OutcomePublisher);
-    jest.spyOn(publisher, 'publish').mockImplementation((_, __, all, receipt) => {
+    jest.spyOn(bridge.get(CommandOutcomes), 'recordsOf').mockImplementation((_, __, all) => {
       results.push(...all);
-      receipt.acknowledged();
+      return [];
     });
     await bridge.get(MachineDirectory).firstLoad(new AbortController().signal);
   };
@@ -111,15 +111,16 @@ describe('DowntimeReasons', () => {
       (body, offset) =>
         new Promise<void>((finish, fail) => {
           const value = Buffer.from(JSON.stringify(body));
-          const place = { topic: 'mes.downtime-reasons.v1', partition: 0, offset, timestamp: '0' };
+          const place = { topic: 'mes.downtime-reasons.v1', offset };
           const abandon = (): void => {
             fail(new Error('abandoned'));
           };
-          messages.push({
-            ...{ ...place, key: null, value, headers: [], bytes: value.length },
-            ...{ ownership: new PartitionOwnership(), finish, abandon, fail },
-            doneInPart: () => undefined,
-          });
+          const end = (): void => {
+            finish();
+          };
+          messages.push(
+            inboundMessage({ ...place, value, bytes: value.length, finish: end, abandon, fail }),
+          );
         }),
     );
     bridge.get(DowntimeReasonsController).handle(messages);

@@ -1,6 +1,6 @@
 import { Injectable, Optional } from '@nestjs/common';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
-import { KafkaInboxStrategy, Outbox } from '#libs/messaging';
+import { KafkaInboxStrategy } from '#libs/messaging';
 import { CommandOutcomes } from '../command-delivery/index.js';
 import { DowntimeReasons } from '../downtime-reasons/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
@@ -19,7 +19,6 @@ export class MetricsRegistry {
   constructor(
     private readonly strategy: KafkaInboxStrategy,
     private readonly readiness: Readiness,
-    private readonly outbox: Outbox,
     calls: CloudCalls,
     serviceClock: ServiceClockWatch,
     private readonly outcomes: CommandOutcomes,
@@ -80,7 +79,7 @@ export class MetricsRegistry {
         '1 while the topic, or a partition of it, does not take records',
         ['topic'],
         (it) => {
-          for (const { topic, problem } of this.outbox.health()) {
+          for (const { topic, problem } of inbox.writtenTopics) {
             it.set({ topic }, problem === undefined ? 0 : 1);
           }
         },

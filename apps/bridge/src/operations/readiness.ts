@@ -24,7 +24,7 @@ export class Readiness {
   conditions(): Condition[] {
     const conditions: Condition[] = [
       { name: 'kafka', problem: this.kafkaProblem() },
-      { name: 'outcomes', problem: this.outbox.problem },
+      { name: 'outcomes', problem: this.outcomesProblem() },
     ];
     for (const flow of [this.lists?.flow, this.reasons?.flow]) {
       if (flow !== undefined) {
@@ -35,6 +35,15 @@ export class Readiness {
       conditions.push({ name: 'machine-states', problem: paused(this.states.pausedBecause) });
     }
     return conditions;
+  }
+
+  private outcomesProblem(): string | undefined {
+    const topics = [...this.strategy.inbox.writtenTopics, ...this.outbox.health()];
+    const problems = topics.flatMap(({ topic, problem }) =>
+      problem ? [`${topic}: ${problem}`] : [],
+    );
+    if (problems.length === 0) return undefined;
+    return `outcomes and dead letters are not taken: ${problems.join('; ')}`;
   }
 
   private kafkaProblem(): string | undefined {
@@ -54,8 +63,12 @@ export class Readiness {
   }
 
   private memoryProblem(): string | undefined {
-    const { heldPartitions: held, memoryProblem: why } = this.strategy.inbox;
-    if (held === 0) return why && `what is remembered cannot be kept: ${why}`;
+    const { heldPartitions: held, memoryProblem, commitProblem } = this.strategy.inbox;
+    const why = memoryProblem ?? commitProblem;
+    if (held === 0) {
+      const what = memoryProblem ? 'what is remembered cannot be kept' : 'nothing can be committed';
+      return why && `${what}: ${why}`;
+    }
     const waits = `${held} partitions wait until what is remembered is restored`;
     return why === undefined ? waits : `${waits}: ${why}`;
   }

@@ -36,7 +36,7 @@ export class PlatformModule implements OnApplicationShutdown {
       { provide: Outbox, useValue: outbox },
       {
         provide: DeadLetters,
-        useValue: new DeadLetters(outbox, clock, settings.kafka.topicPrefix),
+        useValue: new DeadLetters(clock, settings.kafka.topicPrefix),
       },
       { provide: CloudCalls, useValue: calls },
       { provide: MachineCloudClient, useValue: createCloudClient(settings, calls, clock) },

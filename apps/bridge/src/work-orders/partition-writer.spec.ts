@@ -1,6 +1,7 @@
 import { realDelayMs } from '#libs/clock';
-import { type InboundMessage, type OwnedState, PartitionOwnership } from '#libs/messaging';
+import { type OwnedState, PartitionOwnership } from '#libs/messaging';
 import { PartitionWriter } from './partition-writer.js';
+import { messageAt } from './testing/message-at.js';
 import { type Entry } from './waiting-entries.js';
 
 const unknown = new Error('not known to be committed');
@@ -90,49 +91,14 @@ describe('PartitionWriter', () => {
   });
 
   const entry = (number: number, bytes = 1, owner = ownership): Counted => {
-    const place = { topic: 'a-topic', partition: 0, offset: number, timestamp: '0', bytes };
-    const message: InboundMessage = {
-      ...{ ...place, key: null, value: null, headers: [], ownership: owner },
+    const message = messageAt(number, {
+      ...{ bytes, ownership: owner },
       finish: () => told.push(`${number} finished`),
-      doneInPart: () => undefined,
       abandon: () => told.push(`${number} abandoned`),
       fail: () => told.push(`${number} failed`),
-    };
+    });
     return { message, number };
   };
-
-  describe('while partitions are handed over', () => {
-    it('begins nothing, and is waited for with what has begun', async () => {
-      const { telling } = ownership;
-      writer.own(state);
-      told = [];
-      writer.take([entry(1)]);
-      const rested = telling.close().then(() => told.push('handed over'));
-      writer.take([entry(2)]);
-      await state.committed();
-      await rested;
-      await nextTurn();
-      expect([told, state.writes]).toEqual([['1 written', 'handed over'], [1]]);
-      telling.open();
-      await nextTurn();
-      expect(state.writes).toEqual([1, 3]);
-      await state.committed();
-      expect(telling.inPartSinceMs).toBeUndefined();
-    });
-
-    it('gives up what goes to another process, and writes what stays', async () => {
-      const stays = new PartitionOwnership();
-      writer.own(state);
-      told = [];
-      await Promise.all([ownership.telling.close(), stays.telling.close()]);
-      writer.take([entry(1), entry(2, 1, stays)]);
-      ownership.lose(new Error('another owns it'));
-      stays.telling.open();
-      await nextTurn();
-      await state.committed();
-      expect([told, state.writes]).toEqual([['1 abandoned', '2 written'], [2]]);
-    });
-  });
 
   it('writes what comes while a transaction is under way together, once that has ended', async () => {
     writer.own(state);

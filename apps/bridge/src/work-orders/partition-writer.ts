@@ -4,7 +4,6 @@ import { type PartitionHolder } from './owned-partitions.js';
 import { type Refusal } from './refusal.js';
 import { RefusedEntries } from './refused-entries.js';
 import { type Entry, WaitingEntries } from './waiting-entries.js';
-import { WritingTurn } from './writing-turn.js';
 
 /** What follows from some messages: written in one transaction, or not at all. */
 export interface Derivation<V> {
@@ -89,15 +88,7 @@ export class PartitionWriter<V, T extends Entry> implements PartitionHolder<V> {
 
   private async writeNext(state: OwnedState<V>): Promise<void> {
     const batch = this.waiting.isEmpty ? [] : this.waiting.next();
-    const turn = new WritingTurn(batch);
-    if (turn.mustWait) {
-      // by then the state may be another's, and some of them too
-      this.waiting.putBack(batch, { alone: false });
-      await turn.begun;
-    } else {
-      await this.commit(state, batch);
-    }
-    turn.end();
+    await this.commit(state, batch);
   }
 
   private async commit(state: OwnedState<V>, batch: readonly T[]): Promise<void> {

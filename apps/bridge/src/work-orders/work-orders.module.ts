@@ -5,7 +5,6 @@ import { MachineDirectoryModule } from '../machine-directory/index.js';
 import { AssignmentChangesController } from './assignments/assignment-changes.controller.js';
 import { AssignmentsState } from './assignments/assignments-state.js';
 import { Assignments } from './assignments/assignments.js';
-import { OriginalMessages } from './assignments/original-messages.js';
 import { ListFencesState } from './lists/list-fences-state.js';
 import { ListFences } from './lists/list-fences.js';
 import { ListPartitions } from './lists/list-partitions.js';
@@ -14,6 +13,7 @@ import { WorkOrderLists } from './lists/work-order-lists.js';
 import { Homes } from './orders/homes.js';
 import { OrderIntake } from './orders/order-intake.js';
 import { OrderLedger } from './orders/order-ledger.js';
+import { RefusedOrders } from './orders/refused-orders.js';
 import { OrdersState } from './orders/orders-state.js';
 import { RelaysController } from './orders/relays.controller.js';
 import { UnknownMachines } from './orders/unknown-machines.js';
@@ -37,7 +37,7 @@ import { WorkOrderTopics } from './work-order-topics.js';
     WorkOrderLists,
     Assignments,
     AssignmentsState,
-    OriginalMessages,
+    RefusedOrders,
     Homes,
     OrderIntake,
     OrderLedger,

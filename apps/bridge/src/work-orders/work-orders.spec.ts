@@ -3,27 +3,26 @@ import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { realDelayMs } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
-import { type CommandOutcome, type OrderMessage, type OrderSnapshot } from '#libs/contracts';
+import {
+  type CommandOutcome,
+  type MessageHeaders,
+  type OrderMessage,
+  type OrderSnapshot,
+} from '#libs/contracts';
 import { EquipmentMap } from '#libs/erp-formats';
 import { Equipment } from '../equipment/index.js';
-import {
-  DeadLetters,
-  type InboundMessage,
-  type OutboundRecord,
-  Outbox,
-  type OwnedState,
-  PartitionOwnership,
-} from '#libs/messaging';
+import { type InboundMessage, type OutboundRecord, type OwnedState } from '#libs/messaging';
 import { type MessageAnswers } from '../command-delivery/index.js';
+import { inboundMessage } from '../command-delivery/testing/inbound-message.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { PlatformModule } from '../platform/index.js';
 import { ASSIGNMENT_CHANGES } from './assignments/assignment-change.js';
 import { AssignmentChangesController } from './assignments/assignment-changes.controller.js';
 import { Assignments } from './assignments/assignments.js';
 import { type StoredAssignment } from './assignments/derive-assignments.js';
-import { OriginalMessages } from './assignments/original-messages.js';
 import { type ListToSet } from './lists/list-to-set.js';
 import { WorkOrderLists } from './lists/work-order-lists.js';
+import { GatheredReads } from './orders/gathered-reads.js';
 import { Homes } from './orders/homes.js';
 import { type KnownOrder } from './orders/known-order.js';
 import { OrderIntake } from './orders/order-intake.js';
@@ -82,6 +81,11 @@ const homeOf = (orderId: string): number => (orderId.startsWith('9') ? 1 : 0);
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+function headersOf(headers: OutboundRecord['headers']): Map<string, string> {
+  const all = Array.isArray(headers) ? (headers as MessageHeaders) : Object.entries(headers);
+  return new Map(all.map(([name, value]) => [name, String(value)]));
+}
+
 /** One partition of state as Kafka gives it out, without Kafka. */
 function stateOf<V>(
   onRecords: (records: readonly OutboundRecord[]) => void,
@@ -111,8 +115,12 @@ describe('orders on their way to the lists of machines', () => {
   /** Lists that are to be set, not settled yet. */
   let lists: { list: ListToSet; answers: MessageAnswers }[];
   let outcomes: string[];
-  /** Codes of the dead letters, and the machines they name. */
-  let letters: { code: string; machineIds?: readonly string[] }[];
+  /** Why dead letters were written, and the machines they name. */
+  let letters: {
+    code: string | undefined;
+    detail: string | undefined;
+    machineIds?: readonly string[];
+  }[];
   /** Offsets of messages whose end has come. */
   let finished: number[];
   let failed: unknown[];
@@ -123,16 +131,6 @@ describe('orders on their way to the lists of machines', () => {
     jest.spyOn(bridge.get(MachineDirectory), 'hasMachine').mockReturnValue(true);
     jest.spyOn(bridge.get(WorkOrderLists), 'set').mockImplementation((list, answers) => {
       lists.push({ list, answers });
-    });
-    jest.spyOn(bridge.get(Outbox), 'post').mockImplementation(({ headers, value }, receipt) => {
-      const { machineId, source } = JSON.parse(String(value)) as CommandOutcome;
-      const { ce_type: type = '' } = headers as Record<string, string>;
-      outcomes.push(`${type} of ${machineId}, offset ${source.offset}`);
-      receipt.acknowledged();
-    });
-    jest.spyOn(bridge.get(DeadLetters), 'publish').mockImplementation((_, reason) => {
-      letters.push(reason);
-      return Promise.resolve();
     });
     const homes = { ofOrder: homeOf, ofMachine: () => 0 };
     jest.spyOn(bridge.get(Homes), 'known').mockResolvedValue(homes);
@@ -153,21 +151,25 @@ describe('orders on their way to the lists of machines', () => {
     offset: number,
     end: () => void,
     partition = 0,
-  ) => ({
-    ...{ topic, partition, offset, timestamp: '0', bytes: value.length },
-    ...{ key: null, value, headers: [], ownership: new PartitionOwnership() },
-    finish: end,
-    doneInPart: () => undefined,
-    abandon: () => undefined,
-    fail: (error: unknown) => failed.push(error),
-  });
+  ): InboundMessage =>
+    inboundMessage({
+      ...{ topic, partition, offset, value, bytes: value.length },
+      tell: (records) => {
+        deliver(records);
+      },
+      finish: (records = []) => {
+        deliver(records);
+        end();
+      },
+      fail: (error) => failed.push(error),
+    });
 
   let delivered = 0;
-  /** What the bridge writes for itself; outcomes it writes beside that go to those it has told. */
+  /** What the bridge writes: for itself, what became of messages, and those it sets aside. */
   const deliver = (records: readonly OutboundRecord[]): void => {
     const messagesOf = (topic: string): InboundMessage[] =>
       records
-        .filter((record) => record.topic.includes(topic))
+        .filter((record) => record.topic.includes(topic) && record.value !== null)
         .map(({ value, partition = 0 }) => {
           delivered += 1;
           const end = (): void => undefined;
@@ -180,10 +182,16 @@ describe('orders on their way to the lists of machines', () => {
       void bridge.get(RelaysController).handleOrders(relayed.filter(isHere));
       void bridge.get(RelaysController).handleReports(reports.filter(isHere));
     }
-    for (const { value } of messagesOf('outcomes')) {
-      const { machineId, source, appliedAt } = JSON.parse(String(value)) as CommandOutcome;
-      const result = appliedAt === null ? 'superseded' : 'applied';
-      outcomes.push(`${result} of ${machineId}, offset ${source.offset}`);
+    for (const { topic, headers, value } of records) {
+      const said = headersOf(headers);
+      if (topic.endsWith('.dlq')) {
+        const machineIds = said.get('dlq-machine-ids')?.split(',');
+        const [code, detail] = [said.get('dlq-code'), said.get('dlq-detail')];
+        letters.push({ code, detail, ...(machineIds && { machineIds }) });
+      } else if (topic.includes('outcomes')) {
+        const { machineId, source } = JSON.parse(String(value)) as CommandOutcome;
+        outcomes.push(`${said.get('ce_type')} of ${machineId}, offset ${source.offset}`);
+      }
     }
   };
 
@@ -202,7 +210,7 @@ describe('orders on their way to the lists of machines', () => {
   const applyAll = async (): Promise<void> => {
     for (const { list, answers } of lists.splice(0)) {
       const { machineId } = list;
-      answers.settle({ kind: 'applied', machineId, attempts: 1, appliedAt: 100 });
+      answers.settle({ kind: 'applied', machineId, attempts: 1, appliedAt: 100 }, 0);
     }
     await nextTurn();
   };
@@ -317,7 +325,7 @@ describe('orders on their way to the lists of machines', () => {
     it('are answered where they concern no machine', async () => {
       await handle(orderMessage({ orderId: '9711', changedAt: 1, machines: [] }));
       expect({ outcomes, finished }).toEqual({
-        outcomes: ['applied of null, offset 7'],
+        outcomes: ['work-order-list.applied.v1 of null, offset 7'],
         finished: [7],
       });
     });
@@ -342,14 +350,8 @@ describe('orders on their way to the lists of machines', () => {
     it('are set aside where they cannot be written at home, and the others are not', async () => {
       const tooLarge = Object.assign(new Error('too large'), { type: 'MESSAGE_TOO_LARGE' });
       const state = stateOf<KnownOrder>(deliver, 1);
-      const reports: OutboundRecord[] = [];
-      jest.spyOn(bridge.get(Outbox), 'post').mockImplementation((record, receipt) => {
-        if (record.topic.includes(RELAY_REPORTS)) reports.push(record);
-        receipt.acknowledged();
-      });
       bridge.get(OrderLedger).own({ ...state, commit: () => Promise.reject(tooLarge) });
       await handle(orderMessage(document));
-      deliver(reports);
       for (let turns = 0; turns < 5; turns += 1) await nextTurn();
       expect(lists.map(({ list }) => list.workingOrders())).toEqual([['4711'], ['4711']]);
       expect(letters).toMatchObject([{ code: 'too-large' }]);
@@ -409,10 +411,9 @@ describe('orders on their way to the lists of machines', () => {
 
   it('rejects for its machine a change that is too large to be written, and never calls it applied', async () => {
     const original = orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1', 'M-2'] });
-    jest.spyOn(bridge.get(OriginalMessages), 'of').mockImplementation(({ source }) => ({
-      source,
-      read: () => Promise.resolve({ record: original }),
-    }));
+    const { key, value, headers, partition, offset, timestamp } = original;
+    const stored = { topic: original.topic, key, value, headers, partition, offset, timestamp };
+    jest.spyOn(GatheredReads.prototype, 'read').mockResolvedValue(stored);
     const tooLarge = Object.assign(new Error('too large'), { type: 'MESSAGE_TOO_LARGE' });
     const state = stateOf<StoredAssignment>(() => undefined);
     const own = (): void => {

@@ -41,7 +41,7 @@ export function closeSheet(): void {
 export async function submitReason(
   targets: readonly Target[],
   reasonId: string,
-  { overOperating = false, periodsOf = (target: Target) => target.left } = {},
+  { overOperating = false, periodsOf = (target: Target) => target.left, batchId = createId() } = {},
 ): Promise<void> {
   const nowMs = Date.now();
   const entries = targets.flatMap((target) =>
@@ -54,6 +54,7 @@ export async function submitReason(
       reasonName: nameOfReason(target.machineId, reasonId),
       overOperating,
       stop: target.stop,
+      batchId,
       ...period,
       ...freshEntry(nowMs, nowMs + UNDO_MS),
     })),

@@ -1,11 +1,13 @@
 import type { JSX } from 'preact';
 import { openSheet, sheet } from './actions.js';
 import { isKept, unsentEntries } from './outbox.js';
+import { UndoBar } from './parts/undo-bar.js';
 import { Icon, type IconName } from './parts/icons.js';
 import { hrefOf, route } from './router.js';
 import {
   connection,
   formats,
+  heardUntil,
   link,
   plantMinute,
   plantNow,
@@ -26,8 +28,10 @@ export function App(): JSX.Element {
     <>
       <TopBar />
       <main id="content" tabIndex={-1}>
+        {!signInNeeded.value && <Unreachable />}
         {signInNeeded.value ? <SignIn /> : <View />}
       </main>
+      <UndoBar />
       <OpenSheet />
       <p class={`toast ${toast.value?.alert ? 'alert' : ''}`} role="status">
         {toast.value?.text}
@@ -36,8 +40,23 @@ export function App(): JSX.Element {
   );
 }
 
+/** A page that was loaded without its server has nothing to show but its own entries. */
+function Unreachable(): JSX.Element | null {
+  if (connection.value.state !== 'offline' || link.value !== null) return null;
+  const heard = heardUntil();
+  const time = heard === null ? null : formats.value.timeOn(heard, plantMinute.value);
+  return (
+    <p class="warning">
+      <Icon name="offline" />
+      {strings.value.unreachable(time)}
+    </p>
+  );
+}
+
 function View(): JSX.Element {
   const current = route.value;
+  // what the session says decides what a view begins with: drawn before, all of it would jump
+  if (!session.value) return <p class="empty">{strings.value.loading} …</p>;
   switch (current.view) {
     case 'wall':
       return <Wall />;
@@ -121,7 +140,7 @@ function TopBar(): JSX.Element {
 function Tab({
   view,
   label,
-  count = 0,
+  count,
 }: {
   view: 'wall' | 'stops' | 'hand-over';
   label: string;
@@ -131,7 +150,7 @@ function Tab({
   return (
     <a class="tab" href={hrefOf({ view })} aria-current={isCurrent ? 'page' : undefined}>
       {label}
-      {count > 0 && <span class="count">{count}</span>}
+      {count !== undefined && <span class={`count ${count > 0 ? '' : 'none'}`}>{count}</span>}
     </a>
   );
 }

@@ -1,19 +1,34 @@
 import { registerOperator } from './actions.js';
-import { BadgeReader } from './model/badge-reader.js';
+import { BadgeReader, MAX_GAP_MS } from './model/badge-reader.js';
 import { signInNeeded } from './store.js';
+
+/** What the space bar presses. */
+const PRESSED_BY_SPACE = 'button, summary, [role=button]';
+/** What letters choose from. */
+const CHOSEN_BY_LETTERS = 'select';
 
 /** Registers whoever scans a badge, wherever the focus is; what the scanner typed neither presses nor stays. */
 export function listenForBadges(): void {
   const reader = new BadgeReader();
+  const spaceBar = new HeldSpaceBar();
   let partOfBurst = false;
   window.addEventListener(
     'keydown',
     (event) => {
       // a token may be scanned too, into its own field
       if (event.ctrlKey || event.altKey || event.metaKey || signInNeeded.peek()) return;
+      const isSpaceOnControl = event.key === ' ' && isOn(event, PRESSED_BY_SPACE);
+      if (event.repeat) {
+        // a key that is held down is a person's
+        if (isSpaceOnControl) swallow(event);
+        return;
+      }
       const outcome = reader.take(event.key, event.timeStamp);
       partOfBurst = outcome.partOfBurst;
-      if (partOfBurst) swallow(event);
+      if (outcome.isQuick) spaceBar.release();
+      else if (isSpaceOnControl) spaceBar.hold(event.target);
+      const isTyped = event.key.length === 1 && isOn(event, CHOSEN_BY_LETTERS);
+      if (partOfBurst || isSpaceOnControl || isTyped) swallow(event);
       if (outcome.badge === null) return;
       removeTyped(document.activeElement, outcome.badge);
       void registerOperator(outcome.badge).then((done) => {
@@ -27,10 +42,32 @@ export function listenForBadges(): void {
   window.addEventListener(
     'keyup',
     (event) => {
-      if (partOfBurst) swallow(event);
+      if (partOfBurst || (event.key === ' ' && isOn(event, PRESSED_BY_SPACE))) swallow(event);
     },
     { capture: true },
   );
+}
+
+/** A space may be the first character of a badge: it presses what has the focus only when nothing has followed it. */
+class HeldSpaceBar {
+  private timer = 0;
+
+  hold(target: EventTarget | null): void {
+    this.release();
+    this.timer = setTimeout(() => {
+      if (target === document.activeElement) {
+        target?.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true }));
+      }
+    }, 2 * MAX_GAP_MS);
+  }
+
+  release(): void {
+    clearTimeout(this.timer);
+  }
+}
+
+function isOn({ target }: KeyboardEvent, selector: string): boolean {
+  return target instanceof Element && target.matches(selector);
 }
 
 function swallow(event: KeyboardEvent): void {

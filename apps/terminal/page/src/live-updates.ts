@@ -7,6 +7,7 @@ import { batch } from '@preact/signals';
 import type { Entry, Link, MachineView, Note, ReasonLists, Session, Tile } from '../../src/api.js';
 import { failureOf, get } from './api-client.js';
 import { createEventParser, type StreamEvent } from './model/event-stream.js';
+import { withReasons } from './model/reason-choices.js';
 import { outgoing, sendSoon, takeAnswers } from './outbox.js';
 import * as store from './store.js';
 
@@ -20,6 +21,7 @@ const ANSWERS_EVERY_MS = 20_000;
 type Told =
   | { event: 'snapshot'; data: { kafka: Link; session: Session; tiles: Tile[] } }
   | { event: 'tiles'; data: { tiles: Tile[]; gone: string[] } }
+  | { event: 'reasons'; data: ReasonLists }
   | { event: 'entry'; data: { machineId: string; entry: Entry } }
   | { event: 'note'; data: { machineId: string; note: Note } }
   | { event: 'link'; data: { kafka: Link } }
@@ -129,17 +131,22 @@ function connected(): void {
     store.signInNeeded.value = false;
     store.connection.value = { state: 'live', since: store.plantSeconds(Date.now()) };
   });
-  void loadReasons();
   for (const machineId of watchers.keys()) notify(machineId);
 }
 
-let waiting: StreamEvent[] = [];
+/** As many tiles as are drawn within a frame on a slow tablet. */
+const TILES_A_FRAME = 100;
+const waiting: { id: string | null; told: Told }[] = [];
 let frame = 0;
 
-/** Events of one frame are applied together; a hidden page has no frames, and applies them at once. */
+/**
+ * Events of one frame are applied together, but for tiles beyond TILES_A_FRAME, which wait for the next frames: a
+ * finger must not wait for 500 of them. A hidden page has no frames, and applies everything at once.
+ */
 function receive(events: readonly StreamEvent[]): void {
   if (events.length === 0) return;
-  waiting.push(...events);
+  for (const { id, event, data } of events)
+    waiting.push({ id, told: { event, data: JSON.parse(data) as unknown } as Told });
   if (document.hidden) {
     cancelAnimationFrame(frame);
     applyWaiting();
@@ -149,19 +156,39 @@ function receive(events: readonly StreamEvent[]): void {
 }
 
 function applyWaiting(): void {
-  frame = 0;
-  const events = waiting;
-  waiting = [];
+  const events = document.hidden ? waiting.splice(0) : eventsOfFrame();
+  frame = waiting.length > 0 ? requestAnimationFrame(applyWaiting) : 0;
   const touched = new Set<string>();
   const answers: Entry[] = [];
   batch(() => {
-    for (const { id, event, data } of events) {
+    for (const { id, told } of events) {
       if (id !== null) lastEventId = id;
-      take({ event, data: JSON.parse(data) as unknown } as Told, touched, answers);
+      take(told, touched, answers);
     }
   });
   if (answers.length > 0) void takeAnswers(answers);
   touched.forEach(notify);
+}
+
+/** Takes from `waiting` what one frame has time for; an event that is divided has its id at its last part. */
+function eventsOfFrame(): typeof waiting {
+  const taken: typeof waiting = [];
+  let room = TILES_A_FRAME;
+  for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+    if (next.told.event === 'tiles') {
+      const { tiles } = next.told.data;
+      if (room <= 0) break;
+      if (tiles.length > room) {
+        const part = { tiles: tiles.splice(0, room), gone: [] };
+        taken.push({ id: null, told: { event: 'tiles', data: part } });
+        break;
+      }
+      room -= tiles.length;
+    }
+    taken.push(next);
+    waiting.shift();
+  }
+  return taken;
 }
 
 function take(told: Told, touched: Set<string>, answers: Entry[]): void {
@@ -169,8 +196,10 @@ function take(told: Told, touched: Set<string>, answers: Entry[]): void {
     case 'snapshot':
       store.setSession(told.data.session);
       store.link.value = told.data.kafka;
+      store.heardNow();
       store.replaceTiles(told.data.tiles);
       for (const machineId of watchers.keys()) touched.add(machineId);
+      void loadReasons();
       // what was answered in between is not told again
       void askForAnswers();
       sendSoon();
@@ -178,6 +207,11 @@ function take(told: Told, touched: Set<string>, answers: Entry[]): void {
     case 'tiles':
       store.changeTiles(told.data.tiles, told.data.gone);
       for (const { machineId } of told.data.tiles) touched.add(machineId);
+      return;
+    case 'reasons':
+      store.reasonLists.value = withReasons(store.reasonLists.peek(), told.data);
+      for (const since of toldMeanwhile) since.push(told.data);
+      for (const machineId of Object.keys(told.data.machines)) touched.add(machineId);
       return;
     case 'entry':
       answers.push(told.data.entry);
@@ -188,6 +222,7 @@ function take(told: Told, touched: Set<string>, answers: Entry[]): void {
       return;
     case 'link':
       store.link.value = told.data.kafka;
+      store.heardNow();
       if (told.data.kafka.state === 'up') sendSoon();
       return;
     case 'session':
@@ -203,9 +238,15 @@ function notify(machineId: string): void {
   for (const changed of watchers.get(machineId) ?? []) changed();
 }
 
+/** Of each request for all reasons that is under way: what was told meanwhile, for the answer may be older. */
+const toldMeanwhile = new Set<ReasonLists[]>();
+
 async function loadReasons(): Promise<void> {
+  const told: ReasonLists[] = [];
+  toldMeanwhile.add(told);
   const answer = await get<ReasonLists>('/api/reasons');
-  if (answer.ok) store.reasonLists.value = answer.value;
+  toldMeanwhile.delete(told);
+  if (answer.ok) store.reasonLists.value = told.reduce(withReasons, answer.value);
 }
 
 /** Asks what became of entries of which nothing was heard: after a gap, or of machines of another factory. */

@@ -75,15 +75,13 @@ export async function addEntries(entries: readonly Outgoing[]): Promise<void> {
   await change(() => entries.map(put));
 }
 
-/** Takes back what was not sent; false where it was too late. */
-export async function takeBack(id: string): Promise<boolean> {
-  let done = false;
-  await change((entries) => {
-    const entry = entries.find((candidate) => candidate.id === id);
-    done = entry?.status === 'waiting' && !entry.tried;
-    return done ? [remove(id)] : [];
-  });
-  return done;
+/** Takes back those of these that were not sent. */
+export async function takeBack(ids: readonly string[]): Promise<void> {
+  await change((entries) =>
+    entries
+      .filter(({ id, status, tried }) => ids.includes(id) && status === 'waiting' && !tried)
+      .map(({ id }) => remove(id)),
+  );
 }
 
 /** Forgets an entry that was refused. */

@@ -90,6 +90,16 @@ export const connection = signal<{ state: 'connecting' | 'live' | 'offline'; sin
   since: plantSeconds(Date.now()),
 });
 
+/** Plant time at which the server was last heard, also before this page was loaded. */
+export function heardUntil(): number | null {
+  const realMs = Number(kept.get('heardAtMs') ?? 0);
+  return realMs === 0 ? null : plantSeconds(realMs);
+}
+
+export function heardNow(): void {
+  kept.set('heardAtMs', String(Date.now()));
+}
+
 export const factoryId = signal<string | null>(kept.get('factoryId'));
 
 export function setFactory(chosen: string | null): void {

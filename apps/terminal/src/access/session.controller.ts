@@ -15,15 +15,11 @@ import { type Session } from '../api.js';
 import { ApiError } from '../api-error.js';
 import { AccessGuard, type IdentifiedRequest, OwnPageGuard } from './access.guard.js';
 import { isOperatorName } from './identity.js';
-import { RateLimit } from './rate-limit.js';
 import { SessionView } from './session-view.js';
 import { StationAccess } from './station-access.js';
 
 @Controller('api/session')
 export class SessionController {
-  /** By address: a token of 16 characters is not guessed at that pace. */
-  private readonly logins = new RateLimit(10, 10 / 60);
-
   constructor(
     private readonly access: StationAccess,
     private readonly sessions: SessionView,
@@ -43,10 +39,6 @@ export class SessionController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Session {
-    const waitSeconds = this.logins.take(request.ip, 1);
-    if (waitSeconds > 0) {
-      throw new ApiError(429, 'too-many', 'too many tokens were tried', waitSeconds);
-    }
     const token = body?.token;
     if (typeof token !== 'string') throw new ApiError(400, 'invalid-request', 'token is missing');
     return this.sessions.of(this.access.open(token, request, reply));

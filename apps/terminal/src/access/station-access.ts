@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { BlockList, isIPv6 } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { Clock, realEpochMs } from '#libs/clock';
@@ -14,6 +15,7 @@ import {
   type SessionCookie,
   signSession,
 } from './identity.js';
+import { WrongTokens } from './wrong-tokens.js';
 
 const COOKIE = 'machine-terminal';
 const SESSION_DAYS = 30;
@@ -27,19 +29,22 @@ export class StationAccess {
   private readonly access: TerminalAccess;
   private readonly secret: Buffer;
   private readonly stations: { digest: Buffer; station: string }[];
+  private readonly isProxy: (address: string | undefined) => boolean;
 
   constructor(
-    @Inject(TERMINAL_SETTINGS) { access }: TerminalSettings,
+    @Inject(TERMINAL_SETTINGS) { access, trustedProxies }: TerminalSettings,
     private readonly clock: Clock,
     private readonly plant: Plant,
+    private readonly wrongTokens: WrongTokens,
   ) {
     this.access = access;
+    this.isProxy = addressesIn(trustedProxies);
     const tokens = access.kind === 'tokens' ? [...access.stations] : [];
     this.stations = tokens.map(([token, station]) => ({ digest: digest(token), station }));
     this.secret = secretOf(tokens.map(([token]) => token));
   }
 
-  /** Undefined where a token is needed. */
+  /** Undefined where a token is needed. @throws ApiError 401 or 429 for a wrong one */
   identify(request: FastifyRequest): Identity | undefined {
     const { access } = this;
     switch (access.kind) {
@@ -50,7 +55,8 @@ export class StationAccess {
         return station === undefined ? undefined : this.withOperator(request, station);
       }
       case 'proxy': {
-        const station = headerOf(request, access.stationHeader);
+        const isTrusted = this.isProxy(request.socket.remoteAddress);
+        const station = isTrusted ? headerOf(request, access.stationHeader) : undefined;
         if (station === undefined) return undefined;
         const operator = access.operatorHeader && headerOf(request, access.operatorHeader);
         return operator === undefined ? this.withOperator(request, station) : { station, operator };
@@ -70,10 +76,10 @@ export class StationAccess {
     return this.access.kind === 'proxy' && this.access.operatorHeader !== undefined;
   }
 
-  /** Opens a session. @throws ApiError 401 when no station has that token */
+  /** Opens a session. @throws ApiError 401 when no station has that token, 429 after some of these */
   open(token: string, request: FastifyRequest, reply: FastifyReply): Identity {
     const found = this.stationWith(digest(token));
-    if (found === undefined) throw new ApiError(401, 'wrong-token', 'no station has this token');
+    if (found === undefined) throw this.wrongTokens.refusal(request.ip);
     const { station } = found;
     this.setCookie(request, reply, {
       ...{ station, token: found.digest.toString('base64url'), operator: null, operatorUntil: 0 },
@@ -106,7 +112,11 @@ export class StationAccess {
 
   private stationOf(request: FastifyRequest): string | undefined {
     const bearer = BEARER.exec(request.headers.authorization ?? '')?.groups?.['token'];
-    if (bearer !== undefined) return this.stationWith(digest(bearer))?.station;
+    if (bearer !== undefined) {
+      const known = this.stationWith(digest(bearer));
+      if (known === undefined) throw this.wrongTokens.refusal(request.ip);
+      return known.station;
+    }
     const session = this.sessionOf(request);
     if (session === undefined) return undefined;
     const found = this.stationWith(Buffer.from(session.token, 'base64url'));
@@ -151,6 +161,19 @@ function secretOf(tokens: readonly string[]): Buffer {
   return createHmac('sha256', 'machine-terminal session')
     .update(JSON.stringify([...tokens].sort()))
     .digest();
+}
+
+/** Whether an address is one of these, or in one of these networks; every one is where there are none. */
+function addressesIn(networks: readonly string[]): (address: string | undefined) => boolean {
+  if (networks.length === 0) return () => true;
+  const list = new BlockList();
+  for (const each of networks) {
+    const [address = '', prefix] = each.split('/');
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+    if (prefix === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(prefix), family);
+  }
+  return (address = '') => list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
 /** Node reads headers byte by byte; proxies write UTF-8. */

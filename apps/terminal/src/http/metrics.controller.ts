@@ -1,6 +1,7 @@
 import { Controller, Get, Header, UseGuards } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { AccessGuard } from '../access/access.guard.js';
+import { WrongTokens } from '../access/wrong-tokens.js';
 import { PlantFeed } from '../kafka/plant-feed.js';
 import { Submissions } from '../kafka/submissions.js';
 import { LiveUpdates } from '../live/live-updates.js';
@@ -11,7 +12,13 @@ import { Plant } from '../plant/index.js';
 export class MetricsController {
   private readonly registry = new Registry();
 
-  constructor(plant: Plant, feed: PlantFeed, { stream }: LiveUpdates, submissions: Submissions) {
+  constructor(
+    plant: Plant,
+    feed: PlantFeed,
+    { stream }: LiveUpdates,
+    submissions: Submissions,
+    wrongTokens: WrongTokens,
+  ) {
     collectDefaultMetrics({ register: this.registry });
     const { written } = submissions;
     this.gauge('kafka_up', '1 while Kafka answers and its topics have been read', () =>
@@ -34,6 +41,7 @@ export class MetricsController {
       'Of these, those that the server sent by itself',
       () => written.followUps,
     );
+    this.counter('wrong_tokens_total', 'Wrong tokens received', () => wrongTokens.count);
     this.counter('notes_sent_total', 'Notes given to Kafka', () => written.notes);
   }
 

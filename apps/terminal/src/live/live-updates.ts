@@ -6,7 +6,7 @@ import { type Link, type Tile } from '../api.js';
 import { PlantFeed } from '../kafka/plant-feed.js';
 import { FollowUps } from '../kafka/follow-ups.js';
 import { Submissions } from '../kafka/submissions.js';
-import { entryView, Plant } from '../plant/index.js';
+import { entryView, type Machine, Plant } from '../plant/index.js';
 import { EventStream, StreamChunk, type StreamClient } from './event-stream.js';
 
 /** What comes in such a time is told at once: about four events a second. */
@@ -87,8 +87,9 @@ export class LiveUpdates implements OnApplicationShutdown {
     if (!this.wasRestored) this.restored();
     this.followShift(now);
     this.plant.markDue(now);
-    const { machineIds, entries, notes } = this.plant.takeChanges();
+    const { machineIds, reasons, entries, notes } = this.plant.takeChanges();
     this.tellTiles(machineIds, now);
+    this.tellReasons(reasons);
     for (const entry of entries) {
       this.stream.publish('entry', this.factoryOf(entry.machineId), {
         machineId: entry.machineId,
@@ -159,6 +160,23 @@ export class LiveUpdates implements OnApplicationShutdown {
       for (let start = 0; start < tiles.length; start += TILES_PER_EVENT) {
         const some = tiles.slice(start, start + TILES_PER_EVENT);
         this.stream.publish('tiles', factoryId, { tiles: some, gone: [] });
+      }
+    }
+  }
+
+  private tellReasons(machineIds: ReadonlySet<string>): void {
+    const byFactory = new Map<string, Machine[]>();
+    for (const machineId of machineIds) {
+      const machine = this.plant.machines.get(machineId);
+      if (machine?.isListed !== true) continue;
+      const machines = byFactory.get(machine.factoryId) ?? [];
+      machines.push(machine);
+      byFactory.set(machine.factoryId, machines);
+    }
+    for (const [factoryId, machines] of byFactory) {
+      for (let start = 0; start < machines.length; start += TILES_PER_EVENT) {
+        const lists = this.plant.reasons(machines.slice(start, start + TILES_PER_EVENT));
+        this.stream.publish('reasons', factoryId, lists);
       }
     }
   }

@@ -22,11 +22,17 @@ export function handOverOf(
       seconds.set(entry.reasonId, before + part.endTime - part.startTime);
     }
   }
+  // As everywhere, only what is longer than the threshold needs a reason.
+  const unexplained = tile.openStops.flatMap(
+    ({ startTime, endTime }) => within({ startTime, endTime: endTime ?? now }, shift) ?? [],
+  );
+  const uncoveredSeconds = lengthOf(stops.flatMap((stop) => uncovered(stop, classified)));
   return {
     machineId: machine.machineId,
     displayName: machine.displayName,
     stoppedSeconds: lengthOf(stops),
-    unexplainedSeconds: lengthOf(stops.flatMap((stop) => uncovered(stop, classified))),
+    unexplainedSeconds: lengthOf(unexplained),
+    shortSeconds: Math.max(0, uncoveredSeconds - lengthOf(unexplained)),
     reasons: [...seconds]
       .map(([reasonId, sum]) => ({ reasonId, seconds: sum }))
       .sort((a, b) => b.seconds - a.seconds),

@@ -5,6 +5,6 @@
  */
 export { handOverOf } from './hand-over.js';
 export { entryView } from './known-entry.js';
-export { type FollowUp, dueFollowUps } from './machine.js';
+export { type FollowUp, dueFollowUps, type Machine } from './machine.js';
 export { MAX_AGE_SECONDS, refuseEntry } from './refuse-entry.js';
 export { Plant, sourceOf, STATION_SOURCE } from './plant.js';

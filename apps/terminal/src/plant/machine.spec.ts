@@ -341,6 +341,25 @@ describe('a hand-over', () => {
     });
   });
 
+  it('counts short stops, and what reasons leave of long ones, apart from what needs a reason', () => {
+    const one = machine(
+      [
+        ['OPERATING', 0],
+        ['IDLE', 10],
+        ['OPERATING', 12],
+        ['IDLE', 20],
+        ['OPERATING', 30],
+        ['OFF', 60],
+        ['OPERATING', 70],
+      ],
+      [entry(20, 29)],
+    );
+    expect(handOverOf(one, evaluate(one), SHIFT, NOW)).toMatchObject({
+      ...{ stoppedSeconds: 22 * 60, unexplainedSeconds: 10 * 60, shortSeconds: 3 * 60 },
+      reasons: [{ reasonId: '22', seconds: 9 * 60 }],
+    });
+  });
+
   it('leaves out machines without stops and notes', () => {
     const one = machine([['OPERATING', 0]]);
     expect(handOverOf(one, evaluate(one), SHIFT, NOW)).toBeUndefined();

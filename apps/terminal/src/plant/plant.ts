@@ -38,6 +38,8 @@ export interface PlantOptions {
 /** What has changed since it was asked last. */
 export interface PlantChanges {
   machineIds: ReadonlySet<string>;
+  /** Machines whose list of reasons is another one. */
+  reasons: ReadonlySet<string>;
   entries: readonly KnownEntry[];
   notes: readonly Note[];
 }
@@ -66,6 +68,7 @@ export class Plant {
   private readonly reasonLists = new Map<string, ReasonList>();
   private changed = {
     machineIds: new Set<string>(),
+    reasons: new Set<string>(),
     entries: new Set<KnownEntry>(),
     notes: [] as Note[],
   };
@@ -104,9 +107,9 @@ export class Plant {
 
   /** What has changed since the last call. */
   takeChanges(): PlantChanges {
-    const { machineIds, entries, notes } = this.changed;
-    this.changed = { machineIds: new Set(), entries: new Set(), notes: [] };
-    return { machineIds, entries: [...entries], notes };
+    const { entries, ...changed } = this.changed;
+    this.changed = { machineIds: new Set(), reasons: new Set(), entries: new Set(), notes: [] };
+    return { ...changed, entries: [...entries] };
   }
 
   entry(entryId: string): KnownEntry | undefined {
@@ -195,8 +198,11 @@ export class Plant {
   private takeRegistry({ key, value }: StoredRecord): void {
     const machine = this.machineOf(key);
     if (machine === undefined) return;
+    const wasListed = machine.isListed;
     machine.registry =
       value === null ? undefined : (objectOf(value) as MachineRegistryRecord | undefined);
+    // Its reasons may have been read before: pages were not told of those of a machine that they do not know.
+    if (!wasListed && machine.reasons.length > 0) this.changed.reasons.add(machine.machineId);
     this.mark(machine.machineId);
   }
 
@@ -221,7 +227,9 @@ export class Plant {
     const text = JSON.stringify(reasons);
     const list = this.reasonLists.get(text) ?? reasons;
     this.reasonLists.set(text, list);
+    if (list === machine.reasons) return;
     machine.reasons = list;
+    this.changed.reasons.add(machine.machineId);
   }
 
   private takeStateEvent({ key, value, headers }: StoredRecord): void {

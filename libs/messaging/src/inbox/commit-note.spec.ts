@@ -1,28 +1,36 @@
-import { FinishedAhead } from '#libs/delivery';
-import { AT_REST, readNote, writeNote } from './commit-note.js';
+import { DoneItems, FinishedAhead } from '#libs/delivery';
+import { readNote, writeNote } from './commit-note.js';
 
-const NOW_MS = 1_763_680_000_123;
+const AHEAD = FinishedAhead.compose([7, 9], 10).metadata;
+
+function finishedOf({ finished }: ReturnType<typeof readNote>): number[] {
+  return [7, 8, 9, 10, 11].filter((offset) => finished?.includes(offset) === true);
+}
 
 describe('the note of a commit', () => {
-  it('says until when all that was told is in it', () => {
-    expect(readNote(7, writeNote('', NOW_MS))).toEqual({ finished: undefined, toldUntil: NOW_MS });
+  it('carries what is finished ahead, what is done in part, and by which transaction', () => {
+    const items = new DoneItems();
+    items.add(7, 2);
+    const note = readNote(7, writeNote('w.3', items.compose() ?? '', AHEAD));
+    expect(finishedOf(note)).toEqual([8, 10]);
+    expect([note.items.has(7, 2), note.items.has(7, 1)]).toEqual([true, false]);
+    expect(note.transaction).toBe('w.3');
   });
 
-  it('says that nothing will be told any more', () => {
-    expect(readNote(7, writeNote('', AT_REST)).toldUntil).toBe(AT_REST);
+  it('may say nothing but its transaction', () => {
+    const note = readNote(7, writeNote('w.3', '', ''));
+    expect([finishedOf(note), note.items.isEmpty, note.transaction]).toEqual([[], true, 'w.3']);
   });
 
-  it('carries what is finished ahead', () => {
-    const ahead = FinishedAhead.compose([7, 9], 10).metadata;
-    const { finished, toldUntil } = readNote(7, writeNote(ahead, NOW_MS));
-    expect([7, 8, 9, 10, 11].filter((offset) => finished?.includes(offset))).toEqual([8, 10]);
-    expect(toldUntil).toBe(NOW_MS);
+  it('is read as earlier versions have written it', () => {
+    expect(finishedOf(readNote(7, `told/1 rest ${AHEAD}`))).toEqual([8, 10]);
   });
 
-  it.each([null, '', 'set by hand', 'told/1', 'told/1 REST', 'told/2 rest'])(
+  it.each([null, '', 'set by hand', 'tx/1', 'tx/2 w.3 -'])(
     'says nothing when it is %j',
     (metadata) => {
-      expect(readNote(7, metadata)).toEqual({ finished: undefined, toldUntil: undefined });
+      const { finished, items, transaction } = readNote(7, metadata);
+      expect([finished, items.isEmpty, transaction]).toEqual([undefined, true, undefined]);
     },
   );
 });

@@ -1,33 +1,34 @@
-import { FinishedAhead } from '#libs/delivery';
-
-/** Nothing is told any more of messages that are not finished by now. */
-export const AT_REST = 'rest';
-
-/**
- * Up to when all that has been told of messages is in the commit: epoch milliseconds of the process that
- * told it, or {@link AT_REST}.
- */
-export type ToldUntil = number | typeof AT_REST;
+import { DoneItems, FinishedAhead } from '#libs/delivery';
 
 /** What a commit says beside its offset, for whoever owns the partition next. */
 export interface CommitNote {
+  /** Ahead of the offset. */
   finished: FinishedAhead | undefined;
-  /** Undefined when the commit does not say, as one made by hand. */
-  toldUntil: ToldUntil | undefined;
+  /** Of messages that are not finished. */
+  items: DoneItems;
+  /** The transaction that has written it; undefined where it was none of ours. */
+  transaction: string | undefined;
 }
 
-const FORM = /^told\/1 (rest|[0-9a-z]{1,11})(?: (.+))?$/;
+const NONE = '-';
+const FORM = /^tx\/1 (\S{1,64}) (\S+)(?: (.+))?$/;
+/** Before offsets were committed in transactions. */
+const EARLIER_FORM = /^told\/1 \S+ (.+)$/;
 
-/** @param ahead the metadata of {@link FinishedAhead.compose}; may be empty */
-export function writeNote(ahead: string, toldUntil: ToldUntil): string {
-  const until = toldUntil === AT_REST ? AT_REST : toldUntil.toString(36);
-  return `told/1 ${until}${ahead === '' ? '' : ` ${ahead}`}`;
+/**
+ * @param ahead the metadata of {@link FinishedAhead.compose}; may be empty
+ * @param items of {@link DoneItems.compose}; may be empty
+ */
+export function writeNote(transaction: string, items: string, ahead: string): string {
+  return `tx/1 ${transaction} ${items || NONE}${ahead && ` ${ahead}`}`;
 }
 
 export function readNote(committed: number, metadata: string | null): CommitNote {
-  const [, until, ahead] = FORM.exec(metadata ?? '') ?? [];
+  const [, transaction, items = '', ahead] = FORM.exec(metadata ?? '') ?? [];
+  const [, aheadBefore] = EARLIER_FORM.exec(metadata ?? '') ?? [];
   return {
-    finished: FinishedAhead.read(committed, ahead ?? null),
-    toldUntil: until === undefined || until === AT_REST ? until : parseInt(until, 36),
+    finished: FinishedAhead.read(committed, ahead ?? aheadBefore ?? null),
+    items: DoneItems.read(items),
+    transaction,
   };
 }

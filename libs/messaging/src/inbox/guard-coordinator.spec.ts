@@ -7,25 +7,18 @@ describe('guardCoordinator', () => {
   const coordinator = {
     leaveGroup: ({ memberId }: { memberId: string }) =>
       Promise.resolve(log.push(`${memberId} leaves`)),
-    offsetCommit: () => Promise.resolve(log.push('commits')),
     syncGroup: (asked: { generationId: number }) =>
       Promise.resolve(log.push(`asks for ${asked.generationId}`)),
   };
-  let refusal: Error | undefined;
 
   beforeEach(async () => {
     log = [];
-    refusal = undefined;
     const found = { ...coordinator };
     cluster = { findBroker: () => Promise.resolve(found) };
     guardCoordinator(cluster as unknown as Cluster, {
       beforeLeave: () => {
         log.push('comes to rest');
         return Promise.resolve();
-      },
-      beforeCommit: () => {
-        log.push('is asked');
-        if (refusal !== undefined) throw refusal;
       },
       beforeSync: (generation) => log.push(`joined ${generation}`),
     });
@@ -43,13 +36,5 @@ describe('guardCoordinator', () => {
     const found = await cluster.findBroker();
     await found.syncGroup({ generationId: 7 });
     expect(log).toEqual(['joined 7', 'asks for 7']);
-  });
-
-  it('lets a commit pass that the guard has nothing against, and no other', async () => {
-    const found = await cluster.findBroker();
-    await found.offsetCommit();
-    refusal = new Error('of another assignment');
-    await expect(found.offsetCommit()).rejects.toBe(refusal);
-    expect(log).toEqual(['is asked', 'commits', 'is asked']);
   });
 });

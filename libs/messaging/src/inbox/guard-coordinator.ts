@@ -3,7 +3,6 @@ import { type Cluster } from '../kafkajs.js';
 /** In kafkajs but not in its types: what its consumer asks of the group's coordinator. */
 interface Coordinator {
   leaveGroup(request: { groupId: string; memberId: string }): Promise<unknown>;
-  offsetCommit(request: object): Promise<unknown>;
   syncGroup(request: { generationId: number }): Promise<unknown>;
 }
 interface CoordinatedCluster {
@@ -13,8 +12,6 @@ interface CoordinatedCluster {
 export interface CoordinatorGuard {
   /** A consumer that crashes leaves the group by itself, which hands its partitions on, and says so only afterwards. */
   beforeLeave: () => Promise<void>;
-  /** Before each try of a commit; what it throws keeps it from being sent. */
-  beforeCommit: () => void;
   /** Before a member that has joined asks for what it is assigned in a generation of the group. */
   beforeSync: (generation: number) => void;
 }
@@ -29,15 +26,10 @@ export function guardCoordinator(cluster: Cluster, guard: CoordinatorGuard): voi
     if (guarded.has(broker)) return broker;
     guarded.add(broker);
     const leaveGroup = broker.leaveGroup.bind(broker);
-    const offsetCommit = broker.offsetCommit.bind(broker);
     const syncGroup = broker.syncGroup.bind(broker);
     broker.leaveGroup = async (leaving) => {
       await guard.beforeLeave();
       return leaveGroup(leaving);
-    };
-    broker.offsetCommit = async (commit) => {
-      guard.beforeCommit();
-      return offsetCommit(commit);
     };
     broker.syncGroup = (request) => {
       guard.beforeSync(request.generationId);

@@ -3,9 +3,8 @@ import { realDelayMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { type MessageHandler } from './inbound-message.js';
 import { type PartitionMessage } from './partition-message.js';
-import { type Statement } from './telling.js';
 
-type SetAside = (message: PartitionMessage) => Promise<void>;
+type SetAside = (message: PartitionMessage) => void;
 
 const ATTEMPTS = 3;
 const BACK_OFF = { baseMs: 100, capMs: 2000 };
@@ -31,40 +30,11 @@ export async function handleAgain(
     if (failures < ATTEMPTS && !message.isAnswered) {
       message.handledAnew();
       await handle([message]);
-      return;
+    } else {
+      setAside(message);
     }
   } catch (failure) {
     failAgain(message, failure);
-    return;
-  }
-  ownership.telling.begin(new LastResort(message, setAside));
-}
-
-/** Sets the message aside; a dead letter tells of it as well. */
-class LastResort implements Statement {
-  constructor(
-    private readonly message: PartitionMessage,
-    private readonly setAside: SetAside,
-  ) {}
-
-  tell(): void {
-    void this.write();
-  }
-
-  giveUp(): void {
-    this.message.abandon();
-  }
-
-  private async write(): Promise<void> {
-    const { message } = this;
-    try {
-      await this.setAside(message);
-      message.finish();
-    } catch (failure) {
-      failAgain(message, failure);
-    } finally {
-      message.ownership.telling.ended(this);
-    }
   }
 }
 

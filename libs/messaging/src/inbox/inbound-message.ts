@@ -1,5 +1,6 @@
 import { type MessageHeaders } from '#libs/contracts';
 import { type Unreadable } from '../exchanged/unreadable-batch.js';
+import { type OutboundRecord } from '../outbox/outbound-record.js';
 import { type PartitionOwnership } from './partition-ownership.js';
 
 /**
@@ -29,10 +30,20 @@ export interface InboundMessage extends InboundRecord {
   readonly ownership: PartitionOwnership;
   /** Told once it is finished; for whoever has handed it on. */
   onFinished?: (message: InboundMessage) => void;
-  /** Something of it is done, the rest is not: delivered again, it must come with those behind it. */
-  doneInPart(): void;
-  /** Nothing is left to do for it: its offset may move. */
-  finish(): void;
+  /** Of the things it tells, by their place in it, from 0: whether this one is done, here or by an earlier owner. */
+  isDone(item: number): boolean;
+  /**
+   * Something is said of it before it is finished.
+   *
+   * @param item what of it is done by that, and is not to be done again when it is delivered again
+   */
+  tell(records: readonly OutboundRecord[], item?: number): void;
+  /**
+   * Nothing is left to do for it: its offset moves in the transaction that writes these.
+   *
+   * @param records what has become of it
+   */
+  finish(records?: readonly OutboundRecord[]): void;
   /** Its partition is lost: nothing more is done for it here, and another process receives it again. */
   abandon(): void;
   /**

@@ -1,6 +1,7 @@
 import { withDeadline } from '../deadline.js';
 import { type DeadLetterReason } from '../outbox/dead-letters.js';
 import { CallsAtRest } from './calls-at-rest.js';
+import { CommitPace } from './commit-pace.js';
 import {
   type Assignment,
   type ConsumerCallbacks,
@@ -9,13 +10,15 @@ import {
 import { type MessageHandler } from './inbound-message.js';
 import { Intake } from './intake.js';
 import { type KafkaInboxOptions } from './kafka-inbox-options.js';
-import { OffsetCommits } from './offset-commits.js';
+import { PartitionTransactions } from './partition-transactions.js';
 import { type PartitionBacklog } from './owned-queue.js';
 import { PartitionQueues } from './partition-queues.js';
+import { Recalls } from './recalls.js';
 import { readPausedEnds } from './paused-ends.js';
 import { StateTopics } from './state-topics.js';
 import { SupervisedConsumer } from './supervised-consumer.js';
 import { TakeOver } from './take-over.js';
+import { TopicHealth, type WrittenTopic } from './topic-health.js';
 
 /** State that is being restored may wait for a Kafka that says nothing. */
 const MEMORY_DEADLINE_MS = 3000;
@@ -43,9 +46,9 @@ export class Inbox {
   private readonly stopping = new AbortController();
   private readonly consumer: SupervisedConsumer;
   private readonly queues: PartitionQueues;
-  private readonly commits: OffsetCommits;
   private readonly rest: CallsAtRest;
   private readonly memory: StateTopics;
+  private readonly health = new TopicHealth();
   private readonly intake: Intake;
   private readonly takeOver: TakeOver;
   private closing: Promise<void> | undefined;
@@ -57,25 +60,30 @@ export class Inbox {
     this.consumer = new SupervisedConsumer(options.kafka, options.groupId, this.callbacks());
     const { consumer } = this;
     const { member } = consumer;
+    const { kafka, groupId } = options;
+    const pace = new CommitPace(options.commitIntervalMs);
+    const recalls = new Recalls(kafka, groupId);
+    const mayFence = (): boolean => consumer.holdsSession;
+    const transactions = { kafka, groupId, recalls, health: this.health, pace, mayFence };
     this.queues = new PartitionQueues({
       handle,
-      setAside: (message) =>
-        options.deadLetters.publish(message, message.isAnswered ? NOT_PUBLISHED : UNHANDLED),
+      setAside: (message) => {
+        const why = message.isAnswered ? NOT_PUBLISHED : UNHANDLED;
+        message.finish([options.deadLetters.letterOf(message, why)]);
+      },
       resume: (topic, partition) => {
         member.resume(topic, partition);
       },
       seek: (topic, partition, offset) => {
         member.seek(topic, partition, offset);
       },
-      mayTell: () => consumer.holdsSession,
-      onCommitWanted: () => void this.commits.commitNow(),
+      transactions: (topic, partition, progress, listener) => {
+        const begun = new PartitionTransactions(topic, partition, progress, transactions, listener);
+        begun.start();
+        return begun;
+      },
     });
-    this.commits = new OffsetCommits(
-      this.queues,
-      (offsets) => member.commit(offsets),
-      () => options.outbox.toldUntilMs,
-    );
-    this.rest = new CallsAtRest(options.calls, options.outbox, this.queues, this.commits);
+    this.rest = new CallsAtRest(options.calls, this.queues);
     this.memory = new StateTopics(options.stateTopics, options.topicPrefix);
     this.memory.attach(member, (topic, partition) => {
       this.queues.release(topic, partition);
@@ -97,7 +105,6 @@ export class Inbox {
     this.startProblem = undefined;
     if (stopping.signal.aborted) return;
     options.calls.allowWhile(() => consumer.holdsSession);
-    this.commits.start();
     const inputs = names.map((name) => `${options.topicPrefix}${name}`);
     consumer.start([...inputs, ...this.memory.names]);
   }
@@ -121,6 +128,16 @@ export class Inbox {
     return this.memory.problem;
   }
 
+  /** Why what messages lead to cannot be committed at all for a while now, in words. */
+  get commitProblem(): string | undefined {
+    return this.queues.problem;
+  }
+
+  /** Of each topic that what messages lead to is written to, whether it takes that. */
+  get writtenTopics(): WrittenTopic[] {
+    return this.health.all();
+  }
+
   /** What is not finished, by topic and partition. */
   get backlog(): PartitionBacklog[] {
     return this.queues.backlog();
@@ -141,7 +158,7 @@ export class Inbox {
   private async leave(): Promise<void> {
     this.stopping.abort(new Error('the bridge is stopping'));
     await this.rest.finish();
-    await this.commits.finish();
+    await this.queues.closeTransactions();
     await withDeadline(this.memory.close(), MEMORY_DEADLINE_MS);
     await this.consumer.stop();
   }
@@ -161,7 +178,6 @@ export class Inbox {
       onRevoking: (deadlineMs) => this.rest.begin(deadlineMs),
       onSign: () => {
         this.options.calls.wake();
-        this.queues.wake();
       },
     };
   }

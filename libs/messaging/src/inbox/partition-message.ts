@@ -1,12 +1,17 @@
 import { type MessageHeaders } from '#libs/contracts';
 import { type Unreadable } from '../exchanged/unreadable-batch.js';
+import { type OutboundRecord } from '../outbox/outbound-record.js';
 import { type InboundMessage, type InboundRecord } from './inbound-message.js';
 import { type PartitionOwnership } from './partition-ownership.js';
 
 /** Where a message's end is told. */
 export interface MessageEnds {
   readonly ownership: PartitionOwnership;
-  doneInPart(message: PartitionMessage): void;
+  isDone(offset: number, item: number): boolean;
+  /** Has the records written, and with them what of the message is done. */
+  tell(message: PartitionMessage, records: readonly OutboundRecord[], item?: number): void;
+  /** The same of all of it: {@link ended} follows once they are written, or {@link failed}. */
+  finish(message: PartitionMessage, records: readonly OutboundRecord[]): void;
   ended(message: PartitionMessage, how: 'finished' | 'abandoned'): void;
   failed(message: PartitionMessage, error: unknown): void;
 }
@@ -21,9 +26,12 @@ export class PartitionMessage implements InboundMessage {
   failures = 0;
   /** Its calls have been answered: it must not be handled anew. */
   isAnswered = false;
+  /** It is known what becomes of it; that may have to be written still. */
   private hasEnded = false;
   /** Since it was last handled: what several of its commands tell of one attempt is one failure. */
   private hasFailed = false;
+  /** What of it was told here, written or not. */
+  private told: Set<number> | undefined;
 
   constructor(
     private readonly record: InboundRecord,
@@ -70,16 +78,26 @@ export class PartitionMessage implements InboundMessage {
     return this.ends.ownership;
   }
 
-  doneInPart(): void {
-    this.ends.doneInPart(this);
+  isDone(item: number): boolean {
+    return this.told?.has(item) === true || this.ends.isDone(this.offset, item);
   }
 
-  finish(): void {
-    this.end('finished');
+  tell(records: readonly OutboundRecord[], item?: number): void {
+    if (this.hasEnded || (item !== undefined && this.isDone(item))) return;
+    if (item !== undefined) (this.told ??= new Set()).add(item);
+    this.ends.tell(this, records, item);
+  }
+
+  finish(records: readonly OutboundRecord[] = []): void {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    this.ends.finish(this, records);
   }
 
   abandon(): void {
-    this.end('abandoned');
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    this.ends.ended(this, 'abandoned');
   }
 
   fail(error: unknown, isAnswered = false): void {
@@ -94,10 +112,9 @@ export class PartitionMessage implements InboundMessage {
     this.hasFailed = false;
   }
 
-  private end(how: 'finished' | 'abandoned'): void {
-    if (this.hasEnded) return;
-    this.hasEnded = true;
-    this.ends.ended(this, how);
-    if (how === 'finished') this.onFinished?.(this);
+  /** What has become of it can never be written. */
+  notWritten(error: unknown): void {
+    this.hasEnded = false;
+    this.fail(error, true);
   }
 }

@@ -1,10 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import { Telling } from './telling.js';
 
 /** That this process owns a partition, from its assignment until it is revoked or the process stops. */
 export class PartitionOwnership {
-  /** For whoever has something to tell of a message. */
-  readonly telling = new Telling();
   private readonly controller = new AbortController();
   private readonly listeners = new Set<() => void>();
   private lost = false;
@@ -34,6 +31,5 @@ export class PartitionOwnership {
     this.lost = true;
     this.controller.abort(reason);
     for (const listener of this.listeners) listener();
-    this.telling.end();
   }
 }

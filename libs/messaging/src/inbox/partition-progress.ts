@@ -1,6 +1,18 @@
-import { ContiguousOffsets, type FinishedAhead } from '#libs/delivery';
+import { ContiguousOffsets, DoneItems } from '#libs/delivery';
 import { type InboundRecord } from './inbound-message.js';
+import { type Recalled } from './recalls.js';
 import { WaitingRecords } from './waiting-records.js';
+
+/** What a commit says of how far a partition is done. */
+export interface Place {
+  /** Before it all is finished. */
+  offset: number;
+  /** What is finished beyond it, as far as `upTo`: there is no room for more. */
+  ahead: string;
+  upTo: number;
+  /** What is done of messages that are not finished; undefined where there is no room for it. */
+  items: string | undefined;
+}
 
 /**
  * How far a partition has come: what of it has been fetched, what has been handed over, and what is finished.
@@ -8,6 +20,7 @@ import { WaitingRecords } from './waiting-records.js';
  */
 export class PartitionProgress {
   private readonly offsets = new ContiguousOffsets();
+  private items = new DoneItems();
   private readonly waiting = new WaitingRecords();
   private unfinishedBytes = 0;
 
@@ -40,35 +53,43 @@ export class PartitionProgress {
     this.unfinishedBytes = 0;
   }
 
-  doneInPart(offset: number): void {
-    this.offsets.doneInPart(offset);
+  /** Whether it is committed that this of the message is done. */
+  isDone(offset: number, item: number): boolean {
+    return this.items.has(offset, item);
+  }
+
+  done(offset: number, item: number): void {
+    this.items.add(offset, item);
   }
 
   /** A message that was handed over has ended; one that was abandoned stays unfinished. */
   ended({ offset, bytes }: InboundRecord, how: 'finished' | 'abandoned'): void {
-    if (how === 'finished') this.offsets.finish(offset);
+    if (how === 'finished') {
+      this.offsets.finish(offset);
+      this.items.delete(offset);
+    }
     this.offsets.passUpTo(this.waiting.takenUpTo);
     this.unfinishedBytes -= bytes;
   }
 
-  /** What an earlier owner has finished ahead of what it committed is finished here as well. */
-  inherit(finished: FinishedAhead | undefined): void {
-    this.offsets.inherit(finished);
+  /** What earlier owners have finished is finished here as well, and what they have done of other messages is done. */
+  inherit({ finished, floor, items }: Pick<Recalled, 'finished' | 'floor' | 'items'>): void {
+    this.offsets.inherit(finished, floor);
+    this.items = items;
   }
 
-  /** The offset to commit; undefined while nothing is finished. */
-  committable(): number | undefined {
-    return this.offsets.committable();
-  }
-
-  /** What has finished ahead of {@link committable}, as its commit's metadata, and whether that is all of it. */
-  get finishedAhead(): { metadata: string; isWhole: boolean } {
-    return this.offsets.finishedAhead;
-  }
-
-  /** The lowest offset that has been handed over and is not finished. */
-  get lowestUnfinished(): number | undefined {
-    return this.offsets.lowestUnfinished;
+  /** What a commit says once these are finished, and these done; undefined where nothing was handed over yet. */
+  after(
+    finished: ReadonlySet<number>,
+    done: readonly { offset: number; item: number }[],
+  ): Place | undefined {
+    const place = this.offsets.after(finished);
+    if (place === undefined) return undefined;
+    if (this.items.isEmpty && done.length === 0) return { ...place, items: '' };
+    const items = this.items.copy();
+    for (const { offset, item } of done) items.add(offset, item);
+    for (const offset of finished) items.delete(offset);
+    return { ...place, items: items.compose() };
   }
 
   /** The lowest offset that is not finished; undefined before the first fetch. */

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { realNowMs } from '#libs/clock';
 import { type InboundMessage, type InboundRecord } from './inbound-message.js';
 import { PartitionQueue } from './partition-queue.js';
+import { FakeTransactions } from './testing/fake-transactions.js';
 
 const LIMITS = { maxUnfinished: 12, maxUnfinishedBytes: 100, maxSpan: 60 };
 const LARGEST_FETCH = 10;
@@ -95,7 +96,7 @@ class Partition {
         await nextTurn();
         return;
       case 'commit':
-        this.committed = this.queue.progress.committable() ?? this.committed;
+        this.committed = this.committable ?? this.committed;
         return;
       case 'rejoin':
         this.fetchAt = this.committed;
@@ -141,9 +142,9 @@ class Partition {
     }
     this.open = [];
     await closed;
-    expect(this.queue.progress.committable() ?? 0).toBeLessThanOrEqual(this.lowestUnfinished);
+    expect(this.committable ?? 0).toBeLessThanOrEqual(this.lowestUnfinished);
     // As one that stops does.
-    this.committed = this.queue.progress.committable() ?? this.committed;
+    this.committed = this.committable ?? this.committed;
     this.isPaused = false;
     this.fetchAt = this.committed;
     this.done = new Set([...this.done].filter((offset) => offset < this.committed));
@@ -161,12 +162,17 @@ class Partition {
         onResume: () => {
           this.isPaused = false;
         },
-        setAside: ({ offset }) => {
-          this.done.add(offset);
-          return Promise.resolve();
+        setAside: (message) => {
+          this.done.add(message.offset);
+          message.finish();
         },
       },
+      (progress) => new FakeTransactions(progress),
     );
+  }
+
+  private get committable(): number | undefined {
+    return this.queue.progress.after(new Set(), [])?.offset;
   }
 
   private get lowestUnfinished(): number {
@@ -174,7 +180,7 @@ class Partition {
   }
 
   private check(): void {
-    expect(this.queue.progress.committable() ?? 0).toBeLessThanOrEqual(this.lowestUnfinished);
+    expect(this.committable ?? 0).toBeLessThanOrEqual(this.lowestUnfinished);
     expect(this.queue.progress.size).toBeLessThan(LIMITS.maxUnfinished + LARGEST_FETCH);
     if (this.queue.progress.size === 0) expect(this.isPaused).toBe(false);
   }
@@ -182,7 +188,7 @@ class Partition {
   /** However it stands: once the messages end, the partition comes to its end. */
   private async drain(): Promise<void> {
     const giveUpMs = realNowMs() + LAST_RESORT_MS;
-    while ((this.queue.progress.committable() ?? this.committed) !== this.end) {
+    while ((this.committable ?? this.committed) !== this.end) {
       if (realNowMs() > giveUpMs) throw new Error('the partition stands still');
       this.fetch(LARGEST_FETCH);
       for (const message of [...this.open]) this.finish(message);

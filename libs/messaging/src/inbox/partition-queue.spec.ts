@@ -4,7 +4,9 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import { type InboundMessage, type InboundRecord } from './inbound-message.js';
+import { RecordRefusedError } from '../outbox/record-refused.js';
 import { PartitionQueue, type PartitionQueueOptions } from './partition-queue.js';
+import { FakeTransactions } from './testing/fake-transactions.js';
 
 const LAST_RESORT_MS = 40_000;
 
@@ -41,22 +43,38 @@ class Handling {
   readonly queue: PartitionQueue;
   /** What becomes of a chunk once it has been handed over. */
   handler: (chunk: readonly InboundMessage[]) => Promise<void> = () => Promise.resolve();
-  aside: (message: InboundMessage) => Promise<void> = () => Promise.resolve();
+  aside: (message: InboundMessage) => void = (message) => {
+    message.finish();
+  };
+  transactions: FakeTransactions | undefined;
 
   constructor(limits: Partial<PartitionQueueOptions> = {}) {
-    this.queue = new PartitionQueue((chunk) => this.handle(chunk), {
+    const options = {
       maxUnfinished: 1000,
       maxUnfinishedBytes: Infinity,
       maxSpan: Infinity,
       onResume: () => {
         this.resumed += 1;
       },
-      setAside: (message) => {
+      setAside: (message: InboundMessage) => {
         this.setAside.push(message.offset);
-        return this.aside(message);
+        this.aside(message);
       },
       ...limits,
-    });
+    };
+    this.queue = new PartitionQueue(
+      (chunk) => this.handle(chunk),
+      options,
+      (progress) => {
+        this.transactions = new FakeTransactions(progress);
+        return this.transactions;
+      },
+    );
+  }
+
+  /** What would be committed; undefined before anything was handed over. */
+  get committable(): number | undefined {
+    return this.transactions?.place?.offset;
   }
 
   get handed(): number[] {
@@ -220,7 +238,7 @@ describe('PartitionQueue', () => {
       await until(() => handling.handed.length === 4);
       handling.finish(6, 7, 8);
       expect(handling.handed).toEqual([5, 6, 7, 8]);
-      expect(handling.queue.progress.committable()).toBe(9);
+      expect(handling.committable).toBe(9);
       expect(handling.queue.progress.size).toBe(0);
     });
   });
@@ -231,19 +249,19 @@ describe('PartitionQueue', () => {
       handling.queue.push(recordsAt(3, 4, 7, 9));
       const committable = [7, 3, 9, 4].map((offset) => {
         handling.finish(offset);
-        return handling.queue.progress.committable();
+        return handling.committable;
       });
-      expect(committable).toEqual([undefined, 4, 4, 10]);
+      expect(committable).toEqual([3, 4, 4, 10]);
     });
 
     it('nothing of what was fetched and not handed over', async () => {
       const handling = new Handling();
       handling.queue.push(recordsUpTo(65));
       handling.finish(...handling.handed);
-      expect(handling.queue.progress.committable()).toBe(64);
+      expect(handling.committable).toBe(64);
       await until(() => handling.handed.length === 65);
       handling.finish(64);
-      expect(handling.queue.progress.committable()).toBe(65);
+      expect(handling.committable).toBe(65);
     });
 
     it('nothing of a message that was abandoned, and nothing behind it', () => {
@@ -251,7 +269,7 @@ describe('PartitionQueue', () => {
       handling.queue.push(recordsAt(1, 2, 3));
       handling.finish(1, 3);
       handling.message(2).abandon();
-      expect(handling.queue.progress.committable()).toBe(2);
+      expect(handling.committable).toBe(2);
     });
 
     it('by what ends a message first, whatever is said of it later', () => {
@@ -260,7 +278,7 @@ describe('PartitionQueue', () => {
       handling.message(1).abandon();
       handling.message(1).finish();
       handling.message(1).fail(new Error('too late'));
-      expect(handling.queue.progress.committable()).toBeUndefined();
+      expect(handling.committable).toBe(1);
       for (let times = 0; times < 5; times += 1) handling.finish(2);
       expect(handling.queue.progress.size).toBe(3);
       expect(handling.resumed).toBe(0);
@@ -349,11 +367,11 @@ describe('PartitionQueue', () => {
       handling.queue.push(recordsAt(1, 2, 3));
       handling.message(2).fail(new TypeError('a bug'));
       handling.finish(1, 3);
-      expect(handling.queue.progress.committable()).toBe(2);
+      expect(handling.committable).toBe(2);
       await until(() => handling.chunks.length === 2);
       expect(handling.chunks[1]).toEqual([2]);
       handling.finish(2);
-      expect(handling.queue.progress.committable()).toBe(4);
+      expect(handling.committable).toBe(4);
       expect(handling.setAside).toEqual([]);
     });
 
@@ -367,7 +385,7 @@ describe('PartitionQueue', () => {
       handling.queue.push(recordsAt(3));
       await until(() => handling.handed.includes(3));
       handling.finish(1, 2, 3);
-      expect(handling.queue.progress.committable()).toBe(4);
+      expect(handling.committable).toBe(4);
     });
 
     it('does not handle anew what has ended, though the handler failed after that', async () => {
@@ -394,15 +412,16 @@ describe('PartitionQueue', () => {
       await until(() => handling.queue.progress.size === 0);
       expect(handling.chunks).toEqual([[1, 2, 3], [2], [2]]);
       expect(handling.setAside).toEqual([2]);
-      expect(handling.queue.progress.committable()).toBe(4);
+      expect(handling.committable).toBe(4);
     });
 
     it('sets aside at once, and never handles anew, what the service has answered already', async () => {
       const handling = new Handling();
       let refusals = 2;
-      handling.aside = () => {
+      handling.aside = (message) => {
         refusals -= 1;
-        return refusals < 0 ? Promise.resolve() : Promise.reject(new Error('Kafka is gone'));
+        if (refusals >= 0) throw new Error('a bug');
+        message.finish();
       };
       handling.queue.push(recordsAt(1));
       handling.message(1).fail(new Error('its outcome is too large'), true);
@@ -414,39 +433,18 @@ describe('PartitionQueue', () => {
     it('is not done with a message before it has been set aside, however often that fails', async () => {
       const handling = new Handling();
       let refusals = 2;
-      handling.aside = () => {
-        expect(handling.queue.progress.committable()).toBeUndefined();
+      handling.aside = (message) => {
+        expect(handling.committable).toBe(1);
         refusals -= 1;
-        return refusals < 0 ? Promise.resolve() : Promise.reject(new Error('Kafka is gone'));
+        if (refusals >= 0) throw new Error('a bug');
+        message.finish();
       };
       handling.handler = () => Promise.reject(new TypeError('a bug'));
       handling.queue.push(recordsAt(1));
       await until(() => handling.queue.progress.size === 0);
       expect(handling.chunks).toEqual([[1], [1], [1]]);
       expect(handling.setAside).toEqual([1, 1, 1]);
-      expect(handling.queue.progress.committable()).toBe(2);
-    });
-
-    it('sets nothing aside while nothing may be told, and what waits for that is given up with its partition', async () => {
-      const handling = new Handling();
-      const { telling } = handling.queue.ownership;
-      let awaited = 0;
-      telling.onAwaited = () => {
-        awaited += 1;
-      };
-      void telling.close();
-      handling.handler = () => Promise.reject(new TypeError('a bug'));
-      handling.queue.push(recordsAt(1));
-      await until(() => awaited === 1);
-      telling.open();
-      await until(() => handling.queue.progress.size === 0);
-      expect(handling.setAside).toEqual([1]);
-      void telling.close();
-      handling.queue.push(recordsAt(2));
-      await until(() => awaited === 2);
-      await handling.queue.close(new Error('revoked'));
-      expect(handling.setAside).toEqual([1]);
-      expect(handling.queue.progress.committable()).toBe(2);
+      expect(handling.committable).toBe(2);
     });
 
     it('takes for one failure what is said several times of one attempt', async () => {
@@ -467,7 +465,7 @@ describe('PartitionQueue', () => {
       handling.message(1).fail(new TypeError('a bug'));
       await handling.queue.close(new Error('revoked'));
       expect(handling.chunks).toEqual([[1]]);
-      expect(handling.queue.progress.committable()).toBeUndefined();
+      expect(handling.committable).toBe(1);
     });
 
     it('gives up what fails after its partition is lost, and sets nothing aside', async () => {
@@ -485,20 +483,67 @@ describe('PartitionQueue', () => {
       expect(handling.setAside).toEqual([]);
     });
 
-    it('gives up what could not be set aside when its partition is lost meanwhile', async () => {
+    it('gives up what is set aside and not committed when its partition is lost meanwhile', async () => {
       const handling = new Handling();
-      let refuse: ((error: Error) => void) | undefined;
-      handling.aside = () =>
-        new Promise((_, reject) => {
-          refuse = reject;
-        });
+      handling.transactions!.isHeldUp = true;
       handling.handler = () => Promise.reject(new TypeError('a bug'));
       handling.queue.push(recordsAt(1));
-      await until(() => refuse !== undefined);
+      await until(() => handling.transactions!.entries.length > 0);
       const closed = handling.queue.close(new Error('revoked'));
-      refuse?.(new Error('the outbox is closed'));
+      await handling.transactions!.close();
       await closed;
-      expect(handling.queue.progress.committable()).toBeUndefined();
+      expect(handling.committable).toBe(1);
+    });
+
+    it('sets aside what can never be written of a message, and handles it no more', async () => {
+      const handling = new Handling();
+      handling.transactions!.isHeldUp = true;
+      handling.queue.push(recordsAt(1));
+      handling.finish(1);
+      const [entry] = handling.transactions!.entries.splice(0);
+      entry?.refused(new RecordRefusedError('too-large', new Error('1 MB')));
+      await until(() => handling.setAside.length > 0);
+      handling.transactions!.commit();
+      expect([handling.committable, handling.chunks]).toEqual([2, [[1]]]);
+    });
+  });
+
+  describe('what becomes of a message', () => {
+    it('is written with its offset, and counts once that is committed', () => {
+      const handling = new Handling({ maxUnfinished: 1 });
+      const transactions = handling.transactions!;
+      transactions.isHeldUp = true;
+      expect(handling.queue.push(recordsAt(1))).toBe(true);
+      const told: unknown[] = [];
+      handling.message(1).onFinished = () => told.push('finished');
+      const records = [{ topic: 'outcomes', key: null, value: 'applied', headers: {} }];
+      handling.message(1).finish(records);
+      handling.message(1).finish();
+      expect(transactions.entries).toMatchObject([{ offset: 1, isLast: true, records }]);
+      expect([handling.committable, handling.resumed, told]).toEqual([1, 0, []]);
+      transactions.commit();
+      expect([handling.committable, handling.resumed, told]).toEqual([2, 1, ['finished']]);
+    });
+
+    it('may be told before its end, each thing once', () => {
+      const handling = new Handling();
+      const transactions = handling.transactions!;
+      transactions.isHeldUp = true;
+      handling.queue.push(recordsAt(1));
+      const message = handling.message(1);
+      message.tell([], 3);
+      message.tell([], 3);
+      message.tell([]);
+      expect(transactions.entries).toMatchObject([
+        { offset: 1, isLast: false, item: 3 },
+        { offset: 1, isLast: false, item: undefined },
+      ]);
+      expect([3, 4].map((item) => message.isDone(item))).toEqual([true, false]);
+      transactions.commit();
+      expect(handling.queue.progress.isDone(1, 3)).toBe(true);
+      message.finish();
+      transactions.commit();
+      expect(handling.queue.progress.isDone(1, 3)).toBe(false);
     });
   });
 
@@ -531,7 +576,7 @@ describe('PartitionQueue', () => {
       await handling.queue.close(new Error('revoked'));
       handling.queue.push(recordsAt(2));
       expect(handling.handed).toEqual([1]);
-      expect(handling.queue.progress.committable()).toBe(2);
+      expect(handling.committable).toBe(2);
     });
 
     it('does not wait for what was held', async () => {
@@ -549,7 +594,7 @@ describe('PartitionQueue', () => {
       handling.finish(1, 2);
       handling.message(3).abandon();
       await closed;
-      expect(handling.queue.progress.committable()).toBe(3);
+      expect(handling.committable).toBe(3);
       expect(handling.resumed).toBe(0);
     });
   });

@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { FetchPause } from './fetch-pause.js';
 import { handleAgain } from './handle-again.js';
 import { type HoldReason, Holds } from './holds.js';
@@ -5,13 +6,18 @@ import { type InboundRecord, type MessageHandler } from './inbound-message.js';
 import { PartitionMessage } from './partition-message.js';
 import { PartitionOwnership } from './partition-ownership.js';
 import { PartitionProgress } from './partition-progress.js';
+import { type PartitionTransactions } from './partition-transactions.js';
+import { type Entry } from './waiting-writes.js';
+import { type OutboundRecord } from '../outbox/outbound-record.js';
 import { type QueueLimits } from './queue-limits.js';
 
 export interface PartitionQueueOptions extends QueueLimits {
   onResume: () => void;
   /** Sets a message aside that could not be handled. */
-  setAside: (message: PartitionMessage) => Promise<void>;
+  setAside: (message: PartitionMessage) => void;
 }
+
+export type Transactions = Pick<PartitionTransactions, 'add' | 'flush' | 'close' | 'problem'>;
 
 /** Handed over in one turn of the event loop, so that parsing a whole fetch does not stop heartbeats and answers. */
 const CHUNK_MESSAGES = 64;
@@ -21,6 +27,7 @@ const CHUNK_BYTES = 256 * 1024;
  * may hold hundreds of thousands, each of which takes kilobytes until its outcome is out.
  */
 const UNDER_WAY_FACTOR = 2;
+const logger = new Logger('Inbox');
 
 /**
  * The messages of one owned partition between fetch and commit. Owned by the inbox for as long as
@@ -30,6 +37,7 @@ const UNDER_WAY_FACTOR = 2;
 export class PartitionQueue {
   readonly ownership = new PartitionOwnership();
   readonly progress = new PartitionProgress();
+  readonly transactions: Transactions;
   private readonly pause: FetchPause;
   private readonly holds = new Holds();
   private isHandingOver = false;
@@ -41,7 +49,10 @@ export class PartitionQueue {
   constructor(
     private readonly handle: MessageHandler,
     private readonly options: PartitionQueueOptions,
+    /** Where what messages lead to is written with their offsets. */
+    createTransactions: (progress: PartitionProgress) => Transactions,
   ) {
+    this.transactions = createTransactions(this.progress);
     this.pause = new FetchPause(options, this.progress, options.onResume);
   }
 
@@ -85,8 +96,48 @@ export class PartitionQueue {
     await new Promise<void>((resolve) => this.whenEmpty.push(resolve));
   }
 
-  doneInPart({ offset }: PartitionMessage): void {
-    this.progress.doneInPart(offset);
+  isDone(offset: number, item: number): boolean {
+    return this.progress.isDone(offset, item);
+  }
+
+  tell(message: PartitionMessage, records: readonly OutboundRecord[], item?: number): void {
+    this.write(message, records, {
+      isLast: false,
+      item,
+      committed: () => {
+        if (item !== undefined) this.progress.done(message.offset, item);
+      },
+      dropped: () => undefined,
+    });
+  }
+
+  finish(message: PartitionMessage, records: readonly OutboundRecord[]): void {
+    this.write(message, records, {
+      isLast: true,
+      item: undefined,
+      committed: () => {
+        this.ended(message, 'finished');
+        message.onFinished?.(message);
+      },
+      dropped: () => {
+        this.ended(message, 'abandoned');
+      },
+    });
+  }
+
+  private write(
+    message: PartitionMessage,
+    records: readonly OutboundRecord[],
+    ending: Pick<Entry, 'isLast' | 'item' | 'committed' | 'dropped'>,
+  ): void {
+    const { topic, partition, offset } = message;
+    this.transactions.add({
+      ...{ offset, records, ...ending },
+      refused: (error) => {
+        logger.error({ msg: 'outcome not written', topic, partition, offset, err: error });
+        message.notWritten(error);
+      },
+    });
   }
 
   /** A message has ended: {@link PartitionMessage} sees to it that each does so once. */

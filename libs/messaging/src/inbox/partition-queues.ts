@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type Assignment } from './consumer-callbacks.js';
 import { type InboundRecord } from './inbound-message.js';
 import { openQueue, type QueueSurroundings } from './open-queue.js';
-import { type OffsetCommit, type OwnedQueue, type PartitionBacklog } from './owned-queue.js';
+import { type OwnedQueue, type PartitionBacklog } from './owned-queue.js';
 
 interface FetchedFrom {
   topic: string;
@@ -30,19 +30,16 @@ export class PartitionQueues {
       // kafkajs remembers a pause across assignments: it must not greet the partition when it returns.
       this.surroundings.resume(topic, partition);
       void queue.close(new Error(`${topic}/${partition} went to another process`));
+      void queue.transactions.close();
     }
   }
 
   /**
-   * After a rebalance: what is newly owned is returned, and held until {@link OwnedQueue.recall} and, where `mustWait`
-   * says so, {@link release}.
+   * After a rebalance: what is newly owned waits until what earlier owners have left of it is known and, where
+   * `mustWait` says so, for {@link release}.
    */
-  reassign(
-    assignment: Assignment,
-    mustWait: (topic: string, partition: number) => boolean,
-  ): OwnedQueue[] {
+  reassign(assignment: Assignment, mustWait: (topic: string, partition: number) => boolean): void {
     this.dropAllBut(assignment);
-    const fresh: OwnedQueue[] = [];
     for (const [topic, partitions] of assignment) {
       for (const partition of partitions) {
         const kept = this.owned.get(keyOf(topic, partition));
@@ -52,10 +49,8 @@ export class PartitionQueues {
         opened.queue.hold('recall');
         if (mustWait(topic, partition)) opened.queue.hold('state');
         this.owned.set(keyOf(topic, partition), opened);
-        fresh.push(opened);
       }
     }
-    return fresh;
   }
 
   /**
@@ -90,32 +85,35 @@ export class PartitionQueues {
     await Promise.all([...this.owned.values()].map(({ queue }) => queue.close(reason)));
   }
 
-  /** Hands nothing over until {@link endRest}; of what has been there may still be told. */
+  /** Hands nothing over until {@link endRest}; what has been handed over goes on. */
   holdBack(): void {
     this.isHeldBack = true;
     for (const { queue } of this.owned.values()) queue.hold('rest');
   }
 
-  /** Of no message anything is told until {@link endRest}; resolves once what is being told has been. */
-  async stopTelling(): Promise<void> {
-    await Promise.all([...this.owned.values()].map(({ telling }) => telling.rest()));
+  /** Resolves once all that messages have led to so far is committed. */
+  async flush(): Promise<void> {
+    const all = [...this.owned.values()];
+    await Promise.all(all.map(({ queue }) => queue.transactions.flush()));
   }
 
-  /** Asks again whether what waits may be told. */
-  wake(): void {
-    for (const { queue } of this.owned.values()) queue.ownership.telling.wake();
+  async closeTransactions(): Promise<void> {
+    const all = [...this.owned.values()];
+    await Promise.all(all.map(({ queue }) => queue.transactions.close()));
+  }
+
+  /** Why nothing is committed for a while now, in words, by partition. */
+  get problem(): string | undefined {
+    for (const { topic, partition, queue } of this.owned.values()) {
+      const why = queue.transactions.problem;
+      if (why !== undefined) return `${topic}/${partition}: ${why}`;
+    }
+    return undefined;
   }
 
   endRest(): void {
     this.isHeldBack = false;
-    for (const owned of this.owned.values()) owned.endRest();
-  }
-
-  /** The offsets of all partitions when of one of them there is something new to say; else none. */
-  takeCommittable(toldUntilMs: number): OffsetCommit[] {
-    const taken = [...this.owned.values()].flatMap((owned) => owned.takeCommit(toldUntilMs) ?? []);
-    // All, because what is told by now is noted beside each.
-    return taken.some(({ isNew }) => isNew) ? taken.map(({ commit }) => commit) : [];
+    for (const { queue } of this.owned.values()) queue.release('rest');
   }
 
   /** Topics of which something is paused: no fetch tells where that ends by now. */
@@ -133,8 +131,8 @@ export class PartitionQueues {
     return [...this.owned.values()].map(({ backlog }) => backlog);
   }
 
-  private open(topic: string, partition: number): OwnedQueue {
-    const opened = openQueue(topic, partition, this.surroundings);
+  private open(topic: string, partition: number, isAnotherLog = false): OwnedQueue {
+    const opened = openQueue(topic, partition, this.surroundings, isAnotherLog);
     if (this.isHeldBack) opened.queue.hold('rest');
     return opened;
   }
@@ -147,7 +145,8 @@ export class PartitionQueues {
       offset,
     });
     void queue.close(new Error(`${topic}/${partition} was recreated or truncated`));
-    return this.open(topic, partition);
+    void queue.transactions.close();
+    return this.open(topic, partition, true);
   }
 }
 

@@ -5,6 +5,7 @@ import { realDelayMs, realNowMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { Kafka, logLevel } from '../kafkajs.js';
+import { SESSION_TIMEOUT_MS } from './create-consumer.js';
 import { SupervisedConsumer } from './supervised-consumer.js';
 
 /** Inside kafkajs: where a broker's answers can be replaced by those of a coordinator that moves. */
@@ -51,7 +52,12 @@ class Member {
   constructor(
     kafka: Kafka,
     topic: string,
-    group: { log: string[]; name: string; rest?: () => Promise<void>; onBatch?: () => void },
+    group: {
+      log: string[];
+      name: string;
+      rest?: (deadlineMs: number) => Promise<void>;
+      onBatch?: () => void;
+    },
   ) {
     const note = (event: string): void => {
       this.log.push(event);
@@ -62,9 +68,9 @@ class Member {
       onAssigned: (assignment) => {
         note(`owns ${[...assignment.values()].flat().sort().join(',')}`);
       },
-      onRevoking: async () => {
+      onRevoking: async (deadlineMs) => {
         note('comes to rest');
-        await group.rest?.();
+        await group.rest?.(deadlineMs);
         note('is at rest');
       },
       onSign: () => undefined,
@@ -90,7 +96,11 @@ describe('SupervisedConsumer', () => {
 
   const join = (
     name: string,
-    more: { rest?: () => Promise<void>; onBatch?: () => void; kafka?: Kafka } = {},
+    more: {
+      rest?: (deadlineMs: number) => Promise<void>;
+      onBatch?: () => void;
+      kafka?: Kafka;
+    } = {},
   ) => {
     const member = new Member(more.kafka ?? kafka, topic, { log, name, ...more });
     members.push(member);
@@ -121,15 +131,6 @@ describe('SupervisedConsumer', () => {
     return groups[0]?.members.length ?? 0;
   };
 
-  const committedOffsets = async (): Promise<Record<number, string>> => {
-    const admin = kafka.admin();
-    await admin.connect();
-    const [ofTopic] = await admin.fetchOffsets({ groupId: topic, topics: [topic] });
-    await admin.disconnect();
-    const partitions = ofTopic?.partitions ?? [];
-    return Object.fromEntries(partitions.map(({ partition, offset }) => [partition, offset]));
-  };
-
   it('begins anew when kafkajs has given a join up and goes on as before, for calls would stay held', async () => {
     const member = join('A');
     await member.untilOwns('0,1');
@@ -152,32 +153,6 @@ describe('SupervisedConsumer', () => {
     });
     await member.untilOwns('0,1');
     expect(member.consumer.state).toBe('running');
-  });
-
-  it('repeats no commit once partitions have been assigned anew: others may have done more by then', async () => {
-    let tries = 0;
-    let isLoading = true;
-    Broker.prototype.offsetCommit = function (request) {
-      if (!isLoading || request.groupId !== topic) return offsetCommit.call(this, request);
-      tries += 1;
-      return Promise.reject(createErrorFromCode(COORDINATOR_LOADING));
-    };
-    const first = join('A');
-    await first.untilOwns('0,1');
-    const offsets = [0, 1].map((partition) => ({ topic, partition, offset: '5' }));
-    const commit = first.consumer.member.commit(offsets).then(
-      () => 'committed',
-      () => 'refused',
-    );
-    await eventually(() => tries > 1, { what: 'kafkajs has repeated the commit' });
-    join('B');
-    await eventually(() => /^owns [01]$/.test(first.log.at(-1) ?? ''), {
-      what: 'they share the partitions',
-    });
-    isLoading = false;
-    expect(await commit).toBe('refused');
-    await first.consumer.member.commit([{ topic, partition: 0, offset: '7' }]);
-    expect(await committedOffsets()).toEqual({ 0: '7', 1: '-1' });
   });
 
   it('goes on where the leader of a partition has moved, and neither joins anew nor ends calls', async () => {
@@ -309,4 +284,44 @@ describe('SupervisedConsumer', () => {
     const taken = log.indexOf('B owns 0,1');
     expect(taken === -1 || taken > atRest).toBe(true);
   }, 120_000);
+
+  it.each([
+    ['that came just now', 0],
+    ['that has been missing for six seconds', 6000],
+  ])(
+    'waits in a crash for calls for five seconds, and no longer than the session lasts: after a heartbeat %s',
+    async (_, silenceMs) => {
+      const deadlines: number[] = [];
+      const mostLeftMs = SESSION_TIMEOUT_MS - silenceMs;
+      let isPoisoned = false;
+      let silentSinceMs = Infinity;
+      const member = join('A', {
+        onBatch: () => {
+          if (isPoisoned) throw new TypeError('as an unknown codec would');
+        },
+        rest: (deadlineMs) => {
+          if (isPoisoned) deadlines.push(deadlineMs);
+          return Promise.resolve();
+        },
+      });
+      await member.untilOwns('0,1');
+      if (silenceMs > 0) {
+        Broker.prototype.heartbeat = function (request) {
+          if (request.groupId !== topic) return heartbeat.call(this, request);
+          silentSinceMs = Math.min(silentSinceMs, realNowMs());
+          return new Promise(() => undefined);
+        };
+        await eventually(() => realNowMs() - silentSinceMs > silenceMs, {
+          what: 'heartbeats have been missing for long enough',
+        });
+      }
+      isPoisoned = true;
+      const producer = kafka.producer();
+      await producer.connect();
+      await producer.send({ topic, messages: [{ partition: 0, value: 'x' }] });
+      await producer.disconnect();
+      await eventually(() => deadlines.length > 0, { what: 'it has crashed' });
+      expect(deadlines[0]).toBeLessThanOrEqual(Math.min(5000, mostLeftMs));
+    },
+  );
 });

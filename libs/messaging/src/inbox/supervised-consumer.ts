@@ -127,9 +127,6 @@ export class SupervisedConsumer {
       },
       // One that is put away has come to rest before; its successor must not be held by it.
       beforeLeave: () => (consumer === this.consumer ? this.comeToRest() : Promise.resolve()),
-      beforeCommit: () => {
-        this.member.assertCommitUpToDate();
-      },
       beforeSync: (generation) => {
         if (consumer === this.consumer) this.askedFor = generation;
       },

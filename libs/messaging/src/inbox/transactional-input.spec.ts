@@ -57,8 +57,8 @@ describe('input that is written in transactions', () => {
   const join = (): { inbox: Inbox; handed: string[] } => {
     const strategy = new KafkaInboxStrategy({
       ...{ kafka, groupId: topicPrefix, topicPrefix, calls: new CallSlots(1), stateTopics: [] },
-      deadLetters: { publish: () => Promise.resolve() },
-      outbox: { idle: () => Promise.resolve(), toldUntilMs: 0 },
+      deadLetters: { letterOf: () => ({ topic: 'letters', key: null, value: null, headers: {} }) },
+      commitIntervalMs: 100,
       prepare: () => Promise.resolve(),
     });
     const handed: string[] = [];

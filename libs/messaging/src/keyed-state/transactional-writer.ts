@@ -1,5 +1,10 @@
 import { withDeadline } from '../deadline.js';
-import { type Kafka, type Producer } from '../kafkajs.js';
+import {
+  CompressionTypes,
+  type Kafka,
+  type Producer,
+  type TopicPartitionOffset,
+} from '../kafkajs.js';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
 import { batchesOf, MAX_BATCH_BYTES } from '../outbox/take-batch.js';
 import { toTopicMessages } from '../outbox/to-topic-messages.js';
@@ -7,6 +12,17 @@ import { partitionByKey } from '../partition-of.js';
 
 const FINISH_DEADLINE_MS = 800;
 const DISCONNECT_DEADLINE_MS = 2000;
+
+/** How far input is done, committed in the transaction that writes what it led to. */
+interface InputProgress {
+  groupId: string;
+  offset: TopicPartitionOffset & { metadata: string };
+}
+
+interface WriteOptions {
+  progress?: InputProgress;
+  compression?: CompressionTypes;
+}
 
 /**
  * Writes records in transactions, one after the other. Its first write fences every earlier writer
@@ -36,9 +52,17 @@ export class TransactionalWriter {
     await this.opening;
   }
 
-  /** Commits all records or none; a call waits for those before it. */
-  write(records: readonly OutboundRecord[]): Promise<void> {
-    const write = this.previous.then(() => this.transact(records));
+  /**
+   * Fences every earlier writer. Once it resolves, what they had under way is committed, or aborted for good: offsets
+   * that are read after it are the latest of them.
+   */
+  fence(): Promise<void> {
+    return this.write([]);
+  }
+
+  /** Commits all records, and the progress of the input they come from, or none of it; a call waits for those before it. */
+  write(records: readonly OutboundRecord[], options: WriteOptions = {}): Promise<void> {
+    const write = this.previous.then(() => this.transact(records, options));
     this.previous = write.catch(() => undefined);
     return write;
   }
@@ -55,11 +79,23 @@ export class TransactionalWriter {
     await withDeadline(closed, DISCONNECT_DEADLINE_MS);
   }
 
-  private async transact(records: readonly OutboundRecord[]): Promise<void> {
+  private async transact(
+    records: readonly OutboundRecord[],
+    { progress, compression = CompressionTypes.None }: WriteOptions,
+  ): Promise<void> {
     const transaction = await this.producer.transaction();
     try {
       for (const batch of batchesOf(records, MAX_BATCH_BYTES)) {
-        await transaction.sendBatch({ acks: -1, topicMessages: toTopicMessages(batch) });
+        const topicMessages = toTopicMessages(batch);
+        await transaction.sendBatch({ acks: -1, compression, topicMessages });
+      }
+      if (progress !== undefined) {
+        const { groupId: consumerGroupId, offset } = progress;
+        const { topic, ...partition } = offset;
+        await transaction.sendOffsets({
+          consumerGroupId,
+          topics: [{ topic, partitions: [partition] }],
+        });
       }
       await transaction.commit();
     } catch (error) {

@@ -1,11 +1,16 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
+import { loadKafkaSettings, readEnvironment } from '#libs/config';
 import { deadLetterHeaders, type MessageHeaders } from '#libs/contracts';
+import { ensureTopics } from '../client/ensure-topics.js';
+import { createKafka } from '../client/kafka-client.js';
 import { type InboundMessage } from '../inbox/inbound-message.js';
 import { PartitionOwnership } from '../inbox/partition-ownership.js';
 import { DeadLetters } from './dead-letters.js';
 import { type OutboundRecord } from './outbound-record.js';
-import { type Outbox } from './outbox.js';
+import { Outbox } from './outbox.js';
 import { RecordRefusedError } from './record-refused.js';
 
 const message: InboundMessage = {
@@ -24,7 +29,8 @@ const message: InboundMessage = {
   bytes: 17,
   ownership: new PartitionOwnership(),
   finish: () => undefined,
-  doneInPart: () => undefined,
+  isDone: () => false,
+  tell: () => undefined,
   abandon: () => undefined,
   fail: () => undefined,
 };
@@ -32,6 +38,24 @@ const message: InboundMessage = {
 function headersOf(record: OutboundRecord | undefined): MessageHeaders {
   const { headers = [] } = record ?? {};
   return Array.isArray(headers) ? (headers as MessageHeaders) : Object.entries(headers);
+}
+
+/** As the transactions of a partition do: what is refused gives way to its leaner form. */
+async function publish(
+  letters: DeadLetters,
+  outbox: Pick<Outbox, 'send'>,
+  ...[message, reason]: Parameters<DeadLetters['letterOf']>
+): Promise<void> {
+  for (let letter: OutboundRecord | undefined = letters.letterOf(message, reason); letter;) {
+    const { leaner, ...record }: OutboundRecord = letter;
+    letter = await outbox.send(record).then(
+      () => undefined,
+      (error: unknown): OutboundRecord => {
+        if (error instanceof RecordRefusedError && leaner !== undefined) return leaner(error);
+        throw error;
+      },
+    );
+  }
 }
 
 describe('DeadLetters', () => {
@@ -42,7 +66,7 @@ describe('DeadLetters', () => {
       return Promise.resolve();
     },
   };
-  const deadLetters = new DeadLetters(outbox as Outbox, new ManualClock(1_763_680_060_000), 'p1.');
+  const deadLetters = new DeadLetters(new ManualClock(1_763_680_060_000), 'p1.');
 
   beforeAll(() => {
     Logger.overrideLogger(false);
@@ -53,7 +77,11 @@ describe('DeadLetters', () => {
   });
 
   it('keeps key, value and headers byte for byte and adds why', async () => {
-    await deadLetters.publish(message, { code: 'unknown-machine', detail: 'no M-9', attempts: 0 });
+    await publish(deadLetters, outbox, message, {
+      code: 'unknown-machine',
+      detail: 'no M-9',
+      attempts: 0,
+    });
     expect(sent).toEqual([
       {
         topic: 'p1.mes.downtime-reasons.v1.dlq',
@@ -87,8 +115,14 @@ describe('DeadLetters', () => {
     ];
     const copied: MessageHeaders = [...Object.entries(earlier), ...own, ['dlq-value-omitted', '7']];
     const inLetter = { ...message, headers: copied };
-    await deadLetters.publish(inLetter, { code: 'invalid-json', detail: 'no JSON', attempts: 0 });
-    await deadLetters.publish(
+    await publish(deadLetters, outbox, inLetter, {
+      code: 'invalid-json',
+      detail: 'no JSON',
+      attempts: 0,
+    });
+    await publish(
+      deadLetters,
+      outbox,
       { ...message, headers: own },
       { code: 'invalid-json', detail: 'no JSON', attempts: 0 },
     );
@@ -97,7 +131,7 @@ describe('DeadLetters', () => {
   });
 
   it("names the service's answer and the machines at fault where there are any", async () => {
-    await deadLetters.publish(message, {
+    await publish(deadLetters, outbox, message, {
       code: 'rejected-by-service',
       detail: 'refused',
       attempts: 3,
@@ -111,14 +145,20 @@ describe('DeadLetters', () => {
     });
   });
 
-  it('is not done before Kafka has taken the record', async () => {
-    const refusing: Pick<Outbox, 'send'> = { send: () => Promise.reject(new Error('closed')) };
-    const publish = new DeadLetters(refusing as Outbox, new ManualClock(), '').publish(message, {
-      code: 'invalid-json',
-      detail: 'no JSON',
-      attempts: 0,
-    });
-    await expect(publish).rejects.toThrow('closed');
+  it('has a line in the log, or is counted by the next one where there are hundreds a second', async () => {
+    const logged = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
+    const reason = { code: 'invalid-json', detail: 'no JSON', attempts: 0 } as const;
+    const lines = (): { offset: number; leftOut?: number }[] =>
+      logged.mock.calls.map(([line]) => line as { offset: number });
+    for (let offset = 0; lines().at(-1)?.leftOut === undefined; offset += 1) {
+      await publish(deadLetters, outbox, { ...message, offset }, reason);
+    }
+    let next = 0;
+    for (const { offset, leftOut = 0 } of lines()) {
+      expect(offset).toBe(next + leftOut);
+      next = offset + 1;
+    }
+    logged.mockRestore();
   });
 
   it('leaves the value out, and says so, when the dead-letter topic can never take it', async () => {
@@ -131,14 +171,43 @@ describe('DeadLetters', () => {
         return Promise.resolve();
       },
     };
-    const letters = new DeadLetters(refusing as Outbox, new ManualClock(0), '');
-    await letters.publish(message, { code: 'too-large', detail: 'large', attempts: 0 });
+    const letters = new DeadLetters(new ManualClock(0), '');
+    await publish(letters, refusing, message, { code: 'too-large', detail: 'large', attempts: 0 });
     expect(sent).toMatchObject([{ key: message.key, value: null }]);
     const headers = headersOf(sent[0]);
     expect(headers.slice(0, message.headers.length)).toEqual(message.headers);
     expect(headers).toContainEqual(['dlq-source-offset', '41']);
     expect(headers.at(-1)).toEqual(['dlq-value-omitted', '2']);
   });
+
+  it.each([
+    [60 * 1024 * 1024, 'no setting helps'],
+    [1024 * 1024 + 1, 'raise max.message.bytes'],
+  ])(
+    'says in the log what helps against a letter that lacks its value of %i bytes',
+    async (bytes, advice) => {
+      const kafka = createKafka(loadKafkaSettings(readEnvironment()));
+      const topicPrefix = `test-${randomUUID().slice(0, 8)}.`;
+      const name = `${topicPrefix}${message.topic}.dlq`;
+      const topics = [{ name, cleanupPolicy: 'delete' as const, maxMessageBytes: 1024 * 1024 }];
+      await ensureTopics(kafka, topics, { create: true, partitions: 1 });
+      const ownOutbox = new Outbox(kafka);
+      const letters = new DeadLetters(new ManualClock(0), topicPrefix);
+      const logged = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
+      const value = randomBytes(bytes);
+      await publish(
+        letters,
+        ownOutbox,
+        { ...message, value },
+        { code: 'too-large', detail: '', attempts: 0 },
+      );
+      expect(logged.mock.calls).toEqual([
+        [expect.objectContaining({ msg: expect.stringContaining(advice) as string })],
+      ]);
+      logged.mockRestore();
+      await ownOutbox.close();
+    },
+  );
 
   describe('on a topic that takes little', () => {
     const LIMIT = 64 * 1024;
@@ -155,13 +224,13 @@ describe('DeadLetters', () => {
         return Promise.resolve();
       },
     };
-    const letters = new DeadLetters(refusing as Outbox, new ManualClock(0), '');
+    const letters = new DeadLetters(new ManualClock(0), '');
     const reason = { code: 'rejected-by-service', detail: 'refused', attempts: 1 } as const;
     const huge = 'x'.repeat(LIMIT);
 
     it('leaves out the headers as well where they are what is too large, and says so', async () => {
       const headers: MessageHeaders = [['huge', huge]];
-      await letters.publish({ ...message, headers }, { ...reason, machineIds: ['M-1'] });
+      await publish(letters, refusing, { ...message, headers }, { ...reason, machineIds: ['M-1'] });
       expect(sent).toMatchObject([{ key: message.key, value: null }]);
       expect(sent[0]?.headers).toMatchObject({
         'dlq-code': 'rejected-by-service',
@@ -178,7 +247,12 @@ describe('DeadLetters', () => {
         { length: 1000 },
         (_, number) => `${number}-${'x'.repeat(100)}`,
       );
-      await letters.publish({ ...message, key: Buffer.from(huge) }, { ...reason, machineIds });
+      await publish(
+        letters,
+        refusing,
+        { ...message, key: Buffer.from(huge) },
+        { ...reason, machineIds },
+      );
       const detail = 'without its headers, key, machines at fault; refused';
       expect(sent).toMatchObject([{ key: null, value: null, headers: { 'dlq-detail': detail } }]);
       expect(sent[0]?.headers).not.toHaveProperty('dlq-machine-ids');

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type Clock } from '#libs/clock';
+import { type Clock, realNowMs } from '#libs/clock';
 import {
   DEAD_LETTER_HEADERS,
   deadLetterHeaders,
@@ -10,8 +10,7 @@ import {
 import { type InboundRecord } from '../inbox/inbound-message.js';
 import { leanLetter, letterWithoutValue, type WholeLetter } from './lean-letters.js';
 import { type OutboundRecord } from './outbound-record.js';
-import { type Outbox } from './outbox.js';
-import { RecordRefusedError } from './record-refused.js';
+import { type RecordRefusedError } from './record-refused.js';
 
 /** Why a message is set aside. */
 export interface DeadLetterReason extends Rejection {
@@ -22,25 +21,39 @@ export interface DeadLetterReason extends Rejection {
   machineIds?: readonly string[];
 }
 
+/**
+ * One batch may hold 400,000 records that are all set aside: their lines would wait in memory for as long as nobody
+ * reads the log as fast. The letters themselves say all of it.
+ */
+const MOST_LINES_A_SECOND = 100;
+
+/** What to do about a letter that lacks something. */
+const ADVICE: Record<RecordRefusedError['code'], string> = {
+  'too-large': 'raise max.message.bytes of the dead-letter topic',
+  'beyond-bound': 'no setting helps, the bridge itself sends no record of this size',
+  unencodable: 'no setting helps, the message is not one that a client can send',
+  'ill-dated': 'compare the clocks of the bridge and the brokers',
+};
+
 /** Sets messages aside on `<input topic>.dlq`, byte for byte, with the reason in headers. */
 export class DeadLetters {
   private readonly logger = new Logger('DeadLetters');
+  private lines = { second: 0, count: 0, leftOut: 0 };
 
   constructor(
-    private readonly outbox: Outbox,
     private readonly clock: Clock,
     private readonly topicPrefix: string,
   ) {}
 
   /**
-   * Resolves once Kafka has acknowledged the dead letter; only then may the offset move. A topic that
-   * takes less than the input's did must not stop everything behind this message: then the letter says
-   * where the message lies, in a topic that still has it.
+   * The dead letter, for whoever writes it with the message's offset. A topic that takes less than the input's did must
+   * not stop everything behind this message: then the letter's leaner forms say where the message lies, in a topic that
+   * still has it.
    */
-  async publish(message: InboundRecord, reason: DeadLetterReason): Promise<void> {
+  letterOf(message: InboundRecord, reason: DeadLetterReason): OutboundRecord {
     const { topic, partition, offset } = message;
     const { code, detail, machineIds } = reason;
-    this.logger.warn({ msg: 'dead letter', topic, partition, offset, code, detail, machineIds });
+    this.logLetter({ topic, partition, offset, code, detail, machineIds });
     const why = this.headersOf(message, reason);
     const omitted = message.unreadable?.omittedBytes;
     if (omitted !== undefined) why[DEAD_LETTER_HEADERS.valueOmitted] = String(omitted);
@@ -51,30 +64,39 @@ export class DeadLetters {
       // An input may have been copied from a dead letter: what was wrong then is not what is wrong now.
       headers: [...originalHeaders(message.headers), ...Object.entries(why)],
     };
-    const refusal = await this.refusalOf(whole);
-    if (refusal === undefined) return;
-    this.logLack(message, 'value', refusal);
-    const secondRefusal = await this.refusalOf(letterWithoutValue(whole));
-    if (secondRefusal === undefined) return;
-    this.logLack(message, 'value and headers', secondRefusal);
-    await this.outbox.send(leanLetter(whole, why));
+    return {
+      ...whole,
+      leaner: (refusal) => {
+        this.logLack(message, 'value', refusal);
+        return {
+          ...letterWithoutValue(whole),
+          leaner: (secondRefusal) => {
+            this.logLack(message, 'value and headers', secondRefusal);
+            return leanLetter(whole, why);
+          },
+        };
+      },
+    };
   }
 
-  private async refusalOf(letter: OutboundRecord): Promise<RecordRefusedError | undefined> {
-    try {
-      await this.outbox.send(letter);
-      return undefined;
-    } catch (error) {
-      if (error instanceof RecordRefusedError) return error;
-      throw error;
+  /** Beyond {@link MOST_LINES_A_SECOND} the next line says how many had none. */
+  private logLetter(letter: object): void {
+    const second = Math.floor(realNowMs() / 1000);
+    if (second !== this.lines.second) this.lines = { ...this.lines, second, count: 0 };
+    if (this.lines.count === MOST_LINES_A_SECOND) {
+      this.lines.leftOut += 1;
+      return;
     }
+    const { leftOut } = this.lines;
+    this.lines = { second, count: this.lines.count + 1, leftOut: 0 };
+    this.logger.warn({ msg: 'dead letter', ...letter, ...(leftOut > 0 && { leftOut }) });
   }
 
-  private logLack(message: InboundRecord, lacks: string, { message: error }: Error): void {
+  private logLack(message: InboundRecord, lacks: string, refusal: RecordRefusedError): void {
     const { topic, partition, offset, bytes } = message;
     this.logger.error({
-      msg: `dead letter without its ${lacks}: raise max.message.bytes of the dead-letter topic`,
-      ...{ topic, partition, offset, bytes, error },
+      msg: `dead letter without its ${lacks}: ${ADVICE[refusal.code]}`,
+      ...{ topic, partition, offset, bytes, error: refusal.message },
     });
   }
 

@@ -1,4 +1,5 @@
 import { type MessageHeaders } from '#libs/contracts';
+import { type RecordRefusedError } from './record-refused.js';
 
 /** A record on its way to Kafka. */
 export interface OutboundRecord {
@@ -14,4 +15,6 @@ export interface OutboundRecord {
   partition?: number;
   /** Epoch milliseconds in decimal digits; without it, when it is sent. */
   timestamp?: string;
+  /** What to write in its place where it is refused; without it, it must be written as it is or not at all. */
+  leaner?: (refusal: RecordRefusedError) => OutboundRecord;
 }

@@ -145,19 +145,6 @@ describe('Outbox', () => {
     expect(requests.at(-1)).toEqual(['d']);
   });
 
-  it('is idle when the last receipt has been told', async () => {
-    post('a');
-    const idle = outbox.idle().then(() => log.push('idle'));
-    await lingered();
-    post('b');
-    await acknowledge();
-    await lingered();
-    expect(log).toEqual(['a']);
-    await acknowledge();
-    await idle;
-    expect(log).toEqual(['a', 'b', 'idle']);
-  });
-
   it.each([TypeError, RangeError])(
     'sends a record again after a %p of the client, with its value',
     async (Passing) => {
@@ -187,7 +174,6 @@ describe('Outbox', () => {
     post('b');
     waits.shift()?.();
     await closed;
-    await outbox.idle();
     expect(log).toEqual(['a: the outbox is closed', 'b: the outbox is closed']);
     expect(requests).toEqual([]);
   });

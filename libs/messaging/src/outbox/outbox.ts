@@ -1,4 +1,4 @@
-import { realDelayMs, realEpochMs } from '#libs/clock';
+import { realDelayMs } from '#libs/clock';
 import { type Kafka } from '../kafkajs.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { type Receipt } from './receipt.js';
@@ -16,7 +16,7 @@ export interface TopicHealth {
 }
 
 /**
- * The way out for outcomes and dead letters. A record is sent until all in-sync replicas have
+ * The way out for what no input leads to: machines' reasons, and what commands send. A record is sent until all in-sync replicas have
  * acknowledged it, however long Kafka is away; what comes together is sent together. Topics do not wait for each
  * other, nor do the partitions of a topic when one of them takes nothing; of one partition a single request is under
  * way at a time, so records of one key stay in order. At least once: a request whose answer was lost is sent again.
@@ -27,7 +27,6 @@ export interface TopicHealth {
 export class Outbox {
   private readonly stopping = new AbortController();
   private readonly queues = new Map<string, SendQueue>();
-  private readonly whenQuiet: (() => void)[] = [];
 
   /** @param lingerMs real milliseconds that a request waits for company, unless it is full */
   constructor(
@@ -66,29 +65,6 @@ export class Outbox {
     });
   }
 
-  /** Which topics do not take their records, and why, in words; undefined while all do. */
-  get problem(): string | undefined {
-    const problems = this.health().flatMap(({ problem }) => problem ?? []);
-    if (problems.length === 0) return undefined;
-    return `outcomes and dead letters are not taken: ${problems.join('; ')}`;
-  }
-
-  /** Epoch milliseconds: of all that was written before then it is known here that Kafka has it. */
-  get toldUntilMs(): number {
-    const nowMs = realEpochMs();
-    return Math.min(
-      ...[...this.queues.values()].map(({ sendingSinceMs = nowMs }) => sendingSinceMs),
-      nowMs,
-    );
-  }
-
-  /** Resolves once nothing waits to be acknowledged but for topics that take nothing; at once when nothing does. */
-  async idle(): Promise<void> {
-    while ([...this.queues.values()].some(({ isBusy }) => isBusy)) {
-      await new Promise<void>((resolve) => this.whenQuiet.push(resolve));
-    }
-  }
-
   async close(): Promise<void> {
     const reason = new Error('the outbox is closed');
     this.stopping.abort(reason);
@@ -100,9 +76,7 @@ export class Outbox {
     if (queue === undefined) {
       const { kafka, lingerMs, delay } = this;
       const { signal: stopping } = this.stopping;
-      const onQuiet = (): void => {
-        for (const resolve of this.whenQuiet.splice(0)) resolve();
-      };
+      const onQuiet = (): void => undefined;
       queue = new SendQueue({ kafka, stopping, lingerMs, delay, onQuiet }, topic);
       this.queues.set(topic, queue);
     }

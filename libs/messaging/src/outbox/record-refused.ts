@@ -5,7 +5,8 @@ export class RecordRefusedError extends Error {
   readonly retryable = false;
 
   constructor(
-    readonly code: 'too-large' | 'unencodable' | 'ill-dated',
+    /** `too-large` is a broker's answer, `beyond-bound` our own: no setting of a topic changes that. */
+    readonly code: 'too-large' | 'beyond-bound' | 'unencodable' | 'ill-dated',
     cause: Error,
   ) {
     super(`the record is ${code}: ${cause.message}`, { cause });

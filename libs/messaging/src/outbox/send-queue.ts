@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
+import { realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { unsentBatches } from '../exchanged/send-messages.js';
@@ -41,7 +41,7 @@ export interface SendQueueOptions {
   /** Real milliseconds that a request waits for others to share it, unless it is full. */
   lingerMs: number;
   delay: (ms: number) => Promise<void>;
-  /** Called when nothing waits any more, and when it turns out that what waits cannot be written. */
+  /** Called when nothing waits any more. */
   onQuiet: () => void;
 }
 
@@ -65,7 +65,6 @@ export class SendQueue {
   private readonly pending: Pending[] = [];
   private pendingBytes = 0;
   private isFlushing = false;
-  private isFailing = false;
   private readonly producer: OnDemandProducer;
   private readonly failing = new FailureRun({ isTriedUntilDone: true });
   /** By partition, those that do not take their records. Always empty where this queue is one of them. */
@@ -75,13 +74,11 @@ export class SendQueue {
 
   /**
    * @param partition undefined for all that are not held apart
-   * @param sinceMs when what it is to hold was first sent, in epoch milliseconds
    */
   constructor(
     private readonly options: SendQueueOptions,
     readonly topic: string,
     readonly partition?: number,
-    private sinceMs?: number,
   ) {
     this.producer = new OnDemandProducer(options.kafka);
   }
@@ -95,17 +92,6 @@ export class SendQueue {
     this.pending.push(entry);
     this.pendingBytes += entry.bytes;
     if (!this.isFlushing) void this.flush();
-  }
-
-  /** Something waits that Kafka would take, as far as is known. */
-  get isBusy(): boolean {
-    return (this.isFlushing && !this.isFailing) || [...this.held.values()].some((it) => it.isBusy);
-  }
-
-  /** When the request under way was first sent, in epoch milliseconds; undefined without one. */
-  get sendingSinceMs(): number | undefined {
-    const all = [this, ...this.held.values()].flatMap(({ sinceMs }) => sinceMs ?? []);
-    return all.length === 0 ? undefined : Math.min(...all);
   }
 
   /** Why records are not taken, by where that is; empty while they are. */
@@ -156,10 +142,9 @@ export class SendQueue {
     const [first] = batch;
     if (first === undefined) return undefined;
     if (first.bytes > MAX_RECORD_BYTES) {
-      this.tell(batch, tooLarge(first.bytes));
+      this.tell(batch, beyondBound(first.bytes));
       return undefined;
     }
-    this.sinceMs ??= realEpochMs();
     try {
       await this.producer.send(
         batch.map(({ record }) => record),
@@ -174,8 +159,6 @@ export class SendQueue {
   }
 
   private succeeded(): void {
-    this.sinceMs = undefined;
-    this.isFailing = false;
     this.failing.succeeded();
   }
 
@@ -233,7 +216,7 @@ export class SendQueue {
     const onQuiet = (): void => {
       this.release(number);
     };
-    const held = new SendQueue({ ...this.options, onQuiet }, this.topic, number, this.sinceMs);
+    const held = new SendQueue({ ...this.options, onQuiet }, this.topic, number);
     this.partitions = count;
     this.held.set(number, held);
     const others = this.pending.splice(0);
@@ -262,8 +245,6 @@ export class SendQueue {
   private async backOff(why: string): Promise<void> {
     const { topic, partition, options } = this;
     const attempt = this.failing.failed(realNowMs(), why);
-    this.isFailing = true;
-    options.onQuiet();
     this.logger.warn({ msg: 'Kafka did not take records', topic, partition, attempt, error: why });
     await this.producer.discard();
     await realDelayMs(backOffMs(attempt, BACK_OFF), options.stopping).catch(() => undefined);
@@ -309,7 +290,7 @@ function whyNotWritten(error: unknown, topic: string): string {
   return describeKafkaFailure(error, { right: 'Write', topics: [topic] });
 }
 
-function tooLarge(bytes: number): RecordRefusedError {
+function beyondBound(bytes: number): RecordRefusedError {
   const limit = `${bytes} bytes, of ${MAX_RECORD_BYTES} at most`;
-  return new RecordRefusedError('too-large', new Error(limit));
+  return new RecordRefusedError('beyond-bound', new Error(limit));
 }

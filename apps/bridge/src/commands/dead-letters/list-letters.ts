@@ -55,26 +55,49 @@ async function listNewest(
   { line, heading }: LineForm,
   { selection, limit, signal }: ListingOptions,
 ): Promise<void> {
-  const newest = new Newest<string>(limit);
-  const readsAll = looksInside(selection);
-  await log.read(readsAll ? spans : newestSpans(spans, limit), {
-    signal,
-    onLetters: (letters) => {
-      for (const letter of letters) {
-        if (isSelected(letter, selection)) newest.offer(letter, line(letter));
-      }
-    },
-  });
-  if (signal.aborted) return;
+  // Offsets are not letters alone: markers of transactions have some, and what was aborted.
+  for (let offsets = looksInside(selection) ? Infinity : 2 * limit; ; offsets *= 8) {
+    const newest = new Newest<string>(limit);
+    const read = newestSpans(spans, offsets);
+    const found = new Map<string, number>();
+    await log.read(read, {
+      signal,
+      onLetters: (letters) => {
+        for (const letter of letters) {
+          if (isSelected(letter, selection)) newest.offer(letter, line(letter));
+          const { topic, partition } = letter.record;
+          const place = `${topic}/${partition}`;
+          found.set(place, (found.get(place) ?? 0) + 1);
+        }
+      },
+    });
+    if (signal.aborted) return;
+    const isAll = lengthOf(read) === lengthOf(spans);
+    const isEnough = read.every(({ topic, partition, from }, index) => {
+      return from === spans[index]?.from || (found.get(`${topic}/${partition}`) ?? 0) >= limit;
+    });
+    if (!isAll && !isEnough) continue;
+    printNewest(newest, isAll ? newest.offered : undefined, heading);
+    return;
+  }
+}
+
+/** @param total undefined where there are more than were read */
+function printNewest(
+  newest: Newest<string>,
+  total: number | undefined,
+  heading: string | undefined,
+): void {
   const lines = newest.inOrder();
   if (heading !== undefined && lines.length > 0) print(heading);
   lines.forEach(print);
   if (heading === undefined) return;
-  print(closingLine(lines.length, readsAll ? newest.offered : lengthOf(spans)));
+  print(closingLine(lines.length, total));
 }
 
-function closingLine(shown: number, total: number): string {
+function closingLine(shown: number, total: number | undefined): string {
   if (shown === 0) return 'no dead letters';
-  if (shown >= total) return `${shown} dead letter${shown === 1 ? '' : 's'}`;
-  return `the newest ${shown} of ${total} dead letters; --limit N or --all shows more`;
+  if (shown === total) return `${shown} dead letter${shown === 1 ? '' : 's'}`;
+  const all = total === undefined ? '' : ` of ${total}`;
+  return `the newest ${shown}${all} dead letters; --limit N or --all shows more`;
 }

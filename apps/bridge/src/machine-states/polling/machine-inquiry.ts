@@ -93,7 +93,7 @@ export class MachineInquiry {
   }
 
   private taken(stated: MachineStateReading): MachineStateReading {
-    return this.intake.take(stated, this.now, () => {
+    return this.intake.take(stated, this.context.latestSeconds, () => {
       this.context.health.isAhead(this.machineId, stated.lastUpdateTime);
     });
   }

@@ -47,7 +47,7 @@ export class MachineMemory {
     const stored = this.stored.get(this.machineId);
     if (stored === undefined) return undefined;
     const { lastUpdateTime } = this;
-    return withoutTimesAhead({ ...stored, lastUpdateTime }, this.context.clock.nowSeconds());
+    return withoutTimesAhead({ ...stored, lastUpdateTime }, this.context.latestSeconds);
   }
 
   /** Of the latest reading, in epoch seconds. */

@@ -98,7 +98,7 @@ describe('MachineWatch', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     clock = new ManualClock((T0 + 60) * 1000);
-    client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
+    client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token'), clock });
     health = new PollHealth(clock);
     watchWith = (environment = {}) => {
       const settings = loadBridgeSettings({
@@ -660,6 +660,41 @@ describe('MachineWatch', () => {
       state = { status: 204 };
       await turn();
       expect(published[0]?.event.data).toMatchObject({ since: T0 + 60, detectedAt: T0 + 60 });
+    });
+
+    describe('because ours is an hour behind, as the dates of its answers tell', () => {
+      const dated = (answer: Answer): Answer => {
+        const date = new Date(clock.nowMs() + HOUR * 1000).toUTCString();
+        return { ...answer, headers: { date } };
+      };
+
+      it('publishes when states began by its clock', async () => {
+        state = dated(operating(T0 + HOUR, 10));
+        await turn();
+        clock.advance(60);
+        state = dated(idle(T0 + HOUR + 60));
+        await turn();
+        expect(published.map(({ event }) => event.data)).toMatchObject([
+          { state: 'OPERATING', startTime: T0 + HOUR - 600, detectedAt: T0 + 60 },
+          { state: 'IDLE', startTime: T0 + HOUR + 60, detectedAt: T0 + 120 },
+        ]);
+        expect(watch.tracked?.lastUpdateTime).toBe(T0 + HOUR + 60);
+      });
+
+      it('has what is further ahead than its own clock count as of now there', async () => {
+        state = dated(operating(T0 + TEN_YEARS, 10));
+        await turn();
+        expect(published.map(({ event }) => event.data)).toMatchObject([
+          { startTime: T0 + 60 + HOUR - 600 },
+        ]);
+      });
+    });
+
+    it('leaves readings alone where a gateway of theirs is an hour behind', async () => {
+      const date = new Date((T0 - HOUR) * 1000).toUTCString();
+      state = { ...operating(T0, 10), headers: { date } };
+      await turn();
+      expect(published.map(({ event }) => event.data)).toMatchObject([{ startTime: T0 - 600 }]);
     });
 
     it('takes a clock that is a little ahead at its word', async () => {

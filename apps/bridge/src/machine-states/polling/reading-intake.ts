@@ -14,7 +14,7 @@ export class ReadingIntake {
   private isAhead = false;
 
   /**
-   * @param now epoch seconds of our clock
+   * @param now epoch seconds, see {@link WatchContext.latestSeconds}
    * @param onAhead told of the first reading in a row that is too far ahead; kept by each of a hundred thousand
    *   machines it would take 11 MB
    */

@@ -24,4 +24,13 @@ export class WatchContext {
     readonly metrics: PollingMetrics,
     @Inject(ReasonRefresh) readonly reasons: Pick<ReasonRefresh, 'forget'>,
   ) {}
+
+  /**
+   * Epoch seconds that a time of the service is judged by: the later of our clock and the service's as its answers
+   * tell it. Not the service's alone: the `Date` of a gateway that lags must not make good readings lie ahead.
+   */
+  get latestSeconds(): number {
+    const { offsetMs } = this.client.clockOffset ?? { offsetMs: 0 };
+    return Math.floor((this.clock.nowMs() + Math.max(0, offsetMs)) / 1000);
+  }
 }

@@ -8,7 +8,7 @@ import { OwnedPartitions } from '../owned-partitions.js';
 import { type Refusal, refusalResult } from '../refusal.js';
 import { ChangesPartition, type ReadChanges } from './changes-partition.js';
 import { type StoredAssignment } from './derive-assignments.js';
-import { OriginalMessages } from './original-messages.js';
+import { refusalRecord } from '../orders/order-refusals.js';
 import { type ChangeEntry } from './partition-assignments.js';
 
 /**
@@ -19,14 +19,16 @@ import { type ChangeEntry } from './partition-assignments.js';
 @Injectable()
 export class Assignments {
   private readonly logger = new Logger('Assignments');
+  private readonly topicPrefix: string;
   private readonly partitions: OwnedPartitions<StoredAssignment, ChangesPartition>;
 
   constructor(
-    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix } }: BridgeSettings,
+    @Inject(BRIDGE_SETTINGS) { kafka }: BridgeSettings,
     private readonly lists: WorkOrderLists,
     private readonly outcomes: CommandOutcomes,
-    private readonly originals: OriginalMessages,
   ) {
+    const { topicPrefix } = kafka;
+    this.topicPrefix = topicPrefix;
     this.partitions = new OwnedPartitions(() => {
       const partition: ChangesPartition = new ChangesPartition(
         topicPrefix,
@@ -78,7 +80,10 @@ export class Assignments {
     return {
       message,
       messageId,
-      origin: this.originals.of(change),
+      origin: {
+        source: change.source,
+        refusal: (faults) => refusalRecord(this.topicPrefix, change, faults),
+      },
       namesOthers: true,
       isUntold: change.isPart === true,
     };

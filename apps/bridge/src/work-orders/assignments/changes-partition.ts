@@ -5,11 +5,10 @@ import {
   type PartitionOwnership,
 } from '#libs/messaging';
 import { type PartitionHolder } from '../owned-partitions.js';
-import { type Derivation, type PartitionWork } from '../partition-writer.js';
+import { type PartitionWork } from '../partition-writer.js';
 import { QueuePartition } from '../queue-partition.js';
 import { type AssignmentChange, hasOwnKey } from './assignment-change.js';
 import { positionInLog, type StoredAssignment } from './derive-assignments.js';
-import { DoneChanges } from './done-changes.js';
 import { type ChangeEntry, PartitionAssignments } from './partition-assignments.js';
 
 /** Changes under way: beyond that they wait in what Kafka's client has fetched, which is bounded by itself. */
@@ -25,9 +24,6 @@ export interface ReadChanges {
 export class ChangesPartition implements PartitionHolder<StoredAssignment> {
   private readonly assignments: PartitionAssignments;
   private readonly queue: QueuePartition<StoredAssignment, ChangeEntry>;
-  private readonly done = new DoneChanges(() => {
-    this.queue.flush();
-  });
   private parted: { messages: PartedMessages; ownership: PartitionOwnership } | undefined;
 
   /** @param written told of each change once Kafka has what it brings */
@@ -40,10 +36,9 @@ export class ChangesPartition implements PartitionHolder<StoredAssignment> {
     const work = {
       restored: (state: OwnedState<StoredAssignment>) => {
         this.assignments.restored(state);
-        this.done.restored(state);
       },
       derive: (state: OwnedState<StoredAssignment>, entries: readonly ChangeEntry[]) =>
-        this.withNotes(this.assignments.derive(state, entries)),
+        this.assignments.derive(state, entries),
       refuse,
     };
     const hold = ({ message, change }: ChangeEntry): boolean => hasOwnKey(message.key, change);
@@ -69,8 +64,7 @@ export class ChangesPartition implements PartitionHolder<StoredAssignment> {
     const messages = this.messagesOf(first.message.ownership);
     const entries = read.flatMap(({ message, changes }) => {
       const { offset } = message;
-      const isDone = (index: number): boolean => this.done.isDone(offset, index);
-      return messages.take(message, changes, isDone).map(({ part, told, index }): ChangeEntry => {
+      return messages.take(message, changes).map(({ part, told, index }): ChangeEntry => {
         return { message: part, position: positionInLog(offset, index), change: told };
       });
     });
@@ -83,21 +77,6 @@ export class ChangesPartition implements PartitionHolder<StoredAssignment> {
     if (this.parted?.ownership !== ownership) {
       this.parted = { messages: new PartedMessages(MOST_UNDER_WAY), ownership };
     }
-    const { messages } = this.parted;
-    this.done.watch(messages);
-    return messages;
-  }
-
-  private withNotes(derivation: Derivation<StoredAssignment>): Derivation<StoredAssignment> {
-    const notes = this.done.changes();
-    if (notes.length === 0) return derivation;
-    return {
-      changes: [...derivation.changes, ...notes],
-      records: derivation.records,
-      conclude: () => {
-        this.done.written(notes);
-        derivation.conclude();
-      },
-    };
+    return this.parted.messages;
   }
 }

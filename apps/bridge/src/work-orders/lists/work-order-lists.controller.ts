@@ -43,8 +43,15 @@ export class WorkOrderListsController {
       this.settings.erp.commandMaxSkewSeconds,
     );
     const faulty = faults.map((fault) => rejection(fault.rejection, fault.machineId));
-    const open = assignments.length;
-    const answers = this.outcomes.answersTo('work-order-list', answered, open, faulty);
-    for (const assignment of assignments) this.lists.set(new ReplacementList(assignment), answers);
+    // what of it an earlier owner has told of is not done again; the places stay, whatever the clock says by now
+    const places = parsed.value.assignments.map(({ machineId }) => machineId);
+    const open = assignments
+      .map((assignment) => ({ assignment, item: places.indexOf(assignment.machineId) }))
+      .filter(({ item }) => !message.isDone(item));
+    if (assignments.length + faults.length > 1) answered.namesOthers = true;
+    const answers = this.outcomes.answersTo('work-order-list', answered, open.length, faulty);
+    for (const { assignment, item } of open) {
+      this.lists.set(new ReplacementList(assignment), answers, item);
+    }
   }
 }

@@ -4,12 +4,12 @@ import { jest } from '@jest/globals';
 import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { loadBridgeSettings } from '#libs/config';
-import { type InboundMessage, type OwnedState, PartitionOwnership } from '#libs/messaging';
+import { type InboundRecord, type OwnedState, PartitionOwnership } from '#libs/messaging';
+import { CommandOutcomes, type CommandResult } from '../../command-delivery/index.js';
 import {
-  CommandOutcomes,
-  type CommandResult,
-  OutcomePublisher,
-} from '../../command-delivery/index.js';
+  inboundMessage,
+  type KeptMessage,
+} from '../../command-delivery/testing/inbound-message.js';
 import { MachineDirectory } from '../../machine-directory/index.js';
 import { PlatformModule } from '../../platform/index.js';
 import { ListFences } from './list-fences.js';
@@ -29,6 +29,7 @@ function machine(machineUniqueId: string): object {
 /** A message, what it was answered, and a promise of its end. */
 interface Sent {
   readonly ownership: PartitionOwnership;
+  readonly message: KeptMessage;
   readonly results: CommandResult[];
   readonly end: Promise<string>;
   hasEnded: boolean;
@@ -45,11 +46,11 @@ describe('WorkOrderLists', () => {
   let committing: () => Promise<void>;
   /** Until when nobody but this process can set lists of a machine. */
   let soleSetterUntil: AbortSignal | undefined;
-  let answers: Map<InboundMessage, CommandResult[]>;
+  let answers: Map<InboundRecord, CommandResult[]>;
 
   beforeEach(async () => {
     requests = [];
-    [fences, answers] = [new Map<string, number>(), new Map<InboundMessage, CommandResult[]>()];
+    [fences, answers] = [new Map<string, number>(), new Map<InboundRecord, CommandResult[]>()];
     [answer, committing] = [() => Promise.resolve(), () => Promise.resolve()];
     server = createServer((request, response) => {
       void (async () => {
@@ -79,12 +80,11 @@ describe('WorkOrderLists', () => {
     class WorkOrdersAlone {}
     bridge = await NestFactory.createApplicationContext(WorkOrdersAlone, { logger: false });
     lists = bridge.get(WorkOrderLists);
-    jest
-      .spyOn(bridge.get(OutcomePublisher), 'publish')
-      .mockImplementation((_, { message }, results, receipt) => {
-        answers.get(message)?.push(...results);
-        receipt.acknowledged();
-      });
+    const outcomes = bridge.get(CommandOutcomes);
+    jest.spyOn(outcomes, 'recordsOf').mockImplementation((_, { message }, results) => {
+      answers.get(message)?.push(...results);
+      return [];
+    });
     jest
       .spyOn(bridge.get(ListPartitions), 'soleSetterUntil')
       .mockImplementation(() => soleSetterUntil);
@@ -111,7 +111,8 @@ describe('WorkOrderLists', () => {
     },
   });
 
-  const send = (body: object): Sent => {
+  /** @param done places of what an earlier owner has done of it */
+  const send = (body: object, done: readonly number[] = []): Sent => {
     let ended: (how: string) => void = () => undefined;
     const end = new Promise<string>((resolve) => {
       ended = (how) => {
@@ -120,22 +121,21 @@ describe('WorkOrderLists', () => {
       };
     });
     const ownership = new PartitionOwnership();
-    const sent: Sent = { ownership, results: [], end, hasEnded: false };
-    const place = { topic: 'erp.work-order-lists.v1', partition: 0, offset: 7, timestamp: '0' };
-    const message: InboundMessage = {
-      ...{ ...place, key: null, value: Buffer.from(JSON.stringify(body)), headers: [], bytes: 1 },
-      ownership,
+    const message = inboundMessage({
+      ...{ topic: 'erp.work-order-lists.v1', offset: 7, ownership },
+      value: Buffer.from(JSON.stringify(body)),
+      isDone: (item) => done.includes(item),
       finish: () => {
         ended('finished');
       },
-      doneInPart: () => undefined,
       abandon: () => {
         ended('abandoned');
       },
       fail: (error: unknown) => {
         ended(String(error));
       },
-    };
+    });
+    const sent: Sent = { ownership, message, results: [], end, hasEnded: false };
     answers.set(message, sent.results);
     bridge.get(WorkOrderListsController).handle([message]);
     return sent;
@@ -171,6 +171,45 @@ describe('WorkOrderLists', () => {
     expect(lists.lastApplied('M-3')).toBeUndefined();
   });
 
+  describe('delivered again', () => {
+    const [first, second] = ['M-1', 'M-2'].map((machineId) => ({
+      ...{ machineId, workingOrders: ['4711'] },
+    }));
+
+    it('makes no call for what an earlier owner has done of a message, and tells of it no more', async () => {
+      const { end, results } = send({ machines: [first, second] }, [0]);
+      expect(await end).toBe('finished');
+      expect(requests).toEqual([[second]]);
+      expect(results).toMatchObject([{ kind: 'applied', machineId: 'M-2' }]);
+      expect(results).toHaveLength(1);
+      expect(lists.lastApplied('M-1')).toBeUndefined();
+    });
+
+    it('knows what is done by its place in the message, beside others that are at fault', async () => {
+      const faulty = { machineId: 'M-3', workingOrders: 'all' };
+      const { end, results } = send({ machines: [faulty, first, second] }, [0]);
+      expect(await end).toBe('finished');
+      expect(requests).toEqual([[second]]);
+      expect(results).toMatchObject([
+        { kind: 'rejected', machineId: 'M-3' },
+        { kind: 'applied', machineId: 'M-2' },
+      ]);
+    });
+
+    it('finishes a message of which all is done, without a call', async () => {
+      const { end, results } = send({ machines: [first, second] }, [0, 1]);
+      expect(await end).toBe('finished');
+      expect({ requests, results }).toEqual({ requests: [], results: [] });
+    });
+
+    it('is told by that place what is done of it', async () => {
+      const { end, message } = send({ machines: [first, second] });
+      expect(await end).toBe('finished');
+      // that of the last is told with its end
+      expect(message.told).toEqual([{ records: [], item: 0 }]);
+    });
+  });
+
   it('rejects of a message what is at fault, and sets the lists of the others', async () => {
     const list = { machineId: 'M-1', workingOrders: ['4711'] };
     const { end, results } = send({ machines: [list, { machineId: 'M-2', workingOrders: 'all' }] });
@@ -200,18 +239,13 @@ describe('WorkOrderLists', () => {
 
     /** Sets the list of M-1 as the ledger has it by the time it is sent; what the message is answered. */
     const draw = async (): Promise<CommandResult[]> => {
-      const place = { topic: 'changes', partition: 0, offset: 7, timestamp: '0', bytes: 1 };
       const results: CommandResult[] = [];
       await new Promise<void>((resolve) => {
-        const message: InboundMessage = {
-          ...{ ...place, key: null, value: null, headers: [], ownership },
-          finish: resolve,
-          doneInPart: () => undefined,
-          abandon: resolve,
-          fail: () => {
-            resolve();
-          },
+        const end = (): void => {
+          resolve();
         };
+        const place = { topic: 'changes', offset: 7, ownership };
+        const message = inboundMessage({ ...place, finish: end, abandon: end, fail: end });
         answers.set(message, results);
         const outcomes = bridge.get(CommandOutcomes);
         const answered = { message, messageId: null };

@@ -61,7 +61,7 @@ export class WorkOrderLists {
       ordersOf: ({ payload }) => payload.sent,
       onApplied: (command) => this.remember(command),
       onDeferred: (waiter) => {
-        outcomes.publishDeferred('work-order-list', waiter);
+        outcomes.tellDeferred('work-order-list', waiter);
       },
     });
   }
@@ -71,10 +71,14 @@ export class WorkOrderLists {
     return this.applied.of(machineId);
   }
 
-  /** `answers` hear what became of the list once it is applied, superseded or refused. */
-  set(list: ListToSet, answers: MessageAnswers): void {
+  /**
+   * `answers` hear what became of the list once it is applied, superseded or refused.
+   *
+   * @param item its place in the message
+   */
+  set(list: ListToSet, answers: MessageAnswers, item = 0): void {
     const { machineId } = list;
-    const waiter = new CommandWaiter(machineId, answers, realNowMs());
+    const waiter = new CommandWaiter(machineId, answers, realNowMs(), item);
     this.flow.submit(new Command(machineId, sizeOf, list, [waiter]));
   }
 

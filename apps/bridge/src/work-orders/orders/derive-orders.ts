@@ -32,6 +32,8 @@ export interface OrderConsequences {
   gathered: GatheredOrders;
   /** The ledger has the message: what it changed on machines was written together with that, and will be answered. */
   isWritten: boolean;
+  /** It leaves something in the ledger. */
+  isRecorded: boolean;
 }
 
 /** What its orders have come to so far. */
@@ -43,6 +45,7 @@ interface Gathered {
   /** Orders it has told of: what is known of them is from itself. */
   met: Set<string>;
   isWritten: boolean;
+  isRecorded: boolean;
   /** It brings what it did not when it came first: an order that was refused then, or one for a machine that was unknown. */
   hasNews: boolean;
 }
@@ -60,13 +63,20 @@ export function deriveOrders(
     standings: [],
     met: new Set(),
     isWritten: false,
+    isRecorded: false,
     hasNews: false,
   };
   for (const order of told.orders) takeIn(order, told, view, machineOf, gathered);
   const { assignments, results, unmapped, standings } = gathered;
   const machineIds = [...assignments.keys()];
   const isWritten = gathered.isWritten && !gathered.hasNews;
-  return { assignments, gathered: { machineIds, results, unmapped, standings }, isWritten };
+  const { isRecorded } = gathered;
+  return {
+    assignments,
+    gathered: { machineIds, results, unmapped, standings },
+    isWritten,
+    isRecorded,
+  };
 }
 
 function takeIn(
@@ -120,6 +130,7 @@ function takeIn(
     append(gathered.assignments, machineId, { orderId, operations });
   }
   if (meeting.kind === 'recorded') {
+    gathered.isRecorded = true;
     view.set(orderId, toKnownOrder(order, listedOn, told.position, known));
   }
 }

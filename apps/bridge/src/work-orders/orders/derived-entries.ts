@@ -1,7 +1,7 @@
 import { type OutboundRecord } from '#libs/messaging';
 import { type AnsweredMessage } from '../../command-delivery/index.js';
 import { type AssignmentChange } from '../assignments/assignment-change.js';
-import { deriveOrders, type OrderView } from './derive-orders.js';
+import { deriveOrders, type OrderConsequences, type OrderView } from './derive-orders.js';
 import { answerOf, type GatheredOrders, type MessageAnswer } from './gathered-orders.js';
 import { type Gatherings } from './gatherings.js';
 import {
@@ -22,6 +22,8 @@ export interface OrderAnswer extends MessageAnswer {
   /** Machines whose assignments it has changed. */
   assigned: number;
   unmapped: readonly UnmappedOperation[];
+  /** To be written with the message's offset, beside what `results` say. */
+  records: readonly OutboundRecord[];
 }
 
 /** What becomes of what is derived: records to be written with it, and what is to be done once they are. */
@@ -31,11 +33,8 @@ export interface OrderEffects {
   latestSeconds: () => number;
   toChanges: (changes: readonly AssignmentChange[]) => readonly OutboundRecord[];
   toReport: (report: RelayReport) => OutboundRecord;
-  /** What a message that concerns no machine is answered with; undefined where that was told before. */
-  toOutcome: (
-    answered: AnsweredMessage,
-    answer: AnswerWithoutMachine,
-  ) => OutboundRecord | undefined;
+  /** What a message that concerns no machine is answered with. */
+  toOutcome: (answered: AnsweredMessage, answer: AnswerWithoutMachine) => OutboundRecord;
   answer: (answer: OrderAnswer) => void;
   /** All parts of a message have been reported: it is to be written next. */
   gathered: (entry: GatheredEntry) => void;
@@ -65,9 +64,11 @@ export class DerivedEntries {
   add(entry: OrderEntry): void {
     const { message } = entry;
     switch (entry.kind) {
-      case 'orders':
-        this.answer(entry, this.takeIn(entry));
+      case 'orders': {
+        const { gathered, isRecorded } = this.takeIn(entry);
+        this.answer(entry, gathered, isRecorded);
         return;
+      }
       case 'relay': {
         const atHome = this.takeInPart(entry);
         this.others.push(...entry.records);
@@ -94,20 +95,21 @@ export class DerivedEntries {
     }
   }
 
-  private takeIn(entry: OrdersEntry | RelayEntry | PartEntry): GatheredOrders {
+  private takeIn(entry: OrdersEntry | RelayEntry | PartEntry): OrderConsequences {
     const { machineOf } = this.effects;
-    const { assignments, gathered, isWritten } = deriveOrders(entry, this.view, machineOf);
+    const consequences = deriveOrders(entry, this.view, machineOf);
+    const { assignments, isWritten } = consequences;
     const { kind, source } = entry;
     const isTold = kind === 'orders' && !isWritten;
     for (const [machineId, orders] of assignments) {
       const change = { machineId, orders, source };
       this.changes.push(isTold ? change : { ...change, isPart: true });
     }
-    return gathered;
+    return consequences;
   }
 
   private takeInPart(entry: RelayEntry | PartEntry): GatheredOrders {
-    const said = this.takeIn(entry);
+    const { gathered: said } = this.takeIn(entry);
     // that it was taken in before does not mean that it was answered: that is not written together with it
     const standings = said.standings.map((each) =>
       each.kind === 'repeated' ? ({ kind: 'taken-in' } as const) : each,
@@ -123,26 +125,30 @@ export class DerivedEntries {
     });
   }
 
-  /** All parts are in the lists by now: the machines' owners are to answer. */
+  /** All parts are in the lists by now: the machines' owners are to answer. Nothing of this is in the ledger. */
   private takeUp(entry: GatheredEntry): void {
     const { message, source, said } = entry;
     const key = message.key?.toString() ?? null;
-    for (const machineId of said.machineIds) {
-      this.changes.push({ machineId, orders: [], source, key });
-    }
-    this.answer(entry, said);
+    const changes = said.machineIds.map((machineId) => ({ machineId, orders: [], source, key }));
+    this.answer(entry, said, false, this.effects.toChanges(changes));
   }
 
-  private answer(entry: OrdersEntry | GatheredEntry, said: GatheredOrders): void {
+  private answer(
+    entry: OrdersEntry | GatheredEntry,
+    said: GatheredOrders,
+    isRecorded: boolean,
+    records: readonly OutboundRecord[] = [],
+  ): void {
     const { toOutcome, answer } = this.effects;
     const { results, withoutMachine } = answerOf(said);
     const outcome = withoutMachine && toOutcome(entry.answered, withoutMachine);
-    if (outcome !== undefined) this.others.push(outcome);
+    // Delivered again, the message is known to be in the ledger, and nothing is said of it: so it is said with that.
+    if (outcome !== undefined && isRecorded) this.others.push(outcome);
     const { unmapped, machineIds } = said;
-    const written = outcome && withoutMachine;
     const assigned = machineIds.length;
+    const own = outcome === undefined || isRecorded ? records : [...records, outcome];
     this.afterwards.push(() => {
-      answer({ entry, results, unmapped, withoutMachine: written, assigned });
+      answer({ entry, results, unmapped, withoutMachine, assigned, records: own });
     });
   }
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
-import { Outbox, type OwnedState } from '#libs/messaging';
+import { type OwnedState } from '#libs/messaging';
 import { CommandOutcomes, type CommandResult } from '../../command-delivery/index.js';
 import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
 import { BRIDGE_SETTINGS, tightenHeapForOrders } from '../../platform/index.js';
@@ -36,7 +36,6 @@ export class OrderLedger {
     private readonly equipment: Equipment,
     private readonly unmapped: UnmappedWorkCentres,
     private readonly outcomes: CommandOutcomes,
-    private readonly outbox: Outbox,
     private readonly homes: Homes,
   ) {
     this.topicPrefix = kafka.topicPrefix;
@@ -97,20 +96,21 @@ export class OrderLedger {
   }
 
   /** What is left to say is said by whoever owns the machines. */
-  private answer({ entry, results, assigned, unmapped, withoutMachine }: OrderAnswer): void {
+  private answer({
+    entry,
+    results,
+    assigned,
+    unmapped,
+    withoutMachine,
+    records,
+  }: OrderAnswer): void {
     const { answered } = entry;
     for (const { orderId, operation } of unmapped) this.unmapped.note(orderId, operation);
     if (withoutMachine) this.outcomes.noteWritten('work-order-list', withoutMachine.kind);
-    if (results.length === 0) {
-      answered.message.finish();
-      return;
-    }
-    this.outcomes.answersTo(
-      'work-order-list',
-      assigned === 0 ? answered : { ...answered, namesOthers: true },
-      0,
-      results,
-    );
+    const told = assigned === 0 ? answered : { ...answered, namesOthers: true };
+    const outcomes =
+      results.length === 0 ? [] : this.outcomes.recordsOf('work-order-list', told, results);
+    answered.message.finish([...records, ...outcomes]);
   }
 
   private refuse(entry: OrderEntry, refusal: Refusal): void {
@@ -122,19 +122,11 @@ export class OrderLedger {
     const result = refusalResult(refusal, 'what is to be remembered of its orders');
     if (entry.kind === 'part') this.reportRefused(entry, result);
     else if (entry.kind === 'report') message.finish();
-    else this.outcomes.answersTo('work-order-list', entry.answered, 0, [result]);
+    else message.finish(this.outcomes.recordsOf('work-order-list', entry.answered, [result]));
   }
 
   private reportRefused({ message, reportTo }: PartEntry, result: CommandResult): void {
     const said = { machineIds: [], results: [result], unmapped: [], standings: [] };
-    const record = reportRecord(this.topicPrefix, { of: reportTo, said });
-    this.outbox.post(record, {
-      acknowledged: () => {
-        message.finish();
-      },
-      refused: (error) => {
-        message.fail(error);
-      },
-    });
+    message.finish([reportRecord(this.topicPrefix, { of: reportTo, said })]);
   }
 }

@@ -129,6 +129,27 @@ describe('PartitionOrders', () => {
     ]);
   });
 
+  it('leaves what it is answered with to its offset where nothing of it is in the ledger', () => {
+    const change = { kind: 'change', order: { orderId: '4711', changedAt: 1 } } as const;
+    const superseding = entry('4711', 'planned', 101, []) as OrdersEntry;
+    expect(write(superseding)).toEqual(['null: applied']);
+    const older = { ...superseding, ...LATER, orders: [change] };
+    expect(write(older)).toEqual([]);
+    expect(answers.at(-1)).toMatchObject({
+      withoutMachine: { kind: 'superseded' },
+      records: [{ topic: 'outcomes', value: 'superseded' }],
+    });
+  });
+
+  it('leaves what a message changes whose parts have all been reported to its offset', () => {
+    const { message, source, answered } = entry('4711', 'released') as OrdersEntry;
+    const said = { machineIds: ['M-1', 'M-2'], results: [], unmapped: [], standings: [] };
+    expect(write({ kind: 'gathered', message, source, answered, said })).toEqual([]);
+    expect(answers).toMatchObject([
+      { assigned: 2, withoutMachine: undefined, records: [{ key: 'M-1' }, { key: 'M-2' }] },
+    ]);
+  });
+
   it('says nothing before it is written', () => {
     orders.derive(state(), [entry('4711', 'released')]);
     expect(answers).toEqual([]);

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { loadErpSettings } from '#libs/config';
 import { readOrders } from './read-orders.js';
 
@@ -31,31 +34,47 @@ const DOCUMENTS = {
     start_time_unix_ms: (CHANGED_AT - 60) * 1000,
   }),
 };
+/** A format without an adapter, and the expression for it. */
+const MAPPED = {
+  contentType: 'application/vnd.acme.job+json',
+  text: JSON.stringify({ no: '1', at: CHANGED_AT }),
+  mapping: [
+    {
+      name: 'acme',
+      contentType: 'application/vnd.acme.job+json',
+      expression: '{"orderId": no, "changedAt": at, "status": "released", "operations": []}',
+    },
+  ],
+};
 const UMH_TOPIC = 'umh.v1.acme.north._analytics.work-order.start';
 
 describe('what an ERP has sent', () => {
-  const erp = loadErpSettings({});
+  const folder = mkdtempSync(join(tmpdir(), 'mapping-'));
+  const mappingFile = join(folder, 'mapping.json');
+  writeFileSync(mappingFile, JSON.stringify(MAPPED.mapping));
+  const erp = loadErpSettings({ ERP_MAPPING_FILE: mappingFile });
 
   afterAll(() => {
     erp.mapping.close();
+    rmSync(folder, { recursive: true });
   });
 
-  it.each(Object.entries(DOCUMENTS))(
-    'is refused where no clock can have dated it yet: %s',
-    async (_, text) => {
-      const document = {
-        ...{ contentType: null, body: Buffer.from(text) },
-        ...{ sourceTopic: UMH_TOPIC, recordedAt: CHANGED_AT },
-      };
-      const read = (nowSeconds: number) => readOrders(document, erp, nowSeconds);
-      expect(await read(CHANGED_AT - MAX_SKEW_SECONDS)).toMatchObject({ ok: true });
-      expect(await read(CHANGED_AT - MAX_SKEW_SECONDS - 1)).toMatchObject({
-        ok: false,
-        rejection: {
-          code: 'invalid-message',
-          detail: `changedAt of order 1: ${CHANGED_AT} lies more than 300 s ahead of the clock`,
-        },
-      });
-    },
-  );
+  it.each([
+    ...Object.entries(DOCUMENTS).map(([format, text]) => [format, null, text] as const),
+    ['one that an expression reads', MAPPED.contentType, MAPPED.text] as const,
+  ])('is refused where no clock can have dated it yet: %s', async (_, contentType, text) => {
+    const document = {
+      ...{ contentType, body: Buffer.from(text) },
+      ...{ sourceTopic: UMH_TOPIC, recordedAt: CHANGED_AT },
+    };
+    const read = (nowSeconds: number) => readOrders(document, erp, nowSeconds);
+    expect(await read(CHANGED_AT - MAX_SKEW_SECONDS)).toMatchObject({ ok: true });
+    expect(await read(CHANGED_AT - MAX_SKEW_SECONDS - 1)).toMatchObject({
+      ok: false,
+      rejection: {
+        code: 'invalid-message',
+        detail: `changedAt of order 1: ${CHANGED_AT} lies more than 300 s ahead of the clock`,
+      },
+    });
+  });
 });

@@ -2,6 +2,8 @@ import { Controller, Logger } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { type InboundMessage } from '#libs/messaging';
 import { OrderIntake } from './order-intake.js';
+import { parseOrderRefusal } from './order-refusals.js';
+import { RefusedOrders } from './refused-orders.js';
 import { parseRelayReport, RELAY_REPORTS } from './relay-reports.js';
 import { parseRelayedOrders, RELAYED_ORDERS } from './relayed-orders.js';
 
@@ -10,7 +12,10 @@ import { parseRelayedOrders, RELAYED_ORDERS } from './relayed-orders.js';
 export class RelaysController {
   private readonly logger = new Logger('Relays');
 
-  constructor(private readonly intake: OrderIntake) {}
+  constructor(
+    private readonly intake: OrderIntake,
+    private readonly refused: RefusedOrders,
+  ) {}
 
   /** Resolves once the orders are in the ledger's hands: those behind them must not overtake them. */
   @EventPattern(RELAYED_ORDERS)
@@ -20,7 +25,12 @@ export class RelaysController {
 
   @EventPattern(RELAY_REPORTS)
   async handleReports(messages: readonly InboundMessage[]): Promise<void> {
-    await this.intake.takeReports(this.read(messages, parseRelayReport));
+    const reports = messages.filter((message) => {
+      const refusal = parseOrderRefusal(message.value);
+      if (refusal !== undefined) this.refused.take({ message, refusal });
+      return refusal === undefined;
+    });
+    await this.intake.takeReports(this.read(reports, parseRelayReport));
   }
 
   /** What says nothing is finished. */

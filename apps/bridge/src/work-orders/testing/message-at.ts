@@ -1,14 +1,10 @@
-import { type InboundMessage, PartitionOwnership } from '#libs/messaging';
+import { type InboundMessage } from '#libs/messaging';
+import {
+  inboundMessage,
+  type KeptMessage,
+} from '../../command-delivery/testing/inbound-message.js';
 
 /** A message of which nothing is known but where it lies, and what else is said. */
-export function messageAt(offset: number, said: Partial<InboundMessage> = {}): InboundMessage {
-  return {
-    ...{ topic: 'a-topic', partition: 0, offset, timestamp: '0', bytes: 1 },
-    ...{ key: null, value: null, headers: [], ownership: new PartitionOwnership() },
-    finish: () => undefined,
-    doneInPart: () => undefined,
-    abandon: () => undefined,
-    fail: () => undefined,
-    ...said,
-  };
+export function messageAt(offset: number, said: Partial<InboundMessage> = {}): KeptMessage {
+  return inboundMessage({ ...said, offset });
 }

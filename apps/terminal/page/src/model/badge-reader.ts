@@ -3,12 +3,14 @@
  * MAX_GAP_MS of the one before, ended by Enter. Scanners type with 1 to 30 ms between keys, the fastest typists
  * rarely below 50.
  */
-const MAX_GAP_MS = 40;
+export const MAX_GAP_MS = 40;
 const MIN_LENGTH = 4;
 
 export interface KeyOutcome {
   /** The key belongs to a burst: it must neither press a button nor stay in a field. */
   partOfBurst: boolean;
+  /** It came too soon after another one to be a person's. */
+  isQuick: boolean;
   /** What was scanned, once its Enter has come. */
   badge: string | null;
 }
@@ -18,17 +20,19 @@ export class BadgeReader {
   private lastAtMs = -Infinity;
 
   take(key: string, atMs: number): KeyOutcome {
-    const quick = atMs - this.lastAtMs <= MAX_GAP_MS;
     // Shift and the like are pressed between the characters by a scanner too
-    if (key.length > 1 && key !== 'Enter') return { partOfBurst: false, badge: null };
-    if (!quick) this.text = '';
+    if (key.length > 1 && key !== 'Enter') {
+      return { partOfBurst: false, isQuick: false, badge: null };
+    }
+    const isQuick = atMs - this.lastAtMs <= MAX_GAP_MS;
+    if (!isQuick) this.text = '';
     this.lastAtMs = atMs;
     if (key !== 'Enter') {
       this.text += key;
-      return { partOfBurst: this.text.length >= MIN_LENGTH, badge: null };
+      return { partOfBurst: this.text.length >= MIN_LENGTH, isQuick, badge: null };
     }
-    const badge = quick && this.text.length >= MIN_LENGTH ? this.text : null;
+    const badge = isQuick && this.text.length >= MIN_LENGTH ? this.text : null;
     this.text = '';
-    return { partOfBurst: badge !== null, badge };
+    return { partOfBurst: badge !== null, isQuick, badge };
   }
 }

@@ -16,6 +16,14 @@ describe('times', () => {
     expect(createFormats('de', 'Europe/Berlin').timeOn(AT, AT + 12 * 3600)).toBe('Mo 14:07');
   });
 
+  it('name the day of a range once, and twice where it goes over midnight', () => {
+    const { range } = createFormats('en', 'Europe/Berlin');
+    const hours = 3600;
+    expect(range(AT, AT + hours, AT + 2 * hours)).toBe('14:07\u201315:07');
+    expect(range(AT, AT + hours, AT + 12 * hours)).toBe('Mon 14:07\u201315:07');
+    expect(range(AT, AT + 10 * hours, AT + 12 * hours)).toBe('Mon 14:07\u2013Tue 00:07');
+  });
+
   it('are whole minutes where they are spans', () => {
     const { span } = createFormats('en', 'UTC');
     expect([59, 60, 3599, 3840].map(span)).toEqual([

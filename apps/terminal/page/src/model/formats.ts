@@ -6,26 +6,46 @@ export interface Formats {
   time: (epochSeconds: number) => string;
   /** 14:07, with the day before it where that is not the day of `now`: Tue 14:07 */
   timeOn: (epochSeconds: number, now: number) => string;
+  /** 13:11–13:36; the day once where it is another than that of `now`: Sun 22:07–23:07, Sun 23:30–Mon 00:10 */
+  range: (startTime: number, endTime: number, now: number) => string;
   /** Tue 24 Nov */
   day: (epochSeconds: number) => string;
   /** 16 min, 1 h 04 min */
   span: (seconds: number) => string;
 }
 
+const MAX_KNOWN = 5_000;
+
 export function createFormats(language: Language, timeZone: string): Formats {
   const locale = language === 'de' ? 'de-DE' : 'en-GB';
   const make = (options: Intl.DateTimeFormatOptions): ((epochSeconds: number) => string) => {
     const format = new Intl.DateTimeFormat(locale, { timeZone, ...options });
-    return (epochSeconds) => format.format(epochSeconds * 1000);
+    return byMinute((minute) => format.format(minute * 60_000));
   };
   const time = make({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
   const weekday = make({ weekday: 'short' });
   const date = make({ year: 'numeric', month: 'numeric', day: 'numeric' });
+  const timeOn = (at: number, now: number): string =>
+    date(at) === date(now) ? time(at) : `${weekday(at)} ${time(at)}`;
   return {
     time,
-    timeOn: (at, now) => (date(at) === date(now) ? time(at) : `${weekday(at)} ${time(at)}`),
+    timeOn,
+    range: (startTime, endTime, now) =>
+      `${timeOn(startTime, now)}\u2013${timeOn(endTime, startTime)}`,
     day: make({ weekday: 'short', day: 'numeric', month: 'short' }),
     span: spanText,
+  };
+}
+
+/** The browser's formatter takes microseconds, of which a wall of 500 tiles asks thousands for few different minutes. */
+function byMinute(textOf: (minute: number) => string): (epochSeconds: number) => string {
+  const known = new Map<number, string>();
+  return (epochSeconds) => {
+    const minute = Math.floor(epochSeconds / 60);
+    const text = known.get(minute) ?? textOf(minute);
+    if (known.size >= MAX_KNOWN) known.clear();
+    known.set(minute, text);
+    return text;
   };
 }
 

@@ -6,6 +6,7 @@ import {
   type OutgoingReason,
   rowStatus,
   toNewEntry,
+  undoableBatch,
   unexplained,
   unsent,
   withAnswer,
@@ -171,5 +172,23 @@ describe('who entered a reason', () => {
     expect(operatorAt(session, 28_799)).toBe('A. Kowalski');
     expect(operatorAt(session, 28_800)).toBeNull();
     expect(operatorAt(null, 0)).toBeNull();
+  });
+});
+
+describe('reasons given together', () => {
+  const batch = ['e-1', 'e-2', 'e-3'].map((id) => ({ ...reason, id, batchId: 'b-1' }));
+  const idsOf = (entries: readonly OutgoingReason[], nowMs = 5_000): string[] =>
+    undoableBatch(entries, nowMs).map(({ id }) => id);
+
+  it('are taken back together, for as long as none of them is sent', () => {
+    expect(idsOf(batch)).toEqual(['e-1', 'e-2', 'e-3']);
+    expect(idsOf(batch, 10_000)).toEqual([]);
+  });
+
+  it('are those given last, and more than one', () => {
+    const later = ['e-4', 'e-5'].map((id) => ({ ...reason, id, batchId: 'b-2' }));
+    expect(idsOf([...batch, ...later])).toEqual(['e-4', 'e-5']);
+    expect(idsOf(batch.slice(0, 1))).toEqual([]);
+    expect(idsOf([reason, { ...reason, id: 'e-2' }])).toEqual([]);
   });
 });

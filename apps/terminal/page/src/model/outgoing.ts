@@ -27,6 +27,8 @@ interface OutgoingBase extends Period {
   madeAt: number;
   /** Who worked here then; null: nobody was registered. Absent where an earlier version of the page made it. */
   operator?: string | null;
+  /** Given together with others that have the same: taken back together. Absent where an earlier version made it. */
+  batchId?: string;
   /** Real time, epoch milliseconds. */
   sendAfterMs: number;
   /** It may have reached the server: from now on nothing in it changes and it cannot be taken back. */
@@ -86,6 +88,18 @@ export function unexplained(stop: Period, entries: readonly OutgoingReason[]): P
     entries.filter((entry) => stands(entry) && mayCover(entry, stop)),
   );
 }
+
+/** The reasons last given together, for as long as more than one of them can be taken back. */
+export function undoableBatch(entries: readonly Outgoing[], nowMs: number): OutgoingReason[] {
+  const undoable = entries.filter(
+    (entry) => entry.kind === 'reason' && rowStatus(entry, nowMs, NONE) === 'undo',
+  ) as OutgoingReason[];
+  const batchId = undoable.at(-1)?.batchId;
+  const batch = undoable.filter((entry) => entry.batchId === batchId);
+  return batchId !== undefined && batch.length > 1 ? batch : [];
+}
+
+const NONE: ReadonlySet<string> = new Set();
 
 export function isFinal({ status }: { status: OutgoingStatus }): boolean {
   return status === 'applied' || status === 'rejected' || status === 'refused';

@@ -1,4 +1,4 @@
-import { choicesOf, commonReasons, reasonName } from './reason-choices.js';
+import { choicesOf, commonReasons, reasonName, withReasons } from './reason-choices.js';
 
 const reasons = [
   { code: '13', name: 'Set-up' },
@@ -48,5 +48,19 @@ describe('the choice of reasons', () => {
       '20',
       '99',
     ]);
+  });
+});
+
+describe('the reasons of machines', () => {
+  it('are those told last, each list once', () => {
+    const [cooling, tools] = [[{ code: '22', name: 'Cooling' }], [{ code: '23', name: 'Tools' }]];
+    const of = (list: number) => ({ list, favourites: [] });
+    const first = withReasons(null, { lists: [cooling], machines: { a: of(0), b: of(0) } });
+    const told = { lists: [tools, [...cooling]], machines: { b: of(0), c: of(1) } };
+    expect(withReasons(first, told)).toEqual({
+      lists: [cooling, tools],
+      machines: { a: of(0), b: of(1), c: of(0) },
+    });
+    expect(first.machines['b']).toEqual(of(0));
   });
 });

@@ -1,4 +1,4 @@
-import type { Session } from '../../../src/api.js';
+import type { ReasonLists, Session } from '../../../src/api.js';
 import type { Language } from './strings.js';
 
 export interface Reason {
@@ -76,6 +76,23 @@ export function choicesOf(
       ({ choices }) => choices.length > 0,
     ),
   };
+}
+
+/** What is known of machines' reasons with those that were told since; each list once. */
+export function withReasons(known: ReasonLists | null, told: ReasonLists): ReasonLists {
+  const lists = known?.lists.slice() ?? [];
+  const machines = { ...known?.machines };
+  const places = new Map(lists.map((list, index) => [JSON.stringify(list), index]));
+  const placeOf = (list: Reason[]): number => {
+    const text = JSON.stringify(list);
+    const place = places.get(text) ?? lists.push(list) - 1;
+    places.set(text, place);
+    return place;
+  };
+  for (const [machineId, { list, favourites }] of Object.entries(told.machines)) {
+    machines[machineId] = { list: placeOf(told.lists[list] ?? []), favourites };
+  }
+  return { lists, machines };
 }
 
 /** Reasons that every one of the machines offers: for several stops at once. */

@@ -77,6 +77,8 @@ const en = {
     `${String(count)} more below these. Choose a factory to see them.`,
   // reason sheet
   chooseReason: 'Why did it stop?',
+  chooseReasonStanding: 'Why is it standing still?',
+  chooseReasonOperating: 'Reason for time in operation',
   favourites: 'Used most here',
   otherReasons: 'More reasons',
   allReasons: 'Reasons',
@@ -100,6 +102,7 @@ const en = {
   replaces: (reason: string) => `Replaces: ${reason}`,
   // status of an entry
   undo: 'Undo',
+  undoAll: (count: number) => `Undo all ${String(count)}`,
   status: {
     undo: (seconds: number) => `Sends in ${String(seconds)} s`,
     queued: 'Not sent yet',
@@ -163,9 +166,11 @@ const en = {
   noteText: 'Note',
   noteHint: 'Notes stay on the terminals. They are not sent to the service.',
   save: 'Save',
+  saved: 'Saved',
   noNotes: 'No notes in this shift.',
   // hand-over
   unexplained: 'Without a reason',
+  shortStopped: 'Short stops',
   stopped: 'Stopped',
   explained: 'With a reason',
   reasonsTitle: 'Reasons',
@@ -212,6 +217,8 @@ const en = {
   offline: (time: string) => `No connection since ${time}`,
   notSent: (count: number, time: string) => `${String(count)} not sent since ${time}`,
   entriesKept: 'Entries are kept here.',
+  unreachable: (time: string | null) =>
+    `The server cannot be reached${time === null ? '' : `. It was last heard at ${time}`}. Until it is back, only what was entered here is shown; it is kept, and sent later.`,
   notKept: 'Entries are not kept: do not close this page.',
   dismiss: 'Dismiss',
 };
@@ -287,7 +294,9 @@ const de: Strings = {
   stopOf: (state, from, to) => `${state} ${from} bis ${to}`,
   stopSince: (state, from) => `${state} seit ${from}`,
   stopsLeftOut: (count) => `${String(count)} weitere nicht gezeigt. Werk wählen, um sie zu sehen.`,
-  chooseReason: 'Warum steht sie?',
+  chooseReason: 'Warum stand sie?',
+  chooseReasonStanding: 'Warum steht sie?',
+  chooseReasonOperating: 'Grund für Zeit in Betrieb',
   favourites: 'Hier am häufigsten',
   otherReasons: 'Weitere Gründe',
   allReasons: 'Gründe',
@@ -310,6 +319,7 @@ const de: Strings = {
   tapAgain: 'Noch einmal tippen, um ihn trotzdem zu senden',
   replaces: (reason) => `Ersetzt: ${reason}`,
   undo: 'Zurücknehmen',
+  undoAll: (count) => `Alle ${String(count)} zurücknehmen`,
   status: {
     undo: (seconds) => `Wird in ${String(seconds)} s gesendet`,
     queued: 'Noch nicht gesendet',
@@ -372,8 +382,10 @@ const de: Strings = {
   noteText: 'Notiz',
   noteHint: 'Notizen bleiben auf den Terminals. Sie gehen nicht an den Dienst.',
   save: 'Speichern',
+  saved: 'Gespeichert',
   noNotes: 'Keine Notizen in dieser Schicht.',
   unexplained: 'Ohne Grund',
+  shortStopped: 'Kurze Stopps',
   stopped: 'Gestanden',
   explained: 'Mit Grund',
   reasonsTitle: 'Gründe',
@@ -417,6 +429,8 @@ const de: Strings = {
   offline: (time) => `Keine Verbindung seit ${time}`,
   notSent: (count, time) => `${String(count)} nicht gesendet seit ${time}`,
   entriesKept: 'Einträge bleiben hier erhalten.',
+  unreachable: (time) =>
+    `Der Server ist nicht erreichbar${time === null ? '' : `. Zuletzt gehört um ${time}`}. Bis er wieder da ist, ist nur zu sehen, was hier eingegeben wurde; es bleibt erhalten und wird später gesendet.`,
   notKept: 'Einträge bleiben nicht erhalten: Seite nicht schließen.',
   dismiss: 'Ausblenden',
 };

@@ -1,5 +1,5 @@
 import type { Tile } from '../../../src/api.js';
-import { ALL_TILES, compareTiles, lookOf, matches } from './tiles.js';
+import { ALL_TILES, compareTiles, lookOf, matches, ordersWithin } from './tiles.js';
 
 const tile = (more: Partial<Tile>): Tile => ({
   machineId: 'M-1',
@@ -31,6 +31,14 @@ describe('a tile', () => {
     expect(matches(tile({}), { ...ALL_TILES, onlyOpen: true })).toBe(false);
     expect(matches(tile({}), { ...ALL_TILES, text: 'lathe 471' })).toBe(true);
     expect(matches(tile({}), { ...ALL_TILES, text: 'lathe 99' })).toBe(false);
+  });
+
+  it('shows whole orders, as many as have room, and how many more there are', () => {
+    const orders = ['4500012345', '4500012346', '4500012347'];
+    expect(ordersWithin(orders, 24)).toEqual({ shown: '4500012345 · 4500012346', more: 1 });
+    expect(ordersWithin(orders, 5)).toEqual({ shown: '4500012345', more: 2 });
+    expect(ordersWithin(orders, 99).more).toBe(0);
+    expect(ordersWithin([], 24)).toEqual({ shown: '', more: 0 });
   });
 
   it('keeps its place by name, numbers as numbers, whatever its state', () => {

@@ -27,6 +27,21 @@ export function matches(tile: Tile, { factoryId, looks, onlyOpen, text }: TileFi
   return words.every((word) => searched.includes(word));
 }
 
+/** As many orders as have room, at least one, and how many more there are: a number that is cut is another number. */
+export function ordersWithin(
+  orders: readonly string[],
+  characters: number,
+): { shown: string; more: number } {
+  let shown = orders[0] ?? '';
+  let count = Math.min(1, orders.length);
+  for (; count < orders.length; count++) {
+    const next = `${shown} · ${orders[count] ?? ''}`;
+    if (next.length > characters) break;
+    shown = next;
+  }
+  return { shown, more: orders.length - count };
+}
+
 const byName = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
 
 /** By factory and name and nothing else: a machine keeps its place, so that it is found without reading. */

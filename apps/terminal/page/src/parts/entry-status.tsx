@@ -29,7 +29,15 @@ export function OutgoingStatus({ entry }: { entry: Outgoing }): JSX.Element {
     UNDO_MS / 1000,
     Math.max(0, Math.ceil((entry.sendAfterMs - tick.value) / 1000)),
   );
-  return <StatusText status={status} code={entry.code} detail={entry.detail} seconds={seconds} />;
+  return (
+    <StatusText
+      status={status}
+      text={entry.kind === 'note' && status === 'applied' ? strings.value.saved : undefined}
+      code={entry.code}
+      detail={entry.detail}
+      seconds={seconds}
+    />
+  );
 }
 
 /** How far an entry known by the server has come. */
@@ -39,6 +47,8 @@ export function AnswerStatus({ entry }: { entry: Entry }): JSX.Element {
 
 function StatusText(props: {
   status: RowStatus;
+  /** Instead of the status' own words: a note is applied nowhere. */
+  text?: string | undefined;
   code: string | null;
   detail: string | null;
   seconds: number;
@@ -46,7 +56,7 @@ function StatusText(props: {
   const { status, code, detail, seconds } = props;
   const words = strings.value.status;
   const isRefusal = status === 'rejected' || status === 'refused';
-  const text = status === 'undo' ? words.undo(seconds) : words[status];
+  const text = props.text ?? (status === 'undo' ? words.undo(seconds) : words[status]);
   return (
     <span class={`status status-${status}`} data-status={status}>
       <Icon name={ICONS[status]} />

@@ -14,11 +14,11 @@ export function targetOf({ machineId, machineName, stop, left }: StopRow): Targe
 }
 
 export function periodText({ startTime, endTime }: Period): string {
-  const { timeOn } = formats.value;
+  const { timeOn, range } = formats.value;
   const now = plantMinute.value;
   return endTime === null
     ? strings.value.since(timeOn(startTime, now))
-    : `${timeOn(startTime, now)}\u2013${timeOn(endTime, now)}`;
+    : range(startTime, endTime, now);
 }
 
 /** The row that was last used by keyboard. */
@@ -174,7 +174,7 @@ function GivenActions({
   if (status === 'undo' || status === 'queued') {
     if (entry.tried) return null;
     return (
-      <button class="button" type="button" onClick={() => void takeBack(entry.id)}>
+      <button class="button" type="button" onClick={() => void takeBack([entry.id])}>
         <Icon name="undo" />
         {words.undo}
       </button>

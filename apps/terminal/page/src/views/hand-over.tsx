@@ -29,6 +29,7 @@ export function HandOver(): JSX.Element {
   const { time, day, span } = formats.value;
   const unexplained =
     data?.machines.reduce((sum, { unexplainedSeconds }) => sum + unexplainedSeconds, 0) ?? 0;
+  const short = data?.machines.reduce((sum, { shortSeconds }) => sum + shortSeconds, 0) ?? 0;
   const stopped = data?.machines.reduce((sum, { stoppedSeconds }) => sum + stoppedSeconds, 0) ?? 0;
   return (
     <section class="hand-over" aria-label={words.handOver}>
@@ -65,7 +66,11 @@ export function HandOver(): JSX.Element {
             </div>
             <div>
               <dt>{words.explained}</dt>
-              <dd>{span(Math.max(0, stopped - unexplained))}</dd>
+              <dd>{span(Math.max(0, stopped - unexplained - short))}</dd>
+            </div>
+            <div>
+              <dt>{words.shortStopped}</dt>
+              <dd class="pale">{span(short)}</dd>
             </div>
             <div>
               <dt>{words.stopped}</dt>
@@ -98,6 +103,9 @@ function HandOverTable({ data }: { data: HandOverData }): JSX.Element {
             {words.unexplained}
           </th>
           <th scope="col" class="number of-all">
+            {words.shortStopped}
+          </th>
+          <th scope="col" class="number of-all">
             {words.stopped}
           </th>
           <th scope="col" class="share no-print">
@@ -118,6 +126,7 @@ function HandOverTable({ data }: { data: HandOverData }): JSX.Element {
               {machine.unexplainedSeconds >= 60 && <Icon name="attention" />}
               {span(machine.unexplainedSeconds)}
             </td>
+            <td class="number of-all pale">{span(machine.shortSeconds)}</td>
             <td class="number of-all">{span(machine.stoppedSeconds)}</td>
             <td class="share no-print">
               <svg

@@ -15,8 +15,10 @@ import { ShiftChoice } from '../parts/shift-choice.js';
 import { GivenReason, periodText, StopItem } from '../parts/stop-item.js';
 import { moveView, Strip, zoomView } from '../parts/strip.js';
 import {
+  connection,
   formats,
   knownUntilOf,
+  link,
   nameOfReason,
   plantMinute,
   session,
@@ -45,6 +47,8 @@ export function Machine({ machineId }: { machineId: string }): JSX.Element {
   const knownUntil = knownUntilOf(tile);
   const mine = outgoing.value.filter((entry) => entry.machineId === machineId);
   const name = tile.displayName;
+  // drawn before the answer and the stops, one card would push the others away; offline what is known has to do
+  const isComing = (view === null || link.value === null) && connection.value.state !== 'offline';
   return (
     <section class="machine" aria-label={name}>
       <header class="machine-head">
@@ -98,7 +102,7 @@ export function Machine({ machineId }: { machineId: string }): JSX.Element {
         shiftChoice={<ShiftChoice index={shiftIndex} onChoose={setShiftIndex} />}
         mine={mine.filter((entry) => entry.kind === 'reason')}
       />
-      <div class="machine-columns">
+      <div class="machine-columns" hidden={isComing}>
         <div class="machine-column">
           <StopsOfMachine machineId={machineId} shift={shift} />
           <NotesOfMachine

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { createId } from '../api-client.js';
 import { closeSheet, selection, submitReason, type Target } from '../actions.js';
 import { type Period, secondsOf } from '../model/periods.js';
 import { type Choice, choicesOf, commonReasons } from '../model/reason-choices.js';
@@ -61,9 +62,10 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
       }
       const parts = splitAt(period, split.at);
       void finish(async () => {
+        const batchId = createId();
         for (const index of [0, 1] as const) {
           const periodsOf = (): Period[] => [parts[index]];
-          await submitReason([only], chosen[index] ?? code, { overOperating, periodsOf });
+          await submitReason([only], chosen[index] ?? code, { overOperating, periodsOf, batchId });
         }
       });
       return;
@@ -77,7 +79,7 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
   };
 
   return (
-    <Sheet name="reason" size="large" title={words.chooseReason} onClose={closeSheet}>
+    <Sheet name="reason" size="large" title={titleOf(targets)} onClose={closeSheet}>
       <div class="reason-sheet" ref={body}>
         <div class="sheet-targets">
           <Targets targets={targets} period={period} />
@@ -138,6 +140,16 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
       </div>
     </Sheet>
   );
+}
+
+/** Asks for what was tapped: a stop that is over, one that goes on, time in which the machine ran, or several. */
+function titleOf(targets: readonly Target[]): string {
+  const words = strings.value;
+  const [only] = targets;
+  if (!only || targets.length > 1) return words.reasonFor(targets.length);
+  if (only.stop.state === 'OPERATING') return words.chooseReasonOperating;
+  const isGoingOn = only.left.some((left) => withEndByNow(only, left).endTime === null);
+  return isGoingOn ? words.chooseReasonStanding : words.chooseReason;
 }
 
 function nameOr(target: Target, code: string | null): string | null {

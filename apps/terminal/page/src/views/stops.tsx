@@ -13,6 +13,7 @@ import { outgoing } from '../outbox.js';
 import { FactoryChoice } from '../parts/factory-choice.js';
 import { Icon } from '../parts/icons.js';
 import { StopItem, targetOf } from '../parts/stop-item.js';
+import { useGrowing } from '../parts/use-growing.js';
 import {
   connection,
   factoryId,
@@ -27,6 +28,8 @@ import {
 
 /** More than anyone explains in a shift; the rest is counted. */
 const MAX_ROWS = 150;
+/** So many are drawn at once, the others with the next frames. */
+const ROWS_A_FRAME = 30;
 /** Rows keep their places for so long after a touch. */
 const HOLD_MS = 4_000;
 
@@ -58,6 +61,11 @@ export function Stops(): JSX.Element {
   const words = strings.value;
   const { list, more, release, holdProps } = useHeldRows();
   const picked = selection.value;
+  const inView = list.slice(0, MAX_ROWS);
+  const drawn = useGrowing(
+    inView.map(({ key }) => key),
+    ROWS_A_FRAME,
+  );
   useEffect(() => clearSelection, []);
   const chosen = list.filter(({ key, left }) => picked?.has(key) === true && left.length > 0);
   const toggle = (key: string): void => {
@@ -101,16 +109,18 @@ export function Stops(): JSX.Element {
       </div>
       {list.length > 0 ? (
         <ul class="stop-list" {...holdProps}>
-          {list.slice(0, MAX_ROWS).map((row) => (
-            <StopItem
-              key={row.key}
-              row={row}
-              selected={picked ? picked.has(row.key) : undefined}
-              onToggle={() => {
-                toggle(row.key);
-              }}
-            />
-          ))}
+          {inView
+            .filter(({ key }) => drawn.has(key))
+            .map((row) => (
+              <StopItem
+                key={row.key}
+                row={row}
+                selected={picked ? picked.has(row.key) : undefined}
+                onToggle={() => {
+                  toggle(row.key);
+                }}
+              />
+            ))}
         </ul>
       ) : (
         <NothingToExplain />
@@ -124,7 +134,7 @@ export function Stops(): JSX.Element {
         </p>
       )}
       {picked && (
-        <div class="select-bar">
+        <div class="bottom-bar select-bar">
           <button
             class="button primary"
             type="button"

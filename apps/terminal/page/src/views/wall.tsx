@@ -2,7 +2,14 @@ import { computed, signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { Tile } from '../../../src/api.js';
 import { StateBlock, Icon } from '../parts/icons.js';
-import { ALL_TILES, type Look, lookOf, matches, type TileFilter } from '../model/tiles.js';
+import {
+  ALL_TILES,
+  type Look,
+  lookOf,
+  matches,
+  ordersWithin,
+  type TileFilter,
+} from '../model/tiles.js';
 import { hrefOf } from '../router.js';
 import {
   factoryId,
@@ -18,14 +25,19 @@ import {
   tiles,
 } from '../store.js';
 import { FactoryChoice } from '../parts/factory-choice.js';
+import { useGrowing } from '../parts/use-growing.js';
 
 const LOOKS: readonly Look[] = ['OPERATING', 'IDLE', 'OFF', 'NO_DATA'];
 /** More tiles than anyone can look at; beyond it the page asks to be told what to show. */
 const MAX_TILES = 1000;
+/** So many are drawn at once; the others, which are below the screen, with the next frames. */
+const TILES_A_FRAME = 60;
 /** From here on orders and times still fit, but tiles are small. */
 const DENSE_FROM = 40;
 /** Up to here a wall screen has room for tiles that are read from across the hall. */
 const ROOMY_UP_TO = 16;
+/** What has room in a line of the narrowest tile, less where it says that there are more. */
+const ORDER_CHARACTERS = 24;
 /** Older than that a state is marked as old; on an accelerated clock the way here counts too. */
 const OLD_AFTER_SECONDS = 300;
 const TRANSPORT_REAL_SECONDS = 5;
@@ -57,15 +69,14 @@ export function Wall(): JSX.Element {
   const words = strings.value;
   const ids = shown.value;
   const inView = ids.slice(0, MAX_TILES);
+  const drawn = useGrowing(inView, TILES_A_FRAME);
   return (
     <section class="wall" aria-label={words.wall}>
       <h1 class="visually-hidden">{words.wall}</h1>
       <Filters />
       {inView.length > 0 ? (
         <ul class={`tiles ${densityOf(inView.length)}`}>
-          {inView.map((machineId) => (
-            <TileItem key={machineId} machineId={machineId} />
-          ))}
+          {inView.map((id) => drawn.has(id) && <TileItem key={id} machineId={id} />)}
         </ul>
       ) : (
         <div class="empty">
@@ -141,7 +152,7 @@ function TileItem({ machineId }: { machineId: string }): JSX.Element | null {
   const tile = tileOf(machineId)?.value;
   if (!tile) return null;
   const words = strings.value;
-  const { time, timeOn } = formats.value;
+  const { timeOn } = formats.value;
   const look = lookOf(tile);
   const open = tile.openStops.length;
   const isLost = look === 'NO_DATA';
@@ -165,20 +176,13 @@ function TileItem({ machineId }: { machineId: string }): JSX.Element | null {
               )}
         </span>
         <span class="tile-orders">
-          {isLost && tile.observation !== 'ok' ? (
-            words.observation[tile.observation]
-          ) : tile.goingOn ? (
-            <>
-              <Icon name="waiting" />
-              {words.goingOn(
-                nameOfReason(machineId, tile.goingOn.reasonId),
-                time(tile.goingOn.startTime),
-              )}
-            </>
-          ) : (
-            <Orders orders={tile.workingOrders} />
-          )}
+          <Orders orders={tile.workingOrders} />
         </span>
+        {isLost
+          ? tile.observation !== 'ok' && (
+              <span class="tile-reason">{words.observation[tile.observation]}</span>
+            )
+          : tile.goingOn && <GoingOn machineId={machineId} reason={tile.goingOn} />}
         <span class="tile-foot">
           <KnownUntil tile={tile} />
         </span>
@@ -198,11 +202,30 @@ function Orders({ orders }: { orders: readonly string[] | null }): JSX.Element {
   const words = strings.value;
   if (orders === null) return <span class="pale">{words.ordersUnknown}</span>;
   if (orders.length === 0) return <span class="pale">{words.noOrders}</span>;
+  const { shown, more } = ordersWithin(orders, ORDER_CHARACTERS);
   return (
     <>
-      {orders.slice(0, 2).join(' · ')}
-      {orders.length > 2 && <span class="pale"> {words.more(orders.length - 2)}</span>}
+      {shown}
+      {more > 0 && <span class="pale"> {words.more(more)}</span>}
     </>
+  );
+}
+
+/** The reason in force, beside the orders: the wall answers both why a machine stands and what waits for it. */
+function GoingOn({
+  machineId,
+  reason: { reasonId, startTime },
+}: {
+  machineId: string;
+  reason: NonNullable<Tile['goingOn']>;
+}): JSX.Element {
+  const name = nameOfReason(machineId, reasonId);
+  const since = formats.value.timeOn(startTime, plantMinute.peek());
+  return (
+    <span class="tile-reason" title={strings.value.goingOn(name, since)}>
+      <Icon name="waiting" />
+      {name}
+    </span>
   );
 }
 

@@ -1,0 +1,169 @@
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { ManualClock, realDelayMs } from '#libs/clock';
+import { loadBridgeSettings } from '#libs/config';
+import { createKafka, DeadLetters, type OutboundRecord } from '#libs/messaging';
+import { CommandOutcomes, type RejectedResult } from '../../command-delivery/index.js';
+import { type AssignmentChange } from '../assignments/assignment-change.js';
+import { messageAt } from '../testing/message-at.js';
+import { type KeptMessage } from '../../command-delivery/testing/inbound-message.js';
+import { GatheredReads } from './gathered-reads.js';
+import { parseOrderRefusal, refusalRecord } from './order-refusals.js';
+import { RefusedOrders } from './refused-orders.js';
+import { RELAY_REPORTS } from './relay-reports.js';
+
+const settings = loadBridgeSettings({
+  KAFKA_BROKERS: 'localhost:1',
+  MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
+  MACHINE_CLOUD_TOKEN: 'a-token',
+});
+const ORDERS = 'erp.work-orders.v1';
+const source = { topic: ORDERS, partition: 3, offset: 7, messageId: 'm-1' };
+const change: AssignmentChange = {
+  machineId: 'M-1',
+  source,
+  orders: [{ orderId: '4711', operations: [] }],
+};
+const faultAt = (machineId: string): RejectedResult => ({
+  ...{ kind: 'rejected', machineId, attempts: 1, httpStatus: 422 },
+  rejection: { code: 'unknown-machine', detail: `no ${machineId}` },
+});
+
+describe('RefusedOrders', () => {
+  let orders: RefusedOrders;
+  let read: jest.SpiedFunction<GatheredReads['read']>;
+
+  beforeAll(() => {
+    Logger.overrideLogger(false);
+  });
+
+  beforeEach(() => {
+    const kafka = createKafka(settings.kafka);
+    const clock = new ManualClock();
+    const outcomes = new CommandOutcomes(settings, clock, new DeadLetters(clock, ''));
+    orders = new RefusedOrders(settings, kafka, outcomes);
+    const stored = { key: Buffer.from('4711'), value: Buffer.from('an order'), headers: [] };
+    read = jest.spyOn(GatheredReads.prototype, 'read');
+    read.mockResolvedValue({ ...source, timestamp: '5', ...stored });
+  });
+
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  /** Takes what a machine's owner has written of its refusal. */
+  const refuse = (offset: number, machineId: string): KeptMessage => {
+    const { topic, value, key } = refusalRecord('', change, [faultAt(machineId)]);
+    const place = { topic, partition: 3, key: Buffer.from(String(key)) };
+    const message = messageAt(offset, { ...place, value: Buffer.from(String(value)) });
+    orders.take({ message, refusal: parseOrderRefusal(message.value)! });
+    return message;
+  };
+
+  const endOf = async (...messages: KeptMessage[]): Promise<void> => {
+    while (messages.some(({ ends }) => ends.length === 0)) await realDelayMs(10);
+  };
+
+  const lettersIn = (records: readonly OutboundRecord[]): Map<string, string>[] =>
+    records
+      .filter(({ topic }) => topic.endsWith('.dlq'))
+      .map(({ headers }) => {
+        const all = headers as [name: string, value: Buffer | string][];
+        return new Map(all.map(([name, value]) => [name, String(value)]));
+      });
+
+  const tombstone = ({ key }: KeptMessage): object => {
+    return { topic: RELAY_REPORTS, partition: 3, key, value: null, headers: {} };
+  };
+
+  it('writes one dead letter that names all machines, and an outcome of each beside it', async () => {
+    const [first, second] = [refuse(1, 'M-1'), refuse(2, 'M-2')];
+    await endOf(first, second);
+    expect([first.ends, second.ends]).toEqual([['finished'], ['finished']]);
+    expect(lettersIn(second.last)).toEqual([]);
+    const [letter, ...more] = lettersIn(first.last);
+    expect(more).toEqual([]);
+    expect(letter?.get('dlq-machine-ids')).toBe('M-1,M-2');
+    expect(first.last.find(({ topic }) => topic.endsWith('.dlq'))).toMatchObject({
+      topic: `${ORDERS}.dlq`,
+      value: Buffer.from('an order'),
+    });
+    const said = first.last.flatMap(({ topic, value }) =>
+      topic.includes('outcomes') ? [JSON.parse(String(value)) as object] : [],
+    );
+    expect(said).toMatchObject([
+      { machineId: 'M-1', code: 'unknown-machine', source },
+      { machineId: 'M-2', code: 'unknown-machine', source },
+    ]);
+    expect(read).toHaveBeenCalledTimes(1);
+  });
+
+  it('leaves a tombstone of each refusal, with its offset', async () => {
+    const [first, second] = [refuse(1, 'M-1'), refuse(2, 'M-2')];
+    await endOf(first, second);
+    expect(first.last.at(-1)).toEqual(tombstone(first));
+    expect(second.last).toEqual([tombstone(second)]);
+  });
+
+  it('names the machine also where one alone was refused: the order may stand at others', async () => {
+    const message = refuse(1, 'M-1');
+    await endOf(message);
+    expect(lettersIn(message.last)[0]?.get('dlq-machine-ids')).toBe('M-1');
+  });
+
+  it('says what it knows of a message that is gone from its topic', async () => {
+    read.mockResolvedValue(undefined);
+    const message = refuse(1, 'M-1');
+    await endOf(message);
+    const [letter] = lettersIn(message.last);
+    expect(letter?.get('dlq-detail')).toBe('no M-1; the message itself is no longer in its topic');
+    expect(letter?.get('message-id')).toBe('m-1');
+    const record = message.last.find(({ topic }) => topic.endsWith('.dlq'));
+    expect(record).toMatchObject({ key: Buffer.from('4711'), value: null });
+  });
+
+  it('writes what comes later in a letter of its own', async () => {
+    const first = refuse(1, 'M-1');
+    await endOf(first);
+    const second = refuse(2, 'M-2');
+    await endOf(second);
+    expect(lettersIn(second.last)[0]?.get('dlq-machine-ids')).toBe('M-2');
+  });
+
+  it('leaves all to the new owner of the partition where it is lost meanwhile', async () => {
+    read.mockImplementation(
+      (_, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            reject(signal.reason as Error);
+          });
+        }),
+    );
+    const message = refuse(1, 'M-1');
+    while (read.mock.calls.length === 0) await realDelayMs(10);
+    message.ownership.lose(new Error('another process has it'));
+    await endOf(message);
+    expect([message.ends, message.last]).toEqual([['abandoned'], []]);
+  });
+});
+
+describe('the refusal of an order at a machine', () => {
+  it('goes to the partition that the message of the order came through', () => {
+    const record = refusalRecord('a.', change, [faultAt('M-1')]);
+    expect(record).toMatchObject({ topic: `a.${RELAY_REPORTS}`, partition: 3 });
+    expect(parseOrderRefusal(Buffer.from(String(record.value)))).toEqual({
+      ...{ source, key: '4711', faults: [faultAt('M-1')] },
+    });
+  });
+
+  it.each(['null', '{', '{}', '{"refused":{"source":{}}}', '{"refused":{"faults":[]}}'])(
+    'is not read out of %s',
+    (value) => {
+      expect(parseOrderRefusal(Buffer.from(value))).toBeUndefined();
+    },
+  );
+
+  it('is not read out of a tombstone', () => {
+    expect(parseOrderRefusal(null)).toBeUndefined();
+  });
+});

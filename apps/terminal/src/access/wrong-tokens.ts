@@ -1,0 +1,49 @@
+import { isIPv6 } from 'node:net';
+import { Injectable, Logger } from '@nestjs/common';
+import { ApiError } from '../api-error.js';
+import { RateLimit } from './rate-limit.js';
+
+/** Ten at once, and ten a minute after that. */
+const BURST = 10;
+const PER_SECOND = 10 / 60;
+
+/**
+ * Answers wrong tokens, at the sign-in and as Bearer alike: after some of them from an address with 429. Right ones
+ * are never held up by it: a hall of terminals behind one address keeps working while one of them has an old token.
+ * A token is not guessed because it is long; the limit tells a sender to wait, and keeps the log readable.
+ */
+@Injectable()
+export class WrongTokens {
+  /** Since the start. */
+  count = 0;
+  private readonly limit = new RateLimit(BURST, PER_SECOND);
+  private readonly logger = new Logger('Access');
+
+  /** What to answer to a wrong token from this address. */
+  refusal(address: string): ApiError {
+    this.count += 1;
+    const waitSeconds = this.limit.take(networkOf(address), 1);
+    if (waitSeconds > 0) {
+      return new ApiError(429, 'too-many', 'too many wrong tokens from this address', waitSeconds);
+    }
+    this.logger.warn({ msg: 'a token is wrong', address });
+    return new ApiError(401, 'wrong-token', 'no station has this token');
+  }
+}
+
+const IPV4_IN_IPV6 = /^::ffff:(?=\d+\.)/i;
+
+/** An IPv6 host has a whole /64 of addresses to send from. */
+export function networkOf(address: string): string {
+  const plain = address.replace(IPV4_IN_IPV6, '').replace(/%.*$/, '');
+  if (!isIPv6(plain)) return plain;
+  const [head = '', tail] = plain.toLowerCase().split('::');
+  const groups = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? 0 : tail.split(':').length;
+  if (tail !== undefined) {
+    groups.push(...Array.from({ length: 8 - groups.length - after }, () => '0'));
+    if (tail !== '') groups.push(...tail.split(':'));
+  }
+  const network = groups.slice(0, 4).map((group) => parseInt(group, 16).toString(16));
+  return `${network.join(':')}::/64`;
+}

@@ -1,0 +1,93 @@
+import { realDelayMs } from '#libs/clock';
+import { withAdmin } from '../client/with-admin.js';
+import { type Kafka, type TopicPartition } from '../kafkajs.js';
+import { topicSpans } from '../reading/topic-span.js';
+import { type CommitNote, readNote } from './commit-note.js';
+
+/** Partitions come by the dozen: so long one waits for the others to be asked for with it, in real milliseconds. */
+const GATHER_MS = 10;
+/**
+ * Brokers before 4.0 may take an offset over a moment after the transaction that has it has ended. So it is read until
+ * it stays the same.
+ */
+const SETTLE_MS = 50;
+
+/** What earlier owners have left of a partition. */
+export interface Recalled extends CommitNote {
+  /** Where the first fetch begins. */
+  begin: number;
+  /** Below this all is finished; 0 where nothing was committed, or the partition has been made anew since. */
+  floor: number;
+}
+
+interface Asked extends TopicPartition {
+  resolve: (left: Recalled | undefined) => void;
+  reject: (error: unknown) => void;
+}
+
+/** Asks what was committed of partitions, of many at once. */
+export class Recalls {
+  private asked: Asked[] = [];
+
+  constructor(
+    private readonly kafka: Kafka,
+    private readonly groupId: string,
+  ) {}
+
+  /**
+   * Undefined where there is no such partition any more.
+   *
+   * @throws what Kafka answers
+   */
+  of(topic: string, partition: number): Promise<Recalled | undefined> {
+    return new Promise((resolve, reject) => {
+      this.asked.push({ topic, partition, resolve, reject });
+      if (this.asked.length === 1) void realDelayMs(GATHER_MS).then(() => this.ask());
+    });
+  }
+
+  private async ask(): Promise<void> {
+    const asked = this.asked;
+    this.asked = [];
+    try {
+      const left = await this.readSettled(asked);
+      asked.forEach(({ resolve }, index) => {
+        resolve(left[index]);
+      });
+    } catch (error) {
+      for (const { reject } of asked) reject(error);
+    }
+  }
+
+  private async readSettled(asked: readonly Asked[]): Promise<(Recalled | undefined)[]> {
+    for (let before = await this.read(asked); ;) {
+      await realDelayMs(SETTLE_MS);
+      const now = await this.read(asked);
+      const isSettled = now.every((each, index) => {
+        const { begin, transaction } = before[index] ?? {};
+        return each?.begin === begin && each?.transaction === transaction;
+      });
+      if (isSettled) return now;
+      before = now;
+    }
+  }
+
+  private async read(partitions: readonly TopicPartition[]): Promise<(Recalled | undefined)[]> {
+    const { kafka, groupId } = this;
+    const topics = [...new Set(partitions.map(({ topic }) => topic))];
+    const [committed, spans] = await Promise.all([
+      withAdmin(kafka, (admin) => admin.fetchOffsets({ groupId, topics })),
+      Promise.all(topics.map((topic) => topicSpans(kafka, topic))),
+    ]);
+    return partitions.map(({ topic, partition }) => {
+      const known = committed.find((it) => it.topic === topic);
+      const commit = known?.partitions.find((it) => it.partition === partition);
+      const span = spans.flat().find((it) => it.topic === topic && it.partition === partition);
+      if (commit === undefined || span === undefined) return undefined;
+      const offset = Number(commit.offset);
+      const begin = Math.max(offset, span.from);
+      const floor = offset <= span.until ? Math.max(offset, 0) : 0;
+      return { ...readNote(offset, commit.metadata), begin, floor };
+    });
+  }
+}

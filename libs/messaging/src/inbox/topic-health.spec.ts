@@ -1,0 +1,66 @@
+import { jest } from '@jest/globals';
+import { TopicHealth } from './topic-health.js';
+
+describe('TopicHealth', () => {
+  const writer = {};
+  const another = {};
+  let health: TopicHealth;
+
+  beforeEach(() => {
+    jest.useFakeTimers({ now: 1_763_680_000_000 });
+    health = new TopicHealth();
+  });
+
+  afterEach(() => jest.useRealTimers());
+
+  const problems = (): unknown[] =>
+    health.all().flatMap(({ topic, problem }) => (problem === undefined ? [] : [[topic, problem]]));
+
+  it('suspects all topics of a transaction while none of them is known to be fine', () => {
+    expect(health.suspects(writer, new Set(['a', 'b']))).toEqual(['a', 'b']);
+  });
+
+  it('suspects those alone that nobody has written to lately', () => {
+    health.written(another, ['b']);
+    expect(health.suspects(writer, new Set(['a', 'b']))).toEqual(['a']);
+    jest.advanceTimersByTime(20_000);
+    expect(health.suspects(writer, new Set(['a', 'b']))).toEqual(['a', 'b']);
+  });
+
+  it('suspects a topic that others write to where there is no other: one of its partitions may be gone', () => {
+    health.written(another, ['b']);
+    expect(health.suspects(writer, new Set(['b']))).toEqual(['b']);
+  });
+
+  it('tells of a topic that has failed for a while, until it is written', () => {
+    const suspects = health.suspects(writer, new Set(['a']));
+    expect(health.failed(writer, suspects, 'gone')).toBe(1);
+    expect(problems()).toEqual([]);
+    jest.advanceTimersByTime(6000);
+    expect(health.failed(writer, suspects, 'still gone')).toBe(2);
+    expect(problems()).toEqual([['a', 'still gone']]);
+    health.written(another, ['a']);
+    expect(problems()).toEqual([['a', 'still gone']]);
+    health.written(writer, ['a']);
+    expect([problems(), health.all()]).toEqual([[], [{ topic: 'a', problem: undefined }]]);
+  });
+
+  it('takes back what it has suspected of a topic that turns out to be fine', () => {
+    const both = health.suspects(writer, new Set(['a', 'b']));
+    health.failed(writer, both, 'gone');
+    jest.advanceTimersByTime(6000);
+    health.written(another, ['b']);
+    health.failed(writer, health.suspects(writer, new Set(['a', 'b'])), 'gone');
+    expect(problems()).toEqual([['a', 'gone']]);
+    jest.advanceTimersByTime(60_000);
+    health.failed(writer, health.suspects(writer, new Set(['a', 'b'])), 'gone');
+    expect(problems()).toEqual([['a', 'gone']]);
+  });
+
+  it('forgets whoever writes no more', () => {
+    health.failed(writer, health.suspects(writer, new Set(['a'])), 'gone');
+    jest.advanceTimersByTime(6000);
+    health.forget(writer);
+    expect(problems()).toEqual([]);
+  });
+});

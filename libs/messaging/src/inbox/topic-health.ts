@@ -1,0 +1,82 @@
+import { realNowMs } from '#libs/clock';
+import { FailureRun } from '../failure-run.js';
+
+/** A topic that something was written to. */
+export interface WrittenTopic {
+  topic: string;
+  /** Why it, or one of its partitions, does not take records, once that has gone on for a while. */
+  problem: string | undefined;
+}
+
+/** A topic that has taken something so long before a failure, or since, is not taken to be at fault where others are. */
+const FINE_MS = 15_000;
+
+interface Failing {
+  run: FailureRun;
+  sinceMs: number;
+}
+
+interface Writers {
+  writtenMs: number;
+  failing: Map<object, Failing>;
+}
+
+/** Of each topic that transactions write to whether it takes what they write. */
+export class TopicHealth {
+  private readonly topics = new Map<string, Writers>();
+
+  written(writer: object, topics: Iterable<string>): void {
+    for (const topic of topics) {
+      const writers = this.writersOf(topic);
+      writers.writtenMs = realNowMs();
+      writers.failing.delete(writer);
+    }
+  }
+
+  /** Of the topics of a transaction that has failed those that may be at fault: others have been written to meanwhile. */
+  suspects(writer: object, topics: ReadonlySet<string>): string[] {
+    const all = [...topics];
+    const since = all.map((topic) => this.writersOf(topic).failing.get(writer)?.sinceMs);
+    const sinceMs = Math.min(realNowMs(), ...since.map((each) => each ?? Infinity));
+    const fineMs = sinceMs - FINE_MS;
+    const suspects = all.filter((topic) => this.writersOf(topic).writtenMs < fineMs);
+    return suspects.length === 0 ? all : suspects;
+  }
+
+  /** Returns how many failures there have been in a row. */
+  failed(writer: object, suspects: readonly string[], why: string): number {
+    let attempts = 1;
+    for (const [topic, { failing }] of this.topics) {
+      if (!suspects.includes(topic)) {
+        failing.delete(writer);
+        continue;
+      }
+      const known = failing.get(writer);
+      const run = known?.run ?? new FailureRun({ isTriedUntilDone: true });
+      if (known === undefined) failing.set(writer, { run, sinceMs: realNowMs() });
+      attempts = Math.max(attempts, run.failed(realNowMs(), why));
+    }
+    return attempts;
+  }
+
+  /** It writes no more. */
+  forget(writer: object): void {
+    for (const { failing } of this.topics.values()) failing.delete(writer);
+  }
+
+  all(): WrittenTopic[] {
+    const nowMs = realNowMs();
+    return [...this.topics].map(([topic, { failing }]) => {
+      const problems = [...failing.values()].flatMap(({ run }) => run.problem(nowMs) ?? []);
+      return { topic, problem: problems[0] };
+    });
+  }
+
+  private writersOf(topic: string): Writers {
+    let writers = this.topics.get(topic);
+    if (writers === undefined) {
+      this.topics.set(topic, (writers = { writtenMs: -Infinity, failing: new Map() }));
+    }
+    return writers;
+  }
+}

@@ -1,0 +1,161 @@
+import { RecordRefusedError } from '../outbox/record-refused.js';
+import { type Place } from './partition-progress.js';
+import { type Entry, leanerForm, WaitingWrites } from './waiting-writes.js';
+
+const OUTCOMES = 'outcomes';
+const LETTERS = 'letters';
+
+describe('WaitingWrites', () => {
+  /** As the progress of a partition would answer; undefined items where more than one is done. */
+  let room: { upTo: number; items: number };
+  let waiting: WaitingWrites;
+
+  beforeEach(() => {
+    room = { upTo: Infinity, items: Infinity };
+    const after = (_: ReadonlySet<number>, done: readonly unknown[]): Place => ({
+      ...{ offset: 0, ahead: '', upTo: room.upTo },
+      items: done.length > room.items ? undefined : '',
+    });
+    waiting = new WaitingWrites({ after });
+  });
+
+  const entry = (offset: number, changed: Partial<Entry> & { topics?: string[] } = {}): Entry => {
+    const { topics = [OUTCOMES], ...rest } = changed;
+    const records = topics.map((topic) => ({ topic, key: null, value: 'x', headers: {} }));
+    const nothing = (): void => undefined;
+    const told = { committed: nothing, dropped: nothing, refused: nothing };
+    return { offset, isLast: true, item: undefined, records, ...told, ...rest };
+  };
+
+  const offsetsTaken = (nowMs = 0): number[] =>
+    waiting.take(nowMs).entries.map(({ offset }) => offset);
+
+  it('takes all in their order', () => {
+    for (const offset of [3, 1, 2]) waiting.add(entry(offset), 5);
+    expect(waiting.dueMs(9)).toBe(5);
+    expect(offsetsTaken()).toEqual([3, 1, 2]);
+    expect([waiting.isEmpty, waiting.dueMs(9)]).toEqual([true, Infinity]);
+  });
+
+  it('is full by bytes and takes no more than fits, but one at least', () => {
+    const value = 'x'.repeat(600_000);
+    const records = [{ topic: OUTCOMES, key: null, value, headers: {} }];
+    for (const offset of [1, 2]) waiting.add(entry(offset, { records }), 0);
+    expect(waiting.isFull).toBe(true);
+    expect([offsetsTaken(), offsetsTaken()]).toEqual([[1], [2]]);
+  });
+
+  it('keeps what lies beyond the room for what is finished ahead, until something else comes', () => {
+    for (const offset of [1, 7]) waiting.add(entry(offset), 0);
+    room.upTo = 5;
+    expect(offsetsTaken()).toEqual([1]);
+    expect(offsetsTaken()).toEqual([]);
+    expect(waiting.dueMs(0)).toBe(Infinity);
+    room.upTo = Infinity;
+    waiting.add(entry(2), 0);
+    expect(offsetsTaken()).toEqual([7, 2]);
+  });
+
+  it('has nothing overtake what is done in part and has no room', () => {
+    room.items = 1;
+    waiting.add(entry(1, { isLast: false, item: 0 }), 0);
+    waiting.add(entry(2, { isLast: false, item: 0 }), 0);
+    waiting.add(entry(3), 0);
+    expect(offsetsTaken()).toEqual([1]);
+    room.items = Infinity;
+    expect(offsetsTaken()).toEqual([2, 3]);
+  });
+
+  it('needs no room for what is done of a message that is finished with it', () => {
+    room.items = 0;
+    waiting.add(entry(1, { isLast: false, item: 0 }), 0);
+    waiting.add(entry(1), 0);
+    expect(offsetsTaken()).toEqual([1, 1]);
+  });
+
+  it('searches the one at fault by halves, and goes on with all once something is committed', () => {
+    for (const offset of [1, 2, 3, 4]) waiting.add(entry(offset), 0);
+    const { entries } = waiting.take(0);
+    waiting.putBack(entries, 2);
+    const half = waiting.take(0).entries;
+    expect(half).toHaveLength(2);
+    waiting.committed(half);
+    expect(offsetsTaken()).toEqual([3, 4]);
+  });
+
+  describe('after a failure', () => {
+    beforeEach(() => {
+      waiting.add(entry(1, { topics: [LETTERS, OUTCOMES] }), 0);
+      waiting.add(entry(2), 0);
+      waiting.add(entry(3), 0);
+      const { entries } = waiting.take(0);
+      waiting.failed(entries, 1000);
+      waiting.putBack(entries);
+    });
+
+    it('tries each kind by itself, at once', () => {
+      expect(waiting.dueMs(0)).toBeLessThanOrEqual(0);
+      expect([offsetsTaken(), offsetsTaken()]).toEqual([[1], [2, 3]]);
+    });
+
+    it('lets the kind wait that fails by itself, and the others go on', () => {
+      const letters = waiting.take(0).entries;
+      waiting.failed(letters, 1000);
+      waiting.putBack(letters);
+      const outcomes = waiting.take(0).entries;
+      expect(outcomes.map(({ offset }) => offset)).toEqual([2, 3]);
+      waiting.committed(outcomes);
+      expect(offsetsTaken()).toEqual([]);
+      expect(waiting.dueMs(0)).toBe(1000);
+      waiting.add(entry(4), 10);
+      expect(waiting.dueMs(10)).toBeLessThanOrEqual(10);
+      expect(offsetsTaken(10)).toEqual([4]);
+      expect(waiting.dueMs(1000)).toBeLessThanOrEqual(1000);
+      expect(offsetsTaken(1000)).toEqual([1]);
+    });
+
+    it('has all go together again once none fails', () => {
+      for (const nowMs of [0, 1]) waiting.committed(waiting.take(nowMs).entries);
+      waiting.add(entry(5, { topics: [LETTERS, OUTCOMES] }), 2);
+      waiting.add(entry(6), 2);
+      expect(offsetsTaken(2)).toEqual([5, 6]);
+    });
+  });
+
+  it('returns all that waits when the partition is lost', () => {
+    waiting.add(entry(1), 0);
+    expect(waiting.clear().map(({ offset }) => offset)).toEqual([1]);
+    expect(waiting.isEmpty).toBe(true);
+  });
+
+  describe('the leaner form of a refused entry', () => {
+    const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
+    const whole = { topic: LETTERS, key: null, value: 'whole', headers: {} };
+
+    const taken = (records: Entry['records']) => {
+      waiting.add(entry(1, { records }), 0);
+      return waiting.take(0).entries[0]!;
+    };
+
+    it('is first the same compressed, then what stands for its records, one after the other', () => {
+      const leanest = { ...whole, value: 'leanest' };
+      const lean = { ...whole, value: 'lean', leaner: () => leanest };
+      const outcome = { ...whole, topic: OUTCOMES };
+      const first = taken([{ ...whole, leaner: () => lean }, outcome]);
+      const compressed = leanerForm(first, refusal);
+      expect(compressed).toMatchObject({ isCompressed: true, records: first.records });
+      const second = leanerForm(compressed!, refusal)!;
+      expect(second.records).toEqual([lean, outcome]);
+      const third = leanerForm(leanerForm(second, refusal)!, refusal)!;
+      expect(third.records).toEqual([leanest, outcome]);
+      expect(leanerForm(leanerForm(third, refusal)!, refusal)).toBeUndefined();
+    });
+
+    it('is none compressed where that cannot help', () => {
+      const lean = { ...whole, value: 'lean' };
+      const unencodable = new RecordRefusedError('unencodable', new Error('no'));
+      const first = taken([{ ...whole, leaner: () => lean }]);
+      expect(leanerForm(first, unencodable)).toMatchObject({ records: [lean] });
+    });
+  });
+});

@@ -1,0 +1,198 @@
+import { type OutboundRecord } from '../outbox/outbound-record.js';
+import { RecordRefusedError } from '../outbox/record-refused.js';
+import { byteLength, MAX_BATCH_BYTES } from '../outbox/take-batch.js';
+import { type PartitionProgress, type Place } from './partition-progress.js';
+
+const MIB = 1024 * 1024;
+const MAX_ENTRIES = 2000;
+/**
+ * A record of this size came compressed, and goes the same way: the broker does not refuse a request beyond
+ * `socket.request.max.bytes` (100 MiB), it closes the connection, and one that is sent again would stop all others.
+ */
+const COMPRESS_FROM_BYTES = 16 * MIB;
+/** Never sent: that it can be compressed is not certain, and each try takes its size in memory once more. */
+const MAX_RECORD_BYTES = 48 * MIB;
+
+/** What became of a message, to be written with its offset; or something that is said of it before. */
+export interface Entry {
+  /** Of the message. */
+  offset: number;
+  /** It finishes the message. */
+  isLast: boolean;
+  /** What of the message is done by it, by its place in that, where it does not finish it. */
+  item: number | undefined;
+  records: readonly OutboundRecord[];
+  /** Kafka has all of it, and the offset. */
+  committed: () => void;
+  /** It is not known to be written, and the partition is lost: its next owner does it again. */
+  dropped: () => void;
+  /** It can never be written, not even a leaner form of it. */
+  refused: (error: RecordRefusedError) => void;
+}
+
+export interface Waiting extends Entry {
+  bytes: number;
+  /** The topics it is written to, as one text: what is to go apart goes by that. */
+  lane: string;
+  /** What came compressed and fitted may fit again when it is compressed. */
+  isCompressed: boolean;
+}
+
+/** What waits to be committed, in its order, and what of it goes into the next transaction. Keeps count and calls nobody. */
+export class WaitingWrites {
+  private entries: Waiting[] = [];
+  private bytes = 0;
+  private firstMs = 0;
+  /** At most so many go together: fewer while one at fault is searched for. */
+  private most = MAX_ENTRIES;
+  /** By lane, until when it waits since it failed by itself. Undefined while all go together. */
+  private failing: Map<string, number> | undefined;
+  /** No room in the metadata for what waits, until something else comes. */
+  private isBlocked = false;
+
+  constructor(private readonly progress: Pick<PartitionProgress, 'after'>) {}
+
+  get isEmpty(): boolean {
+    return this.entries.length === 0;
+  }
+
+  get isFull(): boolean {
+    return this.entries.length >= this.most || this.bytes >= MAX_BATCH_BYTES;
+  }
+
+  add(entry: Entry, nowMs: number): void {
+    const { records } = entry;
+    const bytes = bytesOf(records);
+    if (this.isEmpty) this.firstMs = nowMs;
+    this.entries.push({ ...entry, bytes, lane: laneOf(records), isCompressed: false });
+    this.bytes += bytes;
+    this.isBlocked = false;
+  }
+
+  /** Since when, or from when on, something may go; Infinity where nothing may. */
+  dueMs(nowMs: number): number {
+    if (this.isEmpty || this.isBlocked) return Infinity;
+    const { failing } = this;
+    if (failing === undefined) return this.firstMs;
+    const untilMs = this.entries.map(({ lane }) => failing.get(lane) ?? this.firstMs);
+    const earliestMs = Math.min(...untilMs);
+    return earliestMs <= nowMs ? Math.min(earliestMs, this.firstMs) : earliestMs;
+  }
+
+  /** What goes next, as much as there is room for; what does not fit waits for what lies before it. */
+  take(nowMs: number): { entries: Waiting[]; place: Place | undefined } {
+    const taken = this.nextOfLane(nowMs);
+    const hasSome = taken.length > 0;
+    let place = this.placeAfter(taken);
+    while (place !== undefined && place.items === undefined && taken.length > 0) {
+      // What is done behind it must not be committed before it.
+      taken.length = Math.max(
+        0,
+        taken.findLastIndex(({ item }) => item !== undefined),
+      );
+      place = this.placeAfter(taken);
+    }
+    const upTo = place?.upTo ?? Infinity;
+    const entries = taken.filter(({ offset }) => offset <= upTo);
+    const gone = new Set(entries);
+    this.isBlocked = hasSome && entries.length === 0;
+    this.entries = this.entries.filter((entry) => !gone.has(entry));
+    this.bytes -= entries.reduce((sum, entry) => sum + entry.bytes, 0);
+    this.firstMs = nowMs;
+    return { entries, place };
+  }
+
+  committed(entries: readonly Waiting[]): void {
+    this.most = MAX_ENTRIES;
+    for (const { lane } of entries) this.failing?.delete(lane);
+    if (this.failing?.size === 0) this.failing = undefined;
+  }
+
+  /** A transaction has failed: from now on each lane goes by itself, and where this was one lane, it waits. */
+  failed(entries: readonly Waiting[], untilMs: number): void {
+    this.failing ??= new Map();
+    const lanes = new Set(entries.map(({ lane }) => lane));
+    const [lane = ''] = lanes;
+    // One that has not failed by itself is there to be tried by itself, at once.
+    for (const each of lanes) this.failing.set(each, -Infinity);
+    if (lanes.size <= 1) this.failing.set(lane, untilMs);
+  }
+
+  /** @param most that go together until something is committed */
+  putBack(entries: readonly Waiting[], most = this.most): void {
+    this.entries.unshift(...entries);
+    this.bytes += entries.reduce((sum, entry) => sum + entry.bytes, 0);
+    this.most = most;
+    this.isBlocked = false;
+  }
+
+  /** Returns all, and forgets it. */
+  clear(): Waiting[] {
+    const all = this.entries;
+    this.entries = [];
+    this.bytes = 0;
+    return all;
+  }
+
+  private nextOfLane(nowMs: number): Waiting[] {
+    const { failing } = this;
+    const mayGo = ({ lane }: Waiting): boolean => (failing?.get(lane) ?? -Infinity) <= nowMs;
+    const first = this.entries.find(mayGo);
+    const taken: Waiting[] = [];
+    let bytes = 0;
+    for (const entry of this.entries) {
+      if (failing !== undefined && entry.lane !== first?.lane) continue;
+      const isFull = taken.length >= this.most || bytes + entry.bytes > MAX_BATCH_BYTES;
+      if (taken.length > 0 && isFull) break;
+      taken.push(entry);
+      bytes += entry.bytes;
+    }
+    return taken;
+  }
+
+  private placeAfter(entries: readonly Waiting[]): Place | undefined {
+    const finished = new Set(entries.flatMap(({ isLast, offset }) => (isLast ? [offset] : [])));
+    const items = entries.flatMap(({ offset, item }) =>
+      item === undefined || finished.has(offset) ? [] : [{ offset, item }],
+    );
+    return this.progress.after(finished, items);
+  }
+}
+
+export function topicsOf(entries: readonly Waiting[]): Set<string> {
+  return new Set(entries.flatMap(({ records }) => records.map(({ topic }) => topic)));
+}
+
+/** What to try in place of one that was refused by itself; undefined where there is nothing left to try. */
+export function leanerForm(entry: Waiting, refusal: RecordRefusedError): Waiting | undefined {
+  const mayFit = !mustCompress([entry]) && entry.bytes <= MAX_RECORD_BYTES;
+  if (refusal.code === 'too-large' && mayFit) return { ...entry, isCompressed: true };
+  const fat = entry.records.find(({ leaner }) => leaner !== undefined);
+  const lean = fat?.leaner?.(refusal);
+  if (lean === undefined) return undefined;
+  const records = entry.records.map((record) => (record === fat ? lean : record));
+  return { ...entry, records, bytes: bytesOf(records), isCompressed: false };
+}
+
+export function mustCompress(entries: readonly Waiting[]): boolean {
+  return entries.some(({ bytes, isCompressed }) => isCompressed || bytes >= COMPRESS_FROM_BYTES);
+}
+
+/** @throws RecordRefusedError */
+export function assertSendable(record: OutboundRecord): void {
+  const bytes = byteLength(record);
+  if (bytes <= MAX_RECORD_BYTES) return;
+  const limit = `${bytes} bytes, of ${MAX_RECORD_BYTES} at most`;
+  throw new RecordRefusedError('beyond-bound', new Error(limit));
+}
+
+function bytesOf(records: readonly OutboundRecord[]): number {
+  return records.reduce((sum, record) => sum + byteLength(record), 0);
+}
+
+function laneOf(records: readonly OutboundRecord[]): string {
+  const [first] = records;
+  if (first === undefined) return '';
+  if (records.length === 1) return first.topic;
+  return [...new Set(records.map(({ topic }) => topic))].sort().join();
+}

@@ -1,0 +1,59 @@
+import { TOPICS } from '#libs/contracts';
+import { eventually } from '../support/eventually.js';
+import { type Plant, startPlant } from '../support/plant.js';
+import { toldOf } from '../support/told-of.js';
+import { type TopicReader } from '../support/topic-reader.js';
+
+const DEAD_LETTERS = `${TOPICS.workOrderLists}.dlq`;
+const TOLD = { one: ['M-001 applied'], two: ['M-002 applied', 'M-999 rejected'] };
+
+describe('messages that a bridge has answered', () => {
+  let plant: Plant;
+  let outcomes: TopicReader;
+
+  const send = (messageId: string, list: unknown): Promise<void> =>
+    plant.kafka.sendJson(TOPICS.workOrderLists, 'key', list, { 'message-id': messageId });
+
+  const committed = (): Promise<number> =>
+    plant.kafka.groups.committed(plant.groupId, TOPICS.workOrderLists);
+
+  beforeAll(async () => {
+    plant = await startPlant();
+    outcomes = await plant.kafka.read(TOPICS.commandOutcomes, DEAD_LETTERS);
+    await send('one', { machineId: 'M-001', workingOrders: ['1'] });
+    await send('two', {
+      machines: [
+        { machineId: 'M-002', workingOrders: ['2'] },
+        { machineId: 'M-999', workingOrders: ['2'] },
+      ],
+    });
+    await eventually(async () => (await committed()) === 2, { what: 'all is committed' });
+  });
+
+  afterAll(() => plant.close());
+
+  it('are told of together with their offset: whoever sees that sees all of it', async () => {
+    await eventually(() => Object.keys(toldOf(outcomes)).length === 2, { what: 'both are told' });
+    expect(toldOf(outcomes)).toEqual(TOLD);
+    expect(await plant.kafka.topics.count(DEAD_LETTERS)).toBe(1);
+  });
+
+  it('are not answered by the next owner', async () => {
+    await plant.restartBridge();
+    await send('three', { machineId: 'M-001', workingOrders: ['3'] });
+    await eventually(async () => (await committed()) === 3, { what: 'the third is committed' });
+    await eventually(() => toldOf(outcomes)['three'] !== undefined, { what: 'the third is told' });
+    expect(toldOf(outcomes)).toEqual({ ...TOLD, three: ['M-001 applied'] });
+    expect(await plant.kafka.topics.count(DEAD_LETTERS)).toBe(1);
+  });
+
+  it('are answered again when the offsets of their group were set back by hand', async () => {
+    await plant.bridge.close();
+    await plant.kafka.groups.setBack(plant.groupId, TOPICS.workOrderLists);
+    await plant.restartBridge();
+    await eventually(
+      async () => (await plant.kafka.topics.count(TOPICS.commandOutcomes)) === 2 * 4,
+      { what: 'each is told again' },
+    );
+  });
+});
