@@ -88,6 +88,29 @@ describe('the decoding of a record batch', () => {
     for (const { value } of decoded) expect(value?.buffer.byteLength).toBeLessThan(10_000);
   });
 
+  it.each<[string, BatchFields['compression']]>([
+    ['as it is', NONE],
+    ['compressed', GZIP],
+  ])('leaves out a record that is too large, and reads its neighbours: %s', async (_, codec) => {
+    const sent = [{ value: 'before' }, { value: Buffer.alloc(33_600_000) }, { value: 'behind' }];
+    const inOrder = sent.map((record, offsetDelta) => ({
+      ...record,
+      ...{ offsetDelta, timestampDelta: 10 * offsetDelta },
+    }));
+    const first = { firstOffset: '7', firstTimestamp: '1000' };
+    const batch = await encode({ ...few, ...first, compression: codec, records: inOrder });
+    const decoded = await recordsOf(batch);
+    expect(decoded.map(({ position, timestamp }) => [position, timestamp])).toEqual(
+      [0, 1, 2].map((delta) => [7 + delta, String(1000 + 10 * delta)]),
+    );
+    const [before, omitted, behind] = decoded;
+    expect([before, behind].map((it) => String(it?.value))).toEqual(['before', 'behind']);
+    expect(omitted).toMatchObject({
+      value: null,
+      unreadable: { rejection: { code: 'too-large' }, omittedBytes: expect.any(Number) as number },
+    });
+  });
+
   it('fails when the fetch ends within it, in the way kafkajs knows', async () => {
     const fetch = await encode({ ...few, records });
     for (const decode of [byKafkajs, decodeBatch]) {

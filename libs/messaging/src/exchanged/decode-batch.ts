@@ -2,7 +2,11 @@ import { createRequire } from 'node:module';
 import { type BatchContext, type DecodedRecord } from './decoded-record.js';
 import { RecordCutter } from './record-cutter.js';
 import { batchUnpacker, tooLarge } from './unpack-batch.js';
-import { UnreadableBatchError, unreadableRecords } from './unreadable-batch.js';
+import {
+  UnreadableBatchError,
+  type UnreadableRecord,
+  unreadableRecords,
+} from './unreadable-batch.js';
 
 /** As much of kafkajs's decoder as reading goes by. */
 export interface Fetched {
@@ -88,13 +92,12 @@ async function decodeRecords(
   bytes: Buffer,
   context: Omit<DecodedBatch, 'records'>,
   fetched: Fetched,
-): Promise<DecodedRecord[]> {
+): Promise<(DecodedRecord | UnreadableRecord)[]> {
   const count = bytes.readInt32BE(COUNT_AT);
   if (count > MAX_RECORDS) throw tooLarge(`has ${count} records, more than ${MAX_RECORDS}`);
   if (count <= 0) return [];
-  const { maxBytes } = batchUnpacker;
   const magicByte = bytes.readInt8(4);
-  const cutter = new RecordCutter(count, { ...context, magicByte }, maxBytes);
+  const cutter = new RecordCutter(count, { ...context, magicByte });
   const records = bytes.subarray(RECORDS_AT);
   const codec = bytes.readInt16BE(9) & CODEC;
   if (codec !== 0) {

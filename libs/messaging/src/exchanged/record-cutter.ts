@@ -1,18 +1,26 @@
 import { Cursor } from './cursor.js';
 import { type BatchContext, DecodedRecord } from './decoded-record.js';
-import { tooLarge } from './unpack-batch.js';
-import { UnreadableBatchError } from './unreadable-batch.js';
+import { omittedRecord, UnreadableBatchError, type UnreadableRecord } from './unreadable-batch.js';
 
 /** So many bytes of records are kept together: few enough not to matter when one of them waits for long. */
 const SHARED_BYTES = 8 * 1024;
 /** Of a record that is longer, and comes in several pieces, each piece is put where it belongs at once. */
 const LONG_BYTES = 256 * 1024;
+/**
+ * A record that is longer is read no further than its offset: its dead letter would hardly fit into a topic (16 MiB by
+ * default), and while one is collected as garbage two more are read.
+ */
+const MAX_RECORD_BYTES = 32 * 1024 * 1024;
+/** Length, attributes and both deltas of a record take less. */
+const HEAD_BYTES = 64;
 /** Attributes, two deltas, key, value and headers, of one byte each. */
 const SHORTEST_BYTES = 6;
 const NOTHING = Buffer.alloc(0);
 
 interface LongRecord {
+  /** All of it, or its beginning where it is omitted. */
   bytes: Buffer;
+  length: number;
   filled: number;
 }
 
@@ -21,7 +29,7 @@ interface LongRecord {
  * by: what is read of a fetch itself would keep all of that in memory for as long as one record waits.
  */
 export class RecordCutter {
-  readonly records: DecodedRecord[] = [];
+  readonly records: (DecodedRecord | UnreadableRecord)[] = [];
   /** The beginning of a record that has not come to its end. */
   private rest = NOTHING;
   private long: LongRecord | undefined;
@@ -29,7 +37,6 @@ export class RecordCutter {
   constructor(
     private readonly count: number,
     private readonly batch: BatchContext,
-    private readonly maxRecordBytes: number,
   ) {}
 
   /**
@@ -47,7 +54,7 @@ export class RecordCutter {
   }
 
   /** @throws UnreadableBatchError when records are missing */
-  end(): DecodedRecord[] {
+  end(): (DecodedRecord | UnreadableRecord)[] {
     const { records, count } = this;
     if (records.length === count) return records;
     throw damaged(`${records.length} of the batch's ${count} records are there`);
@@ -55,11 +62,13 @@ export class RecordCutter {
 
   /** Returns what is behind the record. */
   private fill(long: LongRecord, piece: Buffer): Buffer {
-    const taken = piece.copy(long.bytes, long.filled);
+    const taken = Math.min(piece.length, long.length - long.filled);
+    piece.copy(long.bytes, long.filled);
     long.filled += taken;
-    if (long.filled === long.bytes.length) {
+    if (long.filled === long.length) {
       this.long = undefined;
-      this.add(long.bytes, 1);
+      if (long.bytes.length < long.length) this.omit(long.bytes, long.length);
+      else this.add(long.bytes, 1);
     }
     return piece.subarray(taken);
   }
@@ -70,22 +79,31 @@ export class RecordCutter {
     while (this.records.length < this.count) {
       const { until, sharing } = share(bytes, from, this.count - this.records.length);
       if (sharing === 0) break;
-      this.add(Buffer.from(bytes.subarray(from, until)), sharing);
+      const whole = bytes.subarray(from, until);
+      if (whole.length > MAX_RECORD_BYTES) this.omit(whole, whole.length);
+      else this.add(Buffer.from(whole), sharing);
       from = until;
     }
     return from;
   }
 
   private keep(rest: Buffer): void {
-    const needed = endOfRecord(rest, 0) ?? 0;
-    const most = this.maxRecordBytes;
-    if (needed > most) throw tooLarge(`has a record of ${needed} bytes, more than ${most}`);
-    if (needed < LONG_BYTES) {
+    const length = endOfRecord(rest, 0) ?? 0;
+    if (length < LONG_BYTES) {
       this.rest = Buffer.from(rest);
       return;
     }
-    const bytes = Buffer.allocUnsafeSlow(needed);
-    this.long = { bytes, filled: rest.copy(bytes) };
+    const bytes = Buffer.allocUnsafeSlow(length > MAX_RECORD_BYTES ? HEAD_BYTES : length);
+    rest.copy(bytes);
+    this.long = { bytes, length, filled: rest.length };
+  }
+
+  private omit(head: Buffer, length: number): void {
+    const cursor = new Cursor(head, 0);
+    const bytes = cursor.varint();
+    const { position, timestamp } = new DecodedRecord(head, cursor.at, bytes, this.batch);
+    const batch = { ...this.batch, firstTimestamp: timestamp };
+    this.records.push(omittedRecord(position, batch, length, MAX_RECORD_BYTES));
   }
 
   private add(kept: Buffer, sharing: number): void {

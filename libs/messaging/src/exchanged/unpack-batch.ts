@@ -76,7 +76,7 @@ class BatchUnpacker {
       throw new UnreadableBatchError('invalid-message', `the batch is no ${name}: ${why}`);
     } finally {
       // The next one begins with the memory of a new thread: a codec that was stopped gives nothing back.
-      if (!isWhole) this.endThread();
+      if (!isWhole) await this.endThread();
     }
   }
 
@@ -96,9 +96,10 @@ class BatchUnpacker {
     return { worker, window: Buffer.from(shared), turn: new Int32Array(turn) };
   }
 
-  private endThread(): void {
-    void this.thread?.worker.terminate();
+  private async endThread(): Promise<void> {
+    const { thread } = this;
     this.thread = undefined;
+    await thread?.worker.terminate();
   }
 }
 

@@ -15,7 +15,7 @@ export class UnreadableBatchError extends Error {
 /** Why a record is rejected though its value is not known, and how many bytes its dead letter lacks. */
 export interface Unreadable {
   rejection: Rejection;
-  /** As they lie in Kafka; those of the whole batch where it is refused as one. Undefined when no value is left out. */
+  /** Of the record; as it lies in Kafka, of the whole batch where that is refused as one. Undefined when no value is left out. */
   omittedBytes: number | undefined;
 }
 
@@ -70,4 +70,15 @@ export function unreadableRecords(
     { length: isOne ? 1 : count },
     (_, delta) => new UnreadableRecord(first + delta, batch, unreadable),
   );
+}
+
+/** What stands for one record of so many bytes, which is too large to be read whole. */
+export function omittedRecord(
+  position: number,
+  batch: BatchContext,
+  bytes: number,
+  most: number,
+): UnreadableRecord {
+  const { rejection } = rejected('too-large', `the record has ${bytes} bytes, more than ${most}`);
+  return new UnreadableRecord(position, batch, { rejection, omittedBytes: bytes });
 }

@@ -253,16 +253,21 @@ describe('PartitionTransactions', () => {
     await untilCommitted(3);
   });
 
-  it('has a record that is too large give way to its leaner form, and commits its neighbours', async () => {
-    const owner = new Owner();
-    await owner.takes(5);
-    const large = randomBytes(200_000);
-    for (const offset of [0, 1, 3, 4]) owner.write(offset, [record(String(offset), 'letters')]);
-    owner.write(2, [{ ...record(large, 'letters'), leaner: () => record('lean', 'letters') }]);
-    await owner.transactions.flush();
-    await untilWritten('letters', ['0', '1', '3', '4', 'lean']);
-    await untilCommitted(5);
-  });
+  it.each([
+    ['too large for its topic', randomBytes(200_000)],
+    ['larger than any that is sent', Buffer.alloc(49 * 1024 * 1024)],
+  ])(
+    'has a record %s give way to its leaner form, and commits its neighbours',
+    async (_, large) => {
+      const owner = new Owner();
+      await owner.takes(5);
+      for (const offset of [0, 1, 3, 4]) owner.write(offset, [record(String(offset), 'letters')]);
+      owner.write(2, [{ ...record(large, 'letters'), leaner: () => record('lean', 'letters') }]);
+      await owner.transactions.flush();
+      await untilWritten('letters', ['0', '1', '3', '4', 'lean']);
+      await untilCommitted(5);
+    },
+  );
 
   it('says what can never be written, and goes on', async () => {
     const owner = new Owner();

@@ -27,6 +27,7 @@ export function refusalOf(
   error: unknown,
   { hasOwnTime = false } = {},
 ): RecordRefusedError | undefined {
+  if (error instanceof RecordRefusedError) return error;
   for (let cause = error; isError(cause); cause = cause.cause) {
     const { name, type } = cause;
     if (TOO_LARGE.has(String(type))) return new RecordRefusedError('too-large', cause);
