@@ -521,15 +521,19 @@ describe("the terminal's page", () => {
       const bars = page.locator('.bar');
       await bars.first().waitFor();
       const all = await bars.count();
+      const labelInFocus = (): Promise<string | null | undefined> =>
+        page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
       await page.locator('.bar[tabindex="0"]').focus();
       await page.keyboard.press('End');
       await page.keyboard.press('ArrowLeft');
-      const label = await page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
+      const label = await labelInFocus();
       expect(label).toMatch(/^Operating \d\d:\d\d to \d\d:\d\d, \d+\smin/);
+      await page.keyboard.press('ArrowLeft');
       await page.keyboard.press('+');
       await page.keyboard.press('+');
       await eventually(async () => (await bars.count()) < all, { what: 'fewer bars are in view' });
       await page.keyboard.press('ArrowRight');
+      expect(await labelInFocus()).toBe(label);
       await page.keyboard.press('Enter');
       await page.getByRole('dialog').waitFor();
       await page.keyboard.press('Escape');

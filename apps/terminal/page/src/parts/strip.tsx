@@ -47,7 +47,8 @@ export function Strip(props: StripProps): JSX.Element {
   const [frame, width] = useWidth<HTMLDivElement>();
   const words = strings.value;
   const { time, span } = formats.value;
-  const focused = useRef(0);
+  // by its key: zooming takes bars before it out of view
+  const focused = useRef(-1);
   const last = useRef({ view, width });
   const pointers = useRef(new Map<number, number>());
   const dragged = useRef(false);
@@ -59,7 +60,10 @@ export function Strip(props: StripProps): JSX.Element {
   const xOf = (at: number): number => ((at - view.startTime) / length) * width;
   const timeAt = (x: number): number => view.startTime + (x / width) * length;
   const inView = bars.filter((bar) => overlap(bar, view));
-  const current = Math.min(focused.current, inView.length - 1);
+  const current = Math.max(
+    0,
+    inView.findIndex(({ key }) => key === focused.current),
+  );
 
   const labelOf = (bar: Bar): string => {
     const what = words.stopOf(
@@ -82,9 +86,8 @@ export function Strip(props: StripProps): JSX.Element {
 
   const onKeyDown = (event: TargetedKeyboardEvent<SVGSVGElement>): void => {
     const focus = (index: number): void => {
-      focused.current = Math.min(inView.length - 1, Math.max(0, index));
-      const element = event.currentTarget.querySelectorAll<SVGElement>('.bar')[focused.current];
-      element?.focus();
+      const at = Math.min(inView.length - 1, Math.max(0, index));
+      event.currentTarget.querySelectorAll<SVGElement>('.bar')[at]?.focus();
     };
     const bar = inView[current];
     const actions: Record<string, () => void> = {
@@ -211,7 +214,7 @@ export function Strip(props: StripProps): JSX.Element {
               tabindex={index === current ? 0 : -1}
               aria-label={labelOf(bar)}
               data-state={look}
-              onFocus={() => (focused.current = index)}
+              onFocus={() => (focused.current = bar.key)}
               onClick={() => {
                 if (!dragged.current) onPick(bar);
               }}

@@ -182,12 +182,9 @@ function Course({
   };
   const before = useRef<{ of: number; bars: readonly Bar[] }>({ of: 0, bars: [] });
   const periods = view?.periods ?? [];
-  const bars = barsOf(
-    periods,
-    shift,
-    now,
-    before.current.of === shift.startTime ? before.current.bars : [],
-  );
+  const earlier = before.current.of === shift.startTime ? before.current.bars : [];
+  // time of which nothing is known would be drawn before the answer has come
+  const bars = view === null ? [] : barsOf(periods, shift, now, earlier);
   before.current = { of: shift.startTime, bars };
   const reasons = useMemo(() => {
     const known = new Set(view?.entries.map(({ entryId }) => entryId));
