@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type CallSlots } from '#libs/delivery';
 import { withDeadline } from '../deadline.js';
-import { type PartitionQueues } from './partition-queues.js';
+import { type AssignedPartitions } from './assigned-partitions.js';
 
 /** How long a stop waits for calls in flight. */
 const FINISH_DEADLINE_MS = 10_000;
@@ -17,7 +17,10 @@ export class CallsAtRest {
 
   constructor(
     private readonly calls: CallSlots,
-    private readonly queues: Pick<PartitionQueues, 'holdBack' | 'endRest' | 'flush' | 'closeAll'>,
+    private readonly partitions: Pick<
+      AssignedPartitions,
+      'holdBack' | 'endRest' | 'flush' | 'closeAll'
+    >,
   ) {}
 
   /**
@@ -30,25 +33,25 @@ export class CallsAtRest {
     this.resting = rest;
     const { calls } = this;
     calls.hold();
-    this.queues.holdBack();
+    this.partitions.holdBack();
     const isIdle = await withDeadline(calls.idle(), deadlineMs);
     if (!isIdle && this.resting === rest) await this.cutOff();
     // Those who wait for the last answer hear of it in this turn, and finish their messages.
     await new Promise(setImmediate);
-    await withDeadline(this.queues.flush(), COMMIT_DEADLINE_MS);
+    await withDeadline(this.partitions.flush(), COMMIT_DEADLINE_MS);
   }
 
   /** It is known again what belongs here: calls may begin. */
   end(): void {
     this.resting = undefined;
-    this.queues.endRest();
+    this.partitions.endRest();
     this.calls.resume();
   }
 
   /** For a stop: lets calls in flight finish, and commits what they have led to. */
   async finish(): Promise<void> {
-    this.queues.holdBack();
-    const drained = this.queues.closeAll();
+    this.partitions.holdBack();
+    const drained = this.partitions.closeAll();
     // A stop in the middle of a rebalance: what waits to be called again is let go of now.
     this.end();
     // An answer that could not be waited for: its message stays uncommitted.

@@ -1,6 +1,6 @@
 import { realEpochMs } from '#libs/clock';
 import { type Consumer } from '../kafkajs.js';
-import { watchConsumer } from './consumer-watch.js';
+import { watchConsumer } from './supervised-consumer.js';
 import { RestBeforeJoin } from './rest-before-join.js';
 import { SessionLease } from './session-lease.js';
 

@@ -1,9 +1,15 @@
-import { type Consumer, type Kafka } from '../kafkajs.js';
+import { type Cluster, type Consumer, type Kafka } from '../kafkajs.js';
 import { coPartitionedAssigner } from './co-partitioned-assigner.js';
-import { type CoordinatorGuard, guardCoordinator } from './guard-coordinator.js';
 
 /** A member that is silent for this long is taken for dead, by the coordinator and by us. */
 export const SESSION_TIMEOUT_MS = 8000;
+
+export interface CoordinatorGuard {
+  /** A consumer that crashes leaves the group by itself, which hands its partitions on, and says so only afterwards. */
+  beforeLeave: () => Promise<void>;
+  /** Before a member that has joined asks for what it is assigned in a generation of the group. */
+  beforeSync: (generation: number) => void;
+}
 
 /** The moments before a member gives up its partitions or says how far they are done, of which kafkajs tells nobody. */
 export interface MembershipHooks extends CoordinatorGuard {
@@ -40,4 +46,36 @@ export function createConsumer(kafka: Kafka, groupId: string, hooks: MembershipH
       restartOnFailure: () => Promise.resolve(false),
     },
   });
+}
+
+/** In kafkajs but not in its types: what its consumer asks of the group's coordinator. */
+interface Coordinator {
+  leaveGroup(request: { groupId: string; memberId: string }): Promise<unknown>;
+  syncGroup(request: { generationId: number }): Promise<unknown>;
+}
+interface CoordinatedCluster {
+  findBroker(request: { nodeId: string }): Promise<Coordinator>;
+}
+
+/** Asks the guard before a consumer tells the group's coordinator what cannot be taken back. */
+export function guardCoordinator(cluster: Cluster, guard: CoordinatorGuard): void {
+  const coordinated = cluster as unknown as CoordinatedCluster;
+  const guarded = new WeakSet<Coordinator>();
+  const find = coordinated.findBroker.bind(cluster);
+  coordinated.findBroker = async (request) => {
+    const broker = await find(request);
+    if (guarded.has(broker)) return broker;
+    guarded.add(broker);
+    const leaveGroup = broker.leaveGroup.bind(broker);
+    const syncGroup = broker.syncGroup.bind(broker);
+    broker.leaveGroup = async (leaving) => {
+      await guard.beforeLeave();
+      return leaveGroup(leaving);
+    };
+    broker.syncGroup = (request) => {
+      guard.beforeSync(request.generationId);
+      return syncGroup(request);
+    };
+    return broker;
+  };
 }

@@ -1,5 +1,5 @@
 import { type Cluster } from '../kafkajs.js';
-import { guardCoordinator } from './guard-coordinator.js';
+import { guardCoordinator } from './create-consumer.js';
 
 describe('guardCoordinator', () => {
   let log: string[];

@@ -1,27 +1,48 @@
+import { Logger } from '@nestjs/common';
+import { type CallSlots } from '#libs/delivery';
+import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { withDeadline } from '../deadline.js';
-import { type DeadLetterReason } from '../outbox/dead-letters.js';
+import { type Batch, type Kafka } from '../kafkajs.js';
+import { type KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
+import { type DeadLetterReason, type DeadLetters } from '../outbox/dead-letters.js';
+import { topicSpans } from '../reading/topic-span.js';
+import { type PartitionBacklog } from './assigned-partition.js';
+import { AssignedPartitions } from './assigned-partitions.js';
 import { CallsAtRest } from './calls-at-rest.js';
 import { CommitPace } from './commit-pace.js';
+import { type InboundRecord, type MessageHandler } from './inbound-message.js';
+import { PartitionTransactions } from './partition-transactions.js';
+import { Recalls } from './recalls.js';
+import { StateTopics } from './state-topics.js';
 import {
   type Assignment,
   type ConsumerCallbacks,
   type ConsumerState,
-} from './consumer-callbacks.js';
-import { type MessageHandler } from './inbound-message.js';
-import { Intake } from './intake.js';
-import { type KafkaInboxOptions } from './kafka-inbox-options.js';
-import { PartitionTransactions } from './partition-transactions.js';
-import { type PartitionBacklog } from './owned-queue.js';
-import { PartitionQueues } from './partition-queues.js';
-import { Recalls } from './recalls.js';
-import { readPausedEnds } from './paused-ends.js';
-import { StateTopics } from './state-topics.js';
-import { SupervisedConsumer } from './supervised-consumer.js';
-import { TakeOver } from './take-over.js';
+  type EmptyFetch,
+  SupervisedConsumer,
+} from './supervised-consumer.js';
+import { toInboundRecord } from './to-inbound-record.js';
 import { TopicHealth, type WrittenTopic } from './topic-health.js';
+
+export interface KafkaInboxOptions {
+  kafka: Kafka;
+  groupId: string;
+  topicPrefix: string;
+  deadLetters: Pick<DeadLetters, 'letterOf'>;
+  /** Topics that hold the bridge's own state, shared out with the input topics. */
+  stateTopics: readonly KeyedStateTopic[];
+  /** The calls that messages lead to: they come to rest before partitions go to another process. */
+  calls: CallSlots;
+  /** Real milliseconds between the beginnings of two transactions of a partition, unless one is full. */
+  commitIntervalMs: number;
+  /** Called before the first connection, until it succeeds: topics must exist to be subscribed. */
+  prepare: (signal: AbortSignal, report: (problem: string) => void) => Promise<void>;
+}
 
 /** State that is being restored may wait for a Kafka that says nothing. */
 const MEMORY_DEADLINE_MS = 3000;
+/** Whoever scrapes metrics waits no longer for Kafka. */
+const PAUSED_ENDS_DEADLINE_MS = 2000;
 
 const UNHANDLED: DeadLetterReason = {
   code: 'invalid-message',
@@ -36,21 +57,20 @@ const NOT_PUBLISHED: DeadLetterReason = {
 };
 
 /**
- * What comes in from Kafka, from its fetch to its commit. Fetch is decoupled from delivery: a batch goes into its
- * partition's queue and the batch handler returns at once. Messages are handed over by the dozen and end in any order;
- * the committed offset is the lowest unfinished one.
+ * What comes in from Kafka, from its fetch to its commit. Fetch is decoupled from delivery: of a batch, state goes to what
+ * is remembered and messages to their partition, and the batch handler returns at once. Messages are handed over by the
+ * dozen and end in any order; the committed offset is the lowest unfinished one.
  */
 export class Inbox {
   /** Why it has not come to joining yet, in words. */
   startProblem: string | undefined;
   private readonly stopping = new AbortController();
   private readonly consumer: SupervisedConsumer;
-  private readonly queues: PartitionQueues;
+  private readonly logger = new Logger('Inbox');
+  private readonly partitions: AssignedPartitions;
   private readonly rest: CallsAtRest;
   private readonly memory: StateTopics;
   private readonly health = new TopicHealth();
-  private readonly intake: Intake;
-  private readonly takeOver: TakeOver;
   private closing: Promise<void> | undefined;
 
   constructor(
@@ -65,7 +85,7 @@ export class Inbox {
     const recalls = new Recalls(kafka, groupId);
     const mayFence = (): boolean => consumer.holdsSession;
     const transactions = { kafka, groupId, recalls, health: this.health, pace, mayFence };
-    this.queues = new PartitionQueues({
+    this.partitions = new AssignedPartitions({
       handle,
       setAside: (message) => {
         const why = message.isAnswered ? NOT_PUBLISHED : UNHANDLED;
@@ -83,13 +103,11 @@ export class Inbox {
         return begun;
       },
     });
-    this.rest = new CallsAtRest(options.calls, this.queues);
+    this.rest = new CallsAtRest(options.calls, this.partitions);
     this.memory = new StateTopics(options.stateTopics, options.topicPrefix);
     this.memory.attach(member, (topic, partition) => {
-      this.queues.release(topic, partition);
+      this.partitions.release(topic, partition);
     });
-    this.intake = new Intake(options.topicPrefix, this.memory, this.queues, member);
-    this.takeOver = new TakeOver(options, this.memory, this.queues, this.stopping.signal);
   }
 
   /**
@@ -120,7 +138,7 @@ export class Inbox {
 
   /** Partitions whose messages wait until the state they are judged by is restored. */
   get heldPartitions(): number {
-    return this.queues.held;
+    return this.partitions.held;
   }
 
   /** Why what is remembered can be neither read nor written for a while now, in words. */
@@ -130,7 +148,7 @@ export class Inbox {
 
   /** Why what messages lead to cannot be committed at all for a while now, in words. */
   get commitProblem(): string | undefined {
-    return this.queues.problem;
+    return this.partitions.problem;
   }
 
   /** Of each topic that what messages lead to is written to, whether it takes that. */
@@ -140,12 +158,12 @@ export class Inbox {
 
   /** What is not finished, by topic and partition. */
   get backlog(): PartitionBacklog[] {
-    return this.queues.backlog();
+    return this.partitions.backlog();
   }
 
   /** The same; where nothing is fetched for now, Kafka is asked for the end. */
   async measureBacklog(): Promise<PartitionBacklog[]> {
-    await readPausedEnds(this.options.kafka, this.queues);
+    await withDeadline(this.readPausedEnds(), PAUSED_ENDS_DEADLINE_MS);
     return this.backlog;
   }
 
@@ -158,19 +176,27 @@ export class Inbox {
   private async leave(): Promise<void> {
     this.stopping.abort(new Error('the bridge is stopping'));
     await this.rest.finish();
-    await this.queues.closeTransactions();
+    await this.partitions.closeTransactions();
     await withDeadline(this.memory.close(), MEMORY_DEADLINE_MS);
     await this.consumer.stop();
+  }
+
+  private async readPausedEnds(): Promise<void> {
+    for (const topic of this.partitions.pausedTopics) {
+      for (const { partition, until } of await topicSpans(this.options.kafka, topic)) {
+        this.partitions.noteEnd(topic, partition, until);
+      }
+    }
   }
 
   private callbacks(): ConsumerCallbacks {
     const isStopping = (): boolean => this.stopping.signal.aborted;
     return {
       onBatch: ({ batch }) => {
-        if (!isStopping()) this.intake.take(batch);
+        if (!isStopping()) this.fetched(batch);
       },
       onEmptyFetch: (fetch) => {
-        if (!isStopping()) this.intake.takeEmpty(fetch);
+        if (!isStopping()) this.push(fetch, []);
       },
       onAssigned: (assignment) => {
         this.reassign(assignment);
@@ -182,13 +208,44 @@ export class Inbox {
     };
   }
 
+  private fetched(batch: Batch): void {
+    if (this.memory.accept(batch)) return;
+    const { topic, partition, messages, highWatermark } = batch;
+    const name = topic.slice(this.options.topicPrefix.length);
+    const inbound = messages.map((message) => toInboundRecord(name, partition, message));
+    const [firstOffset, lastOffset] = [batch.firstOffset(), batch.lastOffset()];
+    this.push({ topic, partition, highWatermark, firstOffset, lastOffset }, inbound);
+  }
+
+  private push(fetch: EmptyFetch, messages: readonly InboundRecord[]): void {
+    const { topic, partition } = fetch;
+    const [highWatermark, end] = [Number(fetch.highWatermark), Number(fetch.lastOffset) + 1];
+    const first = Number(fetch.firstOffset ?? fetch.lastOffset);
+    const from = { topic, partition, highWatermark, first, end };
+    if (this.partitions.push(from, messages)) this.consumer.member.pause(topic, partition);
+  }
+
+  /** What is lost is given up before this returns; what is new waits for what is known of it. */
   private reassign(assignment: Assignment): void {
+    const { memory, partitions } = this;
     if (this.stopping.signal.aborted) {
       // what has gone has another owner, whose commits the last one from here must not set back
-      this.queues.dropAllBut(assignment);
+      partitions.dropAllBut(assignment);
       return;
     }
-    this.takeOver.reassign(assignment);
+    if (memory.lackPartitions(assignment)) this.widenState();
+    const inputs = memory.reassign(assignment);
+    partitions.reassign(inputs, (topic, partition) => memory.areAwaited(topic, partition));
     this.rest.end();
+  }
+
+  /** An input has grown while the bridge runs: its state must as well, upon which kafkajs joins anew. */
+  private widenState(): void {
+    this.logger.warn({ msg: 'messages wait: state has fewer partitions than its input' });
+    this.options
+      .prepare(this.stopping.signal, () => undefined)
+      .catch((error: unknown) => {
+        this.logger.error({ msg: 'state not widened', error: describeKafkaFailure(error) });
+      });
   }
 }

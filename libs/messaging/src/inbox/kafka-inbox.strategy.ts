@@ -2,8 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
 import { lastValueFrom } from 'rxjs';
 import { type InboundMessage } from './inbound-message.js';
-import { Inbox } from './inbox.js';
-import { type KafkaInboxOptions } from './kafka-inbox-options.js';
+import { Inbox, type KafkaInboxOptions } from './inbox.js';
 
 /**
  * Nest's way into Kafka: controllers name topics with `@EventPattern`, without the prefix, and are handed their

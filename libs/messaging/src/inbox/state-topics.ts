@@ -1,7 +1,7 @@
 import { type Batch } from '../kafkajs.js';
 import { type KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
-import { type Assignment } from './consumer-callbacks.js';
-import { type GroupMember } from './group-member.js';
+import { type Assignment } from './supervised-consumer.js';
+import { type GroupMember } from './supervised-consumer.js';
 
 /** The topics of the bridge's own state among those that its consumer is given. */
 export class StateTopics {

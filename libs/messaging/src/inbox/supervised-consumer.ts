@@ -1,19 +1,45 @@
 import { Logger } from '@nestjs/common';
-import { realDelayMs, realNowMs } from '#libs/clock';
+import { everyRealMs, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { withDeadline } from '../deadline.js';
-import { type Consumer, type Kafka } from '../kafkajs.js';
 import {
-  type Assignment,
-  type ConsumerCallbacks,
-  type ConsumerState,
-} from './consumer-callbacks.js';
-import { watchConsumer } from './consumer-watch.js';
+  type Consumer,
+  type EachBatchPayload,
+  type Kafka,
+  type TopicPartition,
+} from '../kafkajs.js';
 import { createConsumer, SESSION_TIMEOUT_MS } from './create-consumer.js';
-import { GroupMember } from './group-member.js';
 import { RestBeforeJoin } from './rest-before-join.js';
 import { SessionLease } from './session-lease.js';
+
+/** Partitions by topic. */
+export type Assignment = ReadonlyMap<string, readonly number[]>;
+
+/** A fetch in which there was nothing for anybody: markers of transactions, what was aborted or compacted away. */
+export interface EmptyFetch extends TopicPartition {
+  highWatermark: string;
+  /** Of what was in it; the first is null where all of that lies before what was asked for. */
+  firstOffset: string | null;
+  lastOffset: string;
+}
+
+export interface ConsumerCallbacks {
+  onBatch: (payload: EachBatchPayload) => void;
+  /** Instead of {@link onBatch}. */
+  onEmptyFetch: (fetch: EmptyFetch) => void;
+  /** The partitions this process owns from now on, after each rebalance; empty once it is out of the group. */
+  onAssigned: (assignment: Assignment) => void;
+  /**
+   * Partitions may be about to go to another process: nothing new may begin for any of them until the
+   * next {@link onAssigned}. Resolves once nothing is under way, after `deadlineMs` at the latest.
+   */
+  onRevoking: (deadlineMs: number) => Promise<void>;
+  /** The group coordinator has confirmed this member. */
+  onSign: () => void;
+}
+
+export type ConsumerState = 'starting' | 'running' | 'broken' | 'stopped';
 
 const RESTART_BACK_OFF = { baseMs: 500, capMs: 10_000 };
 const DISCONNECT_DEADLINE_MS = 3000;
@@ -22,6 +48,12 @@ const HEALTHY_MS = 60_000;
 const SESSION_MARGIN_MS = 1000;
 /** A call in flight is waited for this long before its partition is given up, and no longer than the session lasts. */
 const REST_DEADLINE_MS = 5000;
+/** Joining may wait for other members to finish what they have; longer is taken for a hang. */
+const JOIN_TIMEOUT_MS = 60_000;
+/** A rebalance takes the rest before it and the wait for all members, and not longer. */
+const REBALANCE_TIMEOUT_MS = 30_000;
+/** kafkajs tries to join twice a second at least; until then fetches from other brokers go on, and heartbeats with them. */
+const JOIN_DUE_MS = 1000;
 
 /**
  * A kafkajs consumer that is made anew whenever it crashes or falls silent. kafkajs restarts itself
@@ -185,4 +217,113 @@ export class SupervisedConsumer {
     this.member.leave();
     await withDeadline(consumer?.disconnect(), DISCONNECT_DEADLINE_MS);
   }
+}
+
+/** The consumer while it is a member of the group: before and after, kafkajs refuses to pause and seek. */
+export class GroupMember {
+  private readonly logger = new Logger('Consumer');
+  private consumer: Consumer | undefined;
+
+  is(consumer: Consumer): boolean {
+    return this.consumer === consumer;
+  }
+
+  /** Partitions have been assigned to the consumer, at first or anew. */
+  join(consumer: Consumer): void {
+    this.consumer = consumer;
+  }
+
+  leave(): void {
+    this.consumer = undefined;
+  }
+
+  pause(topic: string, partition: number): void {
+    this.ask((consumer) => {
+      consumer.pause([{ topic, partitions: [partition] }]);
+    });
+  }
+
+  resume(topic: string, partition: number): void {
+    this.ask((consumer) => {
+      consumer.resume([{ topic, partitions: [partition] }]);
+    });
+  }
+
+  seek(topic: string, partition: number, offset: number): void {
+    this.ask((consumer) => {
+      consumer.seek({ topic, partition, offset: String(offset) });
+    });
+  }
+
+  /** A consumer that is ending refuses, and whatever was asked of it ends with it. */
+  private ask(of: (consumer: Consumer) => void): void {
+    try {
+      if (this.consumer !== undefined) of(this.consumer);
+    } catch (error) {
+      this.logger.debug({ msg: 'refused by a consumer that is ending', error: String(error) });
+    }
+  }
+}
+
+export interface WatchOptions {
+  lease: SessionLease;
+  rest: RestBeforeJoin;
+  /** False once this one is given up: what it says then is of no interest. */
+  isCurrent: () => boolean;
+  isJoined: () => boolean;
+  onSign: () => void;
+  onEmptyFetch: (fetch: EmptyFetch) => void;
+  /** `memberId` is another one when the coordinator had given this process up meanwhile. */
+  onJoined: (memberId: string, assignment: Assignment) => void;
+}
+
+/** Listens to what kafkajs tells of a consumer; `end` resolves with why it is of no use any more. */
+export function watchConsumer(
+  consumer: Consumer,
+  options: WatchOptions,
+): { end: Promise<string>; stop: () => void } {
+  const { lease, rest, isCurrent, isJoined, onSign, onJoined } = options;
+  const { CRASH, END_BATCH_PROCESS, GROUP_JOIN, HEARTBEAT, REBALANCING, REQUEST } = consumer.events;
+  let heartbeatSentAtMs = 0;
+  let syncSentAtMs: number | undefined;
+  let stop = (): void => undefined;
+  const end = new Promise<string>((resolve) => {
+    consumer.on(CRASH, ({ payload }) => {
+      resolve(describeKafkaFailure(payload.error, { right: 'Read' }));
+    });
+    consumer.on(REQUEST, ({ payload: { apiName, createdAt } }) => {
+      // Not `sentAt`, which is read after the request has left: the process may be suspended in between.
+      if (apiName === 'Heartbeat') heartbeatSentAtMs = createdAt;
+      if (apiName === 'SyncGroup') syncSentAtMs = createdAt;
+    });
+    consumer.on(HEARTBEAT, () => {
+      if (!isCurrent()) return;
+      lease.renew(heartbeatSentAtMs === 0 ? undefined : heartbeatSentAtMs);
+      onSign();
+      // kafkajs has given the join up and goes on as before, where calls stay held: it will not come to it.
+      if (heartbeatSentAtMs > rest.doneEpochMs + JOIN_DUE_MS) {
+        resolve('a rebalance was not gone through with');
+      }
+    });
+    stop = everyRealMs(1000, () => {
+      const silenceMs = !isJoined() || rest.isWanted ? JOIN_TIMEOUT_MS : SESSION_TIMEOUT_MS;
+      if (lease.ageMs > silenceMs) resolve('no sign of the group coordinator');
+      if (isJoined() && rest.lastsMs > REBALANCE_TIMEOUT_MS) resolve('a rebalance does not end');
+    });
+  });
+  consumer.on(END_BATCH_PROCESS, ({ payload }) => {
+    if (payload.batchSize === 0 && isCurrent()) options.onEmptyFetch(payload);
+  });
+  consumer.on(REBALANCING, () => {
+    if (isCurrent()) rest.begin();
+  });
+  consumer.on(GROUP_JOIN, ({ payload }) => {
+    if (!isCurrent()) return;
+    // The assignment may have lain in the socket while the process was suspended.
+    lease.renew(syncSentAtMs);
+    onJoined(payload.memberId, new Map(Object.entries(payload.memberAssignment)));
+    // What is lost must be known before whatever waits for the session goes on.
+    onSign();
+  });
+  return { end, stop };
 }

@@ -5,7 +5,7 @@ import { Logger } from '@nestjs/common';
 import { loadKafkaSettings } from '#libs/config';
 import { createKafka } from '../client/kafka-client.js';
 import { withDeadline } from '../deadline.js';
-import { GroupMember } from '../inbox/group-member.js';
+import { GroupMember } from '../inbox/supervised-consumer.js';
 import { type Kafka, type KafkaMessage, type ProducerBatch } from '../kafkajs.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
 import { type OwnedState } from './owned-state.js';

@@ -1,7 +1,7 @@
 import { abortable, realDelayMs } from '#libs/clock';
 import { aborted } from '../aborted.js';
 import { partitionCount } from '../client/partition-count.js';
-import { type GroupMember } from '../inbox/group-member.js';
+import { type GroupMember } from '../inbox/supervised-consumer.js';
 import { type KafkaMessage } from '../kafkajs.js';
 import { topicSpans } from '../reading/topic-span.js';
 import { type KeyedStateOptions } from './keyed-state-options.js';

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { everyRealMs } from '#libs/clock';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { partitionCount } from '../client/partition-count.js';
-import { type GroupMember } from '../inbox/group-member.js';
+import { type GroupMember } from '../inbox/supervised-consumer.js';
 import { type KafkaMessage } from '../kafkajs.js';
 import { type KeyedStateOptions } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';

@@ -1,5 +1,5 @@
 import { type PartitionProgress, type Place } from '../partition-progress.js';
-import { type Transactions } from '../partition-queue.js';
+import { type Transactions } from '../assigned-partition.js';
 import { type TransactionListener } from '../partition-transactions.js';
 import { type Entry } from '../waiting-writes.js';
 

@@ -1,8 +1,11 @@
 import { Logger } from '@nestjs/common';
-import { type Assignment } from './consumer-callbacks.js';
+import {
+  AssignedPartition,
+  type PartitionBacklog,
+  type PartitionSurroundings,
+} from './assigned-partition.js';
+import { type Assignment } from './supervised-consumer.js';
 import { type InboundRecord } from './inbound-message.js';
-import { openQueue, type QueueSurroundings } from './open-queue.js';
-import { type OwnedQueue, type PartitionBacklog } from './owned-queue.js';
 
 interface FetchedFrom {
   topic: string;
@@ -14,23 +17,24 @@ interface FetchedFrom {
   end: number;
 }
 
-/** The queues of all input partitions this process owns now. Only the inbox touches it. */
-export class PartitionQueues {
+/** The input partitions this process owns now. Only the inbox touches it. */
+export class AssignedPartitions {
   private readonly logger = new Logger('Inbox');
-  private readonly owned = new Map<string, OwnedQueue>();
+  private readonly owned = new Map<string, AssignedPartition>();
   private isHeldBack = false;
 
-  constructor(private readonly surroundings: QueueSurroundings) {}
+  constructor(private readonly surroundings: PartitionSurroundings) {}
 
   /** After a rebalance: what is no longer owned is dropped before anything is committed for it. */
   dropAllBut(assignment: Assignment): void {
-    for (const [key, { topic, partition, queue }] of this.owned) {
+    for (const [key, owned] of this.owned) {
+      const { topic, partition } = owned;
       if (assignment.get(topic)?.includes(partition)) continue;
       this.owned.delete(key);
       // kafkajs remembers a pause across assignments: it must not greet the partition when it returns.
       this.surroundings.resume(topic, partition);
-      void queue.close(new Error(`${topic}/${partition} went to another process`));
-      void queue.transactions.close();
+      void owned.close(new Error(`${topic}/${partition} went to another process`));
+      void owned.transactions.close();
     }
   }
 
@@ -43,11 +47,11 @@ export class PartitionQueues {
     for (const [topic, partitions] of assignment) {
       for (const partition of partitions) {
         const kept = this.owned.get(keyOf(topic, partition));
-        kept?.log.assignedAgain();
+        kept?.assignedAgain();
         if (kept !== undefined) continue;
         const opened = this.open(topic, partition);
-        opened.queue.hold('recall');
-        if (mustWait(topic, partition)) opened.queue.hold('state');
+        opened.hold('recall');
+        if (mustWait(topic, partition)) opened.hold('state');
         this.owned.set(keyOf(topic, partition), opened);
       }
     }
@@ -62,50 +66,49 @@ export class PartitionQueues {
     let owned = this.owned.get(key);
     const [first] = messages;
     if (owned === undefined || owned.skips(from.first)) return false;
-    if (first !== undefined && owned.isAnotherTopic(first.offset, from.highWatermark)) {
+    if (first !== undefined && owned.isAnotherLog(first.offset, from.highWatermark)) {
       owned = this.startOver(owned, first.offset);
       this.owned.set(key, owned);
     }
-    owned.fetched(first?.offset, from.highWatermark);
-    return owned.queue.push(messages, from.end);
+    return owned.push(messages, from.end, from.highWatermark);
   }
 
   /** Whatever the partition's messages had to wait for has come. */
   release(topic: string, partition: number): void {
-    this.owned.get(keyOf(topic, partition))?.queue.release('state');
+    this.owned.get(keyOf(topic, partition))?.release('state');
   }
 
   /** Partitions whose messages wait for what they are judged by. */
   get held(): number {
-    return [...this.owned.values()].filter(({ queue }) => queue.isHeld).length;
+    return [...this.owned.values()].filter(({ isHeld }) => isHeld).length;
   }
 
   async closeAll(): Promise<void> {
     const reason = new Error('the bridge is stopping');
-    await Promise.all([...this.owned.values()].map(({ queue }) => queue.close(reason)));
+    await Promise.all([...this.owned.values()].map((owned) => owned.close(reason)));
   }
 
   /** Hands nothing over until {@link endRest}; what has been handed over goes on. */
   holdBack(): void {
     this.isHeldBack = true;
-    for (const { queue } of this.owned.values()) queue.hold('rest');
+    for (const owned of this.owned.values()) owned.hold('rest');
   }
 
   /** Resolves once all that messages have led to so far is committed. */
   async flush(): Promise<void> {
     const all = [...this.owned.values()];
-    await Promise.all(all.map(({ queue }) => queue.transactions.flush()));
+    await Promise.all(all.map(({ transactions }) => transactions.flush()));
   }
 
   async closeTransactions(): Promise<void> {
     const all = [...this.owned.values()];
-    await Promise.all(all.map(({ queue }) => queue.transactions.close()));
+    await Promise.all(all.map(({ transactions }) => transactions.close()));
   }
 
   /** Why nothing is committed for a while now, in words, by partition. */
   get problem(): string | undefined {
-    for (const { topic, partition, queue } of this.owned.values()) {
-      const why = queue.transactions.problem;
+    for (const { topic, partition, transactions } of this.owned.values()) {
+      const why = transactions.problem;
       if (why !== undefined) return `${topic}/${partition}: ${why}`;
     }
     return undefined;
@@ -113,12 +116,12 @@ export class PartitionQueues {
 
   endRest(): void {
     this.isHeldBack = false;
-    for (const { queue } of this.owned.values()) queue.release('rest');
+    for (const owned of this.owned.values()) owned.release('rest');
   }
 
   /** Topics of which something is paused: no fetch tells where that ends by now. */
   get pausedTopics(): ReadonlySet<string> {
-    const paused = [...this.owned.values()].filter(({ queue }) => queue.isFetchPaused);
+    const paused = [...this.owned.values()].filter(({ isFetchPaused }) => isFetchPaused);
     return new Set(paused.map(({ topic }) => topic));
   }
 
@@ -131,21 +134,18 @@ export class PartitionQueues {
     return [...this.owned.values()].map(({ backlog }) => backlog);
   }
 
-  private open(topic: string, partition: number, isAnotherLog = false): OwnedQueue {
-    const opened = openQueue(topic, partition, this.surroundings, isAnotherLog);
-    if (this.isHeldBack) opened.queue.hold('rest');
+  private open(topic: string, partition: number, isAnotherLog = false): AssignedPartition {
+    const opened = new AssignedPartition(topic, partition, this.surroundings, isAnotherLog);
+    if (this.isHeldBack) opened.hold('rest');
     return opened;
   }
 
-  private startOver({ topic, partition, queue }: OwnedQueue, offset: number): OwnedQueue {
-    this.logger.error({
-      msg: 'offsets begin anew: recreated or truncated',
-      topic,
-      partition,
-      offset,
-    });
-    void queue.close(new Error(`${topic}/${partition} was recreated or truncated`));
-    void queue.transactions.close();
+  private startOver(owned: AssignedPartition, offset: number): AssignedPartition {
+    const { topic, partition } = owned;
+    const msg = 'offsets begin anew: recreated or truncated';
+    this.logger.error({ msg, topic, partition, offset });
+    void owned.close(new Error(`${topic}/${partition} was recreated or truncated`));
+    void owned.transactions.close();
     return this.open(topic, partition, true);
   }
 }

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { realNowMs } from '#libs/clock';
 import { type InboundMessage, type InboundRecord } from './inbound-message.js';
-import { PartitionQueue } from './partition-queue.js';
+import { AssignedPartition, type PartitionSurroundings } from './assigned-partition.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 
 const LIMITS = { maxUnfinished: 12, maxUnfinishedBytes: 100, maxSpan: 60 };
@@ -151,24 +151,23 @@ class Partition {
     this.queue = this.newOwner();
   }
 
-  private newOwner(): PartitionQueue {
-    return new PartitionQueue(
-      (messages) => {
+  private newOwner(): AssignedPartition {
+    const surroundings: PartitionSurroundings = {
+      handle: (messages) => {
         this.open.push(...messages);
         return Promise.resolve();
       },
-      {
-        ...LIMITS,
-        onResume: () => {
-          this.isPaused = false;
-        },
-        setAside: (message) => {
-          this.done.add(message.offset);
-          message.finish();
-        },
+      resume: () => {
+        this.isPaused = false;
       },
-      (progress) => new FakeTransactions(progress),
-    );
+      seek: () => undefined,
+      setAside: (message) => {
+        this.done.add(message.offset);
+        message.finish();
+      },
+      transactions: (_topic, _partition, progress) => new FakeTransactions(progress),
+    };
+    return new AssignedPartition('topic', 0, surroundings, false, LIMITS);
   }
 
   private get committable(): number | undefined {
@@ -200,7 +199,7 @@ class Partition {
   }
 }
 
-describe('PartitionQueue', () => {
+describe('AssignedPartition', () => {
   beforeAll(() => {
     Logger.overrideLogger(false);
     // the shortest back-off there is

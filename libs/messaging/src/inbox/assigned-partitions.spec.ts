@@ -2,9 +2,9 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import { DoneItems, FinishedAhead } from '#libs/delivery';
-import { type Assignment } from './consumer-callbacks.js';
+import { type Assignment } from './supervised-consumer.js';
 import { type InboundMessage, type InboundRecord } from './inbound-message.js';
-import { PartitionQueues } from './partition-queues.js';
+import { AssignedPartitions } from './assigned-partitions.js';
 import { type Recalled } from './recalls.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 
@@ -40,12 +40,12 @@ const inherited = (finished: FinishedAhead | undefined): Recalled => ({
 
 const nobodyWaits = (): boolean => false;
 
-describe('PartitionQueues', () => {
+describe('AssignedPartitions', () => {
   let resumed: string[];
   let sought: string[];
   let setAside: InboundMessage[];
   let underWay: InboundMessage[];
-  let queues: PartitionQueues;
+  let queues: AssignedPartitions;
   /** By topic and partition, the latest of each. */
   let transactions: Map<string, FakeTransactions>;
 
@@ -90,7 +90,7 @@ describe('PartitionQueues', () => {
     const ofThisTest: InboundMessage[] = [];
     underWay = ofThisTest;
     transactions = new Map();
-    queues = new PartitionQueues({
+    queues = new AssignedPartitions({
       handle: (messages) => {
         ofThisTest.push(...messages);
         return Promise.resolve();

@@ -5,7 +5,8 @@ import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import { type InboundMessage, type InboundRecord } from './inbound-message.js';
 import { RecordRefusedError } from '../outbox/record-refused.js';
-import { PartitionQueue, type PartitionQueueOptions } from './partition-queue.js';
+import { AssignedPartition, type PartitionLimits } from './assigned-partition.js';
+import { type PartitionProgress } from './partition-progress.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 
 const LAST_RESORT_MS = 40_000;
@@ -40,7 +41,7 @@ class Handling {
   readonly messages = new Map<number, InboundMessage>();
   readonly setAside: number[] = [];
   resumed = 0;
-  readonly queue: PartitionQueue;
+  readonly queue: AssignedPartition;
   /** What becomes of a chunk once it has been handed over. */
   handler: (chunk: readonly InboundMessage[]) => Promise<void> = () => Promise.resolve();
   aside: (message: InboundMessage) => void = (message) => {
@@ -48,28 +49,26 @@ class Handling {
   };
   transactions: FakeTransactions | undefined;
 
-  constructor(limits: Partial<PartitionQueueOptions> = {}) {
-    const options = {
-      maxUnfinished: 1000,
-      maxUnfinishedBytes: Infinity,
-      maxSpan: Infinity,
-      onResume: () => {
+  constructor(limits: Partial<PartitionLimits> = {}) {
+    const surroundings = {
+      handle: (chunk: readonly InboundMessage[]) => this.handle(chunk),
+      resume: () => {
         this.resumed += 1;
       },
+      seek: () => undefined,
       setAside: (message: InboundMessage) => {
         this.setAside.push(message.offset);
         this.aside(message);
       },
-      ...limits,
-    };
-    this.queue = new PartitionQueue(
-      (chunk) => this.handle(chunk),
-      options,
-      (progress) => {
+      transactions: (_topic: string, _partition: number, progress: PartitionProgress) => {
         this.transactions = new FakeTransactions(progress);
         return this.transactions;
       },
-    );
+    };
+    this.queue = new AssignedPartition('topic', 3, surroundings, false, {
+      ...{ maxUnfinished: 1000, maxUnfinishedBytes: Infinity, maxSpan: Infinity },
+      ...limits,
+    });
   }
 
   /** What would be committed; undefined before anything was handed over. */
@@ -98,7 +97,7 @@ class Handling {
   }
 }
 
-describe('PartitionQueue', () => {
+describe('AssignedPartition', () => {
   beforeAll(() => {
     Logger.overrideLogger(false);
     // the shortest back-off there is
