@@ -128,6 +128,7 @@ describe("the terminal's page", () => {
     });
 
     it('is explained by who was registered when it was, though another one is when it is sent', async () => {
+      await rowOf(NAME).first().waitFor();
       await scan(page, 'E-4711');
       await page.getByText('E-4711 is registered.').waitFor();
       terminal.setLink('down');

@@ -6,7 +6,7 @@ import { testBrokers } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { RunningTerminal } from '../support/running-terminal.js';
 import { launchChromium, openPage, screenshot } from '../support/terminal-page/browser.js';
-import { header } from '../support/topic-reader.js';
+import { header, json } from '../support/topic-reader.js';
 
 const MACHINE = 'M-001';
 
@@ -119,8 +119,18 @@ describe("a stop explained on the terminal's page", () => {
     const reasons = await plant.kafka.read(TOPICS.downtimeReasons);
     await reasons.find(({ key }) => key?.toString() === 'M-002', 'the reason on its topic');
     const sent = reasons.records.filter(({ key }) => key?.toString() === 'M-002');
+    // the plant goes on: once the machine runs again, the same reason follows with its end
+    const periods = sent.map((record) => {
+      const { startTime, endTime = 'open' } = json(record) as {
+        startTime: number;
+        endTime?: number;
+      };
+      return `${startTime} to ${endTime}`;
+    });
+    const [start = ''] = (periods[0] ?? '').split(' to ');
+    expect(periods).toEqual([...new Set(periods)].filter((period) => period.startsWith(start)));
     const ids = new Set(sent.map((record) => header(record, 'message-id')));
-    expect([sent.length, ids.size]).toEqual([1, 1]);
+    expect(ids.size).toBe(sent.length);
   });
 
   it('leaves no complaint of the browser', () => {

@@ -99,7 +99,7 @@ describe('messages of far more than a megabyte, once they are unpacked', () => {
   };
 
   it('are set aside, with their value as far as that may be unpacked, and stop nobody', async () => {
-    const [large, huge] = [40_000_000, 120_000_000];
+    const [large, huge] = [30_000_000, 120_000_000];
     await unpackedTo(large);
     await unpackedTo(huge);
     const list = { machineId: 'M-002', workingOrders: ['behind'] };
