@@ -1,5 +1,4 @@
 import { type RetryCause } from './judge-answer.js';
-import { MachinesConcerned } from './machines-concerned.js';
 
 /** Failures in a row, of several machines, after which it is the service rather than a machine. */
 const FAILURES_TO_OPEN = 5;
@@ -80,5 +79,26 @@ export class FailuresInARow {
 
   private lastLong(nowMs: number): boolean {
     return nowMs - this.firstMs >= STANDSTILL_MS;
+  }
+}
+
+/** Whether something has to do with several machines, or with one alone for all that is known. */
+export class MachinesConcerned {
+  private first: string | undefined;
+  private several = false;
+
+  get areSeveral(): boolean {
+    return this.several;
+  }
+
+  /** @param inCompany whether it has to do with others as well */
+  note(machineId: string, inCompany: boolean): void {
+    this.first ??= machineId;
+    this.several ||= inCompany || machineId !== this.first;
+  }
+
+  forget(): void {
+    this.first = undefined;
+    this.several = false;
   }
 }

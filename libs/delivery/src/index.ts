@@ -1,6 +1,6 @@
 export { backOffMs, type BackOffOptions } from './back-off.js';
 export { Breaker } from './breaker.js';
-export { type CallPermit } from './call-permit.js';
+export { type CallPermit } from './call-slots.js';
 export { CallSlots } from './call-slots.js';
 export { ContiguousOffsets } from './contiguous-offsets.js';
 export { DoneItems } from './done-items.js';
@@ -14,7 +14,7 @@ export {
   type ServiceAnswer,
   type Verdict,
 } from './judge-answer.js';
-export { type BatchLimits, type LaneEntry } from './lane-batch.js';
+export { type BatchLimits, type LaneEntry } from './lane-queue.js';
 export { LaneQueue } from './lane-queue.js';
 export { type Conduct, type SlowCall } from './company.js';
 export { type AdmittedCall, type CallEnd, StandstillBreaker } from './standstill-breaker.js';

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import { type LaneEntry } from './lane-batch.js';
-import { LaneQueue } from './lane-queue.js';
+import { type LaneEntry, LaneQueue } from './lane-queue.js';
 import { ANY_COMPANY, companyAfter, type Conduct } from './company.js';
 
 const MAX_BYTES = 10;

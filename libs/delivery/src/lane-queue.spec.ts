@@ -1,5 +1,4 @@
-import { type LaneEntry } from './lane-batch.js';
-import { LaneQueue } from './lane-queue.js';
+import { type LaneEntry, LaneQueue } from './lane-queue.js';
 import { type Conduct } from './company.js';
 
 interface Entry extends LaneEntry {

@@ -1,8 +1,6 @@
-import { type Conduct } from './company.js';
-import { KnownLanes } from './known-lanes.js';
-import { type BatchLimits, chooseBatch, type LaneEntry } from './lane-batch.js';
-import { type Lane } from './lane.js';
-import { LaneTurns } from './lane-turns.js';
+import { ANY_COMPANY, type Conduct } from './company.js';
+import { DueQueue } from './due-queue.js';
+import { Lane } from './lane.js';
 
 /**
  * What waits for the service: a lane a machine, in order, one entry of it under way at a time. Entries
@@ -156,4 +154,145 @@ export class LaneQueue<T extends LaneEntry> {
     this.turns.delete(lane);
     if (!lane.inFlight) this.lanes.close(lane);
   }
+}
+
+/** Machines with nothing to send that are remembered for what their last calls were like. */
+const MAX_IDLE_SUSPECTS = 10_000;
+
+/** The lanes of machines that have something to send, and of some that had when their last calls went wrong. */
+class KnownLanes<T> {
+  private readonly lanes = new Map<string, Lane<T>>();
+  private readonly idleSuspects = new Set<string>();
+
+  /** Machines with an entry waiting or under way. */
+  get busy(): number {
+    return this.lanes.size - this.idleSuspects.size;
+  }
+
+  all(): Lane<T>[] {
+    return [...this.lanes.values()];
+  }
+
+  get(machineId: string): Lane<T> | undefined {
+    return this.lanes.get(machineId);
+  }
+
+  /** The lane of a machine that has something to send. */
+  open(machineId: string): Lane<T> {
+    const known = this.lanes.get(machineId);
+    if (known !== undefined) {
+      if (known.company !== ANY_COMPANY) this.idleSuspects.delete(machineId);
+      return known;
+    }
+    const lane = new Lane<T>(machineId);
+    this.lanes.set(machineId, lane);
+    return lane;
+  }
+
+  /** It has nothing to send, and nothing under way. */
+  close(lane: Lane<T>): void {
+    lane.notBeforeMs = 0;
+    if (lane.company === ANY_COMPANY) this.lanes.delete(lane.machineId);
+    else this.remember(lane.machineId);
+  }
+
+  /** What went wrong was none of theirs. */
+  forgive(): void {
+    for (const lane of this.lanes.values()) lane.company = ANY_COMPANY;
+    for (const machineId of this.idleSuspects) this.lanes.delete(machineId);
+    this.idleSuspects.clear();
+  }
+
+  /** As the youngest; messages may name machines without end that only the service knows to be none. */
+  private remember(machineId: string): void {
+    this.idleSuspects.delete(machineId);
+    this.idleSuspects.add(machineId);
+    if (this.idleSuspects.size <= MAX_IDLE_SUSPECTS) return;
+    const [oldest] = this.idleSuspects;
+    if (oldest === undefined) return;
+    this.idleSuspects.delete(oldest);
+    this.lanes.delete(oldest);
+  }
+}
+
+/**
+ * Which lanes may send, in the order of their turns, and which may later. Only lanes with an entry that waits and
+ * none under way are of interest. Pure: times are handed in.
+ */
+class LaneTurns<T> {
+  private readonly ready = new Set<Lane<T>>();
+  /** Lanes that may not send yet; an entry is outdated when its lane's time has changed since. */
+  private readonly blocked = new DueQueue<Lane<T>>();
+
+  /** When the next blocked lane may send; undefined when none is blocked. */
+  get nextDueMs(): number | undefined {
+    return this.blocked.earliestMs;
+  }
+
+  /** Those that may send at `nowMs`, the one whose turn it is first. */
+  readyAt(nowMs: number): ReadonlySet<Lane<T>> {
+    for (let due = this.blocked.earliestMs; due !== undefined && due <= nowMs;) {
+      const lane = this.blocked.take();
+      due = this.blocked.earliestMs;
+      if (lane === undefined || lane.inFlight || lane.size === 0) continue;
+      if (lane.notBeforeMs <= nowMs) this.ready.add(lane);
+    }
+    return this.ready;
+  }
+
+  /** Behind all others, from its time on. */
+  place(lane: Lane<T>): void {
+    if (lane.inFlight) return;
+    if (lane.notBeforeMs > 0) this.blocked.add(lane.notBeforeMs, lane);
+    else this.ready.add(lane);
+  }
+
+  delete(lane: Lane<T>): void {
+    this.ready.delete(lane);
+  }
+
+  /** Those that have failed go behind the others. */
+  putFailedLast(): void {
+    for (const lane of [...this.ready].filter(({ hasFailed }) => hasFailed)) {
+      this.ready.delete(lane);
+      this.ready.add(lane);
+    }
+  }
+}
+
+/** Something to be done for one machine, in the order of its lane. */
+export interface LaneEntry {
+  readonly machineId: string;
+  /** Size in a request, in bytes; asked for as it is put together. */
+  readonly bytes: number;
+}
+
+export interface BatchLimits {
+  maxMachines: number;
+  maxBytes: number;
+}
+
+/**
+ * The lanes whose first entries leave together in one request, none of them in larger company than it may keep.
+ *
+ * @param lanes in the order of their turns
+ * @param share of them that the request is for at the most, whatever the limits
+ */
+function chooseBatch<T extends LaneEntry>(
+  lanes: Iterable<Lane<T>>,
+  { maxMachines, maxBytes }: BatchLimits,
+  share: number,
+): Lane<T>[] {
+  const chosen: Lane<T>[] = [];
+  let company = Math.min(maxMachines, share);
+  let bytes = 0;
+  for (const lane of lanes) {
+    if (chosen.length >= company) break;
+    if (lane.first === undefined || chosen.length >= lane.company) continue;
+    bytes += lane.first.bytes;
+    if (chosen.length > 0 && bytes > maxBytes) break;
+    company = Math.min(company, lane.company);
+    chosen.push(lane);
+  }
+  return chosen;
 }

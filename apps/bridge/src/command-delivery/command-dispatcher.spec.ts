@@ -6,9 +6,8 @@ import { PartitionOwnership } from '#libs/messaging';
 import { type Admission, GO } from './admission.js';
 import { Command, CommandWaiter } from './command.js';
 import { CommandDispatcher } from './command-dispatcher.js';
-import { type CommandResult } from './command-result.js';
+import { type CommandResult, MessageAnswers } from './message-answers.js';
 import { type DispatcherOptions, type Precedence } from './dispatcher-options.js';
-import { MessageAnswers } from './message-answers.js';
 import { inboundMessage } from './testing/inbound-message.js';
 
 const APPLIED_AT = 1_763_680_000;

@@ -1,13 +1,12 @@
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
-import { CommandAdmission } from './command-admission.js';
-import { CommandCalls } from './command-calls.js';
-import { CommandLanes } from './command-lanes.js';
+import { CommandAdmission } from './admission.js';
+import { ServiceCaller } from './service-caller.js';
+import { CommandLanes, OpenCommands } from './command-lanes.js';
 import { type Command } from './command.js';
-import { Departures } from './departures.js';
+import { BatchScheduler } from './batch-scheduler.js';
 import { type DispatcherOptions } from './dispatcher-options.js';
 import { FlowStatus } from './flow-status.js';
-import { OpenCommands } from './open-commands.js';
 
 /**
  * Calls that began together end within a few milliseconds of each other. Their machines leave together again:
@@ -25,10 +24,10 @@ export class CommandDispatcher<P> {
   readonly name: string;
   readonly status: FlowStatus;
   readonly open: OpenCommands;
-  readonly calls: CommandCalls<P>;
+  readonly calls: ServiceCaller<P>;
   private readonly logger = new Logger('CommandDispatcher');
   private readonly lanes: CommandLanes<P>;
-  private readonly departures: Departures<Command<P>>;
+  private readonly scheduler: BatchScheduler<Command<P>>;
   private readonly admission: CommandAdmission<P>;
 
   constructor(private readonly options: DispatcherOptions<P>) {
@@ -36,10 +35,10 @@ export class CommandDispatcher<P> {
     this.status = new FlowStatus(options.flow);
     this.open = new OpenCommands(options.deferredAfterMs, options.onDeferred);
     this.lanes = new CommandLanes(options.limits, this.open, options.precedence);
-    this.calls = new CommandCalls(this.lanes, this.status, options, (part) => {
+    this.calls = new ServiceCaller(this.lanes, this.status, options, (part) => {
       options.slots.ask(() => void this.run(part, false));
     });
-    this.departures = new Departures(this.lanes.queue, this.status, options, (calls) => {
+    this.scheduler = new BatchScheduler(this.lanes.queue, this.status, options, (calls) => {
       this.begin(calls);
     });
     this.admission = new CommandAdmission(
@@ -79,7 +78,7 @@ export class CommandDispatcher<P> {
     }
     if (command.isLost) return;
     this.lanes.submit(command);
-    this.departures.gather(this.options.lingerMs);
+    this.scheduler.gather(this.options.lingerMs);
   }
 
   /** One function for all partitions: they know their listeners by identity. */
@@ -95,7 +94,7 @@ export class CommandDispatcher<P> {
       this.options.slots.release();
       return;
     }
-    this.departures.begun(nowMs, batch.length);
+    this.scheduler.begun(nowMs, batch.length);
     const isProbe = this.status.callBegins();
     const { admitted, lookUps } = this.admission.sort(batch, isProbe);
     if (admitted.length > 0) void this.run(admitted, isProbe);
@@ -103,7 +102,7 @@ export class CommandDispatcher<P> {
     if (admitted.length > 0 && lookUps.length === 0) return;
     void Promise.all(lookUps).then(() => {
       if (admitted.length === 0 && isProbe) this.status.probeWasVoid();
-      this.departures.ask();
+      this.scheduler.ask();
     });
   }
 
@@ -124,7 +123,7 @@ export class CommandDispatcher<P> {
       if (isProbe) this.status.probeWasVoid();
     } finally {
       this.options.slots.release();
-      this.departures.gather(Math.min(this.options.lingerMs, REUNION_MS));
+      this.scheduler.gather(Math.min(this.options.lingerMs, REUNION_MS));
     }
   }
 

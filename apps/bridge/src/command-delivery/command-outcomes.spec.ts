@@ -3,11 +3,19 @@ import { ManualClock } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
 import { type MessageHeaders } from '#libs/contracts';
 import { DeadLetters, type OutboundRecord } from '#libs/messaging';
-import { type Answered } from './answered-message.js';
+import {
+  type CommandFamily,
+  CommandOutcomes,
+  OutcomeCounts,
+  outcomePerMachine,
+} from './command-outcomes.js';
 import { CommandWaiter } from './command.js';
-import { CommandOutcomes } from './command-outcomes.js';
-import { type CommandFamily } from './outcome-data.js';
-import { type CommandResult, rejection, type RejectedResult } from './command-result.js';
+import {
+  type Answered,
+  type CommandResult,
+  type RejectedResult,
+  rejection,
+} from './message-answers.js';
 import { inboundMessage, type KeptMessage } from './testing/inbound-message.js';
 
 const settings = loadBridgeSettings({
@@ -197,5 +205,66 @@ describe('CommandOutcomes', () => {
       expect(message.last).toHaveLength(1);
       expect(message.ends).toEqual(['finished']);
     });
+  });
+});
+
+describe('OutcomeCounts', () => {
+  it('counts by flow, by what became of the message, and rejections by why', () => {
+    const counts = new OutcomeCounts();
+    counts.add('work-order-list', 'applied', null);
+    counts.add('work-order-list', 'applied', null);
+    counts.add('work-order-list', 'superseded', null);
+    counts.add('downtime-reason', 'applied', null);
+    counts.add('downtime-reason', 'rejected', 'unknown-reason');
+    counts.add('downtime-reason', 'rejected', 'invalid-json');
+    counts.add('downtime-reason', 'rejected', 'unknown-reason');
+    expect(counts.totals()).toEqual([
+      { flow: 'work-orders', outcome: 'applied', code: '', count: 2 },
+      { flow: 'work-orders', outcome: 'superseded', code: '', count: 1 },
+      { flow: 'downtime-reasons', outcome: 'applied', code: '', count: 1 },
+      { flow: 'downtime-reasons', outcome: 'rejected', code: 'unknown-reason', count: 2 },
+      { flow: 'downtime-reasons', outcome: 'rejected', code: 'invalid-json', count: 1 },
+    ]);
+  });
+});
+
+const listApplied: CommandResult = {
+  kind: 'applied',
+  machineId: 'M-1',
+  attempts: 1,
+  appliedAt: 100,
+};
+const listSuperseded: CommandResult = {
+  kind: 'superseded',
+  machineId: 'M-1',
+  attempts: 0,
+  detail: 'order 4712 changed at 99; known is the change of 100',
+};
+const rejected = rejection({ code: 'unknown-machine', detail: 'no M-1' }, 'M-1');
+
+describe('outcomePerMachine', () => {
+  it.each([
+    ['a list applied', 'a superseded order', [listApplied, listSuperseded], listApplied],
+    ['a rejection', 'a superseded order', [listSuperseded, rejected], rejected],
+    ['a rejection', 'a list applied', [rejected, listApplied], rejected],
+  ])('puts %s before %s of the same machine', (_, __, results, outcome) => {
+    expect(outcomePerMachine(results)).toEqual([outcome]);
+    expect(outcomePerMachine(results.toReversed())).toEqual([outcome]);
+  });
+
+  it('keeps the first of two superseded orders', () => {
+    const second = { ...listSuperseded, detail: 'another order' };
+    expect(outcomePerMachine([listSuperseded, second])).toEqual([listSuperseded]);
+  });
+
+  it('leaves the outcomes of different machines, and of none, side by side', () => {
+    const other = { ...listSuperseded, machineId: 'M-2' };
+    const nowhere = rejection({ code: 'unmapped-work-centre', detail: 'no machine for 1000/FR01' });
+    const results = [listApplied, other, nowhere];
+    expect(outcomePerMachine(results)).toEqual(results);
+  });
+
+  it('has nothing to say of a message that names no machine', () => {
+    expect(outcomePerMachine([])).toEqual([]);
   });
 });

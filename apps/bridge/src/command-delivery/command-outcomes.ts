@@ -1,23 +1,35 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
-import { type CommandOutcome, type OutcomeSource } from '#libs/contracts';
-import { type DeadLetterReason, DeadLetters, type OutboundRecord } from '#libs/messaging';
-import { BRIDGE_SETTINGS } from '../platform/index.js';
-import { type Answered, type AnsweredMessage } from './answered-message.js';
-import { type CommandWaiter } from './command.js';
-import { type CommandResult, type RejectedResult } from './command-result.js';
-import { MessageAnswers, type RecordsOf } from './message-answers.js';
-import { OutcomeCounts, type OutcomeTotal } from './outcome-counts.js';
 import {
-  type CommandFamily,
-  type Outcome,
-  outcomeType,
-  toDeferral,
-  toOutcome,
-} from './outcome-data.js';
-import { outcomePerMachine } from './outcome-per-machine.js';
-import { OutcomeRecords } from './outcome-records.js';
+  BRIDGE_SOURCE,
+  cloudEventHeaders,
+  type CommandOutcome,
+  MAX_OUTCOME_ORDERS,
+  OUTCOME_TYPES,
+  outcomeId,
+  outcomeJson,
+  type OutcomeSource,
+  type OutcomeType,
+  type RejectionCode,
+  TOPICS,
+} from '#libs/contracts';
+import {
+  type DeadLetterReason,
+  DeadLetters,
+  type InboundRecord,
+  type OutboundRecord,
+} from '#libs/messaging';
+import { BRIDGE_SETTINGS } from '../platform/index.js';
+import { type CommandWaiter } from './command.js';
+import {
+  type Answered,
+  type AnsweredMessage,
+  type CommandResult,
+  MessageAnswers,
+  type RecordsOf,
+  type RejectedResult,
+} from './message-answers.js';
 import { type RecentOutcome, RecentOutcomes } from './recent-outcomes.js';
 
 /**
@@ -153,4 +165,159 @@ function reasonOf(
 /** A letter is found by its code, to be replayed once the work centre is mapped; other faults beside it stay. */
 function isUnmapped({ rejection }: RejectedResult): boolean {
   return rejection.code === 'unmapped-work-centre';
+}
+
+export type CommandFamily = 'work-order-list' | 'downtime-reason';
+
+/** The flow as settings, readiness and the other metrics name it. */
+const FLOW_OF: Record<CommandFamily, string> = {
+  'work-order-list': 'work-orders',
+  'downtime-reason': 'downtime-reasons',
+};
+
+type Outcome = CommandResult['kind'] | 'deferred';
+
+/** A key is there to find the outcome by: one of a megabyte would keep it from being sent at all. */
+const LONGEST_KEY_BYTES = 4096;
+
+/** The machine, or the key of a message that names none. */
+export function keyOf(machineId: string | null, { key }: InboundRecord): Buffer | string | null {
+  if (machineId !== null) return machineId;
+  return key !== null && key.length <= LONGEST_KEY_BYTES ? key : null;
+}
+
+function outcomeType(family: CommandFamily, outcome: Outcome): OutcomeType {
+  // Every reason is a statement of its own: lists alone are superseded.
+  if (outcome === 'superseded') return OUTCOME_TYPES.workOrderListSuperseded;
+  return `${family}.${outcome}.v1`;
+}
+
+/** Written out: this runs for every message, and spreading objects costs as much as all the rest. */
+function toOutcome(result: CommandResult, source: OutcomeSource): CommandOutcome {
+  const { machineId, attempts } = result;
+  switch (result.kind) {
+    case 'applied': {
+      const { appliedAt, workingOrders } = result;
+      const outcome = { machineId, source, code: null, detail: null, attempts, appliedAt };
+      if (workingOrders === undefined) return outcome;
+      const isLong = workingOrders.length > MAX_OUTCOME_ORDERS;
+      const shown = isLong ? workingOrders.slice(0, MAX_OUTCOME_ORDERS) : workingOrders;
+      return { ...outcome, workingOrders: shown };
+    }
+    case 'superseded': {
+      const { detail } = result;
+      return { machineId, source, code: null, detail, attempts, appliedAt: null };
+    }
+    case 'rejected': {
+      const { code, detail } = result.rejection;
+      return { machineId, source, code, detail, attempts, appliedAt: null };
+    }
+    default:
+      return result satisfies never;
+  }
+}
+
+function toDeferral(machineId: string, source: OutcomeSource, attempts: number): CommandOutcome {
+  const detail = 'waits for the service to take it';
+  return { machineId, source, code: null, detail, attempts, appliedAt: null };
+}
+
+/** Outcomes as they are written, and where the messages they answer stand. */
+class OutcomeRecords {
+  private readonly topic: string;
+  /** By the name without the prefix: put together for every message they would be as many strings. */
+  private readonly fullNames = new Map<string, string>();
+
+  constructor(
+    private readonly topicPrefix: string,
+    private readonly clock: Clock,
+  ) {
+    this.topic = `${topicPrefix}${TOPICS.commandOutcomes}`;
+  }
+
+  /** Where the message that is answered stands, under its topic's full name. */
+  sourceOf({ message, messageId, origin }: Answered): OutcomeSource {
+    if (origin !== undefined) return origin.source;
+    const { topic, partition, offset } = message;
+    return { topic: this.fullNameOf(topic), partition, offset, messageId };
+  }
+
+  /** The same message, machine and outcome have the same `ce_id`. */
+  of(
+    family: CommandFamily,
+    message: InboundRecord,
+    kind: Outcome,
+    outcome: CommandOutcome,
+  ): OutboundRecord {
+    const { machineId, source } = outcome;
+    const type = outcomeType(family, kind);
+    return {
+      topic: this.topic,
+      key: keyOf(machineId, message),
+      value: outcomeJson(outcome),
+      headers: cloudEventHeaders({
+        id: outcomeId(source, machineId, type),
+        source: BRIDGE_SOURCE,
+        type,
+        time: this.clock.nowSeconds(),
+        subject: machineId ?? undefined,
+      }),
+    };
+  }
+
+  private fullNameOf(topic: string): string {
+    let name = this.fullNames.get(topic);
+    if (name === undefined) this.fullNames.set(topic, (name = `${this.topicPrefix}${topic}`));
+    return name;
+  }
+}
+
+const WEIGHT = { superseded: 0, applied: 1, rejected: 2 } as const;
+
+/**
+ * A document of several orders may settle a machine more than once, and a machine has one final outcome
+ * per message: of its results a rejection counts before a list applied, and that before a superseded one.
+ */
+export function outcomePerMachine(results: readonly CommandResult[]): readonly CommandResult[] {
+  if (results.length < 2) return results;
+  const perMachine = new Map<string | null, CommandResult>();
+  for (const result of results) {
+    const other = perMachine.get(result.machineId);
+    if (other === undefined || WEIGHT[result.kind] > WEIGHT[other.kind]) {
+      perMachine.set(result.machineId, result);
+    }
+  }
+  return [...perMachine.values()];
+}
+
+interface OutcomeTotal {
+  readonly flow: string;
+  readonly outcome: Outcome;
+  /** Of rejections; else empty. */
+  readonly code: RejectionCode | '';
+  count: number;
+}
+
+/** How many outcomes there have been of each kind: plain numbers, since every message is counted. */
+export class OutcomeCounts {
+  /** A rejection by its code, anything else by what it is: no code is named like an outcome. */
+  private readonly counts: Readonly<Record<CommandFamily, Map<string, OutcomeTotal>>> = {
+    'work-order-list': new Map(),
+    'downtime-reason': new Map(),
+  };
+
+  add(family: CommandFamily, outcome: Outcome, code: RejectionCode | null): void {
+    const total = this.counts[family].get(code ?? outcome) ?? this.begin(family, outcome, code);
+    total.count += 1;
+  }
+
+  totals(): OutcomeTotal[] {
+    return Object.values(this.counts).flatMap((counts) => [...counts.values()]);
+  }
+
+  private begin(family: CommandFamily, outcome: Outcome, code: RejectionCode | null): OutcomeTotal {
+    const total: OutcomeTotal = { flow: FLOW_OF[family], outcome, code: code ?? '', count: 0 };
+    this.counts[family].set(code ?? outcome, total);
+    return total;
+  }
 }

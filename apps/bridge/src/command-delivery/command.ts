@@ -1,7 +1,6 @@
 import { type LaneEntry } from '#libs/delivery';
-import { type CommandResult } from './command-result.js';
+import { type CommandResult, type MessageAnswers } from './message-answers.js';
 import { type Forbidden } from './forbidden.js';
-import { type MessageAnswers } from './message-answers.js';
 import { type UnlistedRefusal } from './unlisted-refusals.js';
 
 /** A message that waits to hear what became of a command. */

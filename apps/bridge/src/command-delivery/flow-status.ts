@@ -1,8 +1,27 @@
 import { Logger } from '@nestjs/common';
 import { everyRealMs, realNowMs } from '#libs/clock';
 import { Breaker, type Failure } from '#libs/delivery';
-import { LatestApplied } from './latest-applied.js';
-import { type FlowCalls, type StartedCall } from './started-call.js';
+
+/** What is known of a flow's calls at the moment. */
+export interface FlowCalls {
+  /** The number of the latest call to have begun. */
+  readonly latestBegun: number;
+  /** When the latest call that has gone well began, in real milliseconds; -Infinity while none has. */
+  readonly latestAppliedMs: number;
+  /** The same of the latest that was for this machine, alone or with others; of the last minute. */
+  latestAppliedMsOf(machineId: string): number;
+  /** Whether a call for another machine, by itself, was answered 403 since then. */
+  wasAnotherForbidden(machineId: string, sinceMs: number): boolean;
+}
+
+/** A call that has begun, and what was known by then. Numbers count the flow's calls in the order in which they begin. */
+export interface StartedCall {
+  readonly number: number;
+  /** The highest number of a call that had gone well by then; 0 when none had. */
+  readonly latestApplied: number;
+  /** Real milliseconds. */
+  readonly startedMs: number;
+}
 
 const REVIEW_MS = 1000;
 
@@ -136,5 +155,34 @@ export class FlowStatus implements FlowCalls {
     if (this.breaker.isInDoubt) return;
     this.stopReviews?.();
     this.stopReviews = undefined;
+  }
+}
+
+/** Longer than a call can take, and what is asked about lies before it. */
+const REMEMBERED_MS = 60_000;
+
+/**
+ * When the latest calls that went well began, by machine: of the last minute or two, so that it is bounded by their
+ * number. In two generations, for every call passes here: the elder is forgotten when the younger is a minute old.
+ */
+class LatestApplied {
+  private younger = new Map<string, number>();
+  private elder = new Map<string, number>();
+  private begunMs = -Infinity;
+
+  note(commands: readonly { machineId: string }[], startedMs: number): void {
+    if (startedMs >= this.begunMs + REMEMBERED_MS) this.beginAnother(startedMs);
+    for (const { machineId } of commands) this.younger.set(machineId, startedMs);
+  }
+
+  /** -Infinity if none is remembered. */
+  startedMsOf(machineId: string): number {
+    return this.younger.get(machineId) ?? this.elder.get(machineId) ?? -Infinity;
+  }
+
+  private beginAnother(startedMs: number): void {
+    this.elder = this.younger;
+    this.younger = new Map();
+    this.begunMs = startedMs;
   }
 }

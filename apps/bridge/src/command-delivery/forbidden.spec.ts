@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { type Verdict } from '#libs/delivery';
-import { Forbidden } from './forbidden.js';
-import { RefusalInCompany } from './refusal-in-company.js';
-import { type FlowCalls, type StartedCall } from './started-call.js';
+import { Forbidden, RefusalInCompany } from './forbidden.js';
+import { type FlowCalls, type StartedCall } from './flow-status.js';
 
 const forbidden: Verdict = {
   kind: 'try-again',

@@ -1,6 +1,5 @@
 import { type Verdict } from '#libs/delivery';
-import { type RefusalInCompany } from './refusal-in-company.js';
-import { type FlowCalls, type StartedCall } from './started-call.js';
+import { type FlowCalls, type StartedCall } from './flow-status.js';
 
 const REJECTED: Verdict = {
   kind: 'rejected',
@@ -71,5 +70,48 @@ export class Forbidden {
     const { inCompany } = this;
     if (inCompany?.leaves(this.machineId) !== true) return sinceCall;
     return Math.min(sinceCall, inCompany.sinceCall);
+  }
+}
+
+/** The verdict on commands whose call was answered 403, which each of them remembers. */
+export function reviewForbidden(
+  commands: readonly { readonly machineId: string; forbidden: Forbidden | undefined }[],
+  verdict: Verdict,
+  call: StartedCall,
+  flow: FlowCalls,
+): Verdict {
+  const each = commands.map((command) => (command.forbidden ??= new Forbidden(command.machineId)));
+  const [only] = each;
+  if (only !== undefined && each.length === 1) return only.review(verdict, call, flow);
+  // Of several machines together nothing can be said yet: they part, and each is judged by itself.
+  const machineIds = commands.map(({ machineId }) => machineId);
+  const refusal = new RefusalInCompany(machineIds, flow.latestBegun);
+  for (const forbidden of each) forbidden.refusedInCompany(refusal);
+  return verdict;
+}
+
+/**
+ * A 403 that a call for several machines was answered. It is the fault of one of them, or of the token;
+ * each that goes well afterwards was not it, and shows that the token was not either.
+ */
+export class RefusalInCompany {
+  private readonly suspects: Set<string>;
+
+  /** @param sinceCall the latest call to have begun when the 403 came */
+  constructor(
+    machineIds: Iterable<string>,
+    readonly sinceCall: number,
+  ) {
+    this.suspects = new Set(machineIds);
+  }
+
+  /** A call for the machine that began after the 403 has gone well. */
+  clear(machineId: string): void {
+    this.suspects.delete(machineId);
+  }
+
+  /** Whether nobody but the machine can have been at fault. */
+  leaves(machineId: string): boolean {
+    return this.suspects.size === 1 && this.suspects.has(machineId);
   }
 }

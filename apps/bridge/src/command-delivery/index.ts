@@ -1,11 +1,11 @@
 export { type Admission, GO, type Unavailable } from './admission.js';
-export { type AnsweredMessage, openMessage } from './answered-message.js';
+export { type AnsweredMessage, openMessage } from './message-answers.js';
 export { type MessageAnswers } from './message-answers.js';
 export { Command, CommandWaiter } from './command.js';
 export { CommandDeliveryModule } from './command-delivery.module.js';
 export { CommandDispatcher } from './command-dispatcher.js';
 export { CommandOutcomes } from './command-outcomes.js';
-export { type CommandResult, type RejectedResult, rejection } from './command-result.js';
-export { acceptEach } from './accept-each.js';
+export { type CommandResult, type RejectedResult, rejection } from './message-answers.js';
+export { acceptEach } from './message-answers.js';
 export { type Precedence } from './dispatcher-options.js';
 export { type RecentOutcome } from './recent-outcomes.js';

@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { type OutboundRecord } from '#libs/messaging';
-import { type CommandResult, rejection } from './command-result.js';
-import { MessageAnswers } from './message-answers.js';
+import { type InboundMessage, type OutboundRecord } from '#libs/messaging';
+import { acceptEach, type CommandResult, MessageAnswers, rejection } from './message-answers.js';
 import { inboundMessage, type KeptMessage } from './testing/inbound-message.js';
 
 const applied: CommandResult = { kind: 'applied', machineId: 'M-1', attempts: 1, appliedAt: 100 };
@@ -107,5 +106,34 @@ describe('MessageAnswers', () => {
     answers.settle(applied, 0);
     expect(message.told).toEqual([]);
     expect(message.ends).toEqual(['set aside']);
+  });
+});
+
+describe('acceptEach', () => {
+  let failures: [offset: number, error: unknown][];
+
+  beforeEach(() => {
+    failures = [];
+  });
+
+  const messageAt = (offset: number): InboundMessage =>
+    inboundMessage({ offset, fail: (error) => failures.push([offset, error]) });
+
+  it('takes messages in the order they come in', () => {
+    const taken: number[] = [];
+    acceptEach([3, 5, 4].map(messageAt), ({ offset }) => taken.push(offset));
+    expect(taken).toEqual([3, 5, 4]);
+    expect(failures).toEqual([]);
+  });
+
+  it('fails the one message it cannot take, and takes those behind it', () => {
+    const taken: number[] = [];
+    const bug = new Error('a bug');
+    acceptEach([3, 4, 5].map(messageAt), ({ offset }) => {
+      if (offset === 4) throw bug;
+      taken.push(offset);
+    });
+    expect(taken).toEqual([3, 5]);
+    expect(failures).toEqual([[4, bug]]);
   });
 });

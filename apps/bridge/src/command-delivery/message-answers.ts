@@ -1,7 +1,85 @@
 import { Logger } from '@nestjs/common';
-import { type InboundMessage, type OutboundRecord } from '#libs/messaging';
-import { type AnsweredMessage } from './answered-message.js';
-import { type CommandResult } from './command-result.js';
+import {
+  type Envelope,
+  messageIdOf,
+  openEnvelope,
+  type OutcomeSource,
+  type Parsed,
+  type Rejection,
+} from '#libs/contracts';
+import { type InboundMessage, type InboundRecord, type OutboundRecord } from '#libs/messaging';
+
+/** What became of a command for one machine; `machineId` is null when the message names none that is readable, or none at all. */
+export type CommandResult =
+  | {
+      kind: 'applied';
+      machineId: string | null;
+      attempts: number;
+      appliedAt: number;
+      /** Of a list. */
+      workingOrders?: readonly string[] | undefined;
+    }
+  | { kind: 'superseded'; machineId: string | null; attempts: number; detail: string }
+  | {
+      kind: 'rejected';
+      machineId: string | null;
+      attempts: number;
+      rejection: Rejection;
+      httpStatus?: number;
+    };
+
+export type RejectedResult = Extract<CommandResult, { kind: 'rejected' }>;
+
+/** A refusal before any call; of the machine that the reason names, unless another one is given. */
+export function rejection(
+  reason: Rejection,
+  machineId: string | null = reason.machineId ?? null,
+): CommandResult {
+  return { kind: 'rejected', machineId, attempts: 0, rejection: reason };
+}
+
+/** A message that is answered, as far as what is said of it goes. */
+export interface Answered {
+  message: InboundRecord;
+  /** `ce_id` or `message-id` of the input. */
+  messageId: string | null;
+  /** The message that is answered, where `message` is one of the bridge's own that it led to. */
+  origin?: MessageOrigin;
+  /** It names machines beside those at fault: a dead letter must say which these are. */
+  namesOthers?: boolean;
+  /** Nothing is told of it: what becomes of another message of the bridge's own says it for this one, too. */
+  isUntold?: boolean;
+  /** Said beside the reason it is set aside for. */
+  remark?: string;
+}
+
+/** The message an outcome answers. */
+export interface AnsweredMessage extends Answered {
+  /** Ends when all there is to say has been said. */
+  message: InboundMessage;
+}
+
+interface MessageOrigin {
+  source: OutcomeSource;
+  /** What takes the faults to whoever sets the message aside, and tells of them. */
+  refusal: (faults: readonly RejectedResult[]) => OutboundRecord;
+}
+
+/** Takes a message out of its wrapping and reads it; who has to be answered is known either way. */
+export function openMessage<T>(
+  message: InboundMessage,
+  parse: (envelope: Envelope) => Parsed<T>,
+): { answered: AnsweredMessage; parsed: Parsed<T> } {
+  const { unreadable } = message;
+  const envelope = unreadable
+    ? { ok: false as const, rejection: unreadable.rejection }
+    : openEnvelope(message);
+  if (!envelope.ok) {
+    return { answered: { message, messageId: messageIdOf(message.headers) }, parsed: envelope };
+  }
+  const { messageId } = envelope.value;
+  return { answered: { message, messageId }, parsed: parse(envelope.value) };
+}
 
 const logger = new Logger('MessageAnswers');
 
@@ -67,5 +145,19 @@ export class MessageAnswers {
     const { topic, partition, offset } = message;
     logger.error({ msg: 'outcome not published', topic, partition, offset, results, err: error });
     message.fail(error, true);
+  }
+}
+
+/** Takes messages one by one: what fails with one, which is a bug of ours, does not keep the others from being taken. */
+export function acceptEach(
+  messages: readonly InboundMessage[],
+  accept: (message: InboundMessage) => void,
+): void {
+  for (const message of messages) {
+    try {
+      accept(message);
+    } catch (error) {
+      message.fail(error);
+    }
   }
 }

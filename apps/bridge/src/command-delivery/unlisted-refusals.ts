@@ -1,5 +1,5 @@
 import { type Verdict } from '#libs/delivery';
-import { type FlowCalls, type StartedCall } from './started-call.js';
+import { type FlowCalls, type StartedCall } from './flow-status.js';
 
 type Rejected = Extract<Verdict, { kind: 'rejected' }>;
 

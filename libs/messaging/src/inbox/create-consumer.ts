@@ -4,7 +4,7 @@ import { coPartitionedAssigner } from './co-partitioned-assigner.js';
 /** A member that is silent for this long is taken for dead, by the coordinator and by us. */
 export const SESSION_TIMEOUT_MS = 8000;
 
-export interface CoordinatorGuard {
+interface CoordinatorGuard {
   /** A consumer that crashes leaves the group by itself, which hands its partitions on, and says so only afterwards. */
   beforeLeave: () => Promise<void>;
   /** Before a member that has joined asks for what it is assigned in a generation of the group. */
@@ -12,7 +12,7 @@ export interface CoordinatorGuard {
 }
 
 /** The moments before a member gives up its partitions or says how far they are done, of which kafkajs tells nobody. */
-export interface MembershipHooks extends CoordinatorGuard {
+interface MembershipHooks extends CoordinatorGuard {
   /** Before it joins, at first and in each rebalance; what it throws keeps it from joining. */
   beforeJoin: () => void;
 }

@@ -4,7 +4,7 @@ import { type InboundMessage } from './inbound-message.js';
 import { type PartitionOwnership } from './partition-ownership.js';
 
 /** One of the things that a message tells. */
-export interface ToldPart<T> {
+interface ToldPart<T> {
   /** Ends when all there is to do for it is done. */
   part: InboundMessage;
   told: T;

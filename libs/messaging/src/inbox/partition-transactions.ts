@@ -31,7 +31,7 @@ const PERMIT_POLL_MS = 50;
 /** How often it is looked whether the partition has come further by what is no message, or was finished before. */
 const LOOK_MS = 500;
 
-export interface TransactionOptions {
+interface TransactionOptions {
   kafka: Kafka;
   groupId: string;
   recalls: Recalls;

@@ -1,4 +1,4 @@
-import { CallPace } from './call-pace.js';
+import { CallPace } from './service-caller.js';
 
 describe('CallPace', () => {
   let pace: CallPace;

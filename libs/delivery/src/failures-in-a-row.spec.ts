@@ -1,4 +1,4 @@
-import { MachinesConcerned } from './machines-concerned.js';
+import { MachinesConcerned } from './failures-in-a-row.js';
 
 describe('machines that something has to do with', () => {
   let machines: MachinesConcerned;

@@ -2,21 +2,20 @@ import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import {
   backOffMs,
+  type CallPermit,
   type Conduct,
   judgeAnswer,
   RETRY_BACK_OFF,
   type RetryCause,
   type ServiceAnswer,
+  type SlowCall,
   type Verdict,
 } from '#libs/delivery';
-import { askService } from './ask-service.js';
-import { CallPace } from './call-pace.js';
 import { type CommandLanes } from './command-lanes.js';
 import { type Command, type CommandEnd } from './command.js';
 import { type DispatcherOptions } from './dispatcher-options.js';
-import { type FlowStatus } from './flow-status.js';
-import { reviewForbidden } from './review-forbidden.js';
-import { type StartedCall } from './started-call.js';
+import { type FlowStatus, type StartedCall } from './flow-status.js';
+import { reviewForbidden } from './forbidden.js';
 import { isUnlisted, UnlistedRefusals } from './unlisted-refusals.js';
 
 type TryAgain = Extract<Verdict, { kind: 'try-again' }>;
@@ -25,12 +24,12 @@ type Rejected = Extract<Verdict, { kind: 'rejected' }>;
 const TOO_LARGE = 413;
 
 /** Makes the calls of {@link CommandDispatcher} and draws the consequences for lanes and waiters. */
-export class CommandCalls<P> {
+export class ServiceCaller<P> {
   readonly retries: Record<RetryCause | 'not-yet', number> = {
     ...{ service: 0, 'token-refused': 0, forbidden: 0, 'unlisted-status': 0, 'not-yet': 0 },
   };
   splits = 0;
-  private readonly logger = new Logger('CommandCalls');
+  private readonly logger = new Logger('ServiceCaller');
   private readonly pace = new CallPace();
   private readonly unlisted = new UnlistedRefusals();
 
@@ -60,12 +59,23 @@ export class CommandCalls<P> {
     else this.conclude(commands, verdict, call);
   }
 
+  /** Makes the one call of these commands; `cut off` when it was held back or broken off by us, and says nothing. */
   private async ask(
     commands: readonly Command<P>[],
     call: DispatcherOptions<P>['call'],
   ): Promise<ServiceAnswer | 'cut off'> {
+    const { signal, objection } = this.options.slots.permit();
+    let objected: Error | undefined;
+    const permit: CallPermit = {
+      signal,
+      objection: () => (objected = objection() ?? objectionOfLost(commands)),
+    };
     try {
-      return await askService(commands, { slots: this.options.slots, call });
+      return await call(commands, permit);
+    } catch (error) {
+      if (signal.aborted || objected !== undefined) return 'cut off';
+      // The client answers with values; whatever it throws all the same must not strand the machines.
+      return { kind: 'retry', afterMs: null, error: new Error(String(error), { cause: error }) };
     } finally {
       this.status.callEnded();
     }
@@ -222,4 +232,32 @@ function isForbidden(verdict: Verdict): boolean {
 
 function durationMs({ startedMs }: StartedCall): number {
   return realNowMs() - startedMs;
+}
+
+function objectionOfLost(commands: readonly { readonly isLost: boolean }[]): Error | undefined {
+  const isLost = commands.every((command) => command.isLost);
+  return isLost ? new Error('nobody waits for this any more') : undefined;
+}
+
+const SLOW_FACTOR = 4;
+/** Below this nothing counts as slow, whatever the service usually takes. */
+const SLOW_FLOOR_MS = 250;
+/** How much of what is typical a usual call, and a slow one, may change: the service may become slow as a whole. */
+const USUAL_WEIGHT = 0.1;
+const SLOW_WEIGHT = 0.02;
+
+/** Tells calls that take much longer than the others: one machine in them may be holding up its company. */
+export class CallPace {
+  private typicalMs: number | undefined;
+
+  /** @param byAnswer what its answer says of the machines in a call; it counts unless the call was slow */
+  judge<C extends 'fine' | 'suspect'>(durationMs: number, byAnswer: C): C | SlowCall {
+    const typicalMs = this.typicalMs ?? durationMs;
+    const isSlow = durationMs > Math.max(SLOW_FLOOR_MS, SLOW_FACTOR * typicalMs);
+    const weight = isSlow ? SLOW_WEIGHT : USUAL_WEIGHT;
+    // One that fails quickly does not tell how long the service takes when it works.
+    const isTelling = isSlow || byAnswer === 'fine';
+    if (isTelling) this.typicalMs = typicalMs + weight * (durationMs - typicalMs);
+    return isSlow ? { slowness: durationMs / typicalMs } : byAnswer;
+  }
 }

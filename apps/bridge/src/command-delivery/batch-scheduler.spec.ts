@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import { Breaker, CallSlots, LaneQueue } from '#libs/delivery';
-import { Departures } from './departures.js';
+import { BatchScheduler, CallSpread, WakeTimer } from './batch-scheduler.js';
 import { FlowStatus } from './flow-status.js';
 
 const LIMITS = { maxMachines: 4, maxBytes: Infinity };
@@ -12,11 +12,11 @@ const PROBE_WAIT_MS = 200;
 /** So many calls that follow one another make a flow that keeps coming. */
 const STEADY_CALLS = 10;
 
-describe('Departures', () => {
+describe('BatchScheduler', () => {
   let slots: CallSlots;
   let queue: LaneQueue<{ machineId: string; bytes: number }>;
   let status: FlowStatus;
-  let departures: Departures<{ machineId: string; bytes: number }>;
+  let scheduler: BatchScheduler<{ machineId: string; bytes: number }>;
   /** The machines of each call. */
   let calls: string[][];
 
@@ -30,7 +30,7 @@ describe('Departures', () => {
     slots = new CallSlots(8);
     queue = new LaneQueue(LIMITS);
     status = new FlowStatus('work-orders', new Breaker(() => 0));
-    departures = new Departures(queue, status, { slots, limits: LIMITS }, (share) => {
+    scheduler = new BatchScheduler(queue, status, { slots, limits: LIMITS }, (share) => {
       calls.push(queue.take(realNowMs(), share).map(({ machineId }) => machineId));
     });
   });
@@ -41,7 +41,7 @@ describe('Departures', () => {
 
   const submit = (...machineIds: string[]): void => {
     for (const machineId of machineIds) queue.add({ machineId, bytes: 1 });
-    departures.gather(LINGER_MS);
+    scheduler.gather(LINGER_MS);
   };
 
   const pause = (): void => {
@@ -82,10 +82,10 @@ describe('Departures', () => {
     const machines = Array.from({ length: 9 }, (_, index) => `m${index}`);
     const large = { ...LIMITS, maxMachines: 100 };
     queue = new LaneQueue(large);
-    departures = new Departures(queue, status, { slots, limits: large }, (share) => {
+    scheduler = new BatchScheduler(queue, status, { slots, limits: large }, (share) => {
       calls.push(queue.take(realNowMs(), share).map(({ machineId }) => machineId));
     });
-    for (let call = 0; call < STEADY_CALLS; call += 1) departures.begun(realNowMs(), 1);
+    for (let call = 0; call < STEADY_CALLS; call += 1) scheduler.begun(realNowMs(), 1);
     submit(...machines);
     jest.advanceTimersByTime(LINGER_MS);
     expect(calls).toEqual([machines.slice(0, 5), machines.slice(5)]);
@@ -108,5 +108,100 @@ describe('Departures', () => {
     expect(calls).toEqual([]);
     slots.release();
     expect(calls).toEqual([['a', 'b']]);
+  });
+});
+
+const NOW_MS = 5000;
+
+describe('CallSpread', () => {
+  let spread: CallSpread;
+
+  beforeEach(() => {
+    spread = new CallSpread();
+  });
+
+  const calls = (count: number, atMs: number): void => {
+    for (let call = 1; call <= count; call += 1) spread.begun(atMs, false);
+  };
+
+  it.each([
+    [0, 1],
+    [1, 1],
+    [8, 1],
+    [9, 2],
+    [17, 3],
+    [25, 4],
+    [99, 4],
+  ])('lets %i machines share %i calls while commands keep coming', (machines, shared) => {
+    calls(10, NOW_MS - 999);
+    expect(spread.callsFor(machines, NOW_MS)).toBe(shared);
+  });
+
+  it('lets all share a call that come on their own', () => {
+    expect(spread.callsFor(99, NOW_MS)).toBe(1);
+    calls(1, NOW_MS - 1000);
+    calls(9, NOW_MS - 1);
+    expect(spread.callsFor(99, NOW_MS)).toBe(1);
+    calls(1, NOW_MS - 1);
+    expect(spread.callsFor(99, NOW_MS)).toBe(4);
+  });
+
+  it('lets all share a call as long as calls fill up', () => {
+    spread.begun(NOW_MS - 999, true);
+    calls(10, NOW_MS - 20);
+    expect(spread.callsFor(99, NOW_MS)).toBe(1);
+    expect(spread.callsFor(99, NOW_MS + 1)).toBe(4);
+  });
+});
+
+const A_MONTH_MS = 30 * 24 * 3_600_000;
+
+describe('WakeTimer', () => {
+  let wokenMs: number[];
+  let timer: WakeTimer;
+
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
+    wokenMs = [];
+    const startMs = realNowMs();
+    timer = new WakeTimer(() => wokenMs.push(realNowMs() - startMs));
+  });
+
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  const wakeIn = (ms: number): void => {
+    timer.wakeAt(realNowMs() + ms);
+  };
+
+  it('wakes once, at the earliest of the times it was asked for', () => {
+    for (const ms of [500, 200, 300]) wakeIn(ms);
+    expect(jest.getTimerCount()).toBe(1);
+    jest.advanceTimersByTime(A_MONTH_MS);
+    expect(wokenMs).toEqual([200]);
+  });
+
+  it('wakes again when it is asked again', () => {
+    wakeIn(200);
+    jest.advanceTimersByTime(200);
+    wakeIn(300);
+    jest.advanceTimersByTime(300);
+    expect(wokenMs).toEqual([200, 500]);
+  });
+
+  it('wakes soon for what is due already, and not before it is asked', () => {
+    wakeIn(-1000);
+    expect(wokenMs).toEqual([]);
+    jest.advanceTimersByTime(1);
+    expect(wokenMs).toEqual([1]);
+  });
+
+  it('wakes somewhat early rather than at once for a time no timer reaches', () => {
+    wakeIn(A_MONTH_MS);
+    jest.advanceTimersByTime(1000);
+    expect(wokenMs).toEqual([]);
+    jest.advanceTimersByTime(A_MONTH_MS);
+    expect(wokenMs).toHaveLength(1);
   });
 });
