@@ -1,3 +1,10 @@
+/**
+ * A command's way to the service, and what became of it. `CommandDispatcher` is a flow: it owns its lanes (what waits,
+ * machine by machine), the scheduler (when a call begins), the caller (makes it and judges its answer) and the status
+ * (whether anything gets through). A command is *waiting* in its lane, *under way* in a call, then *final*, or waiting
+ * again. `MessageAnswers` collects what became of a message's commands; `CommandOutcomes` turns that into records.
+ * Touches the service through the options of the flow alone, and Kafka not at all.
+ */
 export { type Admission, GO, type Unavailable } from './admission.js';
 export { type AnsweredMessage, openMessage } from './message-answers.js';
 export { type MessageAnswers } from './message-answers.js';
