@@ -1,28 +1,9 @@
 import { realNowMs } from '#libs/clock';
-import { type Rejection } from '#libs/contracts';
 import { backOffMs, RETRY_BACK_OFF } from '#libs/delivery';
 import { type CommandLanes } from './command-lanes.js';
 import { type Command } from './command.js';
+import { type Admission, GO, type Unavailable } from './dispatcher-options.js';
 import { type FlowStatus } from './flow-status.js';
-
-/** Whether a command may be sent to the service as it is now. */
-export type Admission =
-  | { kind: 'go' }
-  | { kind: 'rejected'; rejection: Rejection }
-  | { kind: 'superseded'; detail: string }
-  /** The service has taken exactly this before, at `appliedAt`, and nothing else since. */
-  | { kind: 'applied'; appliedAt: number; workingOrders: readonly string[] }
-  /** Its time has not come; `waitMs` is real time. */
-  | { kind: 'not-yet'; waitMs: number }
-  /**
-   * What it is judged by cannot be asked for just now, which passes: `why` in the words of the look-up's answer, and for
-   * how long the service asks to be left alone (`afterMs`, real time; null where it does not).
-   */
-  | { kind: 'unavailable'; why: string; afterMs: number | null };
-
-export type Unavailable = Extract<Admission, { kind: 'unavailable' }>;
-
-export const GO: Admission = { kind: 'go' };
 
 /** Looks into commands that are about to be sent, and sees to those that may not be. */
 export class CommandAdmission<P> {

@@ -3,11 +3,15 @@ import { Logger } from '@nestjs/common';
 import { ManualClock, realNowMs } from '#libs/clock';
 import { type BatchLimits, type CallPermit, CallSlots, type ServiceAnswer } from '#libs/delivery';
 import { PartitionOwnership } from '#libs/messaging';
-import { type Admission, GO } from './admission.js';
+import {
+  type Admission,
+  type DispatcherOptions,
+  GO,
+  type Precedence,
+} from './dispatcher-options.js';
 import { Command, CommandWaiter } from './command.js';
 import { CommandDispatcher } from './command-dispatcher.js';
 import { type CommandResult, MessageAnswers } from './message-answers.js';
-import { type DispatcherOptions, type Precedence } from './dispatcher-options.js';
 import { inboundMessage } from './testing/inbound-message.js';
 
 const APPLIED_AT = 1_763_680_000;

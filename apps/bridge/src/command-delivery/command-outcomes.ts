@@ -181,7 +181,7 @@ type Outcome = CommandResult['kind'] | 'deferred';
 const LONGEST_KEY_BYTES = 4096;
 
 /** The machine, or the key of a message that names none. */
-export function keyOf(machineId: string | null, { key }: InboundRecord): Buffer | string | null {
+function keyOf(machineId: string | null, { key }: InboundRecord): Buffer | string | null {
   if (machineId !== null) return machineId;
   return key !== null && key.length <= LONGEST_KEY_BYTES ? key : null;
 }

@@ -5,7 +5,6 @@
  * again. `MessageAnswers` collects what became of a message's commands; `CommandOutcomes` turns that into records.
  * Touches the service through the options of the flow alone, and Kafka not at all.
  */
-export { type Admission, GO, type Unavailable } from './admission.js';
 export { type AnsweredMessage, openMessage } from './message-answers.js';
 export { type MessageAnswers } from './message-answers.js';
 export { Command, CommandWaiter } from './command.js';
@@ -14,5 +13,5 @@ export { CommandDispatcher } from './command-dispatcher.js';
 export { CommandOutcomes } from './command-outcomes.js';
 export { type CommandResult, type RejectedResult, rejection } from './message-answers.js';
 export { acceptEach } from './message-answers.js';
-export { type Precedence } from './dispatcher-options.js';
+export { type Admission, GO, type Precedence, type Unavailable } from './dispatcher-options.js';
 export { type RecentOutcome } from './recent-outcomes.js';
