@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { loadKafkaSettings } from '#libs/config';
 import { type MessageHeaders, TOPICS } from '#libs/contracts';
-import { createKafka, Outbox } from '#libs/messaging';
+import { createKafka, IdempotentProducer } from '#libs/messaging';
 import { BridgeProcess } from '../support/bridge-process.js';
 import { type PrintedRecord, readAsForeigner } from '../support/foreign-client.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
@@ -30,14 +30,14 @@ describe('the headers of a message that is set aside and replayed', () => {
 
   const send = async (): Promise<void> => {
     const client = createKafka(loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }));
-    const outbox = new Outbox(client, 0);
-    await outbox.send({
+    const producer = new IdempotentProducer(client);
+    await producer.send({
       topic: `${topicPrefix}${REASONS}`,
       key: 'M',
       value: '{',
       headers: HEADERS,
     });
-    await outbox.close();
+    await producer.close();
   };
 
   beforeAll(async () => {

@@ -19,8 +19,6 @@ export { type OwnedState, type StateChange } from './keyed-state/owned-state.js'
 export { DeadLetters, type DeadLetterReason } from './outbox/dead-letters.js';
 export { IdempotentProducer } from './outbox/idempotent-producer.js';
 export { type OutboundRecord } from './outbox/outbound-record.js';
-export { Outbox } from './outbox/outbox.js';
-export { type Receipt } from './outbox/receipt.js';
 export { RecordRefusedError, refusalOf } from './outbox/record-refused.js';
 export { partitionOf } from './partition-of.js';
 export { type FollowedTopic, type FollowState, followTopics } from './reading/follow-topics.js';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Command, Help, Option } from 'nest-commander';
-import { createKafka, Outbox } from '#libs/messaging';
+import { createKafka, IdempotentProducer } from '#libs/messaging';
 import { BridgeCommand } from './bridge-command.js';
 import { commandKafkaSettings, KAFKA_HELP, reachTopics } from './command-kafka.js';
 import { givenPath } from './given-path.js';
@@ -39,18 +39,17 @@ export class SendCommand extends BridgeCommand {
     const settings = commandKafkaSettings();
     const kafka = createKafka(settings);
     const topics = await reachTopics(kafka, settings);
-    // Nobody else sends here: company is not to be waited for.
-    const outbox = new Outbox(kafka, 0);
+    const producer = new IdempotentProducer(kafka);
     try {
       for (const file of files) {
         const record = await recordOf(file, settings.topicPrefix, options);
-        // Of a topic that is not there an outbox would wait for ever.
+        // For a topic that is not there a producer would wait for ever.
         if (!topics.includes(record.topic)) throw new Error(missing(record.topic));
-        await outbox.send(record);
+        await producer.send(record);
         print(sentLine(file, record));
       }
     } finally {
-      await outbox.close();
+      await producer.close();
     }
   }
 

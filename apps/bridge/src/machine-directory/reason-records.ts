@@ -4,7 +4,7 @@ import { Clock } from '#libs/clock';
 import { type ClassificationReason } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { type ClassificationReasonsRecord, TOPICS } from '#libs/contracts';
-import { Outbox } from '#libs/messaging';
+import { IdempotentProducer } from '#libs/messaging';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { ReasonLists } from './reason-lists.js';
 
@@ -32,7 +32,7 @@ export class ReasonRecords {
   constructor(
     @Inject(BRIDGE_SETTINGS) settings: BridgeSettings,
     private readonly clock: Clock,
-    private readonly outbox: Outbox,
+    private readonly producer: IdempotentProducer,
     lists: ReasonLists,
   ) {
     lists.onRead((machineId, reasons) => {
@@ -76,7 +76,7 @@ export class ReasonRecords {
     const { machineId } = record;
     const value = JSON.stringify(record);
     const headers = { 'content-type': 'application/json' };
-    this.outbox
+    this.producer
       .send({ topic: this.topic, key: machineId, value, headers })
       .catch((error: unknown) => {
         this.forget(machineId);

@@ -5,7 +5,7 @@ import { Logger } from '@nestjs/common';
 import { ManualClock, realDelayMs } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
 import { loadBridgeSettings } from '#libs/config';
-import { createKafka, Outbox } from '#libs/messaging';
+import { createKafka, IdempotentProducer } from '#libs/messaging';
 import { ReasonLists } from './reason-lists.js';
 import { ReasonRecords } from './reason-records.js';
 import { ReasonRefresh } from './reason-refresh.js';
@@ -18,7 +18,7 @@ describe('ReasonRefresh', () => {
   let client: MachineCloudClient;
   let clock: ManualClock;
   let lists: ReasonLists;
-  let outbox: Outbox;
+  let producer: IdempotentProducer;
   let records: ReasonRecords;
   let refresh: ReasonRefresh;
   let status: number;
@@ -57,8 +57,8 @@ describe('ReasonRefresh', () => {
     clock = new ManualClock(1_763_680_000_000);
     client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
     lists = new ReasonLists(settings, client, clock);
-    outbox = new Outbox(createKafka(settings.kafka));
-    records = new ReasonRecords(settings, clock, outbox, lists);
+    producer = new IdempotentProducer(createKafka(settings.kafka));
+    records = new ReasonRecords(settings, clock, producer, lists);
     refresh = new ReasonRefresh(settings, clock, lists, records);
   });
 
@@ -66,7 +66,7 @@ describe('ReasonRefresh', () => {
     jest.restoreAllMocks();
     refresh.beforeApplicationShutdown();
     lists.onApplicationShutdown();
-    await Promise.all([outbox.close(), client.close()]);
+    await Promise.all([producer.close(), client.close()]);
     await new Promise((resolve) => server.close(resolve));
   });
 

@@ -1,5 +1,5 @@
 import { Injectable, Optional } from '@nestjs/common';
-import { KafkaInboxStrategy, Outbox } from '#libs/messaging';
+import { IdempotentProducer, KafkaInboxStrategy } from '#libs/messaging';
 import { DowntimeReasons } from '../downtime-reasons/index.js';
 import { MachineStates } from '../machine-states/index.js';
 import { WorkOrderLists } from '../work-orders/index.js';
@@ -15,7 +15,7 @@ export interface Condition {
 export class Readiness {
   constructor(
     private readonly strategy: KafkaInboxStrategy,
-    private readonly outbox: Outbox,
+    private readonly producer: IdempotentProducer,
     @Optional() private readonly lists?: WorkOrderLists,
     @Optional() private readonly reasons?: DowntimeReasons,
     @Optional() private readonly states?: MachineStates,
@@ -38,12 +38,14 @@ export class Readiness {
   }
 
   private outcomesProblem(): string | undefined {
-    const topics = [...this.strategy.inbox.writtenTopics, ...this.outbox.health()];
-    const problems = topics.flatMap(({ topic, problem }) =>
+    const problems = this.strategy.inbox.writtenTopics.flatMap(({ topic, problem }) =>
       problem ? [`${topic}: ${problem}`] : [],
     );
-    if (problems.length === 0) return undefined;
-    return `outcomes and dead letters are not taken: ${problems.join('; ')}`;
+    if (problems.length > 0) {
+      return `outcomes and dead letters are not taken: ${problems.join('; ')}`;
+    }
+    const { problem } = this.producer;
+    return problem && `machines' reasons are not taken: ${problem}`;
   }
 
   private kafkaProblem(): string | undefined {

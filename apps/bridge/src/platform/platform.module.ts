@@ -8,7 +8,7 @@ import {
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
-import { createKafka, DeadLetters, Outbox } from '#libs/messaging';
+import { createKafka, DeadLetters, IdempotentProducer } from '#libs/messaging';
 import { callsAtOnce } from './calls-at-once.js';
 import { CloudCalls } from './cloud-calls.js';
 import { ServiceClockWatch } from './service-clock-watch.js';
@@ -20,20 +20,19 @@ import { BRIDGE_SETTINGS, KAFKA } from './tokens.js';
 export class PlatformModule implements OnApplicationShutdown {
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
-    private readonly outbox: Outbox,
+    private readonly producer: IdempotentProducer,
     private readonly cloud: MachineCloudClient,
   ) {}
 
   static with(settings: BridgeSettings): DynamicModule {
     const kafka = createKafka(settings.kafka);
     const clock = new Clock(settings.clock);
-    const outbox = new Outbox(kafka);
     const calls = new CloudCalls();
     const providers = [
       { provide: BRIDGE_SETTINGS, useValue: settings },
       { provide: KAFKA, useValue: kafka },
       { provide: Clock, useValue: clock },
-      { provide: Outbox, useValue: outbox },
+      { provide: IdempotentProducer, useValue: new IdempotentProducer(kafka) },
       {
         provide: DeadLetters,
         useValue: new DeadLetters(clock, settings.kafka.topicPrefix),
@@ -48,7 +47,7 @@ export class PlatformModule implements OnApplicationShutdown {
   /** Last of all: the inbox has drained by now, and what it answered has been sent. */
   async onApplicationShutdown(): Promise<void> {
     this.settings.erp.mapping.close();
-    await Promise.all([this.outbox.close(), this.cloud.close()]);
+    await Promise.all([this.producer.close(), this.cloud.close()]);
   }
 }
 

@@ -5,18 +5,18 @@ import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { FailureRun } from '../failure-run.js';
 import { TransactionalWriter } from '../keyed-state/transactional-writer.js';
-import { CompressionTypes, type Kafka } from '../kafkajs.js';
+import { type Kafka } from '../kafkajs.js';
 import { type RecordRefusedError, refusalOf } from '../outbox/record-refused.js';
+import { assertSendable, compressionOf } from '../outbox/record-batches.js';
 import { writeNote } from './commit-note.js';
 import { type CommitPace } from './commit-pace.js';
 import { type PartitionProgress, type Place } from './partition-progress.js';
 import { type Recalled, type Recalls } from './recalls.js';
 import { type TopicHealth } from './topic-health.js';
 import {
-  assertSendable,
   type Entry,
   leanerForm,
-  mustCompress,
+  isToCompress,
   topicsOf,
   type Waiting,
   WaitingWrites,
@@ -236,7 +236,7 @@ export class PartitionTransactions {
     const { groupId } = this.options;
     const records = entries.flatMap((entry) => entry.records);
     for (const record of records) assertSendable(record);
-    const compression = mustCompress(entries) ? CompressionTypes.GZIP : CompressionTypes.None;
+    const compression = compressionOf(isToCompress(entries));
     const progress = place && {
       groupId,
       offset: {

@@ -1,17 +1,14 @@
 import { type OutboundRecord } from '../outbox/outbound-record.js';
-import { RecordRefusedError } from '../outbox/record-refused.js';
-import { byteLength, MAX_BATCH_BYTES } from '../outbox/take-batch.js';
+import { type RecordRefusedError } from '../outbox/record-refused.js';
+import {
+  byteLength,
+  MAX_BATCH_BYTES,
+  MAX_RECORD_BYTES,
+  mustCompress,
+} from '../outbox/record-batches.js';
 import { type PartitionProgress, type Place } from './partition-progress.js';
 
-const MIB = 1024 * 1024;
 const MAX_ENTRIES = 2000;
-/**
- * A record of this size came compressed, and goes the same way: the broker does not refuse a request beyond
- * `socket.request.max.bytes` (100 MiB), it closes the connection, and one that is sent again would stop all others.
- */
-const COMPRESS_FROM_BYTES = 16 * MIB;
-/** Never sent: that it can be compressed is not certain, and each try takes its size in memory once more. */
-const MAX_RECORD_BYTES = 48 * MIB;
 
 /** What became of a message, to be written with its offset; or something that is said of it before. */
 export interface Entry {
@@ -165,7 +162,7 @@ export function topicsOf(entries: readonly Waiting[]): Set<string> {
 
 /** What to try in place of one that was refused by itself; undefined where there is nothing left to try. */
 export function leanerForm(entry: Waiting, refusal: RecordRefusedError): Waiting | undefined {
-  const mayFit = !mustCompress([entry]) && entry.bytes <= MAX_RECORD_BYTES;
+  const mayFit = !isToCompress([entry]) && entry.bytes <= MAX_RECORD_BYTES;
   if (refusal.code === 'too-large' && mayFit) return { ...entry, isCompressed: true };
   const fat = entry.records.find(({ leaner }) => leaner !== undefined);
   const lean = fat?.leaner?.(refusal);
@@ -174,16 +171,8 @@ export function leanerForm(entry: Waiting, refusal: RecordRefusedError): Waiting
   return { ...entry, records, bytes: bytesOf(records), isCompressed: false };
 }
 
-export function mustCompress(entries: readonly Waiting[]): boolean {
-  return entries.some(({ bytes, isCompressed }) => isCompressed || bytes >= COMPRESS_FROM_BYTES);
-}
-
-/** @throws RecordRefusedError */
-export function assertSendable(record: OutboundRecord): void {
-  const bytes = byteLength(record);
-  if (bytes <= MAX_RECORD_BYTES) return;
-  const limit = `${bytes} bytes, of ${MAX_RECORD_BYTES} at most`;
-  throw new RecordRefusedError('beyond-bound', new Error(limit));
+export function isToCompress(entries: readonly Waiting[]): boolean {
+  return entries.some(({ bytes, isCompressed }) => isCompressed || mustCompress(bytes));
 }
 
 function bytesOf(records: readonly OutboundRecord[]): number {

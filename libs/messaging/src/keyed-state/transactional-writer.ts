@@ -6,7 +6,7 @@ import {
   type TopicPartitionOffset,
 } from '../kafkajs.js';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
-import { batchesOf, MAX_BATCH_BYTES } from '../outbox/take-batch.js';
+import { batchesOf, MAX_BATCH_BYTES } from '../outbox/record-batches.js';
 import { toTopicMessages } from '../outbox/to-topic-messages.js';
 import { partitionByKey } from '../partition-of.js';
 

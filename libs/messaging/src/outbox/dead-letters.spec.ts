@@ -10,7 +10,7 @@ import { type InboundMessage } from '../inbox/inbound-message.js';
 import { PartitionOwnership } from '../inbox/partition-ownership.js';
 import { DeadLetters } from './dead-letters.js';
 import { type OutboundRecord } from './outbound-record.js';
-import { Outbox } from './outbox.js';
+import { IdempotentProducer } from './idempotent-producer.js';
 import { RecordRefusedError } from './record-refused.js';
 
 const message: InboundMessage = {
@@ -40,15 +40,19 @@ function headersOf(record: OutboundRecord | undefined): MessageHeaders {
   return Array.isArray(headers) ? (headers as MessageHeaders) : Object.entries(headers);
 }
 
+interface Sender {
+  send: (record: OutboundRecord) => Promise<unknown>;
+}
+
 /** As the transactions of a partition do: what is refused gives way to its leaner form. */
 async function publish(
   letters: DeadLetters,
-  outbox: Pick<Outbox, 'send'>,
+  sender: Sender,
   ...[message, reason]: Parameters<DeadLetters['letterOf']>
 ): Promise<void> {
   for (let letter: OutboundRecord | undefined = letters.letterOf(message, reason); letter;) {
     const { leaner, ...record }: OutboundRecord = letter;
-    letter = await outbox.send(record).then(
+    letter = await sender.send(record).then(
       () => undefined,
       (error: unknown): OutboundRecord => {
         if (error instanceof RecordRefusedError && leaner !== undefined) return leaner(error);
@@ -60,7 +64,7 @@ async function publish(
 
 describe('DeadLetters', () => {
   const sent: OutboundRecord[] = [];
-  const outbox: Pick<Outbox, 'send'> = {
+  const sender: Sender = {
     send: (record) => {
       sent.push(record);
       return Promise.resolve();
@@ -77,7 +81,7 @@ describe('DeadLetters', () => {
   });
 
   it('keeps key, value and headers byte for byte and adds why', async () => {
-    await publish(deadLetters, outbox, message, {
+    await publish(deadLetters, sender, message, {
       code: 'unknown-machine',
       detail: 'no M-9',
       attempts: 0,
@@ -115,14 +119,14 @@ describe('DeadLetters', () => {
     ];
     const copied: MessageHeaders = [...Object.entries(earlier), ...own, ['dlq-value-omitted', '7']];
     const inLetter = { ...message, headers: copied };
-    await publish(deadLetters, outbox, inLetter, {
+    await publish(deadLetters, sender, inLetter, {
       code: 'invalid-json',
       detail: 'no JSON',
       attempts: 0,
     });
     await publish(
       deadLetters,
-      outbox,
+      sender,
       { ...message, headers: own },
       { code: 'invalid-json', detail: 'no JSON', attempts: 0 },
     );
@@ -131,7 +135,7 @@ describe('DeadLetters', () => {
   });
 
   it("names the service's answer and the machines at fault where there are any", async () => {
-    await publish(deadLetters, outbox, message, {
+    await publish(deadLetters, sender, message, {
       code: 'rejected-by-service',
       detail: 'refused',
       attempts: 3,
@@ -151,7 +155,7 @@ describe('DeadLetters', () => {
     const lines = (): { offset: number; leftOut?: number }[] =>
       logged.mock.calls.map(([line]) => line as { offset: number });
     for (let offset = 0; lines().at(-1)?.leftOut === undefined; offset += 1) {
-      await publish(deadLetters, outbox, { ...message, offset }, reason);
+      await publish(deadLetters, sender, { ...message, offset }, reason);
     }
     let next = 0;
     for (const { offset, leftOut = 0 } of lines()) {
@@ -162,7 +166,7 @@ describe('DeadLetters', () => {
   });
 
   it('leaves the value out, and says so, when the dead-letter topic can never take it', async () => {
-    const refusing: Pick<Outbox, 'send'> = {
+    const refusing: Sender = {
       send: (record) => {
         if (record.value !== null) {
           return Promise.reject(new RecordRefusedError('too-large', new Error('1 MB at most')));
@@ -191,13 +195,13 @@ describe('DeadLetters', () => {
       const name = `${topicPrefix}${message.topic}.dlq`;
       const topics = [{ name, cleanupPolicy: 'delete' as const, maxMessageBytes: 1024 * 1024 }];
       await ensureTopics(kafka, topics, { create: true, partitions: 1 });
-      const ownOutbox = new Outbox(kafka);
+      const producer = new IdempotentProducer(kafka);
       const letters = new DeadLetters(new ManualClock(0), topicPrefix);
       const logged = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
       const value = randomBytes(bytes);
       await publish(
         letters,
-        ownOutbox,
+        producer,
         { ...message, value },
         { code: 'too-large', detail: '', attempts: 0 },
       );
@@ -205,7 +209,7 @@ describe('DeadLetters', () => {
         [expect.objectContaining({ msg: expect.stringContaining(advice) as string })],
       ]);
       logged.mockRestore();
-      await ownOutbox.close();
+      await producer.close();
     },
   );
 
@@ -215,7 +219,7 @@ describe('DeadLetters', () => {
       [record.key, record.value, ...headersOf(record).flat()]
         .map((part) => Buffer.byteLength(part ?? ''))
         .reduce((sum, bytes) => sum + bytes);
-    const refusing: Pick<Outbox, 'send'> = {
+    const refusing: Sender = {
       send: (record) => {
         if (sizeOf(record) > LIMIT) {
           return Promise.reject(new RecordRefusedError('too-large', new Error('64 KiB at most')));

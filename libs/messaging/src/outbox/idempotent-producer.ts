@@ -3,12 +3,21 @@ import { realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { withDeadline } from '../deadline.js';
+import { unsentBatches } from '../exchanged/send-messages.js';
 import { FailureRun } from '../failure-run.js';
 import { type Kafka, type Producer } from '../kafkajs.js';
 import { partitionByKey } from '../partition-of.js';
 import { type RecordPlace } from '../reading/read-records.js';
 import { type OutboundRecord } from './outbound-record.js';
-import { refusalOf } from './record-refused.js';
+import { type RecordRefusedError, refusalOf } from './record-refused.js';
+import {
+  assertSendable,
+  batchesOf,
+  byteLength,
+  compressionOf,
+  MAX_BATCH_BYTES,
+  mustCompress,
+} from './record-batches.js';
 import { toTopicMessages } from './to-topic-messages.js';
 
 interface Pending {
@@ -25,9 +34,8 @@ const SEQUENCE_LOST =
   /OUT_OF_ORDER_SEQUENCE_NUMBER|UNKNOWN_PRODUCER_ID|INVALID_PRODUCER_EPOCH|DUPLICATE_SEQUENCE_NUMBER/;
 
 /**
- * Sends records until all in-sync replicas have them, and says where they lie. A request whose answer was lost is
- * sent again under the same sequence number, so that the broker stores it once. One request is under way at a time:
- * it holds consecutive records of one key, which share a partition, so that it is taken as a whole or not at all.
+ * Sends records until all in-sync replicas have them, however long Kafka is away. A request whose answer was lost is
+ * sent again under the same sequence number, so that the broker stores it once. One request is under way at a time.
  */
 export class IdempotentProducer {
   private readonly logger = new Logger('Producer');
@@ -50,7 +58,8 @@ export class IdempotentProducer {
   }
 
   /**
-   * Resolves once the record is acknowledged, however long that takes.
+   * Resolves once the record is acknowledged, with where it lies. A request holds consecutive records of one key,
+   * which share a partition, so that it is taken as a whole or not at all.
    *
    * @throws RecordRefusedError when it can never be sent, or the reason of the close
    */
@@ -59,8 +68,22 @@ export class IdempotentProducer {
     if (signal.aborted) return Promise.reject(signal.reason as Error);
     return new Promise((resolve, reject) => {
       this.pending.push({ record, resolve, reject });
-      if (!this.isSending) void this.sendAll();
+      if (!this.isSending) void this.sendWaiting();
     });
+  }
+
+  /**
+   * Resolves once each of the records is acknowledged or refused for good, those of a partition in their order; yields
+   * the refused ones. Many share a request. Not to be called while another one is under way.
+   *
+   * @throws the reason of the close
+   */
+  async sendAll(
+    records: readonly OutboundRecord[],
+  ): Promise<ReadonlyMap<OutboundRecord, RecordRefusedError>> {
+    const refused = new Map<OutboundRecord, RecordRefusedError>();
+    for (const batch of batchesOf(records, MAX_BATCH_BYTES)) await this.sendBatch(batch, refused);
+    return refused;
   }
 
   async close(): Promise<void> {
@@ -69,44 +92,90 @@ export class IdempotentProducer {
     await this.discard();
   }
 
-  private async sendAll(): Promise<void> {
+  private async sendWaiting(): Promise<void> {
     this.isSending = true;
-    while (this.pending.length > 0) {
-      await this.sendUntilAnswered(this.firstOfOneKey());
+    try {
+      while (this.pending.length > 0) await this.sendPending(this.firstOfOneKey());
+    } catch {
+      // Closed: who waits has been told.
     }
     this.isSending = false;
   }
 
-  /** The batch stays as it is from try to try: the broker knows it again by its sequence numbers. */
-  private async sendUntilAnswered(batch: readonly Pending[]): Promise<void> {
-    const { signal } = this.stopping;
-    while (!signal.aborted) {
+  /** Where some are refused, halves find them. What some partitions have taken is not sent again. */
+  private async sendBatch(
+    batch: readonly OutboundRecord[],
+    refused: Map<OutboundRecord, RecordRefusedError>,
+  ): Promise<void> {
+    const { left, refusal } = await this.sendUntilAnswered(batch);
+    const [only] = left;
+    if (refusal === undefined || only === undefined) return;
+    if (left.length === 1) {
+      refused.set(only, refusal);
+      return;
+    }
+    const middle = Math.ceil(left.length / 2);
+    await this.sendBatch(left.slice(0, middle), refused);
+    await this.sendBatch(left.slice(middle), refused);
+  }
+
+  /** They share a partition. */
+  private async sendPending(batch: readonly Pending[]): Promise<void> {
+    const { place, refusal } = await this.sendUntilAnswered(batch.map(({ record }) => record));
+    if (place !== undefined) {
+      batch.forEach(({ record, resolve }, index) => {
+        this.pending.shift();
+        resolve({ ...place, topic: record.topic, offset: place.offset + index });
+      });
+    } else if (batch.length > 1) {
+      for (const one of batch) await this.sendPending([one]);
+    } else {
+      this.pending.shift()?.reject(refusal ?? (this.stopping.signal.reason as Error));
+    }
+  }
+
+  /**
+   * What is sent stays as it is from try to try, but for what is acknowledged: the broker knows it again by its sequence
+   * numbers. Yields what is left of it, and why, where that is refused for good.
+   *
+   * @throws the reason of the close
+   */
+  private async sendUntilAnswered(records: readonly OutboundRecord[]): Promise<{
+    place?: Omit<RecordPlace, 'topic'>;
+    left: readonly OutboundRecord[];
+    refusal?: RecordRefusedError;
+  }> {
+    let left = records;
+    let isCompressed = records.some((record) => mustCompress(byteLength(record)));
+    for (;;) {
+      this.stopping.signal.throwIfAborted();
       try {
-        const place = await this.sendOnce(batch.map(({ record }) => record));
+        const place = await this.sendOnce(left, isCompressed);
         this.failing.succeeded();
-        batch.forEach(({ record, resolve }, index) => {
-          this.pending.shift();
-          resolve({ ...place, topic: record.topic, offset: place.offset + index });
-        });
-        return;
+        return { place, left: [] };
       } catch (error) {
-        const refusal = refusalOf(error);
-        if (refusal === undefined) await this.backOff(batch, error);
-        else if (batch.length > 1) {
-          for (const one of batch) await this.sendUntilAnswered([one]);
-          return;
-        } else {
-          this.pending.shift()?.reject(refusal);
-          return;
+        left = unsentOf(left, error);
+        const hasOwnTime = left.some(({ timestamp }) => timestamp !== undefined);
+        const refusal = refusalOf(error, { hasOwnTime });
+        if (refusal === undefined) await this.backOff(left, error);
+        else if (refusal.code !== 'too-large' || left.length > 1 || isCompressed) {
+          return { left, refusal };
         }
+        // What came compressed and fitted may fit again when it is compressed.
+        isCompressed ||= refusal !== undefined;
       }
     }
   }
 
-  private async sendOnce(records: readonly OutboundRecord[]): Promise<Omit<RecordPlace, 'topic'>> {
+  private async sendOnce(
+    records: readonly OutboundRecord[],
+    isCompressed: boolean,
+  ): Promise<Omit<RecordPlace, 'topic'>> {
+    for (const record of records) assertSendable(record);
     this.producer ??= await this.connect();
     const topicMessages = toTopicMessages(records);
-    const [answer] = await this.producer.sendBatch({ acks: -1, topicMessages });
+    const compression = compressionOf(isCompressed);
+    const [answer] = await this.producer.sendBatch({ acks: -1, compression, topicMessages });
     return { partition: answer?.partition ?? 0, offset: Number(answer?.baseOffset) };
   }
 
@@ -130,8 +199,8 @@ export class IdempotentProducer {
     return this.pending.slice(0, Math.min(end < 0 ? Infinity : end, MAX_BATCH_RECORDS));
   }
 
-  private async backOff(batch: readonly Pending[], error: unknown): Promise<void> {
-    const topics = [...new Set(batch.map(({ record }) => record.topic))];
+  private async backOff(records: readonly OutboundRecord[], error: unknown): Promise<void> {
+    const topics = [...new Set(records.map(({ topic }) => topic))];
     const why = describeKafkaFailure(error, { right: 'Write', topics });
     const attempt = this.failing.failed(realNowMs(), why);
     this.logger.warn({ msg: 'Kafka did not take records', attempt, error: why });
@@ -145,4 +214,11 @@ export class IdempotentProducer {
     this.producer = undefined;
     await withDeadline(producer?.disconnect(), DISCONNECT_DEADLINE_MS);
   }
+}
+
+function unsentOf(records: readonly OutboundRecord[], error: unknown): readonly OutboundRecord[] {
+  const unsent = unsentBatches(error);
+  if (unsent === undefined) return records;
+  const messages = new Set<unknown>(unsent.flatMap((batch) => batch.messages));
+  return records.filter((record) => messages.has(record));
 }

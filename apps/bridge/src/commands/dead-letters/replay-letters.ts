@@ -1,6 +1,6 @@
 import { afterRealMs, realEpochMs } from '#libs/clock';
 import { type KafkaSettings } from '#libs/config';
-import { ensureTopics, Outbox, type TopicSpan } from '#libs/messaging';
+import { ensureTopics, IdempotentProducer, type TopicSpan } from '#libs/messaging';
 import { type DeadLetterLog } from './dead-letter-log.js';
 import { spansOfSelection } from './letter-selection.js';
 import { planReplay, type ReplayOrder } from './plan-replay.js';
@@ -44,19 +44,18 @@ export async function replayLetters(task: ReplayTask, settings: KafkaSettings): 
   const marks = { name: log.marksTopic, cleanupPolicy: 'compact' as const };
   // One partition: every command reads all of it, and there is little in it.
   await ensureTopics(log.kafka, [marks], { create: settings.createTopics, partitions: 1 });
-  // A handful is sent at once, and no other company comes.
-  const outbox = new Outbox(log.kafka, 0);
+  const producer = new IdempotentProducer(log.kafka);
   try {
-    await replayThrough(task, outbox);
+    await replayThrough(task, producer);
   } finally {
-    await outbox.close();
+    await producer.close();
   }
 }
 
-async function replayThrough(task: ReplayTask, outbox: Outbox): Promise<void> {
+async function replayThrough(task: ReplayTask, producer: IdempotentProducer): Promise<void> {
   const { log, spans, order, signal, printer } = task;
   const nowSeconds = (): number => Math.floor(realEpochMs() / 1000);
-  const replayer = new Replayer(outbox, log.marksTopic, nowSeconds);
+  const replayer = new Replayer(producer, log.marksTopic, nowSeconds);
   const givenUp = afterInterruption(signal);
   let outlived: readonly string[] | undefined;
   await log.read(spansOfSelection(spans, order.selection), {
@@ -76,7 +75,7 @@ async function replayThrough(task: ReplayTask, outbox: Outbox): Promise<void> {
   if (!signal.aborted) await replayer.forget(outlived ?? []);
 }
 
-/** Rejects when what is under way at an interruption has had its time: an outbox waits for Kafka for ever. */
+/** Rejects when what is under way at an interruption has had its time: a producer waits for Kafka for ever. */
 function afterInterruption(signal: AbortSignal): Promise<never> {
   const givenUp = new Promise<never>((_, reject) => {
     const giveUp = (): void => {

@@ -1,4 +1,4 @@
-import { type OutboundRecord, RecordRefusedError } from '#libs/messaging';
+import { type IdempotentProducer, type OutboundRecord, RecordRefusedError } from '#libs/messaging';
 import { planReplay } from './plan-replay.js';
 import { Replayer } from './replayer.js';
 import { letter } from './testing/letter.js';
@@ -10,13 +10,15 @@ const { replays } = planReplay(
 );
 
 describe('Replayer', () => {
-  const sent: string[] = [];
-  const replayerWith = (send: (record: OutboundRecord) => Promise<void>): Replayer =>
-    new Replayer({ send }, 'marks', () => 1_763_690_000);
+  const sent: string[][] = [];
+  const replayerWith = (sendAll: IdempotentProducer['sendAll']): Replayer =>
+    new Replayer({ sendAll }, 'marks', () => 1_763_690_000);
 
-  const take = ({ topic, key }: OutboundRecord): Promise<void> => {
-    sent.push(`${topic} ${String(key)}`);
-    return Promise.resolve();
+  const take = (
+    records: readonly OutboundRecord[],
+  ): Promise<ReadonlyMap<OutboundRecord, RecordRefusedError>> => {
+    sent.push(records.map(({ topic, key }) => `${topic} ${String(key)}`));
+    return Promise.resolve(new Map());
   };
 
   beforeEach(() => {
@@ -28,40 +30,45 @@ describe('Replayer', () => {
     const acknowledged = new Promise<void>((resolve) => {
       acknowledge = resolve;
     });
-    const replayer = replayerWith((record) => take(record).then(() => acknowledged));
+    const replayer = replayerWith(async (records) => {
+      const refused = await take(records);
+      await acknowledged;
+      return refused;
+    });
     const replayed = replayer.replay(replays);
     await new Promise((resolve) => setImmediate(resolve));
-    expect(sent).toEqual(replays.map(({ original }) => `${original.topic} M-1`));
+    expect(sent).toEqual([replays.map(({ original }) => `${original.topic} M-1`)]);
     acknowledge();
     expect(await replayed).toEqual([]);
-    expect(sent.slice(2)).toEqual([
-      'marks p1.mes.downtime-reasons.v1.dlq/0/0',
-      'marks p1.mes.downtime-reasons.v1.dlq/0/1',
+    expect(sent.slice(1)).toEqual([
+      ['marks p1.mes.downtime-reasons.v1.dlq/0/0', 'marks p1.mes.downtime-reasons.v1.dlq/0/1'],
     ]);
   });
 
   it('yields what Kafka will never take, and leaves it unmarked', async () => {
-    const replayer = replayerWith((record) => {
-      if (String(record.value) !== 'a') return take(record);
-      return Promise.reject(new RecordRefusedError('too-large', new Error('1 MB at most')));
+    const refusal = new RecordRefusedError('too-large', new Error('1 MB at most'));
+    const replayer = replayerWith(async (records) => {
+      await take(records);
+      const refused = records.filter(({ value }) => String(value) === 'a');
+      return new Map(refused.map((record) => [record, refusal]));
     });
     expect(await replayer.replay(replays)).toEqual([
       { letter: replays[0]?.letter, why: 'the record is too-large: 1 MB at most' },
     ]);
-    expect(sent).toEqual([
-      'p1.mes.downtime-reasons.v1 M-1',
-      'marks p1.mes.downtime-reasons.v1.dlq/0/1',
-    ]);
+    expect(sent[1]).toEqual(['marks p1.mes.downtime-reasons.v1.dlq/0/1']);
   });
 
   it('fails when it cannot know what has become of a message', async () => {
-    const replayer = replayerWith(() => Promise.reject(new Error('the outbox is closed')));
-    await expect(replayer.replay(replays)).rejects.toThrow('the outbox is closed');
+    const replayer = replayerWith(() => Promise.reject(new Error('the producer is closed')));
+    await expect(replayer.replay(replays)).rejects.toThrow('the producer is closed');
   });
 
   it('takes marks back', async () => {
     const records: OutboundRecord[] = [];
-    const replayer = replayerWith((record) => Promise.resolve(void records.push(record)));
+    const replayer = replayerWith((all) => {
+      records.push(...all);
+      return Promise.resolve(new Map());
+    });
     await replayer.forget(['dlq/0/0']);
     expect(records).toEqual([{ topic: 'marks', key: 'dlq/0/0', value: null, headers: {} }]);
   });

@@ -1,11 +1,11 @@
-import { type Outbox, RecordRefusedError } from '#libs/messaging';
+import { type IdempotentProducer } from '#libs/messaging';
 import { type ImpossibleReplay, type PlannedReplay } from './plan-replay.js';
 import { replayMark, withoutMark } from './replay-marks.js';
 
 /** Puts messages back and marks their letters. */
 export class Replayer {
   constructor(
-    private readonly outbox: Pick<Outbox, 'send'>,
+    private readonly producer: Pick<IdempotentProducer, 'sendAll'>,
     private readonly marksTopic: string,
     private readonly nowSeconds: () => number,
   ) {}
@@ -15,36 +15,25 @@ export class Replayer {
    * between leaves a message that was put back without a mark, and will be once more. Yields the
    * letters whose messages Kafka will never take.
    *
-   * @throws when the outbox is closed before
+   * @throws when the producer is closed before
    */
   async replay(replays: readonly PlannedReplay[]): Promise<ImpossibleReplay[]> {
-    const sent = replays.map((one) => this.putBack(one));
-    const refusals = await Promise.all(sent);
-    const taken = replays.filter((_, index) => refusals[index] === undefined);
-    await Promise.all(taken.map((one) => this.mark(one)));
-    return refusals.filter((refusal) => refusal !== undefined);
+    const refused = await this.producer.sendAll(replays.map(({ original }) => original));
+    const taken = replays.filter(({ original }) => !refused.has(original));
+    await this.producer.sendAll(taken.map((one) => this.markOf(one)));
+    return replays.flatMap(({ letter, original }) => {
+      const refusal = refused.get(original);
+      return refusal === undefined ? [] : [{ letter, why: refusal.message }];
+    });
   }
 
   /** Drops marks whose letters are gone. */
   async forget(keys: readonly string[]): Promise<void> {
-    await Promise.all(keys.map((key) => this.outbox.send(withoutMark(this.marksTopic, key))));
+    await this.producer.sendAll(keys.map((key) => withoutMark(this.marksTopic, key)));
   }
 
-  private async putBack({
-    letter,
-    original,
-  }: PlannedReplay): Promise<ImpossibleReplay | undefined> {
-    try {
-      await this.outbox.send(original);
-      return undefined;
-    } catch (error) {
-      if (error instanceof RecordRefusedError) return { letter, why: error.message };
-      throw error;
-    }
-  }
-
-  private mark({ letter, original }: PlannedReplay): Promise<void> {
+  private markOf({ letter, original }: PlannedReplay): ReturnType<typeof replayMark> {
     const replay = { toTopic: original.topic, replayedAt: this.nowSeconds() };
-    return this.outbox.send(replayMark(this.marksTopic, letter.record, replay));
+    return replayMark(this.marksTopic, letter.record, replay);
   }
 }

@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto';
+import { Logger } from '@nestjs/common';
+import { loadKafkaSettings } from '#libs/config';
+import { createKafka, ensureTopics, IdempotentProducer } from '#libs/messaging';
+import { eventually } from '../support/eventually.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+
+describe('the idempotent producer', () => {
+  const prefix = uniqueTopicPrefix();
+  const clientOf = (brokers: string) => createKafka(loadKafkaSettings({ KAFKA_BROKERS: brokers }));
+  const client = clientOf(testBrokers().join(','));
+  const kafka = new TestKafka(testBrokers(), prefix);
+  const producer = new IdempotentProducer(client);
+  const topic = `${prefix}out`;
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    const limited = { name: topic, cleanupPolicy: 'delete' as const, maxMessageBytes: 100_000 };
+    await ensureTopics(client, [limited], { create: true, partitions: 1 });
+  });
+
+  afterAll(async () => {
+    await producer.close();
+    await kafka.close();
+  });
+
+  const record = (key: string, value: Buffer | string) => ({ topic, key, value, headers: {} });
+
+  it('sends the others when one among them is too large, in order, and tells that one', async () => {
+    const sent = [
+      ...['a', 'b', 'c'].map((key) => record(key, key)),
+      record('large', randomBytes(200_000)),
+      ...['d', 'e'].map((key) => record(key, key)),
+    ];
+    const refused = await producer.sendAll(sent);
+    expect([...refused]).toMatchObject([[{ key: 'large' }, { code: 'too-large' }]]);
+    const reader = await kafka.read('out');
+    const records = await reader.take(5, () => true, 'record');
+    expect(records.map(({ key }) => key?.toString())).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it('compresses what is only too large uncompressed, and at once what a broker would close the connection for', async () => {
+    for (const bytes of [200_000, 32_000_000]) {
+      const value = Buffer.alloc(bytes);
+      await producer.send(record(`${bytes}`, value));
+      const reader = await kafka.read('out');
+      const large = await reader.find(({ key }) => key?.toString() === `${bytes}`, 'the record');
+      expect(large.value?.equals(value)).toBe(true);
+    }
+  });
+
+  it.each([
+    ['what no request could hold', 'beyond-bound', record('f', Buffer.alloc(120_000_000))],
+    ['what cannot be encoded', 'unencodable', { ...record('e', ''), headers: { bad: null } }],
+  ])('tells at once of %s, and goes on with the others', async (_, code, refused) => {
+    const [first, second] = await Promise.allSettled([
+      producer.send(refused as ReturnType<typeof record>),
+      producer.send(record('g', 'small')),
+    ]);
+    expect(first).toMatchObject({ reason: { code } });
+    expect(second).toMatchObject({ status: 'fulfilled' });
+    expect(producer.problem).toBeUndefined();
+  });
+
+  it('sends a record with its own time, and tells at once when the topic takes none of it', async () => {
+    const timestamp = '1763680000123';
+    const own = { 'cleanup.policy': 'delete', 'message.timestamp.before.max.ms': '60000' };
+    await kafka.topics.createCompacted('recent', own);
+    const refused = await producer.sendAll([
+      { ...record('timed', '1'), timestamp },
+      record('untimed', '2'),
+      { ...record('old', '1'), topic: `${prefix}recent`, timestamp },
+    ]);
+    expect([...refused]).toMatchObject([[{ key: 'old' }, { code: 'ill-dated' }]]);
+    const reader = await kafka.read('out');
+    const old = await reader.find(({ key }) => key?.toString() === 'timed', 'the old record');
+    const young = await reader.find(({ key }) => key?.toString() === 'untimed', 'the young record');
+    expect(old.timestamp).toBe(timestamp);
+    expect(Number(young.timestamp)).toBeGreaterThan(Number(timestamp));
+  });
+
+  it('writes once what its partition takes, though another partition refuses what came with it', async () => {
+    await kafka.topics.create(2, 'shared');
+    await kafka.topics.configure('shared', { 'max.message.bytes': '100000' });
+    const shared = (key: string, partition: number, value: Buffer | string) => ({
+      ...{ ...record(key, value), topic: `${prefix}shared`, partition },
+    });
+    const refused = await producer.sendAll([
+      shared('a', 0, 'small'),
+      shared('b', 1, 'small'),
+      shared('c', 0, randomBytes(200_000)),
+      shared('d', 0, 'small'),
+    ]);
+    expect([...refused.keys()].map(({ key }) => key)).toEqual(['c']);
+    const reader = await kafka.read('shared');
+    await reader.take(3, () => true, 'record');
+    expect(await kafka.topics.count('shared')).toBe(3);
+    const ofFirst = reader.records.filter(({ partition }) => partition === 0);
+    expect(ofFirst.map(({ key }) => key?.toString())).toEqual(['a', 'd']);
+  });
+
+  it('keeps what waits for a topic that is gone, says so, and writes it in its order', async () => {
+    const own = new IdempotentProducer(client);
+    await kafka.topics.create(1, 'gone');
+    const lost = (key: string) => ({ ...record(key, ''), topic: `${prefix}gone` });
+    await own.send(lost('before'));
+    await kafka.topics.delete('gone');
+    const sends = ['a', 'b', 'c'].map((key) => own.send(lost(key)));
+    const problem = await eventually(() => own.problem, { what: 'the problem is told' });
+    expect(problem).toContain(`${prefix}gone`);
+    await kafka.topics.create(1, 'gone');
+    await Promise.all(sends);
+    const reader = await kafka.read('gone');
+    const records = await reader.take(3, () => true, 'record');
+    expect(records.map(({ key }) => key?.toString())).toEqual(['a', 'b', 'c']);
+    expect(own.problem).toBeUndefined();
+    await own.close();
+  });
+
+  it.each([
+    ['send', (it: IdempotentProducer) => it.send(record('h', ''))],
+    ['sendAll', (it: IdempotentProducer) => it.sendAll([record('h', '')])],
+  ])(
+    'says so while Kafka is away, and waits for nothing once it is closed: %s',
+    async (_, send) => {
+      const stuck = new IdempotentProducer(clientOf('127.0.0.1:1'));
+      const sent = send(stuck).catch((error: unknown) => String(error));
+      await eventually(() => stuck.problem, { what: 'the problem is told' });
+      await stuck.close();
+      expect(await sent).toContain('closed');
+      await expect(send(stuck)).rejects.toThrow('closed');
+    },
+  );
+});
