@@ -528,6 +528,7 @@ describe("the terminal's page", () => {
       await page.keyboard.press('End');
       await page.keyboard.press('ArrowLeft');
       const label = await labelInFocus();
+      expect(label).toBe(await bars.nth(all - 2).getAttribute('aria-label'));
       expect(label).toMatch(/^Operating \d\d:\d\d to \d\d:\d\d, \d+\smin/);
       await page.keyboard.press('ArrowLeft');
       await page.keyboard.press('+');

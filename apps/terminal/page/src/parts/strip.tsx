@@ -1,5 +1,5 @@
 import type { JSX, TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { type Bar, moved, type ReasonBar, type Shift, ticksOf, zoomed } from '../model/strip.js';
 import { overlap, type Period } from '../model/periods.js';
 import { formats, strings } from '../store.js';
@@ -48,7 +48,7 @@ export function Strip(props: StripProps): JSX.Element {
   const words = strings.value;
   const { time, span } = formats.value;
   // by its key: zooming takes bars before it out of view
-  const focused = useRef(-1);
+  const [focused, setFocused] = useState(-1);
   const last = useRef({ view, width });
   const pointers = useRef(new Map<number, number>());
   const dragged = useRef(false);
@@ -62,7 +62,7 @@ export function Strip(props: StripProps): JSX.Element {
   const inView = bars.filter((bar) => overlap(bar, view));
   const current = Math.max(
     0,
-    inView.findIndex(({ key }) => key === focused.current),
+    inView.findIndex(({ key }) => key === focused),
   );
 
   const labelOf = (bar: Bar): string => {
@@ -214,7 +214,9 @@ export function Strip(props: StripProps): JSX.Element {
               tabindex={index === current ? 0 : -1}
               aria-label={labelOf(bar)}
               data-state={look}
-              onFocus={() => (focused.current = bar.key)}
+              onFocus={() => {
+                setFocused(bar.key);
+              }}
               onClick={() => {
                 if (!dragged.current) onPick(bar);
               }}
