@@ -42,11 +42,8 @@ const LOG_APPEND_TIME = 0x08;
 const IN_TRANSACTION = 0x10;
 const CONTROL = 0x20;
 const CODEC = 0x07;
-/**
- * What is kept of a record beside its bytes takes some 160 bytes, and setting each of them aside keeps as much again for
- * the garbage collector. Java's producer puts 16 KiB into a batch, librdkafka 10,000 records.
- */
-const MAX_RECORDS = 100_000;
+/** What is kept of a record beside its bytes takes some 160 bytes, and reading them holds everything up. */
+const MAX_RECORDS = 400_000;
 
 /**
  * Reads a record batch (magic 2). One that cannot be read, because it is too large once it is unpacked or damaged, yields

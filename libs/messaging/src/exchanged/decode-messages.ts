@@ -20,8 +20,8 @@ const unpackedOf = new WeakMap<Buffer, number>();
 
 /**
  * Puts the records of all batches together one by one. kafkajs hands those of a batch to `push` as arguments, of which
- * the stack may hold fewer: a producer that compresses well makes such batches, and no consumer would ever get past
- * them. Not all that is fetched need be unpacked at once. Messages in the formats before
+ * some hundred thousand are more than the stack holds: a producer that compresses well makes such batches, and no
+ * consumer would ever get past them. Not all that is fetched need be unpacked at once. Messages in the formats before
  * Kafka 0.11 are read by kafkajs.
  */
 export function withBatchesOfAnySize(
