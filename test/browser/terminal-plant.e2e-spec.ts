@@ -24,8 +24,11 @@ describe("a stop explained on the terminal's page", () => {
     plant = await startPlant({ clockSpeed: 60, sandboxEnv: { SANDBOX_MACHINES: '3' } });
     await plant.sandbox.forceState(MACHINE, 'OPERATING', plant.clock.nowSeconds() - 3600);
     relay = await KafkaRelay.to(testBrokers()[0]!);
+    // One shift of a day, begun two hours ago: the plant's clock is fast, and a stop ends with its shift.
+    const shiftStart = new Date((plant.clock.nowSeconds() - 7200) * 1000);
     terminal = await RunningTerminal.start(plant.kafka.topicPrefix, {
       ...plant.clockEnv,
+      TERMINAL_SHIFTS: shiftStart.toISOString().slice(11, 16),
       KAFKA_BROKERS: relay.address,
       TERMINAL_REASONS_FILE: 'demo/terminal-reasons.json',
     });
