@@ -54,7 +54,7 @@ describe('the idempotent producer', () => {
     ['what cannot be encoded', 'unencodable', { ...record('e', ''), headers: { bad: null } }],
   ])('tells at once of %s, and goes on with the others', async (_, code, refused) => {
     const [first, second] = await Promise.allSettled([
-      producer.send(refused as ReturnType<typeof record>),
+      producer.send(refused),
       producer.send(record('g', 'small')),
     ]);
     expect(first).toMatchObject({ reason: { code } });
