@@ -51,7 +51,11 @@ describe('the idempotent producer', () => {
 
   it.each([
     ['what no request could hold', 'beyond-bound', record('f', Buffer.alloc(120_000_000))],
-    ['what cannot be encoded', 'unencodable', { ...record('e', ''), headers: { bad: null } }],
+    [
+      'what cannot be encoded',
+      'unencodable',
+      { ...record('e', ''), headers: { bad: null as unknown as string } },
+    ],
   ])('tells at once of %s, and goes on with the others', async (_, code, refused) => {
     const [first, second] = await Promise.allSettled([
       producer.send(refused),
