@@ -683,40 +683,12 @@ describe('CommandDispatcher', () => {
       });
     });
 
-    describe('with something to remember of what is applied', () => {
-      let remember: () => void;
-      let forget: (reason: Error) => void;
-
-      beforeEach(() => {
-        const remembered = new Promise<void>((resolve, reject) => {
-          remember = resolve;
-          forget = reject;
-        });
-        flow = new Flow({
-          ...options,
-          onApplied: ({ payload }) => (payload === 'mill1' ? remembered : undefined),
-        });
-      });
-
-      it('answers when that is done, and lets the machine go on meanwhile', async () => {
-        const [mill] = await submitted('mill1');
-        const [next] = await submitted('mill2');
-        expect(mill).toEqual({ results: [], ends: [] });
-        expect(next).toMatchObject({ ends: ['finished'] });
-        remember();
-        await pass();
-        const result = { kind: 'applied', attempts: 1, appliedAt: APPLIED_AT };
-        expect(mill).toMatchObject({ results: [result], ends: ['finished'] });
-      });
-
-      it('leaves the message to the new owner of its partition when that has to do it', async () => {
-        const [mill] = await submitted('mill1');
-        flow.ownership.lose(stopping);
-        forget(stopping);
-        await pass();
-        expect(mill).toEqual({ results: [], ends: ['abandoned'] });
-        expect(flow.dispatcher.open.size).toBe(0);
-      });
+    it('says of a list what is noted as it is applied', async () => {
+      const list = { workingOrders: ['4711'], issuedAt: 20 };
+      flow = new Flow({ ...options, onApplied: () => list });
+      const [mill] = await submitted('mill1');
+      const result = { kind: 'applied', attempts: 1, appliedAt: APPLIED_AT, ...list };
+      expect(mill).toMatchObject({ results: [result], ends: ['finished'] });
     });
 
     it('does not let many machines that fail keep from the others that the service works', async () => {
@@ -738,7 +710,7 @@ describe('CommandDispatcher', () => {
         slots: new CallSlots(1),
         onApplied: ({ payload }) => {
           if (payload === 'mill1') throw new Error('a bug');
-          return undefined;
+          return {};
         },
       });
       const [mill] = await submitted('mill1');

@@ -82,7 +82,7 @@ export class CommandOutcomes {
     found: readonly CommandResult[],
   ): OutboundRecord[] {
     if (answered.isUntold === true) return [];
-    const { message, origin, namesOthers, remark } = answered;
+    const { message, origin, namesOthers, remark, toRemember } = answered;
     const source = this.sourceOf(answered);
     const results = outcomePerMachine(found);
     const faults = results.filter((result) => result.kind === 'rejected');
@@ -90,6 +90,7 @@ export class CommandOutcomes {
     const records = results
       .filter(isToldHere)
       .map((result) => this.counted(family, answered, result.kind, toOutcome(result, source)));
+    if (toRemember) records.push(...found.map(toRemember).filter((record) => record !== undefined));
     if (faults.length === 0) return records;
     const namesSeveral = results.length > 1 || namesOthers === true;
     const refusal =

@@ -1,5 +1,5 @@
 import { type LaneEntry } from '#libs/delivery';
-import { type CommandResult, type MessageAnswers } from './message-answers.js';
+import { type CommandResult, type MessageAnswers, type SetList } from './message-answers.js';
 import { type Forbidden } from './forbidden.js';
 import { type UnlistedRefusal } from './unlisted-refusals.js';
 
@@ -57,7 +57,7 @@ export class Command<P> implements LaneEntry {
 
 /** A result without what differs from one waiter to the next. */
 export type CommandEnd =
-  | { kind: 'applied'; appliedAt: number; workingOrders?: readonly string[] | undefined }
+  | ({ kind: 'applied'; appliedAt: number } & SetList)
   | { kind: 'superseded'; detail: string }
   | Pick<Extract<CommandResult, { kind: 'rejected' }>, 'kind' | 'rejection' | 'httpStatus'>;
 
@@ -66,8 +66,8 @@ export function resultFor({ machineId, calls }: CommandWaiter, end: CommandEnd):
   const attempts = calls;
   switch (end.kind) {
     case 'applied': {
-      const { appliedAt, workingOrders } = end;
-      return { kind: 'applied', machineId, attempts, appliedAt, workingOrders };
+      const { appliedAt, workingOrders, issuedAt } = end;
+      return { kind: 'applied', machineId, attempts, appliedAt, workingOrders, issuedAt };
     }
     case 'superseded':
       return { kind: 'superseded', machineId, attempts, detail: end.detail };

@@ -7,6 +7,7 @@ import {
   type ServiceAnswer,
 } from '#libs/delivery';
 import { type Command } from './command.js';
+import { type SetList } from './message-answers.js';
 
 /** Whether a command may be sent to the service as it is now. */
 export type Admission =
@@ -60,10 +61,8 @@ export interface DispatcherOptions<P> {
    * have come too early; undefined where the refusal stands. The call began `callMs` ago, in real time.
    */
   retryRefused?: (command: Command<P>, status: number, callMs: number) => number | undefined;
-  /** The orders that a command which has been applied has set. */
-  ordersOf?: (command: Command<P>) => readonly string[] | undefined;
-  /** Resolves once what must be remembered of it is; the messages that wait are answered after that. */
-  onApplied?: (command: Command<P>) => Promise<void> | undefined;
+  /** Takes note of a command that has been applied; returns what its result says of the list it has set. */
+  onApplied?: (command: Command<P>) => SetList;
   /** Where a younger command makes an older one that waits superfluous; without it each is sent. */
   precedence?: Precede<P>;
   onDeferred: (waiter: Command<P>['waiters'][number]) => void;

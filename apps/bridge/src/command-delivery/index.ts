@@ -5,13 +5,19 @@
  * again. `MessageAnswers` collects what became of a message's commands; `CommandOutcomes` turns that into records.
  * Touches the service through the options of the flow alone, and Kafka not at all.
  */
-export { type AnsweredMessage, openMessage } from './message-answers.js';
-export { type MessageAnswers } from './message-answers.js';
 export { Command, CommandWaiter } from './command.js';
 export { CommandDeliveryModule } from './command-delivery.module.js';
 export { CommandDispatcher } from './command-dispatcher.js';
 export { CommandOutcomes } from './command-outcomes.js';
-export { type CommandResult, type RejectedResult, rejection } from './message-answers.js';
-export { acceptEach } from './message-answers.js';
+export {
+  acceptEach,
+  type AnsweredMessage,
+  type CommandResult,
+  type MessageAnswers,
+  openMessage,
+  type RejectedResult,
+  rejection,
+  type SetList,
+} from './message-answers.js';
 export { type Admission, GO, type Precedence, type Unavailable } from './dispatcher-options.js';
 export { type RecentOutcome } from './recent-outcomes.js';

@@ -9,16 +9,21 @@ import {
 } from '#libs/contracts';
 import { type InboundMessage, type InboundRecord, type OutboundRecord } from '#libs/messaging';
 
+/** What the result of a list that has been applied says of it. */
+export interface SetList {
+  workingOrders?: readonly string[] | undefined;
+  /** Epoch seconds: it was issued then or later. Undefined where nothing is known of that. */
+  issuedAt?: number | undefined;
+}
+
 /** What became of a command for one machine; `machineId` is null when the message names none that is readable, or none at all. */
 export type CommandResult =
-  | {
+  | ({
       kind: 'applied';
       machineId: string | null;
       attempts: number;
       appliedAt: number;
-      /** Of a list. */
-      workingOrders?: readonly string[] | undefined;
-    }
+    } & SetList)
   | { kind: 'superseded'; machineId: string | null; attempts: number; detail: string }
   | {
       kind: 'rejected';
@@ -51,6 +56,8 @@ export interface Answered {
   isUntold?: boolean;
   /** Said beside the reason it is set aside for. */
   remark?: string;
+  /** What is to be remembered of a result, written in one transaction with what is told of it. */
+  toRemember?: (result: CommandResult) => OutboundRecord | undefined;
 }
 
 /** The message an outcome answers. */

@@ -12,10 +12,11 @@ import {
   type Verdict,
 } from '#libs/delivery';
 import { type CommandLanes } from './command-lanes.js';
-import { type Command, type CommandEnd } from './command.js';
+import { type Command } from './command.js';
 import { type DispatcherOptions } from './dispatcher-options.js';
 import { type FlowStatus, type StartedCall } from './flow-status.js';
 import { reviewForbidden } from './forbidden.js';
+import { type SetList } from './message-answers.js';
 import { isUnlisted, UnlistedRefusals } from './unlisted-refusals.js';
 
 type TryAgain = Extract<Verdict, { kind: 'try-again' }>;
@@ -141,18 +142,15 @@ export class ServiceCaller<P> {
   private applied(commands: readonly Command<P>[], conduct: Conduct): void {
     const appliedAt = this.options.clock.nowSeconds();
     for (const command of commands) {
-      const workingOrders = this.options.ordersOf?.(command);
-      const end = { kind: 'applied' as const, appliedAt, workingOrders };
       command.forbidden?.wentWell();
-      this.lanes.queue.free(command.machineId, conduct);
-      const remembered = this.remember(command);
-      if (remembered === undefined) this.lanes.settle(command, end);
-      else this.settleOnce(remembered, command, end);
+      const list = this.listSetBy(command);
+      const { workingOrders, issuedAt } = list ?? {};
+      this.lanes.end(command, conduct, { kind: 'applied', appliedAt, workingOrders, issuedAt });
     }
   }
 
   /** A bug of ours in it must not have the call made again, which has been answered. */
-  private remember(command: Command<P>): Promise<void> | undefined {
+  private listSetBy(command: Command<P>): SetList | undefined {
     try {
       return this.options.onApplied?.(command);
     } catch (error) {
@@ -160,18 +158,6 @@ export class ServiceCaller<P> {
       this.logger.error({ msg: 'call not concluded', flow, err: error });
       return undefined;
     }
-  }
-
-  private settleOnce(remembered: Promise<void>, command: Command<P>, end: CommandEnd): void {
-    remembered.then(
-      () => {
-        this.lanes.settle(command, end);
-      },
-      () => {
-        // It could not be remembered because the partition is lost: the new owner applies it again.
-        this.lanes.abandon(command);
-      },
-    );
   }
 
   private rejected(

@@ -19,7 +19,10 @@ export interface PartitionLimits {
   maxSpan: number;
 }
 
-export type Transactions = Pick<PartitionTransactions, 'add' | 'flush' | 'close' | 'problem'>;
+export type Transactions = Pick<
+  PartitionTransactions,
+  'add' | 'flush' | 'close' | 'problem' | 'fenced'
+>;
 
 /** What all partitions have to do with. */
 export interface PartitionSurroundings {

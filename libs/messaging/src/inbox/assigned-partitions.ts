@@ -78,6 +78,11 @@ export class AssignedPartitions {
     this.owned.get(keyOf(topic, partition))?.release('state');
   }
 
+  /** Resolves once no earlier owner can write any more what messages of the partition have led to. */
+  async fenced(topic: string, partition: number): Promise<void> {
+    await this.owned.get(keyOf(topic, partition))?.transactions.fenced;
+  }
+
   /** Partitions whose messages wait for what they are judged by. */
   get held(): number {
     return [...this.owned.values()].filter(({ isHeld }) => isHeld).length;

@@ -105,9 +105,7 @@ export class Inbox {
     });
     this.rest = new CallsAtRest(options.calls, this.partitions);
     this.memory = new StateTopics(options.stateTopics, options.topicPrefix);
-    this.memory.attach(member, (topic, partition) => {
-      this.partitions.release(topic, partition);
-    });
+    this.memory.attach(member, this.partitions);
   }
 
   /**

@@ -77,6 +77,9 @@ export class PartitionTransactions {
   private wake: () => void = () => undefined;
   private readonly whenIdle: (() => void)[] = [];
   private readonly opening = new FailureRun({ isTriedUntilDone: true });
+  private shutOut: () => void = () => undefined;
+  /** Resolves once what earlier writers had under way is committed, or aborted for good; or when the partition is lost. */
+  readonly fenced = new Promise<void>((resolve) => (this.shutOut = resolve));
   private living: Promise<void> | undefined;
 
   constructor(
@@ -119,6 +122,7 @@ export class PartitionTransactions {
   async close(): Promise<void> {
     this.closing.abort(new Error(`${this.topic}/${this.partition} is no longer owned`));
     this.options.health.forget(this);
+    this.shutOut();
     this.wake();
     for (const { dropped } of this.waiting.clear()) dropped();
     await this.living;
@@ -160,6 +164,7 @@ export class PartitionTransactions {
       // A broker that says nothing would hold up whoever closes the partition.
       await abortable(writer.open(), signal);
       await abortable(writer.fence(), signal);
+      this.shutOut();
       const left = await abortable(recalls.of(topic, partition), signal);
       this.opening.succeeded();
       this.settleUnsure(left);

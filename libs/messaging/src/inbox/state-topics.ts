@@ -1,7 +1,11 @@
 import { type Batch } from '../kafkajs.js';
 import { type KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
+import { type AssignedPartitions } from './assigned-partitions.js';
 import { type Assignment } from './supervised-consumer.js';
 import { type GroupMember } from './supervised-consumer.js';
+
+/** The input partitions, by full name, whose messages are judged by state. */
+type StateInputs = Pick<AssignedPartitions, 'fenced' | 'release'>;
 
 /** The topics of the bridge's own state among those that its consumer is given. */
 export class StateTopics {
@@ -19,11 +23,16 @@ export class StateTopics {
     return this.topics.map(({ problem }) => problem).find(Boolean);
   }
 
-  /** @param onRestored told of input partitions, by full name, whose messages need wait no longer */
-  attach(member: GroupMember, onRestored: (topic: string, partition: number) => void): void {
+  attach(member: GroupMember, inputs: StateInputs): void {
     for (const state of this.topics) {
-      state.attach(member, (partition) => {
-        for (const input of state.inputs) onRestored(`${this.topicPrefix}${input}`, partition);
+      const topics = state.inputs.map((input) => `${this.topicPrefix}${input}`);
+      state.attach(member, {
+        fenced: async (partition) => {
+          await Promise.all(topics.map((topic) => inputs.fenced(topic, partition)));
+        },
+        restored: (partition) => {
+          for (const topic of topics) inputs.release(topic, partition);
+        },
       });
     }
   }

@@ -19,6 +19,7 @@ function partitionOf(
   kafka: Kafka,
   onOwned: (state: OwnedState<number>) => void = () => undefined,
   delay?: (ms: number) => Promise<void>,
+  inputsFenced?: () => Promise<void>,
 ): KeyedStatePartition<number> {
   const options = {
     kafka,
@@ -27,7 +28,7 @@ function partitionOf(
     parse: (json: unknown) => json as number,
     onOwned,
   };
-  return new KeyedStatePartition(0, options, new GroupMember(), delay);
+  return new KeyedStatePartition(0, options, new GroupMember(), inputsFenced, delay);
 }
 
 describe('a partition of state while Kafka says nothing', () => {
@@ -75,6 +76,33 @@ describe('a partition of state while Kafka says nothing', () => {
     partition.start();
     await writing;
     expect(await withDeadline(partition.close(), CLOSE_DEADLINE_MS)).toBe(true);
+  });
+
+  it('writes no mark before the earlier owners of its inputs are shut out: they write here as well', async () => {
+    const marks: unknown[] = [];
+    let marked: () => void = () => undefined;
+    const whenMarked = new Promise<void>((resolve) => (marked = resolve));
+    const producer = {
+      connect: () => Promise.resolve(),
+      transaction: () => ({
+        sendBatch: (batch: unknown) => {
+          marks.push(batch);
+          marked();
+        },
+        commit: () => Promise.resolve(),
+      }),
+      disconnect: () => Promise.resolve(),
+    };
+    let fenced: () => void = () => undefined;
+    const whenFenced = new Promise<void>((resolve) => (fenced = resolve));
+    const kafka = { producer: () => producer } as unknown as Kafka;
+    const partition = partitionOf(kafka, undefined, undefined, () => whenFenced);
+    partition.start();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(marks).toEqual([]);
+    fenced();
+    await whenMarked;
+    await partition.close();
   });
 
   it('writes another mark when nothing comes up to the one before', async () => {

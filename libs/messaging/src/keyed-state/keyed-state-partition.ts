@@ -14,7 +14,7 @@ import { TransactionalWriter } from './transactional-writer.js';
 
 /**
  * One partition of keyed state, from assignment to revocation. Each round: fence whoever wrote
- * before (a producer with the same transactional id), mark the end of the log, read up to the mark,
+ * before (a producer with the same transactional id, and those of its inputs' partitions), mark the end of the log, read up to the mark,
  * own. Where keys are shared out by a hash, what belongs to another partition since there are more of them is handed
  * over before, see {@link Repartition}. A write whose result is unknown ends the round; the next one reads what became of it, after a pause that
  * grows while writes go on failing.
@@ -34,6 +34,8 @@ export class KeyedStatePartition<V> {
     private readonly partition: number,
     private readonly options: KeyedStateOptions<V>,
     private readonly member: GroupMember,
+    /** Resolves once no earlier owner of the inputs can write here what their messages have led to. */
+    private readonly inputsFenced: () => Promise<void> = () => Promise.resolve(),
     private readonly delay: typeof realDelayMs = realDelayMs,
   ) {
     this.failures = new StateFailures(options.name, partition);
@@ -99,6 +101,7 @@ export class KeyedStatePartition<V> {
     try {
       // A broker that says nothing would hold up whoever closes the partition.
       await abortable(writer.open(), signal);
+      await abortable(this.inputsFenced(), signal);
       const repartition = await this.repartition(signal);
       const restore = new Restore(name, partition, repartition);
       await abortable(writer.write([restore.mark]), signal);

@@ -10,12 +10,20 @@ import { KeyedStatePartition } from './keyed-state-partition.js';
 /** A broker may have told of fewer partitions than there were, when they had just been added. */
 const GROWTH_CHECK_MS = 30_000;
 
+/** What the state of a partition has to do with the same partition of its inputs. */
+export interface PartitionInputs {
+  /** Resolves once no earlier owner can write to the state any more what messages have led to. */
+  fenced: (partition: number) => Promise<void>;
+  /** Told that their messages need not wait for the state any more. */
+  restored: (partition: number) => void;
+}
+
 /** A compacted topic as memory: what the bridge remembers, shared out by partition within the group. */
 export interface KeyedStateTopic {
   readonly name: string;
   /** Input topics, without the prefix, whose messages are judged by the state of the same partition. */
   readonly inputs: readonly string[];
-  attach(member: GroupMember, onRestored: (partition: number) => void): void;
+  attach(member: GroupMember, inputs: PartitionInputs): void;
   /** Owned, and restored. */
   isRestored(partition: number): boolean;
   /** Why a partition can be neither read nor written for a while now, in words. */
@@ -32,7 +40,7 @@ export class KeyedState<V> implements KeyedStateTopic {
   private readonly logger = new Logger('KeyedState');
   private stopWatching: (() => void) | undefined;
   private member: GroupMember | undefined;
-  private onRestored: (partition: number) => void = () => undefined;
+  private stateInputs: PartitionInputs | undefined;
 
   constructor(private readonly options: KeyedStateOptions<V>) {
     this.name = options.name;
@@ -53,9 +61,9 @@ export class KeyedState<V> implements KeyedStateTopic {
     return [...this.partitions.values()].map(({ problem }) => problem).find(Boolean);
   }
 
-  attach(member: GroupMember, onRestored: (partition: number) => void): void {
+  attach(member: GroupMember, inputs: PartitionInputs): void {
     this.member = member;
-    this.onRestored = onRestored;
+    this.stateInputs = inputs;
   }
 
   isRestored(partition: number): boolean {
@@ -78,7 +86,8 @@ export class KeyedState<V> implements KeyedStateTopic {
     }
     for (const number of partitions) {
       if (this.partitions.has(number) || this.member === undefined) continue;
-      const state = new KeyedStatePartition(number, this.withRelease(), this.member);
+      const fenced = async (): Promise<void> => this.stateInputs?.fenced(number);
+      const state = new KeyedStatePartition(number, this.withRelease(), this.member, fenced);
       this.partitions.set(number, state);
       state.start();
     }
@@ -111,7 +120,7 @@ export class KeyedState<V> implements KeyedStateTopic {
       ...this.options,
       onOwned: (state) => {
         this.options.onOwned(state);
-        this.onRestored(state.partition);
+        this.stateInputs?.restored(state.partition);
       },
     };
   }

@@ -3,7 +3,7 @@ import { type BridgeSettings } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
 import { type KafkaClient, KeyedState } from '#libs/messaging';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
-import { ListFences } from './list-fences.js';
+import { LIST_FENCES, ListFences } from './list-fences.js';
 import { ListPartitions } from './list-partitions.js';
 
 /** {@link ListFences} in Kafka: epoch seconds by machine, in the partition its lists come through. */
@@ -17,7 +17,7 @@ export class ListFencesState extends KeyedState<number> {
   ) {
     super({
       kafka,
-      name: `${topicPrefix}machine-bridge.work-order-list-fences.v1`,
+      name: `${topicPrefix}${LIST_FENCES}`,
       inputs: [TOPICS.workOrderLists],
       transactionalIdPrefix: groupId,
       parse: (json) => (typeof json === 'number' ? json : undefined),

@@ -11,6 +11,7 @@ import {
   rejection,
 } from '../../command-delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
+import { ListFences } from './list-fences.js';
 import { ReplacementList } from './list-to-set.js';
 import { WorkOrderLists } from './work-order-lists.js';
 
@@ -22,6 +23,7 @@ export class WorkOrderListsController {
     private readonly clock: Clock,
     private readonly lists: WorkOrderLists,
     private readonly outcomes: CommandOutcomes,
+    private readonly fences: ListFences,
   ) {}
 
   @EventPattern(TOPICS.workOrderLists)
@@ -49,6 +51,7 @@ export class WorkOrderListsController {
       .map((assignment) => ({ assignment, item: places.indexOf(assignment.machineId) }))
       .filter(({ item }) => !message.isDone(item));
     if (assignments.length + faults.length > 1) answered.namesOthers = true;
+    answered.toRemember = (result) => this.fences.recordOf(message.partition, result);
     const answers = this.outcomes.answersTo('work-order-list', answered, open.length, faulty);
     for (const { assignment, item } of open) {
       this.lists.set(new ReplacementList(assignment), answers, item);

@@ -12,7 +12,7 @@ import {
 } from '../../command-delivery/testing/inbound-message.js';
 import { MachineDirectory } from '../../machine-directory/index.js';
 import { PlatformModule } from '../../platform/index.js';
-import { ListFences } from './list-fences.js';
+import { LIST_FENCES, ListFences } from './list-fences.js';
 import { ListPartitions } from './list-partitions.js';
 import { WorkOrderLists } from './work-order-lists.js';
 import { WorkOrderListsController } from './work-order-lists.controller.js';
@@ -43,7 +43,6 @@ describe('WorkOrderLists', () => {
   let requests: { machineId: string; workingOrders: string[] }[][];
   let answer: () => Promise<void>;
   let fences: Map<string, number>;
-  let committing: () => Promise<void>;
   /** Until when nobody but this process can set lists of a machine. */
   let soleSetterUntil: AbortSignal | undefined;
   let answers: Map<InboundRecord, CommandResult[]>;
@@ -51,7 +50,7 @@ describe('WorkOrderLists', () => {
   beforeEach(async () => {
     requests = [];
     [fences, answers] = [new Map<string, number>(), new Map<InboundRecord, CommandResult[]>()];
-    [answer, committing] = [() => Promise.resolve(), () => Promise.resolve()];
+    answer = () => Promise.resolve();
     server = createServer((request, response) => {
       void (async () => {
         const chunks: Buffer[] = [];
@@ -81,9 +80,10 @@ describe('WorkOrderLists', () => {
     bridge = await NestFactory.createApplicationContext(WorkOrdersAlone, { logger: false });
     lists = bridge.get(WorkOrderLists);
     const outcomes = bridge.get(CommandOutcomes);
-    jest.spyOn(outcomes, 'recordsOf').mockImplementation((_, { message }, results) => {
-      answers.get(message)?.push(...results);
-      return [];
+    const recordsOf = outcomes.recordsOf.bind(outcomes);
+    jest.spyOn(outcomes, 'recordsOf').mockImplementation((family, answered, results) => {
+      answers.get(answered.message)?.push(...results);
+      return recordsOf(family, answered, results);
     });
     jest
       .spyOn(bridge.get(ListPartitions), 'soleSetterUntil')
@@ -105,10 +105,7 @@ describe('WorkOrderLists', () => {
     get: (key) => fences.get(key),
     keys: () => fences.keys(),
     entries: () => fences.entries(),
-    commit: async (changes) => {
-      await committing();
-      for (const [key, value] of changes) if (value !== null) fences.set(key, value);
-    },
+    commit: () => Promise.reject(new Error('not for fences')),
   });
 
   /** @param done places of what an earlier owner has done of it */
@@ -125,7 +122,11 @@ describe('WorkOrderLists', () => {
       ...{ topic: 'erp.work-order-lists.v1', offset: 7, ownership },
       value: Buffer.from(JSON.stringify(body)),
       isDone: (item) => done.includes(item),
-      finish: () => {
+      finish: (records = []) => {
+        const told = message.told.flatMap((each) => each.records);
+        for (const { topic, key, value } of [...told, ...records]) {
+          if (topic === LIST_FENCES) fences.set(String(key), Number(value));
+        }
         ended('finished');
       },
       abandon: () => {
@@ -321,18 +322,18 @@ describe('WorkOrderLists', () => {
     expect(fences.get('M-1')).toBe(issuedAt);
   });
 
-  it('answers once Kafka knows when the list was issued, and goes by that meanwhile', async () => {
-    const { pass, arrived, open } = gate();
-    committing = pass;
+  it('supersedes a list issued before one that this process has applied', async () => {
     const newer = send({ machineId: 'M-1', workingOrders: [], issuedAt: 20 });
-    await arrived;
+    expect(await newer.end).toBe('finished');
     const older = send({ machineId: 'M-1', workingOrders: [], issuedAt: 10 });
     expect(await older.end).toBe('finished');
     expect(older.results).toMatchObject([{ kind: 'superseded' }]);
-    expect(newer.hasEnded).toBe(false);
-    open();
-    expect(await newer.end).toBe('finished');
-    expect(newer.results).toMatchObject([{ kind: 'applied' }]);
+  });
+
+  it('writes with the answer of each machine when its list was issued', async () => {
+    const machines = ['M-1', 'M-2'].map((machineId) => ({ machineId, workingOrders: [] }));
+    expect(await send({ machines, issuedAt: 20 }).end).toBe('finished');
+    expect(fences).toEqual(new Map(machines.map(({ machineId }) => [machineId, 20])));
   });
 
   it('is not taken for outdated with one that is, and came right behind it', async () => {

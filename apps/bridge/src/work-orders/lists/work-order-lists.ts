@@ -13,6 +13,7 @@ import {
   GO,
   type MessageAnswers,
   type Precedence,
+  type SetList,
 } from '../../command-delivery/index.js';
 import { admitKnownMachine, MachineDirectory } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
@@ -58,7 +59,6 @@ export class WorkOrderLists {
           permit,
         ),
       callEmpty: (permit) => cloud.setWorkOrderList([], permit),
-      ordersOf: ({ payload }) => payload.sent,
       onApplied: (command) => this.remember(command),
       onDeferred: (waiter) => {
         outcomes.tellDeferred('work-order-list', waiter);
@@ -126,7 +126,7 @@ export class WorkOrderLists {
     return { machineId, workingOrders };
   }
 
-  private remember(command: ListCommand): Promise<void> | undefined {
+  private remember(command: ListCommand): SetList {
     const { machineId, payload, waiters } = command;
     const [waiter] = waiters;
     const message = waiter?.answers.message;
@@ -135,8 +135,10 @@ export class WorkOrderLists {
       message && payload.cumulative ? this.custodyOf(machineId, message.ownership) : undefined;
     this.applied.apply(machineId, payload.sent ?? [], this.clock.nowSeconds(), custody);
     const issuedAt = issuedOf(payload);
-    if (issuedAt === undefined || message === undefined) return undefined;
-    return this.fences.raise(message, machineId, issuedAt);
+    if (issuedAt !== undefined && message?.ownership.isLost === false) {
+      this.fences.raise(message.partition, machineId, issuedAt);
+    }
+    return { workingOrders: payload.sent, issuedAt };
   }
 
   private custodyOf(machineId: string, ownership: PartitionOwnership): Custody | undefined {

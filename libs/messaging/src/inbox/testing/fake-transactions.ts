@@ -6,6 +6,7 @@ import { type Entry } from '../waiting-writes.js';
 /** Commits what it is given at once, or when it is told to, and nowhere. */
 export class FakeTransactions implements Transactions {
   readonly problem = undefined;
+  readonly fenced = Promise.resolve();
   readonly entries: Entry[] = [];
   isHeldUp = false;
   isClosed = false;
