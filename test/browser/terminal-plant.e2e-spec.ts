@@ -9,6 +9,8 @@ import { launchChromium, openPage, screenshot } from '../support/terminal-page/b
 import { header, json } from '../support/topic-reader.js';
 
 const MACHINE = 'M-001';
+const OTHER = 'M-002';
+const CORRECTED = 'M-003';
 
 /** From a tap on the glass to the service and back: the terminal's server, Kafka, the bridge, the sandbox. */
 describe("a stop explained on the terminal's page", () => {
@@ -21,8 +23,14 @@ describe("a stop explained on the terminal's page", () => {
 
   beforeAll(async () => {
     browser = await launchChromium();
-    plant = await startPlant({ clockSpeed: 60, sandboxEnv: { SANDBOX_MACHINES: '3' } });
-    await plant.sandbox.forceState(MACHINE, 'OPERATING', plant.clock.nowSeconds() - 3600);
+    // Half a minute after a change its log is read again: what is corrected by then shows.
+    const env = { SETTLE_SECONDS: '1800' };
+    plant = await startPlant({ clockSpeed: 60, env, sandboxEnv: { SANDBOX_MACHINES: '3' } });
+    // All have run since before the shift, so that each has the one stop that a test makes.
+    const hoursAgo = plant.clock.nowSeconds() - 4 * 3600;
+    for (const id of [MACHINE, OTHER, CORRECTED]) {
+      await plant.sandbox.forceState(id, 'OPERATING', hoursAgo);
+    }
     relay = await KafkaRelay.to(testBrokers()[0]!);
     // One shift of a day, begun two hours ago: the plant's clock is fast, and a stop ends with its shift.
     const shiftStart = new Date((plant.clock.nowSeconds() - 7200) * 1000);
@@ -106,10 +114,27 @@ describe("a stop explained on the terminal's page", () => {
     expect(ending.startTime).toBe((await received())[0]?.startTime);
   });
 
+  it('is marked when the service corrects the stop it was given for', async () => {
+    const stop = page.locator(`.stop[data-key^="${CORRECTED}|"]`);
+    await page.goto(`${terminal.url}/#/machine/${CORRECTED}`);
+    await plant.sandbox.forceState(CORRECTED, 'IDLE');
+    await stop.locator('button.stop-main').click({ timeout: 60_000 });
+    await page.locator('.reason-button[data-code="14"]').first().click();
+    await stop.locator('[data-status=applied]').waitFor({ timeout: 60_000 });
+    const began = Number((await stop.getAttribute('data-key'))?.split('|')[1]);
+    // the log learns that it ran three minutes longer
+    await plant.sandbox.forceState(CORRECTED, 'OPERATING', began, began + 180);
+    await plant.sandbox.forceState(CORRECTED, 'IDLE', began + 180);
+    await page.locator('.given.moved').waitFor({ timeout: 60_000 });
+    await screenshot(page, 'plant-moved');
+  });
+
   it('is sent once when Kafka was away meanwhile, and the page says that it waits', async () => {
-    const other = (): Locator => page.locator('.stop[data-key^="M-002|"]').first();
+    const other = (): Locator => page.locator(`.stop[data-key^="${OTHER}|"]`);
     await page.goto(`${terminal.url}/#/stops`);
-    await plant.sandbox.forceState('M-002', 'IDLE');
+    await page.getByText('Live').waitFor();
+    expect(await other().count()).toBe(0);
+    await plant.sandbox.forceState(OTHER, 'IDLE');
     await other().locator('button.stop-main').waitFor({ timeout: 60_000 });
     relay.cut();
     await page.getByText('Kafka is away').waitFor({ timeout: 60_000 });
@@ -120,8 +145,8 @@ describe("a stop explained on the terminal's page", () => {
     relay.restore();
     await other().locator('[data-status=applied]').waitFor({ timeout: 120_000 });
     const reasons = await plant.kafka.read(TOPICS.downtimeReasons);
-    await reasons.find(({ key }) => key?.toString() === 'M-002', 'the reason on its topic');
-    const sent = reasons.records.filter(({ key }) => key?.toString() === 'M-002');
+    await reasons.find(({ key }) => key?.toString() === OTHER, 'the reason on its topic');
+    const sent = reasons.records.filter(({ key }) => key?.toString() === OTHER);
     // the plant goes on: once the machine runs again, the same reason follows with its end
     const periods = sent.map((record) => {
       const { startTime, endTime = 'open' } = json(record) as {

@@ -41,11 +41,13 @@ export class Readiness {
     const problems = this.strategy.inbox.writtenTopics.flatMap(({ topic, problem }) =>
       problem ? [`${topic}: ${problem}`] : [],
     );
-    if (problems.length > 0) {
-      return `outcomes and dead letters are not taken: ${problems.join('; ')}`;
-    }
+    const said =
+      problems.length > 0
+        ? [`outcomes and dead letters are not taken: ${problems.join('; ')}`]
+        : [];
     const { problem } = this.producer;
-    return problem && `machines' reasons are not taken: ${problem}`;
+    if (problem !== undefined) said.push(`machines' reasons are not taken: ${problem}`);
+    return said.length > 0 ? said.join('; ') : undefined;
   }
 
   private kafkaProblem(): string | undefined {

@@ -278,9 +278,10 @@ export class PartitionTransactions {
     this.unsure = { id, entries };
     if (this.closing.signal.aborted) return false;
     const { topic, partition } = this;
-    const suspects = this.options.health.suspects(this, topicsOf(entries));
+    const topics = topicsOf(entries);
+    const suspects = this.options.health.suspects(this, topics);
     const why = describeKafkaFailure(error, { right: 'Write', topics: suspects });
-    const attempt = this.options.health.failed(this, suspects, why);
+    const attempt = this.options.health.failed(this, topics, suspects, why);
     this.waiting.failed(entries, realNowMs() + backOffMs(attempt, TOPIC_BACK_OFF));
     this.logger.warn({
       msg: 'not committed, will try again',

@@ -13,6 +13,11 @@ describe('TopicHealth', () => {
 
   afterEach(() => jest.useRealTimers());
 
+  const failed = (topics: string[], why = 'gone'): number => {
+    const all = new Set(topics);
+    return health.failed(writer, all, health.suspects(writer, all), why);
+  };
+
   const problems = (): unknown[] =>
     health.all().flatMap(({ topic, problem }) => (problem === undefined ? [] : [[topic, problem]]));
 
@@ -33,11 +38,10 @@ describe('TopicHealth', () => {
   });
 
   it('tells of a topic that has failed for a while, until it is written', () => {
-    const suspects = health.suspects(writer, new Set(['a']));
-    expect(health.failed(writer, suspects, 'gone')).toBe(1);
+    expect(failed(['a'])).toBe(1);
     expect(problems()).toEqual([]);
     jest.advanceTimersByTime(6000);
-    expect(health.failed(writer, suspects, 'still gone')).toBe(2);
+    expect(failed(['a'], 'still gone')).toBe(2);
     expect(problems()).toEqual([['a', 'still gone']]);
     health.written(another, ['a']);
     expect(problems()).toEqual([['a', 'still gone']]);
@@ -46,19 +50,29 @@ describe('TopicHealth', () => {
   });
 
   it('takes back what it has suspected of a topic that turns out to be fine', () => {
-    const both = health.suspects(writer, new Set(['a', 'b']));
-    health.failed(writer, both, 'gone');
+    failed(['a', 'b']);
     jest.advanceTimersByTime(6000);
     health.written(another, ['b']);
-    health.failed(writer, health.suspects(writer, new Set(['a', 'b'])), 'gone');
+    failed(['a', 'b']);
     expect(problems()).toEqual([['a', 'gone']]);
     jest.advanceTimersByTime(60_000);
-    health.failed(writer, health.suspects(writer, new Set(['a', 'b'])), 'gone');
+    failed(['a', 'b']);
     expect(problems()).toEqual([['a', 'gone']]);
   });
 
+  it('goes on telling of a topic while others fail by themselves', () => {
+    failed(['a', 'b']);
+    jest.advanceTimersByTime(6000);
+    failed(['a', 'b']);
+    failed(['b']);
+    expect(problems()).toEqual([
+      ['a', 'gone'],
+      ['b', 'gone'],
+    ]);
+  });
+
   it('forgets whoever writes no more', () => {
-    health.failed(writer, health.suspects(writer, new Set(['a'])), 'gone');
+    failed(['a']);
     jest.advanceTimersByTime(6000);
     health.forget(writer);
     expect(problems()).toEqual([]);

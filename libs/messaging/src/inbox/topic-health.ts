@@ -43,10 +43,20 @@ export class TopicHealth {
     return suspects.length === 0 ? all : suspects;
   }
 
-  /** Returns how many failures there have been in a row. */
-  failed(writer: object, suspects: readonly string[], why: string): number {
+  /**
+   * Returns how many failures there have been in a row.
+   *
+   * @param topics all that the transaction was to write to
+   */
+  failed(
+    writer: object,
+    topics: ReadonlySet<string>,
+    suspects: readonly string[],
+    why: string,
+  ): number {
     let attempts = 1;
-    for (const [topic, { failing }] of this.topics) {
+    for (const topic of topics) {
+      const { failing } = this.writersOf(topic);
       if (!suspects.includes(topic)) {
         failing.delete(writer);
         continue;

@@ -207,7 +207,7 @@ describe('WorkOrderLists', () => {
       const { end, message } = send({ machines: [first, second] });
       expect(await end).toBe('finished');
       // that of the last is told with its end
-      expect(message.told).toEqual([{ records: [], item: 0 }]);
+      expect(message.told).toMatchObject([{ records: [{ key: 'M-1' }], item: 0 }]);
     });
   });
 
