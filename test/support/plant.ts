@@ -31,7 +31,7 @@ export interface PlantOptions {
   clockSpeed?: number;
   brokers?: string[];
   /** What is to be there before the bridge. */
-  prepare?: (kafka: TestKafka) => Promise<void>;
+  prepare?: (kafka: TestKafka, sandbox: SandboxControl) => Promise<void>;
 }
 
 export async function startPlant(options: PlantOptions = {}): Promise<Plant> {
@@ -58,7 +58,7 @@ export async function startPlant(options: PlantOptions = {}): Promise<Plant> {
     ...options.env,
   };
   const kafka = new TestKafka(brokers, topicPrefix);
-  await options.prepare?.(kafka);
+  await options.prepare?.(kafka, sandbox);
   const plant: Plant = {
     kafka,
     sandbox,
