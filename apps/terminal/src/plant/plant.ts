@@ -125,6 +125,8 @@ export class Plant {
   evaluate(machine: Machine, now: number): Evaluation {
     const known = this.evaluations.get(machine.machineId);
     if (known !== undefined && known.nextAt > now) return known;
+    // Whoever asks first once its time has come, the others are still to be told.
+    if (known !== undefined) this.changed.machineIds.add(machine.machineId);
     const { calendar, stopThresholdSeconds } = this.options;
     const window = this.window(now);
     const evaluation = machine.evaluate({ now, calendar, stopThresholdSeconds, window });
