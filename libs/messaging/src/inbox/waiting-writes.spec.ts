@@ -12,9 +12,9 @@ describe('WaitingWrites', () => {
 
   beforeEach(() => {
     room = { upTo: Infinity, items: Infinity };
-    const after = (_: ReadonlySet<number>, done: readonly unknown[]): Place => ({
+    const after = (_: ReadonlySet<number>, done: readonly { offset: number }[]): Place => ({
       ...{ offset: 0, ahead: '', upTo: room.upTo },
-      items: done.length > room.items ? undefined : '',
+      items: done.length > room.items ? undefined : done.map(({ offset }) => offset).join(),
     });
     waiting = new WaitingWrites({ after });
   });
@@ -54,6 +54,16 @@ describe('WaitingWrites', () => {
     room.upTo = Infinity;
     waiting.add(entry(2), 0);
     expect(offsetsTaken()).toEqual([7, 2]);
+  });
+
+  it('says of nothing that it is done that is kept for want of room', () => {
+    room.upTo = 5;
+    waiting.add(entry(1, { isLast: false, item: 0 }), 0);
+    waiting.add(entry(7, { isLast: false, item: 0 }), 0);
+    expect(waiting.take(0).place?.items).toBe('1');
+    room.upTo = Infinity;
+    waiting.add(entry(2), 0);
+    expect(waiting.take(0).place?.items).toBe('7');
   });
 
   it('has nothing overtake what is done in part and has no room', () => {
@@ -112,6 +122,20 @@ describe('WaitingWrites', () => {
       expect(offsetsTaken(10)).toEqual([4]);
       expect(waiting.dueMs(1000)).toBeLessThanOrEqual(1000);
       expect(offsetsTaken(1000)).toEqual([1]);
+    });
+
+    it('ends no message before what was said of it has gone', () => {
+      const letters = waiting.take(0).entries;
+      waiting.failed(letters, 1000);
+      waiting.putBack(letters);
+      waiting.committed(waiting.take(0).entries);
+      waiting.add(entry(5, { topics: [LETTERS, OUTCOMES], isLast: false, item: 0 }), 10);
+      waiting.add(entry(5), 10);
+      expect(waiting.dueMs(10)).toBe(1000);
+      expect(offsetsTaken(10)).toEqual([]);
+      waiting.add(entry(6), 20);
+      expect(offsetsTaken(20)).toEqual([6]);
+      expect([offsetsTaken(1000), offsetsTaken(1000)]).toEqual([[1, 5], [5]]);
     });
 
     it('has all go together again once none fails', () => {

@@ -71,26 +71,28 @@ export class WaitingWrites {
     if (this.isEmpty || this.isBlocked) return Infinity;
     const { failing } = this;
     if (failing === undefined) return this.firstMs;
-    const untilMs = this.entries.map(({ lane }) => failing.get(lane) ?? this.firstMs);
-    const earliestMs = Math.min(...untilMs);
+    const byMessage = new Map<number, number>();
+    let earliestMs = Infinity;
+    for (const { lane, offset } of this.entries) {
+      const atMs = Math.max(failing.get(lane) ?? this.firstMs, byMessage.get(offset) ?? -Infinity);
+      byMessage.set(offset, atMs);
+      earliestMs = Math.min(earliestMs, atMs);
+    }
     return earliestMs <= nowMs ? Math.min(earliestMs, this.firstMs) : earliestMs;
   }
 
   /** What goes next, as much as there is room for; what does not fit waits for what lies before it. */
   take(nowMs: number): { entries: Waiting[]; place: Place | undefined } {
-    const taken = this.nextOfLane(nowMs);
-    const hasSome = taken.length > 0;
-    let place = this.placeAfter(taken);
-    while (place !== undefined && place.items === undefined && taken.length > 0) {
-      // What is done behind it must not be committed before it.
-      taken.length = Math.max(
-        0,
-        taken.findLastIndex(({ item }) => item !== undefined),
-      );
-      place = this.placeAfter(taken);
+    let entries = this.nextOfLane(nowMs);
+    let place = this.placeAfter(entries);
+    const hasSome = entries.length > 0;
+    for (;;) {
+      const fitting = withRoom(entries, place);
+      if (fitting.length === entries.length) break;
+      // What it says is done must be what is written with it.
+      entries = fitting;
+      place = this.placeAfter(entries);
     }
-    const upTo = place?.upTo ?? Infinity;
-    const entries = taken.filter(({ offset }) => offset <= upTo);
     const gone = new Set(entries);
     this.isBlocked = hasSome && entries.length === 0;
     this.entries = this.entries.filter((entry) => !gone.has(entry));
@@ -131,14 +133,22 @@ export class WaitingWrites {
     return all;
   }
 
+  /** What is said of a message goes in its order: its end must not be committed without what comes before that. */
   private nextOfLane(nowMs: number): Waiting[] {
     const { failing } = this;
-    const mayGo = ({ lane }: Waiting): boolean => (failing?.get(lane) ?? -Infinity) <= nowMs;
-    const first = this.entries.find(mayGo);
+    const heldBack = new Set<number>();
     const taken: Waiting[] = [];
+    let lane: string | undefined;
     let bytes = 0;
     for (const entry of this.entries) {
-      if (failing !== undefined && entry.lane !== first?.lane) continue;
+      if (failing !== undefined) {
+        const mayBegin = lane === undefined && (failing.get(entry.lane) ?? -Infinity) <= nowMs;
+        if (heldBack.has(entry.offset) || !(mayBegin || entry.lane === lane)) {
+          heldBack.add(entry.offset);
+          continue;
+        }
+        lane = entry.lane;
+      }
       const isFull = taken.length >= this.most || bytes + entry.bytes > MAX_BATCH_BYTES;
       if (taken.length > 0 && isFull) break;
       taken.push(entry);
@@ -154,6 +164,15 @@ export class WaitingWrites {
     );
     return this.progress.after(finished, items);
   }
+}
+
+/** Those that the commit has room for. What is done behind one that has none must not be committed before it. */
+function withRoom(entries: Waiting[], place: Place | undefined): Waiting[] {
+  if (place === undefined) return entries;
+  const covered = entries.filter(({ offset }) => offset <= place.upTo);
+  if (covered.length < entries.length || place.items !== undefined) return covered;
+  const lastDone = entries.findLastIndex(({ item }) => item !== undefined);
+  return entries.slice(0, Math.max(0, lastDone));
 }
 
 export function topicsOf(entries: readonly Waiting[]): Set<string> {
