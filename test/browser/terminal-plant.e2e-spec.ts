@@ -11,6 +11,7 @@ import { header, json } from '../support/topic-reader.js';
 
 const MACHINE = 'M-001';
 const OTHER = 'M-002';
+const CORRECTED = 'M-003';
 
 /** From a tap on the glass to the service and back: the terminal's server, Kafka, the bridge, the sandbox. */
 describe("a stop explained on the terminal's page", () => {
@@ -25,11 +26,13 @@ describe("a stop explained on the terminal's page", () => {
     browser = await launchChromium();
     plant = await startPlant({
       clockSpeed: 60,
+      // Half a minute after a change its log is read again: what is corrected by then shows.
+      env: { SETTLE_SECONDS: '1800' },
       sandboxEnv: { SANDBOX_MACHINES: '3' },
-      // Both have run since before the shift, so that each has the one stop that a test makes.
+      // All have run since before the shift, so that each has the one stop that a test makes.
       prepare: async (_, sandbox) => {
         const hoursAgo = Math.floor(realEpochMs() / 1000) - 4 * 3600;
-        for (const id of [MACHINE, OTHER]) {
+        for (const id of [MACHINE, OTHER, CORRECTED]) {
           await sandbox.forceState(id, 'OPERATING', hoursAgo);
         }
       },
@@ -115,6 +118,21 @@ describe("a stop explained on the terminal's page", () => {
       { what: 'the reason has an end', timeoutMs: 60_000 },
     );
     expect(ending.startTime).toBe((await received())[0]?.startTime);
+  });
+
+  it('is marked when the service corrects the stop it was given for', async () => {
+    const stop = page.locator(`.stop[data-key^="${CORRECTED}|"]`);
+    await page.goto(`${terminal.url}/#/machine/${CORRECTED}`);
+    await plant.sandbox.forceState(CORRECTED, 'IDLE');
+    await stop.locator('button.stop-main').click({ timeout: 60_000 });
+    await page.locator('.reason-button[data-code="14"]').first().click();
+    await stop.locator('[data-status=applied]').waitFor({ timeout: 60_000 });
+    const began = Number((await stop.getAttribute('data-key'))?.split('|')[1]);
+    // the log learns that it ran three minutes longer
+    await plant.sandbox.forceState(CORRECTED, 'OPERATING', began, began + 180);
+    await plant.sandbox.forceState(CORRECTED, 'IDLE', began + 180);
+    await page.locator('.given.moved').waitFor({ timeout: 60_000 });
+    await screenshot(page, 'plant-moved');
   });
 
   it('is sent once when Kafka was away meanwhile, and the page says that it waits', async () => {

@@ -55,7 +55,7 @@ async function javaKafka(purpose) {
   if (fresh) await removeLeftData();
   const dir = join(FOLDER, fresh ? `test-${process.pid}` : 'start');
   const kafka = await step('starting Kafka with Java', () =>
-    startLocalKafka({ dir, preferredPort: 9092, removeWhenStopped: fresh }),
+    startLocalKafka({ dir, ...(!fresh && { preferredPort: 9092 }), removeWhenStopped: fresh }),
   );
   // what a test wrote is thrown away: no need for Kafka to write it out first
   const stop = fresh ? kafka.kill : kafka.stop;

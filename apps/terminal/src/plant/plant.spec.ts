@@ -13,7 +13,7 @@ function plantWith(state: MachineState, startTime: number): Plant {
   });
   const latest = { machineId: 'M-1', factoryId: 'F-1', state, startTime, observation: 'ok' };
   plant.take({
-    ...{ topic: TOPICS.states, partition: 0, offset: 0, timestamp: '0', headers: {} },
+    ...{ topic: TOPICS.states, partition: 0, offset: 0, timestamp: '0', headers: [] },
     ...{ key: Buffer.from('M-1'), value: Buffer.from(JSON.stringify(latest)) },
   });
   return plant;
