@@ -4,9 +4,10 @@ import { type Kafka, type RequestEvent } from 'kafkajs';
 import { loadKafkaSettings, readEnvironment } from '#libs/config';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { createKafka } from '../client/kafka-client.js';
+import { withAdmin } from '../client/with-admin.js';
 import { TransactionalWriter } from './transactional-writer.js';
 
-describe('a writer that is closed while it writes', () => {
+describe('a writer of transactions', () => {
   const topic = `test-${randomUUID().slice(0, 8)}.counts`;
   let kafka: Kafka;
 
@@ -19,7 +20,7 @@ describe('a writer that is closed while it writes', () => {
   const record = { topic, partition: 0, key: 'a', value: '1', headers: {} };
 
   it.each(['AddPartitionsToTxn', 'Produce'])(
-    'lets the transaction end whose last answer was to %s',
+    'lets the transaction end that has just been answered to %s when it is closed',
     async (request) => {
       const makeProducer = jest.spyOn(kafka, 'producer');
       const writer = new TransactionalWriter(kafka, randomUUID());
@@ -39,4 +40,25 @@ describe('a writer that is closed while it writes', () => {
       await written;
     },
   );
+
+  it('commits one offset right after the other, while the brokers still end the transaction before', async () => {
+    const writer = new TransactionalWriter(kafka, randomUUID());
+    const groupId = `test-${randomUUID()}`;
+    await writer.open();
+    const offsets = Array.from({ length: 50 }, (_, index) => String(index));
+    await Promise.all(
+      offsets.map((offset) =>
+        writer.write([], {
+          progress: { groupId, offset: { topic, partition: 0, offset, metadata: 'm' } },
+        }),
+      ),
+    );
+    await writer.close();
+    const committed = await withAdmin(kafka, (admin) =>
+      admin.fetchOffsets({ groupId, topics: [topic] }),
+    );
+    expect(committed).toEqual([
+      { topic, partitions: [{ partition: 0, offset: '49', metadata: 'm' }] },
+    ]);
+  });
 });

@@ -1,9 +1,12 @@
+import { realDelayMs } from '#libs/clock';
+import { backOffMs } from '#libs/delivery';
 import { withDeadline } from '../deadline.js';
 import {
   CompressionTypes,
   type Kafka,
   type Producer,
   type TopicPartitionOffset,
+  type Transaction,
 } from '../kafkajs.js';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
 import { batchesOf, MAX_BATCH_BYTES } from '../outbox/record-batches.js';
@@ -12,6 +15,8 @@ import { partitionByKey } from '../partition-of.js';
 
 const FINISH_DEADLINE_MS = 800;
 const DISCONNECT_DEADLINE_MS = 2000;
+/** The transaction before is still being ended by the brokers; so often it is asked again, for some seconds in all. */
+const ENDING = { attempts: 12, baseMs: 10, capMs: 1000 };
 
 /** How far input is done, committed in the transaction that writes what it led to. */
 interface InputProgress {
@@ -89,19 +94,31 @@ export class TransactionalWriter {
         const topicMessages = toTopicMessages(batch);
         await transaction.sendBatch({ acks: -1, compression, topicMessages });
       }
-      if (progress !== undefined) {
-        const { groupId: consumerGroupId, offset } = progress;
-        const { topic, ...partition } = offset;
-        await transaction.sendOffsets({
-          consumerGroupId,
-          topics: [{ topic, partitions: [partition] }],
-        });
-      }
+      if (progress !== undefined) await sendOffset(transaction, progress);
       await transaction.commit();
     } catch (error) {
       // Spares the coordinator the wait for the time-out; a new writer's fence would abort it too.
       await transaction.abort().catch(() => undefined);
       throw error;
+    }
+  }
+}
+
+/** kafkajs waits for the transaction before to end where it sends records, but not here. */
+async function sendOffset(
+  transaction: Transaction,
+  { groupId, offset }: InputProgress,
+): Promise<void> {
+  const { topic, ...partition } = offset;
+  const offsets = { consumerGroupId: groupId, topics: [{ topic, partitions: [partition] }] };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await transaction.sendOffsets(offsets);
+      return;
+    } catch (error) {
+      const { type } = error as { type?: unknown };
+      if (type !== 'CONCURRENT_TRANSACTIONS' || attempt === ENDING.attempts) throw error;
+      await realDelayMs(backOffMs(attempt, ENDING));
     }
   }
 }
