@@ -101,6 +101,7 @@ export class AssignedPartition implements MessageEnds {
   private firstFetched: number | undefined;
   /** Where it must begin, once that is known and until it has. */
   private beginsAt: number | undefined;
+  private hasSought = false;
   /** The end of the partition when it was last read. */
   private highWatermark = 0;
   /** The offset whose commit Kafka last acknowledged. */
@@ -130,17 +131,25 @@ export class AssignedPartition implements MessageEnds {
    * Whether a fetch that begins there leaves out what is to be done first: it was under way when the partition came
    * here, asked for by this process as it had the partition before. What it leaves out is fetched, once: where it is no
    * more, the log itself begins later.
+   *
+   * @param isEmpty it has nothing for anybody; where it is from before that, its end must not count
    */
-  skips(first: number): boolean {
+  skips(first: number, isEmpty = false): boolean {
     this.firstFetched ??= first;
     const begin = this.beginsAt;
-    this.beginsAt = undefined;
-    if (begin === undefined || first <= begin || this.ownership.isLost) return false;
+    if (begin === undefined || this.ownership.isLost) return false;
+    const isThere = first <= begin || (this.hasSought && !isEmpty);
+    if (isThere) this.beginsAt = undefined;
+    else if (!this.hasSought) this.seek(begin, first);
+    return !isThere;
+  }
+
+  private seek(begin: number, first: number): void {
     const { topic, partition } = this;
     const msg = 'fetched again: a fetch left messages out';
     logger.warn({ msg, topic, partition, begin, first });
+    this.hasSought = true;
     this.surroundings.seek(topic, partition, begin);
-    return true;
   }
 
   /**

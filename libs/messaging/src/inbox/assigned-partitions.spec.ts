@@ -147,6 +147,8 @@ describe('AssignedPartitions', () => {
       if (!isKnownBefore) recall('c', 0, left);
       expect(sought.splice(0)).toEqual(['c/0 2']);
       expect(places()).toEqual([]);
+      // the mark of a transaction, fetched before it was sought
+      queues.push({ ...from('c', 0, 9, 8), first: 7 }, []);
       fetchFrom(2, 4);
       fetchFrom(4, 7);
       await until(() => underWay.length === 5);

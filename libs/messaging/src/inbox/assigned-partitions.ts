@@ -65,7 +65,7 @@ export class AssignedPartitions {
     const key = keyOf(from.topic, from.partition);
     let owned = this.owned.get(key);
     const [first] = messages;
-    if (owned === undefined || owned.skips(from.first)) return false;
+    if (owned === undefined || owned.skips(from.first, first === undefined)) return false;
     if (first !== undefined && owned.isAnotherLog(first.offset, from.highWatermark)) {
       owned = this.startOver(owned, first.offset);
       this.owned.set(key, owned);

@@ -4,7 +4,7 @@ import { Logger } from '@nestjs/common';
 import { realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
 import { ensureTopics } from '../client/ensure-topics.js';
-import { type Consumer, Kafka, logLevel } from '../kafkajs.js';
+import { type Consumer, type EachBatchPayload, Kafka, logLevel } from '../kafkajs.js';
 import { SESSION_TIMEOUT_MS } from './create-consumer.js';
 import { RestBeforeJoin } from './rest-before-join.js';
 import { SessionLease } from './session-lease.js';
@@ -58,7 +58,7 @@ class Member {
       log: string[];
       name: string;
       rest?: (deadlineMs: number) => Promise<void>;
-      onBatch?: () => void;
+      onBatch?: (payload: EachBatchPayload) => void;
     },
   ) {
     const note = (event: string): void => {
@@ -66,7 +66,7 @@ class Member {
       group.log.push(`${group.name} ${event}`);
     };
     this.consumer = new SupervisedConsumer(kafka, topic, {
-      onBatch: () => group.onBatch?.(),
+      onBatch: (payload) => group.onBatch?.(payload),
       onAssigned: (assignment) => {
         note(`owns ${[...assignment.values()].flat().sort().join(',')}`);
       },
@@ -100,7 +100,7 @@ describe('SupervisedConsumer', () => {
     name: string,
     more: {
       rest?: (deadlineMs: number) => Promise<void>;
-      onBatch?: () => void;
+      onBatch?: (payload: EachBatchPayload) => void;
       kafka?: Kafka;
     } = {},
   ) => {
@@ -326,6 +326,25 @@ describe('SupervisedConsumer', () => {
       expect(deadlines[0]).toBeLessThanOrEqual(Math.min(5000, mostLeftMs));
     },
   );
+
+  it('hands on nothing of a partition that was fetched before it was sought', async () => {
+    const producer = kafka.producer();
+    await producer.connect();
+    const messages = [0, 1].map((partition) => ({ partition, value: 'x' }));
+    await producer.send({ topic, messages });
+    await producer.disconnect();
+    const handedOn: number[] = [];
+    const member = join('A', {
+      onBatch: ({ batch: { partition } }) => {
+        // the other one's message has come with the same answer
+        if (handedOn.length === 0) member.consumer.member.seek(topic, 1 - partition, 0);
+        handedOn.push(partition);
+      },
+    });
+    await eventually(() => handedOn.length > 1, { what: 'both are handed on' });
+    await realDelayMs(1000);
+    expect([...handedOn].sort()).toEqual([0, 1]);
+  });
 });
 
 const EVENTS = [

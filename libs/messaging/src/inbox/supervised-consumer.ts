@@ -204,7 +204,8 @@ export class SupervisedConsumer {
       autoCommit: false,
       partitionsConsumedConcurrently: 8,
       eachBatch: (payload) => {
-        if (consumer === this.consumer) this.callbacks.onBatch(payload);
+        // What was fetched before a seek would be taken for what comes after it.
+        if (consumer === this.consumer && !payload.isStale()) this.callbacks.onBatch(payload);
         return Promise.resolve();
       },
     });
