@@ -1,5 +1,5 @@
-import { type CloudError } from './cloud-error.js';
-import { type IncompleteEntries } from './list-entries.js';
+import { type CloudErrorCause, type Operation } from './exchange.js';
+import { type IncompleteEntries } from './parse-answers.js';
 
 /** What a call came to. Every failure but the caller's own abort is one of these values. */
 export type CloudAnswer<T> =
@@ -17,3 +17,38 @@ export type CloudAnswer<T> =
   | { kind: 'retry'; afterMs: number | null; error: CloudError }
   /** The token is not accepted (401) or lacks the scope (403). */
   | { kind: 'unauthorised'; status: 401 | 403 };
+
+export type CloudErrorCode = 'timeout' | 'network' | 'http-status' | 'malformed-answer';
+
+interface CloudErrorDetails {
+  /** HTTP status, where there was one. */
+  status?: number;
+  /** Where a malformed answer went wrong, e.g. `[3].startTime`; `body` for the answer as a whole. */
+  field?: string;
+  cause?: CloudErrorCause;
+}
+
+/** Why a call has to be repeated. Holds neither the access token nor any value from the answer. */
+export class CloudError extends Error {
+  override readonly name = 'CloudError';
+  readonly code: CloudErrorCode;
+  readonly operation: Operation;
+  readonly retryable = true;
+  readonly status?: number;
+  readonly field?: string;
+  override readonly cause?: CloudErrorCause;
+
+  constructor(
+    code: CloudErrorCode,
+    operation: Operation,
+    problem: string,
+    details: CloudErrorDetails = {},
+  ) {
+    super(`${operation}: ${problem}`);
+    this.code = code;
+    this.operation = operation;
+    if (details.status !== undefined) this.status = details.status;
+    if (details.field !== undefined) this.field = details.field;
+    if (details.cause !== undefined) this.cause = details.cause;
+  }
+}

@@ -1,5 +1,5 @@
 import { type Clock } from '#libs/clock';
-import { type Operation } from './operations.js';
+import { type Operation } from './exchange.js';
 import { type TokenWay } from './token/token-way.js';
 
 /** One HTTP request as it is counted: its status or why it has none. Logins are counted like calls. */

@@ -1,8 +1,6 @@
-export { type Caller } from './caller.js';
-export { type CloudAnswer } from './cloud-answer.js';
-export { CloudError, type CloudErrorCode } from './cloud-error.js';
+export { type CloudAnswer, CloudError, type CloudErrorCode } from './cloud-answer.js';
 export { type CloudCall, type CloudClientOptions } from './cloud-client-options.js';
-export { type IncompleteEntries } from './list-entries.js';
+export { type Caller, type Operation } from './exchange.js';
 export { MachineCloudClient } from './machine-cloud-client.js';
 export {
   type ActivityLogEntry,
@@ -10,6 +8,6 @@ export {
   type MachineInfo,
   type MachineStateReading,
 } from './machine-data.js';
-export { type Operation } from './operations.js';
+export { type IncompleteEntries } from './parse-answers.js';
 export { type ClockOffset } from './service-clock.js';
 export { fixedToken, type TokenWay } from './token/token-way.js';

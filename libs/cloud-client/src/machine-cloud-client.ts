@@ -1,4 +1,4 @@
-import { type Caller } from './caller.js';
+import { type Caller } from './exchange.js';
 import { type CloudAnswer } from './cloud-answer.js';
 import { type CloudClientOptions } from './cloud-client-options.js';
 import {
@@ -10,13 +10,14 @@ import {
   type MachineStateReading,
   type WorkOrderListAssignment,
 } from './machine-data.js';
-import { openServiceCalls } from './open-service-calls.js';
-import { parseActivityLog } from './parse-activity-log.js';
-import { parseClassificationReasons } from './parse-classification-reasons.js';
-import { parseMachineInfo } from './parse-machine-info.js';
-import { parseMachineState } from './parse-machine-state.js';
+import { openServiceCalls, type ServiceCalls } from './service-calls.js';
+import {
+  parseActivityLog,
+  parseClassificationReasons,
+  parseMachineInfo,
+  parseMachineState,
+} from './parse-answers.js';
 import { RememberedForm } from './remembered-form.js';
-import { type ServiceCalls } from './service-calls.js';
 import { type ClockOffset } from './service-clock.js';
 import { applied, bodyRead, listRead } from './to-answer.js';
 

@@ -1,8 +1,11 @@
 import { FieldReader, MalformedField } from './field-reader.js';
-import { parseActivityLog } from './parse-activity-log.js';
-import { parseClassificationReasons } from './parse-classification-reasons.js';
-import { parseMachineInfo } from './parse-machine-info.js';
-import { parseMachineState } from './parse-machine-state.js';
+import {
+  parseActivityLog,
+  parseClassificationReasons,
+  parseMachineInfo,
+  parseMachineState,
+  readDisplayName,
+} from './parse-answers.js';
 
 const INFO = {
   machineDisplayName: { en: 'Mill 1' },
@@ -188,5 +191,30 @@ describe('parseClassificationReasons', () => {
     [{ reasons: [{ name: 'No code' }, null] }, 'reasons[0].code'],
   ])('refuses %j as a whole, naming %s', (json, field) => {
     expect(malformedField(parseClassificationReasons, json)).toBe(field);
+  });
+});
+
+describe('readDisplayName', () => {
+  it.each([
+    ['a plain string', 'Mill 1', 'Mill 1'],
+    ['a name in English among others', { de: 'Fräse 1', en: 'Mill 1' }, 'Mill 1'],
+    ['a name field', { id: 'x', name: 'Mill 1' }, 'Mill 1'],
+    ['a value field', { lang: 'en', value: 'Mill 1' }, 'Mill 1'],
+    ['a displayName field', { key: 'k', displayName: 'Mill 1' }, 'Mill 1'],
+    ['the first text of an unknown structure', { a: 1, fi: 'Jyrsin 1', sv: 'Fräs 1' }, 'Jyrsin 1'],
+    ['a name inside a wrapper', { translations: { en: 'Mill 1' } }, 'Mill 1'],
+    ['another name when the likely one is blank', { en: ' ', de: 'Fräse 1' }, 'Fräse 1'],
+  ])('takes %s', (_case, name, expected) => {
+    expect(readDisplayName(name)).toBe(expected);
+  });
+
+  it.each([undefined, null, '', '  ', 7, {}, [], { en: 7 }])('finds no name in %j', (name) => {
+    expect(readDisplayName(name)).toBeUndefined();
+  });
+
+  it('does not follow a structure nested without end', () => {
+    let nested: object = { en: 'deep' };
+    for (let depth = 0; depth < 100_000; depth += 1) nested = { nested };
+    expect(readDisplayName(nested)).toBeUndefined();
   });
 });

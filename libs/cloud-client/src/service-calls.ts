@@ -1,17 +1,48 @@
-import { type Clock, realEpochMs } from '#libs/clock';
-import { type AuthorisedRequests } from './authorised-request.js';
-import { type Caller } from './caller.js';
+import { Clock, realEpochMs } from '#libs/clock';
 import { type CloudAnswer } from './cloud-answer.js';
-import { TIMED_OUT, withTimeout } from './timeout.js';
-import { type ServiceRequest } from './exchange.js';
-import { type HttpTransport } from './http-transport.js';
-import { type RequestPace } from './request-pace.js';
+import { type CloudClientOptions } from './cloud-client-options.js';
+import {
+  apiPath,
+  ASKED_FOR,
+  type Caller,
+  type HeaderList,
+  type HttpRequest,
+  type ServiceRequest,
+} from './exchange.js';
+import { HttpTransport } from './http-transport.js';
+import { RequestPace } from './request-pace.js';
 import { type ClockOffset, ServiceClock } from './service-clock.js';
-import { type TimedExchanges } from './timed-exchanges.js';
-import { toAnswer, type SuccessMeaning, withoutToken } from './to-answer.js';
+import { TIMED_OUT, TimedExchanges, withTimeout } from './timed-exchanges.js';
+import { type SuccessMeaning, toAnswer, withoutToken } from './to-answer.js';
+import { openTokenSource } from './token/open-token-source.js';
 import { type NoToken, type TokenSource } from './token/token-source.js';
 
-export interface ServiceCallsOptions {
+/** 30 days of a machine that changes state every minute are 5 MB. */
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+
+/** Puts together what calls of the service go through; nothing is sent before the first of them. */
+export function openServiceCalls(options: CloudClientOptions): ServiceCalls {
+  const { baseUrl, token, onCall, maxRequestsPerSecond } = options;
+  const { timeoutMs = 10_000, maxConnections = 64, clock = new Clock() } = options;
+  const exchanges = new TimedExchanges(timeoutMs, onCall);
+  const pace =
+    maxRequestsPerSecond === undefined ? undefined : new RequestPace(maxRequestsPerSecond);
+  return new ServiceCalls({
+    requests: new AuthorisedRequests(apiPath(baseUrl)),
+    transport: new HttpTransport({
+      origin: new URL(baseUrl).origin,
+      maxConnections,
+      timeoutMs,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
+    }),
+    exchanges,
+    tokens: openTokenSource(token, { baseUrl, exchanges, pace }),
+    pace,
+    clock,
+  });
+}
+
+interface ServiceCallsOptions {
   requests: AuthorisedRequests;
   transport: HttpTransport;
   exchanges: TimedExchanges;
@@ -108,4 +139,45 @@ export class ServiceCalls {
     if (answer !== TIMED_OUT) return answer;
     return { kind: 'unavailable', why: `none in ${this.tokenDeadlineMs} ms`, afterMs: null };
   }
+}
+
+interface OfToken {
+  token: string;
+  plain: HeaderList;
+  json: HeaderList;
+}
+
+/** How an operation is sent: with its token as Bearer (interface: "Authentication"). */
+class AuthorisedRequests {
+  /** Of the token that was used last: made once, not for every call. */
+  private ofToken = ofToken('');
+
+  /** @param basePath of the service, with `/api/v1` */
+  constructor(private readonly basePath: string) {}
+
+  of(request: ServiceRequest, token: string): HttpRequest {
+    if (this.ofToken.token !== token) this.ofToken = ofToken(token);
+    const { plain, json } = this.ofToken;
+    return {
+      path: this.pathOf(request),
+      method: request.method,
+      headers: request.body === undefined ? plain : json,
+      body: request.body ? JSON.stringify(request.body) : null,
+      token,
+    };
+  }
+
+  private pathOf({ path, machineId }: ServiceRequest): string {
+    const whole = `${this.basePath}/${path}`;
+    if (machineId === undefined) return whole;
+    // unlike encodeURIComponent this takes any string; a space as %20 is read alike by every server
+    const query = new URLSearchParams({ machineId }).toString();
+    return `${whole}?${query.replaceAll('+', '%20')}`;
+  }
+}
+
+function ofToken(token: string): OfToken {
+  const plain = [...ASKED_FOR, 'Authorization', `Bearer ${token}`];
+  const json = [...plain, 'Content-Type', 'application/json'];
+  return { token, plain, json };
 }

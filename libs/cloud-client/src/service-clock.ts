@@ -1,4 +1,4 @@
-import { parseHttpDate } from './retry-after.js';
+import { parseHttpDate } from './to-answer.js';
 
 /** How far the service's clock is ahead of ours (negative: behind), and how far off that may be. */
 export interface ClockOffset {

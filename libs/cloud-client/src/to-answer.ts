@@ -1,12 +1,7 @@
-import { classifyStatus } from './classify-status.js';
-import { type CloudAnswer } from './cloud-answer.js';
-import { CloudError } from './cloud-error.js';
-import { type Exchange, type ServiceReply } from './exchange.js';
+import { type CloudAnswer, CloudError } from './cloud-answer.js';
+import { type Exchange, type Operation, type ServiceReply } from './exchange.js';
 import { FieldReader, MalformedField } from './field-reader.js';
-import { type ListEntries } from './list-entries.js';
-import { type Operation } from './operations.js';
-import { describeRejection } from './rejection-detail.js';
-import { readRetryAfter } from './retry-after.js';
+import { type ListEntries } from './parse-answers.js';
 import { type NoToken } from './token/token-source.js';
 
 /** A document, perhaps behind a byte order mark, an XML declaration and comments. */
@@ -122,4 +117,91 @@ function parseJson(body: string): unknown {
 
 function repeat(error: CloudError, afterMs: number | null = null): CloudAnswer<never> {
   return { kind: 'retry', afterMs, error };
+}
+
+export type StatusClass = 'success' | 'noContent' | 'unauthorised' | 'rejected' | 'retry';
+
+/**
+ * The request's own fault, as far as one answer can tell. Any other client error, and a redirect, tells of the way (a
+ * gateway, a proxy, a maintenance page, a method or path that is not served there) and may pass; a message must not be
+ * given up for it.
+ */
+const FAULTS_OF_THE_REQUEST = new Set([400, 404, 409, 413, 415, 422]);
+const NO_CONTENT = new Set([204, 205]);
+
+/**
+ * Sorts an HTTP status by what has to follow. A redirect is never followed, since the token would travel
+ * to another host.
+ */
+export function classifyStatus(status: number): StatusClass {
+  if (NO_CONTENT.has(status)) return 'noContent';
+  if (status >= 200 && status < 300) return 'success';
+  if (status === 401 || status === 403) return 'unauthorised';
+  return FAULTS_OF_THE_REQUEST.has(status) ? 'rejected' : 'retry';
+}
+
+const LONGEST_DETAIL = 300;
+/** Where services commonly put the sentence; the interface does not show the shape of an error body. */
+const SENTENCE_FIELDS = ['message', 'detail', 'error', 'reason', 'title'];
+
+/** One printable line that tells why the service refused, from its status and error body. */
+export function describeRejection(status: number, body: string): string {
+  if (status >= 300 && status < 400) return `HTTP ${status}: redirects are not followed`;
+  const sentence = (sentenceOf(body) ?? body).replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  return shorten(sentence === '' ? `HTTP ${status}` : `HTTP ${status}: ${sentence}`);
+}
+
+function sentenceOf(body: string): string | undefined {
+  try {
+    const json: unknown = JSON.parse(body);
+    if (typeof json === 'string') return json;
+    if (typeof json !== 'object' || json === null) return undefined;
+    const fields = json as Record<string, unknown>;
+    return SENTENCE_FIELDS.map((name) => fields[name]).find((value) => typeof value === 'string');
+  } catch {
+    return undefined;
+  }
+}
+
+function shorten(text: string): string {
+  return text.length <= LONGEST_DETAIL ? text : `${text.slice(0, LONGEST_DETAIL - 1)}…`;
+}
+
+/** A day. A larger figure is a mistake, and would overflow the timer that waits for it. */
+const LONGEST_WAIT_MS = 86_400_000;
+
+const SECONDS = /^\d+(\.\d+)?$/;
+/** The three date forms of HTTP begin with a weekday; `Date.parse` alone would take "-5" for a date. */
+const HTTP_DATE = /^[A-Za-z]{3,9},? /;
+
+/**
+ * Reads `Retry-After`, which is either seconds or an HTTP date.
+ *
+ * A date is compared with the answer's own `Date` when it has one, so that a difference between the
+ * service's clock and ours does not matter.
+ *
+ * @param nowMs real epoch milliseconds, for an answer without `Date`
+ * @returns real milliseconds to wait, 0 when the date has passed, null without a readable header
+ */
+export function readRetryAfter(
+  headers: { retryAfter?: string | undefined; date?: string | undefined },
+  nowMs: number,
+): number | null {
+  const value = headers.retryAfter?.trim() ?? '';
+  if (SECONDS.test(value)) return boundWait(Number(value) * 1000);
+  const until = parseHttpDate(value);
+  if (until === null) return null;
+  return boundWait(until - (parseHttpDate(headers.date ?? '') ?? nowMs));
+}
+
+/** Epoch milliseconds of an HTTP date in any of its three forms, else null. */
+export function parseHttpDate(value: string): number | null {
+  if (!HTTP_DATE.test(value)) return null;
+  // the oldest of the three forms leaves the zone out and would be read as local time
+  const time = Date.parse(value.endsWith('GMT') ? value : `${value} GMT`);
+  return Number.isNaN(time) ? null : time;
+}
+
+function boundWait(ms: number): number {
+  return Math.min(Math.max(Math.ceil(ms), 0), LONGEST_WAIT_MS);
 }

@@ -1,5 +1,5 @@
 import { DEAD_LETTER_HEADERS } from './dead-letter-headers.js';
-import { headerText, type MessageHeaders } from './message-headers.js';
+import { headerText, type MessageHeaders } from './envelope.js';
 
 /** What the headers of a dead letter say; undefined what is absent or cannot be read. */
 export interface DeadLetterFields {

@@ -1,15 +1,15 @@
 import {
+  Field,
   identifier,
   isBlank,
+  isIdentifier,
   optionalIdentifier,
   optionalTime,
   present,
+  readFields,
   secondsOf,
-} from './field-rules.js';
-import { isIdentifier } from './identifier.js';
-import { describeJson, field, isJsonObject } from './json-object.js';
-import { Field, readFields } from './message-fields.js';
-import { readJson } from './read-json.js';
+} from './message-fields.js';
+import { describeJson, field, isJsonObject, readJson } from './json.js';
 import { naming, parsed, rejected, type Parsed } from './rejection.js';
 
 /** A reason for a period of one machine (interface, setMachineClassification); times in epoch seconds. */

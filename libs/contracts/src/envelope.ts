@@ -1,3 +1,15 @@
+import { isIdentifier } from './message-fields.js';
+import {
+  describeJson,
+  field,
+  isJsonObject,
+  type JsonObject,
+  MAX_BODY_BYTES,
+  readJson,
+  tooLarge,
+} from './json.js';
+import { parsed, type Parsed, rejected } from './rejection.js';
+
 /** A message out of its wrapping. */
 export interface Envelope {
   /** The sender's id for it: `ce_id`, else `message-id`; null when absent or no usable identifier. */
@@ -5,4 +17,127 @@ export interface Envelope {
   /** As the sender wrote it. */
   contentType: string | null;
   body: Buffer;
+}
+
+/** A header of a record. Kafka tells one without a value from one with an empty value. */
+export type MessageHeader = readonly [name: string, value: Buffer | string | null];
+
+/** The headers of a record in their order, of which Kafka promises that it is kept; names may come several times. */
+export type MessageHeaders = readonly MessageHeader[];
+
+/**
+ * The first value of a header as UTF-8 text, or null when it is not there or empty. Without one of that very name,
+ * of that name in any case.
+ *
+ * @param name in lower case
+ */
+export function headerText(headers: MessageHeaders, name: string): string | null {
+  const value = valueOf(headers, name);
+  const text = typeof value === 'string' ? value : value?.toString('utf8');
+  return text === undefined || text === '' ? null : text;
+}
+
+function valueOf(headers: MessageHeaders, name: string): MessageHeader[1] {
+  for (const header of headers) if (header[0] === name) return header[1];
+  for (const header of headers) if (isInOtherCase(header[0], name)) return header[1];
+  return null;
+}
+
+/** Most names are of another length, which is cheaper to see. */
+function isInOtherCase(other: string, name: string): boolean {
+  return other.length === name.length && other.toLowerCase() === name;
+}
+
+/** The bare type of a content type, lower case, without parameters such as a charset; null when absent. */
+export function mediaType(contentType: string | null): string | null {
+  return contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? null;
+}
+
+/** The charset that a content type declares, lower case; undefined without one. */
+export function charsetOf(contentType: string | null): string | undefined {
+  return /;\s*charset\s*=\s*"?([\w.-]+)/i.exec(contentType ?? '')?.[1]?.toLowerCase();
+}
+
+export function isJsonType(type: string | null): boolean {
+  return type === 'application/json' || type === 'text/json' || type?.endsWith('+json') === true;
+}
+
+const STRUCTURED_MODE = 'application/cloudevents+json';
+
+/**
+ * Opens a plain message, or a CloudEvent 1.0 in binary or structured mode (content type
+ * `application/cloudevents+json`). Refusals: `invalid-json` (no value, or a structured event that is no
+ * JSON), `invalid-message` (a structured event that is none), `too-large` (above 1 MiB).
+ */
+export function openEnvelope(message: {
+  value: Buffer | null;
+  headers: MessageHeaders;
+}): Parsed<Envelope> {
+  const { value, headers } = message;
+  if (value === null) return rejected('invalid-json', 'the message has no value');
+  if (value.length > MAX_BODY_BYTES) return tooLarge(value.length);
+  const contentType = headerText(headers, 'content-type');
+  if (mediaType(contentType) === STRUCTURED_MODE) return openStructuredEvent(value);
+  return parsed({ messageId: messageIdOf(headers), contentType, body: value });
+}
+
+/** The sender's id in the headers, `ce_id` before `message-id`; null when there is no usable one. */
+export function messageIdOf(headers: MessageHeaders): string | null {
+  const messageId = headerText(headers, 'ce_id') ?? headerText(headers, 'message-id');
+  return isIdentifier(messageId) ? messageId : null;
+}
+
+const REQUIRED_ATTRIBUTES = ['id', 'source', 'type'] as const;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+/** A CloudEvent in JSON; what it carries becomes the body, its id the messageId. */
+function openStructuredEvent(value: Buffer): Parsed<Envelope> {
+  const json = readJson(value);
+  if (!json.ok) return json;
+  const event = json.value;
+  if (!isJsonObject(event)) {
+    return rejected(
+      'invalid-message',
+      `the CloudEvent must be an object, not ${describeJson(event)}`,
+    );
+  }
+  const fault = attributeProblem(event);
+  if (fault !== undefined) return rejected('invalid-message', `CloudEvent ${fault}`);
+  const contentType = field(event, 'datacontenttype') ?? 'application/json';
+  if (typeof contentType !== 'string') {
+    return rejected('invalid-message', 'CloudEvent datacontenttype must be a string');
+  }
+  const body = bodyOf(event, contentType);
+  if (!body.ok) return body;
+  const id = field(event, 'id');
+  return parsed({ messageId: isIdentifier(id) ? id : null, contentType, body: body.value });
+}
+
+function attributeProblem(event: JsonObject): string | undefined {
+  if (field(event, 'specversion') !== '1.0') return 'specversion must be "1.0"';
+  const missing = REQUIRED_ATTRIBUTES.find((name) => {
+    const value = field(event, name);
+    return typeof value !== 'string' || value === '';
+  });
+  return missing === undefined ? undefined : `${missing} must be a string that is not empty`;
+}
+
+function bodyOf(event: JsonObject, contentType: string): Parsed<Buffer> {
+  const data = field(event, 'data');
+  const base64 = field(event, 'data_base64') ?? undefined;
+  if (data !== undefined && base64 !== undefined) {
+    return rejected('invalid-message', 'CloudEvent has both data and data_base64');
+  }
+  if (base64 !== undefined) return decodeBase64(base64);
+  if (data === undefined) return rejected('invalid-message', 'CloudEvent carries no data');
+  // in JSON content a string stays a JSON string; in any other content it is the document itself
+  const isText = typeof data === 'string' && !isJsonType(mediaType(contentType));
+  return parsed(Buffer.from(isText ? data : JSON.stringify(data), 'utf8'));
+}
+
+function decodeBase64(text: unknown): Parsed<Buffer> {
+  if (typeof text !== 'string' || text.length % 4 !== 0 || !BASE64.test(text)) {
+    return rejected('invalid-message', 'CloudEvent data_base64 must be base64 text');
+  }
+  return parsed(Buffer.from(text, 'base64'));
 }

@@ -1,13 +1,14 @@
 import {
+  Field,
   identifier,
   isBlank,
   optionalIdentifier,
   optionalTime,
   optionalWholeNumber,
+  readFields,
   secondsOf,
-} from './field-rules.js';
-import { describeJson, isJsonObject } from './json-object.js';
-import { Field, readFields } from './message-fields.js';
+} from './message-fields.js';
+import { describeJson, isJsonObject } from './json.js';
 import { optionalOrderStatus, type OrderStatus } from './order-status.js';
 import { parsed, rejected, type Parsed } from './rejection.js';
 

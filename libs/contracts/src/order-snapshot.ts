@@ -1,6 +1,14 @@
-import { identifier, isBlank, listLength, optionalList, secondsOf, time } from './field-rules.js';
-import { describeJson, isJsonObject } from './json-object.js';
-import { Field, readFields } from './message-fields.js';
+import {
+  Field,
+  identifier,
+  isBlank,
+  listLength,
+  optionalList,
+  readFields,
+  secondsOf,
+  time,
+} from './message-fields.js';
+import { describeJson, isJsonObject } from './json.js';
 import type { OrderFence } from './order-fence.js';
 import { readOperations, type OrderOperation } from './order-operation.js';
 import { isOver, orderStatus, type OrderStatus } from './order-status.js';

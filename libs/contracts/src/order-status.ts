@@ -1,5 +1,4 @@
-import { isBlank } from './field-rules.js';
-import type { ProblemOf } from './message-fields.js';
+import { isBlank, type ProblemOf } from './message-fields.js';
 
 export const ORDER_STATUSES = [
   'planned',

@@ -1,10 +1,18 @@
 import { describeAhead } from './epoch-seconds.js';
-import { MAX_LIST_LENGTH, isBlank } from './field-rules.js';
-import { isIdentifier } from './identifier.js';
-import { describeJson, field, isJsonObject, type JsonObject } from './json-object.js';
-import { readJson } from './read-json.js';
-import { naming, parsed, rejected, type Parsed, type Rejection } from './rejection.js';
-import { readAssignment, readIssuedAt, type WorkOrderAssignment } from './work-order-assignment.js';
+import { describeJson, field, isJsonObject, type JsonObject, readJson } from './json.js';
+import {
+  Field,
+  identifier,
+  identifiers,
+  isBlank,
+  isIdentifier,
+  listLength,
+  MAX_LIST_LENGTH,
+  optionalTime,
+  readFields,
+  secondsOf,
+} from './message-fields.js';
+import { naming, parsed, type Parsed, rejected, type Rejection } from './rejection.js';
 
 /** One entry of a message that cannot be applied; machineId is null when it is unreadable. */
 export interface WorkOrderListFault {
@@ -118,4 +126,48 @@ function readEntry(
 function readableMachineId(entry: unknown): string | undefined {
   const machineId = isJsonObject(entry) ? field(entry, 'machineId') : undefined;
   return isIdentifier(machineId) ? machineId : undefined;
+}
+
+/** The list a machine shall have from now on, in this order; an empty one clears. */
+export interface WorkOrderAssignment {
+  machineId: string;
+  workingOrders: string[];
+  /** Epoch seconds; a list older than the last one applied to the machine is superseded. */
+  issuedAt?: number;
+}
+
+class AssignmentDto {
+  @Field(identifier)
+  machineId!: string;
+
+  @Field(identifiers)
+  @Field(listLength, 'too-large')
+  workingOrders!: string[];
+
+  @Field(optionalTime)
+  issuedAt: unknown;
+}
+
+class IssuedAtDto {
+  @Field(optionalTime)
+  issuedAt: unknown;
+}
+
+function readAssignment(
+  message: JsonObject,
+  path: string,
+  issuedAtOfMessage: number | undefined,
+): Parsed<WorkOrderAssignment> {
+  const fields = readFields(AssignmentDto, message, path);
+  if (!fields.ok) return fields;
+  const { machineId, workingOrders } = fields.value;
+  const issuedAt = secondsOf(fields.value.issuedAt) ?? issuedAtOfMessage;
+  const assignment: WorkOrderAssignment = { machineId, workingOrders };
+  if (issuedAt !== undefined) assignment.issuedAt = issuedAt;
+  return parsed(assignment);
+}
+
+function readIssuedAt(message: JsonObject): Parsed<number | undefined> {
+  const fields = readFields(IssuedAtDto, message);
+  return fields.ok ? parsed(secondsOf(fields.value.issuedAt)) : fields;
 }

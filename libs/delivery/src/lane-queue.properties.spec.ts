@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type LaneEntry, LaneQueue } from './lane-queue.js';
-import { ANY_COMPANY, companyAfter, type Conduct } from './company.js';
+import { ANY_COMPANY, companyAfter, type Conduct } from './lane.js';
 
 const MAX_BYTES = 10;
 

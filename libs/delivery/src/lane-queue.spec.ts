@@ -1,5 +1,5 @@
 import { type LaneEntry, LaneQueue } from './lane-queue.js';
-import { type Conduct } from './company.js';
+import { type Conduct } from './lane.js';
 
 interface Entry extends LaneEntry {
   readonly payload: number;

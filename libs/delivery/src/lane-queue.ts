@@ -1,6 +1,5 @@
-import { ANY_COMPANY, type Conduct } from './company.js';
+import { ANY_COMPANY, type Conduct, Lane } from './lane.js';
 import { DueQueue } from './due-queue.js';
-import { Lane } from './lane.js';
 
 /**
  * What waits for the service: a lane a machine, in order, one entry of it under way at a time. Entries

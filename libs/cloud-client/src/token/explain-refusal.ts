@@ -1,5 +1,5 @@
 import { type CloudAnswer } from '../cloud-answer.js';
-import { type TokenOperation } from '../operations.js';
+import { type TokenOperation } from '../exchange.js';
 import { type NoToken } from './token-source.js';
 
 type Failure = Exclude<CloudAnswer<never>, { kind: 'data' }>;

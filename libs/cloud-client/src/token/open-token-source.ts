@@ -1,4 +1,4 @@
-import { apiPath } from '../authorised-request.js';
+import { apiPath } from '../exchange.js';
 import { type RequestPace } from '../request-pace.js';
 import { type TimedExchanges } from '../timed-exchanges.js';
 import { clientCredentials, parseGrant } from './client-credentials.js';

@@ -1,7 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { captureLogs, type CapturedLogs } from '../../test/captured-logs.js';
-import { type CloudAnswer } from '../cloud-answer.js';
-import { CloudError } from '../cloud-error.js';
+import { type CloudAnswer, CloudError } from '../cloud-answer.js';
 import { RenewedTokenSource } from './renewed-token-source.js';
 import { type TokenGrant } from './token-grant.js';
 

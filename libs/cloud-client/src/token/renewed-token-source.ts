@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import { type CloudAnswer } from '../cloud-answer.js';
-import { type TokenOperation } from '../operations.js';
+import { type TokenOperation } from '../exchange.js';
 import { explainRefusal } from './explain-refusal.js';
 import { addFailure, type FailedRenewals, knownFailure } from './failed-renewals.js';
 import { type HeldToken, holdToken, isWorthReplacing } from './held-token.js';

@@ -1,7 +1,6 @@
 import { type CloudAnswer } from '../cloud-answer.js';
 import { type FieldReader } from '../field-reader.js';
-import { parseHttpDate } from '../retry-after.js';
-import { bodyRead, type SuccessMeaning } from '../to-answer.js';
+import { bodyRead, parseHttpDate, type SuccessMeaning } from '../to-answer.js';
 import { whyUnsendable } from './sendable-token.js';
 import { jwtLifeMs } from './token-life.js';
 

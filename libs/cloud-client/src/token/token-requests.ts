@@ -1,8 +1,7 @@
 import { realEpochMs } from '#libs/clock';
 import { type CloudAnswer } from '../cloud-answer.js';
-import { ASKED_FOR, type Exchange } from '../exchange.js';
+import { ASKED_FOR, type Exchange, type TokenOperation } from '../exchange.js';
 import { HttpTransport } from '../http-transport.js';
-import { type TokenOperation } from '../operations.js';
 import { type TimedExchanges } from '../timed-exchanges.js';
 import { toAnswer } from '../to-answer.js';
 import { oauthErrorCode } from './oauth-error-code.js';

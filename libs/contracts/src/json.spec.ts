@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { MAX_BODY_BYTES, readJson } from './read-json.js';
+import { MAX_BODY_BYTES, readJson } from './json.js';
 
 const codeOf = (body: Buffer | string): string => {
   const json = readJson(Buffer.from(body));

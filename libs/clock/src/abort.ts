@@ -1,3 +1,15 @@
+/** Waits for shared work on one waiter's behalf: that waiter's abort rejects its wait, the work goes on. */
+export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) return Promise.reject(signal.reason as Error);
+  return new Promise((resolve, reject) => {
+    const leave = onAbort(signal, () => {
+      reject(signal.reason as Error);
+    });
+    work.then(leave, leave);
+    work.then(resolve, reject);
+  });
+}
+
 interface Task {
   run: () => void;
   /** Where it is among the others. */
@@ -57,4 +69,23 @@ function remove(tasks: Task[], task: Task): void {
 
 function isAmong(tasks: readonly Task[], task: Task): boolean {
   return tasks[task.place] === task;
+}
+
+/** A signal that aborts once the last of others has, until it is released. */
+export function whenAllAbort(signals: ReadonlySet<AbortSignal>): {
+  signal: AbortSignal;
+  release: () => void;
+} {
+  const all = new AbortController();
+  const check = (): void => {
+    if ([...signals].every(({ aborted }) => aborted)) all.abort(new Error('nobody waits any more'));
+  };
+  const leave = [...signals].map((signal) => onAbort(signal, check));
+  check();
+  return {
+    signal: all.signal,
+    release: () => {
+      for (const each of leave) each();
+    },
+  };
 }

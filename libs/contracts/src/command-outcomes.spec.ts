@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import type { CommandOutcome } from './command-outcomes.js';
-import { outcomeJson } from './outcome-json.js';
+import { type CommandOutcome, outcomeJson } from './command-outcomes.js';
 import { REJECTION_CODES } from './rejection.js';
 
 const text = fc.string({ unit: 'binary' });

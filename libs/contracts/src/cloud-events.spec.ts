@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import fc from 'fast-check';
+import { createHash } from 'node:crypto';
+import { outcomeId, stateChangeId } from './cloud-events.js';
 import { OUTCOME_TYPES } from './command-outcomes.js';
-import { outcomeId, stateChangeId } from './event-ids.js';
 
 describe('event ids', () => {
   it('give the same state change the same id, and every other one another', () => {

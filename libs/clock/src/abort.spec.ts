@@ -1,6 +1,22 @@
-import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
-import { onAbort } from './on-abort.js';
+import { getEventListeners } from 'node:events';
+import { abortable, onAbort, whenAllAbort } from './abort.js';
+
+describe('abortable', () => {
+  it('rejects when the signal aborts first', async () => {
+    const ending = new AbortController();
+    const wait = abortable(new Promise(() => undefined), ending.signal);
+    ending.abort(new Error('no longer wanted'));
+    await expect(wait).rejects.toThrow('no longer wanted');
+  });
+
+  it('leaves no listener of its own on a signal that outlives many waits', async () => {
+    const { signal } = new AbortController();
+    await abortable(Promise.resolve('done'), signal);
+    await expect(abortable(Promise.reject(new Error('failed')), signal)).rejects.toThrow('failed');
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+});
 
 describe('onAbort', () => {
   it('calls what has not been taken back, once each, whatever came and left before', () => {
@@ -64,3 +80,27 @@ function failing(why: string): () => void {
     throw new Error(why);
   };
 }
+
+describe('whenAllAbort', () => {
+  it('aborts with the last of them, and not before', () => {
+    const [one, other] = [new AbortController(), new AbortController()];
+    const { signal } = whenAllAbort(new Set([one.signal, other.signal]));
+    one.abort();
+    expect(signal.aborted).toBe(false);
+    other.abort();
+    expect(signal.aborted).toBe(true);
+  });
+
+  it('has aborted where all of them have', () => {
+    expect(whenAllAbort(new Set([AbortSignal.abort()])).signal.aborted).toBe(true);
+  });
+
+  it('leaves no listener behind when it is released, and does not abort any more', () => {
+    const one = new AbortController();
+    const { signal, release } = whenAllAbort(new Set([one.signal]));
+    release();
+    expect(getEventListeners(one.signal, 'abort')).toEqual([]);
+    one.abort();
+    expect(signal.aborted).toBe(false);
+  });
+});

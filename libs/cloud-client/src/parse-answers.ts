@@ -1,0 +1,183 @@
+import { MACHINE_STATES, type MachineState } from '#libs/contracts';
+import { type FieldReader, MalformedField } from './field-reader.js';
+import {
+  type ActivityLogEntry,
+  type ClassificationReason,
+  type MachineInfo,
+  type MachineStateReading,
+} from './machine-data.js';
+
+/**
+ * Reads the answer of getMachineInfo: a bare list or `{machines: […]}`.
+ *
+ * What identifies (machine, factory) must be there, or the entry is incomplete; names may be missing.
+ *
+ * @throws MalformedField
+ */
+export function parseMachineInfo(answer: FieldReader): ListEntries<MachineInfo> {
+  // Of a hundred thousand machines of one factory each would keep the factory's name for itself.
+  const texts = new Map<string, string>();
+  const shared = (text: string): string => {
+    const known = texts.get(text);
+    if (known === undefined) texts.set(text, text);
+    return known ?? text;
+  };
+  return readEntries(answer.list('machines'), (entry) => readMachine(entry, shared), readMachineId);
+}
+
+function readMachine(entry: FieldReader, shared: (text: string) => string): MachineInfo {
+  const machineId = readMachineId(entry);
+  return {
+    machineId,
+    displayName: readDisplayName(entry.field('machineDisplayName').value) ?? machineId,
+    factoryId: shared(entry.field('factoryId').text()),
+    factoryName: shared(readName(entry.field('factoryName'), '')),
+  };
+}
+
+function readMachineId(entry: FieldReader): string {
+  return entry.field('machineUniqueId').text();
+}
+
+/** Reads `machineState` of an answer or of an activity log entry. */
+function readMachineState(entry: FieldReader): MachineState {
+  return entry.field('machineState').oneOf(MACHINE_STATES);
+}
+
+/**
+ * Reads the answer of getMachineState. The interface spells the time `astUpdateTime`; the full word
+ * is accepted too.
+ *
+ * @throws MalformedField
+ */
+export function parseMachineState(answer: FieldReader): MachineStateReading {
+  return {
+    state: readMachineState(answer),
+    durationInMinutes: answer.field('durationInMinutes').wholeNumber(),
+    lastUpdateTime: answer.field('astUpdateTime', 'lastUpdateTime').epochSeconds(),
+  };
+}
+
+/**
+ * Reads the answer of MachineActivityLog: a bare list or `{activity: […]}`, in the order given.
+ *
+ * One malformed entry makes the whole log malformed: leaving it out would look like a gap or like a
+ * state that went on, and history would be derived from it.
+ *
+ * @throws MalformedField
+ */
+export function parseActivityLog(answer: FieldReader): ActivityLogEntry[] {
+  return Array.from(answer.list('activity'), readEntry);
+}
+
+function readEntry(entry: FieldReader): ActivityLogEntry {
+  const startTime = entry.field('startTime').epochSeconds();
+  const end = entry.field('endTime');
+  const endTime = end.epochSeconds();
+  if (endTime < startTime) end.fail('a time not before startTime');
+  return {
+    startTime,
+    endTime,
+    state: readMachineState(entry),
+    durationInMinutes: entry.field('durationInMinutes').wholeNumber(),
+  };
+}
+
+/**
+ * Reads the answer of MachineClassification: `{reasons: […]}` or a bare list. An entry without a code is
+ * incomplete; the name may be missing.
+ *
+ * @throws MalformedField
+ */
+export function parseClassificationReasons(answer: FieldReader): ListEntries<ClassificationReason> {
+  return readEntries(answer.list('reasons'), readReason, readCode);
+}
+
+function readReason(entry: FieldReader): ClassificationReason {
+  const code = readCode(entry);
+  return { name: readName(entry.field('name'), code), code };
+}
+
+function readCode(entry: FieldReader): string {
+  return entry.field('code').text();
+}
+
+/** Entries that lack what they are identified by. */
+export interface IncompleteEntries {
+  count: number;
+  /** What the first of them lacks, by its path in the answer and without any value. */
+  why: string;
+  /** Of those that have at least an ID. */
+  ids: readonly string[];
+}
+
+/** The entries of a list that could be read. */
+export interface ListEntries<T> {
+  entries: T[];
+  incomplete?: IncompleteEntries;
+}
+
+/**
+ * Reads a list entry by entry: one that is incomplete is left out alone, for the others have nothing to do
+ * with it. When not a single one can be read, it is not the list it was taken for.
+ *
+ * @throws MalformedField
+ */
+function readEntries<T>(
+  list: Iterable<FieldReader>,
+  read: (entry: FieldReader) => T,
+  readId: (entry: FieldReader) => string,
+): ListEntries<T> {
+  const entries: T[] = [];
+  const faults: MalformedField[] = [];
+  const ids: string[] = [];
+  for (const element of list) {
+    const entry = attempt(() => read(element));
+    if (!(entry instanceof MalformedField)) {
+      entries.push(entry);
+      continue;
+    }
+    faults.push(entry);
+    const id = attempt(() => readId(element));
+    if (!(id instanceof MalformedField)) ids.push(id);
+  }
+  const [first] = faults;
+  if (first === undefined) return { entries };
+  if (entries.length === 0) throw first;
+  return { entries, incomplete: { count: faults.length, why: first.message, ids } };
+}
+
+function attempt<T>(read: () => T): T | MalformedField {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof MalformedField) return error;
+    throw error;
+  }
+}
+
+/** The interface calls the display name an object and does not show its inside: likely names first. */
+const LIKELY_NAMES = ['en', 'name', 'value', 'displayName'];
+/** Enough for a name per language inside a wrapper; a hostile answer may be nested far deeper. */
+const DEEPEST_LEVEL = 3;
+
+/** A name the interface calls a string, whatever it was sent as; `absent` when there is none to be found. */
+function readName({ value }: FieldReader, absent: string): string {
+  return typeof value === 'number' ? String(value) : (readDisplayName(value) ?? absent);
+}
+
+/** The text of a display name given as a string or as an object of any structure, if it has one. */
+export function readDisplayName(name: unknown, level = 0): string | undefined {
+  if (typeof name === 'string') return name.trim() === '' ? undefined : name;
+  if (typeof name !== 'object' || name === null || level > DEEPEST_LEVEL) return undefined;
+  const entries = Object.entries(name);
+  const likelyFirst = [
+    ...LIKELY_NAMES.flatMap((likely) => entries.filter(([key]) => key === likely)),
+    ...entries.filter(([key]) => !LIKELY_NAMES.includes(key)),
+  ];
+  for (const [, value] of likelyFirst) {
+    const text = readDisplayName(value, level + 1);
+    if (text !== undefined) return text;
+  }
+  return undefined;
+}

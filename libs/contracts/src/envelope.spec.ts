@@ -1,0 +1,198 @@
+import { cloudEventHeaders, factorySource, SEQUENCE_EXTENSION } from './cloud-events.js';
+import { deadLetterHeaders } from './dead-letter-headers.js';
+import {
+  charsetOf,
+  type Envelope,
+  headerText,
+  type MessageHeaders,
+  openEnvelope,
+} from './envelope.js';
+import { MAX_BODY_BYTES } from './json.js';
+import { deadLetterTopic, TOPIC_DEFINITIONS } from './topics.js';
+
+describe('headers of an event', () => {
+  it('are those of CloudEvents in binary mode', () => {
+    const headers = cloudEventHeaders({
+      id: 'e-1',
+      source: factorySource('F 1/ä'),
+      type: 'machine.state.changed.v1',
+      time: 1763680000,
+      subject: 'M-1',
+      extensions: { [SEQUENCE_EXTENSION]: '7' },
+    });
+
+    expect(headers).toEqual({
+      ce_specversion: '1.0',
+      ce_id: 'e-1',
+      ce_source: '/machine-bridge/factories/F%201%2F%C3%A4',
+      ce_type: 'machine.state.changed.v1',
+      ce_time: '2025-11-20T23:06:40Z',
+      ce_subject: 'M-1',
+      ce_sequence: '7',
+      'content-type': 'application/json',
+    });
+  });
+
+  it('can name a factory whose id is broken text', () => {
+    expect(factorySource('\ud800')).toBe('/machine-bridge/factories/%EF%BF%BD');
+  });
+});
+
+describe('headers of a dead letter', () => {
+  const letter = {
+    code: 'rejected-by-service',
+    detail: 'a line\nand another',
+    sourceTopic: 'mes.downtime-reasons.v1',
+    partition: 3,
+    offset: '42',
+    timestamp: '1763680000123',
+    failedAt: 1763680001,
+    attempts: 2,
+  } as const;
+
+  it('say what, where, when and why', () => {
+    expect(deadLetterHeaders(letter)).toEqual({
+      'dlq-code': 'rejected-by-service',
+      'dlq-detail': 'a line\ufffdand another',
+      'dlq-source-topic': 'mes.downtime-reasons.v1',
+      'dlq-source-partition': '3',
+      'dlq-source-offset': '42',
+      'dlq-source-timestamp': '1763680000123',
+      'dlq-failed-at': '1763680001',
+      'dlq-attempts': '2',
+    });
+  });
+
+  it('list the machines at fault, commas in their ids or not', () => {
+    const headers = deadLetterHeaders({ ...letter, httpStatus: 422, machineIds: ['a,b', 'c'] });
+
+    expect(headers['dlq-http-status']).toBe('422');
+    expect(headers['dlq-machine-ids']).toBe('a%2Cb,c');
+  });
+});
+
+describe('headers of a message', () => {
+  it('are not found where there are none, or nothing in them', () => {
+    expect(headerText([], 'message-id')).toBeNull();
+    expect(headerText([['message-id', null]], 'message-id')).toBeNull();
+    expect(headerText([['message-id', Buffer.alloc(0)]], 'message-id')).toBeNull();
+  });
+
+  it('are found by their very name before that in another case, the first of several', () => {
+    const headers = [
+      ['Message-Id', 'a'],
+      ['message-id', 'b'],
+      ['message-id', 'c'],
+      ['MESSAGE-ID', 'd'],
+    ] as const;
+    expect(headerText(headers, 'message-id')).toBe('b');
+    expect(headerText(headers.slice(2).toReversed(), 'message-id')).toBe('c');
+    expect(headerText([['MESSAGE-ID', 'd'], ...headers.slice(0, 1)], 'message-id')).toBe('d');
+  });
+});
+
+describe('topics', () => {
+  it('have a dead-letter topic for every one that comes in', () => {
+    const names = TOPIC_DEFINITIONS.map(({ name }) => name);
+    const inputs = TOPIC_DEFINITIONS.filter(({ direction }) => direction === 'in');
+
+    expect(inputs).toHaveLength(3);
+    expect(names).toEqual(expect.arrayContaining(inputs.map(({ name }) => deadLetterTopic(name))));
+    expect(new Set(names).size).toBe(names.length);
+  });
+});
+
+describe('the charset of a content type', () => {
+  it.each([
+    ['application/xml; charset=ISO-8859-1', 'iso-8859-1'],
+    ['text/xml;version=1; Charset = "utf-8"', 'utf-8'],
+    ['application/xml', undefined],
+    [null, undefined],
+  ])('of %j is %j', (contentType, charset) => {
+    expect(charsetOf(contentType)).toBe(charset);
+  });
+});
+
+const STRUCTURED_TYPE = Buffer.from('Application/CloudEvents+JSON; charset=utf-8');
+const STRUCTURED: MessageHeaders = [['Content-Type', STRUCTURED_TYPE]];
+const EVENT = { specversion: '1.0', id: 'e-1', source: '/erp', type: 'list' };
+
+function open(value: Buffer | string | null, headers: MessageHeaders = []): Envelope {
+  const envelope = openEnvelope({ value: value === null ? null : Buffer.from(value), headers });
+  if (!envelope.ok) throw new Error(`${envelope.rejection.code}: ${envelope.rejection.detail}`);
+  return envelope.value;
+}
+const openEvent = (event: object): Envelope => open(JSON.stringify(event), STRUCTURED);
+
+describe('opening a message', () => {
+  it('takes a plain message as it is', () => {
+    expect(open('{}')).toEqual({ messageId: null, contentType: null, body: Buffer.from('{}') });
+  });
+
+  it('takes the first message-id header, whatever its case and whether bytes or text', () => {
+    const [bytes, text] = [Buffer.from('m-1'), 'm-2'];
+    const headers = [['Message-ID', bytes] as const, ['Message-ID', text] as const];
+    expect(open('{}', headers).messageId).toBe('m-1');
+    expect(open('{}', headers.toReversed()).messageId).toBe('m-2');
+  });
+
+  it('prefers the id of a binary CloudEvent', () => {
+    const headers = { 'message-id': 'm-1', ce_id: 'e-1', 'content-type': 'application/xml' };
+
+    expect(open('<a/>', Object.entries(headers))).toMatchObject({
+      messageId: 'e-1',
+      contentType: 'application/xml',
+    });
+  });
+
+  it.each([['x'.repeat(257)], ['a\nb'], ['']])('takes no id that cannot be passed on', (id) => {
+    expect(open('{}', [['message-id', id]]).messageId).toBeNull();
+  });
+
+  it('takes the data of a structured CloudEvent as the body', () => {
+    const envelope = openEvent({ ...EVENT, data: { machineId: 'M-1' } });
+
+    expect(envelope).toEqual({
+      messageId: 'e-1',
+      contentType: 'application/json',
+      body: Buffer.from('{"machineId":"M-1"}'),
+    });
+  });
+
+  it('takes text data of another content type as that document', () => {
+    const envelope = openEvent({ ...EVENT, datacontenttype: 'text/xml', data: '<é/>' });
+
+    expect(envelope).toMatchObject({ contentType: 'text/xml', body: Buffer.from('<é/>') });
+  });
+
+  it('keeps text data of JSON content a JSON string', () => {
+    expect(openEvent({ ...EVENT, data: 'text' }).body.toString()).toBe('"text"');
+  });
+
+  it('decodes binary data', () => {
+    const data = Buffer.from([0, 255, 16]);
+
+    expect(openEvent({ ...EVENT, data_base64: data.toString('base64') }).body).toEqual(data);
+  });
+
+  it.each([
+    ['without a source', { ...EVENT, source: undefined, data: {} }, 'source'],
+    ['without a type', { ...EVENT, type: '', data: {} }, 'type'],
+    ['with a number as id', { ...EVENT, id: 1, data: {} }, 'id'],
+    ['of another version', { ...EVENT, specversion: '0.3', data: {} }, 'specversion'],
+    ['without data', EVENT, 'no data'],
+    ['with data twice', { ...EVENT, data: 1, data_base64: '' }, 'both'],
+    ['with broken base64', { ...EVENT, data_base64: 'abc' }, 'base64'],
+    ['with a content type that is no text', { ...EVENT, datacontenttype: 1, data: 1 }, 'datacont'],
+  ])('refuses a structured CloudEvent %s', (_name, event, complaint) => {
+    expect(() => openEvent(event)).toThrow(new RegExp(`^invalid-message: .*${complaint}`));
+  });
+
+  it('refuses a message without a value', () => {
+    expect(() => open(null)).toThrow('invalid-json');
+  });
+
+  it('refuses a message above the largest size', () => {
+    expect(() => open(Buffer.alloc(MAX_BODY_BYTES + 1))).toThrow('too-large');
+  });
+});
