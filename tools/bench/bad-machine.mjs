@@ -55,6 +55,7 @@ async function untilDone(trial, app, { before, count }) {
   await untilQuiet(trial);
   await trial.service.conduct({ badMachine: null });
   await untilCount(app, outcomeCount(trial), before + count);
+  await untilQuiet(trial);
   return costs;
 }
 

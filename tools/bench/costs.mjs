@@ -46,7 +46,13 @@ export async function readMetrics(url) {
   return {
     cpuSeconds: metric('process_cpu_seconds_total'),
     rssMb: metric('process_resident_memory_bytes') / 1_048_576,
+    outcomes: sumOf(text, 'machine_bridge_command_outcomes_total'),
   };
+}
+
+function sumOf(text, name) {
+  const values = text.matchAll(new RegExp(`^${name}\\{.*\\} (\\S+)$`, 'gm'));
+  return [...values].reduce((sum, [, value]) => sum + Number(value), 0);
 }
 
 /** Of all cores together, whoever used them. */

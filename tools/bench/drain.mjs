@@ -1,7 +1,7 @@
-import { costsBetween, readCosts } from './costs.mjs';
+import { costsBetween, readCosts, readMetrics } from './costs.mjs';
 import { lastOrdinals } from './load.mjs';
 import { startBridge } from './programs.mjs';
-import { outcomeCount, untilCount } from './progress.mjs';
+import { outcomeCount, untilCount, untilQuiet } from './progress.mjs';
 import { fill, inputEnds, readOutcomes } from './trial.mjs';
 import { requireCorrect } from './verdict.mjs';
 
@@ -13,6 +13,7 @@ export async function drain(trial, { flow, count, machineOf, settings }) {
   await fill(trial, flow, count, machineOf);
   const app = await trial.start(startBridge(trial, { settings }));
   const costs = await costsOf(trial, app, outcomeCount(trial), count);
+  await untilAllTold(trial, app, count);
   const report = await trial.service.report();
   const [outcomes, ends] = [await readOutcomes(trial), await inputEnds(trial)];
   await requireCorrect(trial, { outcomes, ends, lasts: lastOrdinals(flow, count, machineOf) });
@@ -25,6 +26,12 @@ export async function costsOf(trial, app, count, expected) {
   const start = await readCosts(trial, app, count);
   await untilCount(app, count, expected);
   return costsBetween(start, await readCosts(trial, app, count));
+}
+
+/** Offsets count the ends of transactions as well: when there are `expected`, the last outcomes are still to come. */
+export async function untilAllTold(trial, app, expected) {
+  await untilCount(app, async () => (await readMetrics(app.url)).outcomes, expected);
+  await untilQuiet(trial);
 }
 
 /**
