@@ -1,6 +1,6 @@
 // The walls of the house; test/walls/ shows that each of them holds.
 const CLIENT = (names) => `(^|/)node_modules/(${names})/|^(${names})$`;
-const PURE = '^libs/(contracts|delivery|erp-formats)/';
+const PURE = '^libs/(contracts|delivery|erp-formats|order-ledger)/';
 /** The client of tests as well; nothing of ours but where it comes from. */
 const EXCHANGED_KAFKAJS = '^libs/messaging/src/kafkajs\\.ts$';
 const SPEC = '\\.(e2e-|chaos-)?spec\\.ts$';
@@ -138,6 +138,12 @@ const forbidden = [
     comment: 'A foreign document in, order messages out, and nothing beside.',
     from: { path: '^libs/erp-formats/', pathNot: SPEC },
     to: { path: '^libs/', pathNot: '^libs/(erp-formats|contracts)/' },
+  },
+  {
+    name: 'order-ledger-knows-contracts-alone',
+    comment: 'What follows from orders is tried without Kafka, Nest or a service.',
+    from: { path: '^libs/order-ledger/', pathNot: SPEC },
+    to: { path: '^libs/', pathNot: '^libs/(order-ledger|contracts)/' },
   },
   {
     name: 'libs-only-through-index',

@@ -116,6 +116,13 @@ export const BROKEN_WALLS: BrokenWall[] = [
     },
   },
   {
+    rule: 'order-ledger-knows-contracts-alone',
+    files: {
+      'libs/order-ledger/src/index.ts': imports('#libs/clock'),
+      'libs/clock/src/index.ts': INDEX,
+    },
+  },
+  {
     rule: 'libs-only-through-index',
     files: {
       'apps/bridge/src/index.ts': imports('../../../libs/clock/src/inside.js'),

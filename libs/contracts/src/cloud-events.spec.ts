@@ -18,7 +18,7 @@ describe('event ids', () => {
     expect(new Set([id, ...others]).size).toBe(5);
   });
 
-  it('give the same outcome the same id, per machine and per kind', () => {
+  it('give the same outcome the same id, per machine, kind and order', () => {
     const source = { topic: 'erp.work-order-lists.v1', partition: 0, offset: 7 };
     const { workOrderListApplied, workOrderListRejected } = OUTCOME_TYPES;
     const id = outcomeId(source, 'M-1', workOrderListApplied);
@@ -29,8 +29,10 @@ describe('event ids', () => {
       outcomeId(source, 'M-2', workOrderListApplied),
       outcomeId(source, null, workOrderListApplied),
       outcomeId(source, 'M-1', workOrderListRejected),
+      outcomeId(source, 'M-1', workOrderListApplied, '4711'),
+      outcomeId(source, 'M-1', workOrderListApplied, '4712'),
     ];
-    expect(new Set([id, ...others]).size).toBe(5);
+    expect(new Set([id, ...others]).size).toBe(7);
   });
 
   it('are of an outcome what they have always been: the hash of a list in JSON', () => {

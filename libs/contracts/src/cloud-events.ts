@@ -74,15 +74,19 @@ export function stateChangeId(
 }
 
 /**
- * `ce_id` of an outcome: the same message, machine and outcome give the same id after a crash. A hash of the
+ * `ce_id` of an outcome: the same message, order, machine and outcome give the same id after a crash. A hash of the
  * JSON of a list, written by hand for the sake of every message.
+ *
+ * @param orderId of messages that tell of orders
  */
 export function outcomeId(
   source: Pick<OutcomeSource, 'topic' | 'partition' | 'offset'>,
   machineId: string | null,
   type: OutcomeType,
+  orderId?: string,
 ): string {
   const { topic, partition, offset } = source;
   const place = `${quoted(topic)},${partition},${offset}`;
-  return digest('sha256', `[${place},${quoted(machineId)},"${type}"]`);
+  const order = orderId === undefined ? '' : `,${quoted(orderId)}`;
+  return digest('sha256', `[${place},${quoted(machineId)},"${type}"${order}]`);
 }

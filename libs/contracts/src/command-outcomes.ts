@@ -26,6 +26,8 @@ export interface OutcomeSource {
 export interface CommandOutcome {
   /** null when the message names no readable machine. */
   machineId: string | null;
+  /** Of messages that tell of orders: which one it is about; absent where none is readable. */
+  orderId?: string | undefined;
   source: OutcomeSource;
   /** Only for rejected ones. */
   code: RejectionCode | null;
@@ -46,10 +48,12 @@ export const MAX_OUTCOME_ORDERS = 100;
  * what others have named needs escaping. It takes half as long.
  */
 export function outcomeJson(outcome: CommandOutcome): string {
-  const { machineId, source, code, detail, attempts, appliedAt, workingOrders } = outcome;
+  const { machineId, orderId, source, code, detail, attempts, appliedAt, workingOrders } = outcome;
   const { topic, partition, offset, messageId } = source;
   return (
-    `{"machineId":${quoted(machineId)},"source":{"topic":${quoted(topic)},"partition":${partition},` +
+    `{"machineId":${quoted(machineId)},` +
+    (orderId === undefined ? '' : `"orderId":${quoted(orderId)},`) +
+    `"source":{"topic":${quoted(topic)},"partition":${partition},` +
     `"offset":${offset},"messageId":${quoted(messageId)}},"code":${quoted(code)},` +
     `"detail":${quoted(detail)},"attempts":${attempts},"appliedAt":${appliedAt}` +
     (workingOrders === undefined ? '}' : `,"workingOrders":[${workingOrders.map(quoted).join()}]}`)

@@ -7,8 +7,11 @@ export {
 export { createKafka, type KafkaClient } from './client/kafka-client.js';
 export { partitionCount } from './client/partition-count.js';
 export { isForbiddenTopic } from './client/protocol-error.js';
-export { type InboundMessage, type InboundRecord } from './inbox/inbound-message.js';
-export { PartedMessages } from './inbox/parted-messages.js';
+export {
+  type InboundMessage,
+  type InboundRecord,
+  type WhenRefused,
+} from './inbox/inbound-message.js';
 export { PartitionOwnership } from './inbox/partition-ownership.js';
 export { type KafkaInboxOptions } from './inbox/inbox.js';
 export { KafkaInboxStrategy } from './inbox/kafka-inbox.strategy.js';

@@ -58,8 +58,8 @@ function ofStateEvent(record: PublishedRecord): Agreement[] {
 
 function ofOutcome(record: PublishedRecord): Agreement[] {
   const headers = headersAsText(record);
-  const { machineId, source } = payloadOf(record) as CommandOutcome;
-  const id = outcomeId(source, machineId, headers['ce_type'] as OutcomeType);
+  const { machineId, orderId, source } = payloadOf(record) as CommandOutcome;
+  const id = outcomeId(source, machineId, headers['ce_type'] as OutcomeType, orderId);
   const agreements: Agreement[] = [
     ['ce_id', headers['ce_id'], id],
     ['ce_subject', headers['ce_subject'], machineId ?? undefined],

@@ -62,7 +62,6 @@ export class CommandAdmission<P> {
         return true;
       case 'rejected':
       case 'superseded':
-      case 'applied':
         this.lanes.end(command, 'untold', admission);
         return false;
       case 'not-yet':

@@ -1,13 +1,13 @@
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
-import { type MessageHeaders } from '#libs/contracts';
+import { type CommandOutcome, type MessageHeaders } from '#libs/contracts';
 import { DeadLetters, type OutboundRecord } from '#libs/messaging';
 import {
   type CommandFamily,
   CommandOutcomes,
   OutcomeCounts,
-  outcomePerMachine,
+  oneOfEach,
 } from './command-outcomes.js';
 import { CommandWaiter } from './command.js';
 import {
@@ -151,12 +151,20 @@ describe('CommandOutcomes', () => {
     expect(outcomes.totals()).toMatchObject([{ outcome: 'applied', count: 1 }]);
   });
 
-  it('counts what is written in a transaction of its own once it is', () => {
-    const { topic } = outcomes.toRecord('work-order-list', answered, applied);
-    expect(topic).toMatch(/command-outcomes/);
-    expect(outcomes.totals()).toEqual([]);
-    outcomes.noteWritten('work-order-list', 'applied');
-    expect(outcomes.totals()).toMatchObject([{ outcome: 'applied', count: 1 }]);
+  it('names the order that is answered, and tells outcomes of different orders apart', () => {
+    const records = [
+      ...outcomes.recordsOf('work-order-list', { ...answered, orderId: '4711' }, [applied]),
+      ...outcomes.recordsOf('work-order-list', answered, [{ ...applied, orderId: '4712' }]),
+    ];
+    const found = records.map(({ value }) => JSON.parse(String(value)) as CommandOutcome);
+    expect(found).toMatchObject([{ orderId: '4711' }, { orderId: '4712' }]);
+    const ids = records.map(({ headers }) => (headers as Record<string, string>)['ce_id']);
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  it('is found by its order where no machine is named', () => {
+    const of = { ...applied, machineId: null, orderId: '4711' };
+    expect(outcomes.recordsOf('work-order-list', answered, [of])).toMatchObject([{ key: '4711' }]);
   });
 
   describe('of a message that names several machines', () => {
@@ -242,29 +250,37 @@ const listSuperseded: CommandResult = {
 };
 const rejected = rejection({ code: 'unknown-machine', detail: 'no M-1' }, 'M-1');
 
-describe('outcomePerMachine', () => {
+describe('oneOfEach', () => {
   it.each([
     ['a list applied', 'a superseded order', [listApplied, listSuperseded], listApplied],
     ['a rejection', 'a superseded order', [listSuperseded, rejected], rejected],
     ['a rejection', 'a list applied', [rejected, listApplied], rejected],
   ])('puts %s before %s of the same machine', (_, __, results, outcome) => {
-    expect(outcomePerMachine(results)).toEqual([outcome]);
-    expect(outcomePerMachine(results.toReversed())).toEqual([outcome]);
+    expect(oneOfEach(results)).toEqual([outcome]);
+    expect(oneOfEach(results.toReversed())).toEqual([outcome]);
   });
 
   it('keeps the first of two superseded orders', () => {
     const second = { ...listSuperseded, detail: 'another order' };
-    expect(outcomePerMachine([listSuperseded, second])).toEqual([listSuperseded]);
+    expect(oneOfEach([listSuperseded, second])).toEqual([listSuperseded]);
+  });
+
+  it('leaves the outcomes of different orders on a machine side by side', () => {
+    const results = [
+      { ...listApplied, orderId: '4711' },
+      { ...listApplied, orderId: '4712' },
+    ];
+    expect(oneOfEach(results)).toEqual(results);
   });
 
   it('leaves the outcomes of different machines, and of none, side by side', () => {
     const other = { ...listSuperseded, machineId: 'M-2' };
     const nowhere = rejection({ code: 'unmapped-work-centre', detail: 'no machine for 1000/FR01' });
     const results = [listApplied, other, nowhere];
-    expect(outcomePerMachine(results)).toEqual(results);
+    expect(oneOfEach(results)).toEqual(results);
   });
 
   it('has nothing to say of a message that names no machine', () => {
-    expect(outcomePerMachine([])).toEqual([]);
+    expect(oneOfEach([])).toEqual([]);
   });
 });

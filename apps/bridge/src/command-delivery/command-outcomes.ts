@@ -81,44 +81,43 @@ export class CommandOutcomes {
     answered: Answered,
     found: readonly CommandResult[],
   ): OutboundRecord[] {
-    if (answered.isUntold === true) return [];
-    const { message, origin, namesOthers, remark, toRemember } = answered;
-    const source = this.sourceOf(answered);
-    const results = outcomePerMachine(found);
-    const faults = results.filter((result) => result.kind === 'rejected');
-    const isToldHere = ({ kind }: CommandResult): boolean => kind !== 'rejected' || !origin;
-    const records = results
-      .filter(isToldHere)
-      .map((result) => this.counted(family, answered, result.kind, toOutcome(result, source)));
-    if (toRemember) records.push(...found.map(toRemember).filter((record) => record !== undefined));
+    const { origin, toRemember } = answered;
+    const remembered = toRemember === undefined ? [] : found.flatMap(toRemember);
+    if (answered.isUntold === true) return remembered;
+    const results = oneOfEach(found);
+    const faults = results.filter(isRejected);
+    const toldHere = origin === undefined ? results : results.filter((each) => !isRejected(each));
+    const records = [...this.outcomesOf(family, answered, toldHere), ...remembered];
     if (faults.length === 0) return records;
-    const namesSeveral = results.length > 1 || namesOthers === true;
-    const refusal =
-      origin?.refusal(faults) ??
-      this.deadLetters.letterOf(message, reasonOf(faults, namesSeveral, remark));
+    const namesOthers = results.length > 1 || answered.namesOthers;
+    const refusal = origin?.refusal(faults) ?? this.letterOf({ ...answered, namesOthers }, faults);
     return [refusal, ...records];
+  }
+
+  outcomesOf(
+    family: CommandFamily,
+    answered: Answered,
+    results: readonly CommandResult[],
+  ): OutboundRecord[] {
+    const source = this.sourceOf(answered);
+    return results.map((result) => {
+      const { orderId = answered.orderId } = result;
+      return this.counted(family, answered, result.kind, toOutcome(result, orderId, source));
+    });
+  }
+
+  /** @param faults why the message is set aside; one at least */
+  letterOf({ message, ...of }: Answered, faults: readonly RejectedResult[]): OutboundRecord {
+    return this.deadLetters.letterOf(message, reasonOf(faults, of.namesOthers, of.remark));
   }
 
   /** Says once that a message waits for the service; never final. */
   tellDeferred(family: CommandFamily, { machineId, calls, answers }: CommandWaiter): void {
     const { answered } = answers;
     if (answered.isUntold === true) return;
-    const outcome = toDeferral(machineId, this.sourceOf(answered), calls);
+    const { orderId } = answered;
+    const outcome = toDeferral(machineId, orderId, this.sourceOf(answered), calls);
     answered.message.tell([this.counted(family, answered, 'deferred', outcome)]);
-  }
-
-  /** An outcome for the caller to write in a transaction of its own; {@link noteWritten} when that is done. */
-  toRecord(
-    family: CommandFamily,
-    answered: AnsweredMessage,
-    result: CommandResult,
-  ): OutboundRecord {
-    const outcome = toOutcome(result, this.sourceOf(answered));
-    return this.records.of(family, answered.message, result.kind, outcome);
-  }
-
-  noteWritten(family: CommandFamily, outcome: Exclude<Outcome, 'rejected'>): void {
-    this.counts.add(family, outcome, null);
   }
 
   /** Where the message that is answered stands, under its topic's full name. */
@@ -143,24 +142,28 @@ export class CommandOutcomes {
  * Why a message is set aside.
  *
  * @param faults one at least
- * @param namesSeveral the message names other machines beside
+ * @param namesOthers the message names other machines beside
  */
 function reasonOf(
   faults: readonly RejectedResult[],
-  namesSeveral: boolean,
+  namesOthers = false,
   remark?: string,
 ): DeadLetterReason {
   const named = faults.find(isUnmapped) ?? faults[0];
   if (named === undefined) throw new Error('a dead letter without a fault');
   const { rejection, attempts, httpStatus } = named;
-  const machineIds = faults.flatMap(({ machineId }) => (machineId === null ? [] : [machineId]));
+  const machineIds = new Set(faults.flatMap(({ machineId }) => machineId ?? []));
   return {
     ...rejection,
     ...(remark !== undefined && { detail: `${rejection.detail}; ${remark}` }),
     attempts,
     ...(httpStatus !== undefined && { httpStatus }),
-    ...(namesSeveral && machineIds.length > 0 && { machineIds }),
+    ...(namesOthers && machineIds.size > 0 && { machineIds: [...machineIds] }),
   };
+}
+
+function isRejected(result: CommandResult): result is RejectedResult {
+  return result.kind === 'rejected';
 }
 
 /** A letter is found by its code, to be replayed once the work centre is mapped; other faults beside it stay. */
@@ -181,9 +184,13 @@ type Outcome = CommandResult['kind'] | 'deferred';
 /** A key is there to find the outcome by: one of a megabyte would keep it from being sent at all. */
 const LONGEST_KEY_BYTES = 4096;
 
-/** The machine, or the key of a message that names none. */
-function keyOf(machineId: string | null, { key }: InboundRecord): Buffer | string | null {
+/** The machine, or where none is named the order, or the key of the message. */
+function keyOf(
+  { machineId, orderId }: CommandOutcome,
+  { key }: InboundRecord,
+): Buffer | string | null {
   if (machineId !== null) return machineId;
+  if (orderId !== undefined) return orderId;
   return key !== null && key.length <= LONGEST_KEY_BYTES ? key : null;
 }
 
@@ -194,12 +201,17 @@ function outcomeType(family: CommandFamily, outcome: Outcome): OutcomeType {
 }
 
 /** Written out: this runs for every message, and spreading objects costs as much as all the rest. */
-function toOutcome(result: CommandResult, source: OutcomeSource): CommandOutcome {
+function toOutcome(
+  result: CommandResult,
+  orderId: string | undefined,
+  source: OutcomeSource,
+): CommandOutcome {
   const { machineId, attempts } = result;
+  const about = { machineId, orderId, source, attempts };
   switch (result.kind) {
     case 'applied': {
       const { appliedAt, workingOrders } = result;
-      const outcome = { machineId, source, code: null, detail: null, attempts, appliedAt };
+      const outcome = { ...about, code: null, detail: null, appliedAt };
       if (workingOrders === undefined) return outcome;
       const isLong = workingOrders.length > MAX_OUTCOME_ORDERS;
       const shown = isLong ? workingOrders.slice(0, MAX_OUTCOME_ORDERS) : workingOrders;
@@ -207,20 +219,25 @@ function toOutcome(result: CommandResult, source: OutcomeSource): CommandOutcome
     }
     case 'superseded': {
       const { detail } = result;
-      return { machineId, source, code: null, detail, attempts, appliedAt: null };
+      return { ...about, code: null, detail, appliedAt: null };
     }
     case 'rejected': {
       const { code, detail } = result.rejection;
-      return { machineId, source, code, detail, attempts, appliedAt: null };
+      return { ...about, code, detail, appliedAt: null };
     }
     default:
       return result satisfies never;
   }
 }
 
-function toDeferral(machineId: string, source: OutcomeSource, attempts: number): CommandOutcome {
+function toDeferral(
+  machineId: string,
+  orderId: string | undefined,
+  source: OutcomeSource,
+  attempts: number,
+): CommandOutcome {
   const detail = 'waits for the service to take it';
-  return { machineId, source, code: null, detail, attempts, appliedAt: null };
+  return { machineId, orderId, source, code: null, detail, attempts, appliedAt: null };
 }
 
 /** Outcomes as they are written, and where the messages they answer stand. */
@@ -243,21 +260,21 @@ class OutcomeRecords {
     return { topic: this.fullNameOf(topic), partition, offset, messageId };
   }
 
-  /** The same message, machine and outcome have the same `ce_id`. */
+  /** The same message, order, machine and outcome have the same `ce_id`. */
   of(
     family: CommandFamily,
     message: InboundRecord,
     kind: Outcome,
     outcome: CommandOutcome,
   ): OutboundRecord {
-    const { machineId, source } = outcome;
+    const { machineId, orderId, source } = outcome;
     const type = outcomeType(family, kind);
     return {
       topic: this.topic,
-      key: keyOf(machineId, message),
+      key: keyOf(outcome, message),
       value: outcomeJson(outcome),
       headers: cloudEventHeaders({
-        id: outcomeId(source, machineId, type),
+        id: outcomeId(source, machineId, type, orderId),
         source: BRIDGE_SOURCE,
         type,
         time: this.clock.nowSeconds(),
@@ -276,19 +293,18 @@ class OutcomeRecords {
 const WEIGHT = { superseded: 0, applied: 1, rejected: 2 } as const;
 
 /**
- * A document of several orders may settle a machine more than once, and a machine has one final outcome
- * per message: of its results a rejection counts before a list applied, and that before a superseded one.
+ * A machine has one final outcome a message, or a message and order, whatever that tells of it: of its results a
+ * rejection counts before a list applied, and that before a superseded one.
  */
-export function outcomePerMachine(results: readonly CommandResult[]): readonly CommandResult[] {
+export function oneOfEach(results: readonly CommandResult[]): readonly CommandResult[] {
   if (results.length < 2) return results;
-  const perMachine = new Map<string | null, CommandResult>();
+  const found = new Map<string, CommandResult>();
   for (const result of results) {
-    const other = perMachine.get(result.machineId);
-    if (other === undefined || WEIGHT[result.kind] > WEIGHT[other.kind]) {
-      perMachine.set(result.machineId, result);
-    }
+    const about = JSON.stringify([result.machineId, result.orderId]);
+    const other = found.get(about);
+    if (other === undefined || WEIGHT[result.kind] > WEIGHT[other.kind]) found.set(about, result);
   }
-  return [...perMachine.values()];
+  return [...found.values()];
 }
 
 interface OutcomeTotal {

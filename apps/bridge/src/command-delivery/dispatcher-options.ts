@@ -14,8 +14,6 @@ export type Admission =
   | { kind: 'go' }
   | { kind: 'rejected'; rejection: Rejection }
   | { kind: 'superseded'; detail: string }
-  /** The service has taken exactly this before, at `appliedAt`, and nothing else since. */
-  | { kind: 'applied'; appliedAt: number; workingOrders: readonly string[] }
   /** Its time has not come; `waitMs` is real time. */
   | { kind: 'not-yet'; waitMs: number }
   /**

@@ -11,9 +11,12 @@ export { CommandDispatcher } from './command-dispatcher.js';
 export { CommandOutcomes } from './command-outcomes.js';
 export {
   acceptEach,
+  type Answered,
   type AnsweredMessage,
   type CommandResult,
   type MessageAnswers,
+  notHandled,
+  notTaken,
   openMessage,
   type RejectedResult,
   rejection,

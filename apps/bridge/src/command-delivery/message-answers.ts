@@ -7,7 +7,13 @@ import {
   type Parsed,
   type Rejection,
 } from '#libs/contracts';
-import { type InboundMessage, type InboundRecord, type OutboundRecord } from '#libs/messaging';
+import {
+  type InboundMessage,
+  type InboundRecord,
+  type OutboundRecord,
+  type RecordRefusedError,
+  type WhenRefused,
+} from '#libs/messaging';
 
 /** What the result of a list that has been applied says of it. */
 export interface SetList {
@@ -16,22 +22,19 @@ export interface SetList {
   issuedAt?: number | undefined;
 }
 
-/** What became of a command for one machine; `machineId` is null when the message names none that is readable, or none at all. */
+interface ResultBase {
+  /** null when the message names none that is readable, or none at all. */
+  machineId: string | null;
+  /** Of a message that tells of orders, where {@link Answered.orderId} does not say it. */
+  orderId?: string;
+  attempts: number;
+}
+
+/** What became of a command for one machine. */
 export type CommandResult =
-  | ({
-      kind: 'applied';
-      machineId: string | null;
-      attempts: number;
-      appliedAt: number;
-    } & SetList)
-  | { kind: 'superseded'; machineId: string | null; attempts: number; detail: string }
-  | {
-      kind: 'rejected';
-      machineId: string | null;
-      attempts: number;
-      rejection: Rejection;
-      httpStatus?: number;
-    };
+  | (ResultBase & { kind: 'applied'; appliedAt: number } & SetList)
+  | (ResultBase & { kind: 'superseded'; detail: string })
+  | (ResultBase & { kind: 'rejected'; rejection: Rejection; httpStatus?: number });
 
 export type RejectedResult = Extract<CommandResult, { kind: 'rejected' }>;
 
@@ -43,27 +46,48 @@ export function rejection(
   return { kind: 'rejected', machineId, attempts: 0, rejection: reason };
 }
 
+/** Of a message whose records Kafka refuses, however often they are sent. */
+export function notTaken(
+  { code }: Pick<RecordRefusedError, 'code'>,
+  machineId: string | null = null,
+): CommandResult {
+  const tooLarge = 'what is to be remembered of it is larger than its topic takes';
+  return code === 'unencodable' || code === 'ill-dated'
+    ? notHandled(machineId)
+    : rejection({ code: 'too-large', detail: tooLarge }, machineId);
+}
+
+/** Of a message that a bug of ours does not let be handled. */
+export function notHandled(machineId: string | null = null): CommandResult {
+  const detail = 'the bridge could not handle this message; its log says why';
+  return rejection({ code: 'invalid-message', detail }, machineId);
+}
+
 /** A message that is answered, as far as what is said of it goes. */
 export interface Answered {
   message: InboundRecord;
   /** `ce_id` or `message-id` of the input. */
   messageId: string | null;
+  /** The order that all is about that is said of it. */
+  orderId?: string;
   /** The message that is answered, where `message` is one of the bridge's own that it led to. */
   origin?: MessageOrigin;
   /** It names machines beside those at fault: a dead letter must say which these are. */
-  namesOthers?: boolean;
-  /** Nothing is told of it: what becomes of another message of the bridge's own says it for this one, too. */
+  namesOthers?: boolean | undefined;
+  /** Nothing is told of it: that has been done already. */
   isUntold?: boolean;
   /** Said beside the reason it is set aside for. */
   remark?: string;
   /** What is to be remembered of a result, written in one transaction with what is told of it. */
-  toRemember?: (result: CommandResult) => OutboundRecord | undefined;
+  toRemember?: (result: CommandResult) => readonly OutboundRecord[];
 }
 
 /** The message an outcome answers. */
 export interface AnsweredMessage extends Answered {
   /** Ends when all there is to say has been said. */
   message: InboundMessage;
+  /** What to write in place of what it ends with, where Kafka refuses that. */
+  whenRefused?: WhenRefused;
 }
 
 interface MessageOrigin {
@@ -140,7 +164,8 @@ export class MessageAnswers {
     const before = known.length + untold.length;
     const results = before === 0 ? last : [...known, ...untold, ...last];
     try {
-      this.message.finish(this.recordsOf(this.answered, results));
+      const { message, whenRefused } = this.answered;
+      message.finish(this.recordsOf(this.answered, results), whenRefused);
     } catch (error) {
       this.notPublished(error, results);
     }

@@ -3,35 +3,25 @@ import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { realDelayMs } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
-import {
-  type CommandOutcome,
-  type MessageHeaders,
-  type OrderMessage,
-  type OrderSnapshot,
-} from '#libs/contracts';
+import { type CommandOutcome, type MessageHeaders } from '#libs/contracts';
 import { EquipmentMap } from '#libs/erp-formats';
 import { Equipment } from '../equipment/index.js';
-import { type InboundMessage, type OutboundRecord, type OwnedState } from '#libs/messaging';
+import { type InboundMessage, type OutboundRecord, RecordRefusedError } from '#libs/messaging';
+import { type AssignedOperation, type KnownOrder } from '#libs/order-ledger';
 import { type MessageAnswers } from '../command-delivery/index.js';
 import { inboundMessage } from '../command-delivery/testing/inbound-message.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { PlatformModule } from '../platform/index.js';
-import { ASSIGNMENT_CHANGES } from './assignments/assignment-change.js';
-import { AssignmentChangesController } from './assignments/assignment-changes.controller.js';
-import { Assignments } from './assignments/assignments.js';
-import { type StoredAssignment } from './assignments/derive-assignments.js';
 import { type ListToSet } from './lists/list-to-set.js';
 import { WorkOrderLists } from './lists/work-order-lists.js';
+import { Assignments } from './orders/assignments.js';
 import { GatheredReads } from './orders/gathered-reads.js';
 import { Homes } from './orders/homes.js';
-import { type KnownOrder } from './orders/known-order.js';
-import { OrderIntake } from './orders/order-intake.js';
 import { OrderLedger } from './orders/order-ledger.js';
-import { RELAY_REPORTS } from './orders/relay-reports.js';
-import { RELAYED_ORDERS } from './orders/relayed-orders.js';
-import { RelaysController } from './orders/relays.controller.js';
-import { type ReadMessage } from './orders/sorted-message.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
+import { QueuesController } from './orders/queues.controller.js';
+import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, RELAYED_ORDERS } from './orders/queues.js';
+import { ownedState } from './testing/owned-state.js';
 import { WorkOrdersModule } from './work-orders.module.js';
 
 const settings = loadBridgeSettings({
@@ -60,11 +50,6 @@ function orderOf({ orderId, changedAt, machines }: Order): object {
   return { orderId, changedAt, status: 'released', operations };
 }
 
-function snapshotOf(orderId: string): OrderSnapshot {
-  const operations = [{ operationId: '0010', machineId: 'M-1', status: 'released' as const }];
-  return { orderId, changedAt: 1_701_160_000, status: 'released', operations };
-}
-
 /** SAP's document of several orders, each with one operation at work centre M-1. */
 function loiproOf(orders: readonly { orderId: string; changed: string }[]): Buffer {
   const idocs = orders.map(
@@ -76,7 +61,7 @@ function loiproOf(orders: readonly { orderId: string; changed: string }[]): Buff
   return Buffer.from(`<LOIPRO01>${idocs.join('')}</LOIPRO01>`);
 }
 
-/** Orders are at home where their messages come through in these tests, but for those that begin with a 9. */
+/** All orders go to partition 0, but for those that begin with a 9. */
 const homeOf = (orderId: string): number => (orderId.startsWith('9') ? 1 : 0);
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -84,30 +69,6 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 function headersOf(headers: OutboundRecord['headers']): Map<string, string> {
   const all = Array.isArray(headers) ? (headers as MessageHeaders) : Object.entries(headers);
   return new Map(all.map(([name, value]) => [name, String(value)]));
-}
-
-/** One partition of state as Kafka gives it out, without Kafka. */
-function stateOf<V>(
-  onRecords: (records: readonly OutboundRecord[]) => void,
-  partition = 0,
-): OwnedState<V> {
-  const values = new Map<string, V>();
-  return {
-    partition,
-    signal: new AbortController().signal,
-    lost: new AbortController().signal,
-    get: (key) => values.get(key),
-    keys: () => values.keys(),
-    entries: () => values.entries(),
-    commit: (changes, records) => {
-      for (const [key, value] of changes) {
-        if (value === null) values.delete(key);
-        else values.set(key, value);
-      }
-      onRecords(records);
-      return Promise.resolve();
-    },
-  };
 }
 
 describe('orders on their way to the lists of machines', () => {
@@ -128,6 +89,7 @@ describe('orders on their way to the lists of machines', () => {
   beforeEach(async () => {
     bridge = await NestFactory.createApplicationContext(WorkOrdersAlone, { logger: false });
     [lists, outcomes, letters, finished, failed] = [[], [], [], [], []];
+    unwritable = undefined;
     jest.spyOn(bridge.get(MachineDirectory), 'hasMachine').mockReturnValue(true);
     jest.spyOn(bridge.get(WorkOrderLists), 'set').mockImplementation((list, answers) => {
       lists.push({ list, answers });
@@ -135,9 +97,10 @@ describe('orders on their way to the lists of machines', () => {
     const homes = { ofOrder: homeOf, ofMachine: () => 0 };
     jest.spyOn(bridge.get(Homes), 'known').mockResolvedValue(homes);
     jest.spyOn(bridge.get(Homes), 'ofMachine').mockImplementation(homes.ofMachine);
-    bridge.get(OrderLedger).own(stateOf<KnownOrder>(deliver));
-    bridge.get(OrderLedger).own(stateOf<KnownOrder>(deliver, 1));
-    bridge.get(Assignments).own(stateOf<StoredAssignment>(() => undefined));
+    for (const partition of [0, 1]) {
+      bridge.get(OrderLedger).own(ownedState<KnownOrder>(undefined, { partition }));
+    }
+    bridge.get(Assignments).own(ownedState<readonly AssignedOperation[]>());
   });
 
   afterEach(async () => {
@@ -145,43 +108,55 @@ describe('orders on their way to the lists of machines', () => {
     await bridge.close();
   });
 
+  /** A topic to which no more than tombstones and what was refused can be written. */
+  let unwritable: string | undefined;
+
   const messageOf = (
     topic: string,
     value: Buffer,
     offset: number,
     end: () => void,
     partition = 0,
-  ): InboundMessage =>
-    inboundMessage({
+  ): InboundMessage => {
+    const message = inboundMessage({
       ...{ topic, partition, offset, value, bytes: value.length },
       tell: (records) => {
         deliver(records);
       },
-      finish: (records = []) => {
-        deliver(records);
+      finish: (records = [], orElse = () => []) => {
+        const isRefused = records.some((each) => each.topic === unwritable && each.value !== null);
+        const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
+        deliver(isRefused ? orElse(refusal) : records);
         end();
+      },
+      finishWith: (others, records, apart) => {
+        const isRefused = records.some((each) => each.topic === unwritable);
+        if (isRefused) for (const each of [message, ...others]) apart(each);
+        else {
+          message.finish(records);
+          for (const other of others) other.finish();
+        }
       },
       fail: (error) => failed.push(error),
     });
+    return message;
+  };
 
   let delivered = 0;
   /** What the bridge writes: for itself, what became of messages, and those it sets aside. */
   const deliver = (records: readonly OutboundRecord[]): void => {
     const messagesOf = (topic: string): InboundMessage[] =>
       records
-        .filter((record) => record.topic.includes(topic) && record.value !== null)
+        .filter((record) => record.topic === topic && record.value !== null)
         .map(({ value, partition = 0 }) => {
           delivered += 1;
           const end = (): void => undefined;
           return messageOf(topic, Buffer.from(String(value)), delivered, end, partition);
         });
-    void bridge.get(AssignmentChangesController).handle(messagesOf(ASSIGNMENT_CHANGES));
-    const [relayed, reports] = [messagesOf(RELAYED_ORDERS), messagesOf(RELAY_REPORTS)];
-    for (const home of [0, 1]) {
-      const isHere = ({ partition }: InboundMessage): boolean => partition === home;
-      void bridge.get(RelaysController).handleOrders(relayed.filter(isHere));
-      void bridge.get(RelaysController).handleReports(reports.filter(isHere));
-    }
+    const queues = bridge.get(QueuesController);
+    void queues.handleOrders(messagesOf(RELAYED_ORDERS));
+    queues.handleChanges(messagesOf(ASSIGNMENT_CHANGES));
+    queues.handleRefusals(messagesOf(ORDER_REFUSALS));
     for (const { topic, headers, value } of records) {
       const said = headersOf(headers);
       if (topic.endsWith('.dlq')) {
@@ -189,8 +164,9 @@ describe('orders on their way to the lists of machines', () => {
         const [code, detail] = [said.get('dlq-code'), said.get('dlq-detail')];
         letters.push({ code, detail, ...(machineIds && { machineIds }) });
       } else if (topic.includes('outcomes')) {
-        const { machineId, source } = JSON.parse(String(value)) as CommandOutcome;
-        outcomes.push(`${said.get('ce_type')} of ${machineId}, offset ${source.offset}`);
+        const { orderId, machineId, source } = JSON.parse(String(value)) as CommandOutcome;
+        const type = said.get('ce_type')?.replace(/^work-order-list[.](.*)[.]v1$/, '$1');
+        outcomes.push(`${source.offset}: ${type} ${orderId} on ${machineId}`);
       }
     }
   };
@@ -223,10 +199,7 @@ describe('orders on their way to the lists of machines', () => {
     ]);
     expect({ finished, outcomes }).toEqual({ finished: [7], outcomes: [] });
     await applyAll();
-    expect(outcomes).toEqual([
-      'work-order-list.applied.v1 of M-1, offset 7',
-      'work-order-list.applied.v1 of M-2, offset 7',
-    ]);
+    expect(outcomes).toEqual(['7: applied 4711 on M-1', '7: applied 4711 on M-2']);
   });
 
   it('draws a list when it is sent: it says all that later messages said', async () => {
@@ -249,114 +222,70 @@ describe('orders on their way to the lists of machines', () => {
     expect({ letters, outcomes, finished }).toEqual({ letters: [], outcomes: [], finished: [] });
   });
 
-  it('answers a document of several orders with one outcome for each machine', async () => {
+  describe('in a document of several', () => {
     const document = loiproOf([
       { orderId: '4711', changed: '20231128083400000000' },
       { orderId: '4711', changed: '20231127083400000000' },
-      { orderId: '4712', changed: '20231128083400000000' },
-    ]);
-    await handle(orderMessage(document));
-    expect(lists).toHaveLength(1);
-    await applyAll();
-    expect(outcomes).toEqual(['work-order-list.applied.v1 of M-1, offset 7']);
-    expect(finished).toEqual([7]);
-  });
-
-  describe('of other partitions than the one they come through', () => {
-    const document = loiproOf([
-      { orderId: '4711', changed: '20231128083400000000' },
       { orderId: '9712', changed: '20231128083400000000' },
     ]);
 
-    it('are taken home, and the document is answered as if they had been there', async () => {
+    it('are answered each by itself, and once, however often the document tells of it', async () => {
       await handle(orderMessage(document));
       expect(lists.map(({ list }) => [list.machineId, list.workingOrders()])).toEqual(
-        // of each order, and then of the document
-        Array(3).fill(['M-1', ['4711', '9712']]),
+        Array(2).fill(['M-1', ['4711', '9712']]),
       );
+      await applyAll();
+      expect(outcomes).toEqual(['7: applied 4711 on M-1', '7: applied 9712 on M-1']);
       expect(finished).toEqual([7]);
-      await applyAll();
-      expect(outcomes).toEqual(['work-order-list.applied.v1 of M-1, offset 7']);
     });
 
-    it('are not overtaken by the message behind, where they were at home', async () => {
-      const change = { orderId: '4711', changedAt: 1_701_160_001, status: 'completed' as const };
-      const orders = [
-        { kind: 'snapshot' as const, order: snapshotOf('4711') },
-        { kind: 'snapshot' as const, order: snapshotOf('9712') },
-      ];
-      const read = (offset: number, told: readonly OrderMessage[]): ReadMessage => {
-        const message = orderMessage(document, offset);
-        const source = { topic: 'orders', partition: 0, offset, messageId: null };
-        return { answered: { message, messageId: null }, source, recordedAt: 0, orders: told };
-      };
-      await bridge
-        .get(OrderIntake)
-        .take([read(7, orders), read(8, [{ kind: 'change', order: change }])]);
-      for (let turns = 0; turns < 5; turns += 1) await nextTurn();
-      expect(lists.at(-1)?.list.workingOrders()).toEqual(['9712']);
-      await applyAll();
-      expect(outcomes.filter((each) => !each.includes('applied'))).toEqual([]);
-      expect(letters).toEqual([]);
-      expect(finished.toSorted()).toEqual([7, 8]);
-    });
-
-    it('are known there, whichever partition tells of them next', async () => {
+    it('are known, whichever partition tells of them next', async () => {
       await handle(orderMessage(document));
       await applyAll();
       await handle(orderMessage({ orderId: '9712', changedAt: 10, machines: ['M-1'] }, 8));
-      expect(outcomes.at(-1)).toBe('work-order-list.superseded.v1 of M-1, offset 8');
-      expect(finished).toEqual([7, 8]);
+      expect(outcomes.at(-1)).toBe('8: superseded 9712 on M-1');
     });
 
-    it('have one dead letter a document, which is written where that came through', async () => {
+    it('share a dead letter where the document is read', async () => {
       const mapped = EquipmentMap.of([]);
       jest
         .spyOn(bridge.get(Equipment, { strict: false }), 'machineOf')
         .mockImplementation((operation) => mapped.machineOf(operation));
       await handle(orderMessage(document));
-      const detail =
-        'no machine is mapped for plant/work centre 1000/M-1 of order 4711, 1000/M-1 of order 9712';
+      const detail = 'no machine is mapped for plant/work centre 1000/M-1 of order 4711';
       expect(letters).toMatchObject([{ code: 'unmapped-work-centre', detail }]);
-      expect(outcomes).toEqual(['work-order-list.rejected.v1 of null, offset 7']);
+      expect(outcomes).toEqual(['7: rejected 4711 on null', '7: rejected 9712 on null']);
       expect(finished).toEqual([7]);
     });
+  });
 
-    it('are answered where they concern no machine', async () => {
-      await handle(orderMessage({ orderId: '9711', changedAt: 1, machines: [] }));
-      expect({ outcomes, finished }).toEqual({
-        outcomes: ['work-order-list.applied.v1 of null, offset 7'],
-        finished: [7],
-      });
+  it('are answered where they concern no machine', async () => {
+    await handle(orderMessage({ orderId: '9711', changedAt: 1, machines: [] }));
+    expect({ outcomes, finished }).toEqual({
+      outcomes: ['7: applied 9711 on null'],
+      finished: [7],
     });
+  });
 
-    it('are taken home again by whoever has the partition next', async () => {
-      const lost = orderMessage(document);
-      const abandoned = jest.spyOn(lost, 'abandon');
-      const away = jest.spyOn(bridge.get(RelaysController), 'handleOrders').mockResolvedValue();
-      await bridge.get(WorkOrdersController).handle([lost]);
-      await nextTurn();
-      expect({ finished, abandoned: abandoned.mock.calls.length }).toEqual({
-        finished: [],
-        abandoned: 0,
-      });
-      lost.ownership.lose(new Error('another process has it'));
-      expect(abandoned).toHaveBeenCalledTimes(1);
-      away.mockRestore();
-      await handle(orderMessage(document));
-      expect(finished).toEqual([7]);
-    });
-
-    it('are set aside where they cannot be written at home, and the others are not', async () => {
-      const tooLarge = Object.assign(new Error('too large'), { type: 'MESSAGE_TOO_LARGE' });
-      const state = stateOf<KnownOrder>(deliver, 1);
-      bridge.get(OrderLedger).own({ ...state, commit: () => Promise.reject(tooLarge) });
-      await handle(orderMessage(document));
-      for (let turns = 0; turns < 5; turns += 1) await nextTurn();
-      expect(lists.map(({ list }) => list.workingOrders())).toEqual([['4711'], ['4711']]);
-      expect(letters).toMatchObject([{ code: 'too-large' }]);
-      expect(finished).toEqual([7]);
-    });
+  it.each([
+    ['to be relayed', RELAYED_ORDERS],
+    ['to be kept', 'a-ledger'],
+  ])('are set aside where they are too large %s', async (_what, topic) => {
+    jest.spyOn(GatheredReads.prototype, 'read').mockResolvedValue(undefined);
+    for (const partition of [0, 1]) {
+      bridge
+        .get(OrderLedger)
+        .own(ownedState<KnownOrder>(undefined, { partition, name: 'a-ledger' }));
+    }
+    unwritable = topic;
+    await handle(orderMessage({ orderId: '4711', changedAt: 20, machines: ['M-1'] }));
+    while (letters.length === 0) await realDelayMs(20);
+    expect(letters).toMatchObject([{ code: 'too-large' }]);
+    expect({ lists, failed }).toEqual({ lists: [], failed: [] });
+    // what cannot be kept is not known
+    unwritable = undefined;
+    await handle(orderMessage({ orderId: '4711', changedAt: 10, machines: ['M-1'] }, 8));
+    expect(lists.map(({ list }) => list.workingOrders())).toEqual([['4711']]);
   });
 
   it('answers an order that has changed since without a call', async () => {
@@ -364,7 +293,7 @@ describe('orders on their way to the lists of machines', () => {
     await applyAll();
     await handle(orderMessage({ orderId: '4711', changedAt: 10, machines: ['M-1'] }, 8));
     expect(lists).toEqual([]);
-    expect(outcomes.at(-1)).toBe('work-order-list.superseded.v1 of M-1, offset 8');
+    expect(outcomes.at(-1)).toBe('8: superseded 4711 on M-1');
     expect(finished).toEqual([7, 8]);
   });
 
@@ -409,37 +338,19 @@ describe('orders on their way to the lists of machines', () => {
     expect(lists.map(({ list }) => list.machineId)).toEqual(['M-1']);
   });
 
-  it('rejects for its machine a change that is too large to be written, and never calls it applied', async () => {
-    const original = orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1', 'M-2'] });
-    const { key, value, headers, partition, offset, timestamp } = original;
-    const stored = { topic: original.topic, key, value, headers, partition, offset, timestamp };
-    jest.spyOn(GatheredReads.prototype, 'read').mockResolvedValue(stored);
-    const tooLarge = Object.assign(new Error('too large'), { type: 'MESSAGE_TOO_LARGE' });
-    const state = stateOf<StoredAssignment>(() => undefined);
-    const own = (): void => {
-      bridge.get(Assignments).own({
-        ...state,
-        commit: (written, records) =>
-          written.some(([key]) => key.startsWith('M-1'))
-            ? Promise.reject(tooLarge)
-            : state.commit(written, records),
-      });
-    };
-    own();
-    await handle(original);
-    // Restored after each failure: of both changes together, then of the one.
-    own();
-    await nextTurn();
-    own();
-    await nextTurn();
-    expect(lists.map(({ list }) => [list.machineId, list.workingOrders()])).toEqual([
-      ['M-2', ['4711']],
-    ]);
-    // The faults of a message are gathered before it is set aside, and told of after that.
+  it('rejects for its machine what is too large to be kept there, and never calls it applied', async () => {
+    jest.spyOn(GatheredReads.prototype, 'read').mockResolvedValue(undefined);
+    bridge
+      .get(Assignments)
+      .own(ownedState<readonly AssignedOperation[]>(undefined, { name: 'assigned' }));
+    await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1'] }));
+    unwritable = 'assigned';
+    const [first] = lists;
+    await applyAll();
     while (outcomes.length === 0) await realDelayMs(20);
-    expect(outcomes).toEqual(['work-order-list.rejected.v1 of M-1, offset 7']);
+    expect(outcomes).toEqual(['7: rejected 4711 on M-1']);
     expect(letters).toMatchObject([{ code: 'too-large', machineIds: ['M-1'] }]);
-    expect(failed).toEqual([]);
+    expect({ failed, list: first?.list.workingOrders() }).toEqual({ failed: [], list: [] });
   });
 
   it('rejects what it cannot read, and takes the messages behind it', async () => {
@@ -447,7 +358,7 @@ describe('orders on their way to the lists of machines', () => {
       orderMessage(Buffer.from('{'), 7),
       orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1'] }, 8),
     );
-    expect(outcomes).toEqual(['work-order-list.rejected.v1 of null, offset 7']);
+    expect(outcomes).toEqual(['7: rejected undefined on null']);
     expect(letters).toMatchObject([{ code: 'invalid-json' }]);
     expect(lists).toHaveLength(1);
     expect(finished.toSorted()).toEqual([7, 8]);

@@ -508,20 +508,31 @@ describe('AssignedPartition', () => {
   });
 
   describe('what becomes of a message', () => {
+    it('is written in another form where Kafka refuses it, once', async () => {
+      const handling = new Handling();
+      handling.transactions!.isHeldUp = true;
+      handling.queue.push(recordsAt(1));
+      const instead = { topic: 'outcomes', key: null, value: 'refused', headers: {} };
+      handling.message(1).finish([{ ...instead, value: 'applied' }], () => [instead]);
+      const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
+      handling.transactions!.entries.splice(0)[0]?.refused(refusal);
+      expect(handling.transactions!.entries).toMatchObject([{ offsets: [1], records: [instead] }]);
+      handling.transactions!.entries.splice(0)[0]?.refused(refusal);
+      await until(() => handling.setAside.length > 0);
+    });
+
     it('is written with its offset, and counts once that is committed', () => {
       const handling = new Handling({ maxUnfinished: 1 });
       const transactions = handling.transactions!;
       transactions.isHeldUp = true;
       expect(handling.queue.push(recordsAt(1))).toBe(true);
-      const told: unknown[] = [];
-      handling.message(1).onFinished = () => told.push('finished');
       const records = [{ topic: 'outcomes', key: null, value: 'applied', headers: {} }];
       handling.message(1).finish(records);
       handling.message(1).finish();
-      expect(transactions.entries).toMatchObject([{ offset: 1, isLast: true, records }]);
-      expect([handling.committable, handling.resumed, told]).toEqual([1, 0, []]);
+      expect(transactions.entries).toMatchObject([{ offsets: [1], isLast: true, records }]);
+      expect([handling.committable, handling.resumed]).toEqual([1, 0]);
       transactions.commit();
-      expect([handling.committable, handling.resumed, told]).toEqual([2, 1, ['finished']]);
+      expect([handling.committable, handling.resumed]).toEqual([2, 1]);
     });
 
     it('may be told before its end, each thing once', () => {
@@ -534,8 +545,8 @@ describe('AssignedPartition', () => {
       message.tell([], 3);
       message.tell([]);
       expect(transactions.entries).toMatchObject([
-        { offset: 1, isLast: false, item: 3 },
-        { offset: 1, isLast: false, item: undefined },
+        { offsets: [1], isLast: false, item: 3 },
+        { offsets: [1], isLast: false, item: undefined },
       ]);
       expect([3, 4].map((item) => message.isDone(item))).toEqual([true, false]);
       transactions.commit();

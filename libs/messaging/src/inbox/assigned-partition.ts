@@ -2,13 +2,13 @@ import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
+import { type RecordRefusedError } from '../outbox/record-refused.js';
 import { type InboundRecord, type MessageHandler } from './inbound-message.js';
 import { type MessageEnds, PartitionMessage } from './partition-message.js';
 import { PartitionOwnership } from './partition-ownership.js';
 import { PartitionProgress } from './partition-progress.js';
 import { type PartitionTransactions, type TransactionListener } from './partition-transactions.js';
 import { type Recalled } from './recalls.js';
-import { type Entry } from './waiting-writes.js';
 
 /** How much of a partition may be unfinished before nothing more of it is fetched. */
 export interface PartitionLimits {
@@ -231,26 +231,37 @@ export class AssignedPartition implements MessageEnds {
   }
 
   tell(message: PartitionMessage, records: readonly OutboundRecord[], item?: number): void {
-    this.write(message, records, {
-      isLast: false,
-      item,
+    const { offset } = message;
+    this.transactions.add({
+      ...{ offsets: [offset], isLast: false, item, records },
       committed: () => {
-        if (item !== undefined) this.progress.done(message.offset, item);
+        if (item !== undefined) this.progress.done(offset, item);
       },
       dropped: () => undefined,
+      refused: (error) => {
+        this.logRefused(offset, error);
+        message.fail(error, true);
+      },
     });
   }
 
-  finish(message: PartitionMessage, records: readonly OutboundRecord[]): void {
-    this.write(message, records, {
-      isLast: true,
-      item: undefined,
+  finish(
+    messages: readonly PartitionMessage[],
+    records: readonly OutboundRecord[],
+    refused: (refusal: RecordRefusedError) => void,
+  ): void {
+    const offsets = messages.map(({ offset }) => offset);
+    this.transactions.add({
+      ...{ offsets, isLast: true, item: undefined, records },
       committed: () => {
-        this.ended(message, 'finished');
-        message.onFinished?.(message);
+        for (const message of messages) this.ended(message, 'finished');
       },
       dropped: () => {
-        this.ended(message, 'abandoned');
+        for (const message of messages) this.ended(message, 'abandoned');
+      },
+      refused: (error) => {
+        this.logRefused(offsets[0], error);
+        refused(error);
       },
     });
   }
@@ -279,19 +290,9 @@ export class AssignedPartition implements MessageEnds {
     this.release('recall');
   }
 
-  private write(
-    message: PartitionMessage,
-    records: readonly OutboundRecord[],
-    ending: Pick<Entry, 'isLast' | 'item' | 'committed' | 'dropped'>,
-  ): void {
-    const { topic, partition, offset } = message;
-    this.transactions.add({
-      ...{ offset, records, ...ending },
-      refused: (error) => {
-        logger.error({ msg: 'outcome not written', topic, partition, offset, err: error });
-        message.notWritten(error);
-      },
-    });
+  private logRefused(offset: number | undefined, error: RecordRefusedError): void {
+    const { topic, partition } = this;
+    logger.error({ msg: 'outcome not written', topic, partition, offset, err: error });
   }
 
   /**

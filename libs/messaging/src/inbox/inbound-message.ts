@@ -1,6 +1,7 @@
 import { type MessageHeaders } from '#libs/contracts';
 import { type Unreadable } from '../exchanged/unreadable-batch.js';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
+import { type RecordRefusedError } from '../outbox/record-refused.js';
 import { type PartitionOwnership } from './partition-ownership.js';
 
 /**
@@ -28,8 +29,6 @@ export interface InboundRecord {
  */
 export interface InboundMessage extends InboundRecord {
   readonly ownership: PartitionOwnership;
-  /** Told once it is finished; for whoever has handed it on. */
-  onFinished?: (message: InboundMessage) => void;
   /** Of the things it tells, by their place in it, from 0: whether this one is done, here or by an earlier owner. */
   isDone(item: number): boolean;
   /**
@@ -42,8 +41,19 @@ export interface InboundMessage extends InboundRecord {
    * Nothing is left to do for it: its offset moves in the transaction that writes these.
    *
    * @param records what has become of it
+   * @param orElse without it, a message whose records Kafka refuses is set aside
    */
-  finish(records?: readonly OutboundRecord[]): void;
+  finish(records?: readonly OutboundRecord[], orElse?: WhenRefused): void;
+  /**
+   * The same for this message and others of its partition, all of them in one transaction.
+   *
+   * @param apart where Kafka refuses what they lead to together: ends one of them by itself
+   */
+  finishWith(
+    others: readonly InboundMessage[],
+    records: readonly OutboundRecord[],
+    apart: (message: InboundMessage) => void,
+  ): void;
   /** Its partition is lost: nothing more is done for it here, and another process receives it again. */
   abandon(): void;
   /**
@@ -54,6 +64,9 @@ export interface InboundMessage extends InboundRecord {
    */
   fail(error: unknown, isAnswered?: boolean): void;
 }
+
+/** What to write in place of records that are too large, or cannot be encoded. */
+export type WhenRefused = (refusal: RecordRefusedError) => readonly OutboundRecord[];
 
 /** Takes messages of one partition in the order of their offsets; they end whenever they end. */
 export type MessageHandler = (messages: readonly InboundMessage[]) => Promise<void>;

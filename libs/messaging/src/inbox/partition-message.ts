@@ -1,7 +1,8 @@
 import { type MessageHeaders } from '#libs/contracts';
 import { type Unreadable } from '../exchanged/unreadable-batch.js';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
-import { type InboundMessage, type InboundRecord } from './inbound-message.js';
+import { type RecordRefusedError } from '../outbox/record-refused.js';
+import { type InboundMessage, type InboundRecord, type WhenRefused } from './inbound-message.js';
 import { type PartitionOwnership } from './partition-ownership.js';
 
 /** Where a message's end is told. */
@@ -10,8 +11,16 @@ export interface MessageEnds {
   isDone(offset: number, item: number): boolean;
   /** Has the records written, and with them what of the message is done. */
   tell(message: PartitionMessage, records: readonly OutboundRecord[], item?: number): void;
-  /** The same of all of it: {@link ended} follows once they are written, or {@link failed}. */
-  finish(message: PartitionMessage, records: readonly OutboundRecord[]): void;
+  /**
+   * The same of all of them: {@link ended} follows for each once they are written.
+   *
+   * @param refused they never can be
+   */
+  finish(
+    messages: readonly PartitionMessage[],
+    records: readonly OutboundRecord[],
+    refused: (refusal: RecordRefusedError) => void,
+  ): void;
   ended(message: PartitionMessage, how: 'finished' | 'abandoned'): void;
   failed(message: PartitionMessage, error: unknown): void;
 }
@@ -21,7 +30,6 @@ export interface MessageEnds {
  * is read there when it is asked for, so it must not be spread.
  */
 export class PartitionMessage implements InboundMessage {
-  onFinished?: (message: InboundMessage) => void;
   /** How often handling it has failed. */
   failures = 0;
   /** Its calls have been answered: it must not be handled anew. */
@@ -88,10 +96,30 @@ export class PartitionMessage implements InboundMessage {
     this.ends.tell(this, records, item);
   }
 
-  finish(records: readonly OutboundRecord[] = []): void {
+  finish(records: readonly OutboundRecord[] = [], orElse?: WhenRefused): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
-    this.ends.finish(this, records);
+    this.ends.finish([this], records, (refusal) => {
+      this.hasEnded = false;
+      if (orElse === undefined) this.fail(refusal, true);
+      else this.finish(orElse(refusal));
+    });
+  }
+
+  finishWith(
+    others: readonly PartitionMessage[],
+    records: readonly OutboundRecord[],
+    apart: (message: InboundMessage) => void,
+  ): void {
+    const messages = [this, ...others].filter((message) => !message.hasEnded);
+    if (messages.length === 0) return;
+    for (const message of messages) message.hasEnded = true;
+    this.ends.finish(messages, records, () => {
+      for (const message of messages) {
+        message.hasEnded = false;
+        apart(message);
+      }
+    });
   }
 
   abandon(): void {
@@ -110,11 +138,5 @@ export class PartitionMessage implements InboundMessage {
 
   handledAnew(): void {
     this.hasFailed = false;
-  }
-
-  /** What has become of it can never be written. */
-  notWritten(error: unknown): void {
-    this.hasEnded = false;
-    this.fail(error, true);
   }
 }

@@ -82,7 +82,7 @@ describe('PartitionTransactions', () => {
 
     write(offset: number, records: readonly OutboundRecord[], item?: number): void {
       this.transactions.add({
-        ...{ offset, records, item, isLast: item === undefined },
+        ...{ offsets: [offset], records, item, isLast: item === undefined },
         committed: () => {
           this.ends.push(`${offset} committed`);
           if (item !== undefined) this.progress.done(offset, item);

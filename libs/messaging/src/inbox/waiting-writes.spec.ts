@@ -14,7 +14,7 @@ describe('WaitingWrites', () => {
     room = { upTo: Infinity, items: Infinity };
     const after = (_: ReadonlySet<number>, done: readonly { offset: number }[]): Place => ({
       ...{ offset: 0, ahead: '', upTo: room.upTo },
-      items: done.length > room.items ? undefined : done.map(({ offset }) => offset).join(),
+      items: done.length > room.items ? undefined : done.flatMap(({ offset }) => offset).join(),
     });
     waiting = new WaitingWrites({ after });
   });
@@ -24,11 +24,11 @@ describe('WaitingWrites', () => {
     const records = topics.map((topic) => ({ topic, key: null, value: 'x', headers: {} }));
     const nothing = (): void => undefined;
     const told = { committed: nothing, dropped: nothing, refused: nothing };
-    return { offset, isLast: true, item: undefined, records, ...told, ...rest };
+    return { offsets: [offset], isLast: true, item: undefined, records, ...told, ...rest };
   };
 
   const offsetsTaken = (nowMs = 0): number[] =>
-    waiting.take(nowMs).entries.map(({ offset }) => offset);
+    waiting.take(nowMs).entries.flatMap(({ offsets }) => offsets);
 
   it('takes all in their order', () => {
     for (const offset of [3, 1, 2]) waiting.add(entry(offset), 5);
@@ -83,6 +83,16 @@ describe('WaitingWrites', () => {
     expect(offsetsTaken()).toEqual([1, 1]);
   });
 
+  it('takes messages that end together with the last of them', () => {
+    waiting.add(entry(1, { offsets: [1, 7] }), 0);
+    waiting.add(entry(2), 0);
+    room.upTo = 5;
+    expect(offsetsTaken()).toEqual([2]);
+    room.upTo = Infinity;
+    waiting.add(entry(3), 0);
+    expect(offsetsTaken()).toEqual([1, 7, 3]);
+  });
+
   it('searches the one at fault by halves, and goes on with all once something is committed', () => {
     for (const offset of [1, 2, 3, 4]) waiting.add(entry(offset), 0);
     const { entries } = waiting.take(0);
@@ -103,6 +113,22 @@ describe('WaitingWrites', () => {
       waiting.putBack(entries);
     });
 
+    it('has nothing overtake what is kept under the same key', () => {
+      waiting.clear();
+      const state = { topic: 'state', value: 'x', headers: {}, isState: true as const };
+      const [mine, other] = ['mine', 'other'].map((key) => ({ ...state, key }));
+      const letter = { topic: LETTERS, key: null, value: 'x', headers: {} };
+      waiting.add(entry(4, { records: [mine!, letter] }), 0);
+      waiting.add(entry(5, { records: [mine!] }), 0);
+      waiting.add(entry(6, { records: [other!] }), 0);
+      const { entries } = waiting.take(0);
+      waiting.failed(entries.slice(0, 1), 1000);
+      waiting.putBack(entries);
+      expect([offsetsTaken(), offsetsTaken()]).toEqual([[6], []]);
+      expect(waiting.dueMs(0)).toBe(1000);
+      expect([offsetsTaken(1000), offsetsTaken(1000)]).toEqual([[4], [5]]);
+    });
+
     it('tries each kind by itself, at once', () => {
       expect(waiting.dueMs(0)).toBeLessThanOrEqual(0);
       expect([offsetsTaken(), offsetsTaken()]).toEqual([[1], [2, 3]]);
@@ -113,7 +139,7 @@ describe('WaitingWrites', () => {
       waiting.failed(letters, 1000);
       waiting.putBack(letters);
       const outcomes = waiting.take(0).entries;
-      expect(outcomes.map(({ offset }) => offset)).toEqual([2, 3]);
+      expect(outcomes.flatMap(({ offsets }) => offsets)).toEqual([2, 3]);
       waiting.committed(outcomes);
       expect(offsetsTaken()).toEqual([]);
       expect(waiting.dueMs(0)).toBe(1000);
@@ -148,7 +174,7 @@ describe('WaitingWrites', () => {
 
   it('returns all that waits when the partition is lost', () => {
     waiting.add(entry(1), 0);
-    expect(waiting.clear().map(({ offset }) => offset)).toEqual([1]);
+    expect(waiting.clear().flatMap(({ offsets }) => offsets)).toEqual([1]);
     expect(waiting.isEmpty).toBe(true);
   });
 

@@ -12,8 +12,8 @@ const MAX_ENTRIES = 2000;
 
 /** What became of a message, to be written with its offset; or something that is said of it before. */
 export interface Entry {
-  /** Of the message. */
-  offset: number;
+  /** Of the message; or of several that are finished together. */
+  offsets: readonly number[];
   /** It finishes the message. */
   isLast: boolean;
   /** What of the message is done by it, by its place in that, where it does not finish it. */
@@ -29,8 +29,6 @@ export interface Entry {
 
 export interface Waiting extends Entry {
   bytes: number;
-  /** The topics it is written to, as one text: what is to go apart goes by that. */
-  lane: string;
   /** What came compressed and fitted may fit again when it is compressed. */
   isCompressed: boolean;
 }
@@ -61,7 +59,7 @@ export class WaitingWrites {
     const { records } = entry;
     const bytes = bytesOf(records);
     if (this.isEmpty) this.firstMs = nowMs;
-    this.entries.push({ ...entry, bytes, lane: laneOf(records), isCompressed: false });
+    this.entries.push({ ...entry, bytes, isCompressed: false });
     this.bytes += bytes;
     this.isBlocked = false;
   }
@@ -71,11 +69,15 @@ export class WaitingWrites {
     if (this.isEmpty || this.isBlocked) return Infinity;
     const { failing } = this;
     if (failing === undefined) return this.firstMs;
-    const byMessage = new Map<number, number>();
+    const bySequence = new Map<number | string, number>();
     let earliestMs = Infinity;
-    for (const { lane, offset } of this.entries) {
-      const atMs = Math.max(failing.get(lane) ?? this.firstMs, byMessage.get(offset) ?? -Infinity);
-      byMessage.set(offset, atMs);
+    for (const entry of this.entries) {
+      const sequences = sequencesOf(entry);
+      const atMs = Math.max(
+        failing.get(laneOf(entry)) ?? this.firstMs,
+        ...sequences.map((each) => bySequence.get(each) ?? -Infinity),
+      );
+      for (const each of sequences) bySequence.set(each, atMs);
       earliestMs = Math.min(earliestMs, atMs);
     }
     return earliestMs <= nowMs ? Math.min(earliestMs, this.firstMs) : earliestMs;
@@ -103,14 +105,15 @@ export class WaitingWrites {
 
   committed(entries: readonly Waiting[]): void {
     this.most = MAX_ENTRIES;
-    for (const { lane } of entries) this.failing?.delete(lane);
-    if (this.failing?.size === 0) this.failing = undefined;
+    if (this.failing === undefined) return;
+    for (const entry of entries) this.failing.delete(laneOf(entry));
+    if (this.failing.size === 0) this.failing = undefined;
   }
 
   /** A transaction has failed: from now on each lane goes by itself, and where this was one lane, it waits. */
   failed(entries: readonly Waiting[], untilMs: number): void {
     this.failing ??= new Map();
-    const lanes = new Set(entries.map(({ lane }) => lane));
+    const lanes = new Set(entries.map(laneOf));
     const [lane = ''] = lanes;
     // One that has not failed by itself is there to be tried by itself, at once.
     for (const each of lanes) this.failing.set(each, -Infinity);
@@ -133,21 +136,26 @@ export class WaitingWrites {
     return all;
   }
 
-  /** What is said of a message goes in its order: its end must not be committed without what comes before that. */
+  /**
+   * What is said of a message goes in its order: its end must not be committed without what comes before that. So does
+   * what is kept under a key.
+   */
   private nextOfLane(nowMs: number): Waiting[] {
     const { failing } = this;
-    const heldBack = new Set<number>();
+    const heldBack = new Set<number | string>();
     const taken: Waiting[] = [];
     let lane: string | undefined;
     let bytes = 0;
     for (const entry of this.entries) {
       if (failing !== undefined) {
-        const mayBegin = lane === undefined && (failing.get(entry.lane) ?? -Infinity) <= nowMs;
-        if (heldBack.has(entry.offset) || !(mayBegin || entry.lane === lane)) {
-          heldBack.add(entry.offset);
+        const [sequences, its] = [sequencesOf(entry), laneOf(entry)];
+        const mayBegin = lane === undefined && (failing.get(its) ?? -Infinity) <= nowMs;
+        const isBehind = sequences.some((each) => heldBack.has(each));
+        if (isBehind || !(mayBegin || its === lane)) {
+          for (const each of sequences) heldBack.add(each);
           continue;
         }
-        lane = entry.lane;
+        lane = its;
       }
       const isFull = taken.length >= this.most || bytes + entry.bytes > MAX_BATCH_BYTES;
       if (taken.length > 0 && isFull) break;
@@ -158,25 +166,36 @@ export class WaitingWrites {
   }
 
   private placeAfter(entries: readonly Waiting[]): Place | undefined {
-    const finished = new Set(entries.flatMap(({ isLast, offset }) => (isLast ? [offset] : [])));
-    const items = entries.flatMap(({ offset, item }) =>
+    const finished = new Set<number>();
+    for (const { isLast, offsets } of entries) {
+      if (isLast) for (const offset of offsets) finished.add(offset);
+    }
+    const items = entries.flatMap(({ offsets: [offset = 0], item }) =>
       item === undefined || finished.has(offset) ? [] : [{ offset, item }],
     );
     return this.progress.after(finished, items);
   }
 }
 
+/** In which it overtakes nothing: of its messages, and of each key that it keeps something under. */
+function sequencesOf({ offsets, records }: Waiting): (number | string)[] {
+  const kept = records.filter(({ isState }) => isState === true);
+  return [...offsets, ...kept.map(({ topic, key }) => `${topic}/${String(key)}`)];
+}
+
 /** Those that the commit has room for. What is done behind one that has none must not be committed before it. */
 function withRoom(entries: Waiting[], place: Place | undefined): Waiting[] {
   if (place === undefined) return entries;
-  const covered = entries.filter(({ offset }) => offset <= place.upTo);
+  const covered = entries.filter(({ offsets }) => offsets.every((offset) => offset <= place.upTo));
   if (covered.length < entries.length || place.items !== undefined) return covered;
   const lastDone = entries.findLastIndex(({ item }) => item !== undefined);
   return entries.slice(0, Math.max(0, lastDone));
 }
 
 export function topicsOf(entries: readonly Waiting[]): Set<string> {
-  return new Set(entries.flatMap(({ records }) => records.map(({ topic }) => topic)));
+  const topics = new Set<string>();
+  for (const { records } of entries) for (const { topic } of records) topics.add(topic);
+  return topics;
 }
 
 /** What to try in place of one that was refused by itself; undefined where there is nothing left to try. */
@@ -195,10 +214,13 @@ export function isToCompress(entries: readonly Waiting[]): boolean {
 }
 
 function bytesOf(records: readonly OutboundRecord[]): number {
-  return records.reduce((sum, record) => sum + byteLength(record), 0);
+  let bytes = 0;
+  for (const record of records) bytes += byteLength(record);
+  return bytes;
 }
 
-function laneOf(records: readonly OutboundRecord[]): string {
+/** The topics it is written to, as one text: what is to go apart goes by that. */
+function laneOf({ records }: Entry): string {
   const [first] = records;
   if (first === undefined) return '';
   if (records.length === 1) return first.topic;

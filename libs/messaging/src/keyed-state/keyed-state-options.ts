@@ -12,14 +12,10 @@ export interface KeyedStateOptions<V> {
   placement?: KeyPlacement;
   /** Two processes never use the same transactional id at the same time for long: the later one fences the earlier. */
   transactionalIdPrefix: string;
-  /** See {@link OwnedState.paceMs}. */
-  paceMs?: number;
   /** What a value is stored as, JSON; without it, the value as it is. */
   format?: (value: V) => unknown;
   /** Turns what is stored back into the value, each time it is asked for; undefined for what cannot be read. */
   parse: (json: unknown) => V | undefined;
-  /** Called after each rebalance, before anything else follows from it. */
-  onAssigned?: () => void;
   /** Called each time a partition is owned and restored; `state.signal` aborts when that ends. */
   onOwned: (state: OwnedState<V>) => void;
 }

@@ -251,4 +251,14 @@ describe('a partition of state that Kafka takes no writes of', () => {
     nowMs += 10_000;
     expect(partition.problem).toBeUndefined();
   });
+
+  it('shows at once what is to be written with what a message leads to, and hands out the record', () => {
+    const record = owned.put('a', 2);
+    expect(record).toEqual({
+      ...{ topic: NAME, partition: 0, key: 'a', value: '2', headers: {}, isState: true },
+    });
+    expect(owned.get('a')).toBe(2);
+    expect(owned.put('a', null)).toMatchObject({ key: 'a', value: null });
+    expect([owned.get('a'), [...owned.keys()]]).toEqual([undefined, []]);
+  });
 });

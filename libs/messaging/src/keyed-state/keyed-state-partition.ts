@@ -173,11 +173,11 @@ export class KeyedStatePartition<V> {
       partition,
       signal,
       lost,
-      paceMs: options.paceMs ?? 0,
       ...(partitions !== undefined && { partitions }),
       get: (key) => state.get(key),
       keys: () => state.keys(),
       entries: () => state.entries(),
+      put: (key, value) => writes.put(key, value),
       commit: (changes, records) => writes.commit(changes, records),
     });
     await aborted(signal);

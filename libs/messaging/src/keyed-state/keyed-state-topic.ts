@@ -75,7 +75,6 @@ export class KeyedState<V> implements KeyedStateTopic {
   }
 
   reassign(partitions: readonly number[]): void {
-    this.options.onAssigned?.();
     for (const [number, state] of this.partitions) {
       if (partitions.includes(number)) continue;
       this.partitions.delete(number);

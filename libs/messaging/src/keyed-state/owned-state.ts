@@ -12,17 +12,20 @@ export interface OwnedState<V> {
   readonly signal: AbortSignal;
   /** Aborts when the partition is no longer this process's; `signal` alone aborts when it is only restored anew. */
   readonly lost: AbortSignal;
-  /**
-   * How far transactions should lie apart, in ms of real time, unless more waits than fits into one: each costs as
-   * much as a hundred records. For whoever writes to keep; 0 if absent.
-   */
-  readonly paceMs?: number;
   /** Keys are shared out over so many partitions by their hash; absent where that is not for a hash to decide. */
   readonly partitions?: number;
   get(key: string): V | undefined;
   /** Cheaper than {@link entries}, which reads the values as well. */
   keys(): IterableIterator<string>;
   entries(): IterableIterator<[string, V]>;
+  /**
+   * Changes what {@link get} shows at once, and returns the record of it: to be written in the transaction of the
+   * message of {@link KeyedStateOptions.inputs} that led to it. Until that is committed the message is not done, and
+   * whoever owns the partition next begins without both.
+   *
+   * @param value null to forget the key
+   */
+  put(key: string, value: V | null): OutboundRecord;
   /**
    * Writes changes and the records they led to in one transaction: all of it becomes visible, or
    * none. On success the changes show in {@link get}.

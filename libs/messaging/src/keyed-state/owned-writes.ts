@@ -33,6 +33,13 @@ export class OwnedWrites<V> {
     this.signal = AbortSignal.any([ending, this.broken.signal]);
   }
 
+  /** See {@link OwnedState.put}. */
+  put(key: string, value: V | null): OutboundRecord {
+    const record = this.toRecord([key, value]);
+    this.state.put(key, record.value);
+    return record;
+  }
+
   async commit(
     changes: readonly StateChange<V>[],
     records: readonly OutboundRecord[],
@@ -58,6 +65,6 @@ export class OwnedWrites<V> {
     const { name, format } = this.options;
     const json = value === null || format === undefined ? value : format(value);
     const text = json === null ? null : JSON.stringify(json);
-    return { topic: name, partition: this.partition, key, value: text, headers: {} };
+    return { topic: name, partition: this.partition, key, value: text, headers: {}, isState: true };
   }
 }

@@ -29,6 +29,7 @@ const message: InboundMessage = {
   bytes: 17,
   ownership: new PartitionOwnership(),
   finish: () => undefined,
+  finishWith: () => undefined,
   isDone: () => false,
   tell: () => undefined,
   abandon: () => undefined,

@@ -15,6 +15,8 @@ export interface OutboundRecord {
   partition?: number;
   /** Epoch milliseconds in decimal digits; without it, when it is sent. */
   timestamp?: string;
+  /** The latest of its key counts for good: none overtakes another of the same key, whatever topics those behind it wait for. */
+  isState?: true;
   /** What to write in its place where it is refused; without it, it must be written as it is or not at all. */
   leaner?: (refusal: RecordRefusedError) => OutboundRecord;
 }

@@ -16,7 +16,7 @@ export interface KeptMessage extends InboundMessage {
 export function inboundMessage(said: Partial<InboundMessage> = {}): KeptMessage {
   const kept: Pick<KeptMessage, 'ends' | 'told' | 'last'> = { ends: [], told: [], last: [] };
   const isDone = (item: number): boolean => kept.told.some((told) => told.item === item);
-  return {
+  const message: KeptMessage = {
     ...{ topic: 'a-topic', partition: 0, offset: 0, timestamp: '0', bytes: 1 },
     ...{ key: null, value: null, headers: [], ownership: new PartitionOwnership() },
     isDone,
@@ -25,10 +25,15 @@ export function inboundMessage(said: Partial<InboundMessage> = {}): KeptMessage 
       kept.last.push(...records);
       kept.ends.push('finished');
     },
+    finishWith: (others, records) => {
+      message.finish(records);
+      for (const other of others) other.finish();
+    },
     abandon: () => kept.ends.push('abandoned'),
     fail: (error, isAnswered) =>
       kept.ends.push(isAnswered === true ? 'set aside' : (error as Error)),
     ...said,
     ...kept,
   };
+  return message;
 }

@@ -58,6 +58,9 @@ describe('PartitionWatch', () => {
       get: (key) => remembered.get(key),
       keys: () => remembered.keys(),
       entries: () => remembered.entries(),
+      put: () => {
+        throw new Error('written by a transaction of its own');
+      },
       commit: (changes) => {
         for (const [key, value] of changes) if (value !== null) remembered.set(key, value);
         return Promise.resolve();

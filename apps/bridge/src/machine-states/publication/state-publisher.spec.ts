@@ -72,6 +72,9 @@ class HeldState {
     get: (machineId) => this.remembered.get(machineId),
     keys: () => this.remembered.keys(),
     entries: () => this.remembered.entries(),
+    put: () => {
+      throw new Error('written by a transaction of its own');
+    },
     commit: (changes, records) => {
       this.commits.push({ changes, records });
       return new Promise((resolve, reject) => {

@@ -1,34 +1,30 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
-import { type OwnedState } from '#libs/messaging';
+import { type BridgeSettings } from '#libs/config';
+import { type KafkaClient, type OwnedState } from '#libs/messaging';
 import { type CommandResult } from '../../command-delivery/index.js';
-import { ListFences } from './list-fences.js';
+import { ownedState } from '../testing/owned-state.js';
+import { LIST_FENCES, ListFences } from './list-fences.js';
 
 const NOW_SECONDS = 1000;
 const MAX_SKEW_SECONDS = 300;
 
+const settings = {
+  kafka: { topicPrefix: '', groupId: 'a-group' },
+  erp: { commandMaxSkewSeconds: MAX_SKEW_SECONDS },
+} as BridgeSettings;
+
 const fencesAt = (nowSeconds: number): ListFences =>
-  new ListFences(
-    { kafka: { topicPrefix: 'a.' }, erp: { commandMaxSkewSeconds: MAX_SKEW_SECONDS } },
-    new ManualClock(nowSeconds * 1000),
-  );
+  new ListFences(settings, {} as KafkaClient, new ManualClock(nowSeconds * 1000));
 
 /** A partition that was restored with these. */
-function restored(
+const restored = (
   partition: number,
   fences: [string, number][],
-  lost = new AbortController().signal,
-): OwnedState<number> {
-  const values = new Map(fences);
-  return {
-    ...{ partition, signal: lost, lost },
-    get: (key) => values.get(key),
-    keys: () => values.keys(),
-    entries: () => values.entries(),
-    commit: () => Promise.reject(new Error('not for fences')),
-  };
-}
+  lost?: AbortSignal,
+): OwnedState<number> =>
+  ownedState(new Map(fences), { partition, name: LIST_FENCES, ...(lost && { lost }) });
 
 const applied = (machineId: string, issuedAt?: number): CommandResult => {
   return { kind: 'applied', machineId, attempts: 1, appliedAt: NOW_SECONDS, issuedAt };
@@ -51,35 +47,34 @@ describe('ListFences', () => {
     fences.own(restored(0, [['M-1', 20]]));
     fences.raise(0, 'M-1', 10);
     expect(fences.issuedAt('M-1')).toBe(20);
-    expect(fences.recordOf(0, applied('M-1', 10))).toBeUndefined();
+    expect(fences.recordsOf(0, applied('M-1', 10))).toEqual([]);
   });
 
   it('is written to the partition that the list came through', () => {
     const fences = fencesAt(NOW_SECONDS);
     fences.own(restored(4, []));
     fences.raise(4, 'M-1', 30);
-    const topic = 'a.machine-bridge.work-order-list-fences.v1';
-    const record = { topic, partition: 4, key: 'M-1', value: '30', headers: {} };
-    expect(fences.recordOf(4, applied('M-1', 30))).toEqual(record);
+    const record = { topic: LIST_FENCES, partition: 4, key: 'M-1', value: '30' };
+    expect(fences.recordsOf(4, applied('M-1', 30))).toMatchObject([record]);
   });
 
   it('is not there for a list that does not say when it was issued, or was not applied', () => {
     const fences = fencesAt(NOW_SECONDS);
+    fences.own(restored(0, []));
     const superseded = { kind: 'superseded', machineId: 'M-1', attempts: 0, detail: '' } as const;
-    expect(fences.recordOf(0, applied('M-1'))).toBeUndefined();
-    expect(fences.recordOf(0, superseded)).toBeUndefined();
+    expect(fences.recordsOf(0, applied('M-1'))).toEqual([]);
+    expect(fences.recordsOf(0, superseded)).toEqual([]);
   });
 
   it('knows no fence of a partition it has never had', () => {
     expect(fencesAt(NOW_SECONDS).issuedAt('M-1')).toBeUndefined();
   });
 
-  it('forgets those of a partition that is lost: its new owner has them', async () => {
+  it('forgets those of a partition that is lost: its new owner has them', () => {
     const fences = fencesAt(NOW_SECONDS);
     const losing = new AbortController();
     fences.own(restored(0, [['M-1', 10]], losing.signal));
     losing.abort();
-    await new Promise((resolve) => setImmediate(resolve));
     expect(fences.issuedAt('M-1')).toBeUndefined();
   });
 
@@ -108,7 +103,7 @@ describe('ListFences', () => {
     expect(fences.issuedAt('M-2')).toBe(latest);
     fences.raise(3, 'M-1', 900);
     expect(fences.issuedAt('M-1')).toBe(900);
-    expect(fences.recordOf(3, applied('M-1', 900))).toMatchObject({ key: 'M-1', value: '900' });
+    expect(fences.recordsOf(3, applied('M-1', 900))).toMatchObject([{ key: 'M-1', value: '900' }]);
     warn.mockRestore();
   });
 });

@@ -1,11 +1,17 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
-import { type OutboundRecord, type OwnedState } from '#libs/messaging';
+import { TOPICS } from '#libs/contracts';
+import {
+  type KafkaClient,
+  KeyedState,
+  type KeyedStateTopic,
+  type OutboundRecord,
+  type OwnedState,
+} from '#libs/messaging';
 import { type CommandResult } from '../../command-delivery/index.js';
-import { BRIDGE_SETTINGS } from '../../platform/index.js';
-import { OwnedPartitions, type PartitionHolder } from '../owned-partitions.js';
-import { warnOfTimesAhead } from '../times-ahead.js';
+import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
+import { OwnedPartitions, warnOfTimesAhead } from '../state/owned-partitions.js';
 
 /** The topic, without the prefix. */
 export const LIST_FENCES = 'machine-bridge.work-order-list-fences.v1';
@@ -18,34 +24,40 @@ export const LIST_FENCES = 'machine-bridge.work-order-list-fences.v1';
  */
 @Injectable()
 export class ListFences {
-  private readonly topic: string;
+  /** Epoch seconds by machine, in the partition its lists come through. */
+  readonly topic: KeyedStateTopic;
+  private readonly logger = new Logger('ListFences');
   private readonly partitions: OwnedPartitions<number, PartitionFences>;
 
   constructor(
-    @Inject(BRIDGE_SETTINGS)
-    {
-      kafka,
-      erp,
-    }: {
-      kafka: Pick<BridgeSettings['kafka'], 'topicPrefix'>;
-      erp: Pick<BridgeSettings['erp'], 'commandMaxSkewSeconds'>;
-    },
+    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix, groupId }, erp }: BridgeSettings,
+    @Inject(KAFKA) kafka: KafkaClient,
     clock: Clock,
   ) {
-    this.topic = `${kafka.topicPrefix}${LIST_FENCES}`;
     const isAhead = (issuedAt: number): boolean =>
       issuedAt > clock.nowSeconds() + erp.commandMaxSkewSeconds;
-    this.partitions = new OwnedPartitions(() => new PartitionFences(isAhead));
+    this.partitions = new OwnedPartitions((state) => {
+      const ahead = [...state.entries()].filter(([, issuedAt]) => isAhead(issuedAt));
+      const machineIds = ahead.map(([machineId]) => machineId);
+      if (ahead.length > 0)
+        warnOfTimesAhead(this.logger, state.partition, 'machineIds', machineIds);
+      return new PartitionFences(state, isAhead);
+    });
+    this.topic = new KeyedState<number>({
+      kafka,
+      name: `${topicPrefix}${LIST_FENCES}`,
+      inputs: [TOPICS.workOrderLists],
+      transactionalIdPrefix: groupId,
+      parse: (json) => (typeof json === 'number' ? json : undefined),
+      onOwned: (state) => {
+        this.own(state);
+      },
+    });
   }
 
   /** Takes over a partition that has just been restored. */
   own(state: OwnedState<number>): void {
     this.partitions.own(state);
-  }
-
-  /** Aborts when the partition is lost: one signal for each time it is owned. Undefined while it is not. */
-  ownedUntil(partition: number): AbortSignal | undefined {
-    return this.partitions.ownedUntil(partition);
   }
 
   /** Epoch seconds at which the list last applied from here was issued; undefined when none said so. */
@@ -58,48 +70,39 @@ export class ListFences {
     return latest;
   }
 
-  /** From now on no list passes that was issued earlier; after a restart, if {@link recordOf} was written. */
+  /** From now on no list passes that was issued earlier; after a restart, if {@link recordsOf} were written. */
   raise(partition: number, machineId: string, issuedAt: number): void {
-    this.partitions.of(partition).raise(machineId, issuedAt);
+    this.partitions.get(partition)?.raise(machineId, issuedAt);
   }
 
-  /** What is to be written of a list that was applied; undefined where that raises nothing. */
-  recordOf(partition: number, result: CommandResult): OutboundRecord | undefined {
-    if (result.kind !== 'applied' || result.machineId === null) return undefined;
+  /** What is to be written of a list that was applied; nothing where that raises nothing. */
+  recordsOf(partition: number, result: CommandResult): readonly OutboundRecord[] {
+    if (result.kind !== 'applied' || result.machineId === null) return [];
     const { machineId, issuedAt } = result;
-    const known = this.partitions.of(partition).issuedAt(machineId) ?? -Infinity;
-    if (issuedAt === undefined || issuedAt < known) return undefined;
-    return { topic: this.topic, partition, key: machineId, value: `${issuedAt}`, headers: {} };
+    if (issuedAt === undefined) return [];
+    return this.partitions.get(partition)?.recordsOf(machineId, issuedAt) ?? [];
   }
 }
 
 /** The fences of one partition. Never lowered, but where one is a time that cannot be: that is ignored. */
-class PartitionFences implements PartitionHolder<number> {
-  readonly isIdle = true;
-  private readonly logger = new Logger('ListFences');
-  private restored: OwnedState<number> | undefined;
-  private readonly raised = new Map<string, number>();
-
+class PartitionFences {
   /** @param isAhead whether no list can have been issued at that time yet */
-  constructor(private readonly isAhead: (issuedAt: number) => boolean) {}
-
-  own(state: OwnedState<number>): void {
-    this.restored = state;
-    this.raised.clear();
-    const ahead = [...state.entries()].filter(([, issuedAt]) => this.isAhead(issuedAt));
-    if (ahead.length === 0) return;
-    const machineIds = ahead.map(([machineId]) => machineId);
-    warnOfTimesAhead(this.logger, state.partition, 'machineIds', machineIds);
-  }
+  constructor(
+    private readonly state: OwnedState<number>,
+    private readonly isAhead: (issuedAt: number) => boolean,
+  ) {}
 
   issuedAt(machineId: string): number | undefined {
-    const raised = this.raised.get(machineId);
-    if (raised !== undefined) return raised;
-    const restored = this.restored?.get(machineId);
-    return restored === undefined || this.isAhead(restored) ? undefined : restored;
+    const issuedAt = this.state.get(machineId);
+    return issuedAt === undefined || this.isAhead(issuedAt) ? undefined : issuedAt;
   }
 
   raise(machineId: string, issuedAt: number): void {
-    if (issuedAt > (this.issuedAt(machineId) ?? -Infinity)) this.raised.set(machineId, issuedAt);
+    if (issuedAt > (this.issuedAt(machineId) ?? -Infinity)) this.state.put(machineId, issuedAt);
+  }
+
+  recordsOf(machineId: string, issuedAt: number): readonly OutboundRecord[] {
+    if (issuedAt < (this.issuedAt(machineId) ?? -Infinity)) return [];
+    return [this.state.put(machineId, issuedAt)];
   }
 }

@@ -51,7 +51,7 @@ export class WorkOrderListsController {
       .map((assignment) => ({ assignment, item: places.indexOf(assignment.machineId) }))
       .filter(({ item }) => !message.isDone(item));
     if (assignments.length + faults.length > 1) answered.namesOthers = true;
-    answered.toRemember = (result) => this.fences.recordOf(message.partition, result);
+    answered.toRemember = (result) => this.fences.recordsOf(message.partition, result);
     const answers = this.outcomes.answersTo('work-order-list', answered, open.length, faulty);
     for (const { assignment, item } of open) {
       this.lists.set(new ReplacementList(assignment), answers, item);

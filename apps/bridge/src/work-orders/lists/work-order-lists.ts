@@ -3,7 +3,6 @@ import { Clock, realNowMs } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
-import { type PartitionOwnership } from '#libs/messaging';
 import {
   type Admission,
   Command,
@@ -17,9 +16,7 @@ import {
 } from '../../command-delivery/index.js';
 import { admitKnownMachine, MachineDirectory } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
-import { type AppliedList, AppliedLists, type Custody } from './applied-lists.js';
 import { ListFences } from './list-fences.js';
-import { ListPartitions } from './list-partitions.js';
 import { isOlder, issuedOf, type ListToSet, precedenceOf, sizeOf } from './list-to-set.js';
 
 type ListCommand = Command<ListToSet>;
@@ -27,11 +24,18 @@ type ListCommand = Command<ListToSet>;
 /** A request's bytes; a service that takes less answers 413, upon which it is split. */
 const MAX_REQUEST_BYTES = 512 * 1024;
 
+/** A list as the service last took it. */
+export interface AppliedList {
+  workingOrders: readonly string[];
+  /** Epoch seconds. */
+  appliedAt: number;
+}
+
 /** Sends machines' work order lists (interface, setWorkOrderList), whoever they come from. */
 @Injectable()
 export class WorkOrderLists {
   readonly flow: CommandDispatcher<ListToSet>;
-  private readonly applied = new AppliedLists();
+  private readonly applied = new Map<string, AppliedList>();
 
   constructor(
     @Inject(BRIDGE_SETTINGS) settings: BridgeSettings,
@@ -39,7 +43,6 @@ export class WorkOrderLists {
     private readonly cloud: MachineCloudClient,
     private readonly directory: MachineDirectory,
     private readonly fences: ListFences,
-    private readonly partitions: ListPartitions,
     outcomes: CommandOutcomes,
     slots: CallSlots,
   ) {
@@ -68,7 +71,7 @@ export class WorkOrderLists {
 
   /** The list the service last took for the machine from this process. */
   lastApplied(machineId: string): AppliedList | undefined {
-    return this.applied.of(machineId);
+    return this.applied.get(machineId);
   }
 
   /**
@@ -105,13 +108,6 @@ export class WorkOrderLists {
       const detail = `issued at ${payload.issuedAt}; the list applied last was issued at ${applied}`;
       return { kind: 'superseded', detail };
     }
-    if (payload.cumulative) {
-      const custody = this.custodyOf(machineId, ownership);
-      const since = this.applied.standsSince(machineId, payload.workingOrders(), custody);
-      if (since !== undefined) {
-        return { kind: 'applied', appliedAt: since, workingOrders: payload.workingOrders() };
-      }
-    }
     if (this.directory.hasMachine(machineId)) return GO;
     return admitKnownMachine(this.directory, machineId, ownership.signal);
   }
@@ -122,7 +118,6 @@ export class WorkOrderLists {
   } {
     const workingOrders = payload.workingOrders();
     payload.sent = workingOrders;
-    this.applied.doubt(machineId);
     return { machineId, workingOrders };
   }
 
@@ -130,10 +125,7 @@ export class WorkOrderLists {
     const { machineId, payload, waiters } = command;
     const [waiter] = waiters;
     const message = waiter?.answers.message;
-    // One that is no part of an order comes through another partition: it is never found standing for one that is.
-    const custody =
-      message && payload.cumulative ? this.custodyOf(machineId, message.ownership) : undefined;
-    this.applied.apply(machineId, payload.sent ?? [], this.clock.nowSeconds(), custody);
+    this.noteApplied(machineId, payload.sent ?? []);
     const issuedAt = issuedOf(payload);
     if (issuedAt !== undefined && message?.ownership.isLost === false) {
       this.fences.raise(message.partition, machineId, issuedAt);
@@ -141,8 +133,15 @@ export class WorkOrderLists {
     return { workingOrders: payload.sent, issuedAt };
   }
 
-  private custodyOf(machineId: string, ownership: PartitionOwnership): Custody | undefined {
-    const soleSetterUntil = this.partitions.soleSetterUntil(machineId);
-    return soleSetterUntil && { ownership, soleSetterUntil };
+  private noteApplied(machineId: string, workingOrders: readonly string[]): void {
+    const appliedAt = this.clock.nowSeconds();
+    const known = this.applied.get(machineId);
+    if (known === undefined) {
+      this.applied.set(machineId, { workingOrders, appliedAt });
+      return;
+    }
+    // Written over: an object that is replaced after minutes is among the garbage that is dearest to collect.
+    known.workingOrders = workingOrders;
+    known.appliedAt = appliedAt;
   }
 }

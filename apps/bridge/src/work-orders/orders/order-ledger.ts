@@ -1,50 +1,91 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
-import { type OwnedState } from '#libs/messaging';
-import { CommandOutcomes, type CommandResult } from '../../command-delivery/index.js';
-import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
-import { BRIDGE_SETTINGS, tightenHeapForOrders } from '../../platform/index.js';
-import { warnOfTimesAhead } from '../times-ahead.js';
-import { changeRecords } from '../assignments/assignment-change.js';
-import { OwnedPartitions } from '../owned-partitions.js';
-import { type PartitionWork } from '../partition-writer.js';
-import { QueuePartition } from '../queue-partition.js';
-import { type Refusal, refusalResult } from '../refusal.js';
-import { Homes } from './homes.js';
-import { type KnownOrder } from './known-order.js';
-import { type OrderAnswer } from './derived-entries.js';
-import { type OrderEntry, type PartEntry } from './order-entries.js';
-import { PartitionOrders } from './partition-orders.js';
-import { reportRecord } from './relay-reports.js';
-import { resultWithoutMachine } from './without-machine.js';
+import {
+  type InboundMessage,
+  type KafkaClient,
+  KeyedState,
+  type KeyedStateTopic,
+  type OutboundRecord,
+  type OwnedState,
+} from '#libs/messaging';
+import {
+  FinishedOrders,
+  fromStoredOrder,
+  isAhead,
+  isFinished,
+  type KnownOrder,
+  type OrderFinding,
+  takeInOrder,
+  type TakenOrder,
+  toStoredOrder,
+} from '#libs/order-ledger';
+import {
+  type AnsweredMessage,
+  CommandOutcomes,
+  type CommandResult,
+  notHandled,
+  notTaken,
+  rejection,
+} from '../../command-delivery/index.js';
+import { Equipment } from '../../equipment/index.js';
+import { BRIDGE_SETTINGS, KAFKA, tightenHeapForOrders } from '../../platform/index.js';
+import { OwnedPartitions, warnOfTimesAhead } from '../state/owned-partitions.js';
+import {
+  answeredBy,
+  ASSIGNMENT_CHANGES,
+  queueRecord,
+  RELAYED_ORDERS,
+  type RelayedOrder,
+  type RelayedOrders,
+  tombstoneOf,
+} from './queues.js';
+import { Homes, LEDGER_BEGINS_ANEW } from './homes.js';
+
+/** The orders of one partition, and the order in which the finished ones were finished. */
+interface PartitionOrders {
+  readonly state: OwnedState<KnownOrder>;
+  readonly finished: FinishedOrders;
+}
 
 /**
- * The last snapshot of each order (contract §2.2), by the partition that is its home, and from it what changes
- * on each machine. Both are written in one transaction; who owns the machine goes on from there.
+ * The last snapshot of each order (contract §2.2), in the partition of its id. What a message tells of an order is
+ * taken in at once, and written with all that follows from it in one transaction: the order, what changes on each
+ * machine, what is to be said, and how far the partition is done.
  */
 @Injectable()
 export class OrderLedger {
+  /** Orders by id, in the partition they are relayed to. */
+  readonly topic: KeyedStateTopic;
   private readonly logger = new Logger('OrderLedger');
-  private readonly partitions: OwnedPartitions<KnownOrder, QueuePartition<KnownOrder, OrderEntry>>;
+  private readonly partitions = new OwnedPartitions((state: OwnedState<KnownOrder>) =>
+    this.restored(state),
+  );
   private readonly topicPrefix: string;
   private readonly maxSkewSeconds: number;
 
   constructor(
-    @Inject(BRIDGE_SETTINGS) { kafka, erp }: BridgeSettings,
+    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix, groupId }, erp }: BridgeSettings,
+    @Inject(KAFKA) kafka: KafkaClient,
     private readonly clock: Clock,
     private readonly equipment: Equipment,
-    private readonly unmapped: UnmappedWorkCentres,
     private readonly outcomes: CommandOutcomes,
     private readonly homes: Homes,
   ) {
-    this.topicPrefix = kafka.topicPrefix;
+    this.topicPrefix = topicPrefix;
     this.maxSkewSeconds = erp.commandMaxSkewSeconds;
-    const queues = {
-      topicPrefix: this.topicPrefix,
-      hold: ({ kind }: OrderEntry) => kind === 'part' || kind === 'report',
-    };
-    this.partitions = new OwnedPartitions(() => new QueuePartition(this.work(), queues));
+    this.topic = new KeyedState<KnownOrder>({
+      kafka,
+      name: `${topicPrefix}machine-bridge.orders.v1`,
+      inputs: [RELAYED_ORDERS],
+      placement: { topic: `${topicPrefix}${RELAYED_ORDERS}`, whenGrown: LEDGER_BEGINS_ANEW },
+      transactionalIdPrefix: groupId,
+      format: toStoredOrder,
+      parse: fromStoredOrder,
+      onOwned: (state) => {
+        this.own(state);
+      },
+    });
   }
 
   /** Takes over a partition that has just been restored. */
@@ -52,81 +93,149 @@ export class OrderLedger {
     this.partitions.own(state);
   }
 
-  /**
-   * Takes messages of one partition in the order of their offsets; each is answered once it is written. Resolves once
-   * others may come.
-   */
-  take(partition: number, entries: readonly OrderEntry[]): Promise<void> {
+  /** Takes what is told of orders, in the order of the partition's offsets; ends the message. */
+  take(message: InboundMessage, { orders }: RelayedOrders): void {
+    const partition = this.partitions.get(message.partition);
+    if (partition === undefined) {
+      message.abandon();
+      return;
+    }
     tightenHeapForOrders();
-    const orders = this.partitions.of(partition);
-    orders.take(entries);
-    return orders.room();
+    const tombstone = tombstoneOf(this.topicPrefix, message);
+    const taken = orders.map((order) => this.takeIn(message, partition, order));
+    const records = taken.flatMap((each) => each.records);
+    message.finish([...records, tombstone], (refusal) => {
+      for (const { undo } of taken.toReversed()) undo();
+      const [only] = orders;
+      if (orders.length === 1 && only !== undefined) {
+        const answered = answeredBy(this.topicPrefix, message, only);
+        return [...this.told(answered, [notTaken(refusal)]), tombstone];
+      }
+      // to be taken one by one: a later message may come before them, which makes them superseded
+      const again = orders.map((order) =>
+        queueRecord(this.topicPrefix, RELAYED_ORDERS, message.partition, { orders: [order] }),
+      );
+      return [...again, tombstone];
+    });
   }
 
-  private work(): PartitionWork<KnownOrder, OrderEntry> {
-    const orders = new PartitionOrders({
-      machineOf: (operation) => this.equipment.machineOf(operation),
-      latestSeconds: () => this.clock.nowSeconds() + this.maxSkewSeconds,
-      toChanges: (changes) =>
-        changeRecords(this.topicPrefix, changes, (id) => this.homes.ofMachine(id)),
-      toReport: (report) => reportRecord(this.topicPrefix, report),
-      toOutcome: (answered, answer) =>
-        this.outcomes.toRecord(
-          'work-order-list',
-          answered,
-          resultWithoutMachine(answer, this.clock.nowSeconds()),
-        ),
-      answer: (answer) => {
-        this.answer(answer);
-      },
-      gathered: (entry) => {
-        void this.take(entry.message.partition, [entry]);
-      },
-    });
-    return {
-      restored: (state) => {
-        const ahead = orders.restored(state);
-        if (ahead.length > 0) warnOfTimesAhead(this.logger, state.partition, 'orderIds', ahead);
-      },
-      derive: (state, entries) => orders.derive(state, entries),
-      refuse: (entry, refusal) => {
-        this.refuse(entry, refusal);
-      },
+  /** Returns what is to be written, and what makes the order as it was, unless a later message has told of it. */
+  private takeIn(
+    message: InboundMessage,
+    orders: PartitionOrders,
+    relayed: RelayedOrder,
+  ): { records: readonly OutboundRecord[]; undo: () => void } {
+    const answered = answeredBy(this.topicPrefix, message, relayed);
+    const { orderId, source } = relayed;
+    const before = orders.state.get(orderId);
+    const undo = (): void => {
+      const from = orders.state.get(orderId)?.from;
+      const isLatest = from?.offset === source.offset && from.partition === source.partition;
+      if (isLatest) orders.state.put(orderId, before ?? null);
     };
+    try {
+      const taken = this.derive(relayed, before);
+      const results = this.resultsOf(relayed, taken);
+      const records = this.changesOf(relayed, taken);
+      if (taken.known !== undefined) records.push(...this.remember(orders, orderId, taken.known));
+      if (results.length > 0) records.push(...this.told(answered, results));
+      return { records, undo };
+    } catch (error) {
+      // A bug of ours that this order brings out.
+      const { partition, offset } = message;
+      this.logger.error({ msg: 'order not handled', orderId, partition, offset, err: error });
+      return { records: this.told(answered, [notHandled()]), undo };
+    }
+  }
+
+  private get latestSeconds(): number {
+    return this.clock.nowSeconds() + this.maxSkewSeconds;
+  }
+
+  private restored(state: OwnedState<KnownOrder>): PartitionOrders {
+    const { latestSeconds } = this;
+    const ahead: string[] = [];
+    const finished: [orderId: string, changedAt: number][] = [];
+    for (const [orderId, order] of state.entries()) {
+      if (isFinished(order)) finished.push([orderId, order.changedAt]);
+      if (isAhead(order, latestSeconds)) ahead.push(orderId);
+    }
+    if (ahead.length > 0) warnOfTimesAhead(this.logger, state.partition, 'orderIds', ahead);
+    finished.sort(([, a], [, b]) => a - b);
+    return { state, finished: new FinishedOrders(finished.map(([orderId]) => orderId)) };
+  }
+
+  private derive(relayed: RelayedOrder, before: KnownOrder | undefined): TakenOrder {
+    const { source, recordedAt, told, refused } = relayed;
+    const position = { partition: source.partition, offset: source.offset, recordedAt };
+    return takeInOrder(
+      { told, position, refused },
+      before,
+      (operation) => this.equipment.machineOf(operation),
+      this.latestSeconds,
+    );
+  }
+
+  /** With the order, those finished orders are written that are forgotten for it. */
+  private remember(
+    { state, finished }: PartitionOrders,
+    orderId: string,
+    known: KnownOrder,
+  ): OutboundRecord[] {
+    const records = [state.put(orderId, known)];
+    if (!isFinished(known)) {
+      finished.delete(orderId);
+      return records;
+    }
+    finished.finished(orderId);
+    for (const forgotten of finished.excess()) {
+      finished.delete(forgotten);
+      records.push(state.put(forgotten, null));
+    }
+    return records;
+  }
+
+  private changesOf(
+    { orderId, source, refused }: RelayedOrder,
+    { assignments }: TakenOrder,
+  ): OutboundRecord[] {
+    return [...assignments].map(([machineId, operations]) => {
+      const isUntold = refused?.includes(machineId) === true ? true : undefined;
+      const change = { machineId, orderId, operations, source, isUntold };
+      const partition = this.homes.ofMachine(machineId);
+      return queueRecord(this.topicPrefix, ASSIGNMENT_CHANGES, partition, change);
+    });
   }
 
   /** What is left to say is said by whoever owns the machines. */
-  private answer({
-    entry,
-    results,
-    assigned,
-    unmapped,
-    withoutMachine,
-    records,
-  }: OrderAnswer): void {
-    const { answered } = entry;
-    for (const { orderId, operation } of unmapped) this.unmapped.note(orderId, operation);
-    if (withoutMachine) this.outcomes.noteWritten('work-order-list', withoutMachine.kind);
-    const told = assigned === 0 ? answered : { ...answered, namesOthers: true };
-    const outcomes =
-      results.length === 0 ? [] : this.outcomes.recordsOf('work-order-list', told, results);
-    answered.message.finish([...records, ...outcomes]);
+  private resultsOf(
+    { isAnswered }: RelayedOrder,
+    { findings }: TakenOrder,
+  ): readonly CommandResult[] {
+    return findings.flatMap((finding) =>
+      finding.kind === 'taken-in' && isAnswered === true ? [] : [this.resultOf(finding)],
+    );
   }
 
-  private refuse(entry: OrderEntry, refusal: Refusal): void {
-    const { message } = entry;
-    const { partition, offset } = message;
-    const { why, error } = refusal;
-    const msg = why === 'defect' ? 'orders not handled' : 'orders larger than their topics take';
-    this.logger.error({ msg, topic: message.topic, partition, offset, err: error });
-    const result = refusalResult(refusal, 'what is to be remembered of its orders');
-    if (entry.kind === 'part') this.reportRefused(entry, result);
-    else if (entry.kind === 'report') message.finish();
-    else message.finish(this.outcomes.recordsOf('work-order-list', entry.answered, [result]));
+  private resultOf(finding: OrderFinding): CommandResult {
+    switch (finding.kind) {
+      case 'superseded':
+        return { attempts: 0, ...finding };
+      case 'rejected':
+        return rejection(finding.rejection);
+      case 'taken-in': {
+        const appliedAt = this.clock.nowSeconds();
+        return { kind: 'applied', machineId: null, attempts: 0, appliedAt };
+      }
+      default:
+        return finding satisfies never;
+    }
   }
 
-  private reportRefused({ message, reportTo }: PartEntry, result: CommandResult): void {
-    const said = { machineIds: [], results: [result], unmapped: [], standings: [] };
-    message.finish([reportRecord(this.topicPrefix, { of: reportTo, said })]);
+  private told(
+    answered: AnsweredMessage,
+    results: readonly CommandResult[],
+  ): readonly OutboundRecord[] {
+    return this.outcomes.recordsOf('work-order-list', answered, results);
   }
 }

@@ -2,10 +2,16 @@ import { Clock } from '#libs/clock';
 import { type ErpSettings } from '#libs/config';
 import { type OrderMessage, parsed, type Parsed, type Rejection } from '#libs/contracts';
 import { type OrderDocument } from '#libs/erp-formats';
-import { HeldAssignments } from '../assignments/held-assignments.js';
-import { deriveOrders } from './derive-orders.js';
-import { answerOf } from './gathered-orders.js';
-import { type KnownOrder } from './known-order.js';
+import {
+  type AssignedOperation,
+  assignmentKey,
+  AssignmentTable,
+  type KnownOrder,
+  type MachineOf,
+  placeOrder,
+  rejectUnmapped,
+  takeInOrder,
+} from '#libs/order-ledger';
 import { readOrders } from './read-orders.js';
 
 /** What the bridge would make of a document. */
@@ -22,7 +28,10 @@ export interface PreviewedDocument {
 /** What the bridge would do with documents, by the code that would do it, and without Kafka or the service. */
 export class OrderPreview {
   private readonly orders = new Map<string, KnownOrder>();
-  private readonly table = new HeldAssignments();
+  private readonly operations = new Map<string, readonly AssignedOperation[]>();
+  private readonly table = new AssignmentTable(
+    (machineId, orderId) => this.operations.get(assignmentKey(machineId, orderId)) ?? [],
+  );
   private readonly machineIds = new Set<string>();
   private offset = 0;
 
@@ -36,23 +45,41 @@ export class OrderPreview {
     const messages = await readOrders(document, this.erp, this.clock.nowSeconds());
     if (!messages.ok) return messages;
     const position = { partition: 0, offset: this.offset++, recordedAt: 0 };
-    const told = { position, orders: messages.value, unknownMachines: new Map() };
-    const { assignments, gathered } = deriveOrders(told, this.orders, (operation) =>
-      this.erp.equipmentMap.machineOf(operation),
-    );
-    const { results, withoutMachine } = answerOf(gathered);
-    for (const [machineId, orders] of assignments) {
-      this.machineIds.add(machineId);
-      for (const order of orders) this.table.assign(machineId, order);
+    const touched = new Set<string>();
+    const rejections: Rejection[] = [];
+    const superseded: string[] = [];
+    for (const message of messages.value) {
+      rejections.push(...this.unmappedOf(message));
+      const { orderId } = message.order;
+      const told = { told: [message], position };
+      const taken = takeInOrder(told, this.orders.get(orderId), this.machineOf);
+      if (taken.known !== undefined) this.orders.set(orderId, taken.known);
+      for (const [machineId, operations] of taken.assignments) {
+        touched.add(machineId);
+        this.operations.set(assignmentKey(machineId, orderId), operations);
+        this.table.changed(machineId, orderId, operations);
+      }
+      for (const finding of taken.findings) {
+        if (finding.kind === 'rejected') rejections.push(finding.rejection);
+        if (finding.kind === 'superseded') superseded.push(finding.detail);
+      }
     }
+    for (const machineId of touched) this.machineIds.add(machineId);
     return parsed({
       messages: messages.value,
-      machineIds: [...assignments.keys()],
-      rejections: results.flatMap((it) => (it.kind === 'rejected' ? [it.rejection] : [])),
-      superseded: (withoutMachine === undefined ? results : [withoutMachine]).flatMap((it) =>
-        it.kind === 'superseded' ? [it.detail] : [],
-      ),
+      machineIds: [...touched],
+      rejections,
+      superseded: [...new Set(superseded)],
     });
+  }
+
+  private readonly machineOf: MachineOf = (operation) => this.erp.equipmentMap.machineOf(operation);
+
+  /** As they are refused where a document is read. */
+  private unmappedOf({ kind, order }: OrderMessage): Rejection[] {
+    if (kind === 'change') return [];
+    const { unmapped } = placeOrder(order, this.machineOf);
+    return unmapped.length === 0 ? [] : [rejectUnmapped(order.orderId, unmapped)];
   }
 
   /** The list of each machine that was touched, as it would be in the end. */

@@ -5,13 +5,12 @@ import {
   type InboundMessage,
   type InboundRecord,
   type KafkaClient,
-  type OutboundRecord,
   readRecords,
 } from '#libs/messaging';
-import { CommandOutcomes } from '../../command-delivery/index.js';
+import { type Answered, CommandOutcomes } from '../../command-delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { GatheredReads } from './gathered-reads.js';
-import { type OrderRefusal } from './order-refusals.js';
+import { type OrderRefusal, tombstoneOf } from './queues.js';
 
 /** Long beside what lies between the refusals of calls that one refused call was split into. */
 const GATHER_MS = 500;
@@ -25,8 +24,7 @@ interface Arrived {
 
 /**
  * Sets the messages of orders aside that machines were refused for. As far as that comes about together, one dead
- * letter tells of all machines of a message; it is written with their outcomes, and the offsets of all that told of it. What comes later,
- * as when a machine was waited for, has a letter of its own.
+ * letter tells of all machines of a message, written with their outcomes and the ends of all refusals. What comes later, as when a machine was waited for, has a letter of its own.
  */
 @Injectable()
 export class RefusedOrders {
@@ -66,10 +64,7 @@ export class RefusedOrders {
     const signals = new Set(gathered.map(({ message }) => message.ownership.signal));
     const { signal, release } = whenAllAbort(signals);
     try {
-      const records = await this.recordsOf(gathered, first.refusal, signal);
-      gathered.forEach(({ message }, index) => {
-        message.finish([...(index === 0 ? records : []), this.tombstoneOf(message)]);
-      });
+      this.end(gathered, await this.messageOf(first.refusal, signal));
     } catch (error) {
       for (const { message } of gathered) {
         if (message.ownership.isLost) message.abandon();
@@ -80,39 +75,49 @@ export class RefusedOrders {
     }
   }
 
-  private async recordsOf(
-    gathered: readonly Arrived[],
-    refusal: OrderRefusal,
-    signal: AbortSignal,
-  ): Promise<OutboundRecord[]> {
+  /** Ends all of them with one letter. */
+  private end(gathered: readonly Arrived[], answered: Answered): void {
+    const [first, ...others] = gathered;
+    if (first === undefined) return;
+    const faults = gathered.flatMap(({ refusal }) => refusal.faults);
+    const records = [
+      this.outcomes.letterOf(answered, faults),
+      ...this.outcomes.outcomesOf('work-order-list', answered, faults),
+      ...gathered.map(({ message }) => tombstoneOf(this.topicPrefix, message)),
+    ];
+    const messages = others.map(({ message }) => message);
+    if (messages.length === 0) first.message.finish(records);
+    else {
+      first.message.finishWith(messages, records, (apart) => {
+        const its = gathered.filter(({ message }) => message === apart);
+        this.end(its, answered);
+      });
+    }
+  }
+
+  /** The message that is set aside. */
+  private async messageOf(refusal: OrderRefusal, signal: AbortSignal): Promise<Answered> {
     const { source } = refusal;
     const stored = await this.reads.read(source, signal);
     const topic = source.topic.slice(this.topicPrefix.length);
-    const answered = {
+    return {
       message: stored === undefined ? lost(refusal, topic) : { ...stored, topic, bytes: 0 },
       messageId: source.messageId,
       namesOthers: true,
       ...(stored === undefined && { remark: NO_LONGER_THERE }),
     };
-    const faults = gathered.flatMap((each) => each.refusal.faults);
-    return this.outcomes.recordsOf('work-order-list', answered, faults);
-  }
-
-  /** Lets Kafka remove what is done with. */
-  private tombstoneOf({ topic, partition, key }: InboundMessage): OutboundRecord {
-    return { topic: `${this.topicPrefix}${topic}`, partition, key, value: null, headers: {} };
   }
 }
 
 /** What is known of a message that its topic no longer holds. */
-function lost({ source, key }: OrderRefusal, topic: string): InboundRecord {
+function lost({ source, orderId }: OrderRefusal, topic: string): InboundRecord {
   const { partition, offset, messageId } = source;
   return {
     topic,
     partition,
     offset,
     timestamp: '0',
-    key: key === null ? null : Buffer.from(key),
+    key: Buffer.from(orderId),
     value: null,
     headers: messageId === null ? [] : [['message-id', messageId] as const],
     bytes: 0,

@@ -2,31 +2,62 @@ import { Controller, Inject } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
-import { type Envelope, type OrderMessage, parsed, type Parsed, TOPICS } from '#libs/contracts';
+import {
+  type Envelope,
+  type OrderMessage,
+  parsed,
+  type Parsed,
+  type Rejection,
+  TOPICS,
+} from '#libs/contracts';
 import { type OrderDocument, sourceTopicOf } from '#libs/erp-formats';
-import { type InboundMessage } from '#libs/messaging';
+import { type InboundMessage, type OutboundRecord } from '#libs/messaging';
+import { placeOrder, rejectUnmapped } from '#libs/order-ledger';
 import {
   type AnsweredMessage,
   CommandOutcomes,
+  type CommandResult,
+  notTaken,
   openMessage,
   rejection,
 } from '../../command-delivery/index.js';
+import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
-import { OrderIntake } from './order-intake.js';
+import { queueRecord, RELAYED_ORDERS, type RelayedOrder } from './queues.js';
+import { type HomeOf, Homes } from './homes.js';
 import { readOrders } from './read-orders.js';
-import { type ReadMessage } from './sorted-message.js';
+import { UnknownMachines } from './unknown-machines.js';
 
-/** `erp.work-orders.v1`: orders as they change, in the ERP's own format, on their way into the ledger. */
+/** A message of the input, and the orders it tells of. */
+interface ReadMessage {
+  answered: AnsweredMessage;
+  orders: readonly OrderMessage[];
+}
+
+/** Why each machine is refused that does not exist. */
+type Unknown = ReadonlyMap<string, Rejection>;
+
+/**
+ * `erp.work-orders.v1`: orders as they change, in the ERP's own format. What can be refused of a document is refused
+ * here, and set aside with it; each of its orders goes on to the partition of its id, in the same transaction.
+ */
 @Controller()
 export class WorkOrdersController {
+  private readonly topicPrefix: string;
+
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     private readonly clock: Clock,
-    private readonly intake: OrderIntake,
+    private readonly equipment: Equipment,
+    private readonly unmapped: UnmappedWorkCentres,
+    private readonly unknownMachines: UnknownMachines,
+    private readonly homes: Homes,
     private readonly outcomes: CommandOutcomes,
-  ) {}
+  ) {
+    this.topicPrefix = settings.kafka.topicPrefix;
+  }
 
-  /** Resolves once the messages are in the ledger's hands: those behind them must not overtake them. */
+  /** Resolves once the messages have ended: those behind them must not overtake them. */
   @EventPattern(TOPICS.workOrders)
   async handle(messages: readonly InboundMessage[]): Promise<void> {
     const read: ReadMessage[] = [];
@@ -45,7 +76,12 @@ export class WorkOrdersController {
         message.fail(error);
       }
     }
-    await this.intake.take(read);
+    const [first] = read;
+    if (first === undefined) return;
+    const { ownership } = first.answered.message;
+    const { ofOrder } = await this.homes.known(ownership.signal);
+    const unknown = await this.unknownMachines.among(this.machinesOf(read), ownership);
+    this.relay(read, ofOrder, unknown);
   }
 
   private read(
@@ -65,14 +101,120 @@ export class WorkOrdersController {
     answered: AnsweredMessage,
     orders: Parsed<OrderMessage[]>,
   ): ReadMessage | undefined {
-    if (orders.ok) {
-      const source = this.outcomes.sourceOf(answered);
-      const recordedAt = Number(answered.message.timestamp);
-      return { answered, source, recordedAt, orders: orders.value };
-    }
-    this.outcomes.answersTo('work-order-list', answered, 0, [rejection(orders.rejection)]);
+    if (orders.ok) return { answered, orders: orders.value };
+    answered.message.finish(this.told(answered, [rejection(orders.rejection)]));
     return undefined;
   }
+
+  private machinesOf(read: readonly ReadMessage[]): Set<string> {
+    const machineIds = new Set<string>();
+    for (const { orders } of read) {
+      for (const { order } of orders) this.noteMachines(order, machineIds);
+    }
+    return machineIds;
+  }
+
+  private noteMachines({ operations = [] }: OrderMessage['order'], machineIds: Set<string>): void {
+    for (const operation of operations) {
+      const machineId = this.equipment.machineOf(operation);
+      if (machineId !== undefined) machineIds.add(machineId);
+    }
+  }
+
+  /** Ends messages with records of their orders, and with what is refused of them. */
+  private relay(read: readonly ReadMessage[], ofOrder: HomeOf, unknown: Unknown): void {
+    const byPartition = new Map<number, RelayedOrder[]>();
+    const records: OutboundRecord[] = [];
+    for (const each of read) {
+      const { relayed, faults } = this.toRelay(each, unknown);
+      for (const order of relayed) append(byPartition, ofOrder(order.orderId), order);
+      if (faults.length > 0) records.push(...this.told(each.answered, faults));
+    }
+    for (const [partition, orders] of byPartition) {
+      records.push(queueRecord(this.topicPrefix, RELAYED_ORDERS, partition, { orders }));
+    }
+    const [first, ...others] = read;
+    if (first === undefined) return;
+    const { message } = first.answered;
+    if (others.length === 0) {
+      message.finish(records, (refusal) => this.told(first.answered, [notTaken(refusal)]));
+      return;
+    }
+    message.finishWith(
+      others.map(({ answered }) => answered.message),
+      records,
+      (apart) => {
+        const its = read.filter(({ answered }) => answered.message === apart);
+        this.relay(its, ofOrder, unknown);
+      },
+    );
+  }
+
+  private toRelay(
+    { answered, orders }: ReadMessage,
+    unknown: Unknown,
+  ): { relayed: RelayedOrder[]; faults: CommandResult[] } {
+    const source = this.outcomes.sourceOf(answered);
+    const recordedAt = Number(answered.message.timestamp);
+    const byOrder = new Map<string, OrderMessage[]>();
+    for (const each of orders) append(byOrder, each.order.orderId, each);
+    const faults: CommandResult[] = [];
+    const relayed = [...byOrder].map(([orderId, told]): RelayedOrder => {
+      const found = this.faultsOf(orderId, told, unknown);
+      faults.push(...found);
+      if (found.length === 0) return { orderId, told, source, recordedAt };
+      const refused = found.flatMap(({ machineId }) => machineId ?? []);
+      return { orderId, told, source, recordedAt, refused, isAnswered: true };
+    });
+    if (relayed.length === 0) faults.push(nothingToDo(this.clock.nowSeconds()));
+    if (faults.length > 0) {
+      answered.namesOthers = this.machinesOf([{ answered, orders }]).size > 1;
+    }
+    return { relayed, faults };
+  }
+
+  private faultsOf(
+    orderId: string,
+    told: readonly OrderMessage[],
+    unknown: Unknown,
+  ): CommandResult[] {
+    const faults: CommandResult[] = [];
+    const machineIds = new Set<string>();
+    for (const each of told) {
+      if (unknown.size > 0) this.noteMachines(each.order, machineIds);
+      // where the operations of a change are done is known to the ledger alone
+      if (each.kind === 'change') continue;
+      const { unmapped } = placeOrder(each.order, (operation) =>
+        this.equipment.machineOf(operation),
+      );
+      if (unmapped.length === 0) continue;
+      for (const operation of unmapped) this.unmapped.note(orderId, operation);
+      faults.push({ ...rejection(rejectUnmapped(orderId, unmapped)), orderId });
+    }
+    for (const machineId of machineIds) {
+      const refusal = unknown.get(machineId);
+      if (refusal !== undefined) faults.push({ ...rejection(refusal, machineId), orderId });
+    }
+    return faults;
+  }
+
+  private told(
+    answered: AnsweredMessage,
+    results: readonly CommandResult[],
+  ): readonly OutboundRecord[] {
+    return this.outcomes.recordsOf('work-order-list', answered, results);
+  }
+}
+
+function append<K, T>(lists: Map<K, T[]>, key: K, item: T): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [item]);
+  else list.push(item);
+}
+
+/** Of a document without an order. */
+function nothingToDo(appliedAt: number): CommandResult {
+  return { kind: 'applied', machineId: null, attempts: 0, appliedAt };
 }
 
 function documentOf(message: InboundMessage, { contentType, body }: Envelope): OrderDocument {

@@ -1,0 +1,134 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Inject, Injectable } from '@nestjs/common';
+import { type BridgeSettings } from '#libs/config';
+import {
+  type InboundMessage,
+  type KafkaClient,
+  KeyedState,
+  type KeyedStateTopic,
+  type OutboundRecord,
+  type OwnedState,
+} from '#libs/messaging';
+import {
+  type AssignedOperation,
+  assignmentKey,
+  AssignmentTable,
+  fromStoredAssignment,
+  placeOfKey,
+  toStoredAssignment,
+} from '#libs/order-ledger';
+import { type AnsweredMessage, CommandOutcomes, notTaken } from '../../command-delivery/index.js';
+import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
+import { WorkOrderLists } from '../lists/work-order-lists.js';
+import { LEDGER_BEGINS_ANEW } from './homes.js';
+import { OwnedPartitions } from '../state/owned-partitions.js';
+import { answeredBy, ASSIGNMENT_CHANGES, type AssignmentChange, tombstoneOf } from './queues.js';
+
+type Operations = readonly AssignedOperation[];
+
+/**
+ * Which operations stand on which machine, in the partition of the machine's id. A change is taken in at once, and the
+ * machine's list is set, as it is by the time it is sent. Once the service has answered, the assignment is written with
+ * the outcome. Until then the change is not done: whoever owns the partition next begins without it, and gets it again.
+ */
+@Injectable()
+export class Assignments {
+  /** Operations by machine and order, in the partition their changes come through. */
+  readonly topic: KeyedStateTopic;
+  private readonly topicPrefix: string;
+  private readonly partitions = new OwnedPartitions(
+    (state: OwnedState<Operations>) => new PartitionAssignments(state),
+  );
+
+  constructor(
+    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix, groupId } }: BridgeSettings,
+    @Inject(KAFKA) kafka: KafkaClient,
+    private readonly lists: WorkOrderLists,
+    private readonly outcomes: CommandOutcomes,
+  ) {
+    this.topicPrefix = topicPrefix;
+    this.topic = new KeyedState<Operations>({
+      kafka,
+      name: `${topicPrefix}machine-bridge.assignments.v1`,
+      inputs: [ASSIGNMENT_CHANGES],
+      placement: { topic: `${topicPrefix}${ASSIGNMENT_CHANGES}`, whenGrown: LEDGER_BEGINS_ANEW },
+      transactionalIdPrefix: groupId,
+      format: toStoredAssignment,
+      parse: fromStoredAssignment,
+      onOwned: (state) => {
+        this.own(state);
+      },
+    });
+  }
+
+  /** Takes over a partition that has just been restored. */
+  own(state: OwnedState<Operations>): void {
+    this.partitions.own(state);
+  }
+
+  /** Takes a change, in the order of the partition's offsets; the message ends once the list it leads to is final. */
+  take(message: InboundMessage, change: AssignmentChange): void {
+    const assignments = this.partitions.get(message.partition);
+    if (assignments === undefined) {
+      message.abandon();
+      return;
+    }
+    const { machineId, isUntold = false } = change;
+    const answered = { ...answeredBy(this.topicPrefix, message, change), isUntold };
+    const tombstone = tombstoneOf(this.topicPrefix, message);
+    const { records, undo } = assignments.assign(change);
+    const remembering: AnsweredMessage = {
+      ...answered,
+      toRemember: () => [...records, tombstone],
+      whenRefused: (refusal) => {
+        undo();
+        const faults = [notTaken(refusal, machineId)];
+        return [...this.outcomes.recordsOf('work-order-list', answered, faults), tombstone];
+      },
+    };
+    const answers = this.outcomes.answersTo('work-order-list', remembering, 1, []);
+    const workingOrders = (): readonly string[] => assignments.listOf(machineId);
+    this.lists.set({ machineId, workingOrders, cumulative: true }, answers);
+  }
+}
+
+/** The assignments of one partition, as they are stored and as machines' lists are drawn from them. */
+class PartitionAssignments {
+  private readonly table: AssignmentTable;
+
+  constructor(private readonly state: OwnedState<Operations>) {
+    this.table = new AssignmentTable(
+      (machineId, orderId) => state.get(assignmentKey(machineId, orderId)) ?? [],
+    );
+    for (const key of state.keys()) {
+      const place = placeOfKey(key);
+      if (place !== undefined) this.table.stands(place.machineId, place.orderId);
+    }
+  }
+
+  listOf(machineId: string): readonly string[] {
+    return this.table.listOf(machineId);
+  }
+
+  /** Returns what is to be written, and what makes it as it was, unless another change has come since. */
+  assign({ machineId, orderId, operations }: AssignmentChange): {
+    records: readonly OutboundRecord[];
+    undo: () => void;
+  } {
+    const { state } = this;
+    const key = assignmentKey(machineId, orderId);
+    const before = state.get(key);
+    if (before === undefined && operations.length === 0) {
+      return { records: [], undo: () => undefined };
+    }
+    const put = (now: Operations = []): OutboundRecord => {
+      const record = state.put(key, now.length > 0 ? now : null);
+      this.table.changed(machineId, orderId, now);
+      return record;
+    };
+    const undo = (): void => {
+      if (isDeepStrictEqual(state.get(key) ?? [], operations)) put(before);
+    };
+    return { records: [put(operations)], undo };
+  }
+}

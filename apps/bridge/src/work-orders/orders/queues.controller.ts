@@ -1,0 +1,44 @@
+import { Controller } from '@nestjs/common';
+import { EventPattern } from '@nestjs/microservices';
+import { type InboundMessage } from '#libs/messaging';
+import { Assignments } from './assignments.js';
+import { Homes } from './homes.js';
+import { OrderLedger } from './order-ledger.js';
+import { RefusedOrders } from './refused-orders.js';
+import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, RELAYED_ORDERS, takeEach } from './queues.js';
+
+/** What one part of this flow tells another. */
+@Controller()
+export class QueuesController {
+  constructor(
+    private readonly homes: Homes,
+    private readonly ledger: OrderLedger,
+    private readonly assignments: Assignments,
+    private readonly refused: RefusedOrders,
+  ) {}
+
+  /** Resolves once the orders are in the ledger: those behind them must not overtake them. */
+  @EventPattern(RELAYED_ORDERS)
+  async handleOrders(messages: readonly InboundMessage[]): Promise<void> {
+    const [first] = messages;
+    if (first === undefined) return;
+    await this.homes.known(first.ownership.signal);
+    takeEach(RELAYED_ORDERS, messages, (message, orders) => {
+      this.ledger.take(message, orders);
+    });
+  }
+
+  @EventPattern(ASSIGNMENT_CHANGES)
+  handleChanges(messages: readonly InboundMessage[]): void {
+    takeEach(ASSIGNMENT_CHANGES, messages, (message, change) => {
+      this.assignments.take(message, change);
+    });
+  }
+
+  @EventPattern(ORDER_REFUSALS)
+  handleRefusals(messages: readonly InboundMessage[]): void {
+    takeEach(ORDER_REFUSALS, messages, (message, refusal) => {
+      this.refused.take({ message, refusal });
+    });
+  }
+}

@@ -1,0 +1,66 @@
+import { type InboundMessage } from '#libs/messaging';
+import {
+  answeredBy,
+  ASSIGNMENT_CHANGES,
+  ORDER_REFUSALS,
+  queueRecord,
+  RELAYED_ORDERS,
+  takeEach,
+  tombstoneOf,
+} from './queues.js';
+import { messageAt } from '../testing/message-at.js';
+
+const source = { topic: 'a.erp.work-orders.v1', partition: 3, offset: 7, messageId: 'm-1' };
+const change = { machineId: 'M-1', orderId: '4711', operations: [], source };
+
+describe('what one part of the flow tells another', () => {
+  const taken: unknown[] = [];
+  const take = (_message: InboundMessage, content: unknown): void => {
+    taken.push(content);
+  };
+
+  beforeEach(() => {
+    taken.length = 0;
+  });
+
+  it('is read as it was written, under a key of its own', () => {
+    const [record, other] = [0, 1].map(() => queueRecord('a.', ASSIGNMENT_CHANGES, 5, change));
+    expect(record).toMatchObject({ topic: `a.${ASSIGNMENT_CHANGES}`, partition: 5 });
+    expect(record?.key).not.toBe(other?.key);
+    const value = Buffer.from(String(record?.value));
+    takeEach(ASSIGNMENT_CHANGES, [messageAt(1, { value })], take);
+    expect(taken).toEqual([change]);
+  });
+
+  it('is done with a tombstone for its key, which is done at once', () => {
+    const message = messageAt(1, { topic: RELAYED_ORDERS, partition: 2, key: Buffer.from('a') });
+    const tombstone = { topic: `a.${RELAYED_ORDERS}`, partition: 2, key: message.key, value: null };
+    expect(tombstoneOf('a.', message)).toMatchObject(tombstone);
+    takeEach(RELAYED_ORDERS, [message], take);
+    expect([taken, message.ends]).toEqual([[], ['finished']]);
+  });
+
+  it.each([
+    ['{', RELAYED_ORDERS],
+    ['null', RELAYED_ORDERS],
+    ['{"changes":[{"machineId":"M-1","orders":[],"source":{}}]}', ASSIGNMENT_CHANGES],
+    ['{"orderId":"4711","source":{},"told":[]}', ASSIGNMENT_CHANGES],
+    ['{"orderId":"4711","source":{}}', ORDER_REFUSALS],
+  ] as const)('is set aside where this version has not written it: %s', (text, queue) => {
+    const message = messageAt(1, { value: Buffer.from(text) });
+    takeEach(queue, [message], take);
+    expect([taken, message.ends]).toEqual([[], ['set aside']]);
+  });
+
+  it('takes what is refused of an order back to the partition of its message', () => {
+    const answered = answeredBy('a.', messageAt(1), change);
+    expect(answered).toMatchObject({ messageId: 'm-1', orderId: '4711' });
+    const rejection = { code: 'unknown-machine', detail: 'no M-1' } as const;
+    const fault = { kind: 'rejected', machineId: 'M-1', attempts: 1, rejection } as const;
+    const record = answered.origin!.refusal([fault]);
+    expect(record).toMatchObject({ topic: `a.${ORDER_REFUSALS}`, partition: 3 });
+    takeEach(ORDER_REFUSALS, [messageAt(1, { value: Buffer.from(String(record.value)) })], take);
+    const faults = [{ ...fault, orderId: '4711' }];
+    expect(taken).toEqual([{ orderId: '4711', source, faults }]);
+  });
+});

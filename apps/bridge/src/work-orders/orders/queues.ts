@@ -1,0 +1,156 @@
+import { randomBytes } from 'node:crypto';
+import { type OrderMessage, type OutcomeSource } from '#libs/contracts';
+import { type InboundMessage, type OutboundRecord } from '#libs/messaging';
+import { type AssignedOperation } from '#libs/order-ledger';
+import {
+  acceptEach,
+  type AnsweredMessage,
+  type RejectedResult,
+} from '../../command-delivery/index.js';
+
+/**
+ * Topics by which one part of this flow tells another, without the prefix. They are compacted: each record has a key of
+ * its own, and stays until its tombstone is written, in the transaction that ends it.
+ */
+
+/** {@link RelayedOrders}, in the partition of the hash of their ids. */
+export const RELAYED_ORDERS = 'machine-bridge.relayed-orders.v1';
+/** {@link AssignmentChange}, in the partition of the hash of the machine's id. */
+export const ASSIGNMENT_CHANGES = 'machine-bridge.assignment-changes.v1';
+/**
+ * {@link OrderRefusal}, in the partition that the message came through, whose owner alone sets it aside. As wide as
+ * that topic.
+ */
+export const ORDER_REFUSALS = 'machine-bridge.order-refusals.v1';
+
+/** Each has a topic of dead letters. */
+export const WORK_ORDER_QUEUES = [RELAYED_ORDERS, ASSIGNMENT_CHANGES, ORDER_REFUSALS] as const;
+
+interface QueuedOrder {
+  orderId: string;
+  /** The message that told of it. */
+  source: OutcomeSource;
+}
+
+/** What one message tells of one order. */
+export interface RelayedOrder extends QueuedOrder {
+  /** In the order of the document; one at least. */
+  told: readonly OrderMessage[];
+  /** Epoch milliseconds, of the record of the message. */
+  recordedAt: number;
+  /** Machines it names that were refused when it was read. */
+  refused?: readonly string[] | undefined;
+  /** Something was said of it then. */
+  isAnswered?: boolean | undefined;
+}
+
+/** Of one message or several, which they end together: one record for each order would cost half as much again. */
+export interface RelayedOrders {
+  /** In the order of the messages; one at least. */
+  orders: readonly RelayedOrder[];
+}
+
+/** What one message changes of one order on one machine. */
+export interface AssignmentChange extends QueuedOrder {
+  machineId: string;
+  /** None: the order has left the machine. */
+  operations: readonly AssignedOperation[];
+  /** The machine was refused when the message was read: its list is set, but nothing told of it. */
+  isUntold?: boolean | undefined;
+}
+
+/** What was refused of an order after its message was read. */
+export interface OrderRefusal extends QueuedOrder {
+  faults: readonly RejectedResult[];
+}
+
+interface Queued {
+  [RELAYED_ORDERS]: RelayedOrders;
+  [ASSIGNMENT_CHANGES]: AssignmentChange;
+  [ORDER_REFUSALS]: OrderRefusal;
+}
+
+/** Of this process, which counts: that is made sooner than random digits for each record. */
+const WRITER = randomBytes(6).toString('hex');
+let made = 0;
+
+export function queueRecord<Q extends keyof Queued>(
+  topicPrefix: string,
+  queue: Q,
+  partition: number,
+  content: Queued[Q],
+): OutboundRecord {
+  made += 1;
+  return {
+    topic: `${topicPrefix}${queue}`,
+    partition,
+    key: `${WRITER}-${made}`,
+    value: JSON.stringify(content),
+    headers: {},
+  };
+}
+
+/** Takes records of a queue. A tombstone is done at once; what cannot be read, an earlier version's, is set aside. */
+export function takeEach<Q extends keyof Queued>(
+  queue: Q,
+  messages: readonly InboundMessage[],
+  take: (message: InboundMessage, content: Queued[Q]) => void,
+): void {
+  acceptEach(messages, (message) => {
+    const { value } = message;
+    const content = value === null ? null : read(queue, value);
+    if (content === null) message.finish();
+    else if (content !== undefined) take(message, content);
+    else message.fail(new Error('not written by this version of the bridge'), true);
+  });
+}
+
+type Json = Record<string, unknown>;
+
+const isOrder = (json: Json): boolean =>
+  typeof json['orderId'] === 'string' && typeof json['source'] === 'object';
+
+const IS_QUEUED: Record<keyof Queued, (json: Json) => boolean> = {
+  [RELAYED_ORDERS]: ({ orders }) =>
+    Array.isArray(orders) &&
+    (orders as Json[]).every((order) => isOrder(order) && Array.isArray(order['told'])),
+  [ASSIGNMENT_CHANGES]: (json) => isOrder(json) && Array.isArray(json['operations']),
+  [ORDER_REFUSALS]: (json) => isOrder(json) && Array.isArray(json['faults']),
+};
+
+/** The bridge alone writes these; undefined for what is none of them. */
+function read<Q extends keyof Queued>(queue: Q, value: Buffer): Queued[Q] | undefined {
+  try {
+    const json = JSON.parse(value.toString()) as Json;
+    return IS_QUEUED[queue](json) ? (json as unknown as Queued[Q]) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The message that told of an order, as whoever has that now answers it: what is refused goes back to its partition. */
+export function answeredBy(
+  topicPrefix: string,
+  message: InboundMessage,
+  { orderId, source }: QueuedOrder,
+): AnsweredMessage {
+  return {
+    ...{ message, messageId: source.messageId, orderId },
+    origin: {
+      source,
+      refusal: (found) => {
+        const faults = found.map((fault) => ({ ...fault, orderId }));
+        const refusal = { orderId, source, faults };
+        return queueRecord(topicPrefix, ORDER_REFUSALS, source.partition, refusal);
+      },
+    },
+  };
+}
+
+/** Lets Kafka remove a record that is done with; to be written with what has become of it. */
+export function tombstoneOf(
+  topicPrefix: string,
+  { topic, partition, key }: Pick<InboundMessage, 'topic' | 'partition' | 'key'>,
+): OutboundRecord {
+  return { topic: `${topicPrefix}${topic}`, partition, key, value: null, headers: {} };
+}

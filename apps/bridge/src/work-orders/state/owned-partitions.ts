@@ -1,0 +1,46 @@
+import { type Logger } from '@nestjs/common';
+import { type OwnedState } from '#libs/messaging';
+
+/** One holder for each partition of keyed state, from when that is restored until it is lost. */
+export class OwnedPartitions<V, H> {
+  private readonly holders = new Map<number, H>();
+
+  constructor(private readonly create: (state: OwnedState<V>) => H) {}
+
+  /** Takes over a partition that has just been restored. */
+  own(state: OwnedState<V>): void {
+    const { partition, lost } = state;
+    const holder = this.create(state);
+    this.holders.set(partition, holder);
+    const release = (): void => {
+      if (this.holders.get(partition) === holder) this.holders.delete(partition);
+    };
+    lost.addEventListener('abort', release, { once: true });
+  }
+
+  /** Undefined once the partition is lost: its messages wait until it is restored. */
+  get(partition: number): H | undefined {
+    return this.holders.get(partition);
+  }
+
+  all(): Iterable<H> {
+    return this.holders.values();
+  }
+}
+
+const MOST_NAMED = 10;
+
+/** Says that times that no clock can have shown yet, taken by an earlier version, are not gone by. */
+export function warnOfTimesAhead(
+  logger: Logger,
+  partition: number,
+  ids: 'machineIds' | 'orderIds',
+  found: readonly string[],
+): void {
+  logger.warn({
+    msg: 'remembered times lie ahead of the clock and are ignored',
+    partition,
+    count: found.length,
+    [ids]: found.slice(0, MOST_NAMED),
+  });
+}

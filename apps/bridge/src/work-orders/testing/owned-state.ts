@@ -1,0 +1,27 @@
+import { type OutboundRecord, type OwnedState } from '#libs/messaging';
+
+/**
+ * One partition of state as the bridge gives it out, without Kafka.
+ *
+ * @param values what it was restored with; stays as it is
+ * @param name of its topic, in full
+ */
+export function ownedState<V>(
+  values: ReadonlyMap<string, V> = new Map(),
+  { partition = 0, name = 'a-state', lost = new AbortController().signal } = {},
+): OwnedState<V> {
+  const now = new Map(values);
+  return {
+    ...{ partition, signal: lost, lost },
+    get: (key) => now.get(key),
+    keys: () => now.keys(),
+    entries: () => now.entries(),
+    put: (key, value): OutboundRecord => {
+      if (value === null) now.delete(key);
+      else now.set(key, value);
+      const text = value === null ? null : JSON.stringify(value);
+      return { topic: name, partition, key, value: text, headers: {}, isState: true };
+    },
+    commit: () => Promise.reject(new Error('written with what becomes of a message')),
+  };
+}

@@ -1,0 +1,66 @@
+import {
+  type OrderOperation,
+  type OrderSnapshot,
+  type OrderStatus,
+  type Rejection,
+} from '#libs/contracts';
+import { type AssignedOperation } from './assigned-operation.js';
+import { isFinished } from './known-order.js';
+
+const LISTED: ReadonlySet<OrderStatus> = new Set(['released', 'started', 'held']);
+
+export type MachineOf = (operation: OrderOperation) => string | undefined;
+
+export interface PlacedOrder {
+  /** What of it belongs on the list of each machine it names, which may be nothing. */
+  machines: ReadonlyMap<string, readonly AssignedOperation[]>;
+  /** Operations that should be on a list and have no machine. */
+  unmapped: readonly OrderOperation[];
+}
+
+/** Puts each operation of an order where it belongs. The only place that asks for an operation's machine. */
+export function placeOrder(order: OrderSnapshot, machineOf: MachineOf): PlacedOrder {
+  const isOver = isFinished(order);
+  const named = new Map<string, OrderOperation[]>();
+  const unmapped: OrderOperation[] = [];
+  for (const operation of order.operations) {
+    const machineId = machineOf(operation);
+    if (machineId === undefined) {
+      if (!isOver && LISTED.has(operation.status)) unmapped.push(operation);
+      continue;
+    }
+    const others = named.get(machineId);
+    if (others === undefined) named.set(machineId, [operation]);
+    else others.push(operation);
+  }
+  const machines = new Map<string, AssignedOperation[]>();
+  for (const [machineId, operations] of named) {
+    machines.set(machineId, isOver ? [] : assigned(order.orderId, operations));
+  }
+  return { machines, unmapped };
+}
+
+const PLACES_NAMED = 5;
+
+/** Why operations that have no machine are refused: one reason for all of an order. */
+export function rejectUnmapped(orderId: string, unmapped: readonly OrderOperation[]): Rejection {
+  const places = unmapped.map(({ plant, workCentre }) => `${plant ?? '?'}/${workCentre ?? '?'}`);
+  const distinct = [...new Set(places)];
+  const more = distinct.length - PLACES_NAMED;
+  const named = distinct.slice(0, PLACES_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  const detail = `no machine is mapped for plant/work centre ${named} of order ${orderId}`;
+  return { code: 'unmapped-work-centre', detail };
+}
+
+/** The entry's name counts all operations of the order there: it does not change when one is done. */
+function assigned(orderId: string, operations: readonly OrderOperation[]): AssignedOperation[] {
+  return operations
+    .filter(({ status }) => LISTED.has(status))
+    .map(({ operationId, sequence, plannedStart }) => {
+      const entry = operations.length === 1 ? orderId : `${orderId}-${operationId}`;
+      const operation: AssignedOperation = { entry, operationId };
+      if (sequence !== undefined && sequence !== 0) operation.sequence = sequence;
+      if (plannedStart !== undefined) operation.plannedStart = plannedStart;
+      return operation;
+    });
+}

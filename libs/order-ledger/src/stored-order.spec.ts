@@ -1,0 +1,85 @@
+import fc from 'fast-check';
+import { ORDER_STATUSES, type OrderOperation, type OrderSnapshot } from '#libs/contracts';
+import { isFinished, toKnownOrder } from './known-order.js';
+import { fromStoredOrder, toStoredOrder } from './stored-order.js';
+
+const anOperation: fc.Arbitrary<OrderOperation> = fc.record(
+  {
+    operationId: fc.string(),
+    status: fc.constantFrom(...ORDER_STATUSES),
+    machineId: fc.string(),
+    workCentre: fc.string(),
+    plant: fc.string(),
+    sequence: fc.nat(),
+    plannedStart: fc.integer(),
+  },
+  { requiredKeys: ['operationId', 'status'], noNullPrototype: true },
+);
+
+const aFence = fc.record({ counter: fc.string(), value: fc.string() }, { noNullPrototype: true });
+
+const anOrder: fc.Arbitrary<OrderSnapshot> = fc.record(
+  {
+    orderId: fc.string(),
+    changedAt: fc.integer(),
+    status: fc.constantFrom(...ORDER_STATUSES),
+    operations: fc.array(anOperation),
+    fence: aFence,
+  },
+  {
+    requiredKeys: ['orderId', 'changedAt', 'status', 'operations'],
+    noNullPrototype: true,
+  },
+);
+
+const someIds = fc.array(fc.string());
+
+const aPosition = fc.record(
+  { partition: fc.nat(), offset: fc.nat(), recordedAt: fc.nat() },
+  { noNullPrototype: true },
+);
+
+describe('an order as it is stored', () => {
+  it('is read back as it was', () => {
+    fc.assert(
+      fc.property(anOrder, someIds, aPosition, (order, machineIds, from) => {
+        const known = toKnownOrder(order, machineIds, from);
+        const text = JSON.stringify(toStoredOrder(known));
+        expect(fromStoredOrder(JSON.parse(text))).toEqual(known);
+      }),
+    );
+  });
+
+  it('is finished after it is read if it was before, with nothing else kept of it', () => {
+    fc.assert(
+      fc.property(anOrder, aPosition, (order, position) => {
+        const known = toKnownOrder(order, ['M-1'], position);
+        expect(isFinished(known)).toBe(isFinished(order));
+        if (isFinished(order)) expect(known).toMatchObject({ operations: [], machineIds: [] });
+      }),
+    );
+  });
+
+  it('is read as earlier versions stored it, before all that has a position since', () => {
+    const stored = [100, 7, 'released', ['M-1'], [['0010', 'released', 'M-1']]];
+    expect(fromStoredOrder(stored)).toEqual({
+      changedAt: 100,
+      from: { partition: -1, offset: 7, recordedAt: 0 },
+      status: 'released',
+      machineIds: ['M-1'],
+      operations: [{ operationId: '0010', status: 'released', machineId: 'M-1' }],
+    });
+  });
+
+  it('is read as earlier versions stored it, with the messages it came from before', () => {
+    const known = toKnownOrder(
+      { orderId: '4711', changedAt: 100, status: 'planned', operations: [] },
+      ...([['M-1'], { partition: 1, offset: 7, recordedAt: 5 }] as const),
+    );
+    expect(fromStoredOrder([...toStoredOrder(known), [6, [0, 3]]])).toEqual(known);
+  });
+
+  it.each([null, 'text', {}, [1, 2]])('is nothing the bridge has not stored: %j', (json) => {
+    expect(fromStoredOrder(json)).toBeUndefined();
+  });
+});

@@ -1,0 +1,454 @@
+import fc from 'fast-check';
+import {
+  ORDER_STATUSES,
+  type OrderChange,
+  type OrderMessage,
+  type OrderOperation,
+  type OrderSnapshot,
+} from '#libs/contracts';
+import { type AssignedOperation } from './assigned-operation.js';
+import { AssignmentTable } from './assignment-table.js';
+import { type KnownOrder } from './known-order.js';
+import { assignmentKey } from './stored-assignment.js';
+import { type OrderFinding, takeInOrder } from './take-in-order.js';
+
+const MACHINES = ['M-1', 'M-2', 'M-3'];
+const machineOf = ({ machineId }: OrderOperation): string | undefined => machineId;
+
+/** Orders, and the lists that what follows from them makes. */
+class Ledger {
+  readonly orders = new Map<string, KnownOrder>();
+  private readonly operations = new Map<string, readonly AssignedOperation[]>();
+  readonly table = new AssignmentTable(
+    (machineId, orderId) => this.operations.get(assignmentKey(machineId, orderId)) ?? [],
+  );
+  private offset = 0;
+
+  take(snapshot: OrderSnapshot, refused: readonly string[] = []): Taken {
+    return this.takeIn([{ kind: 'snapshot', order: snapshot }], undefined, undefined, refused);
+  }
+
+  takeIn(
+    told: readonly OrderMessage[],
+    offset = this.offset + 1,
+    position = { partition: 0, recordedAt: offset },
+    refused: readonly string[] = [],
+  ): Taken {
+    this.offset = Math.max(this.offset, offset);
+    const { orderId } = told[0]!.order;
+    const arrived = { told, position: { ...position, offset }, refused };
+    const { known, assignments, findings } = takeInOrder(
+      arrived,
+      this.orders.get(orderId),
+      machineOf,
+    );
+    if (known !== undefined) this.orders.set(orderId, known);
+    for (const [machineId, operations] of assignments) {
+      this.operations.set(assignmentKey(machineId, orderId), operations);
+      this.table.changed(machineId, orderId, operations);
+    }
+    return { touched: [...assignments.keys()], findings };
+  }
+
+  listOf(machineId: string): readonly string[] {
+    return this.table.listOf(machineId);
+  }
+}
+
+interface Taken {
+  /** Machines whose lists are set. */
+  touched: string[];
+  findings: readonly OrderFinding[];
+}
+
+function operation(operationId: string, more: Partial<OrderOperation> = {}): OrderOperation {
+  return { operationId, machineId: 'M-1', status: 'released', ...more };
+}
+
+function order(
+  orderId: string,
+  operations: OrderOperation[],
+  more: Partial<OrderSnapshot> = {},
+): OrderSnapshot {
+  return { orderId, changedAt: 100, status: 'released', operations, ...more };
+}
+
+function ledgerOf(...snapshots: OrderSnapshot[]): Ledger {
+  const ledger = new Ledger();
+  for (const snapshot of snapshots) ledger.take(snapshot);
+  return ledger;
+}
+
+function listsOf(ledger: Ledger): (readonly string[])[] {
+  return MACHINES.map((machineId) => ledger.listOf(machineId));
+}
+
+describe("what orders make of a machine's list", () => {
+  it('is empty while no order is known', () => {
+    expect(new Ledger().listOf('M-1')).toEqual([]);
+  });
+
+  it.each(ORDER_STATUSES)('holds an operation by its status: %s', (status) => {
+    const isListed = ['released', 'started', 'held'].includes(status);
+    const ledger = ledgerOf(order('4711', [operation('0010', { status })]));
+    expect(ledger.listOf('M-1')).toEqual(isListed ? ['4711'] : []);
+  });
+
+  it.each(['completed', 'cancelled'] as const)(
+    'loses an order that is %s, whatever its operations still say',
+    (status) => {
+      const ledger = ledgerOf(
+        order('4711', [operation('0010')]),
+        order('4711', [operation('0010')], { changedAt: 101, status }),
+      );
+      expect(ledger.listOf('M-1')).toEqual([]);
+    },
+  );
+
+  it('names the order, and its operations where the order has several on the machine', () => {
+    const ledger = ledgerOf(
+      order('4711', [
+        operation('0010', { sequence: 1 }),
+        operation('0020', { sequence: 2 }),
+        operation('0030', { sequence: 3, machineId: 'M-2' }),
+      ]),
+      order('4712', [operation('0010', { sequence: 4 })]),
+    );
+    expect(ledger.listOf('M-1')).toEqual(['4711-0010', '4711-0020', '4712']);
+    expect(ledger.listOf('M-2')).toEqual(['4711']);
+  });
+
+  it('goes by sequence, 0 or none last, then planned start, none last, then order and operation', () => {
+    const ledger = ledgerOf(
+      order('F', [operation('0010')]),
+      order('E', [operation('0020', { sequence: 0 }), operation('0010', { sequence: 0 })]),
+      order('D', [operation('0010', { plannedStart: 900 })]),
+      order('C', [operation('0010', { sequence: 2 })]),
+      order('B', [operation('0010', { sequence: 2, plannedStart: 200 })]),
+      order('A', [operation('0010', { sequence: 10, plannedStart: 1 })]),
+      order('G', [operation('0010', { sequence: 2, plannedStart: 100 })]),
+    );
+    expect(ledger.listOf('M-1')).toEqual(['G', 'B', 'C', 'A', 'D', 'E-0010', 'E-0020', 'F']);
+  });
+});
+
+describe('a change of an order', () => {
+  const change = (more: Partial<OrderChange>): OrderMessage => ({
+    kind: 'change',
+    order: { orderId: '4711', changedAt: 101, ...more },
+  });
+
+  it('is laid over what is known, and touches the machines of the order', () => {
+    const ledger = ledgerOf(order('4711', [operation('0010'), operation('0020')]));
+    const operations = [{ operationId: '0010', status: 'completed' as const }];
+    expect(ledger.takeIn([change({ operations })])).toMatchObject({ touched: ['M-1'] });
+    expect(ledger.listOf('M-1')).toEqual(['4711-0020']);
+    expect(ledger.takeIn([change({ status: 'completed' })])).toMatchObject({ touched: ['M-1'] });
+    expect(ledger.listOf('M-1')).toEqual([]);
+  });
+
+  it('is superseded by what is newer, for the machines of the order', () => {
+    const ledger = ledgerOf(order('4711', [operation('0010')], { changedAt: 102 }));
+    const { touched, findings } = ledger.takeIn([change({ status: 'cancelled' })]);
+    expect(touched).toEqual([]);
+    expect(findings).toMatchObject([{ kind: 'superseded', machineId: 'M-1' }]);
+    expect(ledger.listOf('M-1')).toEqual(['4711']);
+  });
+
+  it('is refused when nobody has sent the order, and it does not say where it is done', () => {
+    const ledger = new Ledger();
+    const { findings } = ledger.takeIn([change({ status: 'started' })]);
+    expect(findings).toMatchObject([{ kind: 'rejected', rejection: { code: 'invalid-message' } }]);
+    expect(ledger.orders.size).toBe(0);
+  });
+
+  it('goes by the sender’s count before it goes by the time', () => {
+    const fence = (value: string) => ({ fence: { counter: 'SERIAL', value } });
+    const ledger = ledgerOf(order('4711', [operation('0010')], fence('10')));
+    const moved = [operation('0010', { machineId: 'M-2' })];
+    ledger.take(order('4711', moved, { changedAt: 99, ...fence('11') }));
+    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
+    const { findings } = ledger.take(
+      order('4711', [operation('0010')], { changedAt: 200, ...fence('9') }),
+    );
+    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
+    expect(findings).toMatchObject([{ detail: 'order 4711 came with SERIAL 9; known is 11' }]);
+  });
+
+  it('that was sent before what is known, in the same second and through another partition, is superseded', () => {
+    const ledger = ledgerOf(order('4711', [operation('0010')]));
+    ledger.takeIn([change({ status: 'completed' })], 9, { partition: 1, recordedAt: 1500 });
+    const late = [change({ status: 'started' })];
+    expect(ledger.takeIn(late, 4, { partition: 2, recordedAt: 1200 })).toMatchObject({
+      ...{ touched: [], findings: [{ kind: 'superseded', machineId: null }] },
+    });
+    expect(ledger.orders.get('4711')?.status).toBe('completed');
+  });
+});
+
+describe('a change that tells of done operations alone, of an order that nobody has sent', () => {
+  const done = { operationId: '0010', machineId: 'M-1', status: 'completed' as const };
+
+  it('concerns their machines, and leaves the order to what may still come of it', () => {
+    const ledger = new Ledger();
+    const order4711 = { orderId: '4711', changedAt: 200, operations: [done] };
+    expect(ledger.takeIn([{ kind: 'change', order: order4711 }])).toEqual({
+      touched: ['M-1'],
+      findings: [],
+    });
+    expect(ledger.orders.size).toBe(0);
+    ledger.take(order('4711', [operation('0020')], { changedAt: 100 }));
+    expect(ledger.listOf('M-1')).toEqual(['4711']);
+  });
+});
+
+describe('a snapshot of an order', () => {
+  const onFirst = order('4711', [operation('0010')]);
+  const onSecond = order('4711', [operation('0010', { machineId: 'M-2' })]);
+
+  it('moves an order: it leaves the old machine, and both lists are touched', () => {
+    const ledger = ledgerOf(onFirst, order('4712', [operation('0010')]));
+    const moved = { ...onSecond, changedAt: 101 };
+    expect(ledger.take(moved)).toEqual({ touched: ['M-1', 'M-2'], findings: [] });
+    expect(listsOf(ledger)).toEqual([['4712'], ['4711'], []]);
+  });
+
+  it('is superseded when it is older than what is known, and changes nothing', () => {
+    const ledger = ledgerOf(onFirst);
+    const detail = 'order 4711 changed at 99; known is the change of 100';
+    expect(ledger.take({ ...onSecond, changedAt: 99 })).toEqual({
+      touched: [],
+      findings: [{ kind: 'superseded', machineId: 'M-2', detail }],
+    });
+    expect(listsOf(ledger)).toEqual([['4711'], [], []]);
+  });
+
+  it('counts when it is as old as what is known and came later', () => {
+    const ledger = ledgerOf(onFirst, onSecond);
+    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
+  });
+
+  it('counts where an older one lay in a topic that has been made anew', () => {
+    const ledger = new Ledger();
+    ledger.takeIn([{ kind: 'snapshot', order: onFirst }], 2);
+    ledger.takeIn([{ kind: 'snapshot', order: { ...onSecond, changedAt: 101 } }], 1);
+    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
+  });
+
+  it.each([
+    ['later', 5, [[], ['4711'], []]],
+    ['earlier', 3, [['4711'], [], []]],
+  ])('of another partition counts by its record where it is as old, %s', (_what, at, lists) => {
+    const ledger = new Ledger();
+    const whole = (known: OrderSnapshot): OrderMessage => ({ kind: 'snapshot', order: known });
+    ledger.takeIn([whole(onFirst)], 9, { partition: 0, recordedAt: 4 });
+    const { findings } = ledger.takeIn([whole(onSecond)], 1, { partition: 1, recordedAt: at });
+    expect(listsOf(ledger)).toEqual(lists);
+    expect(findings.map(({ kind }) => kind)).toEqual(at > 4 ? [] : ['superseded']);
+  });
+
+  it('needs no machine for an operation that stands on no list', () => {
+    const planned: OrderOperation = { operationId: '0010', workCentre: 'FR01', status: 'planned' };
+    const taken = new Ledger().take(order('4711', [planned]));
+    expect(taken).toEqual({ touched: [], findings: [{ kind: 'taken-in' }] });
+  });
+
+  it('is put on no machine that was refused when it was read', () => {
+    const ledger = new Ledger();
+    const both = order('4711', [operation('0010'), operation('0020', { machineId: 'M-2' })]);
+    expect(ledger.take(both, ['M-2'])).toEqual({ touched: ['M-1'], findings: [] });
+    expect(ledger.orders.get('4711')?.machineIds).toEqual(['M-1']);
+  });
+
+  it('is taken off a machine that was refused when it was read', () => {
+    const ledger = ledgerOf(onFirst);
+    const { touched } = ledger.take({ ...onSecond, changedAt: 101 }, ['M-1']);
+    expect(touched).toEqual(['M-1', 'M-2']);
+    expect(ledger.listOf('M-1')).toEqual([]);
+  });
+
+  it('may be told twice by a document: the later one counts, and a machine is answered once', () => {
+    const ledger = ledgerOf(onFirst);
+    const told = [{ ...onFirst, changedAt: 99 }, onFirst, onSecond].map((each) => ({
+      ...{ kind: 'snapshot' as const, order: each },
+    }));
+    expect(ledger.takeIn(told)).toEqual({ touched: ['M-1', 'M-2'], findings: [] });
+    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
+  });
+
+  it('that was sent before what is known, in the same second, is superseded', () => {
+    const ledger = ledgerOf(onFirst);
+    const { findings } = ledger.takeIn([{ kind: 'snapshot', order: onSecond }], 0);
+    expect(findings).toMatchObject([{ kind: 'superseded', machineId: 'M-2' }]);
+    expect(listsOf(ledger)).toEqual([['4711'], [], []]);
+  });
+});
+
+describe('a message that concerns no machine', () => {
+  const planned: OrderOperation = { operationId: '0010', workCentre: 'FR01', status: 'planned' };
+  const onFirst = order('4711', [operation('0010')]);
+  const older = order('4711', [], { changedAt: 99 });
+
+  it.each([
+    ['a new order without operations', order('4711', [])],
+    ['a planned one', order('4711', [planned])],
+    ['one that is over before anybody has heard of it', order('4711', [], { status: 'cancelled' })],
+  ])('is taken in: %s', (_name, snapshot) => {
+    expect(new Ledger().take(snapshot)).toEqual({ touched: [], findings: [{ kind: 'taken-in' }] });
+  });
+
+  it('is superseded when it is older', () => {
+    const detail = 'order 4711 changed at 99; known is the change of 100';
+    const { findings } = ledgerOf(onFirst).take(older);
+    expect(findings).toEqual([{ kind: 'superseded', machineId: null, detail }]);
+  });
+
+  it('is taken in when a document tells of the order twice, older and newer', () => {
+    const told = [older, order('4711', [])].map((each) => ({
+      ...{ kind: 'snapshot' as const, order: each },
+    }));
+    const ledger = ledgerOf(order('4711', [planned]));
+    expect(ledger.takeIn(told).findings).toEqual([{ kind: 'taken-in' }]);
+  });
+});
+
+describe('a change of an order at a place that no machine is mapped for', () => {
+  it('is refused by the place that is known of it', () => {
+    const planned: OrderOperation = { operationId: '0010', workCentre: 'FR01', status: 'planned' };
+    const ledger = ledgerOf(order('4711', [planned]));
+    const operations = [{ operationId: '0010', status: 'released' as const }];
+    const change = { orderId: '4711', changedAt: 101, operations };
+    expect(ledger.takeIn([{ kind: 'change', order: change }]).findings).toMatchObject([
+      { kind: 'rejected', rejection: { code: 'unmapped-work-centre' } },
+    ]);
+  });
+});
+
+describe('a finished order', () => {
+  const finished = (orderId: string): OrderSnapshot =>
+    order(orderId, [operation('0010')], { status: 'completed' });
+  const outdated = order('4711', [operation('0010')], { changedAt: 99 });
+
+  it.each([
+    ['completed', finished('4711')],
+    ['without an operation left', order('4711', [operation('0010', { status: 'cancelled' })])],
+  ])('keeps nothing but its time once it is %s, and its machine none without it', (_, last) => {
+    const ledger = ledgerOf(order('4711', [operation('0010')]));
+    expect(ledger.table.size).toBe(1);
+    expect(ledger.take(last)).toEqual({ touched: ['M-1'], findings: [] });
+    expect(ledger.orders.get('4711')).toMatchObject({ operations: [], machineIds: [] });
+    expect(ledger.table.size).toBe(0);
+  });
+
+  it('is not brought back by an older message, only by a newer one', () => {
+    const ledger = ledgerOf(finished('4711'));
+    expect(ledger.take(outdated).findings).toMatchObject([{ kind: 'superseded' }]);
+    expect(ledger.listOf('M-1')).toEqual([]);
+    ledger.take(order('4711', [operation('0010')], { changedAt: 101 }));
+    expect(ledger.listOf('M-1')).toEqual(['4711']);
+    expect(ledger.take(outdated).findings).toMatchObject([{ kind: 'superseded' }]);
+  });
+});
+
+describe('an order that is taken up again', () => {
+  const change = (changedAt: number, more: Partial<OrderChange>): OrderMessage => ({
+    kind: 'change',
+    order: { orderId: '4711', changedAt, ...more },
+  });
+
+  it('must be sent as a whole, where its end came as a status alone', () => {
+    const ledger = ledgerOf(order('4711', [operation('0010')]));
+    ledger.takeIn([change(101, { status: 'completed' })]);
+    expect(ledger.listOf('M-1')).toEqual([]);
+    expect(ledger.takeIn([change(102, { status: 'released' })])).toMatchObject({
+      touched: [],
+      findings: [
+        {
+          kind: 'rejected',
+          rejection: {
+            code: 'invalid-message',
+            detail: expect.stringContaining('send the whole order again') as string,
+          },
+        },
+      ],
+    });
+    ledger.take(order('4711', [operation('0010')], { changedAt: 102 }));
+    expect(ledger.listOf('M-1')).toEqual(['4711']);
+  });
+
+  it('comes back with an operation that says its place, where it ended with its operations', () => {
+    const done = operation('0010', { status: 'completed' });
+    const ledger = ledgerOf(order('4711', [done]));
+    ledger.takeIn([change(101, { operations: [operation('0010')] })]);
+    expect(ledger.listOf('M-1')).toEqual(['4711']);
+  });
+});
+
+const anyOperations = fc.uniqueArray(
+  fc.record({
+    operationId: fc.constantFrom('0010', '0020', '0030'),
+    machineId: fc.constantFrom(...MACHINES),
+    status: fc.constantFrom(...ORDER_STATUSES),
+    sequence: fc.nat(2),
+  }),
+  { selector: ({ operationId }) => operationId, maxLength: 3 },
+);
+
+const anySnapshot: fc.Arbitrary<OrderSnapshot> = fc.record({
+  orderId: fc.constantFrom('4711', '4712', '4713'),
+  changedAt: fc.nat(5),
+  status: fc.constantFrom(...ORDER_STATUSES),
+  operations: anyOperations,
+});
+
+/** Several orders' snapshots, and the same ones interleaved otherwise: those of one order keep theirs. */
+const twoInterleavings = fc.array(anySnapshot, { maxLength: 12 }).chain((one) =>
+  fc.shuffledSubarray(one, { minLength: one.length }).map((places) => {
+    const rest = [...one];
+    const other = places.flatMap(({ orderId }) => {
+      const next = rest.findIndex((snapshot) => snapshot.orderId === orderId);
+      return rest.splice(next, 1);
+    });
+    return { one, other };
+  }),
+);
+
+describe('any history of orders', () => {
+  it('ends in the same lists, however the snapshots of different orders are interleaved', () => {
+    fc.assert(
+      fc.property(twoInterleavings, ({ one, other }) => {
+        expect(listsOf(ledgerOf(...other))).toEqual(listsOf(ledgerOf(...one)));
+      }),
+    );
+  });
+
+  it('leaves nothing behind but the newest snapshot of each order, the later one of equals', () => {
+    fc.assert(
+      fc.property(fc.array(anySnapshot, { maxLength: 12 }), (history) => {
+        const newest = new Map<string, OrderSnapshot>();
+        for (const snapshot of history) {
+          const known = newest.get(snapshot.orderId);
+          if (snapshot.changedAt >= (known?.changedAt ?? 0)) newest.set(snapshot.orderId, snapshot);
+        }
+        expect(listsOf(ledgerOf(...history))).toEqual(listsOf(ledgerOf(...newest.values())));
+      }),
+    );
+  });
+
+  it('names every machine whose list has changed', () => {
+    fc.assert(
+      fc.property(fc.array(anySnapshot, { maxLength: 12 }), (history) => {
+        const ledger = new Ledger();
+        for (const snapshot of history) {
+          const before = listsOf(ledger);
+          const { touched } = ledger.take(snapshot);
+          const after = listsOf(ledger);
+          const changed = MACHINES.filter(
+            (_, index) => before[index]?.join() !== after[index]?.join(),
+          );
+          expect(touched).toEqual(expect.arrayContaining(changed));
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,142 @@
+import {
+  applyOrderMessage,
+  isOlderVersion,
+  type OrderApplication,
+  type OrderMessage,
+  type OrderSnapshot,
+  type OrderVersion,
+  type Rejection,
+} from '#libs/contracts';
+import { type AssignedOperation } from './assigned-operation.js';
+import {
+  believedOf,
+  isBefore,
+  type KnownOrder,
+  type MessagePosition,
+  toKnownOrder,
+} from './known-order.js';
+import { type MachineOf, placeOrder, rejectUnmapped } from './place-order.js';
+
+/** What one message tells of one order. */
+export interface ToldOrder {
+  /** In the order of the document; one at least. */
+  told: readonly OrderMessage[];
+  position: MessagePosition;
+  /** Machines it names that were refused when it was read: it is put on none of them, but taken off. */
+  refused?: readonly string[] | undefined;
+}
+
+/** What is to be said of it, beside what becomes of the lists of machines. */
+export type OrderFinding =
+  | { kind: 'superseded'; machineId: string | null; detail: string }
+  | { kind: 'rejected'; rejection: Rejection }
+  /** It concerns no machine: all there is to do for it is done. */
+  | { kind: 'taken-in' };
+
+/** What follows from it. */
+export interface TakenOrder {
+  /** As it is known from now on; undefined where that has not changed. */
+  known: KnownOrder | undefined;
+  /** What of it belongs on the list of each machine that it names or has left, which may be nothing. */
+  assignments: ReadonlyMap<string, readonly AssignedOperation[]>;
+  findings: readonly OrderFinding[];
+}
+
+/**
+ * Takes in what a message tells of an order. Pure: what is known of the order changes by what is returned alone.
+ *
+ * @param latestSeconds epoch seconds after which no change can have been made; any can be if absent
+ */
+export function takeInOrder(
+  { told, position, refused = [] }: ToldOrder,
+  known: KnownOrder | undefined,
+  machineOf: MachineOf,
+  latestSeconds?: number,
+): TakenOrder {
+  let latest = known;
+  const assignments = new Map<string, readonly AssignedOperation[]>();
+  const rejected: OrderFinding[] = [];
+  const superseded = new Map<string, string>();
+  let older: string | undefined;
+  let isTakenIn = false;
+  for (const message of told) {
+    const { orderId } = message.order;
+    const before = believedOf(latest, message, latestSeconds);
+    const met = meet(before, message, position);
+    if (met.kind === 'unknown-order') {
+      const rejection = { code: 'invalid-message', detail: unknownOrder(orderId, before) } as const;
+      rejected.push({ kind: 'rejected', rejection });
+      continue;
+    }
+    // A change names no machines by itself: it goes for those of the order.
+    const isSnapshot = message.kind === 'snapshot';
+    const order = met.kind === 'superseded' ? met.known : met.order;
+    const { machines, unmapped } = placeOrder(isSnapshot ? message.order : order, machineOf);
+    if (met.kind === 'superseded') {
+      older ??= `order ${orderId} ${whyOlder(message.order, order)}`;
+      for (const machineId of machines.keys()) superseded.set(machineId, older);
+      continue;
+    }
+    isTakenIn = true;
+    // those of a whole order were refused when it was read
+    if (!isSnapshot && unmapped.length > 0) {
+      rejected.push({ kind: 'rejected', rejection: rejectUnmapped(orderId, unmapped) });
+    }
+    const standsOn = before?.machineIds ?? [];
+    const listedOn: string[] = [];
+    for (const machineId of new Set([...standsOn, ...machines.keys()])) {
+      if (refused.includes(machineId) && !standsOn.includes(machineId)) continue;
+      const operations = machines.get(machineId) ?? [];
+      if (operations.length > 0) listedOn.push(machineId);
+      assignments.set(machineId, operations);
+    }
+    if (met.kind === 'applied') latest = toKnownOrder(order, listedOn, position);
+  }
+  const findings = [...rejected];
+  for (const [machineId, detail] of superseded) {
+    // a machine is answered once, and by what changes there if something does
+    if (assignments.has(machineId) || refused.includes(machineId)) continue;
+    findings.push({ kind: 'superseded', machineId, detail });
+  }
+  if (findings.length === 0 && assignments.size === 0) {
+    if (isTakenIn || older === undefined) findings.push({ kind: 'taken-in' });
+    else findings.push({ kind: 'superseded', machineId: null, detail: older });
+  }
+  return { known: latest === known ? undefined : latest, assignments, findings };
+}
+
+/**
+ * What an order is, now that a message has told of it. As old as what is known counts as newer: an ERP may change an
+ * order twice in a second. But not when the message was sent before the one that told what is known: it would bring
+ * back what the later one has changed.
+ */
+function meet(
+  known: KnownOrder | undefined,
+  message: OrderMessage,
+  position: MessagePosition,
+): OrderApplication {
+  if (known === undefined) return applyOrderMessage(undefined, message);
+  const order = snapshotOf(message.order.orderId, known);
+  const isAsOld = !isOlderVersion(order, message.order);
+  if (isAsOld && isBefore(position, known.from)) return { kind: 'superseded', known: order };
+  return applyOrderMessage(order, message);
+}
+
+function snapshotOf(orderId: string, known: KnownOrder): OrderSnapshot {
+  const { changedAt, status, operations, fence } = known;
+  return { orderId, changedAt, status, operations, ...(fence !== undefined && { fence }) };
+}
+
+/** By what they were compared: counts of one counter come before times. */
+function whyOlder(told: OrderVersion, known: OrderVersion): string {
+  const { fence } = told;
+  return fence !== undefined && fence.counter === known.fence?.counter
+    ? `came with ${fence.counter} ${fence.value}; known is ${known.fence.value}`
+    : `changed at ${told.changedAt}; known is the change of ${known.changedAt}`;
+}
+
+function unknownOrder(orderId: string, known: KnownOrder | undefined): string {
+  return known === undefined
+    ? `order ${orderId} is not known, and the message does not say where it is done`
+    : `order ${orderId} was finished, and where it is done is forgotten: send the whole order again`;
+}

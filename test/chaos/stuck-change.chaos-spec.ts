@@ -1,0 +1,95 @@
+import { realDelayMs } from '#libs/clock';
+import { TOPICS } from '#libs/contracts';
+import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { eventually } from '../support/eventually.js';
+import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
+
+const SET_LIST = 'setWorkOrderList';
+/** Beside one that has nothing to do with it. */
+const MACHINES = 10;
+
+describe('an order on several machines, of which one is stuck while its bridge is killed', () => {
+  let plant: ChaosPlant;
+  let outcomes: TopicReader;
+  let stuck: string;
+  let others: string[];
+  let bystander: string;
+
+  /** What was said finally, in the order of the machines. */
+  const told = (): string[] =>
+    outcomes.records
+      .map((record) => ({ type: header(record, 'ce_type'), machineId: json(record)['machineId'] }))
+      .filter(({ type, machineId }) => !type?.includes('deferred') && machineId !== bystander)
+      .map(({ type, machineId }) => `${String(machineId)} ${type}`)
+      .sort();
+
+  const appliedTo = (machineIds: readonly string[]): string[] =>
+    machineIds.map((machineId) => `${machineId} work-order-list.applied.v1`).sort();
+
+  beforeEach(async () => {
+    plant = await ChaosPlant.open({
+      ...{ machines: MACHINES + 1, partitions: 1 },
+      env: { BRIDGE_FLOWS: 'work-orders', WORK_ORDER_LIST_MAX_MACHINES: '1' },
+    });
+    const { load, kafka, sandbox } = plant;
+    [stuck, others] = [load.machineIds[0]!, load.machineIds.slice(1, MACHINES)];
+    bystander = load.machineIds[MACHINES]!;
+    outcomes = await kafka.read(TOPICS.commandOutcomes);
+    await sandbox.addFault({ operation: SET_LIST, machineId: stuck, status: 503 });
+  }, 120_000);
+
+  afterEach(() => plant.close());
+
+  const atOnce = (): Promise<void> => Promise.resolve();
+
+  const sendOrder = (orderId: string, machineIds: readonly string[]): Promise<void> => {
+    const operations = machineIds.map((machineId, index) => {
+      return { operationId: String(1000 + index), machineId };
+    });
+    const order = { orderId, changedAt: 100, status: 'released', operations };
+    return plant.kafka.sendJson(TOPICS.workOrders, orderId, order);
+  };
+
+  /** What comes behind it is committed meanwhile, time and again. */
+  const untilNoted = async (): Promise<void> => {
+    for (let number = 0; number < 5; number += 1) {
+      await sendOrder(`B-${number}`, [bystander]);
+      await realDelayMs(700);
+    }
+  };
+
+  it.each([
+    ['at once', atOnce],
+    ['once what is done is noted', untilNoted],
+  ])(
+    'is told once of each machine, %s, though the service would refuse the others by now',
+    async (_, untilKilled) => {
+      const { kafka, sandbox } = plant;
+      const bridge = plant.startBridge();
+      await plant.untilShared(1);
+      const changes = await kafka.read('machine-bridge.assignment-changes.v1');
+      await sendOrder('A', [stuck, ...others]);
+      await eventually(() => told().length === others.length, { what: 'the others are told' });
+      await untilKilled();
+      bridge.kill('SIGKILL');
+      await bridge.exitCode();
+      await sandbox.clearFaults();
+      for (const machineId of others) {
+        await sandbox.addFault({ operation: SET_LIST, machineId, status: 422 });
+      }
+      plant.startBridge();
+      await plant.untilShared(1);
+      await sandbox.listBecomes(stuck, ['A']);
+      const change = await changes.find(
+        (record) => record.value !== null && json(record)['machineId'] === stuck,
+        'the change of the one that is stuck',
+      );
+      const isOver = ({ key, value }: ReadRecord): boolean =>
+        value === null && key?.equals(change.key ?? Buffer.alloc(0)) === true;
+      await changes.find(isOver, 'its tombstone');
+      expect(told()).toEqual(appliedTo([stuck, ...others]));
+      expect(await kafka.topics.count(`${TOPICS.workOrders}.dlq`)).toBe(0);
+    },
+    180_000,
+  );
+});
