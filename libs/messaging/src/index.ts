@@ -1,3 +1,4 @@
+export { deleteCommitted, MayNotDeleteError } from './client/delete-committed.js';
 export { describeKafkaFailure } from './client/describe-kafka-failure.js';
 export {
   ensureTopics,

@@ -17,6 +17,7 @@ import { type WorkOrderLists } from './lists/work-order-lists.js';
 import { Assignments } from './orders/assignments.js';
 import { type Homes } from './orders/homes.js';
 import { OrderLedger } from './orders/order-ledger.js';
+import { type QueueRetention } from './orders/queue-retention.js';
 import { type RefusedOrders } from './orders/refused-orders.js';
 import { type UnknownMachines } from './orders/unknown-machines.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
@@ -93,6 +94,9 @@ const homes = {
   ofMachine: (id: string) => partitionOf(MACHINES, id),
 } as unknown as Homes;
 
+/** Records that have ended are not looked at again: the topic may do without tombstones. */
+const retention = { endOf: () => [] } as unknown as QueueRetention;
+
 interface Ended {
   offsets: readonly number[];
   records: readonly OutboundRecord[];
@@ -151,8 +155,8 @@ class OrderFlow {
     const lists = {
       set: (list: ListToSet, answers: MessageAnswers) => this.waiting.push({ list, answers }),
     } as unknown as WorkOrderLists;
-    this.ledger = new OrderLedger(settings, kafka, clock, equipment, outcomes, homes);
-    this.assignments = new Assignments(settings, kafka, lists, outcomes);
+    this.ledger = new OrderLedger(settings, kafka, clock, equipment, outcomes, homes, retention);
+    this.assignments = new Assignments(settings, kafka, lists, outcomes, retention);
     this.orders = new WorkOrdersController(
       ...([settings, clock, equipment, {} as UnmappedWorkCentres] as const),
       { among: () => Promise.resolve(new Map()) } as unknown as UnknownMachines,

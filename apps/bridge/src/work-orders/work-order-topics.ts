@@ -35,7 +35,7 @@ export class WorkOrderTopics {
 
 function queue(topic: Omit<TopicSpecification, 'cleanupPolicy'>): TopicSpecification[] {
   return [
-    { ...topic, cleanupPolicy: 'compact' },
+    { ...topic, cleanupPolicy: 'compact,delete' },
     { name: deadLetterTopic(topic.name), cleanupPolicy: 'delete' },
   ];
 }

@@ -8,6 +8,7 @@ import { WorkOrderListsController } from './lists/work-order-lists.controller.js
 import { WorkOrderLists } from './lists/work-order-lists.js';
 import { Homes } from './orders/homes.js';
 import { OrderLedger } from './orders/order-ledger.js';
+import { QueueRetention } from './orders/queue-retention.js';
 import { RefusedOrders } from './orders/refused-orders.js';
 import { UnknownMachines } from './orders/unknown-machines.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
@@ -26,6 +27,7 @@ import { WorkOrderTopics } from './work-order-topics.js';
     RefusedOrders,
     Homes,
     OrderLedger,
+    QueueRetention,
     UnknownMachines,
     WorkOrderTopics,
   ],

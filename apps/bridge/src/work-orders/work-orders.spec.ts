@@ -18,6 +18,7 @@ import { Assignments } from './orders/assignments.js';
 import { GatheredReads } from './orders/gathered-reads.js';
 import { Homes } from './orders/homes.js';
 import { OrderLedger } from './orders/order-ledger.js';
+import { QueueRetention } from './orders/queue-retention.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
 import { QueuesController } from './orders/queues.controller.js';
 import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, RELAYED_ORDERS } from './orders/queues.js';
@@ -94,6 +95,7 @@ describe('orders on their way to the lists of machines', () => {
     jest.spyOn(bridge.get(WorkOrderLists), 'set').mockImplementation((list, answers) => {
       lists.push({ list, answers });
     });
+    jest.spyOn(bridge.get(QueueRetention), 'endOf').mockReturnValue([]);
     const homes = { ofOrder: homeOf, ofMachine: () => 0 };
     jest.spyOn(bridge.get(Homes), 'known').mockResolvedValue(homes);
     jest.spyOn(bridge.get(Homes), 'ofMachine').mockImplementation(homes.ofMachine);

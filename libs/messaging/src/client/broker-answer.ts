@@ -1,7 +1,7 @@
 /** What was asked of Kafka, where whoever has asked knows more of it than the answer tells. */
 export interface Asked {
   /** The right on topics it takes, beside Describe. */
-  right?: 'Read' | 'Write' | 'Alter';
+  right?: 'Read' | 'Write' | 'Alter' | 'Delete';
   /** The topics it was about, by their full names. */
   topics?: readonly string[];
 }

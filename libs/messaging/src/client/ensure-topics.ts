@@ -7,7 +7,8 @@ import { withAdmin } from './with-admin.js';
 /** A topic the bridge needs, by its full name (prefix included). */
 export interface TopicSpecification {
   name: string;
-  cleanupPolicy: 'delete' | 'compact';
+  /** Of the last, nothing is removed but what is deleted up to an offset, or has a tombstone. */
+  cleanupPolicy: 'delete' | 'compact' | 'compact,delete';
   /** Bytes; larger than the broker's default where records carry more than the input did. */
   maxMessageBytes?: number;
   /** Has at least as many partitions as each of these: what belongs together is owned together, by partition. */
@@ -53,8 +54,8 @@ export async function ensureTopics(
       );
     }
     for (const topic of narrow) await widen(admin, topic);
-    const compacted = topics.filter(({ cleanupPolicy }) => cleanupPolicy === 'compact');
-    const names = compacted.map(({ name }) => name);
+    const kept = topics.filter(({ cleanupPolicy }) => cleanupPolicy !== 'delete');
+    const names = kept.map(({ name }) => name);
     await warnOfDeletion(
       admin,
       names.filter((name) => existing.has(name)),
@@ -98,6 +99,12 @@ function topicConfig(topic: TopicSpecification, partitions: number): ITopicConfi
   ];
   if (topic.maxMessageBytes !== undefined) {
     configEntries.push({ name: 'max.message.bytes', value: String(topic.maxMessageBytes) });
+  }
+  if (topic.cleanupPolicy === 'compact,delete') {
+    configEntries.push(
+      { name: 'retention.ms', value: '-1' },
+      { name: 'retention.bytes', value: '-1' },
+    );
   }
   return { topic: topic.name, numPartitions: partitions, replicationFactor: -1, configEntries };
 }

@@ -1,14 +1,14 @@
 import { Logger } from '@nestjs/common';
-import { type Admin, ConfigResourceTypes } from '../kafkajs.js';
+import { type Admin, ConfigResourceTypes, type DescribeConfigResponse } from '../kafkajs.js';
 import { describeKafkaFailure } from './describe-kafka-failure.js';
 
 const logger = new Logger('Topics');
 
-/** Says which of these topics, all of which are to be compacted, somebody else has made with a policy that deletes. */
-export async function warnOfDeletion(admin: Admin, compacted: readonly string[]): Promise<void> {
-  if (compacted.length === 0) return;
+/** Says which of these topics, all of which are to keep what they hold, somebody else has made with a policy that deletes. */
+export async function warnOfDeletion(admin: Admin, kept: readonly string[]): Promise<void> {
+  if (kept.length === 0) return;
   try {
-    const topics = await withDeletion(admin, compacted);
+    const topics = await withDeletion(admin, kept);
     if (topics.length === 0) return;
     logger.warn({
       msg: 'topics lose what they hold after their retention: make them compact, see Topics in docs/operations.md',
@@ -20,16 +20,21 @@ export async function warnOfDeletion(admin: Admin, compacted: readonly string[])
   }
 }
 
-async function withDeletion(admin: Admin, topics: readonly string[]): Promise<string[]> {
+const UNLIMITED = '-1';
+
+async function withDeletion(admin: Admin, kept: readonly string[]): Promise<string[]> {
+  const configNames = ['cleanup.policy', 'retention.ms', 'retention.bytes'];
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
-    resources: topics.map((name) => {
-      return { type: ConfigResourceTypes.TOPIC, name, configNames: ['cleanup.policy'] };
-    }),
+    resources: kept.map((name) => ({ type: ConfigResourceTypes.TOPIC, name, configNames })),
   });
-  return resources
-    .filter(({ configEntries }) =>
-      configEntries.some(({ configValue }) => configValue.split(',').includes('delete')),
-    )
-    .map(({ resourceName }) => resourceName);
+  return resources.filter(isLimited).map(({ resourceName }) => resourceName);
+}
+
+function isLimited({ configEntries }: DescribeConfigResponse['resources'][number]): boolean {
+  const valueOf = new Map(configEntries.map((entry) => [entry.configName, entry.configValue]));
+  if (valueOf.get('cleanup.policy')?.split(',').includes('delete') !== true) return false;
+  return [valueOf.get('retention.ms'), valueOf.get('retention.bytes')].some(
+    (limit) => limit !== UNLIMITED,
+  );
 }

@@ -21,8 +21,9 @@ import { type AnsweredMessage, CommandOutcomes, notTaken } from '../../command-d
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { WorkOrderLists } from '../lists/work-order-lists.js';
 import { LEDGER_BEGINS_ANEW } from './homes.js';
+import { QueueRetention } from './queue-retention.js';
 import { OwnedPartitions } from '../state/owned-partitions.js';
-import { answeredBy, ASSIGNMENT_CHANGES, type AssignmentChange, tombstoneOf } from './queues.js';
+import { answeredBy, ASSIGNMENT_CHANGES, type AssignmentChange } from './queues.js';
 
 type Operations = readonly AssignedOperation[];
 
@@ -45,6 +46,7 @@ export class Assignments {
     @Inject(KAFKA) kafka: KafkaClient,
     private readonly lists: WorkOrderLists,
     private readonly outcomes: CommandOutcomes,
+    private readonly retention: QueueRetention,
   ) {
     this.topicPrefix = topicPrefix;
     this.topic = new KeyedState<Operations>({
@@ -75,15 +77,15 @@ export class Assignments {
     }
     const { machineId, isUntold = false } = change;
     const answered = { ...answeredBy(this.topicPrefix, message, change), isUntold };
-    const tombstone = tombstoneOf(this.topicPrefix, message);
+    const ending = this.retention.endOf(message);
     const { records, undo } = assignments.assign(change);
     const remembering: AnsweredMessage = {
       ...answered,
-      toRemember: () => [...records, tombstone],
+      toRemember: () => [...records, ...ending],
       whenRefused: (refusal) => {
         undo();
         const faults = [notTaken(refusal, machineId)];
-        return [...this.outcomes.recordsOf('work-order-list', answered, faults), tombstone];
+        return [...this.outcomes.recordsOf('work-order-list', answered, faults), ...ending];
       },
     };
     const answers = this.outcomes.answersTo('work-order-list', remembering, 1, []);

@@ -38,9 +38,9 @@ import {
   RELAYED_ORDERS,
   type RelayedOrder,
   type RelayedOrders,
-  tombstoneOf,
 } from './queues.js';
 import { Homes, LEDGER_BEGINS_ANEW } from './homes.js';
+import { QueueRetention } from './queue-retention.js';
 
 /** The orders of one partition, and the order in which the finished ones were finished. */
 interface PartitionOrders {
@@ -71,6 +71,7 @@ export class OrderLedger {
     private readonly equipment: Equipment,
     private readonly outcomes: CommandOutcomes,
     private readonly homes: Homes,
+    private readonly retention: QueueRetention,
   ) {
     this.topicPrefix = topicPrefix;
     this.maxSkewSeconds = erp.commandMaxSkewSeconds;
@@ -101,21 +102,21 @@ export class OrderLedger {
       return;
     }
     tightenHeapForOrders();
-    const tombstone = tombstoneOf(this.topicPrefix, message);
+    const ending = this.retention.endOf(message);
     const taken = orders.map((order) => this.takeIn(message, partition, order));
     const records = taken.flatMap((each) => each.records);
-    message.finish([...records, tombstone], (refusal) => {
+    message.finish([...records, ...ending], (refusal) => {
       for (const { undo } of taken.toReversed()) undo();
       const [only] = orders;
       if (orders.length === 1 && only !== undefined) {
         const answered = answeredBy(this.topicPrefix, message, only);
-        return [...this.told(answered, [notTaken(refusal)]), tombstone];
+        return [...this.told(answered, [notTaken(refusal)]), ...ending];
       }
       // to be taken one by one: a later message may come before them, which makes them superseded
       const again = orders.map((order) =>
         queueRecord(this.topicPrefix, RELAYED_ORDERS, message.partition, { orders: [order] }),
       );
-      return [...again, tombstone];
+      return [...again, ...ending];
     });
   }
 

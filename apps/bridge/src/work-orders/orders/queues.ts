@@ -9,8 +9,8 @@ import {
 } from '../../command-delivery/index.js';
 
 /**
- * Topics by which one part of this flow tells another, without the prefix. They are compacted: each record has a key of
- * its own, and stays until its tombstone is written, in the transaction that ends it.
+ * Topics by which one part of this flow tells another, without the prefix. Each record has a key of its own, and stays
+ * until it has ended: see {@link QueueRetention}.
  */
 
 /** {@link RelayedOrders}, in the partition of the hash of their ids. */
@@ -145,12 +145,4 @@ export function answeredBy(
       },
     },
   };
-}
-
-/** Lets Kafka remove a record that is done with; to be written with what has become of it. */
-export function tombstoneOf(
-  topicPrefix: string,
-  { topic, partition, key }: Pick<InboundMessage, 'topic' | 'partition' | 'key'>,
-): OutboundRecord {
-  return { topic: `${topicPrefix}${topic}`, partition, key, value: null, headers: {} };
 }

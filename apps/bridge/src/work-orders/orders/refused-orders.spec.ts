@@ -2,12 +2,18 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock, realDelayMs } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
-import { createKafka, DeadLetters, type OutboundRecord } from '#libs/messaging';
+import {
+  createKafka,
+  DeadLetters,
+  type InboundMessage,
+  type OutboundRecord,
+} from '#libs/messaging';
 import { CommandOutcomes, type RejectedResult } from '../../command-delivery/index.js';
 import { ORDER_REFUSALS } from './queues.js';
 import { messageAt } from '../testing/message-at.js';
 import { type KeptMessage } from '../../command-delivery/testing/inbound-message.js';
 import { GatheredReads } from './gathered-reads.js';
+import { type QueueRetention } from './queue-retention.js';
 import { RefusedOrders } from './refused-orders.js';
 
 const settings = loadBridgeSettings({
@@ -17,6 +23,11 @@ const settings = loadBridgeSettings({
 });
 const ORDERS = 'erp.work-orders.v1';
 const source = { topic: ORDERS, partition: 3, offset: 7, messageId: 'm-1' };
+const retention = {
+  endOf: ({ topic, partition, key }: InboundMessage) => [
+    { topic, partition, key, value: null, headers: {} },
+  ],
+} as unknown as QueueRetention;
 const faultAt = (machineId: string): RejectedResult => ({
   ...{ kind: 'rejected', machineId, attempts: 1, httpStatus: 422 },
   rejection: { code: 'unknown-machine', detail: `no ${machineId}` },
@@ -34,7 +45,7 @@ describe('RefusedOrders', () => {
     const kafka = createKafka(settings.kafka);
     const clock = new ManualClock();
     const outcomes = new CommandOutcomes(settings, clock, new DeadLetters(clock, ''));
-    orders = new RefusedOrders(settings, kafka, outcomes);
+    orders = new RefusedOrders(settings, kafka, outcomes, retention);
     const stored = { key: Buffer.from('4711'), value: Buffer.from('an order'), headers: [] };
     read = jest.spyOn(GatheredReads.prototype, 'read');
     read.mockResolvedValue({ ...source, timestamp: '5', ...stored });

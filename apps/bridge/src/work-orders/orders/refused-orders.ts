@@ -10,7 +10,8 @@ import {
 import { type Answered, CommandOutcomes } from '../../command-delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { GatheredReads } from './gathered-reads.js';
-import { type OrderRefusal, tombstoneOf } from './queues.js';
+import { QueueRetention } from './queue-retention.js';
+import { type OrderRefusal } from './queues.js';
 
 /** Long beside what lies between the refusals of calls that one refused call was split into. */
 const GATHER_MS = 500;
@@ -36,6 +37,7 @@ export class RefusedOrders {
     @Inject(BRIDGE_SETTINGS) { kafka: { groupId, topicPrefix } }: BridgeSettings,
     @Inject(KAFKA) kafka: KafkaClient,
     private readonly outcomes: CommandOutcomes,
+    private readonly retention: QueueRetention,
   ) {
     this.topicPrefix = topicPrefix;
     // Together, because each read is a consumer group of its own: a hundred refused machines must not become a hundred.
@@ -83,7 +85,7 @@ export class RefusedOrders {
     const records = [
       this.outcomes.letterOf(answered, faults),
       ...this.outcomes.outcomesOf('work-order-list', answered, faults),
-      ...gathered.map(({ message }) => tombstoneOf(this.topicPrefix, message)),
+      ...gathered.flatMap(({ message }) => this.retention.endOf(message)),
     ];
     const messages = others.map(({ message }) => message);
     if (messages.length === 0) first.message.finish(records);

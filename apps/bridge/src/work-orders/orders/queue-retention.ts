@@ -1,0 +1,84 @@
+import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { everyRealMs } from '#libs/clock';
+import { type BridgeSettings } from '#libs/config';
+import {
+  deleteCommitted,
+  describeKafkaFailure,
+  type InboundMessage,
+  type KafkaClient,
+  MayNotDeleteError,
+  type OutboundRecord,
+} from '#libs/messaging';
+import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
+import { WORK_ORDER_QUEUES } from './queues.js';
+
+const DELETE_EVERY_MS = 30_000;
+
+/**
+ * Keeps the queues from growing: what is committed is deleted from them. Where Kafka does not allow that, each record gets
+ * a tombstone as it ends, which lets compaction remove it.
+ */
+@Injectable()
+export class QueueRetention implements OnModuleDestroy {
+  private readonly logger = new Logger('Queues');
+  private readonly topicPrefix: string;
+  private readonly groupId: string;
+  /** Those from which records may be deleted, as far as that is known. */
+  private readonly deletable = new Set<string>();
+  private stop: (() => void) | undefined;
+  private isDeleting = false;
+
+  constructor(
+    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix, groupId } }: BridgeSettings,
+    @Inject(KAFKA) private readonly kafka: KafkaClient,
+  ) {
+    this.topicPrefix = topicPrefix;
+    this.groupId = groupId;
+  }
+
+  /** What is to be written with the end of a queue's record. */
+  endOf({
+    topic,
+    partition,
+    key,
+  }: Pick<InboundMessage, 'topic' | 'partition' | 'key'>): readonly OutboundRecord[] {
+    this.begin();
+    if (this.deletable.has(topic)) return [];
+    return [{ topic: `${this.topicPrefix}${topic}`, partition, key, value: null, headers: {} }];
+  }
+
+  onModuleDestroy(): void {
+    this.stop?.();
+  }
+
+  private begin(): void {
+    if (this.stop !== undefined) return;
+    this.stop = everyRealMs(DELETE_EVERY_MS, () => void this.deleteCommitted());
+    void this.deleteCommitted();
+  }
+
+  /** Never rejects. */
+  private async deleteCommitted(): Promise<void> {
+    if (this.isDeleting) return;
+    this.isDeleting = true;
+    for (const queue of WORK_ORDER_QUEUES) {
+      try {
+        await deleteCommitted(this.kafka, this.groupId, `${this.topicPrefix}${queue}`);
+        this.deletable.add(queue);
+      } catch (error) {
+        this.failed(queue, error);
+      }
+    }
+    this.isDeleting = false;
+  }
+
+  private failed(queue: string, error: unknown): void {
+    if (!(error instanceof MayNotDeleteError)) {
+      const why = describeKafkaFailure(error, { right: 'Delete', topics: [queue] });
+      this.logger.warn({ msg: 'queue not shortened, will try again', queue, error: why });
+      return;
+    }
+    this.deletable.delete(queue);
+    this.logger.debug({ msg: 'queue is shortened by tombstones', queue, why: error.why });
+  }
+}

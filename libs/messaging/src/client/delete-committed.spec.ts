@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import { realDelayMs } from '#libs/clock';
+import { readEnvironment } from '#libs/config';
+import { type Admin, ConfigResourceTypes, Kafka, logLevel } from '../kafkajs.js';
+import { deleteCommitted, MayNotDeleteError } from './delete-committed.js';
+import { ensureTopics, type TopicSpecification } from './ensure-topics.js';
+
+describe('what a group is done with', () => {
+  const brokers = (readEnvironment()['KAFKA_BROKERS'] ?? '').split(',');
+  const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING });
+  let admin: Admin;
+  let groupId: string;
+
+  beforeEach(async () => {
+    groupId = `test-${randomUUID().slice(0, 8)}`;
+    admin = kafka.admin();
+    await admin.connect();
+    // a broker that has just started is still loading its groups
+    for (let isLoaded = false; !isLoaded;) {
+      isLoaded = await admin.fetchOffsets({ groupId }).then(
+        () => true,
+        () => realDelayMs(100).then(() => false),
+      );
+    }
+  });
+
+  afterEach(() => admin.disconnect());
+
+  /** Five records in each of two partitions. */
+  const topicOf = async (cleanupPolicy: TopicSpecification['cleanupPolicy']): Promise<string> => {
+    const name = `${groupId}.queue`;
+    await ensureTopics(kafka, [{ name, cleanupPolicy }], { create: true, partitions: 2 });
+    const producer = kafka.producer();
+    await producer.connect();
+    const messages = Array.from({ length: 10 }, (_, index) => {
+      return { partition: index % 2, key: String(index), value: 'x' };
+    });
+    await producer.send({ topic: name, messages });
+    await producer.disconnect();
+    return name;
+  };
+
+  const commit = (topic: string, partition: number, offset: string): Promise<void> =>
+    admin.setOffsets({ groupId, topic, partitions: [{ partition, offset }] });
+
+  const begins = async (topic: string): Promise<number[]> => {
+    const spans = await admin.fetchTopicOffsets(topic);
+    return spans.sort((a, b) => a.partition - b.partition).map(({ low }) => Number(low));
+  };
+
+  it('is deleted from a topic that is kept for good, and nothing else', async () => {
+    const topic = await topicOf('compact,delete');
+    await deleteCommitted(kafka, groupId, topic);
+    expect(await begins(topic)).toEqual([0, 0]);
+    await commit(topic, 1, '3');
+    await deleteCommitted(kafka, groupId, topic);
+    expect(await begins(topic)).toEqual([0, 3]);
+    // an offset set back deletes nothing, and one from before the topic was made anew no more than there is
+    await commit(topic, 0, '1000');
+    await commit(topic, 1, '1');
+    await deleteCommitted(kafka, groupId, topic);
+    expect(await begins(topic)).toEqual([5, 3]);
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [
+        {
+          type: ConfigResourceTypes.TOPIC,
+          name: topic,
+          configNames: ['retention.ms', 'retention.bytes'],
+        },
+      ],
+    });
+    const limits = resources.flatMap(({ configEntries }) => configEntries);
+    expect(limits.map(({ configValue }) => configValue)).toEqual(['-1', '-1']);
+  });
+
+  it('stays where the topic is compacted alone, which is said before there is anything to delete', async () => {
+    const topic = await topicOf('compact');
+    const deleting = deleteCommitted(kafka, groupId, topic);
+    await expect(deleting).rejects.toThrow(MayNotDeleteError);
+    await expect(deleting).rejects.toMatchObject({ topic, why: 'POLICY_VIOLATION' });
+  });
+});
