@@ -22,7 +22,7 @@ export interface ToldOrder {
   /** In the order of the document; one at least. */
   told: readonly OrderMessage[];
   position: MessagePosition;
-  /** Machines it names that were refused when it was read: it is put on none of them, but taken off. */
+  /** Machines it names that were refused when it was read: it is put on none of them where it is not listed already. */
   refused?: readonly string[] | undefined;
 }
 

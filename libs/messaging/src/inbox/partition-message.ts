@@ -114,6 +114,7 @@ export class PartitionMessage implements InboundMessage {
     const messages = [this, ...others].filter((message) => !message.hasEnded);
     if (messages.length === 0) return;
     for (const message of messages) message.hasEnded = true;
+    // they end in their order, before those behind them
     this.ends.finish(messages, records, () => {
       for (const message of messages) {
         message.hasEnded = false;

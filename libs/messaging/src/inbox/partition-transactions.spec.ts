@@ -191,6 +191,24 @@ describe('PartitionTransactions', () => {
     expect([offset, readNote(offset, metadata).items.isEmpty]).toEqual([2, true]);
   });
 
+  it('writes what takes the place of a refused record before what lies behind it', async () => {
+    const owner = new Owner();
+    await owner.takes(2);
+    owner.transactions.add({
+      ...{ offsets: [0], isLast: true, item: undefined },
+      records: [record(randomBytes(200_000), 'letters')],
+      committed: () => undefined,
+      dropped: () => undefined,
+      refused: () => {
+        owner.write(0, [record('in its place')]);
+      },
+    });
+    owner.write(1, [record('behind it')]);
+    await owner.transactions.flush();
+    expect(owner.ends).toEqual(['0 committed', '1 committed']);
+    await untilWritten('outcomes', ['in its place', 'behind it']);
+  });
+
   it('shuts out whoever owned the partition before, who does not fence in turn while it may not', async () => {
     const first = new Owner();
     await first.takes(2);

@@ -299,8 +299,14 @@ export class PartitionTransactions {
       return;
     }
     const leaner = leanerForm(only, refusal);
-    if (leaner === undefined) only.refused(refusal);
-    else this.waiting.putBack([leaner], 1);
+    if (leaner !== undefined) {
+      this.waiting.putBack([leaner], 1);
+      return;
+    }
+    // what is written in its place goes before what lies behind it
+    const behind = this.waiting.clear();
+    only.refused(refusal);
+    this.waiting.putBehind(behind);
   }
 
   private settleUnsure(left: Recalled | undefined): void {

@@ -128,6 +128,12 @@ export class WaitingWrites {
     this.isBlocked = false;
   }
 
+  /** What {@link clear} has given out waits again, behind what has come since. */
+  putBehind(entries: readonly Waiting[]): void {
+    this.entries.push(...entries);
+    this.bytes += entries.reduce((sum, entry) => sum + entry.bytes, 0);
+  }
+
   /** Returns all, and forgets it. */
   clear(): Waiting[] {
     const all = this.entries;

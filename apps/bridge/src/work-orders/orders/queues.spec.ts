@@ -37,6 +37,13 @@ describe('what one part of the flow tells another', () => {
     expect([taken, message.ends]).toEqual([[], ['finished']]);
   });
 
+  it('is set aside where its value could not be unpacked: it is no tombstone', () => {
+    const rejection = { code: 'too-large', detail: 'beyond the bound' } as const;
+    const message = messageAt(1, { unreadable: { rejection, omittedBytes: 1 } });
+    takeEach(RELAYED_ORDERS, [message], take);
+    expect([taken, message.ends]).toEqual([[], ['set aside']]);
+  });
+
   it.each([
     ['{', RELAYED_ORDERS],
     ['null', RELAYED_ORDERS],

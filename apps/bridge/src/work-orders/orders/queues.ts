@@ -44,7 +44,7 @@ export interface RelayedOrder extends QueuedOrder {
   isAnswered?: boolean | undefined;
 }
 
-/** Of one message or several, which they end together: one record for each order would cost half as much again. */
+/** Of one message or several, which they end together: with a record for each, an order took a quarter more CPU. */
 export interface RelayedOrders {
   /** In the order of the messages; one at least. */
   orders: readonly RelayedOrder[];
@@ -97,11 +97,14 @@ export function takeEach<Q extends keyof Queued>(
   take: (message: InboundMessage, content: Queued[Q]) => void,
 ): void {
   acceptEach(messages, (message) => {
-    const { value } = message;
-    const content = value === null ? null : read(queue, value);
-    if (content === null) message.finish();
-    else if (content !== undefined) take(message, content);
-    else message.fail(new Error('not written by this version of the bridge'), true);
+    const { value, unreadable } = message;
+    if (value === null && unreadable === undefined) {
+      message.finish();
+      return;
+    }
+    const content = value === null ? undefined : read(queue, value);
+    if (content !== undefined) take(message, content);
+    else message.fail(new Error('unreadable, or not written by this version of the bridge'), true);
   });
 }
 
