@@ -13,6 +13,8 @@ import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { WORK_ORDER_QUEUES } from './queues.js';
 
 const DELETE_EVERY_MS = 30_000;
+/** Where Kafka does not allow it, which its client logs each time: so many turns are left out before it is tried again. */
+const TURNS_LEFT_OUT = 120;
 
 /**
  * Keeps the queues from growing: what is committed is deleted from them. Where Kafka does not allow that, each record gets
@@ -25,6 +27,8 @@ export class QueueRetention implements OnModuleDestroy {
   private readonly groupId: string;
   /** Those from which records may be deleted, as far as that is known. */
   private readonly deletable = new Set<string>();
+  /** Turns to leave out, of those from which records may not be deleted. */
+  private readonly leftOut = new Map<string, number>();
   private stop: (() => void) | undefined;
   private isDeleting = false;
 
@@ -62,6 +66,9 @@ export class QueueRetention implements OnModuleDestroy {
     if (this.isDeleting) return;
     this.isDeleting = true;
     for (const queue of WORK_ORDER_QUEUES) {
+      const turns = this.leftOut.get(queue) ?? 0;
+      this.leftOut.set(queue, turns - 1);
+      if (turns > 0) continue;
       try {
         await deleteCommitted(this.kafka, this.groupId, `${this.topicPrefix}${queue}`);
         this.deletable.add(queue);
@@ -79,6 +86,7 @@ export class QueueRetention implements OnModuleDestroy {
       return;
     }
     this.deletable.delete(queue);
-    this.logger.debug({ msg: 'queue is shortened by tombstones', queue, why: error.why });
+    this.leftOut.set(queue, TURNS_LEFT_OUT);
+    this.logger.log({ msg: 'queue is shortened by tombstones', queue, why: error.why });
   }
 }
