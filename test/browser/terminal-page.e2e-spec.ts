@@ -416,7 +416,7 @@ describe("the terminal's page", () => {
       await page.getByRole('searchbox').fill('');
       await page.getByRole('combobox').selectOption('Plant South');
       await expectCount(page.locator('.tile'), 6);
-      expect(terminal.streams).toBeGreaterThan(1);
+      await eventually(() => terminal.streams > 1, { what: 'a stream of the chosen factory' });
     });
 
     it('shows orders and the reason that goes on, neither of them cut', async () => {
