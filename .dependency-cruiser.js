@@ -1,8 +1,6 @@
 // The walls of the house; test/walls/ shows that each of them holds.
 const CLIENT = (names) => `(^|/)node_modules/(${names})/|^(${names})$`;
 const PURE = '^libs/(contracts|delivery|erp-formats|order-ledger)/';
-/** The client of tests as well; nothing of ours but where it comes from. */
-const EXCHANGED_KAFKAJS = '^libs/messaging/src/kafkajs\\.ts$';
 const SPEC = '\\.(e2e-|chaos-)?spec\\.ts$';
 
 /** @type {import('dependency-cruiser').IForbiddenRuleType[]} */
@@ -83,18 +81,18 @@ const forbidden = [
   {
     name: 'kafkajs-only-in-messaging',
     comment: 'Its quirks are handled in one place, which can be replaced as one.',
-    from: { path: '^(apps|libs)/', pathNot: '^libs/messaging/' },
-    to: { path: `${CLIENT('kafkajs|kafkajs-snappy')}|${EXCHANGED_KAFKAJS}` },
+    from: { path: '^(apps|libs)/', pathNot: '^libs/(messaging|kafkajs-patches)/' },
+    to: { path: `${CLIENT('kafkajs|kafkajs-snappy')}|^libs/kafkajs-patches/` },
   },
   {
-    name: 'kafkajs-after-its-exchange',
+    name: 'kafkajs-with-its-patches',
     comment:
-      'Loaded before its modules are exchanged it would keep its own; an import of a type may load it as well.',
+      'Loaded before it is patched it would keep modules of its own; an import of a type may load it as well.',
     from: {
-      path: '^(libs/messaging|test)/',
-      pathNot: [`^libs/.*${SPEC}`, EXCHANGED_KAFKAJS],
+      path: '^(libs|test)/',
+      pathNot: [`^libs/.*${SPEC}`, '^libs/kafkajs-patches/src/index\\.ts$'],
     },
-    to: { path: CLIENT('kafkajs'), pathNot: 'node_modules/kafkajs/src/' },
+    to: { path: CLIENT('kafkajs'), pathNot: 'node_modules/kafkajs/(src/|package\\.json$)' },
   },
   {
     name: 'axios-only-in-cloud-client',
@@ -149,7 +147,7 @@ const forbidden = [
     name: 'libs-only-through-index',
     comment: 'The inside of a lib is free to change.',
     from: { pathNot: '^libs/' },
-    to: { path: '^libs/', pathNot: ['^libs/[^/]+/src/index\\.ts$', EXCHANGED_KAFKAJS] },
+    to: { path: '^libs/', pathNot: '^libs/[^/]+/src/index\\.ts$' },
   },
   {
     name: 'libs-only-through-index-among-libs',

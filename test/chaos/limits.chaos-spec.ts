@@ -1,4 +1,4 @@
-import { CompressionTypes } from '../../libs/messaging/src/kafkajs.js';
+import { CompressionTypes } from '#libs/kafkajs-patches';
 import { TOPICS } from '#libs/contracts';
 import { Answers } from '../support/chaos/answers.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';

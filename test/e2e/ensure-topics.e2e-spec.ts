@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { ConfigResourceTypes } from '../../libs/messaging/src/kafkajs.js';
+import { ConfigResourceTypes } from '#libs/kafkajs-patches';
 import { loadKafkaSettings } from '#libs/config';
 import {
   createKafka,

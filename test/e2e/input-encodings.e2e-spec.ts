@@ -1,4 +1,4 @@
-import { CompressionTypes } from '../../libs/messaging/src/kafkajs.js';
+import { CompressionTypes } from '#libs/kafkajs-patches';
 import { TOPICS } from '#libs/contracts';
 import { type Plant, startPlant } from '../support/plant.js';
 

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { ConfigResourceTypes, type Message } from '../../libs/messaging/src/kafkajs.js';
+import { ConfigResourceTypes, type Message } from '#libs/kafkajs-patches';
 import {
   createKafka,
   ensureTopics,

@@ -7,7 +7,7 @@ import {
   type Message,
   Partitioners,
   type Producer,
-} from '../../libs/messaging/src/kafkajs.js';
+} from '#libs/kafkajs-patches';
 import { registerCompressingCodecs } from './compressing-codecs.js';
 import { TestGroups } from './test-groups.js';
 import { TestTopics } from './test-topics.js';

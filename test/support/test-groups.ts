@@ -1,4 +1,4 @@
-import { type Kafka } from '../../libs/messaging/src/kafkajs.js';
+import { type Kafka } from '#libs/kafkajs-patches';
 import { eventually } from './eventually.js';
 import { withAdmin } from './with-admin.js';
 

@@ -1,6 +1,6 @@
 import { realDelayMs } from '#libs/clock';
 import { ensureTopics, readSpans, topicSpans } from '#libs/messaging';
-import { ConfigResourceTypes, type Kafka } from '../../libs/messaging/src/kafkajs.js';
+import { ConfigResourceTypes, type Kafka } from '#libs/kafkajs-patches';
 import { eventually } from './eventually.js';
 import { withAdmin } from './with-admin.js';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { realNowMs } from '#libs/clock';
-import { type PartitionerArgs, Partitioners } from './kafkajs.js';
+import { type PartitionerArgs, Partitioners } from '#libs/kafkajs-patches';
 import { partitionByKey, partitionOf } from './partition-of.js';
 
 describe('partitionOf', () => {

@@ -1,4 +1,4 @@
-import { type ICustomPartitioner, type Message, Partitioners } from './kafkajs.js';
+import { type ICustomPartitioner, type Message, Partitioners } from '#libs/kafkajs-patches';
 import { murmur2 } from './murmur2.js';
 import { type OutboundRecord } from './outbox/outbound-record.js';
 

@@ -1,4 +1,4 @@
-import { type Producer } from '../../../libs/messaging/src/kafkajs.js';
+import { type Producer } from '#libs/kafkajs-patches';
 import { realDelayMs } from '#libs/clock';
 import {
   type Command,

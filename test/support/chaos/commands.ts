@@ -1,4 +1,4 @@
-import { type Message } from '../../../libs/messaging/src/kafkajs.js';
+import { type Message } from '#libs/kafkajs-patches';
 import { TOPICS } from '#libs/contracts';
 import { type LoggedCall } from '../sandbox-control.js';
 

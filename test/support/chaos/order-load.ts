@@ -1,4 +1,4 @@
-import { type Message, type Producer } from '../../../libs/messaging/src/kafkajs.js';
+import { type Message, type Producer } from '#libs/kafkajs-patches';
 import { realDelayMs } from '#libs/clock';
 import { TOPICS } from '#libs/contracts';
 import { listsOf, orderBody, type ToldOrder, toldOrder } from './order-model.js';

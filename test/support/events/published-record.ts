@@ -1,4 +1,4 @@
-import { type IHeaders } from '../../../libs/messaging/src/kafkajs.js';
+import { type IHeaders } from '#libs/kafkajs-patches';
 
 /** What a record says, for schemas and rules to be held against. */
 export interface PublishedRecord {

@@ -1,4 +1,4 @@
-import { type Message } from '../../../libs/messaging/src/kafkajs.js';
+import { type Message } from '#libs/kafkajs-patches';
 import { type TestKafka } from '../kafka.js';
 import { TopicReader } from '../topic-reader.js';
 import { readStateStream } from './state-stream.js';

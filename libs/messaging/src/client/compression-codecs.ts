@@ -1,7 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { batchUnpacker } from '../exchanged/unpack-batch.js';
-import { CompressionCodecs, CompressionTypes } from '../kafkajs.js';
+import { batchUnpacker, CompressionCodecs, CompressionTypes } from '#libs/kafkajs-patches';
 
 const compress = promisify<Buffer, Buffer>(gzip);
 

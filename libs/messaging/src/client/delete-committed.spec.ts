@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { realDelayMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
-import { type Admin, ConfigResourceTypes, Kafka, logLevel } from '../kafkajs.js';
+import { type Admin, ConfigResourceTypes, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { deleteCommitted, MayNotDeleteError } from './delete-committed.js';
 import { ensureTopics, type TopicSpecification } from './ensure-topics.js';
 

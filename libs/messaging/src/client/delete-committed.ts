@@ -1,4 +1,4 @@
-import { type Kafka } from '../kafkajs.js';
+import { type Kafka } from '#libs/kafkajs-patches';
 import { withAdmin } from './with-admin.js';
 
 /** The topic's policy, or a missing right, does not let records be deleted: nothing that passes by itself. */

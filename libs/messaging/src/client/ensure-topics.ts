@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type Admin, type ITopicConfig, type Kafka } from '../kafkajs.js';
+import { type Admin, type ITopicConfig, type Kafka } from '#libs/kafkajs-patches';
 import { narrowTopics, untilAsWide, widen, widthOf } from './topic-width.js';
 import { warnOfDeletion } from './warn-of-deletion.js';
 import { withAdmin } from './with-admin.js';

@@ -1,13 +1,13 @@
 import { Logger } from '@nestjs/common';
 import { type KafkaSettings } from '#libs/config';
-import { batchUnpacker } from '../exchanged/unpack-batch.js';
 import {
+  batchUnpacker,
   Kafka,
   type KafkaConfig,
   type logCreator,
   logLevel,
   type SASLOptions,
-} from '../kafkajs.js';
+} from '#libs/kafkajs-patches';
 import { registerCompressionCodecs } from './compression-codecs.js';
 
 /** One configured client; consumers, producers and admins are made from it. */

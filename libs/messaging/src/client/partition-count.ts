@@ -1,4 +1,4 @@
-import { type Kafka } from '../kafkajs.js';
+import { type Kafka } from '#libs/kafkajs-patches';
 import { withAdmin } from './with-admin.js';
 
 /**

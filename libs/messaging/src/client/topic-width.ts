@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { realDelayMs, realNowMs } from '#libs/clock';
-import { type Admin } from '../kafkajs.js';
+import { type Admin } from '#libs/kafkajs-patches';
 import { type AboutTopic } from './broker-answer.js';
 import { isProtocolError } from './protocol-error.js';
 

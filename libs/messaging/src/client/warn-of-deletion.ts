@@ -1,5 +1,9 @@
 import { Logger } from '@nestjs/common';
-import { type Admin, ConfigResourceTypes, type DescribeConfigResponse } from '../kafkajs.js';
+import {
+  type Admin,
+  ConfigResourceTypes,
+  type DescribeConfigResponse,
+} from '#libs/kafkajs-patches';
 import { describeKafkaFailure } from './describe-kafka-failure.js';
 
 const logger = new Logger('Topics');

@@ -1,4 +1,4 @@
-import { type Admin, type Kafka } from '../kafkajs.js';
+import { type Admin, type Kafka } from '#libs/kafkajs-patches';
 
 /** Asks the cluster something over a connection that is closed again. */
 export async function withAdmin<T>(kafka: Kafka, ask: (admin: Admin) => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { AssignerProtocol, type Cluster } from '../kafkajs.js';
+import { AssignerProtocol, type Cluster } from '#libs/kafkajs-patches';
 import { coPartitionedAssigner } from './co-partitioned-assigner.js';
 
 /** As much of kafkajs's cluster as the assigner asks for; like the real one, it knows only the topics it was told of. */

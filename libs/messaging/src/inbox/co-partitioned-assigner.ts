@@ -1,4 +1,4 @@
-import { AssignerProtocol, type PartitionAssigner } from '../kafkajs.js';
+import { AssignerProtocol, type PartitionAssigner } from '#libs/kafkajs-patches';
 
 const { MemberAssignment, MemberMetadata } = AssignerProtocol;
 /** The consumer protocol's first version: a later one would promise owned partitions to the broker's tools. */

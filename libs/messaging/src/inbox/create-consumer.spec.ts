@@ -1,4 +1,4 @@
-import { type Cluster } from '../kafkajs.js';
+import { type Cluster } from '#libs/kafkajs-patches';
 import { guardCoordinator } from './create-consumer.js';
 
 describe('guardCoordinator', () => {

@@ -1,4 +1,4 @@
-import { type Cluster, type Consumer, type Kafka } from '../kafkajs.js';
+import { type Cluster, type Consumer, type Kafka } from '#libs/kafkajs-patches';
 import { coPartitionedAssigner } from './co-partitioned-assigner.js';
 
 /** A member that is silent for this long is taken for dead, by the coordinator and by us. */

@@ -1,5 +1,5 @@
 import { type MessageHeaders } from '#libs/contracts';
-import { type Unreadable } from '../exchanged/unreadable-batch.js';
+import { type Unreadable } from '#libs/kafkajs-patches';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
 import { type RecordRefusedError } from '../outbox/record-refused.js';
 import { type PartitionOwnership } from './partition-ownership.js';

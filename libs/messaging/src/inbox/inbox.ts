@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type CallSlots } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { withDeadline } from '../deadline.js';
-import { type Batch, type Kafka } from '../kafkajs.js';
+import { type Batch, type Kafka } from '#libs/kafkajs-patches';
 import { type KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
 import { type DeadLetterReason, type DeadLetters } from '../outbox/dead-letters.js';
 import { topicSpans } from '../reading/topic-span.js';

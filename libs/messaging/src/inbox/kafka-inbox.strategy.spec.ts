@@ -4,7 +4,7 @@ import { realDelayMs, realNowMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { ensureTopics } from '../client/ensure-topics.js';
-import { type Admin, Kafka, logLevel } from '../kafkajs.js';
+import { type Admin, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { type InboundMessage } from './inbound-message.js';
 import { KafkaInboxStrategy } from './kafka-inbox.strategy.js';
 

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
 import { ensureTopics } from '../client/ensure-topics.js';
-import { type Admin, Kafka, logLevel } from '../kafkajs.js';
+import { type Admin, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
 import { partitionByKey } from '../partition-of.js';
 import { readSpans } from '../reading/read-spans.js';

@@ -5,7 +5,7 @@ import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { FailureRun } from '../failure-run.js';
 import { TransactionalWriter } from '../keyed-state/transactional-writer.js';
-import { type Kafka } from '../kafkajs.js';
+import { type Kafka } from '#libs/kafkajs-patches';
 import { type RecordRefusedError, refusalOf } from '../outbox/record-refused.js';
 import { assertSendable, compressionOf } from '../outbox/record-batches.js';
 import { writeNote } from './commit-note.js';

@@ -1,6 +1,6 @@
 import { realDelayMs } from '#libs/clock';
 import { withAdmin } from '../client/with-admin.js';
-import { type Kafka, type TopicPartition } from '../kafkajs.js';
+import { type Kafka, type TopicPartition } from '#libs/kafkajs-patches';
 import { topicSpans } from '../reading/topic-span.js';
 import { type CommitNote, readNote } from './commit-note.js';
 

@@ -1,4 +1,4 @@
-import { type Batch } from '../kafkajs.js';
+import { type Batch } from '#libs/kafkajs-patches';
 import { type KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
 import { type AssignedPartitions } from './assigned-partitions.js';
 import { type Assignment } from './supervised-consumer.js';

@@ -4,7 +4,7 @@ import { Logger } from '@nestjs/common';
 import { realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
 import { ensureTopics } from '../client/ensure-topics.js';
-import { type Consumer, type EachBatchPayload, Kafka, logLevel } from '../kafkajs.js';
+import { type Consumer, type EachBatchPayload, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { SESSION_TIMEOUT_MS } from './create-consumer.js';
 import { RestBeforeJoin } from './rest-before-join.js';
 import { SessionLease } from './session-lease.js';

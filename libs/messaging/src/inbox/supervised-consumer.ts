@@ -8,7 +8,7 @@ import {
   type EachBatchPayload,
   type Kafka,
   type TopicPartition,
-} from '../kafkajs.js';
+} from '#libs/kafkajs-patches';
 import { createConsumer, SESSION_TIMEOUT_MS } from './create-consumer.js';
 import { RestBeforeJoin } from './rest-before-join.js';
 import { SessionLease } from './session-lease.js';

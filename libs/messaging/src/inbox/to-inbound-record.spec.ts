@@ -1,7 +1,13 @@
-import { DecodedRecord } from '../exchanged/decoded-record.js';
-import { encodeRecord } from '../exchanged/testing/encode-record.js';
-import { type KafkaMessage } from '../kafkajs.js';
+import { createRequire } from 'node:module';
+import { DecodedRecord, type KafkaMessage } from '#libs/kafkajs-patches';
 import { toInboundRecord } from './to-inbound-record.js';
+
+const encodeRecord = (record: object): Buffer =>
+  (
+    createRequire(import.meta.url)('kafkajs/src/protocol/recordBatch/record/v0/index.js') as (
+      record: object,
+    ) => { buffer: Buffer }
+  )(record).buffer;
 
 /** In a format before Kafka 0.11, which kafkajs itself reads. */
 const message = (more: { key?: Buffer; value?: Buffer }): KafkaMessage => ({

@@ -1,7 +1,10 @@
 import { type MessageHeaders, rejected } from '#libs/contracts';
-import { DecodedRecord } from '../exchanged/decoded-record.js';
-import { type Unreadable, UnreadableRecord } from '../exchanged/unreadable-batch.js';
-import { type KafkaMessage } from '../kafkajs.js';
+import {
+  DecodedRecord,
+  type KafkaMessage,
+  type Unreadable,
+  UnreadableRecord,
+} from '#libs/kafkajs-patches';
 import { toStoredRecord } from '../reading/stored-record.js';
 import { type InboundRecord } from './inbound-message.js';
 

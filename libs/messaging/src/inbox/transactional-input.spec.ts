@@ -4,7 +4,7 @@ import { realDelayMs, realNowMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { ensureTopics } from '../client/ensure-topics.js';
-import { type Admin, Kafka, logLevel, type Message, type Transaction } from '../kafkajs.js';
+import { type Admin, Kafka, logLevel, type Message, type Transaction } from '#libs/kafkajs-patches';
 import { type InboundMessage } from './inbound-message.js';
 import { type Inbox } from './inbox.js';
 import { KafkaInboxStrategy } from './kafka-inbox.strategy.js';

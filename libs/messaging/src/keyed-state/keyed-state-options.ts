@@ -1,4 +1,4 @@
-import { type Kafka } from '../kafkajs.js';
+import { type Kafka } from '#libs/kafkajs-patches';
 import { type OwnedState } from './owned-state.js';
 import { type KeyPlacement } from './repartition.js';
 

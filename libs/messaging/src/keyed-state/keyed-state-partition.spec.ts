@@ -6,7 +6,7 @@ import { loadKafkaSettings } from '#libs/config';
 import { createKafka } from '../client/kafka-client.js';
 import { withDeadline } from '../deadline.js';
 import { GroupMember } from '../inbox/supervised-consumer.js';
-import { type Kafka, type KafkaMessage, type ProducerBatch } from '../kafkajs.js';
+import { type Kafka, type KafkaMessage, type ProducerBatch } from '#libs/kafkajs-patches';
 import { KeyedStatePartition } from './keyed-state-partition.js';
 import { type OwnedState } from './owned-state.js';
 

@@ -2,7 +2,7 @@ import { abortable, realDelayMs } from '#libs/clock';
 import { aborted } from '../aborted.js';
 import { partitionCount } from '../client/partition-count.js';
 import { type GroupMember } from '../inbox/supervised-consumer.js';
-import { type KafkaMessage } from '../kafkajs.js';
+import { type KafkaMessage } from '#libs/kafkajs-patches';
 import { topicSpans } from '../reading/topic-span.js';
 import { type KeyedStateOptions } from './keyed-state-options.js';
 import { type FailedWrite, OwnedWrites } from './owned-writes.js';

@@ -3,7 +3,7 @@ import { everyRealMs } from '#libs/clock';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { partitionCount } from '../client/partition-count.js';
 import { type GroupMember } from '../inbox/supervised-consumer.js';
-import { type KafkaMessage } from '../kafkajs.js';
+import { type KafkaMessage } from '#libs/kafkajs-patches';
 import { type KeyedStateOptions } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
 

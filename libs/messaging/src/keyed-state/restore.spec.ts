@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { type KafkaMessage } from '../kafkajs.js';
+import { type KafkaMessage } from '#libs/kafkajs-patches';
 import { Restore } from './restore.js';
 
 const never = new AbortController().signal;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { abortable } from '#libs/clock';
-import { type KafkaMessage } from '../kafkajs.js';
+import { type KafkaMessage } from '#libs/kafkajs-patches';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
 import { Ending } from '../reading/ending.js';
 import { SilenceWatch } from '../reading/silence-watch.js';

@@ -7,7 +7,7 @@ import {
   type Producer,
   type TopicPartitionOffset,
   type Transaction,
-} from '../kafkajs.js';
+} from '#libs/kafkajs-patches';
 import { type OutboundRecord } from '../outbox/outbound-record.js';
 import { batchesOf, MAX_BATCH_BYTES } from '../outbox/record-batches.js';
 import { toTopicMessages } from '../outbox/to-topic-messages.js';

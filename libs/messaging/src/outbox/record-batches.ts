@@ -1,4 +1,4 @@
-import { CompressionTypes } from '../kafkajs.js';
+import { CompressionTypes } from '#libs/kafkajs-patches';
 import { type OutboundRecord } from './outbound-record.js';
 import { RecordRefusedError } from './record-refused.js';
 

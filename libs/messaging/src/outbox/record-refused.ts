@@ -1,4 +1,4 @@
-import { UnencodableMessageError } from '../exchanged/produce-request.js';
+import { UnencodableMessageError } from '#libs/kafkajs-patches';
 
 /** A record that Kafka, or the client, will never take however often it is sent. */
 export class RecordRefusedError extends Error {

@@ -1,4 +1,4 @@
-import { type Message, type TopicMessages } from '../kafkajs.js';
+import { type Message, type TopicMessages } from '#libs/kafkajs-patches';
 import { type OutboundRecord } from './outbound-record.js';
 
 /** The shape of kafkajs's sendBatch; the records of a topic keep their order. */

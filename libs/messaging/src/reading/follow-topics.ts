@@ -4,7 +4,7 @@ import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { withAdmin } from '../client/with-admin.js';
 import { withDeadline } from '../deadline.js';
-import { type Consumer, type EachBatchPayload, type Kafka } from '../kafkajs.js';
+import { type Consumer, type EachBatchPayload, type Kafka } from '#libs/kafkajs-patches';
 import { Ending } from './ending.js';
 import { latestSpans } from './read-since.js';
 import { type StoredRecord, toStoredRecord } from './stored-record.js';

@@ -1,5 +1,5 @@
 import { isMissingTopic } from '../client/protocol-error.js';
-import { type Kafka } from '../kafkajs.js';
+import { type Kafka } from '#libs/kafkajs-patches';
 import { type ReadOptions } from './read-options.js';
 import { readSpans } from './read-spans.js';
 import { type StoredRecord } from './stored-record.js';

@@ -1,5 +1,5 @@
 import { withAdmin } from '../client/with-admin.js';
-import { type Kafka } from '../kafkajs.js';
+import { type Kafka } from '#libs/kafkajs-patches';
 import { type ReadOptions } from './read-options.js';
 import { readSpans } from './read-spans.js';
 import { type TopicSpan, topicSpans } from './topic-span.js';

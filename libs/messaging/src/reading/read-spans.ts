@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { withAdmin } from '../client/with-admin.js';
 import { withDeadline } from '../deadline.js';
-import { type Consumer, type Kafka } from '../kafkajs.js';
+import { type Consumer, type Kafka } from '#libs/kafkajs-patches';
 import { type ReadOptions } from './read-options.js';
 import { SpanCursor } from './span-cursor.js';
 import { SpanReader } from './span-reader.js';

@@ -1,5 +1,5 @@
 import { withDeadline } from '../deadline.js';
-import { type Consumer, type EachBatchPayload } from '../kafkajs.js';
+import { type Consumer, type EachBatchPayload } from '#libs/kafkajs-patches';
 import { Ending } from './ending.js';
 import { HandOver } from './hand-over.js';
 import { type ReadOptions } from './read-options.js';

@@ -1,6 +1,5 @@
 import { type MessageHeaders } from '#libs/contracts';
-import { DecodedRecord } from '../exchanged/decoded-record.js';
-import { type KafkaMessage } from '../kafkajs.js';
+import { DecodedRecord, type KafkaMessage } from '#libs/kafkajs-patches';
 
 /** A record as it lies in Kafka. */
 export interface StoredRecord {

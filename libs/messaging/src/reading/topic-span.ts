@@ -1,7 +1,7 @@
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { isProtocolError } from '../client/protocol-error.js';
 import { withAdmin } from '../client/with-admin.js';
-import { type Admin, type Kafka, type SeekEntry } from '../kafkajs.js';
+import { type Admin, type Kafka, type SeekEntry } from '#libs/kafkajs-patches';
 
 /** A stretch of one partition's log: offsets from `from` up to, but not with, `until`. */
 export interface TopicSpan {

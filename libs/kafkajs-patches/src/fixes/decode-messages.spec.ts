@@ -1,0 +1,139 @@
+import { createRequire } from 'node:module';
+import { type Fetched } from './decode-batch.js';
+import { type DecodeMessages, withBatchesOfAnySize } from './decode-messages.js';
+import { encodeRecord } from '../testing/encode-record.js';
+import { applyPatches } from '../apply-patches.js';
+
+const require = createRequire(import.meta.url);
+const Decoder = require('kafkajs/src/protocol/decoder.js') as new (bytes: Buffer) => Fetched;
+const byKafkajs =
+  require('kafkajs/src/protocol/requests/fetch/v4/decodeMessages.js') as DecodeMessages;
+const { RecordBatch } = require('kafkajs/src/protocol/recordBatch/v0/index.js') as {
+  RecordBatch: (fields: object) => Promise<{ buffer: Buffer }>;
+};
+
+const ours = withBatchesOfAnySize(byKafkajs);
+
+const recordOf = (value: string, offsetDelta: number) => encodeRecord({ value, offsetDelta });
+
+async function batchOf(firstOffset: number, encoded: readonly Buffer[]): Promise<Buffer> {
+  const records = encoded.map((buffer) => ({ buf: buffer, buffer }));
+  const [producer, times] = [
+    { producerId: '-1', producerEpoch: 0, firstSequence: 0 },
+    { firstTimestamp: '1763680000000', maxTimestamp: '1763680000000' },
+  ];
+  const fields = { firstOffset: String(firstOffset), lastOffsetDelta: encoded.length - 1 };
+  return (await RecordBatch({ ...producer, ...times, ...fields, records })).buffer;
+}
+
+/** A partition's part of a fetch, with what comes behind it. */
+function answerOf(...batches: Buffer[]): Buffer {
+  const size = Buffer.alloc(4);
+  const all = Buffer.concat(batches);
+  size.writeInt32BE(all.length);
+  return Buffer.concat([size, all, Buffer.from('behind')]);
+}
+
+async function read(answer: Buffer, decode: DecodeMessages) {
+  const fetched = new Decoder(answer);
+  const offsets = (await decode(fetched)).map(({ offset }) => offset);
+  return { offsets, rest: answer.subarray(fetched.offset).toString() };
+}
+
+describe("the decoding of a partition's part of a fetch", () => {
+  it('reads the records of all batches, as kafkajs does', async () => {
+    const answer = answerOf(
+      await batchOf(3, ['a', 'b'].map(recordOf)),
+      await batchOf(9, [recordOf('c', 0)]),
+    );
+    expect(await read(answer, ours)).toEqual({ offsets: ['3', '4', '9'], rest: 'behind' });
+    expect(await read(answer, byKafkajs)).toEqual(await read(answer, ours));
+  });
+
+  it.each([1, 40, 70])('leaves a batch out of which %i bytes are not there', async (missing) => {
+    const [first, second] = [
+      await batchOf(3, [recordOf('a', 0)]),
+      await batchOf(4, [recordOf('some text', 0)]),
+    ];
+    const answer = answerOf(first, second.subarray(0, -missing));
+    expect(await read(answer, ours)).toEqual({ offsets: ['3'], rest: 'behind' });
+    expect(await read(answer, byKafkajs)).toEqual(await read(answer, ours));
+  });
+
+  it('leaves an answer without messages, and one in an older format, to kafkajs', async () => {
+    expect(await read(answerOf(), ours)).toEqual({ offsets: [], rest: 'behind' });
+    const older = Buffer.alloc(40);
+    older.writeInt8(1, 16);
+    const decoded = { offset: 'by kafkajs' };
+    const delegating = withBatchesOfAnySize(() => Promise.resolve([decoded]));
+    expect((await read(answerOf(older), delegating)).offsets).toEqual([decoded.offset]);
+  });
+
+  it('takes a batch of more records than the stack would hold', async () => {
+    const many = new Array<Buffer>(300_000).fill(recordOf('x', 0));
+    many.push(recordOf('x', many.length));
+    const { offsets } = await read(answerOf(await batchOf(0, many)), ours);
+    expect(offsets).toHaveLength(many.length);
+  });
+});
+
+interface Batch {
+  rawMessages: { offset: string }[];
+  messages: { offset: string }[];
+  isEmptyDueToFiltering: () => boolean;
+  lastOffset: () => string;
+}
+
+/** An answer to a fetch: a record batch (magic 2) of offsets 5 to 8, of which these are left. */
+function answerWith(...left: number[]): Buffer {
+  const HEADER_BYTES = 61;
+  const FIRST_OFFSET = 5;
+  const records = left.map((offset) => {
+    return encodeRecord({ offsetDelta: offset - FIRST_OFFSET, value: 'text' });
+  });
+  const batch = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...records]);
+  batch.writeBigInt64BE(BigInt(FIRST_OFFSET), 0);
+  batch.writeInt32BE(batch.length - 12, 8);
+  batch.writeInt8(2, 16);
+  batch.writeInt32BE(3, 23);
+  batch.writeInt32BE(records.length, 57);
+  const size = Buffer.alloc(4);
+  size.writeInt32BE(batch.length);
+  return Buffer.concat([size, batch]);
+}
+
+describe('a record batch whose end compaction has taken', () => {
+  const read = async (answer: Buffer): Promise<Batch> => {
+    applyPatches();
+    const decode =
+      require('kafkajs/src/protocol/requests/fetch/v4/decodeMessages.js') as DecodeMessages;
+    const BatchOf = require('kafkajs/src/consumer/batch.js') as new (
+      ...fetched: [topic: string, offset: string, data: object]
+    ) => Batch;
+    const messages = await decode(new Decoder(answer));
+    const data = { partition: 0, highWatermark: '100', abortedTransactions: [], messages };
+    return new BatchOf('a-topic', '6', data);
+  };
+
+  it.each([
+    ['nothing', [], []],
+    ['what has been read before', [5], []],
+    ['a record', [6], ['6']],
+  ])('tells kafkajs where it ends when %s is left in it', async (_, left, expected) => {
+    const batch = await read(answerWith(...left));
+    expect(batch.messages.map(({ offset }) => offset)).toEqual(expected);
+    expect(batch.isEmptyDueToFiltering()).toBe(expected.length === 0);
+    expect(batch.lastOffset()).toBe('8');
+  });
+
+  it('has its records read in our way', async () => {
+    const { rawMessages } = await read(answerWith(6, 8));
+    const [{ headers }] = rawMessages as [{ offset: string; headers: object }];
+    expect(Object.getPrototypeOf(headers)).toBeNull();
+  });
+
+  it('gets no end beside its own when its last record is left', async () => {
+    const { rawMessages } = await read(answerWith(6, 8));
+    expect(rawMessages.map(({ offset }) => offset)).toEqual(['6', '8']);
+  });
+});

@@ -1,0 +1,127 @@
+import { createRequire } from 'node:module';
+import fc from 'fast-check';
+import { type MessageHeaders } from '#libs/contracts';
+import { type BatchContext, Cursor, DecodedRecord } from './decoded-record.js';
+import { RecordLayout } from '../speed/record-layout.js';
+import { encodeRecord, type RecordFields } from '../testing/encode-record.js';
+import { plainRecord } from '../testing/plain-record.js';
+import { recordFields } from '../testing/record-fields.js';
+
+const require = createRequire(import.meta.url);
+const Decoder = require('kafkajs/src/protocol/decoder.js') as new (bytes: Buffer) => {
+  readVarIntBytes: () => Buffer;
+  offset: number;
+};
+const decodeByKafkajs = require('kafkajs/src/protocol/recordBatch/record/v0/decoder.js') as (
+  decoder: object,
+  batch: BatchContext,
+) => DecodedRecord;
+
+const batch: fc.Arbitrary<BatchContext> = fc.record({
+  firstOffset: fc.maxSafeNat().map((offset) => String(Math.floor(offset / 4))),
+  firstTimestamp: fc.nat({ max: 2 ** 31 - 1 }).map((seconds) => String(seconds * 1000)),
+  maxTimestamp: fc.constant('1763680000123'),
+  timestampType: fc.constantFrom(0, 1),
+  magicByte: fc.constant(2),
+  isControlBatch: fc.boolean(),
+});
+
+const context: BatchContext = { firstOffset: '7', firstTimestamp: '1763680000123' };
+
+/** With other bytes around those of the record. */
+function read(fields: RecordFields, batchContext = context): DecodedRecord {
+  const encoded = encodeRecord(fields);
+  const decoder = new Decoder(encoded);
+  const length = decoder.readVarIntBytes().length;
+  const start = 6 + encoded.length - length;
+  const whole = Buffer.concat([Buffer.from('before'), encoded, Buffer.from('behind')]);
+  return new DecodedRecord(whole, start, start + length, batchContext);
+}
+
+/** A record of our writing, its length before it: kafkajs's knows less of headers. */
+function encodeWith(headers: MessageHeaders): Buffer {
+  const layout = new RecordLayout([{ key: 'k', value: 'v', headers }], [0]);
+  const encoded = Buffer.alloc(layout.bytes);
+  layout.write(encoded, 0);
+  return encoded;
+}
+
+function readBack(headers: MessageHeaders): DecodedRecord {
+  const encoded = encodeWith(headers);
+  const cursor = new Cursor(encoded, 0);
+  expect(cursor.varint()).toBe(encoded.length - cursor.at);
+  return new DecodedRecord(encoded, cursor.at, encoded.length, context);
+}
+
+function byKafkajs(encoded: Buffer, batchContext = context): DecodedRecord {
+  return decodeByKafkajs(new Decoder(new Decoder(encoded).readVarIntBytes()), batchContext);
+}
+
+describe('a decoded record', () => {
+  it('says what kafkajs reads, however often it is asked', () => {
+    fc.assert(
+      fc.property(recordFields, batch, (fields, batchContext) => {
+        const expected = plainRecord(byKafkajs(encodeRecord(fields), batchContext));
+        const record = read(fields, batchContext);
+        expect(plainRecord(record)).toEqual(expected);
+        expect(plainRecord(record)).toEqual(expected);
+        expect(String(record.position)).toBe(record.offset);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('has as many bytes as there are behind its length', () => {
+    const value = 'x'.repeat(1000);
+    // The attributes, two deltas, no key, two bytes for the value's length, no headers.
+    expect(read({ value }).bytes).toBe(1 + 1 + 1 + 1 + 2 + 1000 + 1);
+  });
+
+  it('tells key and value that are not there from empty ones', () => {
+    expect(read({ value: null })).toMatchObject({ key: null, value: null });
+    const empty = { key: Buffer.alloc(0), value: Buffer.alloc(0) };
+    expect(read({ key: '', value: '' })).toMatchObject(empty);
+  });
+
+  it('takes no header for another because every object has it', () => {
+    const names = ['constructor', 'toString', '__proto__'];
+    const { headers } = read({
+      value: 'v',
+      headers: Object.fromEntries(names.map((it) => [it, it])),
+    });
+    expect(Object.entries(headers).map(([it, value]) => [it, String(value)])).toEqual(
+      names.map((it) => [it, it]),
+    );
+  });
+
+  describe('with headers as Kafka knows them', () => {
+    const name = fc.oneof(
+      // Few, so that they come again, and what objects put first or have of their own.
+      fc.constantFrom('a', 'b', '10', '9', 'constructor', '__proto__'),
+      fc.string({ unit: 'binary', maxLength: 60 }),
+    );
+    const value = fc.option(fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array)));
+    const headerList = fc.array(fc.tuple(name, value), { maxLength: 9 });
+
+    it('has each as it was written and in its place', () => {
+      fc.assert(
+        fc.property(headerList, (headers) => {
+          expect(readBack(headers).headerList).toEqual(headers);
+        }),
+        { numRuns: 300 },
+      );
+    });
+
+    it('hands them on by name as kafkajs does, a null as well', () => {
+      // What an object inherits under such a name is taken for a header by kafkajs.
+      const those = headerList.map((headers) => headers.filter(([it]) => !(it in {})));
+      fc.assert(
+        fc.property(those, (headers) => {
+          const expected = plainRecord(byKafkajs(encodeWith(headers)));
+          expect(plainRecord(readBack(headers))).toEqual(expected);
+        }),
+        { numRuns: 300 },
+      );
+    });
+  });
+});

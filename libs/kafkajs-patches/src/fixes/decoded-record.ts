@@ -1,0 +1,190 @@
+import { type MessageHeader, type MessageHeaders } from '#libs/contracts';
+
+/** As much of a record batch as its records are read with; numbers of 64 bits are decimal text. */
+export interface BatchContext {
+  firstOffset: string;
+  firstTimestamp: string;
+  maxTimestamp?: string;
+  timestampType?: number;
+  magicByte?: number;
+  isControlBatch?: boolean;
+}
+
+type HeaderValue = MessageHeader[1];
+/** kafkajs's own type of them, which is not to be had before it is loaded; the nulls it hands on are not in it. */
+type HeadersByName = Record<string, Buffer | string | (Buffer | string)[] | undefined>;
+
+const LOG_APPEND_TIME = 1;
+/** Shared by all records without headers. */
+const NO_HEADERS: MessageHeaders = [];
+/** Of a message; a sender has a few dozen. A record of a hundred kilobytes may claim fifty thousand. */
+const MOST_HEADERS = 1000;
+const MOST_HEADER_BYTES = 256 * 1024;
+/** Kafka's own records of ours carry those of a message, and what the bridge adds. */
+const READ_UP_TO = 2;
+
+/**
+ * A record of a record batch (magic 2) as kafkajs hands it on: attributes, timestamp delta, offset delta, key,
+ * value, headers; lengths are zigzag varints. It is read when it is asked for something, each time anew: hundreds
+ * of thousands may wait, and what is read of one takes several times the memory of its bytes. To be asked, and not
+ * to be spread: it has nothing of its own but where it lies.
+ */
+export class DecodedRecord {
+  /** {@link offset} as a number. */
+  readonly position: number;
+  readonly batchContext: BatchContext;
+  private readonly buffer: Buffer;
+  private readonly start: number;
+  private readonly end: number;
+
+  /** The bytes behind its length: from `start` up to, but not with, `end`. */
+  constructor(buffer: Buffer, start: number, end: number, batch: BatchContext) {
+    const cursor = new Cursor(buffer, start + 1);
+    cursor.varint();
+    this.position = Number(batch.firstOffset) + cursor.varint();
+    this.batchContext = batch;
+    this.buffer = buffer;
+    this.start = start;
+    this.end = end;
+  }
+
+  /** How many it has. */
+  get bytes(): number {
+    return this.end - this.start;
+  }
+
+  get offset(): string {
+    return String(this.position);
+  }
+
+  get magicByte(): number | undefined {
+    return this.batchContext.magicByte;
+  }
+
+  get isControlRecord(): boolean {
+    return this.batchContext.isControlBatch ?? false;
+  }
+
+  get attributes(): number {
+    return this.buffer.readInt8(this.start);
+  }
+
+  /** Exact for as long as milliseconds since the epoch are: up to 2^52 of them. */
+  get timestamp(): string {
+    const { firstTimestamp, maxTimestamp, timestampType } = this.batchContext;
+    if (timestampType === LOG_APPEND_TIME && maxTimestamp) return maxTimestamp;
+    const delta = new Cursor(this.buffer, this.start + 1).varint();
+    return delta === 0 ? firstTimestamp : String(Number(firstTimestamp) + delta);
+  }
+
+  get key(): Buffer | null {
+    return this.atKey().bytes();
+  }
+
+  get value(): Buffer | null {
+    const cursor = this.atKey();
+    cursor.pass();
+    return cursor.bytes();
+  }
+
+  /** All of them, as they lie in the record; none where they are beyond twice what a message may have. */
+  get headerList(): MessageHeaders {
+    const cursor = this.atHeaders();
+    return this.exceed(cursor, READ_UP_TO) === undefined ? readHeaders(cursor) : NO_HEADERS;
+  }
+
+  /** In what way its headers are more than a message may have; undefined when they are not. */
+  get excess(): string | undefined {
+    return this.exceed(this.atHeaders(), 1);
+  }
+
+  /**
+   * By name, for who has them from kafkajs: several values under one name are a list, and the order of names is
+   * that of an object. Without a prototype.
+   */
+  get headers(): HeadersByName {
+    const byName = Object.create(null) as Record<string, HeaderValue | HeaderValue[]>;
+    for (const [name, value] of this.headerList) {
+      const before = byName[name];
+      if (before === undefined) byName[name] = value;
+      else byName[name] = Array.isArray(before) ? [...before, value] : [before, value];
+    }
+    return byName as HeadersByName;
+  }
+
+  private exceed({ at, buffer }: Cursor, factor: number): string | undefined {
+    const bytes = this.end - at;
+    // A header has a length of its name and of its value: so few bytes hold no more of them.
+    if (bytes <= MOST_HEADERS * 2) return undefined;
+    if (bytes > MOST_HEADER_BYTES * factor) {
+      return `${bytes} bytes of headers, more than ${MOST_HEADER_BYTES}`;
+    }
+    const count = new Cursor(buffer, at).varint();
+    if (count <= MOST_HEADERS * factor) return undefined;
+    return `${count} headers, more than ${MOST_HEADERS}`;
+  }
+
+  private atHeaders(): Cursor {
+    const cursor = this.atKey();
+    cursor.pass();
+    cursor.pass();
+    return cursor;
+  }
+
+  private atKey(): Cursor {
+    const cursor = new Cursor(this.buffer, this.start + 1);
+    cursor.varint();
+    cursor.varint();
+    return cursor;
+  }
+}
+
+function readHeaders(cursor: Cursor): MessageHeaders {
+  const count = cursor.varint();
+  if (count <= 0) return NO_HEADERS;
+  const headers: MessageHeader[] = [];
+  for (let index = 0; index < count; index += 1) {
+    headers.push([cursor.headerName(), cursor.bytes()]);
+  }
+  return headers;
+}
+
+const NONE = -1;
+
+/** Reads the parts of a record on and on; what lies beyond the end is nothing but zeros. */
+export class Cursor {
+  constructor(
+    readonly buffer: Buffer,
+    /** Where the next part begins. */
+    public at: number,
+  ) {}
+
+  /** Exact up to 2^52. */
+  varint(): number {
+    let byte = this.buffer[this.at++] ?? 0;
+    let zigzag = byte & 0x7f;
+    for (let scale = 128; byte > 0x7f; scale *= 128) {
+      byte = this.buffer[this.at++] ?? 0;
+      zigzag += (byte & 0x7f) * scale;
+    }
+    return zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
+  }
+
+  /** What follows its length; null when there is nothing, as opposed to no bytes. */
+  bytes(): Buffer | null {
+    const length = this.varint();
+    if (length === NONE) return null;
+    return this.buffer.subarray(this.at, (this.at += length));
+  }
+
+  headerName(): string {
+    const length = this.varint();
+    return this.buffer.toString('utf8', this.at, (this.at += length));
+  }
+
+  /** Leaves out what {@link bytes} would read. */
+  pass(): void {
+    const length = this.varint();
+    this.at += Math.max(length, 0);
+  }
+}

@@ -1,0 +1,206 @@
+import { createRequire } from 'node:module';
+import fc from 'fast-check';
+import { type BatchClass, committedBatch } from './fetched-batch.js';
+import {
+  type AbortedTransaction,
+  committedMessages,
+  type TransactionalMessage,
+} from './fetched-batch.js';
+
+const require = createRequire(import.meta.url);
+const BatchOfKafkajs = require('kafkajs/src/consumer/batch.js') as BatchClass;
+const BatchOfOurs = committedBatch(BatchOfKafkajs);
+
+/** What kafkajs asks a batch. */
+const QUESTIONS = [
+  ...['isEmpty', 'isEmptyIncludingFiltered', 'isEmptyDueToFiltering', 'isEmptyControlRecord'],
+  ...['isEmptyDueToLogCompactedMessages', 'firstOffset', 'lastOffset', 'offsetLag', 'offsetLagLow'],
+];
+
+const gaps = fc.array(
+  fc.record({
+    gap: fc.integer({ min: 1, max: 3 }),
+    isControlRecord: fc.boolean(),
+    producerId: fc.constantFrom('1', '2'),
+    inTransaction: fc.boolean(),
+  }),
+  { maxLength: 12 },
+);
+const messages = gaps.map((entries) => {
+  let offset = 0;
+  return entries.map(({ gap, isControlRecord, producerId, inTransaction }) => {
+    offset += gap;
+    const key = isControlRecord ? Buffer.alloc(4) : null;
+    const batchContext = { producerId, inTransaction };
+    return { offset: String(offset), key, isControlRecord, batchContext };
+  });
+});
+function answersOf(batch: object): unknown[] {
+  const asked = batch as Record<string, () => unknown>;
+  return QUESTIONS.map((question) => [question, asked[question]?.()]);
+}
+
+describe('a batch of messages out of one fetch', () => {
+  it('has what kafkajs puts there, and answers in the same way, where nothing is aborted', () => {
+    expect(BatchOfOurs).not.toBe(BatchOfKafkajs);
+    const fetchedOffset = fc.nat({ max: 20 }).map(String);
+    fc.assert(
+      fc.property(fetchedOffset, messages, fc.constantFrom(null, []), (from, given, none) => {
+        const data = { partition: 3, highWatermark: '40', messages: given };
+        const fetched = { ...data, abortedTransactions: none };
+        const [expected, ours] = [BatchOfKafkajs, BatchOfOurs].map(
+          (Batch) => new Batch('a-topic', from, fetched),
+        );
+        expect({ ...ours }).toEqual({ ...expected });
+        expect(answersOf(ours!)).toEqual(answersOf(expected!));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('is without what was aborted, also where such transactions overlap', () => {
+    const sent = (offset: number, producerId: string) => {
+      const batchContext = { producerId, inTransaction: true };
+      return { offset: String(offset), key: null, isControlRecord: false, batchContext };
+    };
+    const aborting = (offset: number, producerId: string) => {
+      return { ...sent(offset, producerId), key: Buffer.alloc(4), isControlRecord: true };
+    };
+    const messages = [
+      ...[sent(0, '1'), sent(1, '2'), sent(2, '3')],
+      ...[aborting(3, '2'), sent(4, '1'), aborting(5, '1')],
+    ];
+    const abortedTransactions = [
+      { producerId: '2', firstOffset: '1' },
+      { producerId: '1', firstOffset: '0' },
+    ];
+    const fetched = { partition: 3, highWatermark: '6', messages, abortedTransactions };
+    const batch = new BatchOfOurs('a-topic', '0', fetched);
+    expect(batch.messages.map(({ offset }) => offset)).toEqual(['2']);
+    expect(batch.messagesWithinOffset).toHaveLength(6);
+  });
+});
+
+interface Logged extends TransactionalMessage {
+  position: number;
+  isControlRecord: boolean;
+}
+
+interface Finished extends AbortedTransaction {
+  lastOffset: number;
+}
+
+/** A partition's log, by what a broker does with it. */
+class Log {
+  readonly records: Logged[] = [];
+  /** In the order of the ends, as a broker's index is. */
+  readonly aborted: Finished[] = [];
+  readonly committed = new Set<number>();
+  private readonly open = new Map<string, number[]>();
+
+  send(producerId: string, key: Buffer | null): void {
+    const offsets = this.open.get(producerId) ?? [];
+    this.open.set(producerId, [...offsets, this.append(producerId, key)]);
+  }
+
+  /** Of a producer without transactions. */
+  sendPlainly(key: Buffer | null): void {
+    this.committed.add(this.append('-1', key));
+  }
+
+  end(producerId: string, how: 'abort' | 'commit'): void {
+    const [first, ...others] = this.open.get(producerId) ?? [];
+    if (first === undefined) return;
+    const key = Buffer.from([0, 0, 0, how === 'abort' ? 0 : 1]);
+    const lastOffset = this.append(producerId, key, true);
+    if (how === 'abort') this.aborted.push({ producerId, firstOffset: String(first), lastOffset });
+    else for (const offset of [first, ...others]) this.committed.add(offset);
+    this.open.delete(producerId);
+  }
+
+  /** What a fetch may come up to: before any transaction that is open. */
+  get stableEnd(): number {
+    return Math.min(this.records.length, ...[...this.open.values()].flat());
+  }
+
+  /** The offsets of those in the span that were committed. */
+  readable(from: number, until: number): number[] {
+    return [...this.committed].filter((it) => it >= from && it < until).sort((a, b) => a - b);
+  }
+
+  private append(producerId: string, key: Buffer | null, isControlRecord = false): number {
+    const position = this.records.length;
+    const batchContext = { producerId, inTransaction: producerId !== '-1' };
+    this.records.push({ offset: String(position), position, key, isControlRecord, batchContext });
+    return position;
+  }
+}
+
+/** Among them those of markers, such as a Java client's integer 0. */
+const keys = fc.constantFrom(null, Buffer.alloc(4), Buffer.from([0, 0, 0, 1]), Buffer.from('key'));
+const step = fc.record({
+  what: fc.constantFrom('send', 'send', 'send', 'plain', 'abort', 'abort', 'commit'),
+  producerId: fc.constantFrom('1', '2', '3'),
+  key: keys,
+});
+const logs = fc.array(step, { maxLength: 40 }).map((steps) => {
+  const log = new Log();
+  for (const { what, producerId, key } of steps) {
+    if (what === 'send') log.send(producerId, key);
+    else if (what === 'plain') log.sendPlainly(key);
+    else log.end(producerId, what);
+  }
+  return log;
+});
+
+const messagesOf = (fetched: readonly Logged[], aborted: readonly AbortedTransaction[]): number[] =>
+  committedMessages(fetched, aborted)
+    .filter(({ isControlRecord }) => !isControlRecord)
+    .map(({ position }) => position);
+
+describe('what of a fetch is committed', () => {
+  it('is what was committed in the log, wherever the fetch begins and ends', () => {
+    fc.assert(
+      fc.property(logs, fc.nat({ max: 40 }), fc.nat({ max: 40 }), (log, from, length) => {
+        const until = Math.min(log.stableEnd, from + length);
+        const fetched = log.records.slice(from, until);
+        const aborted = log.aborted.filter(({ lastOffset, firstOffset }) => {
+          return lastOffset >= from && Number(firstOffset) < until;
+        });
+        expect(messagesOf(fetched, aborted)).toEqual(log.readable(from, until));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('is nothing of two that had both begun before the fetch', () => {
+    const log = new Log();
+    for (const producerId of ['1', '2', '2', '1']) log.send(producerId, null);
+    log.end('2', 'abort');
+    log.end('1', 'abort');
+    expect(messagesOf(log.records.slice(2), log.aborted)).toEqual([]);
+  });
+
+  it('is nothing of what follows a message that has the key of a marker', () => {
+    const log = new Log();
+    for (const key of [Buffer.alloc(4), null]) log.send('1', key);
+    log.end('1', 'abort');
+    expect(messagesOf(log.records, log.aborted)).toEqual([]);
+  });
+
+  it('does not take another control record for the end of a transaction', () => {
+    const log = new Log();
+    for (const key of [null, null, null]) log.send('1', key);
+    log.end('1', 'abort');
+    const [first, second, ...others] = log.records;
+    const endOfBatch = { ...second!, isControlRecord: true };
+    expect(messagesOf([first!, endOfBatch, ...others], log.aborted)).toEqual([]);
+    const key = Buffer.from([0, 0, 0, 2]);
+    expect(messagesOf([first!, { ...endOfBatch, key }, ...others], log.aborted)).toEqual([]);
+  });
+
+  it('leaves messages of the old formats as they are', () => {
+    const old = { offset: '3' };
+    expect(committedMessages([old], [{ producerId: '1', firstOffset: '0' }])).toEqual([old]);
+  });
+});

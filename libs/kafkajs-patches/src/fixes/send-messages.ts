@@ -1,0 +1,182 @@
+import { createRequire } from 'node:module';
+import {
+  type Batch,
+  produceBatches,
+  type Sending,
+  type SendRequest,
+  type Turn,
+} from './produce-batches.js';
+
+type SendError = Error & { host: string; port: number; type?: string; retriable?: boolean };
+
+const { KafkaJSMetadataNotLoaded } = createRequire(import.meta.url)('kafkajs/src/errors.js') as {
+  KafkaJSMetadataNotLoaded: new (message: string) => Error;
+};
+
+/** What other brokers may know better by now. */
+const STALE_METADATA: readonly (string | undefined)[] = [
+  'UNKNOWN_TOPIC_OR_PARTITION',
+  'LEADER_NOT_AVAILABLE',
+  'NOT_LEADER_FOR_PARTITION',
+  'KafkaJSMetadataNotLoaded',
+  'KafkaJSConnectionError',
+  'KafkaJSConnectionClosedError',
+  'KafkaJSRequestTimeoutError',
+];
+
+/** By the error that a send ended with: what it could not send. */
+const leftBy = new WeakMap<Error, readonly Batch[]>();
+
+/**
+ * What no broker has taken of a send that ended with this error; undefined where nothing was shared out among
+ * partitions yet.
+ */
+export function unsentBatches(error: unknown): readonly Batch[] | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const unsent = leftBy.get(cause);
+    if (unsent !== undefined) return unsent;
+  }
+  return undefined;
+}
+
+/**
+ * What sends the messages of one producer, and tries again what no broker has taken yet. kafkajs remembers the brokers
+ * that have answered in place of the partitions: what comes under the lead of such a one is never sent, and counts
+ * as acknowledged. And it tries again while other brokers still work on their part: they get it twice.
+ */
+export function createSendMessages(sending: Sending): (request: SendRequest) => Promise<object[]> {
+  return (request) => {
+    const send = new Send(sending, request);
+    return sending.retrier((bail, ...turn) => send.attempt(bail, turn));
+  };
+}
+
+class Send {
+  /** By partition, as they were shared out first; undefined before that. */
+  private unsent: Set<Batch> | undefined;
+  private readonly answers: object[] = [];
+
+  constructor(
+    private readonly sending: Sending,
+    private readonly request: SendRequest,
+  ) {}
+
+  /** @throws what makes it worth another attempt; anything else goes to `bail` */
+  async attempt(bail: (error: unknown) => void, turn: Turn): Promise<object[]> {
+    const { cluster } = this.sending;
+    await cluster.addMultipleTargetTopics(this.request.topicMessages.map(({ topic }) => topic));
+    try {
+      await cluster.refreshMetadataIfNecessary();
+      this.unsent ??= this.share();
+      await this.sendToLeaders(this.unsent);
+    } catch (error) {
+      this.noteUnsent(error);
+      if (await this.mayPass(error as SendError, turn)) throw error;
+      bail(error);
+    }
+    return this.answers;
+  }
+
+  private share(): Set<Batch> {
+    const { cluster, partitioner } = this.sending;
+    const batches = this.request.topicMessages.flatMap(({ topic, messages }) => {
+      const partitionMetadata = cluster.findTopicPartitionMetadata(topic);
+      if (partitionMetadata.length === 0) throw notLoaded(topic);
+      const groups = groupMessages({ topic, partitionMetadata, messages, partitioner });
+      return Object.entries(groups).map(([partition, group]): Batch => {
+        const { length: partitions } = partitionMetadata;
+        return { topic, partition: Number(partition), partitions, messages: group };
+      });
+    });
+    return new Set(batches);
+  }
+
+  private async sendToLeaders(unsent: ReadonlySet<Batch>): Promise<void> {
+    const byLeader = new Map<string, Batch[]>();
+    for (const batch of unsent) {
+      const { topic, partition } = batch;
+      const leaders = this.sending.cluster.findLeaderForPartitions(topic, [partition]);
+      const [leader] = Object.keys(leaders);
+      if (leader === undefined) throw notLoaded(topic);
+      byLeader.set(leader, [...(byLeader.get(leader) ?? []), batch]);
+    }
+    const sends = [...byLeader].map(([nodeId, batches]) => this.sendTo(nodeId, batches));
+    // what another broker is still at must not be sent once more
+    const failed = (await Promise.allSettled(sends)).find(({ status }) => status === 'rejected');
+    if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+  }
+
+  private async sendTo(nodeId: string, batches: readonly Batch[]): Promise<void> {
+    const { cluster, eosManager } = this.sending;
+    const broker = await cluster.findBroker({ nodeId });
+    await eosManager.acquireBrokerLock(broker);
+    try {
+      this.answers.push(...(await produceBatches(this.sending, this.request, broker, batches)));
+      for (const batch of batches) if (batch.refusal === undefined) this.unsent?.delete(batch);
+    } finally {
+      await eosManager.releaseBrokerLock(broker);
+    }
+    const refusal = batches.find((batch) => batch.refusal !== undefined)?.refusal;
+    if (refusal !== undefined) throw refusal;
+  }
+
+  /** Whether another attempt may do; the cluster knows better before that if need be. */
+  private async mayPass(error: SendError, [retryCount, retryTime]: Turn): Promise<boolean> {
+    const { cluster, logger } = this.sending;
+    if (error.name === 'KafkaJSConnectionClosedError') cluster.removeBroker(error);
+    const isConnected = cluster.isConnected();
+    if (isConnected) {
+      logger.error(`Failed to send messages: ${error.message}`, { retryCount, retryTime });
+    }
+    const isStale = STALE_METADATA.includes(error.type) || STALE_METADATA.includes(error.name);
+    try {
+      if (!isConnected) await cluster.connect();
+      if (!isConnected || isStale) await cluster.refreshMetadata();
+    } catch (failure) {
+      this.noteUnsent(failure);
+      throw failure;
+    }
+    return !isConnected || isStale || error.retriable === true;
+  }
+
+  private noteUnsent(error: unknown): void {
+    if (this.unsent !== undefined) leftBy.set(error as Error, [...this.unsent]);
+  }
+}
+
+function notLoaded(topic: string): Error {
+  return new KafkaJSMetadataNotLoaded(`no partition, or not that one, is known of ${topic}`);
+}
+
+/** Where a message says itself where it belongs. */
+interface Placed {
+  partition?: number;
+}
+
+export interface Sharing<M> {
+  topic: string;
+  partitionMetadata: readonly unknown[];
+  messages: readonly M[];
+  /** For those that do not say where they belong. */
+  partitioner: Sending<M>['partitioner'];
+}
+
+/**
+ * Messages by partition in their order. kafkajs makes a new list of a partition's messages for each of them, and
+ * drops without a word those of a partition that the topic does not have, or that is not known yet.
+ *
+ * @throws Error which passes when the partition comes to be known
+ */
+export function groupMessages<M>(sharing: Sharing<M>): Record<number, M[]> {
+  const { topic, partitionMetadata, messages, partitioner } = sharing;
+  const groups: Record<number, M[]> = {};
+  if (partitionMetadata.length === 0) return groups;
+  for (const message of messages) {
+    const { partition = partitioner({ topic, partitionMetadata, message }) } = message as Placed;
+    if (partition >= partitionMetadata.length) {
+      throw new Error(`${topic} has ${partitionMetadata.length} partitions, and no ${partition}`);
+    }
+    (groups[partition] ??= []).push(message);
+  }
+  return groups;
+}

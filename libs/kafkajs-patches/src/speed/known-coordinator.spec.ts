@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { loadKafkaSettings, readEnvironment } from '#libs/config';
+import { ensureTopics } from '#libs/messaging';
+import { createKafka } from '#libs/messaging';
+import { type Producer, type RequestEvent } from '../index.js';
+import { type CreateManager, withKnownCoordinator } from './known-coordinator.js';
+
+const ASKED = 'GroupCoordinator';
+
+describe('a producer of transactions', () => {
+  const topic = `test-${randomUUID().slice(0, 8)}.coordinator`;
+  let producer: Producer;
+  let asked: number;
+
+  beforeEach(async () => {
+    const kafka = createKafka(loadKafkaSettings(readEnvironment()));
+    await ensureTopics(kafka, [{ name: topic, cleanupPolicy: 'delete' as const }], {
+      create: true,
+      partitions: 1,
+    });
+    producer = kafka.producer({ transactionalId: randomUUID(), maxInFlightRequests: 1 });
+    asked = 0;
+    producer.on(producer.events.REQUEST, ({ payload }: RequestEvent) => {
+      if (payload.apiName === ASKED) asked += 1;
+    });
+    await producer.connect();
+  });
+  afterEach(() => producer.disconnect());
+
+  const write = async (): Promise<void> => {
+    const transaction = await producer.transaction();
+    await transaction.send({ topic, messages: [{ value: 'x' }] });
+    await transaction.commit();
+  };
+
+  it('asks no more who coordinates them', async () => {
+    await write();
+    asked = 0;
+    await write();
+    await write();
+    expect(asked).toBe(0);
+  });
+});
+
+describe('the coordinator of transactions', () => {
+  const TRANSACTION = 1;
+  const GROUP = 0;
+  let leader: number;
+  let gone: number | undefined;
+  let lookedUp: number[];
+  let failure: Error | undefined;
+
+  const broker = (nodeId: number) => ({ nodeId });
+  const cluster = {
+    retry: {},
+    refreshMetadataIfNecessary: () => Promise.resolve(),
+    findControllerBroker: () => Promise.resolve(broker(0)),
+    findBroker: ({ nodeId }: { nodeId: string | number }) =>
+      nodeId === gone ? Promise.reject(new Error('gone')) : Promise.resolve({ nodeId }),
+    findGroupCoordinator: ({ coordinatorType }: { coordinatorType?: number }) => {
+      lookedUp.push(coordinatorType ?? GROUP);
+      return Promise.resolve(broker(leader));
+    },
+  };
+  /** Answers whom each of its requests went to. */
+  const createManager: CreateManager = ({ cluster: given }) => {
+    const request = async (): Promise<unknown> => {
+      const { nodeId } = await given.findGroupCoordinator({
+        groupId: 'a',
+        coordinatorType: TRANSACTION,
+      });
+      if (failure !== undefined) throw failure;
+      return nodeId;
+    };
+    const sendOffsets = async (): Promise<unknown> => {
+      await request();
+      return (await given.findGroupCoordinator({ groupId: 'a', coordinatorType: GROUP })).nodeId;
+    };
+    return {
+      initProducerId: request,
+      addPartitionsToTransaction: request,
+      sendOffsets,
+      commit: request,
+      abort: request,
+    };
+  };
+  const manager = () => withKnownCoordinator(createManager)({ cluster });
+
+  beforeEach(() => {
+    leader = 1;
+    gone = undefined;
+    lookedUp = [];
+    failure = undefined;
+  });
+
+  it('is looked up again after a failure', async () => {
+    const { addPartitionsToTransaction, commit, abort } = manager();
+    expect(await addPartitionsToTransaction()).toBe(1);
+    leader = 2;
+    expect(await commit()).toBe(1);
+
+    failure = new Error('not the coordinator');
+    await expect(addPartitionsToTransaction()).rejects.toBe(failure);
+    failure = undefined;
+
+    expect(await abort()).toBe(2);
+    expect(lookedUp).toHaveLength(2);
+  });
+
+  it('is looked up again when its broker cannot be reached', async () => {
+    const { addPartitionsToTransaction, commit } = manager();
+    await addPartitionsToTransaction();
+    [leader, gone] = [2, 1];
+
+    expect(await commit()).toBe(2);
+  });
+
+  it('is still the one when it is not done with the transaction before', async () => {
+    const { initProducerId, addPartitionsToTransaction } = manager();
+    await initProducerId();
+    failure = Object.assign(new Error('wait'), { type: 'CONCURRENT_TRANSACTIONS' });
+    await expect(addPartitionsToTransaction()).rejects.toBe(failure);
+    failure = undefined;
+
+    await addPartitionsToTransaction();
+    expect(lookedUp).toHaveLength(1);
+  });
+
+  it('is not believed before it has answered', async () => {
+    const { initProducerId } = manager();
+    failure = new Error('not the coordinator');
+    await expect(initProducerId()).rejects.toBe(failure);
+    failure = undefined;
+    leader = 2;
+
+    expect(await initProducerId()).toBe(2);
+  });
+
+  it('is looked up anew for a producer that begins again', async () => {
+    const { initProducerId } = manager();
+    await initProducerId();
+    leader = 2;
+
+    expect(await initProducerId()).toBe(2);
+  });
+
+  it('is not taken for that of a group', async () => {
+    const { sendOffsets } = manager();
+    await sendOffsets();
+    leader = 2;
+
+    expect(await sendOffsets()).toBe(2);
+    expect(lookedUp).toEqual([TRANSACTION, GROUP, GROUP]);
+  });
+});
