@@ -37,7 +37,7 @@ export interface CommandOutcome {
   /** Epoch seconds; null unless applied. */
   appliedAt: number | null;
   /** The list that was applied, its first {@link MAX_OUTCOME_ORDERS}; of applied lists alone. */
-  workingOrders?: readonly string[];
+  workingOrders?: readonly string[] | undefined;
 }
 
 /** A list may have ten thousand entries: an outcome is there to say what is worked on. */

@@ -85,10 +85,14 @@ export class CommandOutcomes {
     const remembered = toRemember === undefined ? [] : found.flatMap(toRemember);
     if (answered.isUntold === true) return remembered;
     const results = oneOfEach(found);
+    if (!results.some(isRejected)) {
+      const records = this.outcomesOf(family, answered, results);
+      records.push(...remembered);
+      return records;
+    }
     const faults = results.filter(isRejected);
     const toldHere = origin === undefined ? results : results.filter((each) => !isRejected(each));
     const records = [...this.outcomesOf(family, answered, toldHere), ...remembered];
-    if (faults.length === 0) return records;
     const namesOthers = results.length > 1 || answered.namesOthers;
     const refusal = origin?.refusal(faults) ?? this.letterOf({ ...answered, namesOthers }, faults);
     return [refusal, ...records];
@@ -133,8 +137,9 @@ export class CommandOutcomes {
   ): OutboundRecord {
     const { machineId, code } = outcome;
     this.counts.add(family, kind, code);
-    if (machineId !== null) this.recent.add(machineId, outcomeType(family, kind), outcome);
-    return this.records.of(family, message, kind, outcome);
+    const type = TYPE_OF[family][kind];
+    if (machineId !== null) this.recent.add(machineId, type, outcome);
+    return this.records.of(type, message, outcome);
   }
 }
 
@@ -194,11 +199,21 @@ function keyOf(
   return key !== null && key.length <= LONGEST_KEY_BYTES ? key : null;
 }
 
-function outcomeType(family: CommandFamily, outcome: Outcome): OutcomeType {
-  // Every reason is a statement of its own: lists alone are superseded.
-  if (outcome === 'superseded') return OUTCOME_TYPES.workOrderListSuperseded;
-  return `${family}.${outcome}.v1`;
-}
+const TYPE_OF: Readonly<Record<CommandFamily, Readonly<Record<Outcome, OutcomeType>>>> = {
+  'work-order-list': {
+    applied: OUTCOME_TYPES.workOrderListApplied,
+    superseded: OUTCOME_TYPES.workOrderListSuperseded,
+    rejected: OUTCOME_TYPES.workOrderListRejected,
+    deferred: OUTCOME_TYPES.workOrderListDeferred,
+  },
+  'downtime-reason': {
+    applied: OUTCOME_TYPES.downtimeReasonApplied,
+    // Every reason is a statement of its own: lists alone are superseded.
+    superseded: OUTCOME_TYPES.workOrderListSuperseded,
+    rejected: OUTCOME_TYPES.downtimeReasonRejected,
+    deferred: OUTCOME_TYPES.downtimeReasonDeferred,
+  },
+};
 
 /** Written out: this runs for every message, and spreading objects costs as much as all the rest. */
 function toOutcome(
@@ -206,28 +221,23 @@ function toOutcome(
   orderId: string | undefined,
   source: OutcomeSource,
 ): CommandOutcome {
-  const { machineId, attempts } = result;
-  const about = { machineId, orderId, source, attempts };
-  switch (result.kind) {
-    case 'applied': {
-      const { appliedAt, workingOrders } = result;
-      const outcome = { ...about, code: null, detail: null, appliedAt };
-      if (workingOrders === undefined) return outcome;
-      const isLong = workingOrders.length > MAX_OUTCOME_ORDERS;
-      const shown = isLong ? workingOrders.slice(0, MAX_OUTCOME_ORDERS) : workingOrders;
-      return { ...outcome, workingOrders: shown };
-    }
-    case 'superseded': {
-      const { detail } = result;
-      return { ...about, code: null, detail, appliedAt: null };
-    }
-    case 'rejected': {
-      const { code, detail } = result.rejection;
-      return { ...about, code, detail, appliedAt: null };
-    }
-    default:
-      return result satisfies never;
-  }
+  const { kind, machineId, attempts } = result;
+  const rejection = kind === 'rejected' ? result.rejection : undefined;
+  return {
+    machineId,
+    orderId,
+    source,
+    code: rejection?.code ?? null,
+    detail: kind === 'superseded' ? result.detail : (rejection?.detail ?? null),
+    attempts,
+    appliedAt: kind === 'applied' ? result.appliedAt : null,
+    workingOrders: kind === 'applied' ? shownOf(result.workingOrders) : undefined,
+  };
+}
+
+function shownOf(workingOrders: readonly string[] | undefined): readonly string[] | undefined {
+  const isLong = workingOrders !== undefined && workingOrders.length > MAX_OUTCOME_ORDERS;
+  return isLong ? workingOrders.slice(0, MAX_OUTCOME_ORDERS) : workingOrders;
 }
 
 function toDeferral(
@@ -261,14 +271,8 @@ class OutcomeRecords {
   }
 
   /** The same message, order, machine and outcome have the same `ce_id`. */
-  of(
-    family: CommandFamily,
-    message: InboundRecord,
-    kind: Outcome,
-    outcome: CommandOutcome,
-  ): OutboundRecord {
+  of(type: OutcomeType, message: InboundRecord, outcome: CommandOutcome): OutboundRecord {
     const { machineId, orderId, source } = outcome;
-    const type = outcomeType(family, kind);
     return {
       topic: this.topic,
       key: keyOf(outcome, message),

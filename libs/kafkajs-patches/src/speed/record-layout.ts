@@ -91,7 +91,7 @@ export class RecordLayout {
       for (const [name, value] of headers) bytes += this.addPart(name) + this.add(value);
       return bytes;
     }
-    for (const name of Object.keys(headers)) {
+    for (const name in headers) {
       const value = headers[name] as Part | readonly Part[];
       if (!Array.isArray(value)) bytes += this.add(name) + this.addPart(value as Part);
       else for (const one of value as Part[]) bytes += this.add(name) + this.addPart(one);

@@ -9,6 +9,7 @@ import { PartitionOwnership } from './partition-ownership.js';
 import { PartitionProgress } from './partition-progress.js';
 import { type PartitionTransactions, type TransactionListener } from './partition-transactions.js';
 import { type Recalled } from './recalls.js';
+import { Entry } from './waiting-writes.js';
 
 /** How much of a partition may be unfinished before nothing more of it is fetched. */
 export interface PartitionLimits {
@@ -231,18 +232,7 @@ export class AssignedPartition implements MessageEnds {
   }
 
   tell(message: PartitionMessage, records: readonly OutboundRecord[], item?: number): void {
-    const { offset } = message;
-    this.transactions.add({
-      ...{ offsets: [offset], isLast: false, item, records },
-      committed: () => {
-        if (item !== undefined) this.progress.done(offset, item);
-      },
-      dropped: () => undefined,
-      refused: (error) => {
-        this.logRefused(offset, error);
-        message.fail(error, true);
-      },
-    });
+    this.transactions.add(new Told(this, message, records, item));
   }
 
   finish(
@@ -250,20 +240,7 @@ export class AssignedPartition implements MessageEnds {
     records: readonly OutboundRecord[],
     refused: (refusal: RecordRefusedError) => void,
   ): void {
-    const offsets = messages.map(({ offset }) => offset);
-    this.transactions.add({
-      ...{ offsets, isLast: true, item: undefined, records },
-      committed: () => {
-        for (const message of messages) this.ended(message, 'finished');
-      },
-      dropped: () => {
-        for (const message of messages) this.ended(message, 'abandoned');
-      },
-      refused: (error) => {
-        this.logRefused(offsets[0], error);
-        refused(error);
-      },
-    });
+    this.transactions.add(new Finished(this, messages, records, refused));
   }
 
   /** A message has ended: {@link PartitionMessage} sees to it that each does so once. */
@@ -288,11 +265,6 @@ export class AssignedPartition implements MessageEnds {
     }
     if (left !== undefined) this.progress.inherit(left);
     this.release('recall');
-  }
-
-  private logRefused(offset: number | undefined, error: RecordRefusedError): void {
-    const { topic, partition } = this;
-    logger.error({ msg: 'outcome not written', topic, partition, offset, err: error });
   }
 
   /**
@@ -379,4 +351,64 @@ export class AssignedPartition implements MessageEnds {
       progress.span >= limits.maxSpan * share
     );
   }
+}
+
+/** What is said of a message before it is finished. */
+class Told extends Entry {
+  constructor(
+    private readonly partition: AssignedPartition,
+    private readonly message: PartitionMessage,
+    records: readonly OutboundRecord[],
+    item: number | undefined,
+  ) {
+    super([message.offset], records, false, item);
+  }
+
+  override committed(): void {
+    const { partition, message, item } = this;
+    if (item !== undefined) partition.progress.done(message.offset, item);
+  }
+
+  override dropped(): void {
+    // its message is abandoned by whoever handles it
+  }
+
+  override refused(error: RecordRefusedError): void {
+    logRefused(this.message, error);
+    this.message.fail(error, true);
+  }
+}
+
+/** The end of a message, or of several. A class: there are tens of thousands a second. */
+class Finished extends Entry {
+  constructor(
+    private readonly partition: AssignedPartition,
+    private readonly messages: readonly PartitionMessage[],
+    records: readonly OutboundRecord[],
+    private readonly whenRefused: (refusal: RecordRefusedError) => void,
+  ) {
+    super(
+      messages.map(({ offset }) => offset),
+      records,
+      true,
+    );
+  }
+
+  override committed(): void {
+    for (const message of this.messages) this.partition.ended(message, 'finished');
+  }
+
+  override dropped(): void {
+    for (const message of this.messages) this.partition.ended(message, 'abandoned');
+  }
+
+  override refused(error: RecordRefusedError): void {
+    logRefused(this.messages[0], error);
+    this.whenRefused(error);
+  }
+}
+
+function logRefused(message: PartitionMessage | undefined, error: RecordRefusedError): void {
+  const { topic, partition, offset } = message ?? {};
+  logger.error({ msg: 'outcome not written', topic, partition, offset, err: error });
 }

@@ -14,6 +14,7 @@ import { PartitionProgress } from './partition-progress.js';
 import { PartitionTransactions } from './partition-transactions.js';
 import { Recalls } from './recalls.js';
 import { TopicHealth } from './topic-health.js';
+import { TestEntry } from './testing/entry.js';
 
 async function eventually(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const giveUpMs = realNowMs() + 40_000;
@@ -81,16 +82,13 @@ describe('PartitionTransactions', () => {
     }
 
     write(offset: number, records: readonly OutboundRecord[], item?: number): void {
-      this.transactions.add({
-        ...{ offsets: [offset], records, item, isLast: item === undefined },
-        committed: () => {
-          this.ends.push(`${offset} committed`);
-          if (item !== undefined) this.progress.done(offset, item);
-          else this.progress.ended({ offset, bytes: 1 } as never, 'finished');
-        },
-        dropped: () => this.ends.push(`${offset} dropped`),
-        refused: ({ code }) => this.ends.push(`${offset} ${code}`),
-      });
+      const ended = (how: 'committed' | 'dropped' | { code: string }): void => {
+        this.ends.push(`${offset} ${typeof how === 'string' ? how : how.code}`);
+        if (how !== 'committed') return;
+        if (item !== undefined) this.progress.done(offset, item);
+        else this.progress.ended({ offset, bytes: 1 } as never, 'finished');
+      };
+      this.transactions.add(new TestEntry({ offsets: [offset], records, item }, ended));
     }
   }
 
@@ -194,15 +192,12 @@ describe('PartitionTransactions', () => {
   it('writes what takes the place of a refused record before what lies behind it', async () => {
     const owner = new Owner();
     await owner.takes(2);
-    owner.transactions.add({
-      ...{ offsets: [0], isLast: true, item: undefined },
-      records: [record(randomBytes(200_000), 'letters')],
-      committed: () => undefined,
-      dropped: () => undefined,
-      refused: () => {
+    const tooLarge = { offsets: [0], records: [record(randomBytes(200_000), 'letters')] };
+    owner.transactions.add(
+      new TestEntry(tooLarge, () => {
         owner.write(0, [record('in its place')]);
-      },
-    });
+      }),
+    );
     owner.write(1, [record('behind it')]);
     await owner.transactions.flush();
     expect(owner.ends).toEqual(['0 committed', '1 committed']);

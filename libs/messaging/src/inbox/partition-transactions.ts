@@ -13,14 +13,7 @@ import { type CommitPace } from './commit-pace.js';
 import { type PartitionProgress, type Place } from './partition-progress.js';
 import { type Recalled, type Recalls } from './recalls.js';
 import { type TopicHealth } from './topic-health.js';
-import {
-  type Entry,
-  leanerForm,
-  isToCompress,
-  topicsOf,
-  type Waiting,
-  WaitingWrites,
-} from './waiting-writes.js';
+import { type Entry, isToCompress, topicsOf, WaitingWrites } from './waiting-writes.js';
 
 /** What comes together shares a transaction also where none was committed lately. */
 const LINGER_MS = 10;
@@ -69,7 +62,7 @@ export class PartitionTransactions {
   private readonly waiting: WaitingWrites;
   private lastMs = -Infinity;
   /** A transaction that may have been committed. */
-  private unsure: { id: string; entries: readonly Waiting[] } | undefined;
+  private unsure: { id: string; entries: readonly Entry[] } | undefined;
   private isWriting = false;
   private isHurried = false;
   private isRecalled = false;
@@ -124,9 +117,9 @@ export class PartitionTransactions {
     this.options.health.forget(this);
     this.shutOut();
     this.wake();
-    for (const { dropped } of this.waiting.clear()) dropped();
+    for (const entry of this.waiting.clear()) entry.dropped();
     await this.living;
-    for (const { dropped } of [...(this.unsure?.entries ?? []), ...this.waiting.clear()]) dropped();
+    for (const entry of [...(this.unsure?.entries ?? []), ...this.waiting.clear()]) entry.dropped();
     this.unsure = undefined;
     this.settleIdle();
   }
@@ -234,7 +227,7 @@ export class PartitionTransactions {
   private async write(
     writer: TransactionalWriter,
     id: string,
-    entries: readonly Waiting[],
+    entries: readonly Entry[],
     place: Place | undefined,
   ): Promise<void> {
     const { topic, partition } = this;
@@ -253,23 +246,23 @@ export class PartitionTransactions {
     await abortable(written, this.closing.signal);
   }
 
-  private committed(entries: readonly Waiting[]): void {
+  private committed(entries: readonly Entry[]): void {
     this.waiting.committed(entries);
     this.options.health.written(this, topicsOf(entries));
-    for (const { committed } of entries) this.tell(committed);
+    for (const entry of entries) this.tell(entry);
     if (this.waiting.isEmpty) this.settleIdle();
   }
 
-  private tell(of: () => void): void {
+  private tell(entry: Entry): void {
     try {
-      of();
+      entry.committed();
     } catch (error) {
       const { topic, partition } = this;
       this.logger.error({ msg: 'a commit was not taken in', topic, partition, err: error });
     }
   }
 
-  private failed(id: string, entries: readonly Waiting[], error: unknown): boolean {
+  private failed(id: string, entries: readonly Entry[], error: unknown): boolean {
     const refusal = refusalOf(error);
     if (refusal !== undefined) {
       this.refused(entries, refusal);
@@ -291,16 +284,15 @@ export class PartitionTransactions {
   }
 
   /** A record is too large, or cannot be encoded: the transaction is aborted, and the one at fault found by halves. */
-  private refused(entries: readonly Waiting[], refusal: RecordRefusedError): void {
+  private refused(entries: readonly Entry[], refusal: RecordRefusedError): void {
     const [only] = entries;
     if (only === undefined) return;
     if (entries.length > 1) {
       this.waiting.putBack(entries, Math.ceil(entries.length / 2));
       return;
     }
-    const leaner = leanerForm(only, refusal);
-    if (leaner !== undefined) {
-      this.waiting.putBack([leaner], 1);
+    if (only.makeLeaner(refusal)) {
+      this.waiting.putBack([only], 1);
       return;
     }
     // what is written in its place goes before what lies behind it

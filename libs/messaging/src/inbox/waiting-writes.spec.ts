@@ -1,6 +1,7 @@
 import { RecordRefusedError } from '../outbox/record-refused.js';
 import { type Place } from './partition-progress.js';
-import { type Entry, leanerForm, WaitingWrites } from './waiting-writes.js';
+import { TestEntry } from './testing/entry.js';
+import { type Entry, WaitingWrites } from './waiting-writes.js';
 
 const OUTCOMES = 'outcomes';
 const LETTERS = 'letters';
@@ -22,9 +23,7 @@ describe('WaitingWrites', () => {
   const entry = (offset: number, changed: Partial<Entry> & { topics?: string[] } = {}): Entry => {
     const { topics = [OUTCOMES], ...rest } = changed;
     const records = topics.map((topic) => ({ topic, key: null, value: 'x', headers: {} }));
-    const nothing = (): void => undefined;
-    const told = { committed: nothing, dropped: nothing, refused: nothing };
-    return { offsets: [offset], isLast: true, item: undefined, records, ...told, ...rest };
+    return new TestEntry({ offsets: [offset], records, ...rest });
   };
 
   const offsetsTaken = (nowMs = 0): number[] =>
@@ -192,20 +191,25 @@ describe('WaitingWrites', () => {
       const lean = { ...whole, value: 'lean', leaner: () => leanest };
       const outcome = { ...whole, topic: OUTCOMES };
       const first = taken([{ ...whole, leaner: () => lean }, outcome]);
-      const compressed = leanerForm(first, refusal);
-      expect(compressed).toMatchObject({ isCompressed: true, records: first.records });
-      const second = leanerForm(compressed!, refusal)!;
-      expect(second.records).toEqual([lean, outcome]);
-      const third = leanerForm(leanerForm(second, refusal)!, refusal)!;
-      expect(third.records).toEqual([leanest, outcome]);
-      expect(leanerForm(leanerForm(third, refusal)!, refusal)).toBeUndefined();
+      const forms = [];
+      while (first.makeLeaner(refusal)) {
+        forms.push(first.records.map(({ value }) => value).concat(first.isCompressed ? '' : []));
+      }
+      expect(forms).toEqual([
+        ['whole', 'whole', ''],
+        ['lean', 'whole'],
+        ['lean', 'whole', ''],
+        ['leanest', 'whole'],
+        ['leanest', 'whole', ''],
+      ]);
     });
 
     it('is none compressed where that cannot help', () => {
       const lean = { ...whole, value: 'lean' };
       const unencodable = new RecordRefusedError('unencodable', new Error('no'));
       const first = taken([{ ...whole, leaner: () => lean }]);
-      expect(leanerForm(first, unencodable)).toMatchObject({ records: [lean] });
+      expect(first.makeLeaner(unencodable)).toBe(true);
+      expect(first).toMatchObject({ records: [lean], isCompressed: false });
     });
   });
 });

@@ -11,31 +11,54 @@ import { type PartitionProgress, type Place } from './partition-progress.js';
 const MAX_ENTRIES = 2000;
 
 /** What became of a message, to be written with its offset; or something that is said of it before. */
-export interface Entry {
-  /** Of the message; or of several that are finished together. */
-  offsets: readonly number[];
-  /** It finishes the message. */
-  isLast: boolean;
-  /** What of the message is done by it, by its place in that, where it does not finish it. */
-  item: number | undefined;
-  records: readonly OutboundRecord[];
-  /** Kafka has all of it, and the offset. */
-  committed: () => void;
-  /** It is not known to be written, and the partition is lost: its next owner does it again. */
-  dropped: () => void;
-  /** It can never be written, not even a leaner form of it. */
-  refused: (error: RecordRefusedError) => void;
-}
-
-export interface Waiting extends Entry {
+export abstract class Entry {
   bytes: number;
   /** What came compressed and fitted may fit again when it is compressed. */
-  isCompressed: boolean;
+  isCompressed = false;
+
+  /**
+   * @param offsets of the message; or of several that are finished together
+   * @param isLast it finishes the message
+   * @param item what of the message is done by it, by its place in that, where it does not finish it
+   */
+  constructor(
+    readonly offsets: readonly number[],
+    public records: readonly OutboundRecord[],
+    readonly isLast: boolean,
+    readonly item?: number,
+  ) {
+    this.bytes = bytesOf(records);
+  }
+
+  /** Kafka has all of it, and the offset. */
+  abstract committed(): void;
+
+  /** It is not known to be written, and the partition is lost: its next owner does it again. */
+  abstract dropped(): void;
+
+  /** It can never be written, not even a leaner form of it. */
+  abstract refused(error: RecordRefusedError): void;
+
+  /** Makes of what was refused by itself what is to be tried in its place; false where there is nothing left to try. */
+  makeLeaner(refusal: RecordRefusedError): boolean {
+    const mayFit = !isToCompress([this]) && this.bytes <= MAX_RECORD_BYTES;
+    if (refusal.code === 'too-large' && mayFit) {
+      this.isCompressed = true;
+      return true;
+    }
+    const fat = this.records.find(({ leaner }) => leaner !== undefined);
+    const lean = fat?.leaner?.(refusal);
+    if (lean === undefined) return false;
+    this.records = this.records.map((record) => (record === fat ? lean : record));
+    this.bytes = bytesOf(this.records);
+    this.isCompressed = false;
+    return true;
+  }
 }
 
 /** What waits to be committed, in its order, and what of it goes into the next transaction. Keeps count and calls nobody. */
 export class WaitingWrites {
-  private entries: Waiting[] = [];
+  private entries: Entry[] = [];
   private bytes = 0;
   private firstMs = 0;
   /** At most so many go together: fewer while one at fault is searched for. */
@@ -56,11 +79,9 @@ export class WaitingWrites {
   }
 
   add(entry: Entry, nowMs: number): void {
-    const { records } = entry;
-    const bytes = bytesOf(records);
     if (this.isEmpty) this.firstMs = nowMs;
-    this.entries.push({ ...entry, bytes, isCompressed: false });
-    this.bytes += bytes;
+    this.entries.push(entry);
+    this.bytes += entry.bytes;
     this.isBlocked = false;
   }
 
@@ -84,7 +105,7 @@ export class WaitingWrites {
   }
 
   /** What goes next, as much as there is room for; what does not fit waits for what lies before it. */
-  take(nowMs: number): { entries: Waiting[]; place: Place | undefined } {
+  take(nowMs: number): { entries: Entry[]; place: Place | undefined } {
     let entries = this.nextOfLane(nowMs);
     let place = this.placeAfter(entries);
     const hasSome = entries.length > 0;
@@ -103,7 +124,7 @@ export class WaitingWrites {
     return { entries, place };
   }
 
-  committed(entries: readonly Waiting[]): void {
+  committed(entries: readonly Entry[]): void {
     this.most = MAX_ENTRIES;
     if (this.failing === undefined) return;
     for (const entry of entries) this.failing.delete(laneOf(entry));
@@ -111,7 +132,7 @@ export class WaitingWrites {
   }
 
   /** A transaction has failed: from now on each lane goes by itself, and where this was one lane, it waits. */
-  failed(entries: readonly Waiting[], untilMs: number): void {
+  failed(entries: readonly Entry[], untilMs: number): void {
     this.failing ??= new Map();
     const lanes = new Set(entries.map(laneOf));
     const [lane = ''] = lanes;
@@ -121,7 +142,7 @@ export class WaitingWrites {
   }
 
   /** @param most that go together until something is committed */
-  putBack(entries: readonly Waiting[], most = this.most): void {
+  putBack(entries: readonly Entry[], most = this.most): void {
     this.entries.unshift(...entries);
     this.bytes += entries.reduce((sum, entry) => sum + entry.bytes, 0);
     this.most = most;
@@ -129,13 +150,13 @@ export class WaitingWrites {
   }
 
   /** What {@link clear} has given out waits again, behind what has come since. */
-  putBehind(entries: readonly Waiting[]): void {
+  putBehind(entries: readonly Entry[]): void {
     this.entries.push(...entries);
     this.bytes += entries.reduce((sum, entry) => sum + entry.bytes, 0);
   }
 
   /** Returns all, and forgets it. */
-  clear(): Waiting[] {
+  clear(): Entry[] {
     const all = this.entries;
     this.entries = [];
     this.bytes = 0;
@@ -146,10 +167,10 @@ export class WaitingWrites {
    * What is said of a message goes in its order: its end must not be committed without what comes before that. So does
    * what is kept under a key.
    */
-  private nextOfLane(nowMs: number): Waiting[] {
+  private nextOfLane(nowMs: number): Entry[] {
     const { failing } = this;
     const heldBack = new Set<number | string>();
-    const taken: Waiting[] = [];
+    const taken: Entry[] = [];
     let lane: string | undefined;
     let bytes = 0;
     for (const entry of this.entries) {
@@ -171,7 +192,7 @@ export class WaitingWrites {
     return taken;
   }
 
-  private placeAfter(entries: readonly Waiting[]): Place | undefined {
+  private placeAfter(entries: readonly Entry[]): Place | undefined {
     const finished = new Set<number>();
     for (const { isLast, offsets } of entries) {
       if (isLast) for (const offset of offsets) finished.add(offset);
@@ -184,13 +205,13 @@ export class WaitingWrites {
 }
 
 /** In which it overtakes nothing: of its messages, and of each key that it keeps something under. */
-function sequencesOf({ offsets, records }: Waiting): (number | string)[] {
+function sequencesOf({ offsets, records }: Entry): (number | string)[] {
   const kept = records.filter(({ isState }) => isState === true);
   return [...offsets, ...kept.map(({ topic, key }) => `${topic}/${String(key)}`)];
 }
 
 /** Those that the commit has room for. What is done behind one that has none must not be committed before it. */
-function withRoom(entries: Waiting[], place: Place | undefined): Waiting[] {
+function withRoom(entries: Entry[], place: Place | undefined): Entry[] {
   if (place === undefined) return entries;
   const covered = entries.filter(({ offsets }) => offsets.every((offset) => offset <= place.upTo));
   if (covered.length < entries.length || place.items !== undefined) return covered;
@@ -198,24 +219,13 @@ function withRoom(entries: Waiting[], place: Place | undefined): Waiting[] {
   return entries.slice(0, Math.max(0, lastDone));
 }
 
-export function topicsOf(entries: readonly Waiting[]): Set<string> {
+export function topicsOf(entries: readonly Entry[]): Set<string> {
   const topics = new Set<string>();
   for (const { records } of entries) for (const { topic } of records) topics.add(topic);
   return topics;
 }
 
-/** What to try in place of one that was refused by itself; undefined where there is nothing left to try. */
-export function leanerForm(entry: Waiting, refusal: RecordRefusedError): Waiting | undefined {
-  const mayFit = !isToCompress([entry]) && entry.bytes <= MAX_RECORD_BYTES;
-  if (refusal.code === 'too-large' && mayFit) return { ...entry, isCompressed: true };
-  const fat = entry.records.find(({ leaner }) => leaner !== undefined);
-  const lean = fat?.leaner?.(refusal);
-  if (lean === undefined) return undefined;
-  const records = entry.records.map((record) => (record === fat ? lean : record));
-  return { ...entry, records, bytes: bytesOf(records), isCompressed: false };
-}
-
-export function isToCompress(entries: readonly Waiting[]): boolean {
+export function isToCompress(entries: readonly Entry[]): boolean {
   return entries.some(({ bytes, isCompressed }) => isCompressed || mustCompress(bytes));
 }
 

@@ -2,7 +2,12 @@ import { Controller, Inject } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
-import { parseWorkOrderLists, refuseIssuedAhead, TOPICS } from '#libs/contracts';
+import {
+  parseWorkOrderLists,
+  refuseIssuedAhead,
+  TOPICS,
+  type WorkOrderAssignment,
+} from '#libs/contracts';
 import { type InboundMessage } from '#libs/messaging';
 import {
   acceptEach,
@@ -46,15 +51,13 @@ export class WorkOrderListsController {
     );
     const faulty = faults.map((fault) => rejection(fault.rejection, fault.machineId));
     // what of it an earlier owner has told of is not done again; the places stay, whatever the clock says by now
-    const places = parsed.value.assignments.map(({ machineId }) => machineId);
-    const open = assignments
-      .map((assignment) => ({ assignment, item: places.indexOf(assignment.machineId) }))
-      .filter(({ item }) => !message.isDone(item));
+    const itemOf = (of: WorkOrderAssignment): number => parsed.value.assignments.indexOf(of);
+    const open = assignments.filter((assignment) => !message.isDone(itemOf(assignment)));
     if (assignments.length + faults.length > 1) answered.namesOthers = true;
     answered.toRemember = (result) => this.fences.recordsOf(message.partition, result);
     const answers = this.outcomes.answersTo('work-order-list', answered, open.length, faulty);
-    for (const { assignment, item } of open) {
-      this.lists.set(new ReplacementList(assignment), answers, item);
+    for (const assignment of open) {
+      this.lists.set(new ReplacementList(assignment), answers, itemOf(assignment));
     }
   }
 }

@@ -34,7 +34,7 @@ export class FakeTransactions implements Transactions {
   }
 
   commit(): void {
-    for (const { committed } of this.entries.splice(0)) committed();
+    for (const entry of this.entries.splice(0)) entry.committed();
     if (this.place !== undefined) this.listener.committed(this.place.offset);
   }
 
@@ -45,7 +45,7 @@ export class FakeTransactions implements Transactions {
 
   close(): Promise<void> {
     this.isClosed = true;
-    for (const { dropped } of this.entries.splice(0)) dropped();
+    for (const entry of this.entries.splice(0)) entry.dropped();
     return Promise.resolve();
   }
 }
