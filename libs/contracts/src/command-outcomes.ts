@@ -56,7 +56,7 @@ export function outcomeJson(outcome: CommandOutcome): string {
     `"source":{"topic":${quoted(topic)},"partition":${partition},` +
     `"offset":${offset},"messageId":${quoted(messageId)}},"code":${quoted(code)},` +
     `"detail":${quoted(detail)},"attempts":${attempts},"appliedAt":${appliedAt}` +
-    (workingOrders === undefined ? '}' : `,"workingOrders":[${workingOrders.map(quoted).join()}]}`)
+    (workingOrders === undefined ? '}' : `,"workingOrders":${JSON.stringify(workingOrders)}}`)
   );
 }
 

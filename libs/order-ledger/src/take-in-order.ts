@@ -56,7 +56,7 @@ export function takeInOrder(
   let latest = known;
   const assignments = new Map<string, readonly AssignedOperation[]>();
   const rejected: OrderFinding[] = [];
-  const superseded = new Map<string, string>();
+  let superseded: Set<string> | undefined;
   let older: string | undefined;
   let isTakenIn = false;
   for (const message of told) {
@@ -74,7 +74,7 @@ export function takeInOrder(
     const { machines, unmapped } = placeOrder(isSnapshot ? message.order : order, machineOf);
     if (met.kind === 'superseded') {
       older ??= `order ${orderId} ${whyOlder(message.order, order)}`;
-      for (const machineId of machines.keys()) superseded.set(machineId, older);
+      superseded = new Set([...(superseded ?? []), ...machines.keys()]);
       continue;
     }
     isTakenIn = true;
@@ -84,7 +84,9 @@ export function takeInOrder(
     }
     const standsOn = before?.machineIds ?? [];
     const listedOn: string[] = [];
-    for (const machineId of new Set([...standsOn, ...machines.keys()])) {
+    const concerned =
+      standsOn.length === 0 ? machines.keys() : new Set([...standsOn, ...machines.keys()]);
+    for (const machineId of concerned) {
       if (refused.includes(machineId) && !standsOn.includes(machineId)) continue;
       const operations = machines.get(machineId) ?? [];
       if (operations.length > 0) listedOn.push(machineId);
@@ -93,10 +95,10 @@ export function takeInOrder(
     if (met.kind === 'applied') latest = toKnownOrder(order, listedOn, position);
   }
   const findings = [...rejected];
-  for (const [machineId, detail] of superseded) {
+  for (const machineId of superseded ?? []) {
     // a machine is answered once, and by what changes there if something does
     if (assignments.has(machineId) || refused.includes(machineId)) continue;
-    findings.push({ kind: 'superseded', machineId, detail });
+    findings.push({ kind: 'superseded', machineId, detail: older ?? '' });
   }
   if (findings.length === 0 && assignments.size === 0) {
     if (isTakenIn || older === undefined) findings.push({ kind: 'taken-in' });

@@ -12,7 +12,10 @@ export interface KeyedStateOptions<V> {
   placement?: KeyPlacement;
   /** Two processes never use the same transactional id at the same time for long: the later one fences the earlier. */
   transactionalIdPrefix: string;
-  /** What a value is stored as, JSON; without it, the value as it is. */
+  /**
+   * What a value is stored as, JSON, and kept as in memory: arrays rather than objects, whose text is fields' names by half.
+   * Without it, the value as it is.
+   */
   format?: (value: V) => unknown;
   /** Turns what is stored back into the value, each time it is asked for; undefined for what cannot be read. */
   parse: (json: unknown) => V | undefined;

@@ -9,6 +9,7 @@ import { type FailedWrite, OwnedWrites } from './owned-writes.js';
 import { Repartition } from './repartition.js';
 import { Restore } from './restore.js';
 import { StateFailures } from './state-failures.js';
+import { PackedJson } from './packed-json.js';
 import { StoredValues } from './stored-values.js';
 import { TransactionalWriter } from './transactional-writer.js';
 
@@ -111,7 +112,9 @@ export class KeyedStatePartition<V> {
       this.member.resume(name, partition);
       if (repartition !== undefined) await this.handOver(repartition, restore, writer);
       const texts = await restore.finished(signal);
-      return await this.own(new StoredValues(texts, this.options.parse), writer);
+      const { format, parse } = this.options;
+      const packed = format === undefined ? new PackedJson() : undefined;
+      return await this.own(new StoredValues(texts, parse, packed), writer);
     } finally {
       this.restored = false;
       this.restore = undefined;

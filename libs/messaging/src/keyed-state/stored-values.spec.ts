@@ -1,6 +1,10 @@
+import { PackedJson } from './packed-json.js';
 import { StoredValues } from './stored-values.js';
 
-describe('StoredValues', () => {
+describe.each([
+  ['as they are stored', undefined],
+  ['without the names of fields', new PackedJson()],
+])('StoredValues, %s', (_, packed) => {
   let values: StoredValues<number>;
 
   beforeEach(() => {
@@ -9,7 +13,8 @@ describe('StoredValues', () => {
       ['M-2', '"two"'],
       ['M-3', '{"n":'],
     ]);
-    values = new StoredValues(texts, (json) => (typeof json === 'number' ? json : undefined));
+    const parse = (json: unknown) => (typeof json === 'number' ? json : undefined);
+    values = new StoredValues(texts, parse, packed);
   });
 
   it('reads what is stored, and takes for forgotten what it cannot read', () => {
