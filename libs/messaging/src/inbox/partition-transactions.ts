@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
-import { abortable, realDelayMs, realNowMs } from '#libs/clock';
+import { abortable, afterRealMs, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { FailureRun } from '../failure-run.js';
@@ -99,8 +99,10 @@ export class PartitionTransactions {
       entry.dropped();
       return;
     }
+    const { mayGoSooner } = this.waiting;
     this.waiting.add(entry, realNowMs());
-    this.wake();
+    // what joins others goes with them: to wake up for each of thousands would cost as much as they do
+    if (mayGoSooner || this.waiting.isFull) this.wake();
   }
 
   /** Resolves once all that was added so far is committed, but for what no topic takes. */
@@ -188,10 +190,13 @@ export class PartitionTransactions {
   }
 
   private async sleep(ms: number): Promise<void> {
-    const timer = new AbortController();
-    const woken = new Promise<void>((resolve) => (this.wake = resolve));
-    await Promise.race([woken, realDelayMs(ms, timer.signal).catch(() => undefined)]);
-    timer.abort();
+    await new Promise<void>((resolve) => {
+      const cancel = afterRealMs(ms, resolve);
+      this.wake = () => {
+        cancel();
+        resolve();
+      };
+    });
   }
 
   /** What was committed is not as far as it could be, though no message waits to be. */

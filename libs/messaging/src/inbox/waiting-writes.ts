@@ -74,6 +74,11 @@ export class WaitingWrites {
     return this.entries.length === 0;
   }
 
+  /** Whether what comes next may go before what waits: nothing waits, or what does is held up. */
+  get mayGoSooner(): boolean {
+    return this.isEmpty || this.isBlocked || this.failing !== undefined;
+  }
+
   get isFull(): boolean {
     return this.entries.length >= this.most || this.bytes >= MAX_BATCH_BYTES;
   }
