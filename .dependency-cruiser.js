@@ -69,7 +69,7 @@ const forbidden = [
     comment:
       'The terminal is a subscriber and a producer like any other: it never calls the service.',
     from: { path: '^apps/terminal/src/' },
-    to: { path: '^libs/', pathNot: '^libs/(clock|config|contracts|messaging)/' },
+    to: { path: '^libs/', pathNot: '^libs/(clock|config|contracts|kafka)/' },
   },
   {
     name: 'page-knows-the-api-alone',
@@ -79,9 +79,9 @@ const forbidden = [
     to: { path: '^(apps|libs|test|tools)/', pathNot: '^apps/terminal/(page/|src/api\\.ts$)' },
   },
   {
-    name: 'kafkajs-only-in-messaging',
+    name: 'kafkajs-only-in-kafka',
     comment: 'Its quirks are handled in one place, which can be replaced as one.',
-    from: { path: '^(apps|libs)/', pathNot: '^libs/(messaging|kafkajs-patches)/' },
+    from: { path: '^(apps|libs)/', pathNot: '^libs/(kafka|kafkajs-patches)/' },
     to: { path: `${CLIENT('kafkajs|kafkajs-snappy')}|^libs/kafkajs-patches/` },
   },
   {

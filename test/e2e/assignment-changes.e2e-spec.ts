@@ -1,5 +1,5 @@
 import { TOPICS } from '#libs/contracts';
-import { partitionOf } from '#libs/messaging';
+import { partitionOf } from '#libs/kafka';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { header, json, type ReadRecord } from '../support/topic-reader.js';

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { loadKafkaSettings } from '#libs/config';
 import { type MessageHeaders, TOPICS } from '#libs/contracts';
-import { createKafka, IdempotentProducer } from '#libs/messaging';
+import { createKafka, IdempotentProducer } from '#libs/kafka';
 import { BridgeProcess } from '../support/bridge-process.js';
 import { type PrintedRecord, readAsForeigner } from '../support/foreign-client.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';

@@ -1,6 +1,6 @@
 import { loadKafkaSettings } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
-import { createKafka, ensureTopics } from '#libs/messaging';
+import { createKafka, ensureTopics } from '#libs/kafka';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { type CommandResult, runCommand, RunningCommand } from '../support/run-command.js';

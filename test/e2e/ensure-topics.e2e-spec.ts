@@ -8,7 +8,7 @@ import {
   MissingTopicsError,
   partitionCount,
   type TopicSpecification,
-} from '#libs/messaging';
+} from '#libs/kafka';
 import { testBrokers, uniqueTopicPrefix } from '../support/kafka.js';
 
 describe('the topics the bridge needs', () => {

@@ -9,7 +9,7 @@ import {
   IdempotentProducer,
   type KafkaClient,
   type StoredRecord,
-} from '#libs/messaging';
+} from '#libs/kafka';
 import { eventually } from '../support/eventually.js';
 import { KafkaRelay } from '../support/kafka-relay.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';

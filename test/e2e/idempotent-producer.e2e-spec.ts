@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { loadKafkaSettings } from '#libs/config';
-import { createKafka, ensureTopics, IdempotentProducer } from '#libs/messaging';
+import { createKafka, ensureTopics, IdempotentProducer } from '#libs/kafka';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 

@@ -9,7 +9,7 @@ import {
   partitionOf,
   readSpans,
   topicSpans,
-} from '#libs/messaging';
+} from '#libs/kafka';
 import { loadKafkaSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { eventually } from '../support/eventually.js';

@@ -8,7 +8,7 @@ import {
   readSpans,
   type StoredRecord,
   topicSpans,
-} from '#libs/messaging';
+} from '#libs/kafka';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 
 const never = new AbortController().signal;

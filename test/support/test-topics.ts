@@ -1,5 +1,5 @@
 import { realDelayMs } from '#libs/clock';
-import { ensureTopics, readSpans, topicSpans } from '#libs/messaging';
+import { ensureTopics, readSpans, topicSpans } from '#libs/kafka';
 import { ConfigResourceTypes, type Kafka } from '#libs/kafkajs-patches';
 import { eventually } from './eventually.js';
 import { withAdmin } from './with-admin.js';

@@ -76,18 +76,18 @@ export const BROKEN_WALLS: BrokenWall[] = [
       'apps/terminal/src/plant.ts': INDEX,
     },
   },
-  { rule: 'kafkajs-only-in-messaging', files: { 'apps/bridge/src/index.ts': imports('kafkajs') } },
+  { rule: 'kafkajs-only-in-kafka', files: { 'apps/bridge/src/index.ts': imports('kafkajs') } },
   {
-    rule: 'kafkajs-only-in-messaging',
+    rule: 'kafkajs-only-in-kafka',
     files: {
       'apps/bridge/src/index.ts': imports('#libs/kafkajs-patches'),
       'libs/kafkajs-patches/src/index.ts': INDEX,
     },
   },
-  { rule: 'kafkajs-with-its-patches', files: { 'libs/messaging/src/a.ts': imports('kafkajs') } },
+  { rule: 'kafkajs-with-its-patches', files: { 'libs/kafka/src/a.ts': imports('kafkajs') } },
   { rule: 'kafkajs-with-its-patches', files: { 'test/e2e/a.e2e-spec.ts': imports('kafkajs') } },
   { rule: 'axios-only-in-cloud-client', files: { 'apps/bridge/src/index.ts': imports('axios') } },
-  { rule: 'axios-only-in-cloud-client', files: { 'libs/messaging/src/a.ts': imports('undici') } },
+  { rule: 'axios-only-in-cloud-client', files: { 'libs/kafka/src/a.ts': imports('undici') } },
   {
     rule: 'pure-libs-without-nest',
     files: { 'libs/delivery/src/index.ts': imports('@nestjs/common') },
@@ -132,7 +132,7 @@ export const BROKEN_WALLS: BrokenWall[] = [
   {
     rule: 'libs-only-through-index-among-libs',
     files: {
-      'libs/messaging/src/index.ts': imports('../../clock/src/inside.js'),
+      'libs/kafka/src/index.ts': imports('../../clock/src/inside.js'),
       'libs/clock/src/inside.ts': INDEX,
     },
   },
@@ -140,7 +140,7 @@ export const BROKEN_WALLS: BrokenWall[] = [
 
 /** Imports that the same rules allow. */
 export const SOUND_HOUSE: Record<string, string> = {
-  'apps/bridge/src/index.ts': imports('./work-orders/index.js', '#libs/messaging'),
+  'apps/bridge/src/index.ts': imports('./work-orders/index.js', '#libs/kafka'),
   'apps/bridge/src/work-orders/index.ts': imports('../machine-directory/index.js'),
   'apps/bridge/src/machine-directory/index.ts': imports('#libs/cloud-client', '@nestjs/common'),
   'apps/sandbox/src/index.ts': imports('#libs/clock'),
@@ -149,7 +149,7 @@ export const SOUND_HOUSE: Record<string, string> = {
   'libs/contracts/src/index.ts': imports('node:crypto', 'class-validator'),
   'libs/delivery/src/index.ts': imports('#libs/contracts', 'node:util'),
   'libs/erp-formats/src/index.ts': imports('#libs/contracts', 'saxes'),
-  'libs/messaging/src/index.ts': imports('#libs/kafkajs-patches', 'node:crypto', '#libs/contracts'),
+  'libs/kafka/src/index.ts': imports('#libs/kafkajs-patches', 'node:crypto', '#libs/contracts'),
   'libs/kafkajs-patches/src/index.ts': imports('kafkajs', '#libs/contracts'),
   'test/e2e/whole.ts': imports('../../apps/bridge/src/index.js', '#libs/kafkajs-patches'),
 };

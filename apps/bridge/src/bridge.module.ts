@@ -4,7 +4,7 @@ import { type BridgeSettings, type Flow } from '#libs/config';
 import { DowntimeReasonsModule } from './downtime-reasons/index.js';
 import { InboxModule } from './inbox.module.js';
 import { MachineStatesModule } from './machine-states/index.js';
-import { OperationsModule } from './operations/index.js';
+import { AdminApiModule } from './admin-api/index.js';
 import { PlatformModule } from './platform/index.js';
 import { WorkOrdersModule } from './work-orders/index.js';
 
@@ -25,7 +25,7 @@ export class BridgeModule {
         PlatformModule.with(settings),
         ...flows,
         InboxModule,
-        OperationsModule.over(flows),
+        AdminApiModule.over(flows),
       ],
     };
   }

@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Logger as PinoLogger } from 'nestjs-pino';
 import { type BridgeSettings } from '#libs/config';
-import { KafkaInboxStrategy } from '#libs/messaging';
+import { KafkaInboxStrategy } from '#libs/kafka';
 import { BridgeModule } from './bridge.module.js';
 import { HandOnExceptionsFilter } from './hand-on-exceptions.filter.js';
 

@@ -12,8 +12,8 @@ import {
   KafkaInboxStrategy,
   MissingTopicsError,
   type TopicSpecification,
-} from '#libs/messaging';
-import { CommandDeliveryModule } from './command-delivery/index.js';
+} from '#libs/kafka';
+import { DeliveryModule } from './delivery/index.js';
 import { MachineTracking } from './machine-states/index.js';
 import { neededTopics } from './needed-topics.js';
 import { BRIDGE_SETTINGS, KAFKA } from './platform/index.js';
@@ -28,7 +28,7 @@ const BACK_OFF = { baseMs: 200, capMs: 5000 };
 /** The way in: the consumer of all flows that are switched on. */
 @Global()
 @Module({
-  imports: [CommandDeliveryModule],
+  imports: [DeliveryModule],
   providers: [
     {
       provide: KafkaInboxStrategy,

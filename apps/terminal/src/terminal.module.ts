@@ -3,7 +3,7 @@ import { TerminusModule } from '@nestjs/terminus';
 import { LoggerModule } from 'nestjs-pino';
 import { Clock, ShiftCalendar } from '#libs/clock';
 import { type TerminalSettings } from '#libs/config';
-import { createKafka } from '#libs/messaging';
+import { createKafka } from '#libs/kafka';
 import { AccessGuard, OwnPageGuard } from './access/access.guard.js';
 import { SessionView } from './access/session-view.js';
 import { SessionController } from './access/session.controller.js';

@@ -13,7 +13,7 @@ import { outcomeTeller } from './outcome-teller.mjs';
 
 /** Messages that wait for a call before no more are taken. */
 const MOST_WAITING = 4000;
-const EXCHANGED = '../../../dist/libs/messaging/src/kafkajs.js';
+const EXCHANGED = '../../../dist/libs/kafka/src/kafkajs.js';
 const options = JSON.parse(process.argv[2]);
 const { brokers, input, changes, groupId, serviceUrl, port, kind, isLeanest } = options;
 const most = options.calls;

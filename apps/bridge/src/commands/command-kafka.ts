@@ -1,5 +1,5 @@
 import { type KafkaSettings, loadKafkaSettings, readEnvironment } from '#libs/config';
-import { describeKafkaFailure, type KafkaClient, topicNames } from '#libs/messaging';
+import { describeKafkaFailure, type KafkaClient, topicNames } from '#libs/kafka';
 
 export const KAFKA_HELP = `
 Kafka is found by the KAFKA_… settings of the bridge; without KAFKA_BROKERS at 127.0.0.1:9092.`;

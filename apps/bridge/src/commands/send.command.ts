@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Command, Help, Option } from 'nest-commander';
-import { createKafka, IdempotentProducer } from '#libs/messaging';
+import { createKafka, IdempotentProducer } from '#libs/kafka';
 import { BridgeCommand } from './bridge-command.js';
 import { commandKafkaSettings, KAFKA_HELP, reachTopics } from './command-kafka.js';
 import { givenPath } from './given-path.js';

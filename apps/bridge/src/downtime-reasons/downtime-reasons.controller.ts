@@ -1,8 +1,8 @@
 import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { parseDowntimeReason, TOPICS } from '#libs/contracts';
-import { type InboundMessage } from '#libs/messaging';
-import { acceptEach, CommandOutcomes, openMessage, rejection } from '../command-delivery/index.js';
+import { type InboundMessage } from '#libs/kafka';
+import { acceptEach, CommandOutcomes, openMessage, rejection } from '../delivery/index.js';
 import { DowntimeReasons } from './downtime-reasons.js';
 
 /** `mes.downtime-reasons.v1`: why a machine stood still, from the operators' terminals. */

@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
-import { CommandDeliveryModule } from '../command-delivery/index.js';
+import { DeliveryModule } from '../delivery/index.js';
 import { MachineDirectoryModule } from '../machine-directory/index.js';
 import { DowntimeReasons } from './downtime-reasons.js';
 import { DowntimeReasonsController } from './downtime-reasons.controller.js';
 
 @Module({
-  imports: [CommandDeliveryModule, MachineDirectoryModule],
+  imports: [DeliveryModule, MachineDirectoryModule],
   controllers: [DowntimeReasonsController],
   providers: [DowntimeReasons],
   exports: [DowntimeReasons],

@@ -12,7 +12,7 @@ import {
   CommandWaiter,
   GO,
   type MessageAnswers,
-} from '../command-delivery/index.js';
+} from '../delivery/index.js';
 import { admitKnownMachine, MachineDirectory } from '../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 

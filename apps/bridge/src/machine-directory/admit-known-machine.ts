@@ -1,4 +1,4 @@
-import { type Admission, GO } from '../command-delivery/index.js';
+import { type Admission, GO } from '../delivery/index.js';
 import { type MachineDirectory } from './machine-directory.js';
 
 /** Refuses a command for a machine that the directory does not list, after it has looked once more. */

@@ -1,4 +1,4 @@
-import { type Unavailable } from '../command-delivery/index.js';
+import { type Unavailable } from '../delivery/index.js';
 
 /**
  * What the directory can say of a machine or reason. `unverifiable`: the token may not ask, or the

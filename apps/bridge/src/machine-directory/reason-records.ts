@@ -4,7 +4,7 @@ import { Clock } from '#libs/clock';
 import { type ClassificationReason } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { type ClassificationReasonsRecord, TOPICS } from '#libs/contracts';
-import { IdempotentProducer } from '#libs/messaging';
+import { IdempotentProducer } from '#libs/kafka';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { ReasonLists } from './reason-lists.js';
 

@@ -5,7 +5,7 @@ import { Logger } from '@nestjs/common';
 import { ManualClock, realDelayMs } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
 import { loadBridgeSettings } from '#libs/config';
-import { createKafka, IdempotentProducer } from '#libs/messaging';
+import { createKafka, IdempotentProducer } from '#libs/kafka';
 import { ReasonLists } from './reason-lists.js';
 import { ReasonRecords } from './reason-records.js';
 import { ReasonRefresh } from './reason-refresh.js';

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type BridgeSettings } from '#libs/config';
-import { type KafkaClient, KeyedState } from '#libs/messaging';
+import { type KafkaClient, KeyedState } from '#libs/kafka';
 import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
 import { parseTrackedMachine } from './derivation/parse-tracked-machine.js';
 import { type TrackedMachine } from './derivation/tracked-machine.js';

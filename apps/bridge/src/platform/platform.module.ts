@@ -8,7 +8,7 @@ import {
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
-import { createKafka, DeadLetters, IdempotentProducer } from '#libs/messaging';
+import { createKafka, DeadLetters, IdempotentProducer } from '#libs/kafka';
 import { callsAtOnce } from './calls-at-once.js';
 import { CloudCalls } from './cloud-calls.js';
 import { ServiceClockWatch } from './service-clock-watch.js';

@@ -3,14 +3,14 @@ import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
 import { ORDER_STATUSES, type OrderOperation, type OrderSnapshot } from '#libs/contracts';
-import { createKafka, DeadLetters, type OutboundRecord, PartitionOwnership } from '#libs/messaging';
+import { createKafka, DeadLetters, type OutboundRecord, PartitionOwnership } from '#libs/kafka';
 import {
   type AssignedOperation,
   AssignmentTable,
   type KnownOrder,
   placeOrder,
 } from '#libs/order-ledger';
-import { CommandOutcomes, type MessageAnswers } from '../command-delivery/index.js';
+import { CommandOutcomes, type MessageAnswers } from '../delivery/index.js';
 import { type Equipment, type UnmappedWorkCentres } from '../equipment/index.js';
 import { type ListToSet } from './lists/list-to-set.js';
 import { type WorkOrderLists } from './lists/work-order-lists.js';

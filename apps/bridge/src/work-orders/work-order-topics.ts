@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type BridgeSettings } from '#libs/config';
 import { deadLetterTopic, TOPICS } from '#libs/contracts';
-import { type KeyedStateTopic, type TopicSpecification } from '#libs/messaging';
+import { type KeyedStateTopic, type TopicSpecification } from '#libs/kafka';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { Assignments } from './orders/assignments.js';
 import { ListFences } from './lists/list-fences.js';

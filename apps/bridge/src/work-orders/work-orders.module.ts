@@ -1,5 +1,5 @@
 import { Global, Module } from '@nestjs/common';
-import { CommandDeliveryModule } from '../command-delivery/index.js';
+import { DeliveryModule } from '../delivery/index.js';
 import { EquipmentModule } from '../equipment/index.js';
 import { MachineDirectoryModule } from '../machine-directory/index.js';
 import { Assignments } from './orders/assignments.js';
@@ -18,7 +18,7 @@ import { WorkOrderTopics } from './work-order-topics.js';
 /** Global because the inbox takes {@link WorkOrderTopics} if this flow is switched on, and cannot import what may be off. */
 @Global()
 @Module({
-  imports: [CommandDeliveryModule, EquipmentModule, MachineDirectoryModule],
+  imports: [DeliveryModule, EquipmentModule, MachineDirectoryModule],
   controllers: [WorkOrderListsController, WorkOrdersController, QueuesController],
   providers: [
     ListFences,

@@ -11,7 +11,7 @@ import {
   type KafkaClient,
   MissingTopicsError,
   type TopicSpecification,
-} from '#libs/messaging';
+} from '#libs/kafka';
 import { type Link } from '../api.js';
 import { Plant } from '../plant/index.js';
 import { KAFKA, TERMINAL_SETTINGS } from '../tokens.js';

@@ -8,7 +8,7 @@ import {
   type OutboundRecord,
   readSince,
   RecordRefusedError,
-} from '#libs/messaging';
+} from '#libs/kafka';
 import { type Entry, type NewEntry, type NewNote } from '../api.js';
 import { ApiError } from '../api-error.js';
 import { Plant, sourceOf, STATION_SOURCE } from '../plant/index.js';

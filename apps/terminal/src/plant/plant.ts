@@ -14,7 +14,7 @@ import {
   STATE_EVENT_TYPES,
   TOPICS,
 } from '#libs/contracts';
-import { type RecordPlace, type StoredRecord } from '#libs/messaging';
+import { type RecordPlace, type StoredRecord } from '#libs/kafka';
 import { type Entry, type Note, type ReasonLists } from '../api.js';
 import { type KnownEntry } from './known-entry.js';
 import { type Evaluation, Machine, type ReasonList } from './machine.js';

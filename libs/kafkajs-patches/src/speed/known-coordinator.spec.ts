@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { loadKafkaSettings, readEnvironment } from '#libs/config';
-import { ensureTopics } from '#libs/messaging';
-import { createKafka } from '#libs/messaging';
+import { ensureTopics } from '#libs/kafka';
+import { createKafka } from '#libs/kafka';
 import { type Producer, type RequestEvent } from '../index.js';
 import { type CreateManager, withKnownCoordinator } from './known-coordinator.js';
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { jest } from '@jest/globals';
 import { loadKafkaSettings, readEnvironment } from '#libs/config';
-import { ensureTopics } from '#libs/messaging';
-import { createKafka } from '#libs/messaging';
+import { ensureTopics } from '#libs/kafka';
+import { createKafka } from '#libs/kafka';
 import { type FetchingGroup, type GroupClass, withWaitsByPauses } from './waits-by-pauses.js';
 
 const LONGEST_MS = 250;

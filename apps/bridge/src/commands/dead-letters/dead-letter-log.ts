@@ -7,7 +7,7 @@ import {
   type StoredRecord,
   type TopicSpan,
   topicSpans,
-} from '#libs/messaging';
+} from '#libs/kafka';
 import { reachTopics } from '../command-kafka.js';
 import { note } from '../terminal.js';
 import { type TopicListing } from './dead-letter-topics.js';

@@ -1,5 +1,5 @@
 import { type RejectionCode } from '#libs/contracts';
-import { type TopicSpan } from '#libs/messaging';
+import { type TopicSpan } from '#libs/kafka';
 import { machineIdsOf, type StoredLetter } from './stored-letter.js';
 
 /** Which letters of a topic are meant: those to which everything that is given applies. */

@@ -1,4 +1,4 @@
-import { type TopicSpan } from '#libs/messaging';
+import { type TopicSpan } from '#libs/kafka';
 import { LETTER_LINE_HEADING, letterJson, letterLine } from './letter-line.js';
 import { lengthOf } from './letter-selection.js';
 import { type StoredLetter } from './stored-letter.js';

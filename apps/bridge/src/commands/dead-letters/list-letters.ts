@@ -1,4 +1,4 @@
-import { type TopicSpan } from '#libs/messaging';
+import { type TopicSpan } from '#libs/kafka';
 import { print } from '../terminal.js';
 import { type DeadLetterLog } from './dead-letter-log.js';
 import {

@@ -1,5 +1,5 @@
 import { originalHeaders } from '#libs/contracts';
-import { type OutboundRecord } from '#libs/messaging';
+import { type OutboundRecord } from '#libs/kafka';
 import { isSelected, type LetterSelection } from './letter-selection.js';
 import { type StoredLetter } from './stored-letter.js';
 

@@ -1,6 +1,6 @@
 import { afterRealMs, realEpochMs } from '#libs/clock';
 import { type KafkaSettings } from '#libs/config';
-import { ensureTopics, IdempotentProducer, type TopicSpan } from '#libs/messaging';
+import { ensureTopics, IdempotentProducer, type TopicSpan } from '#libs/kafka';
 import { type DeadLetterLog } from './dead-letter-log.js';
 import { spansOfSelection } from './letter-selection.js';
 import { planReplay, type ReplayOrder } from './plan-replay.js';

@@ -1,4 +1,4 @@
-import { type OutboundRecord, type StoredRecord } from '#libs/messaging';
+import { type OutboundRecord, type StoredRecord } from '#libs/kafka';
 import { replayMark, ReplayMarks, withoutMark } from './replay-marks.js';
 import { letter, TOPIC } from './testing/letter.js';
 

@@ -1,4 +1,4 @@
-import { type OutboundRecord, type StoredRecord, type TopicSpan } from '#libs/messaging';
+import { type OutboundRecord, type StoredRecord, type TopicSpan } from '#libs/kafka';
 
 /** Internal, compacted: which dead letters have been replayed. Without the configured prefix. */
 export const REPLAYS_TOPIC = 'machine-bridge.dead-letter-replays.v1';

@@ -1,4 +1,4 @@
-import { type IdempotentProducer, type OutboundRecord, RecordRefusedError } from '#libs/messaging';
+import { type IdempotentProducer, type OutboundRecord, RecordRefusedError } from '#libs/kafka';
 import { planReplay } from './plan-replay.js';
 import { Replayer } from './replayer.js';
 import { letter } from './testing/letter.js';

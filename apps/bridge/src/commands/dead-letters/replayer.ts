@@ -1,4 +1,4 @@
-import { type IdempotentProducer } from '#libs/messaging';
+import { type IdempotentProducer } from '#libs/kafka';
 import { type ImpossibleReplay, type PlannedReplay } from './plan-replay.js';
 import { replayMark, withoutMark } from './replay-marks.js';
 

@@ -1,5 +1,5 @@
 import { type DeadLetterFields, deadLetterFields, openEnvelope, readJson } from '#libs/contracts';
-import { type StoredRecord } from '#libs/messaging';
+import { type StoredRecord } from '#libs/kafka';
 
 /** A dead letter as it lies in its topic, with what its headers say and what has become of it. */
 export interface StoredLetter {

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { type MachineInfo } from '#libs/cloud-client';
-import { type OwnedState } from '#libs/messaging';
+import { type OwnedState } from '#libs/kafka';
 import { MachineDirectory, ReasonRefresh } from '../../machine-directory/index.js';
 import { tightenHeapForMachines } from '../../platform/index.js';
 import { mostUnreadPeriods, type TrackedMachine } from '../derivation/tracked-machine.js';

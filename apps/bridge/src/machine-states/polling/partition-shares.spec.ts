@@ -1,5 +1,5 @@
 import { type MachineInfo } from '#libs/cloud-client';
-import { partitionOf } from '#libs/messaging';
+import { partitionOf } from '#libs/kafka';
 import { PartitionShares } from './partition-shares.js';
 
 const listOf = (count: number): Map<string, MachineInfo> =>

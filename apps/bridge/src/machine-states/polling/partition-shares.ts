@@ -1,5 +1,5 @@
 import { type MachineInfo } from '#libs/cloud-client';
-import { partitionOf } from '#libs/messaging';
+import { partitionOf } from '#libs/kafka';
 
 /**
  * A list of machines shared out to partitions. All partitions follow the same list in the same tick: it is hashed

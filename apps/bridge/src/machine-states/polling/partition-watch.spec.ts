@@ -1,7 +1,7 @@
 import { ManualClock, realDelayMs } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
 import { loadBridgeSettings } from '#libs/config';
-import { type OwnedState, partitionOf } from '#libs/messaging';
+import { type OwnedState, partitionOf } from '#libs/kafka';
 import { newlyTracked, type TrackedMachine } from '../derivation/tracked-machine.js';
 import { ActivityLogReader } from './activity-log-reader.js';
 import { PartitionWatch } from './partition-watch.js';

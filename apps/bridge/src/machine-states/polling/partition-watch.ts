@@ -1,5 +1,5 @@
 import { type MachineInfo } from '#libs/cloud-client';
-import { type OwnedState, partitionOf } from '#libs/messaging';
+import { type OwnedState, partitionOf } from '#libs/kafka';
 import { namesOf, newlyTracked, type TrackedMachine } from '../derivation/tracked-machine.js';
 import { StatePublisher } from '../publication/state-publisher.js';
 import { type StoredMachines } from './machine-memory.js';

@@ -1,5 +1,5 @@
 import { type MachineRegistryRecord, TOPICS } from '#libs/contracts';
-import { type OutboundRecord } from '#libs/messaging';
+import { type OutboundRecord } from '#libs/kafka';
 import { namesOf, type TrackedMachine } from '../derivation/tracked-machine.js';
 
 /**

@@ -1,4 +1,4 @@
-import { type OutboundRecord } from '#libs/messaging';
+import { type OutboundRecord } from '#libs/kafka';
 import { type TrackedMachine } from '../derivation/tracked-machine.js';
 
 /**

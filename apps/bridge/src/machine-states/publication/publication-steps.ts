@@ -1,4 +1,4 @@
-import { type OutboundRecord } from '#libs/messaging';
+import { type OutboundRecord } from '#libs/kafka';
 import { type Derivation } from '../derivation/derive-state-changes.js';
 import { type SequencedEvent } from '../derivation/sequenced-event.js';
 import { type TrackedMachine } from '../derivation/tracked-machine.js';

@@ -1,5 +1,5 @@
 import { cloudEventHeaders, factorySource, SEQUENCE_EXTENSION, TOPICS } from '#libs/contracts';
-import { type OutboundRecord } from '#libs/messaging';
+import { type OutboundRecord } from '#libs/kafka';
 import { type SequencedEvent } from '../derivation/sequenced-event.js';
 import { stateRecord, type TrackedMachine } from '../derivation/tracked-machine.js';
 

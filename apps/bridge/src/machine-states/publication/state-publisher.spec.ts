@@ -1,6 +1,6 @@
 import { realDelayMs } from '#libs/clock';
 import { TOPICS } from '#libs/contracts';
-import { type OutboundRecord, type OwnedState, type StateChange } from '#libs/messaging';
+import { type OutboundRecord, type OwnedState, type StateChange } from '#libs/kafka';
 import { type Derivation, deriveStateChanges } from '../derivation/derive-state-changes.js';
 import { type TrackedMachine } from '../derivation/tracked-machine.js';
 import { StatePublisher } from './state-publisher.js';

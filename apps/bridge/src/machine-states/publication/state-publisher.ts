@@ -1,5 +1,5 @@
 import { realDelayMs } from '#libs/clock';
-import { type OwnedState, type StateChange } from '#libs/messaging';
+import { type OwnedState, type StateChange } from '#libs/kafka';
 import { type Derivation } from '../derivation/derive-state-changes.js';
 import { type TrackedMachine } from '../derivation/tracked-machine.js';
 import { MAX_TRANSACTION_BYTES } from './publication-bytes.js';

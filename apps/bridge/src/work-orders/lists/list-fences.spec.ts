@@ -2,8 +2,8 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
-import { type KafkaClient, type OwnedState } from '#libs/messaging';
-import { type CommandResult } from '../../command-delivery/index.js';
+import { type KafkaClient, type OwnedState } from '#libs/kafka';
+import { type CommandResult } from '../../delivery/index.js';
 import { ownedState } from '../testing/owned-state.js';
 import { LIST_FENCES, ListFences } from './list-fences.js';
 

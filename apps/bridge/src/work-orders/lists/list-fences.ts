@@ -8,8 +8,8 @@ import {
   type KeyedStateTopic,
   type OutboundRecord,
   type OwnedState,
-} from '#libs/messaging';
-import { type CommandResult } from '../../command-delivery/index.js';
+} from '#libs/kafka';
+import { type CommandResult } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { OwnedPartitions, warnOfTimesAhead } from '../state/owned-partitions.js';
 

@@ -1,4 +1,4 @@
-import { type Precedence } from '../../command-delivery/index.js';
+import { type Precedence } from '../../delivery/index.js';
 import { isOlder, type ListToSet, precedenceOf, sizeOf } from './list-to-set.js';
 
 function listOf(more: Partial<ListToSet> = {}): ListToSet {

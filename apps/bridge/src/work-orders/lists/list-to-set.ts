@@ -1,5 +1,5 @@
 import { type WorkOrderAssignment } from '#libs/contracts';
-import { type Precedence } from '../../command-delivery/index.js';
+import { type Precedence } from '../../delivery/index.js';
 
 /** A list to set, as it waits. */
 export interface ListToSet {

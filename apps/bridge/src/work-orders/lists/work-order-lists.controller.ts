@@ -8,13 +8,8 @@ import {
   TOPICS,
   type WorkOrderAssignment,
 } from '#libs/contracts';
-import { type InboundMessage } from '#libs/messaging';
-import {
-  acceptEach,
-  CommandOutcomes,
-  openMessage,
-  rejection,
-} from '../../command-delivery/index.js';
+import { type InboundMessage } from '#libs/kafka';
+import { acceptEach, CommandOutcomes, openMessage, rejection } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { ListFences } from './list-fences.js';
 import { ReplacementList } from './list-to-set.js';

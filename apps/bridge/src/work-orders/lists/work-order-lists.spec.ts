@@ -4,12 +4,9 @@ import { jest } from '@jest/globals';
 import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { loadBridgeSettings } from '#libs/config';
-import { type InboundRecord, PartitionOwnership } from '#libs/messaging';
-import { CommandOutcomes, type CommandResult } from '../../command-delivery/index.js';
-import {
-  inboundMessage,
-  type KeptMessage,
-} from '../../command-delivery/testing/inbound-message.js';
+import { type InboundRecord, PartitionOwnership } from '#libs/kafka';
+import { CommandOutcomes, type CommandResult } from '../../delivery/index.js';
+import { inboundMessage, type KeptMessage } from '../../delivery/testing/inbound-message.js';
 import { MachineDirectory } from '../../machine-directory/index.js';
 import { PlatformModule } from '../../platform/index.js';
 import { LIST_FENCES, ListFences } from './list-fences.js';

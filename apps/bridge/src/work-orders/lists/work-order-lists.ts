@@ -13,7 +13,7 @@ import {
   type MessageAnswers,
   type Precedence,
   type SetList,
-} from '../../command-delivery/index.js';
+} from '../../delivery/index.js';
 import { admitKnownMachine, MachineDirectory } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { ListFences } from './list-fences.js';

@@ -8,7 +8,7 @@ import {
   type KeyedStateTopic,
   type OutboundRecord,
   type OwnedState,
-} from '#libs/messaging';
+} from '#libs/kafka';
 import {
   type AssignedOperation,
   assignmentKey,
@@ -17,7 +17,7 @@ import {
   placeOfKey,
   toStoredAssignment,
 } from '#libs/order-ledger';
-import { type AnsweredMessage, CommandOutcomes, notTaken } from '../../command-delivery/index.js';
+import { type AnsweredMessage, CommandOutcomes, notTaken } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { WorkOrderLists } from '../lists/work-order-lists.js';
 import { LEDGER_BEGINS_ANEW } from './homes.js';

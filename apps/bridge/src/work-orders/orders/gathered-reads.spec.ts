@@ -1,4 +1,4 @@
-import { PartitionOwnership, type RecordPlace, type StoredRecord } from '#libs/messaging';
+import { PartitionOwnership, type RecordPlace, type StoredRecord } from '#libs/kafka';
 import { GatheredReads } from './gathered-reads.js';
 
 const never = new PartitionOwnership().signal;

@@ -1,6 +1,6 @@
 import { abortable, realDelayMs, whenAllAbort } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
-import { type RecordPlace, type StoredRecord } from '#libs/messaging';
+import { type RecordPlace, type StoredRecord } from '#libs/kafka';
 
 /** Short beside a read, long beside what one answer of the service tells of many machines. */
 const GATHER_MS = 50;

@@ -8,7 +8,7 @@ import {
   type KeyedStateTopic,
   type OutboundRecord,
   type OwnedState,
-} from '#libs/messaging';
+} from '#libs/kafka';
 import {
   FinishedOrders,
   fromStoredOrder,
@@ -27,7 +27,7 @@ import {
   notHandled,
   notTaken,
   rejection,
-} from '../../command-delivery/index.js';
+} from '../../delivery/index.js';
 import { Equipment } from '../../equipment/index.js';
 import { BRIDGE_SETTINGS, KAFKA, tightenHeapForOrders } from '../../platform/index.js';
 import { OwnedPartitions, warnOfTimesAhead } from '../state/owned-partitions.js';

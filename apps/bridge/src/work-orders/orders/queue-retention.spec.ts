@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import { loadBridgeSettings, readEnvironment } from '#libs/config';
-import { createKafka, deleteCommitted, ensureTopics } from '#libs/messaging';
+import { createKafka, deleteCommitted, ensureTopics } from '#libs/kafka';
 import { QueueRetention } from './queue-retention.js';
 import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, RELAYED_ORDERS } from './queues.js';
 

@@ -8,7 +8,7 @@ import {
   type KafkaClient,
   MayNotDeleteError,
   type OutboundRecord,
-} from '#libs/messaging';
+} from '#libs/kafka';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { WORK_ORDER_QUEUES } from './queues.js';
 

@@ -1,12 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type OrderMessage, type OutcomeSource } from '#libs/contracts';
-import { type InboundMessage, type OutboundRecord } from '#libs/messaging';
+import { type InboundMessage, type OutboundRecord } from '#libs/kafka';
 import { type AssignedOperation } from '#libs/order-ledger';
-import {
-  acceptEach,
-  type AnsweredMessage,
-  type RejectedResult,
-} from '../../command-delivery/index.js';
+import { acceptEach, type AnsweredMessage, type RejectedResult } from '../../delivery/index.js';
 
 /**
  * Topics by which one part of this flow tells another, without the prefix. Each record has a key of its own, and stays

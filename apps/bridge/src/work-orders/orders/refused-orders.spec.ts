@@ -2,16 +2,11 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock, realDelayMs } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
-import {
-  createKafka,
-  DeadLetters,
-  type InboundMessage,
-  type OutboundRecord,
-} from '#libs/messaging';
-import { CommandOutcomes, type RejectedResult } from '../../command-delivery/index.js';
+import { createKafka, DeadLetters, type InboundMessage, type OutboundRecord } from '#libs/kafka';
+import { CommandOutcomes, type RejectedResult } from '../../delivery/index.js';
 import { ORDER_REFUSALS } from './queues.js';
 import { messageAt } from '../testing/message-at.js';
-import { type KeptMessage } from '../../command-delivery/testing/inbound-message.js';
+import { type KeptMessage } from '../../delivery/testing/inbound-message.js';
 import { GatheredReads } from './gathered-reads.js';
 import { type QueueRetention } from './queue-retention.js';
 import { RefusedOrders } from './refused-orders.js';

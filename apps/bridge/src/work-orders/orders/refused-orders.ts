@@ -6,8 +6,8 @@ import {
   type InboundRecord,
   type KafkaClient,
   readRecords,
-} from '#libs/messaging';
-import { type Answered, CommandOutcomes } from '../../command-delivery/index.js';
+} from '#libs/kafka';
+import { type Answered, CommandOutcomes } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { GatheredReads } from './gathered-reads.js';
 import { QueueRetention } from './queue-retention.js';

@@ -4,7 +4,7 @@ import { type AddressInfo } from 'node:net';
 import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { loadBridgeSettings } from '#libs/config';
-import { PartitionOwnership } from '#libs/messaging';
+import { PartitionOwnership } from '#libs/kafka';
 import { MachineDirectory } from '../../machine-directory/index.js';
 import { PlatformModule } from '../../platform/index.js';
 import { WorkOrdersModule } from '../work-orders.module.js';

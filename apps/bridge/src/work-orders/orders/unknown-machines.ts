@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { afterRealMs } from '#libs/clock';
 import { type Rejection } from '#libs/contracts';
-import { type PartitionOwnership } from '#libs/messaging';
+import { type PartitionOwnership } from '#libs/kafka';
 import {
   admitKnownMachine,
   LOOK_UP_GAP_MS,

@@ -11,7 +11,7 @@ import {
   TOPICS,
 } from '#libs/contracts';
 import { type OrderDocument, sourceTopicOf } from '#libs/erp-formats';
-import { type InboundMessage, type OutboundRecord } from '#libs/messaging';
+import { type InboundMessage, type OutboundRecord } from '#libs/kafka';
 import { placeOrder, rejectUnmapped } from '#libs/order-ledger';
 import {
   type AnsweredMessage,
@@ -20,7 +20,7 @@ import {
   notTaken,
   openMessage,
   rejection,
-} from '../../command-delivery/index.js';
+} from '../../delivery/index.js';
 import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { queueRecord, RELAYED_ORDERS, type RelayedOrder } from './queues.js';

@@ -1,0 +1,29 @@
+import { type DynamicModule, Module, type Type } from '@nestjs/common';
+import { TerminusModule } from '@nestjs/terminus';
+import { DeliveryModule } from '../delivery/index.js';
+import { MachineDirectoryModule } from '../machine-directory/index.js';
+import { ApiTokenGuard } from './api-token.guard.js';
+import { EquipmentController } from './equipment.controller.js';
+import { HealthController } from './health.controller.js';
+import { MachinesController } from './machines.controller.js';
+import { MetricsController } from './metrics.controller.js';
+import { MetricsRegistry } from './metrics-registry.js';
+import { Readiness } from './readiness.js';
+
+/** What an operator asks the bridge: is it well, what does it count, what does it know of a machine. */
+@Module({})
+export class AdminApiModule {
+  static over(flows: readonly Type[]): DynamicModule {
+    return {
+      module: AdminApiModule,
+      imports: [
+        TerminusModule.forRoot({ logger: false }),
+        DeliveryModule,
+        MachineDirectoryModule,
+        ...flows,
+      ],
+      controllers: [HealthController, MetricsController, MachinesController, EquipmentController],
+      providers: [ApiTokenGuard, MetricsRegistry, Readiness],
+    };
+  }
+}

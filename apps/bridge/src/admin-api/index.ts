@@ -1,0 +1,1 @@
+export { AdminApiModule } from './admin-api.module.js';

@@ -1,0 +1,94 @@
+import { Injectable, Optional } from '@nestjs/common';
+import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import { KafkaInboxStrategy } from '#libs/kafka';
+import { CommandOutcomes } from '../delivery/index.js';
+import { DowntimeReasons } from '../downtime-reasons/index.js';
+import { MachineDirectory } from '../machine-directory/index.js';
+import { MachineStates } from '../machine-states/index.js';
+import { CloudCalls, ServiceClockWatch } from '../platform/index.js';
+import { WorkOrderLists } from '../work-orders/index.js';
+import { flowMetrics } from './flow-metrics.js';
+import { Readiness } from './readiness.js';
+import { scrapedCounter, scrapedGauge } from './scraped-metrics.js';
+
+/** Everything the rooms count, in one registry of this bridge's own. */
+@Injectable()
+export class MetricsRegistry {
+  private readonly registry = new Registry();
+
+  constructor(
+    private readonly strategy: KafkaInboxStrategy,
+    private readonly readiness: Readiness,
+    calls: CloudCalls,
+    serviceClock: ServiceClockWatch,
+    private readonly outcomes: CommandOutcomes,
+    directory: MachineDirectory,
+    @Optional() lists?: WorkOrderLists,
+    @Optional() reasons?: DowntimeReasons,
+    @Optional() states?: MachineStates,
+  ) {
+    collectDefaultMetrics({ register: this.registry });
+    const metrics = [
+      calls,
+      serviceClock,
+      directory,
+      ...(states === undefined ? [] : [states]),
+    ].flatMap((source): Metric[] => source.metrics);
+    const flows = [lists?.flow, reasons?.flow].filter((flow) => flow !== undefined);
+    for (const metric of [...metrics, ...flowMetrics(flows), ...this.gauges()])
+      this.registry.registerMetric(metric);
+  }
+
+  /** The Prometheus exposition text. */
+  text(): Promise<string> {
+    return this.registry.metrics();
+  }
+
+  private gauges(): Metric[] {
+    const { outcomes, readiness } = this;
+    const { inbox } = this.strategy;
+    return [
+      scrapedCounter(
+        'command_outcomes_total',
+        'Input messages by machine, by flow and by what became of them',
+        ['flow', 'outcome', 'code'],
+        (it) => {
+          for (const { count, ...labels } of outcomes.totals()) it.inc(labels, count);
+        },
+      ),
+      scrapedGauge(
+        'input_lag_messages',
+        'Messages from the lowest not final to the end',
+        ['topic', 'partition'],
+        async (it) => {
+          for (const { topic, partition, lag } of await inbox.measureBacklog())
+            it.set({ topic, partition }, lag);
+        },
+      ),
+      scrapedGauge(
+        'input_in_progress_messages',
+        'Messages fetched, not yet final',
+        ['topic', 'partition'],
+        (it) => {
+          for (const { topic, partition, messages } of inbox.backlog)
+            it.set({ topic, partition }, messages);
+        },
+      ),
+      scrapedGauge(
+        'topic_unwritable',
+        '1 while the topic, or a partition of it, does not take records',
+        ['topic'],
+        (it) => {
+          for (const { topic, problem } of inbox.writtenTopics) {
+            it.set({ topic }, problem === undefined ? 0 : 1);
+          }
+        },
+      ),
+      scrapedGauge('ready', '1 while the condition holds', ['condition'], (it) => {
+        for (const { name, problem } of readiness.conditions()) {
+          it.set({ condition: name }, problem === undefined ? 1 : 0);
+        }
+      }),
+    ];
+  }
+}

@@ -1,0 +1,341 @@
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import fc from 'fast-check';
+import { afterRealMs, ManualClock, realNowMs } from '#libs/clock';
+import { type CallPermit, CallSlots, type ServiceAnswer } from '#libs/delivery';
+import { PartitionOwnership } from '#libs/kafka';
+import {
+  type Admission,
+  type DispatcherOptions,
+  GO,
+  type Precedence,
+} from './dispatcher-options.js';
+import { Command, CommandWaiter } from './command.js';
+import { CommandDispatcher } from './command-dispatcher.js';
+import { type CommandResult, MessageAnswers } from './message-answers.js';
+import { inboundMessage } from './testing/inbound-message.js';
+
+const MACHINES = 4;
+const PARTITIONS = 2;
+const SLOTS = 2;
+const MAX_MACHINES = 3;
+const LINGER_MS = 20;
+/** With the longest back-off, and every call going well, far more than it takes. */
+const DRAIN_STEPS = 5000;
+const DRAIN_STEP_MS = 100;
+
+/** What a command is judged by before its first call. */
+interface Terms {
+  verdict: 'go' | 'rejected';
+  /** Milliseconds; 0 for what is known without a look-up. */
+  lookUpMs: number;
+  /** Milliseconds until its time has come. */
+  dueInMs: number;
+  unavailableTimes: number;
+}
+
+interface ListTerms {
+  issuedAt: number | null;
+  cumulative: boolean;
+}
+
+type Step =
+  | { do: 'submit'; machine: number; partition: number; terms: Terms; list: ListTerms }
+  | { do: 'answer'; call: number; answer: ServiceAnswer | Error }
+  | { do: 'lose'; partition: number }
+  | { do: 'pass'; ms: number }
+  | { do: 'hold' | 'resume' | 'cut off' };
+
+const error = new Error('HTTP 503');
+
+const answers = fc.oneof<fc.MaybeWeightedArbitrary<ServiceAnswer | Error>[]>(
+  { weight: 4, arbitrary: fc.constant({ kind: 'data' as const }) },
+  fc.constant({ kind: 'rejected' as const, status: 422, detail: 'no' }),
+  fc.record({
+    kind: fc.constant('retry' as const),
+    afterMs: fc.option(fc.nat(2000), { nil: null }),
+    error: fc.constant(error),
+  }),
+  fc.record({ kind: fc.constant('unauthorised' as const), status: fc.constantFrom(401, 403) }),
+  fc.constant(new Error('a defect')),
+);
+
+const terms = fc.record<Terms>({
+  verdict: fc.oneof({ weight: 5, arbitrary: fc.constant('go') }, fc.constant('rejected')),
+  lookUpMs: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat(500)),
+  dueInMs: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, fc.nat(500)),
+  unavailableTimes: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, fc.nat(3)),
+});
+
+const steps = fc.array(
+  fc.oneof<fc.MaybeWeightedArbitrary<Step>[]>(
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        do: fc.constant('submit'),
+        machine: fc.nat(MACHINES - 1),
+        partition: fc.nat(PARTITIONS - 1),
+        terms,
+        list: fc.record({ issuedAt: fc.option(fc.nat(9)), cumulative: fc.boolean() }),
+      }),
+    },
+    {
+      weight: 6,
+      arbitrary: fc.record({ do: fc.constant('answer'), call: fc.nat(SLOTS - 1), answer: answers }),
+    },
+    { weight: 4, arbitrary: fc.record({ do: fc.constant('pass'), ms: fc.nat(1000) }) },
+    fc.record({ do: fc.constant('lose'), partition: fc.nat(PARTITIONS - 1) }),
+    fc.record({ do: fc.constantFrom('hold', 'resume', 'cut off') }),
+  ),
+  { maxLength: 60, size: 'max' },
+);
+
+interface Payload extends Terms, ListTerms {
+  /** Counts the messages in the order they came. */
+  number: number;
+  dueMs: number;
+}
+
+interface Delivered {
+  machineId: string;
+  ownership: PartitionOwnership;
+  ends: string[];
+  results: CommandResult[];
+}
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** A flow, the service and Kafka around it; says at once when a rule is broken. */
+class World {
+  readonly delivered: Delivered[] = [];
+  /** Of each machine, the messages that a call has answered, in the order of the calls. */
+  readonly settled = new Map<string, number[]>();
+  readonly slots = new CallSlots(SLOTS);
+  readonly dispatcher: CommandDispatcher<Payload>;
+  private readonly underWay: {
+    machineIds: string[];
+    reply: (answer: ServiceAnswer | Error) => void;
+  }[] = [];
+  private readonly owners = Array.from({ length: PARTITIONS }, () => new PartitionOwnership());
+  private isHeld = false;
+
+  constructor(
+    private readonly shares: boolean,
+    options: Partial<DispatcherOptions<Payload>>,
+  ) {
+    this.dispatcher = new CommandDispatcher({
+      flow: 'a-flow',
+      clock: new ManualClock(),
+      slots: this.slots,
+      limits: { maxMachines: 1, maxBytes: Infinity },
+      lingerMs: 0,
+      deferredAfterMs: 1000,
+      admit: (command) => this.admit(command),
+      call: (commands, permit) => this.call(commands, permit),
+      callEmpty: () => Promise.resolve({ kind: 'rejected', status: 422, detail: 'no machine' }),
+      onDeferred: () => undefined,
+      ...options,
+    });
+  }
+
+  async take(step: Step): Promise<void> {
+    switch (step.do) {
+      case 'submit':
+        this.submit(step);
+        break;
+      case 'answer':
+        this.underWay[step.call]?.reply(step.answer);
+        break;
+      case 'lose':
+        this.owners[step.partition]?.lose(new Error('the partition is lost'));
+        this.owners[step.partition] = new PartitionOwnership();
+        break;
+      case 'pass':
+        jest.advanceTimersByTime(step.ms);
+        break;
+      case 'hold':
+        this.isHeld = true;
+        this.slots.hold();
+        break;
+      case 'resume':
+        this.isHeld = false;
+        this.slots.resume();
+        break;
+      case 'cut off':
+        this.slots.cutOff(new Error('cut off'));
+        break;
+      default:
+        step satisfies never;
+    }
+    await nextTurn();
+  }
+
+  /** From now on everything goes well. */
+  async drain(): Promise<void> {
+    await this.take({ do: 'resume' });
+    for (let step = 0; step < DRAIN_STEPS; step += 1) {
+      if (this.delivered.every(({ ends }) => ends.length > 0)) return;
+      while (this.underWay.length > 0) {
+        await this.take({ do: 'answer', call: 0, answer: { kind: 'data' } });
+      }
+      await this.take({ do: 'pass', ms: DRAIN_STEP_MS });
+    }
+  }
+
+  private submit({ machine, partition, terms, list }: Extract<Step, { do: 'submit' }>): void {
+    const number = this.delivered.length;
+    const machineId = `M-${machine}`;
+    // Lists drawn from orders come through the partitions of the orders, all others through their machine's.
+    const from = list.cumulative && this.shares ? partition : machine % PARTITIONS;
+    const ownership = this.owners[from]!;
+    const delivered: Delivered = { machineId, ownership, ends: [], results: [] };
+    this.delivered.push(delivered);
+    const message = inboundMessage({
+      ...{ partition: from, offset: number, ownership },
+      finish: () => delivered.ends.push('finished'),
+      abandon: () => delivered.ends.push('abandoned'),
+      fail: () => delivered.ends.push('failed'),
+    });
+    const answers = new MessageAnswers({ message, messageId: null }, 1, [], (_, results) => {
+      delivered.results.push(...results);
+      if (results.some(({ kind }) => kind !== 'superseded')) this.note(machineId, number);
+      return [];
+    });
+    const dueMs = realNowMs() + terms.dueInMs;
+    const payload = { number, dueMs, ...terms, ...list };
+    const waiter = new CommandWaiter(machineId, answers, realNowMs());
+    this.dispatcher.submit(new Command(machineId, () => 1, payload, [waiter]));
+  }
+
+  private note(machineId: string, number: number): void {
+    this.settled.set(machineId, [...(this.settled.get(machineId) ?? []), number]);
+  }
+
+  private admit({ payload, waiters }: Command<Payload>): Admission | Promise<Admission> {
+    const waitMs = payload.dueMs - realNowMs();
+    if (waitMs > 0) return { kind: 'not-yet', waitMs };
+    const { lookUpMs } = payload;
+    if (lookUpMs === 0) return this.judge(payload);
+    payload.lookUpMs = 0;
+    // A look-up is made on behalf of one message, and ends with its partition.
+    const ownership = waiters[0]!.answers.message.ownership;
+    return new Promise((resolve, reject) => {
+      ownership.whenLost(() => {
+        reject(ownership.signal.reason as Error);
+      });
+      afterRealMs(lookUpMs, () => {
+        resolve(this.judge(payload));
+      });
+    });
+  }
+
+  private judge(payload: Payload): Admission {
+    if (payload.unavailableTimes > 0) {
+      payload.unavailableTimes -= 1;
+      return { kind: 'unavailable', why: 'HTTP 503', afterMs: null };
+    }
+    if (payload.verdict === 'go') return GO;
+    return { kind: 'rejected', rejection: { code: 'unknown-reason', detail: 'none' } };
+  }
+
+  private call(
+    commands: readonly Command<Payload>[],
+    { signal }: CallPermit,
+  ): Promise<ServiceAnswer> {
+    const machineIds = commands.map(({ machineId }) => machineId);
+    this.checkBegin(commands, machineIds);
+    return new Promise((resolve, reject) => {
+      const reply = (answer: ServiceAnswer | Error): void => {
+        this.underWay.splice(this.underWay.indexOf(call), 1);
+        signal.removeEventListener('abort', breakOff);
+        if (answer instanceof Error) reject(answer);
+        else resolve(answer);
+      };
+      const breakOff = (): void => {
+        reply(signal.reason as Error);
+      };
+      const call = { machineIds, reply };
+      this.underWay.push(call);
+      signal.addEventListener('abort', breakOff);
+    });
+  }
+
+  private checkBegin(commands: readonly Command<Payload>[], machineIds: readonly string[]): void {
+    const called = [...this.underWay.flatMap((call) => call.machineIds), ...machineIds];
+    if (new Set(called).size < called.length) this.broken('two calls of one machine at a time');
+    if (this.underWay.length >= SLOTS) this.broken('more calls than slots');
+    if (this.isHeld) this.broken('a call while the slots are held');
+    if (commands.length > (this.shares ? MAX_MACHINES : 1)) this.broken('too many in a call');
+    if (commands.some(({ isLost }) => isLost)) this.broken('a call for a partition that is lost');
+  }
+
+  readonly violations: string[] = [];
+
+  private broken(rule: string): void {
+    this.violations.push(rule);
+  }
+}
+
+function precedenceOf(older: Payload, younger: Payload): Precedence {
+  if (older.cumulative && younger.cumulative) return 'both';
+  const isOlder = (younger.issuedAt ?? Infinity) < (older.issuedAt ?? -Infinity);
+  return isOlder ? 'older' : 'younger';
+}
+
+describe('CommandDispatcher, whatever comes in whatever order', () => {
+  beforeAll(() => {
+    Logger.overrideLogger(false);
+  });
+
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
+  });
+
+  afterEach(() => {
+    jest.useRealTimers();
+    jest.restoreAllMocks();
+  });
+
+  it.each<[string, boolean, Partial<DispatcherOptions<Payload>>]>([
+    ['a call for each command', false, {}],
+    [
+      'shared calls',
+      true,
+      {
+        limits: { maxMachines: MAX_MACHINES, maxBytes: Infinity },
+        lingerMs: LINGER_MS,
+        precedence: precedenceOf,
+      },
+    ],
+  ])(
+    'ends each message once and keeps the order of each machine, with %s',
+    async (_, shares, options) => {
+      const jitter = fc.constantFrom(0, 0.5, 0.999);
+      await fc.assert(
+        fc.asyncProperty(steps, jitter, async (schedule, random) => {
+          jest.spyOn(Math, 'random').mockReturnValue(random);
+          const world = new World(shares, options);
+          for (const step of schedule) await world.take(step);
+          await world.drain();
+          expect(world.violations).toEqual([]);
+          for (const { ends, results, ownership } of world.delivered) {
+            expect(ends).toEqual([results.length === 1 ? 'finished' : 'abandoned']);
+            if (results.length === 0) expect(ownership.isLost).toBe(true);
+          }
+          for (const numbers of world.settled.values()) {
+            expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+          }
+          const { busyMachines, waiting, open } = world.dispatcher;
+          const { underWay } = world.slots;
+          expect({ busyMachines, waiting, underWay, open: open.size }).toEqual({
+            busyMachines: 0,
+            waiting: 0,
+            underWay: 0,
+            open: 0,
+          });
+        }),
+        { numRuns: 400 },
+      );
+    },
+  );
+});

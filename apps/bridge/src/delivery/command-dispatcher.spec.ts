@@ -1,0 +1,1660 @@
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { ManualClock, realNowMs } from '#libs/clock';
+import { type BatchLimits, type CallPermit, CallSlots, type ServiceAnswer } from '#libs/delivery';
+import { PartitionOwnership } from '#libs/kafka';
+import {
+  type Admission,
+  type DispatcherOptions,
+  GO,
+  type Precedence,
+} from './dispatcher-options.js';
+import { Command, CommandWaiter } from './command.js';
+import { CommandDispatcher } from './command-dispatcher.js';
+import { type CommandResult, MessageAnswers } from './message-answers.js';
+import { inboundMessage } from './testing/inbound-message.js';
+
+const APPLIED_AT = 1_763_680_000;
+const AN_HOUR_MS = 3_600_000;
+/** The least wait for a probe, and more than the shortest back-off, which is next to nothing here. */
+const PROBE_WAIT_MS = 200;
+const LINGER_MS = 20;
+
+const applied: ServiceAnswer = { kind: 'data' };
+const away: ServiceAnswer = { kind: 'retry', afterMs: null, error: new Error('HTTP 503') };
+const refused: ServiceAnswer = { kind: 'rejected', status: 422, detail: 'not of this plant' };
+/** Not listed by the interface. */
+const notFound: ServiceAnswer = { kind: 'rejected', status: 404, detail: 'HTTP 404' };
+const noToken: ServiceAnswer = { kind: 'unauthorised', status: 401 };
+const noRight: ServiceAnswer = { kind: 'unauthorised', status: 403 };
+const untold: Admission = { kind: 'unavailable', why: 'getMachineInfo: HTTP 503', afterMs: null };
+const stopping = new Error('the partition is lost');
+
+function awayFor(afterMs: number): ServiceAnswer {
+  return { kind: 'retry', afterMs, error: new Error('HTTP 429') };
+}
+
+/** Lets everything happen that is due within so many milliseconds. */
+const pass = (ms = 5): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+
+/** A message with a command for one machine, what it was answered and how it ended. */
+interface Delivered {
+  readonly results: CommandResult[];
+  readonly ends: ('finished' | 'abandoned' | Error)[];
+}
+
+type Reply = (answer: ServiceAnswer | Error) => void;
+
+/** A flow over a service that answers what and when the test says. Commands go by names like `mill1`: machine and number. */
+class Flow {
+  /** What each call was for. */
+  readonly calls: string[][] = [];
+  readonly ownership = new PartitionOwnership();
+  readonly deferred: CommandWaiter[] = [];
+  readonly dispatcher: CommandDispatcher<string>;
+  readonly slots: CallSlots;
+  /** What the service says to a call; one that it says nothing to hangs until {@link reply}. */
+  service: (names: readonly string[]) => ServiceAnswer | undefined = () => applied;
+  /** What the service says to a call that names no machine. */
+  empty: ServiceAnswer = refused;
+  emptyCalls = 0;
+  admit: (name: string) => Admission | Promise<Admission> = () => GO;
+  /** What a call waits for before it is sent. */
+  connected: Promise<void> | undefined;
+  private readonly hanging: { names: string[]; reply: Reply }[] = [];
+
+  constructor(options: Partial<DispatcherOptions<string>>) {
+    this.slots = options.slots ?? new CallSlots(64);
+    this.dispatcher = new CommandDispatcher({
+      flow: 'work-orders',
+      clock: new ManualClock(APPLIED_AT * 1000),
+      slots: this.slots,
+      limits: { maxMachines: 1, maxBytes: Infinity },
+      lingerMs: 0,
+      deferredAfterMs: AN_HOUR_MS,
+      admit: ({ payload }) => this.admit(payload),
+      call: (commands, permit) => this.call(commands, permit),
+      callEmpty: () => {
+        this.emptyCalls += 1;
+        return Promise.resolve(this.empty);
+      },
+      onDeferred: (waiter) => this.deferred.push(waiter),
+      ...options,
+    });
+  }
+
+  /** Calls the service has not answered yet, by what they are for. */
+  get underWay(): string[][] {
+    return this.hanging.map(({ names }) => names);
+  }
+
+  submit(name: string, { ownership = this.ownership, bytes = 1 } = {}): Delivered {
+    const delivered: Delivered = { results: [], ends: [] };
+    const message = inboundMessage({
+      ...{ bytes, ownership },
+      finish: () => delivered.ends.push('finished'),
+      abandon: () => delivered.ends.push('abandoned'),
+      fail: (error: unknown) => delivered.ends.push(error as Error),
+    });
+    const answers = new MessageAnswers({ message, messageId: null }, 1, [], (_, results) => {
+      delivered.results.push(...results);
+      return [];
+    });
+    const machineId = machineOf(name);
+    const waiter = new CommandWaiter(machineId, answers, realNowMs());
+    this.dispatcher.submit(new Command(machineId, () => bytes, name, [waiter]));
+    return delivered;
+  }
+
+  /** The service answers, or breaks off, the call that the command is part of. */
+  async reply(name: string, answer: ServiceAnswer | Error, thenMs?: number): Promise<void> {
+    const call = this.hanging.find(({ names }) => names.includes(name));
+    if (call === undefined) throw new Error(`no call for ${name} is under way`);
+    call.reply(answer);
+    await pass(thenMs);
+  }
+
+  private async call(
+    commands: readonly Command<string>[],
+    { signal, objection }: CallPermit,
+  ): Promise<ServiceAnswer> {
+    const names = commands.map(({ payload }) => payload);
+    if (this.connected !== undefined) await this.connected;
+    const objected = objection();
+    if (objected !== undefined) throw objected;
+    this.calls.push(names);
+    const answer = this.service(names);
+    if (answer !== undefined) return answer;
+    return new Promise((resolve, reject) => {
+      const reply: Reply = (result) => {
+        this.hanging.splice(this.hanging.indexOf(call), 1);
+        signal.removeEventListener('abort', breakOff);
+        if (result instanceof Error) reject(result);
+        else resolve(result);
+      };
+      const breakOff = (): void => {
+        reply(signal.reason as Error);
+      };
+      const call = { names, reply };
+      this.hanging.push(call);
+      signal.addEventListener('abort', breakOff);
+    });
+  }
+}
+
+function machineOf(name: string): string {
+  return name.replace(/\d+$/, '');
+}
+
+function sharedCalls(
+  limits: Partial<BatchLimits> = {},
+  precedence: () => Precedence = () => 'younger',
+): Partial<DispatcherOptions<string>> {
+  return {
+    limits: { maxMachines: 8, maxBytes: 10_000, ...limits },
+    lingerMs: LINGER_MS,
+    precedence,
+  };
+}
+
+const SINGLE_CALLS: Partial<DispatcherOptions<string>> = {};
+const EIGHT = ['a1', 'b1', 'c1', 'd1', 'e1', 'f1', 'g1', 'h1'];
+const hang = (): undefined => undefined;
+
+describe('CommandDispatcher', () => {
+  beforeAll(() => {
+    Logger.overrideLogger(false);
+  });
+
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
+    // the shortest back-off there is
+    jest.spyOn(Math, 'random').mockReturnValue(0);
+  });
+
+  afterEach(() => {
+    jest.useRealTimers();
+    jest.restoreAllMocks();
+  });
+
+  describe.each([
+    ['with a call for each command', SINGLE_CALLS],
+    ['with shared calls', sharedCalls()],
+  ])('%s', (_, options) => {
+    let flow: Flow;
+
+    beforeEach(() => {
+      flow = new Flow(options);
+    });
+
+    const submitted = async (...names: string[]): Promise<Delivered[]> => {
+      const delivered = names.map((name) => flow.submit(name));
+      await pass(LINGER_MS);
+      return delivered;
+    };
+
+    it.each(['data', 'noData'] as const)(
+      'takes %s for applied, by the clock of the plant, and is idle then',
+      async (kind) => {
+        flow.service = () => ({ kind });
+        const [only] = await submitted('mill1');
+        const result = { kind: 'applied', machineId: 'mill', attempts: 1, appliedAt: APPLIED_AT };
+        expect(only).toEqual({ results: [result], ends: ['finished'] });
+        const { busyMachines, waiting, open } = flow.dispatcher;
+        expect({ busyMachines, waiting, open: open.size }).toEqual({
+          busyMachines: 0,
+          waiting: 0,
+          open: 0,
+        });
+      },
+    );
+
+    it('calls again for what becomes ready between two looks at the clock', async () => {
+      const now = performance.now.bind(performance);
+      let looks = 0;
+      // Time goes on while the dispatcher decides: one of these back-offs ends right between.
+      jest.spyOn(performance, 'now').mockImplementation(() => now() + (looks += 1) * 0.7);
+      const flow = new Flow({});
+      for (let step = 1; step <= 40; step += 1) {
+        jest.spyOn(Math, 'random').mockReturnValue(step * 0.002_5);
+        const answers = [applied, away];
+        flow.service = () => answers.pop();
+        const delivered = flow.submit(`${'m'.repeat(step)}1`);
+        for (let wait = 0; wait < 60; wait += 1) await pass(1);
+        expect(delivered.ends).toEqual(['finished']);
+      }
+    });
+
+    it('calls a machine again only when the call before is over', async () => {
+      flow.service = hang;
+      const [first] = await submitted('mill1');
+      const [second] = await submitted('mill2');
+      expect(flow.calls).toEqual([['mill1']]);
+      expect(flow.dispatcher).toMatchObject({ busyMachines: 1, waiting: 1 });
+      await flow.reply('mill1', applied);
+      expect(first).toMatchObject({ results: [{ kind: 'applied' }], ends: ['finished'] });
+      expect(flow.underWay).toEqual([['mill2']]);
+      await flow.reply('mill2', applied);
+      expect(second).toMatchObject({ results: [{ kind: 'applied' }], ends: ['finished'] });
+    });
+
+    it('calls until the service has taken the command', async () => {
+      const answers = [away, noRight, away];
+      flow.service = () => answers.shift() ?? applied;
+      const [mill] = await submitted('mill1');
+      await pass(100);
+      expect(mill).toMatchObject({ results: [{ kind: 'applied', attempts: 4 }] });
+      expect(flow.dispatcher.calls.retries).toMatchObject({
+        service: 2,
+        'token-refused': 0,
+        forbidden: 1,
+        'unlisted-status': 0,
+      });
+    });
+
+    it('waits at least as long as Retry-After asks, that machine alone', async () => {
+      const calledMs: number[] = [];
+      flow.service = ([name]) => {
+        if (name !== 'mill1') return applied;
+        calledMs.push(realNowMs());
+        return calledMs.length === 1 ? awayFor(900) : applied;
+      };
+      await submitted('mill1');
+      const [lathe] = await submitted('lathe1');
+      expect(lathe).toMatchObject({ ends: ['finished'] });
+      await pass(1000);
+      const [first = 0, second = 0] = calledMs;
+      expect(second - first).toBeGreaterThanOrEqual(900);
+      expect(second - first).toBeLessThan(910);
+    });
+
+    it('waits longer from failure to failure', async () => {
+      jest.spyOn(Math, 'random').mockReturnValue(1);
+      flow.service = () => away;
+      await submitted('mill1');
+      const waitsMs: number[] = [];
+      for (let call = 2; call <= 4; call += 1) {
+        const sinceMs = realNowMs();
+        while (flow.calls.length < call) await pass(1);
+        waitsMs.push(realNowMs() - sinceMs);
+      }
+      // the linger of the first is over by now
+      expect(waitsMs[0]).toBeGreaterThanOrEqual(200 - LINGER_MS - 2);
+      expect(waitsMs[1]).toBeGreaterThanOrEqual(398);
+      expect(waitsMs[2]).toBeGreaterThanOrEqual(798);
+    });
+
+    it('rejects what is refused by itself', async () => {
+      flow.service = ([name]) => (name === 'mill1' ? refused : applied);
+      const [mill] = await submitted('mill1');
+      const [next] = await submitted('mill2');
+      const rejection = { code: 'rejected-by-service', detail: 'not of this plant' };
+      const result = {
+        kind: 'rejected',
+        machineId: 'mill',
+        attempts: 1,
+        rejection,
+        httpStatus: 422,
+      };
+      expect(mill).toEqual({ results: [result], ends: ['finished'] });
+      expect(next).toMatchObject({ results: [{ kind: 'applied' }] });
+      expect(flow.calls).toEqual([['mill1'], ['mill2']]);
+    });
+
+    it('does not lose its machines when a call throws', async () => {
+      flow.service = () => {
+        if (flow.calls.length === 1) throw new Error('a defect');
+        return flow.calls.length === 2 ? undefined : applied;
+      };
+      const [mill] = await submitted('mill1');
+      await pass();
+      await flow.reply('mill1', new Error('another defect'));
+      expect(mill).toMatchObject({
+        results: [{ kind: 'applied', attempts: 3 }],
+        ends: ['finished'],
+      });
+    });
+
+    it('says once that a command has waited long, with the calls made for it so far', async () => {
+      flow = new Flow({ ...options, deferredAfterMs: 3000 });
+      flow.service = () => awayFor(1400);
+      await submitted('mill1');
+      await pass(2900);
+      expect(flow.deferred).toEqual([]);
+      await pass(10_000);
+      expect(flow.deferred).toMatchObject([{ machineId: 'mill' }]);
+    });
+
+    describe('as to whether a command may be sent', () => {
+      const unknown = { code: 'unknown-machine', detail: 'no mill' } as const;
+
+      const atOnce = (admission: Admission): Admission => admission;
+      const byLookUp = (admission: Admission): Promise<Admission> => Promise.resolve(admission);
+
+      describe.each([
+        ['that is known', atOnce],
+        ['that is looked up', byLookUp],
+      ])('%s', (__, answer) => {
+        it('sends what may go', async () => {
+          flow.admit = () => answer(GO);
+          const [mill] = await submitted('mill1');
+          expect(mill).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
+        });
+
+        it('rejects without a call what is known to be wrong', async () => {
+          flow.admit = () => answer({ kind: 'rejected', rejection: unknown });
+          const [mill] = await submitted('mill1');
+          const result = { kind: 'rejected', machineId: 'mill', attempts: 0, rejection: unknown };
+          expect(mill).toEqual({ results: [result], ends: ['finished'] });
+          expect(flow.calls).toEqual([]);
+          expect(flow.dispatcher.busyMachines).toBe(0);
+        });
+
+        it('says of what is superseded that it is', async () => {
+          flow.admit = () => answer({ kind: 'superseded', detail: 'a newer one is applied' });
+          const [mill] = await submitted('mill1');
+          const detail = 'a newer one is applied';
+          const result = { kind: 'superseded', machineId: 'mill', attempts: 0, detail };
+          expect(mill).toEqual({ results: [result], ends: ['finished'] });
+          expect(flow.calls).toEqual([]);
+        });
+
+        it('holds what is not due yet, and asks again then', async () => {
+          let untilMs = 500;
+          flow.admit = (name) => {
+            if (name !== 'mill1' || realNowMs() >= untilMs) return answer(GO);
+            return answer({ kind: 'not-yet', waitMs: untilMs - realNowMs() });
+          };
+          untilMs += realNowMs();
+          const [mill, lathe] = await submitted('mill1', 'lathe1');
+          await pass(480 - LINGER_MS);
+          expect(mill).toMatchObject({ ends: [] });
+          expect(lathe).toMatchObject({ ends: ['finished'] });
+          await pass(30);
+          expect(mill).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
+          expect(flow.dispatcher.calls.retries.service).toBe(0);
+        });
+
+        it('waits, without a call, while it cannot be told', async () => {
+          let asked = 0;
+          flow.admit = () => answer((asked += 1) < 4 ? untold : GO);
+          const [mill] = await submitted('mill1');
+          await pass(100);
+          expect(mill).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
+          expect({ asked, calls: flow.calls }).toEqual({ asked: 4, calls: [['mill1']] });
+        });
+
+        it('waits longer from time to time while it cannot be told', async () => {
+          jest.spyOn(Math, 'random').mockReturnValue(1);
+          const askedMs: number[] = [];
+          flow.admit = () => {
+            askedMs.push(realNowMs());
+            return answer(untold);
+          };
+          await submitted('mill1');
+          await pass(2000);
+          const [first = 0, second = 0, third = 0, fourth = 0] = askedMs;
+          expect(second - first).toBeGreaterThanOrEqual(200);
+          expect(third - second).toBeGreaterThanOrEqual(400);
+          expect(fourth - third).toBeGreaterThanOrEqual(800);
+        });
+
+        it('does not ask again before the time that a look-up was told to wait', async () => {
+          const askedMs: number[] = [];
+          flow.admit = () => {
+            askedMs.push(realNowMs());
+            return answer({ ...untold, afterMs: 25_000 });
+          };
+          await submitted('mill1');
+          await pass(60_000);
+          const [first = 0, second = 0, third = 0] = askedMs;
+          expect(second - first).toBeGreaterThanOrEqual(25_000);
+          expect(third - second).toBeGreaterThanOrEqual(25_000);
+          expect(askedMs).toHaveLength(3);
+        });
+
+        it('keeps nobody else waiting for the time that look-ups were told to wait', async () => {
+          flow.admit = (name) => answer(name === 'good1' ? GO : { ...untold, afterMs: AN_HOUR_MS });
+          await submitted('a1', 'b1', 'c1', 'd1', 'e1');
+          expect(flow.dispatcher.status.isPaused).toBe(true);
+          const [good] = await submitted('good1');
+          await pass(5000);
+          expect(good).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
+          expect(flow.dispatcher.status.isPaused).toBe(false);
+        });
+
+        it('counts no look-up as a call, neither for what is told nor for the wait after a call', async () => {
+          jest.spyOn(Math, 'random').mockReturnValue(1);
+          flow = new Flow({ deferredAfterMs: 1000 });
+          let asked = 0;
+          flow.admit = () => answer((asked += 1) < 5 ? untold : GO);
+          const calledMs: number[] = [];
+          flow.service = () => {
+            calledMs.push(realNowMs());
+            return calledMs.length > 1 ? applied : away;
+          };
+          const lathe = flow.submit('lathe1');
+          await pass(2000);
+          expect(flow.deferred).toMatchObject([{ machineId: 'lathe', calls: 0 }]);
+          await pass(60_000);
+          expect(lathe).toMatchObject({ results: [{ kind: 'applied', attempts: 2 }] });
+          expect(calledMs[1]! - calledMs[0]!).toBeLessThanOrEqual(1000);
+        });
+
+        it('asks before each call: what was right may have become wrong', async () => {
+          flow.service = () => away;
+          flow.admit = () =>
+            answer(flow.calls.length === 0 ? GO : { kind: 'rejected', rejection: unknown });
+          const [mill] = await submitted('mill1');
+          await pass(100);
+          expect(mill).toMatchObject({ results: [{ kind: 'rejected', attempts: 1 }] });
+        });
+
+        it('pauses when nothing can be told for several machines', async () => {
+          flow.admit = () => answer(untold);
+          await submitted('a1', 'b1', 'c1');
+          await pass(100);
+          expect(flow.dispatcher.status.pausedBecause).toBe('getMachineInfo: HTTP 503');
+          flow.admit = () => answer(GO);
+          await pass(10_000);
+          expect(flow.dispatcher.status.isPaused).toBe(false);
+          expect(flow.calls.flat().toSorted()).toEqual(['a1', 'b1', 'c1']);
+        });
+
+        it('handles the messages behind what fails in a way of our own making anew', async () => {
+          const bug = new Error('a bug');
+          flow.admit = (name) => {
+            if (name !== 'mill1') return answer(GO);
+            const failing = answer(GO);
+            if (failing instanceof Promise) return Promise.reject(bug);
+            throw bug;
+          };
+          const [mill, lathe] = await submitted('mill1', 'lathe1');
+          const [next] = await submitted('mill2');
+          expect(mill).toEqual({ results: [], ends: [bug] });
+          for (const other of [lathe, next]) expect(other).toMatchObject({ ends: ['finished'] });
+          expect(flow.slots.underWay).toBe(0);
+        });
+      });
+
+      it('asks no more than once a call', async () => {
+        let asked = 0;
+        flow.service = () => (flow.calls.length < 3 ? away : applied);
+        flow.admit = () => Promise.resolve(GO).finally(() => (asked += 1));
+        await submitted('mill1');
+        await pass(100);
+        expect({ asked, calls: flow.calls.length }).toEqual({ asked: 3, calls: 3 });
+      });
+
+      it('lets the machine alone wait that is looked up, and takes no slot for it', async () => {
+        flow = new Flow({ ...options, slots: new CallSlots(1) });
+        let answer: (admission: Admission) => void = () => undefined;
+        const looked = new Promise<Admission>((resolve) => {
+          answer = resolve;
+        });
+        flow.admit = (name) => (machineOf(name) === 'mill' ? looked : GO);
+        const [mill, lathe] = await submitted('mill1', 'lathe1');
+        const [press] = await submitted('press1');
+        for (const other of [lathe, press]) expect(other).toMatchObject({ ends: ['finished'] });
+        expect(flow.dispatcher.busyMachines).toBe(1);
+        expect(flow.slots.underWay).toBe(0);
+        answer(GO);
+        await pass();
+        expect(mill).toMatchObject({ ends: ['finished'] });
+      });
+
+      it.each([
+        ['comes to nothing', (lost: Promise<never>) => lost],
+        ['finds the machine all the same', (lost: Promise<never>) => lost.catch(() => GO)],
+      ])('makes no call when the partition is lost and the look-up %s', async (__, lookUp) => {
+        const { signal } = flow.ownership;
+        const lost = new Promise<never>((___, reject) => {
+          signal.addEventListener('abort', () => {
+            reject(signal.reason as Error);
+          });
+        });
+        flow.admit = () => lookUp(lost);
+        const [mill] = await submitted('mill1');
+        flow.ownership.lose(stopping);
+        await pass();
+        expect(mill).toEqual({ results: [], ends: ['abandoned'] });
+        expect(flow.calls).toEqual([]);
+        expect(flow.dispatcher.busyMachines).toBe(0);
+      });
+    });
+
+    describe('when partitions are lost', () => {
+      it('lets go at once of what waits, and does not send it', async () => {
+        flow = new Flow({ ...options, slots: new CallSlots(1) });
+        flow.service = hang;
+        await submitted('mill1');
+        const elsewhere = new PartitionOwnership();
+        const lost = [
+          flow.submit('mill2', { ownership: elsewhere }),
+          flow.submit('lathe1', { ownership: elsewhere }),
+        ];
+        await pass(LINGER_MS);
+        elsewhere.lose(stopping);
+        for (const it of lost) expect(it).toEqual({ results: [], ends: ['abandoned'] });
+        await flow.reply('mill1', applied);
+        expect(flow.calls).toEqual([['mill1']]);
+        expect(flow.slots.underWay).toBe(0);
+        const { busyMachines, waiting, open } = flow.dispatcher;
+        expect({ busyMachines, waiting, open: open.size }).toEqual({
+          busyMachines: 0,
+          waiting: 0,
+          open: 0,
+        });
+      });
+
+      it('lets go at once of what waits for its next attempt', async () => {
+        flow.service = () => awayFor(AN_HOUR_MS);
+        const [mill] = await submitted('mill1');
+        flow.ownership.lose(stopping);
+        expect(mill).toEqual({ results: [], ends: ['abandoned'] });
+        await pass(2 * AN_HOUR_MS);
+        expect(flow.calls).toEqual([['mill1']]);
+      });
+
+      it('lets go of what comes when they are lost already', async () => {
+        flow.ownership.lose(stopping);
+        const [mill] = await submitted('mill1');
+        expect(mill).toEqual({ results: [], ends: ['abandoned'] });
+        expect(flow.calls).toEqual([]);
+        expect(flow.dispatcher.open.size).toBe(0);
+      });
+
+      it.each([
+        ['taken', applied],
+        ['refused', refused],
+      ])(
+        'answers what is under way once it is %s, and calls nothing more',
+        async (kind, answer) => {
+          flow.service = hang;
+          const [mill] = await submitted('mill1');
+          const [next] = await submitted('mill2');
+          flow.ownership.lose(stopping);
+          expect(mill).toEqual({ results: [], ends: [] });
+          await flow.reply('mill1', answer);
+          const result = { kind: kind === 'taken' ? 'applied' : 'rejected', attempts: 1 };
+          expect(mill).toMatchObject({ results: [result], ends: ['finished'] });
+          expect(next).toEqual({ results: [], ends: ['abandoned'] });
+          expect(flow.calls).toEqual([['mill1']]);
+        },
+      );
+
+      it.each([away, noToken, new Error('a defect')])(
+        'lets go of what is under way when that comes to nothing: %j',
+        async (answer) => {
+          flow.service = hang;
+          const [mill] = await submitted('mill1');
+          flow.ownership.lose(stopping);
+          await flow.reply('mill1', answer);
+          await pass(AN_HOUR_MS);
+          expect(mill).toEqual({ results: [], ends: ['abandoned'] });
+          expect(flow.calls).toEqual([['mill1']]);
+          expect(flow.dispatcher.busyMachines).toBe(0);
+        },
+      );
+
+      it('goes on with what came through others', async () => {
+        flow.service = hang;
+        const elsewhere = new PartitionOwnership();
+        const [mill] = await submitted('mill1');
+        flow.submit('lathe1', { ownership: elsewhere });
+        await pass(LINGER_MS);
+        elsewhere.lose(stopping);
+        await flow.reply('mill1', away);
+        expect(flow.underWay).toEqual([['lathe1'], ['mill1']]);
+        await flow.reply('mill1', applied);
+        expect(mill).toMatchObject({ ends: ['finished'] });
+      });
+
+      it('sends nothing for what still waits for a connection by then', async () => {
+        let connect: () => void = () => undefined;
+        flow.connected = new Promise((resolve) => (connect = resolve));
+        const [mill] = await submitted('mill1');
+        flow.ownership.lose(stopping);
+        connect();
+        await pass(AN_HOUR_MS);
+        expect(flow.calls).toEqual([]);
+        expect(mill).toEqual({ results: [], ends: ['abandoned'] });
+        expect(flow.dispatcher.busyMachines).toBe(0);
+      });
+
+      it('begins no call for what it was too late to begin in time', async () => {
+        flow.slots.hold();
+        const [mill] = await submitted('mill1');
+        flow.ownership.lose(stopping);
+        expect(mill).toEqual({ results: [], ends: ['abandoned'] });
+        flow.slots.resume();
+        await pass();
+        expect(flow.calls).toEqual([]);
+        expect(flow.slots.underWay).toBe(0);
+      });
+    });
+
+    describe('while the slots are held', () => {
+      it('begins no call, and makes up for that afterwards', async () => {
+        flow.slots.hold();
+        const [mill] = await submitted('mill1');
+        await pass(AN_HOUR_MS);
+        expect(flow.calls).toEqual([]);
+        flow.slots.resume();
+        await pass();
+        expect(mill).toMatchObject({ ends: ['finished'] });
+      });
+
+      it('sends nothing that was given a slot before and waits for a connection since', async () => {
+        let connect: () => void = () => undefined;
+        flow.connected = new Promise((resolve) => (connect = resolve));
+        const [mill] = await submitted('mill1');
+        flow.slots.hold();
+        connect();
+        await pass(AN_HOUR_MS);
+        expect(flow.calls).toEqual([]);
+        expect(flow.slots.underWay).toBe(0);
+        expect(flow.dispatcher.calls.retries.service).toBe(0);
+        flow.slots.resume();
+        await pass();
+        expect(flow.calls).toEqual([['mill1']]);
+        expect(mill).toMatchObject({ ends: ['finished'] });
+      });
+
+      it('makes what is cut off anew, which is no failure', async () => {
+        flow.service = hang;
+        const delivered = EIGHT.map((name) => flow.submit(name));
+        await pass(LINGER_MS);
+        const before = flow.underWay;
+        flow.slots.hold();
+        flow.slots.cutOff(new Error('the partitions may be lost'));
+        await pass(AN_HOUR_MS);
+        expect(flow.underWay).toEqual([]);
+        const { calls, status } = flow.dispatcher;
+        expect(Object.values(calls.retries)).toEqual([0, 0, 0, 0, 0]);
+        expect(status.pausedBecause).toBeUndefined();
+        flow.slots.resume();
+        await pass();
+        expect(flow.underWay).toEqual(before);
+        for (const name of EIGHT.filter((__, index) => index < before.length)) {
+          await flow.reply(name, applied);
+        }
+        for (const { ends } of delivered) expect(ends).toEqual(['finished']);
+      });
+    });
+
+    it('says of a list what is noted as it is applied', async () => {
+      const list = { workingOrders: ['4711'], issuedAt: 20 };
+      flow = new Flow({ ...options, onApplied: () => list });
+      const [mill] = await submitted('mill1');
+      const result = { kind: 'applied', attempts: 1, appliedAt: APPLIED_AT, ...list };
+      expect(mill).toMatchObject({ results: [result], ends: ['finished'] });
+    });
+
+    it('does not let many machines that fail keep from the others that the service works', async () => {
+      jest.spyOn(Math, 'random').mockReturnValue(0.5);
+      const machine = (letter: string, index: number): string => `${letter.repeat(index + 1)}1`;
+      const bad = Array.from({ length: 40 }, (_, index) => machine('b', index));
+      const good = Array.from({ length: 40 }, (_, index) => machine('g', index));
+      flow.service = (names) => (names.some((name) => name.startsWith('b')) ? away : applied);
+      for (const name of bad) flow.submit(name);
+      await pass(1000);
+      const delivered = good.map((name) => flow.submit(name));
+      for (let wait = 0; wait < 600; wait += 1) await pass(10);
+      expect(delivered.filter(({ ends }) => ends.length === 0)).toEqual([]);
+    });
+
+    it('survives a defect after the call, which is not made again for that', async () => {
+      flow = new Flow({
+        ...options,
+        slots: new CallSlots(1),
+        onApplied: ({ payload }) => {
+          if (payload === 'mill1') throw new Error('a bug');
+          return {};
+        },
+      });
+      const [mill] = await submitted('mill1');
+      const [next] = await submitted('mill2');
+      expect(mill).toMatchObject({ results: [{ kind: 'applied' }], ends: ['finished'] });
+      expect(flow.calls).toEqual([['mill1'], ['mill2']]);
+      expect(next).toMatchObject({ ends: ['finished'] });
+    });
+  });
+
+  describe('with a call for each command', () => {
+    let flow: Flow;
+
+    beforeEach(() => {
+      flow = new Flow(SINGLE_CALLS);
+    });
+
+    it("sends all of a machine's commands, in their order, whatever becomes of each", async () => {
+      const answers = [away, away, refused, applied, away, applied];
+      flow.service = () => answers.shift();
+      const delivered = ['mill1', 'mill2', 'mill3'].map((name) => flow.submit(name));
+      await pass(100);
+      expect(flow.calls.flat()).toEqual(['mill1', 'mill1', 'mill1', 'mill2', 'mill3', 'mill3']);
+      expect(delivered.map(({ results }) => results[0]?.kind)).toEqual([
+        'rejected',
+        'applied',
+        'applied',
+      ]);
+    });
+
+    it('counts only from then what is not due yet, and what is behind it, as waiting for the service', async () => {
+      flow = new Flow({ deferredAfterMs: 3000 });
+      const dueMs = realNowMs() + 2000;
+      flow.service = () => awayFor(500);
+      flow.admit = (name) => {
+        const waitMs = dueMs - realNowMs();
+        return name === 'mill1' && waitMs > 0 ? { kind: 'not-yet', waitMs } : GO;
+      };
+      for (const name of ['mill1', 'mill2', 'lathe1']) flow.submit(name);
+      await pass(4900);
+      expect(flow.deferred.map(({ machineId }) => machineId)).toEqual(['lathe']);
+      await pass(500);
+      expect(flow.deferred.map(({ machineId }) => machineId)).toEqual(['lathe', 'mill', 'mill']);
+    });
+
+    it('keeps what follows a command behind it that is not due yet', async () => {
+      const dueMs = realNowMs() + 100;
+      flow.admit = (name) => {
+        const waitMs = dueMs - realNowMs();
+        return name === 'mill1' && waitMs > 0 ? { kind: 'not-yet', waitMs } : GO;
+      };
+      flow.submit('mill1');
+      flow.submit('mill2');
+      await pass(90);
+      expect(flow.calls).toEqual([]);
+      await pass(20);
+      expect(flow.calls).toEqual([['mill1'], ['mill2']]);
+    });
+
+    it('calls different machines side by side, as many as there are slots', async () => {
+      flow = new Flow({ slots: new CallSlots(2) });
+      flow.service = hang;
+      for (const name of ['mill1', 'lathe1', 'press1', 'mill2']) flow.submit(name);
+      expect(flow.underWay).toEqual([['mill1'], ['lathe1']]);
+      await flow.reply('mill1', applied);
+      expect(flow.underWay).toEqual([['lathe1'], ['press1']]);
+      await flow.reply('lathe1', applied);
+      expect(flow.underWay).toEqual([['press1'], ['mill2']]);
+    });
+
+    it('takes no slot from other machines while one waits for its next attempt', async () => {
+      flow = new Flow({ slots: new CallSlots(1) });
+      flow.service = ([name]) => (name === 'mill1' ? awayFor(AN_HOUR_MS) : applied);
+      flow.submit('mill1');
+      const lathe = flow.submit('lathe1');
+      await pass();
+      expect(lathe).toMatchObject({ ends: ['finished'] });
+      expect(flow.dispatcher.busyMachines).toBe(1);
+    });
+
+    it('takes turns: a machine with much to send does not hold up the others', async () => {
+      flow = new Flow({ slots: new CallSlots(1) });
+      for (const name of ['mill1', 'mill2', 'mill3', 'lathe1', 'lathe2']) flow.submit(name);
+      await pass();
+      expect(flow.calls.flat()).toEqual(['mill1', 'lathe1', 'mill2', 'lathe2', 'mill3']);
+    });
+
+    it('takes every slot that another flow gives back', async () => {
+      const slots = new CallSlots(2);
+      const [other, own] = [new Flow({ slots }), new Flow({ slots })];
+      for (const each of [other, own]) each.service = hang;
+      for (const name of ['mill1', 'lathe1']) other.submit(name);
+      for (const name of ['press1', 'saw1']) own.submit(name);
+      await other.reply('mill1', applied);
+      await other.reply('lathe1', applied);
+      expect(own.underWay).toEqual([['press1'], ['saw1']]);
+    });
+
+    it('takes all slots at once when they are no longer held', async () => {
+      flow.service = hang;
+      flow.slots.hold();
+      for (const name of ['mill1', 'lathe1', 'press1']) flow.submit(name);
+      flow.slots.resume();
+      await pass();
+      expect(flow.underWay).toEqual([['mill1'], ['lathe1'], ['press1']]);
+    });
+  });
+
+  describe('with shared calls', () => {
+    let flow: Flow;
+
+    beforeEach(() => {
+      flow = new Flow(sharedCalls());
+    });
+
+    it('lets a command wait for others to share its call', async () => {
+      flow.submit('mill1');
+      await pass(LINGER_MS - 5);
+      flow.submit('lathe1');
+      expect(flow.calls).toEqual([]);
+      await pass();
+      expect(flow.calls).toEqual([['mill1', 'lathe1']]);
+    });
+
+    it('waits no longer once a call is full', () => {
+      for (const name of EIGHT) flow.submit(name);
+      expect(flow.calls).toEqual([EIGHT]);
+    });
+
+    describe('that would not be full', () => {
+      const TWENTY = Array.from('abcdefghijklmnopqrst', (letter) => `${letter}1`);
+      const sizes = (): number[] => flow.calls.map((names) => names.length);
+
+      const gathered = async (options: Partial<DispatcherOptions<string>> = {}): Promise<void> => {
+        flow = new Flow({ ...sharedCalls({ maxMachines: 100 }), ...options });
+        for (let call = 1; call <= 10; call += 1) {
+          flow.submit(`mill${call}`);
+          await pass(LINGER_MS);
+        }
+        flow.calls.length = 0;
+      };
+
+      it('makes some side by side while commands keep coming, for fewer to share the fate of a bad machine', async () => {
+        await gathered();
+        for (const name of TWENTY) flow.submit(name);
+        await pass(LINGER_MS);
+        expect(sizes()).toEqual([7, 7, 6]);
+        expect(flow.calls.flat()).toEqual(TWENTY);
+      });
+
+      it('makes one for commands that come together after a while without any', async () => {
+        await gathered();
+        await pass(1000);
+        for (const name of TWENTY) flow.submit(name);
+        await pass(LINGER_MS);
+        expect(sizes()).toEqual([20]);
+      });
+
+      it('sends what finds no slot together later', async () => {
+        await gathered({ slots: new CallSlots(1) });
+        flow.service = hang;
+        for (const name of TWENTY) flow.submit(name);
+        await pass(LINGER_MS);
+        expect(sizes()).toEqual([7]);
+        await flow.reply('a1', applied);
+        expect(sizes()).toEqual([7, 13]);
+      });
+    });
+
+    it('makes no call larger than the service takes, unless a command is so by itself', async () => {
+      flow = new Flow(sharedCalls({ maxBytes: 100 }));
+      flow.submit('mill1', { bytes: 60 });
+      flow.submit('lathe1', { bytes: 40 });
+      flow.submit('press1', { bytes: 1 });
+      flow.submit('saw1', { bytes: 200 });
+      await pass(LINGER_MS);
+      expect(flow.calls).toEqual([['mill1', 'lathe1'], ['press1'], ['saw1']]);
+    });
+
+    it('sends what has gathered meanwhile together once a slot is free', async () => {
+      flow = new Flow({ ...sharedCalls(), slots: new CallSlots(1) });
+      flow.service = hang;
+      flow.submit('mill1');
+      await pass(LINGER_MS);
+      for (const name of ['lathe1', 'press1', 'mill2']) {
+        flow.submit(name);
+        await pass(LINGER_MS);
+      }
+      await flow.reply('mill1', applied);
+      expect(flow.underWay).toEqual([['lathe1', 'press1', 'mill2']]);
+    });
+
+    it('makes as many calls side by side as there are slots', async () => {
+      flow = new Flow({ ...sharedCalls({ maxMachines: 2 }), slots: new CallSlots(2) });
+      flow.service = hang;
+      for (const name of EIGHT) flow.submit(name);
+      await pass(LINGER_MS);
+      expect(flow.underWay).toEqual([
+        ['a1', 'b1'],
+        ['c1', 'd1'],
+      ]);
+    });
+
+    it('takes all slots at once when they are no longer held', async () => {
+      flow = new Flow(sharedCalls({ maxMachines: 2 }));
+      flow.service = hang;
+      flow.slots.hold();
+      for (const name of EIGHT) flow.submit(name);
+      flow.slots.resume();
+      await pass();
+      expect(flow.underWay).toHaveLength(4);
+    });
+
+    it('halves a refused call until the one at fault is alone, and sends that alone from then on', async () => {
+      flow.service = (names) => (names.some((name) => machineOf(name) === 'c') ? refused : applied);
+      const delivered = EIGHT.map((name) => flow.submit(name));
+      await pass(LINGER_MS);
+      expect(delivered.map(({ results }) => results.map(({ kind }) => kind))).toEqual(
+        EIGHT.map((name) => [name === 'c1' ? 'rejected' : 'applied']),
+      );
+      expect(delivered[2]?.results).toMatchObject([{ httpStatus: 422, attempts: 4 }]);
+      expect(flow.calls).toHaveLength(7);
+      expect(flow.dispatcher.calls.splits).toBe(3);
+      expect(flow.dispatcher.busyMachines).toBe(0);
+      flow.calls.length = 0;
+      for (const name of EIGHT) flow.submit(name.replace('1', '2'));
+      await pass(LINGER_MS);
+      expect(flow.calls.filter((names) => names.includes('c2'))).toEqual([['c2']]);
+      expect(flow.calls).toHaveLength(2);
+    });
+
+    it('halves a call that is too large at once, and gives up what is so by itself', async () => {
+      const tooLarge: ServiceAnswer = { ...notFound, status: 413 };
+      flow.service = (names) => (names.length > 2 || names.includes('c1') ? tooLarge : applied);
+      const delivered = EIGHT.map((name) => flow.submit(name));
+      await pass(1000);
+      expect(delivered.map(({ results }) => results.map(({ kind }) => kind))).toEqual(
+        EIGHT.map((name) => [name === 'c1' ? 'rejected' : 'applied']),
+      );
+      expect(flow.dispatcher.calls.splits).toBeGreaterThanOrEqual(3);
+      expect(flow.dispatcher.status.isPaused).toBe(false);
+    });
+
+    it('sends the parts of a refused call in slots of their own, and what is next of a machine behind them', async () => {
+      flow = new Flow({ ...sharedCalls(), slots: new CallSlots(1) });
+      flow.service = hang;
+      for (const name of ['mill1', 'lathe1']) flow.submit(name);
+      await pass(LINGER_MS);
+      flow.submit('lathe2');
+      await flow.reply('mill1', refused);
+      expect(flow.underWay).toEqual([['mill1']]);
+      await flow.reply('mill1', applied);
+      expect(flow.underWay).toEqual([['lathe1']]);
+      await flow.reply('lathe1', applied);
+      expect(flow.underWay).toEqual([['lathe2']]);
+    });
+
+    it('sends no part of a refused call whose partition is lost', async () => {
+      flow.service = hang;
+      const delivered = ['mill1', 'lathe1'].map((name) => flow.submit(name));
+      await pass(LINGER_MS);
+      flow.ownership.lose(stopping);
+      await flow.reply('mill1', refused);
+      for (const it of delivered) expect(it).toEqual({ results: [], ends: ['abandoned'] });
+      expect(flow.calls).toHaveLength(1);
+      expect(flow.dispatcher.busyMachines).toBe(0);
+      expect(flow.slots.underWay).toBe(0);
+    });
+
+    it('sends on without those whose partition is lost', async () => {
+      flow.service = hang;
+      const elsewhere = new PartitionOwnership();
+      const mill = flow.submit('mill1', { ownership: elsewhere });
+      const lathe = flow.submit('lathe1');
+      await pass(LINGER_MS);
+      elsewhere.lose(stopping);
+      await flow.reply('mill1', away);
+      expect(mill).toEqual({ results: [], ends: ['abandoned'] });
+      expect(flow.underWay).toEqual([['lathe1']]);
+      await flow.reply('lathe1', applied);
+      expect(lathe).toMatchObject({ results: [{ kind: 'applied', attempts: 2 }] });
+    });
+
+    it('lets machines part whose call fails, until the one at fault costs nobody else', async () => {
+      flow.service = (names) => (names.includes('c1') ? awayFor(10) : applied);
+      const delivered = EIGHT.map((name) => flow.submit(name));
+      await pass(1000);
+      expect(delivered.filter(({ ends }) => ends.length === 0)).toEqual([delivered[2]]);
+      expect(flow.calls.at(-1)).toEqual(['c1']);
+      expect(flow.dispatcher.status.isPaused).toBe(false);
+    });
+
+    it('lets machines part whose call takes much longer than calls usually do', async () => {
+      for (let call = 0; call < 5; call += 1) {
+        flow.submit('mill1');
+        await pass(LINGER_MS);
+      }
+      flow.service = hang;
+      for (const name of EIGHT) flow.submit(name);
+      await pass(5000);
+      await flow.reply('a1', applied);
+      flow.service = () => applied;
+      flow.calls.length = 0;
+      for (const name of EIGHT) flow.submit(name);
+      await pass(LINGER_MS);
+      expect(flow.calls.flat()).toHaveLength(8);
+      for (const names of flow.calls) expect(names.length).toBeLessThan(8);
+    });
+
+    describe('by the hundred', () => {
+      const names = Array.from({ length: 100 }, (_, index) => `m${'x'.repeat(index)}1`);
+      const [good] = names as [string];
+      const bad = names[50]!;
+
+      beforeEach(async () => {
+        flow = new Flow(sharedCalls({ maxMachines: 100 }));
+        for (let call = 0; call < 5; call += 1) {
+          flow.submit('usual1');
+          await pass(LINGER_MS);
+        }
+        flow.calls.length = 0;
+        const isBad = (name: string): boolean => machineOf(name) === machineOf(bad);
+        flow.service = (called) => (called.some(isBad) ? undefined : applied);
+        for (const name of names) flow.submit(name);
+      });
+
+      it('lets none wait a second time for one that the service answers late', async () => {
+        await pass(3000);
+        expect(flow.calls).toEqual([names]);
+        await flow.reply(bad, applied);
+        flow.calls.length = 0;
+        for (const name of names) flow.submit(name);
+        await pass(LINGER_MS);
+        expect(flow.calls).toHaveLength(100);
+        expect(flow.underWay).toEqual([[bad]]);
+      });
+
+      it('nor for one whose call comes to nothing in the end', async () => {
+        await pass(10_000);
+        await flow.reply(bad, away);
+        expect(flow.calls).toHaveLength(101);
+        expect(flow.underWay).toEqual([[bad]]);
+      });
+
+      it('brings those together again whose lists went alone and well', async () => {
+        for (const name of names) flow.submit(name.replace('1', '2'));
+        await pass(3000);
+        flow.calls.length = 0;
+        await flow.reply(bad, applied);
+        // for so long, commands do not share more than they must
+        await pass(1000);
+        for (const name of names) flow.submit(name.replace('1', '3'));
+        await pass(LINGER_MS);
+        expect(flow.calls.slice(100)).toHaveLength(1);
+        expect(flow.calls[100]).toContain(good.replace('1', '3'));
+        expect(flow.calls[100]).toHaveLength(99);
+      });
+    });
+
+    it('brings machines together whose calls end at about the same time', async () => {
+      flow.service = hang;
+      flow.submit('mill1');
+      await pass(LINGER_MS);
+      flow.submit('lathe1');
+      await pass(LINGER_MS);
+      expect(flow.underWay).toEqual([['mill1'], ['lathe1']]);
+      for (const name of ['mill2', 'lathe2']) flow.submit(name);
+      await flow.reply('mill1', applied, 2);
+      await flow.reply('lathe1', applied);
+      expect(flow.underWay).toEqual([['mill2', 'lathe2']]);
+    });
+
+    describe('of which a newer one makes an older one superfluous', () => {
+      const detail = 'a newer list of the machine came before this one was taken';
+      const superseded = (attempts: number): Delivered => ({
+        results: [{ kind: 'superseded', machineId: 'mill', attempts, detail }],
+        ends: ['finished'],
+      });
+
+      it('sends only the newest of those that wait', async () => {
+        const older = ['mill1', 'mill2'].map((name) => flow.submit(name));
+        const newest = flow.submit('mill3');
+        await pass();
+        for (const it of older) expect(it).toEqual(superseded(0));
+        await pass(LINGER_MS);
+        expect(newest).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
+        expect(flow.calls).toEqual([['mill3']]);
+      });
+
+      it('lets the older one stand where it takes precedence', async () => {
+        flow = new Flow(sharedCalls({}, () => 'older'));
+        const older = flow.submit('mill2');
+        const younger = flow.submit('mill1');
+        await pass(LINGER_MS);
+        expect(older).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
+        expect(younger).toEqual(superseded(0));
+        expect(flow.calls).toEqual([['mill2']]);
+      });
+
+      it('answers both when applying the younger one applies the older one', async () => {
+        flow = new Flow(sharedCalls({}, () => 'both'));
+        const delivered = ['mill1', 'mill2'].map((name) => flow.submit(name));
+        await pass(LINGER_MS);
+        for (const it of delivered) {
+          expect(it).toMatchObject({
+            results: [{ kind: 'applied', attempts: 1 }],
+            ends: ['finished'],
+          });
+        }
+        expect(flow.calls).toEqual([['mill2']]);
+      });
+
+      it('supersedes nothing that is under way', async () => {
+        flow.service = hang;
+        const older = flow.submit('mill1');
+        await pass(LINGER_MS);
+        flow.submit('mill2');
+        await flow.reply('mill1', applied);
+        expect(older).toMatchObject({ results: [{ kind: 'applied' }] });
+        expect(flow.underWay).toEqual([['mill2']]);
+      });
+
+      it.each<[Precedence, string]>([
+        ['younger', 'mill2'],
+        ['older', 'mill1'],
+        ['both', 'mill2'],
+      ])(
+        'settles after a failed call what has come meanwhile (%s), which waits as the failure asks',
+        async (precedence, sent) => {
+          flow = new Flow(sharedCalls({}, () => precedence));
+          flow.service = hang;
+          const older = flow.submit('mill1');
+          await pass(LINGER_MS);
+          const younger = flow.submit('mill2');
+          await flow.reply('mill1', awayFor(500));
+          if (precedence === 'younger') expect(older).toEqual(superseded(1));
+          if (precedence === 'older') expect(younger).toEqual(superseded(0));
+          await pass(490);
+          expect(flow.underWay).toEqual([]);
+          await pass(10);
+          expect(flow.underWay).toEqual([[sent]]);
+          await flow.reply(sent, applied);
+          const done = (attempts: number) => ({ results: [{ kind: 'applied', attempts }] });
+          if (precedence !== 'younger') expect(older).toMatchObject(done(2));
+          if (precedence !== 'older') expect(younger).toMatchObject(done(1));
+        },
+      );
+
+      it('settles after a look-up what has come meanwhile', async () => {
+        let answer: (admission: Admission) => void = () => undefined;
+        const looked = new Promise<Admission>((resolve) => {
+          answer = resolve;
+        });
+        flow.admit = (name) => (name === 'mill1' ? looked : GO);
+        const older = flow.submit('mill1');
+        await pass(LINGER_MS);
+        const younger = flow.submit('mill2');
+        answer(GO);
+        await pass(LINGER_MS);
+        expect(older).toEqual(superseded(0));
+        expect(younger).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
+        expect(flow.calls).toEqual([['mill2']]);
+      });
+    });
+
+    describe('of which one stands for messages of several partitions', () => {
+      const elsewhere = { ownership: new PartitionOwnership() };
+      let lost: Delivered;
+      let kept: Delivered;
+
+      beforeEach(() => {
+        elsewhere.ownership = new PartitionOwnership();
+        flow = new Flow(sharedCalls({}, () => 'both'));
+        lost = flow.submit('mill1', elsewhere);
+        kept = flow.submit('mill2');
+      });
+
+      it('lets go of those that are lost while it waits, and sends it for the others', async () => {
+        elsewhere.ownership.lose(stopping);
+        expect(lost).toEqual({ results: [], ends: ['abandoned'] });
+        await pass(LINGER_MS);
+        expect(kept).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
+        expect(flow.calls).toEqual([['mill2']]);
+      });
+
+      it('does not call sooner than the service asked because one is lost', async () => {
+        flow.service = () => (flow.calls.length === 1 ? awayFor(500) : applied);
+        await pass(LINGER_MS);
+        elsewhere.ownership.lose(stopping);
+        flow.submit('lathe1');
+        await pass(400);
+        expect(flow.calls).toEqual([['mill2'], ['lathe1']]);
+        await pass(100);
+        expect(flow.calls).toEqual([['mill2'], ['lathe1'], ['mill2']]);
+        expect(kept).toMatchObject({ results: [{ kind: 'applied', attempts: 2 }] });
+      });
+
+      it('answers all of them when it was under way', async () => {
+        flow.service = hang;
+        await pass(LINGER_MS);
+        elsewhere.ownership.lose(stopping);
+        await flow.reply('mill2', applied);
+        for (const it of [lost, kept]) expect(it).toMatchObject({ ends: ['finished'] });
+      });
+
+      it('lets go of those that were lost during a call that failed, and goes on for the others', async () => {
+        flow.service = hang;
+        await pass(LINGER_MS);
+        elsewhere.ownership.lose(stopping);
+        await flow.reply('mill2', away);
+        expect(lost).toEqual({ results: [], ends: ['abandoned'] });
+        expect(flow.underWay).toEqual([['mill2']]);
+        await flow.reply('mill2', applied);
+        expect(kept).toMatchObject({
+          results: [{ kind: 'applied', attempts: 2 }],
+          ends: ['finished'],
+        });
+      });
+
+      it('looks it up anew for the others when the one it was looked up for is lost', async () => {
+        const { signal } = elsewhere.ownership;
+        flow.admit = () =>
+          new Promise((resolve, reject) => {
+            if (signal.aborted) resolve(GO);
+            signal.addEventListener('abort', () => {
+              reject(signal.reason as Error);
+            });
+          });
+        await pass(LINGER_MS);
+        elsewhere.ownership.lose(stopping);
+        await pass();
+        expect(lost).toEqual({ results: [], ends: ['abandoned'] });
+        expect(kept).toMatchObject({
+          results: [{ kind: 'applied', attempts: 1 }],
+          ends: ['finished'],
+        });
+      });
+    });
+  });
+
+  describe('when nothing gets through', () => {
+    const MACHINES = ['a1', 'b1', 'c1', 'd1', 'e1'];
+    let flow: Flow;
+
+    beforeEach(() => {
+      flow = new Flow(SINGLE_CALLS);
+      flow.service = hang;
+    });
+
+    /** The flow after its first calls, each for another machine, have failed. */
+    const paused = async (options: Parameters<Flow['submit']>[1] = {}): Promise<Delivered[]> => {
+      const delivered = MACHINES.map((name) => flow.submit(name, name === 'a1' ? options : {}));
+      for (const name of MACHINES) await flow.reply(name, awayFor(PROBE_WAIT_MS / 2));
+      expect(flow.dispatcher.status.pausedBecause).toBe('HTTP 429');
+      return delivered;
+    };
+
+    it('pauses, and makes one call at a time to see', async () => {
+      await paused();
+      expect(flow.underWay).toEqual([]);
+      await pass(PROBE_WAIT_MS);
+      expect(flow.underWay).toHaveLength(1);
+      flow.submit('another1');
+      await pass(AN_HOUR_MS);
+      expect(flow.underWay).toHaveLength(1);
+    });
+
+    it('tries again and again, not at once, and each time for another machine', async () => {
+      await paused();
+      const probed: string[] = [];
+      while (probed.length < MACHINES.length) {
+        await pass(PROBE_WAIT_MS - 10);
+        expect(flow.underWay).toEqual([]);
+        await pass(10);
+        const [name = 'none'] = flow.underWay.flat();
+        probed.push(name);
+        await flow.reply(name, away);
+      }
+      expect(probed.toSorted()).toEqual(MACHINES);
+    });
+
+    it('waits before it tries as long as the service asks', async () => {
+      await paused();
+      await pass(PROBE_WAIT_MS);
+      await flow.reply(flow.underWay[0]![0]!, awayFor(5000));
+      await pass(4990);
+      expect(flow.underWay).toEqual([]);
+      await pass(10);
+      expect(flow.underWay).toHaveLength(1);
+    });
+
+    it.each([applied, refused])(
+      'goes on with everything once a call is answered: $kind',
+      async (answer) => {
+        const delivered = await paused();
+        await pass(PROBE_WAIT_MS);
+        const [probe = 'none'] = flow.underWay.flat();
+        await flow.reply(probe, answer);
+        expect(flow.dispatcher.status.pausedBecause).toBeUndefined();
+        const others = MACHINES.filter((name) => name !== probe);
+        expect(flow.underWay.flat().toSorted()).toEqual(others);
+        for (const name of others) await flow.reply(name, applied);
+        for (const { ends } of delivered) expect(ends).toEqual(['finished']);
+      },
+    );
+
+    it('makes another call to see when the one that was to tell is cut off', async () => {
+      await paused();
+      await pass(PROBE_WAIT_MS);
+      flow.slots.cutOff(new Error('the partitions may be lost'));
+      await pass();
+      expect(flow.underWay).toHaveLength(1);
+    });
+
+    it('makes another call to see when the partition of the one that was to tell is lost', async () => {
+      const elsewhere = new PartitionOwnership();
+      await paused({ ownership: elsewhere });
+      const looked = new Promise<never>((_, reject) => {
+        elsewhere.whenLost(() => {
+          reject(stopping);
+        });
+      });
+      flow.admit = (name) => (name === 'a1' ? looked : GO);
+      await pass(PROBE_WAIT_MS);
+      expect(flow.underWay).toEqual([]);
+      elsewhere.lose(stopping);
+      await pass();
+      expect(flow.underWay).toHaveLength(1);
+    });
+
+    it('makes no call to see for a machine that is rejected without one, and goes on to the next', async () => {
+      const delivered = await paused();
+      const rejection = { code: 'unknown-machine', detail: 'removed' } as const;
+      flow.admit = (name) =>
+        name === 'e1' ? GO : Promise.resolve({ kind: 'rejected', rejection });
+      await pass(10 * PROBE_WAIT_MS);
+      expect(flow.underWay).toEqual([['e1']]);
+      expect(delivered.map(({ ends }) => ends.length)).toEqual([1, 1, 1, 1, 0]);
+    });
+
+    it('is paused in the eyes of others for as long as somebody waits for it', async () => {
+      await paused();
+      expect(flow.dispatcher.pausedBecause).toBe('HTTP 429');
+      flow.ownership.lose(stopping);
+      await pass();
+      expect(flow.dispatcher.pausedBecause).toBeUndefined();
+      flow.submit('mill1', { ownership: new PartitionOwnership() });
+      expect(flow.dispatcher.pausedBecause).toBe('HTTP 429');
+      await pass(PROBE_WAIT_MS);
+      await flow.reply('mill1', applied);
+      expect(flow.dispatcher.pausedBecause).toBeUndefined();
+    });
+
+    it('pauses at once when the token is refused', async () => {
+      flow.submit('mill1');
+      await flow.reply('mill1', noToken);
+      expect(flow.dispatcher.status.pausedBecause).toContain('401');
+      flow.submit('lathe1');
+      await pass(PROBE_WAIT_MS - 10);
+      expect(flow.underWay).toEqual([]);
+      expect(flow.calls).toHaveLength(1);
+    });
+
+    it('makes no second call to see because one from before the pause fails as well', async () => {
+      for (const name of [...MACHINES, 'old1', 'elder1']) flow.submit(name);
+      const [last, ...others] = MACHINES;
+      for (const name of others) await flow.reply(name, awayFor(6000));
+      await pass(4990);
+      await flow.reply(last!, awayFor(PROBE_WAIT_MS / 2));
+      expect(flow.dispatcher.status.isPaused).toBe(true);
+      await pass(PROBE_WAIT_MS + 50);
+      expect(flow.underWay).toHaveLength(3);
+      await flow.reply('old1', away);
+      await pass(AN_HOUR_MS);
+      expect(flow.underWay).toHaveLength(2);
+      await flow.reply('elder1', applied);
+      expect(flow.dispatcher.status.isPaused).toBe(true);
+      await flow.reply(flow.underWay.flat()[0]!, applied);
+      expect(flow.dispatcher.status.isPaused).toBe(false);
+    });
+
+    it('goes on for others where five machines cannot be looked up', async () => {
+      const BAD = ['a1', 'b1', 'c1', 'd1', 'e1'];
+      flow = new Flow(SINGLE_CALLS);
+      flow.service = hang;
+      flow.admit = (name) => {
+        return BAD.includes(name) ? Promise.resolve(untold) : GO;
+      };
+      for (const name of ['f1', 'g1', 'h1', ...BAD]) flow.submit(name);
+      await pass(0);
+      expect(flow.dispatcher.status.isPaused).toBe(false);
+      flow.submit('late1');
+      await pass(0);
+      expect(flow.underWay).toContainEqual(['late1']);
+    });
+
+    it('does not pause for look-ups that failed once, with what waits for its time alone', async () => {
+      flow = new Flow(SINGLE_CALLS);
+      const failed = new Set<string>();
+      const rejection = { code: 'unknown-reason', detail: 'no such reason' } as const;
+      flow.admit = (name) => {
+        if (name === 'later1') return { kind: 'not-yet', waitMs: 60_000 };
+        if (failed.has(name)) return Promise.resolve({ kind: 'rejected', rejection });
+        failed.add(name);
+        return Promise.resolve({ kind: 'unavailable', why: 'HTTP 503', afterMs: null });
+      };
+      const delivered = ['a1', 'b1'].map((name) => flow.submit(name));
+      flow.submit('later1');
+      await pass(20_000);
+      expect(delivered.map(({ ends }) => ends.length)).toEqual([1, 1]);
+      expect(flow.dispatcher.pausedBecause).toBeUndefined();
+    });
+
+    it('pauses where all that waits was asked to wait', async () => {
+      flow = new Flow(SINGLE_CALLS);
+      flow.service = () => awayFor(AN_HOUR_MS);
+      for (const name of ['a1', 'b1']) flow.submit(name);
+      await pass(10_000);
+      expect(flow.dispatcher.pausedBecause).toBe('HTTP 429');
+    });
+
+    it('begins no call in a slot that comes when it is paused already', async () => {
+      flow = new Flow({ slots: new CallSlots(1) });
+      flow.service = hang;
+      for (const name of ['mill1', 'lathe1']) flow.submit(name);
+      await flow.reply('mill1', noToken);
+      expect(flow.underWay).toEqual([]);
+      expect(flow.slots.underWay).toBe(0);
+      await pass(PROBE_WAIT_MS);
+      expect(flow.underWay).toHaveLength(1);
+    });
+
+    it('never rejects a command because the token is refused', async () => {
+      flow.service = () => noToken;
+      const mill = flow.submit('mill1');
+      await pass(60_000);
+      expect(mill).toEqual({ results: [], ends: [] });
+      flow.service = () => applied;
+      await pass(60_000);
+      expect(mill).toMatchObject({ results: [{ kind: 'applied' }] });
+    });
+
+    it('holds a machine that fails against none of them once the service answers again', async () => {
+      flow = new Flow(sharedCalls());
+      flow.service = () => away;
+      for (const name of EIGHT) flow.submit(name);
+      await pass(60_000);
+      expect(flow.dispatcher.status.isPaused).toBe(true);
+      expect(flow.calls.at(-1)).toHaveLength(1);
+      flow.service = () => applied;
+      flow.calls.length = 0;
+      await pass(10_000);
+      expect(flow.calls.map((names) => names.length)).toEqual([1, 7]);
+      for (const name of EIGHT) flow.submit(name.replace('1', '2'));
+      await pass(LINGER_MS);
+      expect(flow.calls.at(-1)).toHaveLength(8);
+    });
+  });
+
+  describe('with one machine at fault', () => {
+    let flow: Flow;
+
+    const othersGetThrough = async (number: number): Promise<void> => {
+      const other = flow.submit(`other${number}`);
+      await pass(100);
+      expect(other).toMatchObject({ ends: ['finished'] });
+    };
+
+    it.each([away, noRight])('goes on for the others: $kind', async (answer) => {
+      flow = new Flow(SINGLE_CALLS);
+      const bad = 'bad1';
+      flow.service = ([name]) => {
+        if (name !== bad) return applied;
+        // a second 403 settles it
+        return flow.calls.flat().filter((each) => each === bad).length < 2 ? answer : awayFor(50);
+      };
+      flow.submit(bad);
+      for (let number = 1; number <= 100; number += 1) {
+        await othersGetThrough(number);
+        expect(flow.dispatcher.status.isPaused).toBe(false);
+      }
+      expect(flow.calls.flat().filter((each) => each === bad).length).toBeGreaterThan(50);
+    });
+
+    it('takes it for a standstill when there is nothing but that machine', async () => {
+      flow = new Flow(SINGLE_CALLS);
+      flow.service = () => awayFor(1000);
+      flow.submit('bad1');
+      await pass(4500);
+      expect(flow.dispatcher.status.isPaused).toBe(false);
+      await pass(1000);
+      expect(flow.dispatcher.status.isPaused).toBe(true);
+    });
+
+    it.each([
+      ['a call for each command', SINGLE_CALLS],
+      ['shared calls', sharedCalls()],
+    ])('rejects what is forbidden for it alone, with %s', async (_, options) => {
+      flow = new Flow(options);
+      flow.service = (names) => {
+        if (names.every((name) => name !== 'bad1')) return applied;
+        return names.length > 1 ? noRight : undefined;
+      };
+      const [bad] = ['bad1', 'good1'].map((name) => flow.submit(name));
+      await pass(100);
+      expect(bad?.ends).toEqual([]);
+      // what has begun beside the others says nothing yet
+      for (let time = 1; time <= 3 && bad?.ends.length === 0; time += 1) {
+        await othersGetThrough(time);
+        await flow.reply('bad1', noRight);
+      }
+      const detail = 'the token may not do this for the machine, while it may for others';
+      const rejection = { code: 'rejected-by-service', detail };
+      expect(bad).toMatchObject({
+        results: [{ kind: 'rejected', machineId: 'bad', rejection, httpStatus: 403 }],
+        ends: ['finished'],
+      });
+    });
+
+    it('rejects it in a plant where nothing more comes, once all that shared its call have got through', async () => {
+      flow = new Flow(sharedCalls());
+      flow.service = (names) => (names.includes('bad1') ? noRight : applied);
+      const [bad, ...good] = ['bad1', 'mill1', 'lathe1', 'saw1'].map((name) => flow.submit(name));
+      await pass(30_000);
+      for (const it of good) expect(it).toMatchObject({ results: [{ kind: 'applied' }] });
+      expect(bad).toMatchObject({ results: [{ kind: 'rejected', httpStatus: 403 }] });
+      expect(flow.dispatcher.status.isPaused).toBe(false);
+    });
+
+    it('keeps what is known of it when a newer list replaces the one that waits', async () => {
+      flow = new Flow(sharedCalls());
+      flow.service = (names) => {
+        if (!names.some((name) => name.startsWith('bad'))) return applied;
+        return names.length > 1 ? noRight : undefined;
+      };
+      const [older] = ['bad1', 'good1'].map((name) => flow.submit(name));
+      await pass(100);
+      const newer = flow.submit('bad2');
+      await flow.reply('bad1', noRight, 1000);
+      await flow.reply('bad2', noRight, 1000);
+      expect(older).toMatchObject({ results: [{ kind: 'superseded' }] });
+      expect(newer).toMatchObject({ results: [{ kind: 'rejected', httpStatus: 403 }] });
+    });
+
+    it('rejects nothing when the token loses its right while slow calls are under way, and pauses', async () => {
+      flow = new Flow(SINGLE_CALLS);
+      const early = Array.from({ length: 40 }, (_, index) => `early${'x'.repeat(index)}1`);
+      flow.service = () => undefined;
+      for (const name of early) flow.submit(name);
+      flow.service = () => noRight;
+      const late = EIGHT.map((name) => flow.submit(name));
+      for (const name of early) await flow.reply(name, applied, 50);
+      for (const it of late) expect(it).toEqual({ results: [], ends: [] });
+      expect(flow.dispatcher.status.pausedBecause).toContain('403');
+    });
+
+    it.each([
+      ['a call for each command', SINGLE_CALLS],
+      ['shared calls', sharedCalls()],
+    ])(
+      'pauses, and rejects nothing, while every call is answered 404, with %s',
+      async (_, options) => {
+        flow = new Flow(options);
+        flow.service = () => notFound;
+        flow.empty = notFound;
+        const delivered = EIGHT.map((name) => flow.submit(name));
+        await pass(30_000);
+        expect(flow.dispatcher.status.pausedBecause).toContain('HTTP 404');
+        for (const it of delivered) expect(it).toEqual({ results: [], ends: [] });
+        flow.service = () => applied;
+        await pass(10_000);
+        for (const it of delivered) expect(it).toMatchObject({ results: [{ kind: 'applied' }] });
+      },
+    );
+
+    it('pauses, and rejects nothing, while the only machine there is is answered 404', async () => {
+      jest.spyOn(Math, 'random').mockReturnValue(0.5);
+      flow = new Flow(SINGLE_CALLS);
+      flow.service = () => notFound;
+      flow.empty = notFound;
+      const delivered = flow.submit('mill1');
+      await pass(30_000);
+      expect(flow.dispatcher.status.pausedBecause).toContain('HTTP 404');
+      expect(delivered).toEqual({ results: [], ends: [] });
+    });
+
+    it.each([
+      ['a call for each command', SINGLE_CALLS],
+      ['shared calls', sharedCalls()],
+    ])('rejects what it alone is answered 404 for, with %s', async (_, options) => {
+      jest.spyOn(Math, 'random').mockReturnValue(0.5);
+      flow = new Flow(options);
+      flow.service = (names) => (names.includes('bad1') ? notFound : applied);
+      flow.empty = notFound;
+      const [bad, ...good] = ['bad1', 'mill1', 'lathe1'].map((name) => flow.submit(name));
+      await pass(1000);
+      for (let number = 1; number <= 20; number += 1) await othersGetThrough(number);
+      expect(bad).toMatchObject({ results: [{ kind: 'rejected', httpStatus: 404 }] });
+      for (const it of good) expect(it).toMatchObject({ results: [{ kind: 'applied' }] });
+      expect(flow.dispatcher.status.isPaused).toBe(false);
+    });
+
+    it('rejects it within seconds where nothing else comes, once an empty call is answered as it should be', async () => {
+      flow = new Flow(SINGLE_CALLS);
+      flow.service = () => notFound;
+      const bad = flow.submit('bad1');
+      await pass(3000);
+      expect(bad).toMatchObject({
+        results: [{ kind: 'rejected', httpStatus: 404, attempts: 3 }],
+        ends: ['finished'],
+      });
+      expect(flow.emptyCalls).toBe(1);
+      expect(flow.dispatcher.status.isPaused).toBe(false);
+    });
+
+    it('does not give up one after the other because of empty calls, with nothing applied between them', async () => {
+      flow = new Flow(SINGLE_CALLS);
+      flow.service = () => notFound;
+      const delivered = EIGHT.map((name) => flow.submit(name));
+      await pass(30_000);
+      const rejected = delivered.filter(({ ends }) => ends.length > 0);
+      expect(rejected.length).toBeLessThanOrEqual(3);
+      expect(flow.dispatcher.status.isPaused).toBe(true);
+    });
+
+    it('rejects nothing that was answered 404 while the service was away, whoever gets through first after that', async () => {
+      flow = new Flow(SINGLE_CALLS);
+      flow.service = () => notFound;
+      flow.empty = notFound;
+      const delivered = EIGHT.map((name) => flow.submit(name));
+      await pass(30_000);
+      flow.service = () => applied;
+      flow.submit('another1');
+      await pass(10_000);
+      for (const it of delivered) expect(it).toMatchObject({ results: [{ kind: 'applied' }] });
+    });
+
+    it('pauses, and rejects nothing, when everything is forbidden', async () => {
+      flow = new Flow(SINGLE_CALLS);
+      flow.service = () => noRight;
+      const delivered = EIGHT.map((name) => flow.submit(name));
+      await pass(60_000);
+      expect(flow.dispatcher.status.pausedBecause).toContain('403');
+      for (const it of delivered) expect(it).toEqual({ results: [], ends: [] });
+    });
+  });
+});

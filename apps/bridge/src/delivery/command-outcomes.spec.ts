@@ -1,0 +1,286 @@
+import { Logger } from '@nestjs/common';
+import { ManualClock } from '#libs/clock';
+import { loadBridgeSettings } from '#libs/config';
+import { type CommandOutcome, type MessageHeaders } from '#libs/contracts';
+import { DeadLetters, type OutboundRecord } from '#libs/kafka';
+import {
+  type CommandFamily,
+  CommandOutcomes,
+  OutcomeCounts,
+  oneOfEach,
+} from './command-outcomes.js';
+import { CommandWaiter } from './command.js';
+import {
+  type Answered,
+  type CommandResult,
+  type RejectedResult,
+  rejection,
+} from './message-answers.js';
+import { inboundMessage, type KeptMessage } from './testing/inbound-message.js';
+
+const settings = loadBridgeSettings({
+  KAFKA_BROKERS: 'localhost:1',
+  MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
+  MACHINE_CLOUD_TOKEN: 'a-token',
+});
+const TOPIC = 'mes.downtime-reasons.v1';
+const source = { topic: TOPIC, partition: 2, offset: 7, messageId: 'm-1' };
+const applied: CommandResult = { kind: 'applied', machineId: 'M-1', attempts: 2, appliedAt: 100 };
+const superseded: CommandResult = {
+  kind: 'superseded',
+  machineId: 'M-1',
+  attempts: 0,
+  detail: 'a newer one came',
+};
+const invalid = rejection({ code: 'invalid-json', detail: 'no JSON' });
+
+const isList = (headers: OutboundRecord['headers']): headers is MessageHeaders =>
+  Array.isArray(headers);
+
+/** Its type, or, of a dead letter, why and for which machines it was set aside. */
+function read({ topic, headers, value }: OutboundRecord): Record<string, unknown> {
+  const said = new Map(isList(headers) ? headers : Object.entries(headers));
+  const of = (name: string): string | undefined => said.get(name)?.toString();
+  if (topic.endsWith('.dlq')) {
+    const [code, detail] = [of('dlq-code'), of('dlq-detail')];
+    return { topic, code, detail, machineIds: of('dlq-machine-ids') };
+  }
+  return { type: of('ce_type'), value: JSON.parse(String(value)) as unknown };
+}
+
+describe('CommandOutcomes', () => {
+  let outcomes: CommandOutcomes;
+  let message: KeptMessage;
+  let answered: Answered & { message: KeptMessage };
+
+  beforeAll(() => {
+    Logger.overrideLogger(false);
+  });
+
+  beforeEach(() => {
+    message = inboundMessage({ topic: TOPIC, partition: 2, offset: 7 });
+    answered = { message, messageId: 'm-1' };
+    const clock = new ManualClock();
+    const letters = new DeadLetters(clock, '');
+    outcomes = new CommandOutcomes(settings, clock, letters);
+  });
+
+  const recordsOf = (
+    family: CommandFamily,
+    results: readonly CommandResult[],
+    more: Partial<Answered> = {},
+  ): Record<string, unknown>[] =>
+    outcomes.recordsOf(family, { ...answered, ...more }, results).map(read);
+
+  it.each<[CommandFamily, CommandResult, string]>([
+    ['work-order-list', applied, 'work-order-list.applied.v1'],
+    ['work-order-list', superseded, 'work-order-list.superseded.v1'],
+    ['downtime-reason', applied, 'downtime-reason.applied.v1'],
+  ])('tells of a %s what became of it', (family, result, type) => {
+    expect(recordsOf(family, [result]).map((record) => record.type)).toEqual([type]);
+    expect(outcomes.recentOf('M-1')).toHaveLength(1);
+    expect(outcomes.totals()).toMatchObject([{ outcome: result.kind, code: '', count: 1 }]);
+  });
+
+  it('tells of a deferral as of something that is not over: no code, no time, the calls so far', () => {
+    const answers = outcomes.answersTo('downtime-reason', answered, 1, []);
+    const waiter = new CommandWaiter('M-1', answers, 0);
+    waiter.calls = 3;
+    outcomes.tellDeferred('downtime-reason', waiter);
+    const detail = 'waits for the service to take it';
+    const value = { machineId: 'M-1', source, code: null, detail, attempts: 3, appliedAt: null };
+    expect(message.told.map(({ records }) => records.map(read))).toEqual([
+      [{ type: 'downtime-reason.deferred.v1', value }],
+    ]);
+    // its command is not done by that: delivered again, it is to be called
+    expect(message.told.every(({ item }) => item === undefined)).toBe(true);
+    expect(message.ends).toEqual([]);
+  });
+
+  it('sets a message aside that is at fault, and tells so beside it', () => {
+    const outcome = { ...{ machineId: null, source, attempts: 0, appliedAt: null } };
+    expect(recordsOf('downtime-reason', [invalid])).toEqual([
+      {
+        ...{ topic: `${TOPIC}.dlq`, code: 'invalid-json', detail: 'no JSON' },
+        machineIds: undefined,
+      },
+      {
+        type: 'downtime-reason.rejected.v1',
+        value: { ...outcome, code: 'invalid-json', detail: 'no JSON' },
+      },
+    ]);
+  });
+
+  it('says in a dead letter what is to be remarked of it', () => {
+    const remark = 'the message itself is gone';
+    const [letter] = recordsOf('work-order-list', [invalid], { remark });
+    expect(letter).toMatchObject({ detail: 'no JSON; the message itself is gone' });
+  });
+
+  it('names the machine at fault of a message that names others beside', () => {
+    const fault = rejection({ code: 'unknown-machine', detail: 'no M-3' }, 'M-3');
+    const lettersOf = (more: Partial<Answered>): unknown =>
+      recordsOf('work-order-list', [fault], more)[0]?.machineIds;
+    expect(lettersOf({})).toBeUndefined();
+    expect(lettersOf({ namesOthers: true })).toBe('M-3');
+  });
+
+  it('tells nothing of a message for which another tells, not that it waits either', () => {
+    const untold = { ...answered, isUntold: true };
+    expect(recordsOf('work-order-list', [applied, invalid], untold)).toEqual([]);
+    const answers = outcomes.answersTo('work-order-list', untold, 1, []);
+    outcomes.tellDeferred('work-order-list', new CommandWaiter('M-1', answers, 0));
+    expect(message.told).toEqual([]);
+    expect(outcomes.totals()).toEqual([]);
+  });
+
+  it('leaves the faults of a message that came of another to whoever sets that one aside', () => {
+    const fault = rejection({ code: 'unknown-machine', detail: 'no M-3' }, 'M-3');
+    const origin = { topic: 'erp.work-orders.v1', partition: 0, offset: 3, messageId: 'm-0' };
+    const refusal = (faults: readonly RejectedResult[]): OutboundRecord => {
+      return { topic: 'back', key: null, value: JSON.stringify(faults), headers: {} };
+    };
+    const records = recordsOf('work-order-list', [applied, fault], {
+      origin: { source: origin, refusal },
+    });
+    expect(records).toMatchObject([
+      { type: undefined, value: [{ machineId: 'M-3' }] },
+      { type: 'work-order-list.applied.v1', value: { machineId: 'M-1', source: origin } },
+    ]);
+    expect(records).toHaveLength(2);
+    expect(outcomes.totals()).toMatchObject([{ outcome: 'applied', count: 1 }]);
+  });
+
+  it('names the order that is answered, and tells outcomes of different orders apart', () => {
+    const records = [
+      ...outcomes.recordsOf('work-order-list', { ...answered, orderId: '4711' }, [applied]),
+      ...outcomes.recordsOf('work-order-list', answered, [{ ...applied, orderId: '4712' }]),
+    ];
+    const found = records.map(({ value }) => JSON.parse(String(value)) as CommandOutcome);
+    expect(found).toMatchObject([{ orderId: '4711' }, { orderId: '4712' }]);
+    const ids = records.map(({ headers }) => (headers as Record<string, string>)['ce_id']);
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  it('is found by its order where no machine is named', () => {
+    const of = { ...applied, machineId: null, orderId: '4711' };
+    expect(outcomes.recordsOf('work-order-list', answered, [of])).toMatchObject([{ key: '4711' }]);
+  });
+
+  describe('of a message that names several machines', () => {
+    const other: CommandResult = { ...applied, machineId: 'M-2' };
+    const fault = rejection({ code: 'unknown-machine', detail: 'no M-3' }, 'M-3');
+
+    it('tells of each, and sets the message aside once, with those at fault', () => {
+      const records = recordsOf('work-order-list', [applied, fault, other]);
+      expect(records.filter(({ topic }) => topic !== undefined)).toMatchObject([
+        { machineIds: 'M-3' },
+      ]);
+      expect(records.flatMap(({ type }) => (type === undefined ? [] : [type]))).toEqual([
+        'work-order-list.applied.v1',
+        'work-order-list.rejected.v1',
+        'work-order-list.applied.v1',
+      ]);
+    });
+
+    it('names all machines at fault in the one dead letter', () => {
+      const faults = [fault, rejection({ code: 'unknown-machine', detail: 'no M-4' }, 'M-4')];
+      const letters = recordsOf('work-order-list', faults).filter(({ type }) => !type);
+      expect(letters).toMatchObject([{ code: 'unknown-machine', machineIds: 'M-3,M-4' }]);
+    });
+
+    it('names the fault that a map can mend: the letter is found by it, to be replayed', () => {
+      const unmapped = rejection({ code: 'unmapped-work-centre', detail: 'no machine for 1/X' });
+      const [letter] = recordsOf('work-order-list', [fault, unmapped]);
+      expect(letter).toMatchObject({ code: 'unmapped-work-centre' });
+    });
+
+    it('sets nothing aside when none is at fault', () => {
+      const records = recordsOf('work-order-list', [applied, other]);
+      expect(records.map(({ topic }) => topic)).toEqual([undefined, undefined]);
+    });
+
+    it('answers each machine with one outcome, the last of them with the end of the message', () => {
+      const answers = outcomes.answersTo('work-order-list', answered, 2, [superseded]);
+      answers.settle(other, 1);
+      const [told] = message.told;
+      expect(told?.records.map(read)).toMatchObject([{ value: { machineId: 'M-2' } }]);
+      expect([told?.item, message.ends]).toEqual([1, []]);
+      answers.settle(applied, 0);
+      expect(message.last.map(read)).toMatchObject([
+        { value: { machineId: 'M-1', appliedAt: 100 } },
+      ]);
+      expect(message.last).toHaveLength(1);
+      expect(message.ends).toEqual(['finished']);
+    });
+  });
+});
+
+describe('OutcomeCounts', () => {
+  it('counts by flow, by what became of the message, and rejections by why', () => {
+    const counts = new OutcomeCounts();
+    counts.add('work-order-list', 'applied', null);
+    counts.add('work-order-list', 'applied', null);
+    counts.add('work-order-list', 'superseded', null);
+    counts.add('downtime-reason', 'applied', null);
+    counts.add('downtime-reason', 'rejected', 'unknown-reason');
+    counts.add('downtime-reason', 'rejected', 'invalid-json');
+    counts.add('downtime-reason', 'rejected', 'unknown-reason');
+    expect(counts.totals()).toEqual([
+      { flow: 'work-orders', outcome: 'applied', code: '', count: 2 },
+      { flow: 'work-orders', outcome: 'superseded', code: '', count: 1 },
+      { flow: 'downtime-reasons', outcome: 'applied', code: '', count: 1 },
+      { flow: 'downtime-reasons', outcome: 'rejected', code: 'unknown-reason', count: 2 },
+      { flow: 'downtime-reasons', outcome: 'rejected', code: 'invalid-json', count: 1 },
+    ]);
+  });
+});
+
+const listApplied: CommandResult = {
+  kind: 'applied',
+  machineId: 'M-1',
+  attempts: 1,
+  appliedAt: 100,
+};
+const listSuperseded: CommandResult = {
+  kind: 'superseded',
+  machineId: 'M-1',
+  attempts: 0,
+  detail: 'order 4712 changed at 99; known is the change of 100',
+};
+const rejected = rejection({ code: 'unknown-machine', detail: 'no M-1' }, 'M-1');
+
+describe('oneOfEach', () => {
+  it.each([
+    ['a list applied', 'a superseded order', [listApplied, listSuperseded], listApplied],
+    ['a rejection', 'a superseded order', [listSuperseded, rejected], rejected],
+    ['a rejection', 'a list applied', [rejected, listApplied], rejected],
+  ])('puts %s before %s of the same machine', (_, __, results, outcome) => {
+    expect(oneOfEach(results)).toEqual([outcome]);
+    expect(oneOfEach(results.toReversed())).toEqual([outcome]);
+  });
+
+  it('keeps the first of two superseded orders', () => {
+    const second = { ...listSuperseded, detail: 'another order' };
+    expect(oneOfEach([listSuperseded, second])).toEqual([listSuperseded]);
+  });
+
+  it('leaves the outcomes of different orders on a machine side by side', () => {
+    const results = [
+      { ...listApplied, orderId: '4711' },
+      { ...listApplied, orderId: '4712' },
+    ];
+    expect(oneOfEach(results)).toEqual(results);
+  });
+
+  it('leaves the outcomes of different machines, and of none, side by side', () => {
+    const other = { ...listSuperseded, machineId: 'M-2' };
+    const nowhere = rejection({ code: 'unmapped-work-centre', detail: 'no machine for 1000/FR01' });
+    const results = [listApplied, other, nowhere];
+    expect(oneOfEach(results)).toEqual(results);
+  });
+
+  it('has nothing to say of a message that names no machine', () => {
+    expect(oneOfEach([])).toEqual([]);
+  });
+});

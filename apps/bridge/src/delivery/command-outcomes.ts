@@ -1,0 +1,344 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock } from '#libs/clock';
+import { type BridgeSettings } from '#libs/config';
+import {
+  BRIDGE_SOURCE,
+  cloudEventHeaders,
+  type CommandOutcome,
+  MAX_OUTCOME_ORDERS,
+  OUTCOME_TYPES,
+  outcomeId,
+  outcomeJson,
+  type OutcomeSource,
+  type OutcomeType,
+  type RejectionCode,
+  TOPICS,
+} from '#libs/contracts';
+import {
+  type DeadLetterReason,
+  DeadLetters,
+  type InboundRecord,
+  type OutboundRecord,
+} from '#libs/kafka';
+import { BRIDGE_SETTINGS } from '../platform/index.js';
+import { type CommandWaiter } from './command.js';
+import {
+  type Answered,
+  type AnsweredMessage,
+  type CommandResult,
+  MessageAnswers,
+  type RecordsOf,
+  type RejectedResult,
+} from './message-answers.js';
+import { type RecentOutcome, RecentOutcomes } from './recent-outcomes.js';
+
+/**
+ * What became of input messages, as records for the transaction that commits their offsets: an outcome per machine, a
+ * dead letter per message at fault.
+ */
+@Injectable()
+export class CommandOutcomes {
+  private readonly records: OutcomeRecords;
+  private readonly counts = new OutcomeCounts();
+  private readonly recent = new RecentOutcomes();
+  /** One of each family, rather than of each message. */
+  private readonly recordsBy: Readonly<Record<CommandFamily, RecordsOf>> = {
+    'work-order-list': (answered, results) => this.recordsOf('work-order-list', answered, results),
+    'downtime-reason': (answered, results) => this.recordsOf('downtime-reason', answered, results),
+  };
+
+  constructor(
+    @Inject(BRIDGE_SETTINGS) { kafka }: BridgeSettings,
+    clock: Clock,
+    private readonly deadLetters: DeadLetters,
+  ) {
+    this.records = new OutcomeRecords(kafka.topicPrefix, clock);
+  }
+
+  /** All outcomes since the start, by what they say. */
+  totals(): OutcomeTotal[] {
+    return this.counts.totals();
+  }
+
+  /** The latest outcomes of a machine, newest first. */
+  recentOf(machineId: string): readonly RecentOutcome[] {
+    return this.recent.of(machineId);
+  }
+
+  /** The answers to a message of which `open` commands are still to be settled and some things may be known. */
+  answersTo(
+    family: CommandFamily,
+    answered: AnsweredMessage,
+    open: number,
+    known: readonly CommandResult[],
+  ): MessageAnswers {
+    return new MessageAnswers(answered, open, known, this.recordsBy[family]);
+  }
+
+  /** All there is to write of a message, where nobody else answers it. */
+  recordsOf(
+    family: CommandFamily,
+    answered: Answered,
+    found: readonly CommandResult[],
+  ): OutboundRecord[] {
+    const { origin, toRemember } = answered;
+    const remembered = toRemember === undefined ? [] : found.flatMap(toRemember);
+    if (answered.isUntold === true) return remembered;
+    const results = oneOfEach(found);
+    if (!results.some(isRejected)) {
+      const records = this.outcomesOf(family, answered, results);
+      records.push(...remembered);
+      return records;
+    }
+    const faults = results.filter(isRejected);
+    const toldHere = origin === undefined ? results : results.filter((each) => !isRejected(each));
+    const records = [...this.outcomesOf(family, answered, toldHere), ...remembered];
+    const namesOthers = results.length > 1 || answered.namesOthers;
+    const refusal = origin?.refusal(faults) ?? this.letterOf({ ...answered, namesOthers }, faults);
+    return [refusal, ...records];
+  }
+
+  outcomesOf(
+    family: CommandFamily,
+    answered: Answered,
+    results: readonly CommandResult[],
+  ): OutboundRecord[] {
+    const source = this.sourceOf(answered);
+    return results.map((result) => {
+      const { orderId = answered.orderId } = result;
+      return this.counted(family, answered, result.kind, toOutcome(result, orderId, source));
+    });
+  }
+
+  /** @param faults why the message is set aside; one at least */
+  letterOf({ message, ...of }: Answered, faults: readonly RejectedResult[]): OutboundRecord {
+    return this.deadLetters.letterOf(message, reasonOf(faults, of.namesOthers, of.remark));
+  }
+
+  /** Says once that a message waits for the service; never final. */
+  tellDeferred(family: CommandFamily, { machineId, calls, answers }: CommandWaiter): void {
+    const { answered } = answers;
+    if (answered.isUntold === true) return;
+    const { orderId } = answered;
+    const outcome = toDeferral(machineId, orderId, this.sourceOf(answered), calls);
+    answered.message.tell([this.counted(family, answered, 'deferred', outcome)]);
+  }
+
+  /** Where the message that is answered stands, under its topic's full name. */
+  sourceOf(answered: Answered): OutcomeSource {
+    return this.records.sourceOf(answered);
+  }
+
+  private counted(
+    family: CommandFamily,
+    { message }: Answered,
+    kind: Outcome,
+    outcome: CommandOutcome,
+  ): OutboundRecord {
+    const { machineId, code } = outcome;
+    this.counts.add(family, kind, code);
+    const type = TYPE_OF[family][kind];
+    if (machineId !== null) this.recent.add(machineId, type, outcome);
+    return this.records.of(type, message, outcome);
+  }
+}
+
+/**
+ * Why a message is set aside.
+ *
+ * @param faults one at least
+ * @param namesOthers the message names other machines beside
+ */
+function reasonOf(
+  faults: readonly RejectedResult[],
+  namesOthers = false,
+  remark?: string,
+): DeadLetterReason {
+  const named = faults.find(isUnmapped) ?? faults[0];
+  if (named === undefined) throw new Error('a dead letter without a fault');
+  const { rejection, attempts, httpStatus } = named;
+  const machineIds = new Set(faults.flatMap(({ machineId }) => machineId ?? []));
+  return {
+    ...rejection,
+    ...(remark !== undefined && { detail: `${rejection.detail}; ${remark}` }),
+    attempts,
+    ...(httpStatus !== undefined && { httpStatus }),
+    ...(namesOthers && machineIds.size > 0 && { machineIds: [...machineIds] }),
+  };
+}
+
+function isRejected(result: CommandResult): result is RejectedResult {
+  return result.kind === 'rejected';
+}
+
+/** A letter is found by its code, to be replayed once the work centre is mapped; other faults beside it stay. */
+function isUnmapped({ rejection }: RejectedResult): boolean {
+  return rejection.code === 'unmapped-work-centre';
+}
+
+export type CommandFamily = 'work-order-list' | 'downtime-reason';
+
+/** The flow as settings, readiness and the other metrics name it. */
+const FLOW_OF: Record<CommandFamily, string> = {
+  'work-order-list': 'work-orders',
+  'downtime-reason': 'downtime-reasons',
+};
+
+type Outcome = CommandResult['kind'] | 'deferred';
+
+/** A key is there to find the outcome by: one of a megabyte would keep it from being sent at all. */
+const LONGEST_KEY_BYTES = 4096;
+
+/** The machine, or where none is named the order, or the key of the message. */
+function keyOf(
+  { machineId, orderId }: CommandOutcome,
+  { key }: InboundRecord,
+): Buffer | string | null {
+  if (machineId !== null) return machineId;
+  if (orderId !== undefined) return orderId;
+  return key !== null && key.length <= LONGEST_KEY_BYTES ? key : null;
+}
+
+const TYPE_OF: Readonly<Record<CommandFamily, Readonly<Record<Outcome, OutcomeType>>>> = {
+  'work-order-list': {
+    applied: OUTCOME_TYPES.workOrderListApplied,
+    superseded: OUTCOME_TYPES.workOrderListSuperseded,
+    rejected: OUTCOME_TYPES.workOrderListRejected,
+    deferred: OUTCOME_TYPES.workOrderListDeferred,
+  },
+  'downtime-reason': {
+    applied: OUTCOME_TYPES.downtimeReasonApplied,
+    // Every reason is a statement of its own: lists alone are superseded.
+    superseded: OUTCOME_TYPES.workOrderListSuperseded,
+    rejected: OUTCOME_TYPES.downtimeReasonRejected,
+    deferred: OUTCOME_TYPES.downtimeReasonDeferred,
+  },
+};
+
+/** Written out: this runs for every message, and spreading objects costs as much as all the rest. */
+function toOutcome(
+  result: CommandResult,
+  orderId: string | undefined,
+  source: OutcomeSource,
+): CommandOutcome {
+  const { kind, machineId, attempts } = result;
+  const rejection = kind === 'rejected' ? result.rejection : undefined;
+  return {
+    machineId,
+    orderId,
+    source,
+    code: rejection?.code ?? null,
+    detail: kind === 'superseded' ? result.detail : (rejection?.detail ?? null),
+    attempts,
+    appliedAt: kind === 'applied' ? result.appliedAt : null,
+    workingOrders: kind === 'applied' ? shownOf(result.workingOrders) : undefined,
+  };
+}
+
+function shownOf(workingOrders: readonly string[] | undefined): readonly string[] | undefined {
+  const isLong = workingOrders !== undefined && workingOrders.length > MAX_OUTCOME_ORDERS;
+  return isLong ? workingOrders.slice(0, MAX_OUTCOME_ORDERS) : workingOrders;
+}
+
+function toDeferral(
+  machineId: string,
+  orderId: string | undefined,
+  source: OutcomeSource,
+  attempts: number,
+): CommandOutcome {
+  const detail = 'waits for the service to take it';
+  return { machineId, orderId, source, code: null, detail, attempts, appliedAt: null };
+}
+
+/** Outcomes as they are written, and where the messages they answer stand. */
+class OutcomeRecords {
+  private readonly topic: string;
+  /** By the name without the prefix: put together for every message they would be as many strings. */
+  private readonly fullNames = new Map<string, string>();
+
+  constructor(
+    private readonly topicPrefix: string,
+    private readonly clock: Clock,
+  ) {
+    this.topic = `${topicPrefix}${TOPICS.commandOutcomes}`;
+  }
+
+  /** Where the message that is answered stands, under its topic's full name. */
+  sourceOf({ message, messageId, origin }: Answered): OutcomeSource {
+    if (origin !== undefined) return origin.source;
+    const { topic, partition, offset } = message;
+    return { topic: this.fullNameOf(topic), partition, offset, messageId };
+  }
+
+  /** The same message, order, machine and outcome have the same `ce_id`. */
+  of(type: OutcomeType, message: InboundRecord, outcome: CommandOutcome): OutboundRecord {
+    const { machineId, orderId, source } = outcome;
+    return {
+      topic: this.topic,
+      key: keyOf(outcome, message),
+      value: outcomeJson(outcome),
+      headers: cloudEventHeaders({
+        id: outcomeId(source, machineId, type, orderId),
+        source: BRIDGE_SOURCE,
+        type,
+        time: this.clock.nowSeconds(),
+        subject: machineId ?? undefined,
+      }),
+    };
+  }
+
+  private fullNameOf(topic: string): string {
+    let name = this.fullNames.get(topic);
+    if (name === undefined) this.fullNames.set(topic, (name = `${this.topicPrefix}${topic}`));
+    return name;
+  }
+}
+
+const WEIGHT = { superseded: 0, applied: 1, rejected: 2 } as const;
+
+/**
+ * A machine has one final outcome a message, or a message and order, whatever that tells of it: of its results a
+ * rejection counts before a list applied, and that before a superseded one.
+ */
+export function oneOfEach(results: readonly CommandResult[]): readonly CommandResult[] {
+  if (results.length < 2) return results;
+  const found = new Map<string, CommandResult>();
+  for (const result of results) {
+    const about = JSON.stringify([result.machineId, result.orderId]);
+    const other = found.get(about);
+    if (other === undefined || WEIGHT[result.kind] > WEIGHT[other.kind]) found.set(about, result);
+  }
+  return [...found.values()];
+}
+
+interface OutcomeTotal {
+  readonly flow: string;
+  readonly outcome: Outcome;
+  /** Of rejections; else empty. */
+  readonly code: RejectionCode | '';
+  count: number;
+}
+
+/** How many outcomes there have been of each kind: plain numbers, since every message is counted. */
+export class OutcomeCounts {
+  /** A rejection by its code, anything else by what it is: no code is named like an outcome. */
+  private readonly counts: Readonly<Record<CommandFamily, Map<string, OutcomeTotal>>> = {
+    'work-order-list': new Map(),
+    'downtime-reason': new Map(),
+  };
+
+  add(family: CommandFamily, outcome: Outcome, code: RejectionCode | null): void {
+    const total = this.counts[family].get(code ?? outcome) ?? this.begin(family, outcome, code);
+    total.count += 1;
+  }
+
+  totals(): OutcomeTotal[] {
+    return Object.values(this.counts).flatMap((counts) => [...counts.values()]);
+  }
+
+  private begin(family: CommandFamily, outcome: Outcome, code: RejectionCode | null): OutcomeTotal {
+    const total: OutcomeTotal = { flow: FLOW_OF[family], outcome, code: code ?? '', count: 0 };
+    this.counts[family].set(code ?? outcome, total);
+    return total;
+  }
+}

@@ -1,0 +1,80 @@
+import { jest } from '@jest/globals';
+import { type INestApplicationContext, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { MachineCloudClient } from '#libs/cloud-client';
+import { loadBridgeSettings } from '#libs/config';
+import { CallSlots } from '#libs/delivery';
+import { DowntimeReasons, DowntimeReasonsModule } from '../downtime-reasons/index.js';
+import { MachineDirectory } from '../machine-directory/index.js';
+import { PlatformModule } from '../platform/index.js';
+import { WorkOrderLists, WorkOrdersModule } from '../work-orders/index.js';
+import { MessageAnswers } from './message-answers.js';
+import { inboundMessage } from './testing/inbound-message.js';
+
+const settings = loadBridgeSettings({
+  KAFKA_BROKERS: 'localhost:1',
+  MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
+  MACHINE_CLOUD_TOKEN: 'a-token',
+  MACHINE_CLOUD_MAX_CONCURRENCY: '1',
+  WORK_ORDER_LIST_LINGER_MS: '0',
+});
+
+@Module({ imports: [PlatformModule.with(settings), WorkOrdersModule, DowntimeReasonsModule] })
+class BothFlows {}
+
+/** The answers to a message with one command, and a promise of its end. */
+function answersToOne(): { answers: MessageAnswers; finished: Promise<void> } {
+  let finish: () => void = () => undefined;
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const answered = { message: inboundMessage({ finish }), messageId: null };
+  const answers = new MessageAnswers(answered, 1, [], () => []);
+  return { answers, finished };
+}
+
+describe('DeliveryModule', () => {
+  let bridge: INestApplicationContext;
+  let log: string[];
+
+  beforeAll(async () => {
+    bridge = await NestFactory.createApplicationContext(BothFlows, { logger: false });
+    const directory = bridge.get(MachineDirectory);
+    jest.spyOn(directory, 'hasMachine').mockReturnValue(true);
+    jest.spyOn(directory, 'hasReason').mockReturnValue(true);
+    const cloud = bridge.get(MachineCloudClient);
+    const called = (what: string) => () => {
+      log.push(what);
+      return Promise.resolve({ kind: 'noData' as const });
+    };
+    jest.spyOn(cloud, 'setMachineClassification').mockImplementation(called('reason'));
+    jest.spyOn(cloud, 'setWorkOrderList').mockImplementation(called('list'));
+  });
+
+  afterAll(async () => {
+    jest.restoreAllMocks();
+    await bridge.close();
+  });
+
+  it('lets both flows together make as many calls at once as the service is to bear', async () => {
+    log = [];
+    const slots = bridge.get(CallSlots);
+    let free: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      free = resolve;
+    });
+    const polling = slots.run(() => held);
+    const [list, reason] = [answersToOne(), answersToOne()];
+    const order = { machineId: 'M-1', workingOrders: () => [], cumulative: false };
+    bridge.get(WorkOrderLists).set(order, list.answers);
+    const startTime = 1_763_680_000;
+    bridge
+      .get(DowntimeReasons)
+      .apply({ machineId: 'M-1', reasonId: '22', startTime }, reason.answers);
+    expect(log).toEqual([]);
+    expect(slots.underWay).toBe(1);
+    free();
+    await Promise.all([polling, list.finished, reason.finished]);
+    expect(log.toSorted()).toEqual(['list', 'reason']);
+  });
+});

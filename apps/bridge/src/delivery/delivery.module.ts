@@ -1,0 +1,19 @@
+import { Module } from '@nestjs/common';
+import { type BridgeSettings } from '#libs/config';
+import { CallSlots } from '#libs/delivery';
+import { BRIDGE_SETTINGS } from '../platform/index.js';
+import { CommandOutcomes } from './command-outcomes.js';
+
+@Module({
+  providers: [
+    CommandOutcomes,
+    {
+      // One for all flows: the service is asked to bear so many commands at once, of whatever kind.
+      provide: CallSlots,
+      inject: [BRIDGE_SETTINGS],
+      useFactory: ({ machineCloud }: BridgeSettings) => new CallSlots(machineCloud.maxConcurrency),
+    },
+  ],
+  exports: [CommandOutcomes, CallSlots],
+})
+export class DeliveryModule {}

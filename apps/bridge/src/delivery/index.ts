@@ -1,0 +1,26 @@
+/**
+ * A command's way to the service, and what became of it. `CommandDispatcher` is a flow: it owns its lanes (what waits,
+ * machine by machine), the scheduler (when a call begins), the caller (makes it and judges its answer) and the status
+ * (whether anything gets through). A command is *waiting* in its lane, *under way* in a call, then *final*, or waiting
+ * again. `MessageAnswers` collects what became of a message's commands; `CommandOutcomes` turns that into records.
+ * Touches the service through the options of the flow alone, and Kafka not at all.
+ */
+export { Command, CommandWaiter } from './command.js';
+export { DeliveryModule } from './delivery.module.js';
+export { CommandDispatcher } from './command-dispatcher.js';
+export { CommandOutcomes } from './command-outcomes.js';
+export {
+  acceptEach,
+  type Answered,
+  type AnsweredMessage,
+  type CommandResult,
+  type MessageAnswers,
+  notHandled,
+  notTaken,
+  openMessage,
+  type RejectedResult,
+  rejection,
+  type SetList,
+} from './message-answers.js';
+export { type Admission, GO, type Precedence, type Unavailable } from './dispatcher-options.js';
+export { type RecentOutcome } from './recent-outcomes.js';

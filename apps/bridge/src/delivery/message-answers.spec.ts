@@ -1,0 +1,139 @@
+import { Logger } from '@nestjs/common';
+import { type InboundMessage, type OutboundRecord } from '#libs/kafka';
+import { acceptEach, type CommandResult, MessageAnswers, rejection } from './message-answers.js';
+import { inboundMessage, type KeptMessage } from './testing/inbound-message.js';
+
+const applied: CommandResult = { kind: 'applied', machineId: 'M-1', attempts: 1, appliedAt: 100 };
+const superseded: CommandResult = {
+  kind: 'superseded',
+  machineId: 'M-2',
+  attempts: 0,
+  detail: 'a newer one came',
+};
+const faulty = rejection({ code: 'missing-times', detail: 'no startTime' }, 'M-3');
+const faultyToo = rejection({ code: 'unknown-machine', detail: 'no M-4' }, 'M-4');
+
+describe('MessageAnswers', () => {
+  let message: KeptMessage;
+  /** What records were asked for, together. */
+  let asked: (readonly CommandResult[])[];
+  /** Throws where something is wrong with ourselves. */
+  let asking: () => void;
+
+  beforeAll(() => {
+    Logger.overrideLogger(false);
+  });
+
+  beforeEach(() => {
+    message = inboundMessage();
+    asked = [];
+    asking = () => undefined;
+  });
+
+  const recordOf = ({ kind, machineId }: CommandResult): OutboundRecord => {
+    return { topic: 'outcomes', key: machineId, value: kind, headers: {} };
+  };
+
+  const answersTo = (open: number, known: readonly CommandResult[]): MessageAnswers =>
+    new MessageAnswers({ message, messageId: null }, open, known, (_, results) => {
+      asked.push([...results]);
+      asking();
+      return results.map(recordOf);
+    });
+
+  it('tells by its item what is applied or superseded before the last, and finishes with the last', () => {
+    const answers = answersTo(3, []);
+    answers.settle(superseded, 2);
+    answers.settle(applied, 0);
+    expect(message.told).toEqual([
+      { records: [recordOf(superseded)], item: 2 },
+      { records: [recordOf(applied)], item: 0 },
+    ]);
+    expect(message.ends).toEqual([]);
+    const last = { ...applied, machineId: 'M-5' };
+    answers.settle(last, 1);
+    expect(message.told).toHaveLength(2);
+    expect(message.last).toEqual([recordOf(last)]);
+    expect(message.ends).toEqual(['finished']);
+  });
+
+  it('keeps rejections until the end, for they share one dead letter', () => {
+    const answers = answersTo(3, []);
+    answers.settle(faulty, 0);
+    expect({ asked, told: message.told, ends: message.ends }).toEqual({
+      ...{ asked: [], told: [], ends: [] },
+    });
+    answers.settle(applied, 1);
+    expect(message.told).toEqual([{ records: [recordOf(applied)], item: 1 }]);
+    answers.settle(faultyToo, 2);
+    expect(asked).toEqual([[applied], [faulty, faultyToo]]);
+    expect(message.last).toEqual([faulty, faultyToo].map(recordOf));
+    expect(message.isDone(0)).toBe(false);
+  });
+
+  it('tells with the last what was known before', () => {
+    answersTo(1, [faulty]).settle(applied, 0);
+    expect(asked).toEqual([[faulty, applied]]);
+    expect(message.last).toEqual([faulty, applied].map(recordOf));
+  });
+
+  it('answers at once what needs no command', () => {
+    answersTo(0, [faulty]);
+    expect(message.last).toEqual([recordOf(faulty)]);
+    expect(message.ends).toEqual(['finished']);
+  });
+
+  it('ends a message that has nothing to say of any machine', () => {
+    answersTo(0, []);
+    expect(message.last).toEqual([]);
+    expect(message.ends).toEqual(['finished']);
+  });
+
+  it('has a message set aside of which the last cannot be written: its calls are not made again', () => {
+    asking = () => {
+      throw new Error('a bug');
+    };
+    answersTo(1, []).settle(applied, 0);
+    expect(message.ends).toEqual(['set aside']);
+    expect(message.last).toEqual([]);
+  });
+
+  it('has it set aside also where what comes before the last cannot be written', () => {
+    const answers = answersTo(2, []);
+    asking = () => {
+      throw new Error('a bug');
+    };
+    answers.settle(applied, 0);
+    expect(message.told).toEqual([]);
+    expect(message.ends).toEqual(['set aside']);
+  });
+});
+
+describe('acceptEach', () => {
+  let failures: [offset: number, error: unknown][];
+
+  beforeEach(() => {
+    failures = [];
+  });
+
+  const messageAt = (offset: number): InboundMessage =>
+    inboundMessage({ offset, fail: (error) => failures.push([offset, error]) });
+
+  it('takes messages in the order they come in', () => {
+    const taken: number[] = [];
+    acceptEach([3, 5, 4].map(messageAt), ({ offset }) => taken.push(offset));
+    expect(taken).toEqual([3, 5, 4]);
+    expect(failures).toEqual([]);
+  });
+
+  it('fails the one message it cannot take, and takes those behind it', () => {
+    const taken: number[] = [];
+    const bug = new Error('a bug');
+    acceptEach([3, 4, 5].map(messageAt), ({ offset }) => {
+      if (offset === 4) throw bug;
+      taken.push(offset);
+    });
+    expect(taken).toEqual([3, 5]);
+    expect(failures).toEqual([[4, bug]]);
+  });
+});

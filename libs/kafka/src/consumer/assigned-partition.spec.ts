@@ -1,0 +1,634 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { realNowMs } from '#libs/clock';
+import { type InboundMessage, type InboundRecord } from './inbound-message.js';
+import { RecordRefusedError } from '../producer/record-refused.js';
+import { AssignedPartition, type PartitionLimits } from './assigned-partition.js';
+import { type PartitionProgress } from './partition-progress.js';
+import { FakeTransactions } from './testing/fake-transactions.js';
+
+const LAST_RESORT_MS = 40_000;
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+async function until(isSo: () => boolean): Promise<void> {
+  const giveUpMs = realNowMs() + LAST_RESORT_MS;
+  while (!isSo()) {
+    if (realNowMs() > giveUpMs) throw new Error('what the test waits for did not come about');
+    await nextTurn();
+  }
+}
+
+function recordAt(offset: number, bytes = 1): InboundRecord {
+  const source = { topic: 'topic', partition: 3, timestamp: '7', headers: [] };
+  return { ...source, offset, key: Buffer.from('k'), value: Buffer.from('v'), bytes };
+}
+
+function recordsAt(...offsets: number[]): InboundRecord[] {
+  return offsets.map((offset) => recordAt(offset));
+}
+
+function recordsUpTo(count: number): InboundRecord[] {
+  return Array.from({ length: count }, (_, offset) => recordAt(offset));
+}
+
+/** A queue whose messages end when the test says so. */
+class Handling {
+  /** Offsets, one chunk after the other. */
+  readonly chunks: number[][] = [];
+  readonly messages = new Map<number, InboundMessage>();
+  readonly setAside: number[] = [];
+  resumed = 0;
+  readonly queue: AssignedPartition;
+  /** What becomes of a chunk once it has been handed over. */
+  handler: (chunk: readonly InboundMessage[]) => Promise<void> = () => Promise.resolve();
+  aside: (message: InboundMessage) => void = (message) => {
+    message.finish();
+  };
+  transactions: FakeTransactions | undefined;
+
+  constructor(limits: Partial<PartitionLimits> = {}) {
+    const surroundings = {
+      handle: (chunk: readonly InboundMessage[]) => this.handle(chunk),
+      resume: () => {
+        this.resumed += 1;
+      },
+      seek: () => undefined,
+      setAside: (message: InboundMessage) => {
+        this.setAside.push(message.offset);
+        this.aside(message);
+      },
+      transactions: (_topic: string, _partition: number, progress: PartitionProgress) => {
+        this.transactions = new FakeTransactions(progress);
+        return this.transactions;
+      },
+    };
+    this.queue = new AssignedPartition('topic', 3, surroundings, false, {
+      ...{ maxUnfinished: 1000, maxUnfinishedBytes: Infinity, maxSpan: Infinity },
+      ...limits,
+    });
+  }
+
+  /** What would be committed; undefined before anything was handed over. */
+  get committable(): number | undefined {
+    return this.transactions?.place?.offset;
+  }
+
+  get handed(): number[] {
+    return this.chunks.flat();
+  }
+
+  message(offset: number): InboundMessage {
+    const message = this.messages.get(offset);
+    if (message === undefined) throw new Error(`${offset} has not been handed over`);
+    return message;
+  }
+
+  finish(...offsets: number[]): void {
+    for (const offset of offsets) this.message(offset).finish();
+  }
+
+  private handle(chunk: readonly InboundMessage[]): Promise<void> {
+    this.chunks.push(chunk.map(({ offset }) => offset));
+    for (const message of chunk) this.messages.set(message.offset, message);
+    return this.handler(chunk);
+  }
+}
+
+describe('AssignedPartition', () => {
+  beforeAll(() => {
+    Logger.overrideLogger(false);
+    // the shortest back-off there is
+    jest.spyOn(Math, 'random').mockReturnValue(0);
+  });
+
+  afterAll(() => {
+    jest.restoreAllMocks();
+  });
+
+  describe('hands over', () => {
+    it('what was fetched, with everything Kafka has of it', () => {
+      const handling = new Handling();
+      const record = recordAt(5, 30);
+      handling.queue.push([record]);
+      expect(handling.message(5)).toMatchObject(record);
+      expect(handling.message(5).ownership).toBe(handling.queue.ownership);
+    });
+
+    it('no more than so many that have not ended, and the rest once half of them have', async () => {
+      const handling = new Handling({ maxUnfinished: 64 });
+      handling.queue.push(recordsUpTo(200));
+      await until(() => handling.handed.length === 128);
+      await nextTurn();
+      await nextTurn();
+      expect(handling.handed).toHaveLength(128);
+      handling.finish(...Array.from({ length: 63 }, (_, offset) => offset));
+      await nextTurn();
+      await nextTurn();
+      expect(handling.handed).toHaveLength(128);
+      handling.finish(63);
+      await until(() => handling.handed.length === 192);
+    });
+
+    it('a large fetch in chunks over several turns of the event loop, in order', async () => {
+      const handling = new Handling();
+      handling.queue.push(recordsUpTo(150));
+      expect(handling.handed).toHaveLength(64);
+      await until(() => handling.handed.length === 150);
+      expect(handling.chunks.map(({ length }) => length)).toEqual([64, 64, 22]);
+      expect(handling.handed).toEqual(Array.from({ length: 150 }, (_, offset) => offset));
+    });
+
+    it('large messages in chunks that are small in number', async () => {
+      const handling = new Handling();
+      const large = [0, 1, 2, 3, 4].map((offset) => recordAt(offset, 100 * 1024));
+      handling.queue.push([...large, recordAt(5, 1024 * 1024), recordAt(6)]);
+      await until(() => handling.handed.length === 7);
+      expect(handling.chunks).toEqual([[0, 1, 2], [3, 4, 5], [6]]);
+    });
+
+    it('no chunk before the one before it has been taken', async () => {
+      const handling = new Handling();
+      let take: () => void = () => undefined;
+      handling.handler = () =>
+        new Promise((resolve) => {
+          take = resolve;
+        });
+      handling.queue.push(recordsUpTo(65));
+      handling.queue.push(recordsAt(65));
+      await nextTurn();
+      await nextTurn();
+      expect(handling.handed).toHaveLength(64);
+      take();
+      await until(() => handling.handed.length === 66);
+      expect(handling.chunks[1]).toEqual([64, 65]);
+    });
+
+    it('a message before those before it have ended', async () => {
+      const handling = new Handling();
+      handling.queue.push(recordsAt(1));
+      handling.queue.push(recordsAt(2));
+      await until(() => handling.handed.length === 2);
+      expect(handling.queue.progress.size).toBe(2);
+    });
+
+    it('nothing while held, and what came meanwhile once released', async () => {
+      const handling = new Handling({ maxUnfinished: 4 });
+      handling.queue.hold('state');
+      expect(handling.queue.push(recordsAt(1, 2))).toBe(false);
+      expect(handling.queue.push(recordsAt(3, 4))).toBe(true);
+      await nextTurn();
+      expect(handling.handed).toEqual([]);
+      expect(handling.queue.progress.size).toBe(4);
+      handling.queue.release('state');
+      expect(handling.handed).toEqual([1, 2, 3, 4]);
+      handling.finish(1, 2, 3);
+      expect(handling.resumed).toBe(1);
+    });
+
+    it('nothing more once held between two chunks', async () => {
+      const handling = new Handling();
+      handling.queue.push(recordsUpTo(65));
+      handling.queue.hold('state');
+      await nextTurn();
+      await nextTurn();
+      expect(handling.handed).toHaveLength(64);
+      handling.queue.release('state');
+      await until(() => handling.handed.length === 65);
+    });
+
+    it('nothing during a rebalance, though nothing is lacking and the fetch goes on as it did', async () => {
+      const handling = new Handling({ maxUnfinished: 4 });
+      expect(handling.queue.push(recordsAt(1, 2))).toBe(false);
+      handling.queue.hold('rest');
+      expect(handling.queue.isHeld).toBe(false);
+      await nextTurn();
+      expect(handling.queue.push(recordsAt(3))).toBe(false);
+      expect(handling.queue.push(recordsAt(4))).toBe(true);
+      await nextTurn();
+      await nextTurn();
+      expect(handling.handed).toEqual([1, 2]);
+      handling.queue.release('rest');
+      expect(handling.handed).toEqual([1, 2, 3, 4]);
+      expect(handling.resumed).toBe(0);
+      handling.finish(1, 2, 3);
+      expect(handling.resumed).toBe(1);
+    });
+
+    it('nothing after a rebalance whose judgement is not there yet', () => {
+      const handling = new Handling();
+      handling.queue.hold('state');
+      handling.queue.hold('rest');
+      handling.queue.push(recordsAt(1));
+      handling.queue.release('rest');
+      expect(handling.queue.isHeld).toBe(true);
+      expect(handling.handed).toEqual([]);
+      handling.queue.release('state');
+      expect(handling.handed).toEqual([1]);
+    });
+
+    it('once what Kafka hands out again after a rebalance', async () => {
+      const handling = new Handling();
+      handling.queue.push(recordsAt(5, 6, 7));
+      handling.finish(5);
+      handling.queue.push(recordsAt(6, 7, 8));
+      await until(() => handling.handed.length === 4);
+      handling.finish(6, 7, 8);
+      expect(handling.handed).toEqual([5, 6, 7, 8]);
+      expect(handling.committable).toBe(9);
+      expect(handling.queue.progress.size).toBe(0);
+    });
+  });
+
+  describe('commits', () => {
+    it('what lies before the lowest unfinished message, in whatever order they finish', () => {
+      const handling = new Handling();
+      handling.queue.push(recordsAt(3, 4, 7, 9));
+      const committable = [7, 3, 9, 4].map((offset) => {
+        handling.finish(offset);
+        return handling.committable;
+      });
+      expect(committable).toEqual([3, 4, 4, 10]);
+    });
+
+    it('nothing of what was fetched and not handed over', async () => {
+      const handling = new Handling();
+      handling.queue.push(recordsUpTo(65));
+      handling.finish(...handling.handed);
+      expect(handling.committable).toBe(64);
+      await until(() => handling.handed.length === 65);
+      handling.finish(64);
+      expect(handling.committable).toBe(65);
+    });
+
+    it('nothing of a message that was abandoned, and nothing behind it', () => {
+      const handling = new Handling();
+      handling.queue.push(recordsAt(1, 2, 3));
+      handling.finish(1, 3);
+      handling.message(2).abandon();
+      expect(handling.committable).toBe(2);
+    });
+
+    it('by what ends a message first, whatever is said of it later', () => {
+      const handling = new Handling({ maxUnfinished: 4 });
+      expect(handling.queue.push(recordsAt(1, 2, 3, 4))).toBe(true);
+      handling.message(1).abandon();
+      handling.message(1).finish();
+      handling.message(1).fail(new Error('too late'));
+      expect(handling.committable).toBe(1);
+      for (let times = 0; times < 5; times += 1) handling.finish(2);
+      expect(handling.queue.progress.size).toBe(3);
+      expect(handling.resumed).toBe(0);
+      expect(handling.handed).toEqual([1, 2, 3, 4]);
+    });
+  });
+
+  describe('tells its position', () => {
+    it('as the lowest offset that is not finished, handed over or not', async () => {
+      const handling = new Handling();
+      expect(handling.queue.progress.position).toBeUndefined();
+      handling.queue.hold('state');
+      handling.queue.push(recordsAt(5, 6));
+      expect(handling.queue.progress.position).toBe(5);
+      handling.queue.release('state');
+      handling.finish(6);
+      expect(handling.queue.progress.position).toBe(5);
+      handling.finish(5);
+      expect(handling.queue.progress.position).toBe(7);
+      handling.queue.push(recordsAt(9));
+      await until(() => handling.handed.includes(9));
+      expect(handling.queue.progress.position).toBe(9);
+    });
+  });
+
+  describe('asks for a pause', () => {
+    it('when too many are unfinished, and once for more when half of them are left', async () => {
+      const handling = new Handling({ maxUnfinished: 6 });
+      expect(handling.queue.push(recordsAt(0, 1, 2, 3, 4))).toBe(false);
+      expect(handling.queue.push(recordsAt(5))).toBe(true);
+      expect(handling.queue.push(recordsAt(6))).toBe(true);
+      await until(() => handling.handed.length === 7);
+      handling.finish(6, 5, 4, 3);
+      expect(handling.queue.push([])).toBe(true);
+      expect(handling.resumed).toBe(0);
+      handling.finish(2);
+      expect(handling.resumed).toBe(1);
+      handling.finish(1, 0);
+      expect(handling.resumed).toBe(1);
+      expect(handling.queue.push(recordsAt(7))).toBe(false);
+    });
+
+    it('when too many bytes are unfinished, whether they wait or are under way', async () => {
+      const handling = new Handling({ maxUnfinishedBytes: 400 });
+      handling.queue.hold('state');
+      expect(handling.queue.push([recordAt(0, 300)])).toBe(false);
+      expect(handling.queue.push([recordAt(1, 99)])).toBe(false);
+      expect(handling.queue.push([recordAt(2, 101)])).toBe(true);
+      handling.queue.release('state');
+      await until(() => handling.handed.length === 3);
+      handling.finish(1);
+      expect(handling.resumed).toBe(0);
+      handling.finish(0);
+      expect(handling.resumed).toBe(1);
+    });
+
+    it('when the finished are too far ahead of the lowest unfinished', async () => {
+      const handling = new Handling({ maxSpan: 100 });
+      handling.queue.push(recordsAt(1000, 1001));
+      handling.finish(1001);
+      expect(handling.queue.push(recordsAt(1098))).toBe(false);
+      await until(() => handling.handed.includes(1098));
+      handling.finish(1098);
+      expect(handling.queue.push(recordsAt(1099, 1100))).toBe(false);
+      await until(() => handling.handed.includes(1100));
+      expect(handling.queue.push([])).toBe(true);
+      handling.finish(1100);
+      expect(handling.resumed).toBe(0);
+      handling.finish(1000);
+      expect(handling.resumed).toBe(1);
+    });
+
+    it('no more when everything ended while it was handed over', () => {
+      const handling = new Handling({ maxUnfinished: 3 });
+      handling.handler = (chunk) => {
+        for (const message of chunk) message.finish();
+        return Promise.resolve();
+      };
+      expect(handling.queue.push(recordsAt(1, 2, 3, 4))).toBe(false);
+    });
+  });
+
+  describe('when handling fails', () => {
+    it('handles the message anew, by itself, while the others go their way', async () => {
+      const handling = new Handling();
+      handling.queue.push(recordsAt(1, 2, 3));
+      handling.message(2).fail(new TypeError('a bug'));
+      handling.finish(1, 3);
+      expect(handling.committable).toBe(2);
+      await until(() => handling.chunks.length === 2);
+      expect(handling.chunks[1]).toEqual([2]);
+      handling.finish(2);
+      expect(handling.committable).toBe(4);
+      expect(handling.setAside).toEqual([]);
+    });
+
+    it('handles each of a chunk anew by itself when the handler failed with all of them', async () => {
+      const handling = new Handling();
+      handling.handler = () => Promise.reject(new TypeError('a bug'));
+      handling.queue.push(recordsAt(1, 2));
+      handling.handler = () => Promise.resolve();
+      await until(() => handling.chunks.length === 3);
+      expect(handling.chunks).toEqual([[1, 2], [1], [2]]);
+      handling.queue.push(recordsAt(3));
+      await until(() => handling.handed.includes(3));
+      handling.finish(1, 2, 3);
+      expect(handling.committable).toBe(4);
+    });
+
+    it('does not handle anew what has ended, though the handler failed after that', async () => {
+      const handling = new Handling();
+      handling.handler = ([first]) => {
+        first?.finish();
+        return Promise.reject(new TypeError('a bug'));
+      };
+      handling.queue.push(recordsAt(1, 2));
+      await until(() => handling.chunks.length === 2);
+      expect(handling.chunks[1]).toEqual([2]);
+    });
+
+    it('sets a message aside that has failed three times, and goes on behind it', async () => {
+      const handling = new Handling();
+      handling.handler = (chunk) => {
+        for (const message of chunk) {
+          if (message.offset === 2) message.fail(new TypeError('a bug'));
+          else message.finish();
+        }
+        return Promise.resolve();
+      };
+      handling.queue.push(recordsAt(1, 2, 3));
+      await until(() => handling.queue.progress.size === 0);
+      expect(handling.chunks).toEqual([[1, 2, 3], [2], [2]]);
+      expect(handling.setAside).toEqual([2]);
+      expect(handling.committable).toBe(4);
+    });
+
+    it('sets aside at once, and never handles anew, what the service has answered already', async () => {
+      const handling = new Handling();
+      let refusals = 2;
+      handling.aside = (message) => {
+        refusals -= 1;
+        if (refusals >= 0) throw new Error('a bug');
+        message.finish();
+      };
+      handling.queue.push(recordsAt(1));
+      handling.message(1).fail(new Error('its outcome is too large'), true);
+      await until(() => handling.queue.progress.size === 0);
+      expect(handling.chunks).toEqual([[1]]);
+      expect(handling.setAside).toEqual([1, 1, 1]);
+    });
+
+    it('is not done with a message before it has been set aside, however often that fails', async () => {
+      const handling = new Handling();
+      let refusals = 2;
+      handling.aside = (message) => {
+        expect(handling.committable).toBe(1);
+        refusals -= 1;
+        if (refusals >= 0) throw new Error('a bug');
+        message.finish();
+      };
+      handling.handler = () => Promise.reject(new TypeError('a bug'));
+      handling.queue.push(recordsAt(1));
+      await until(() => handling.queue.progress.size === 0);
+      expect(handling.chunks).toEqual([[1], [1], [1]]);
+      expect(handling.setAside).toEqual([1, 1, 1]);
+      expect(handling.committable).toBe(2);
+    });
+
+    it('takes for one failure what is said several times of one attempt', async () => {
+      const handling = new Handling();
+      handling.handler = () => Promise.resolve();
+      handling.queue.push(recordsAt(1, 2));
+      for (let times = 0; times < 3; times += 1) handling.message(1).fail(new TypeError('a bug'));
+      handling.message(2).fail(new TypeError('a bug'));
+      await until(() => handling.handed.slice(2).includes(2));
+      await nextTurn();
+      expect(handling.handed.slice(2).sort()).toEqual([1, 2]);
+      expect(handling.setAside).toEqual([]);
+    });
+
+    it('gives a message up when its partition is lost before it is handled anew', async () => {
+      const handling = new Handling();
+      handling.queue.push(recordsAt(1));
+      handling.message(1).fail(new TypeError('a bug'));
+      await handling.queue.close(new Error('revoked'));
+      expect(handling.chunks).toEqual([[1]]);
+      expect(handling.committable).toBe(1);
+    });
+
+    it('gives up what fails after its partition is lost, and sets nothing aside', async () => {
+      const handling = new Handling();
+      let fail: (error: Error) => void = () => undefined;
+      handling.handler = () =>
+        new Promise((_, reject) => {
+          fail = reject;
+        });
+      handling.queue.push(recordsAt(1, 2));
+      const closed = handling.queue.close(new Error('revoked'));
+      fail(new Error('aborted'));
+      await closed;
+      expect(handling.chunks).toEqual([[1, 2]]);
+      expect(handling.setAside).toEqual([]);
+    });
+
+    it('gives up what is set aside and not committed when its partition is lost meanwhile', async () => {
+      const handling = new Handling();
+      handling.transactions!.isHeldUp = true;
+      handling.handler = () => Promise.reject(new TypeError('a bug'));
+      handling.queue.push(recordsAt(1));
+      await until(() => handling.transactions!.entries.length > 0);
+      const closed = handling.queue.close(new Error('revoked'));
+      await handling.transactions!.close();
+      await closed;
+      expect(handling.committable).toBe(1);
+    });
+
+    it('sets aside what can never be written of a message, and handles it no more', async () => {
+      const handling = new Handling();
+      handling.transactions!.isHeldUp = true;
+      handling.queue.push(recordsAt(1));
+      handling.finish(1);
+      const [entry] = handling.transactions!.entries.splice(0);
+      entry?.refused(new RecordRefusedError('too-large', new Error('1 MB')));
+      await until(() => handling.setAside.length > 0);
+      handling.transactions!.commit();
+      expect([handling.committable, handling.chunks]).toEqual([2, [[1]]]);
+    });
+  });
+
+  describe('what becomes of a message', () => {
+    it('is written in another form where Kafka refuses it, once', async () => {
+      const handling = new Handling();
+      handling.transactions!.isHeldUp = true;
+      handling.queue.push(recordsAt(1));
+      const instead = { topic: 'outcomes', key: null, value: 'refused', headers: {} };
+      handling.message(1).finish([{ ...instead, value: 'applied' }], () => [instead]);
+      const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
+      handling.transactions!.entries.splice(0)[0]?.refused(refusal);
+      expect(handling.transactions!.entries).toMatchObject([{ offsets: [1], records: [instead] }]);
+      handling.transactions!.entries.splice(0)[0]?.refused(refusal);
+      await until(() => handling.setAside.length > 0);
+    });
+
+    it('is written with its offset, and counts once that is committed', () => {
+      const handling = new Handling({ maxUnfinished: 1 });
+      const transactions = handling.transactions!;
+      transactions.isHeldUp = true;
+      expect(handling.queue.push(recordsAt(1))).toBe(true);
+      const records = [{ topic: 'outcomes', key: null, value: 'applied', headers: {} }];
+      handling.message(1).finish(records);
+      handling.message(1).finish();
+      expect(transactions.entries).toMatchObject([{ offsets: [1], isLast: true, records }]);
+      expect([handling.committable, handling.resumed]).toEqual([1, 0]);
+      transactions.commit();
+      expect([handling.committable, handling.resumed]).toEqual([2, 1]);
+    });
+
+    it('may be told before its end, each thing once', () => {
+      const handling = new Handling();
+      const transactions = handling.transactions!;
+      transactions.isHeldUp = true;
+      handling.queue.push(recordsAt(1));
+      const message = handling.message(1);
+      message.tell([], 3);
+      message.tell([], 3);
+      message.tell([]);
+      expect(transactions.entries).toMatchObject([
+        { offsets: [1], isLast: false, item: 3 },
+        { offsets: [1], isLast: false, item: undefined },
+      ]);
+      expect([3, 4].map((item) => message.isDone(item))).toEqual([true, false]);
+      transactions.commit();
+      expect(handling.queue.progress.isDone(1, 3)).toBe(true);
+      message.finish();
+      transactions.commit();
+      expect(handling.queue.progress.isDone(1, 3)).toBe(false);
+    });
+  });
+
+  describe('on closing', () => {
+    it('hands nothing more over, tells whoever waits, and resolves with the end of the last', async () => {
+      const handling = new Handling();
+      const log: string[] = [];
+      handling.queue.ownership.whenLost(() => log.push('lost'));
+      handling.queue.push(recordsUpTo(70));
+      handling.finish(...handling.handed.slice(2));
+      const closed = handling.queue.close(new Error('revoked')).then(() => log.push('closed'));
+      expect(handling.message(0).ownership.isLost).toBe(true);
+      expect(handling.queue.ownership.signal.reason).toEqual(new Error('revoked'));
+      handling.message(0).abandon();
+      await nextTurn();
+      log.push('the last one ends');
+      handling.finish(1);
+      await closed;
+      expect(handling.queue.push(recordsAt(99))).toBe(false);
+      handling.queue.release('state');
+      await nextTurn();
+      expect(log).toEqual(['lost', 'the last one ends', 'closed']);
+      expect(handling.handed).toHaveLength(64);
+    });
+
+    it('waits for nothing when nothing is under way', async () => {
+      const handling = new Handling();
+      handling.queue.push(recordsAt(1));
+      handling.finish(1);
+      await handling.queue.close(new Error('revoked'));
+      handling.queue.push(recordsAt(2));
+      expect(handling.handed).toEqual([1]);
+      expect(handling.committable).toBe(2);
+    });
+
+    it('does not wait for what was held', async () => {
+      const handling = new Handling();
+      handling.queue.hold('state');
+      handling.queue.push(recordsAt(1));
+      await handling.queue.close(new Error('revoked'));
+      expect(handling.queue.progress.size).toBe(0);
+    });
+
+    it('lets commit what finished meanwhile, and resumes nothing', async () => {
+      const handling = new Handling({ maxUnfinished: 2 });
+      expect(handling.queue.push(recordsAt(1, 2, 3))).toBe(true);
+      const closed = handling.queue.close(new Error('the bridge is stopping'));
+      handling.finish(1, 2);
+      handling.message(3).abandon();
+      await closed;
+      expect(handling.committable).toBe(3);
+      expect(handling.resumed).toBe(0);
+    });
+  });
+
+  it('keeps nothing of what has ended, however long others wait behind it without a break', async () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    const handling = new Handling({ maxUnfinished: Infinity });
+    handling.handler = (chunk) => {
+      for (const message of chunk) message.finish();
+      handling.chunks.length = 0;
+      handling.messages.clear();
+      return Promise.resolve();
+    };
+    const pushed: WeakRef<InboundRecord>[] = [];
+    while (pushed.length < 50_000) {
+      const records = Array.from({ length: 500 }, (_, index) => recordAt(pushed.length + index));
+      pushed.push(...records.map((record) => new WeakRef(record)));
+      handling.queue.push(records);
+      while (handling.queue.progress.size > 250) await nextTurn();
+    }
+    expect(handling.queue.progress.size).toBeGreaterThan(0);
+    collectGarbage();
+    const kept = pushed.filter((record) => record.deref() !== undefined).length;
+    expect(kept).toBeLessThan(10_000);
+  });
+});

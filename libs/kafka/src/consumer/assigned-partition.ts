@@ -1,0 +1,414 @@
+import { Logger } from '@nestjs/common';
+import { realDelayMs } from '#libs/clock';
+import { backOffMs } from '#libs/delivery';
+import { type OutboundRecord } from '../producer/outbound-record.js';
+import { type RecordRefusedError } from '../producer/record-refused.js';
+import { type InboundRecord, type MessageHandler } from './inbound-message.js';
+import { type MessageEnds, PartitionMessage } from './partition-message.js';
+import { PartitionOwnership } from './partition-ownership.js';
+import { PartitionProgress } from './partition-progress.js';
+import { type PartitionTransactions, type TransactionListener } from './partition-transactions.js';
+import { type Recalled } from './recalls.js';
+import { Entry } from './waiting-writes.js';
+
+/** How much of a partition may be unfinished before nothing more of it is fetched. */
+export interface PartitionLimits {
+  /** Messages, and bytes of them, that have been fetched. */
+  maxUnfinished: number;
+  maxUnfinishedBytes: number;
+  /** How far messages may be finished ahead of the lowest unfinished one: so many are delivered again after a crash. */
+  maxSpan: number;
+}
+
+export type Transactions = Pick<
+  PartitionTransactions,
+  'add' | 'flush' | 'close' | 'problem' | 'fenced'
+>;
+
+/** What all partitions have to do with. */
+export interface PartitionSurroundings {
+  handle: MessageHandler;
+  /** Sets a message aside that could not be handled. */
+  setAside: (message: PartitionMessage) => void;
+  /** Fetches from a partition again that had to be paused. */
+  resume: (topic: string, partition: number) => void;
+  /** Fetches a partition from that offset on. */
+  seek: (topic: string, partition: number, offset: number) => void;
+  /** Begins the transactions of a partition. */
+  transactions: (
+    topic: string,
+    partition: number,
+    progress: PartitionProgress,
+    listener: TransactionListener,
+  ) => Transactions;
+}
+
+export interface PartitionBacklog {
+  topic: string;
+  partition: number;
+  /** Fetched and not yet final. */
+  messages: number;
+  /** In Kafka and not yet committed. */
+  lag: number;
+}
+
+/**
+ * Why messages wait though they have been fetched: for what they are judged by, for what earlier owners have finished,
+ * or for a rebalance to be over.
+ */
+type HoldReason = 'state' | 'recall' | 'rest';
+
+const MIB = 1024 * 1024;
+const LIMITS: PartitionLimits = {
+  maxUnfinished: 2500,
+  maxUnfinishedBytes: 8 * MIB,
+  maxSpan: 250_000,
+};
+/** At half of what pauses a partition it is resumed. */
+const RESUME_AT = 0.5;
+/** Handed over in one turn of the event loop, so that parsing a whole fetch does not stop heartbeats and answers. */
+const CHUNK_MESSAGES = 64;
+const CHUNK_BYTES = 256 * 1024;
+/**
+ * So many times the messages that pause a partition may be under way at most, and half of it before it goes on: one batch
+ * may hold hundreds of thousands, each of which takes kilobytes until its outcome is out.
+ */
+const UNDER_WAY_FACTOR = 2;
+const ATTEMPTS = 3;
+const BACK_OFF = { baseMs: 100, capMs: 2000 };
+const logger = new Logger('Inbox');
+
+/**
+ * An input partition from its assignment until it is revoked or the process stops: what has been fetched of it and is
+ * not committed yet.
+ *
+ * A message is *waiting* (fetched), then *under way* (handed over), then *ended*: finished in a transaction, or abandoned.
+ * Nothing is handed over while the partition is held, see {@link HoldReason}. So much may be waiting and under way that
+ * the partition is *paused*: nothing more is fetched. What has not been finished when the partition is closed stays
+ * uncommitted, and is delivered again to the next owner.
+ */
+export class AssignedPartition implements MessageEnds {
+  readonly ownership = new PartitionOwnership();
+  readonly progress = new PartitionProgress();
+  readonly transactions: Transactions;
+  private readonly holds = new Set<HoldReason>();
+  private isPaused = false;
+  private isHandingOver = false;
+  /** As many as may be are under way. */
+  private isFull = false;
+  private underWay = 0;
+  private readonly whenEmpty: (() => void)[] = [];
+  /** Where the first fetch has begun. */
+  private firstFetched: number | undefined;
+  /** Where it must begin, once that is known and until it has. */
+  private beginsAt: number | undefined;
+  private hasSought = false;
+  /** The end of the partition when it was last read. */
+  private highWatermark = 0;
+  /** The offset whose commit Kafka last acknowledged. */
+  private acknowledged = 0;
+  /** No fetch begins below this while the log is the one it was. */
+  private floor = 0;
+
+  /** @param isAnotherLog its log has begun anew: what was committed is of the one before */
+  constructor(
+    readonly topic: string,
+    readonly partition: number,
+    private readonly surroundings: PartitionSurroundings,
+    isAnotherLog = false,
+    private readonly limits = LIMITS,
+  ) {
+    this.transactions = surroundings.transactions(topic, partition, this.progress, {
+      recalled: (left) => {
+        if (!isAnotherLog) this.recalled(left);
+      },
+      committed: (offset) => {
+        this.acknowledged = offset;
+      },
+    });
+  }
+
+  /**
+   * Whether a fetch that begins there leaves out what is to be done first: it was under way when the partition came
+   * here, asked for by this process as it had the partition before. What it leaves out is fetched, once: where it is no
+   * more, the log itself begins later.
+   *
+   * @param isEmpty it has nothing for anybody; where it is from before that, its end must not count
+   */
+  skips(first: number, isEmpty = false): boolean {
+    this.firstFetched ??= first;
+    const begin = this.beginsAt;
+    if (begin === undefined || this.ownership.isLost) return false;
+    const isThere = first <= begin || (this.hasSought && !isEmpty);
+    if (isThere) this.beginsAt = undefined;
+    else if (!this.hasSought) this.seek(begin, first);
+    return !isThere;
+  }
+
+  private seek(begin: number, first: number): void {
+    const { topic, partition } = this;
+    const msg = 'fetched again: a fetch left messages out';
+    logger.warn({ msg, topic, partition, begin, first });
+    this.hasSought = true;
+    this.surroundings.seek(topic, partition, begin);
+  }
+
+  /**
+   * Whether a fetch that begins there is of another log: a topic that was made anew, or truncated, holds other messages
+   * under old offsets. It may begin below what is committed by now: where it begins is settled before it is under way,
+   * and commits go on meanwhile.
+   *
+   * @param highWatermark the end of the partition, which may be lower than before
+   */
+  isAnotherLog(first: number, highWatermark: number): boolean {
+    const { fetchedEnd } = this.progress;
+    return first < this.floor || (first < fetchedEnd && highWatermark < fetchedEnd);
+  }
+
+  /** A rebalance has left the partition here: it is fetched from what was committed by now. */
+  assignedAgain(): void {
+    this.floor = this.acknowledged;
+  }
+
+  /**
+   * Takes what was fetched, returns whether the partition must be paused now.
+   *
+   * @param end the offset behind all that was fetched, markers of transactions and the like included
+   * @param highWatermark the end of the partition
+   */
+  push(records: readonly InboundRecord[], end = 0, highWatermark = 0): boolean {
+    if (this.ownership.isLost) return false;
+    const [first] = records;
+    if (first !== undefined && first.offset >= this.acknowledged) this.floor = this.acknowledged;
+    this.highWatermark = highWatermark;
+    this.progress.fetched(records, end);
+    this.handOver();
+    this.isPaused ||= this.isBeyond(1);
+    return this.isPaused;
+  }
+
+  /** The end of the partition as Kafka was asked for it, perhaps before the latest fetch. */
+  noteEnd(highWatermark: number): void {
+    this.highWatermark = Math.max(this.highWatermark, highWatermark);
+  }
+
+  get backlog(): PartitionBacklog {
+    const { topic, partition, highWatermark } = this;
+    const { position, size: messages } = this.progress;
+    const lag = position === undefined ? 0 : Math.max(0, highWatermark - position);
+    return { topic, partition, messages, lag };
+  }
+
+  /** So much is unfinished that nothing more is fetched. */
+  get isFetchPaused(): boolean {
+    return this.isPaused;
+  }
+
+  /** Messages wait for something that is not there yet. In a rebalance nothing is lacking: it is over in a moment. */
+  get isHeld(): boolean {
+    return this.holds.has('state') || this.holds.has('recall');
+  }
+
+  /** Nothing is handed over until {@link release}. */
+  hold(reason: HoldReason): void {
+    this.holds.add(reason);
+  }
+
+  release(reason: HoldReason): void {
+    this.holds.delete(reason);
+    this.handOver();
+  }
+
+  /** Hands nothing more over; resolves when every message handed over has ended one way or another. */
+  async close(reason: Error): Promise<void> {
+    this.progress.dropWaiting();
+    this.ownership.lose(reason);
+    if (this.underWay === 0) return;
+    await new Promise<void>((resolve) => this.whenEmpty.push(resolve));
+  }
+
+  isDone(offset: number, item: number): boolean {
+    return this.progress.isDone(offset, item);
+  }
+
+  tell(message: PartitionMessage, records: readonly OutboundRecord[], item?: number): void {
+    this.transactions.add(new Told(this, message, records, item));
+  }
+
+  finish(
+    messages: readonly PartitionMessage[],
+    records: readonly OutboundRecord[],
+    refused: (refusal: RecordRefusedError) => void,
+  ): void {
+    this.transactions.add(new Finished(this, messages, records, refused));
+  }
+
+  /** A message has ended: {@link PartitionMessage} sees to it that each does so once. */
+  ended(message: PartitionMessage, how: 'finished' | 'abandoned'): void {
+    this.progress.ended(message, how);
+    this.underWay -= 1;
+    if (this.underWay === 0) for (const resolve of this.whenEmpty.splice(0)) resolve();
+    if (this.ownership.isLost) return;
+    this.resumeIfShort();
+    if (this.isFull && this.underWay <= this.mostUnderWay / 2) this.handOver();
+  }
+
+  failed(message: PartitionMessage, error: unknown): void {
+    void this.handleAgain(message, error);
+  }
+
+  /** What earlier owners have left, for which the messages of a partition that has come here wait. */
+  private recalled(left: Recalled | undefined): void {
+    this.beginsAt = left?.begin;
+    if (this.firstFetched !== undefined && this.skips(this.firstFetched)) {
+      this.progress.forgetFetched();
+    }
+    if (left !== undefined) this.progress.inherit(left);
+    this.release('recall');
+  }
+
+  /**
+   * Handles a message anew, by itself, after something failed that no message can cause; sets it aside when that has
+   * happened too often, because one message must neither stop those behind it nor end the process. One whose calls have
+   * been answered is set aside at once. Never rejects.
+   */
+  private async handleAgain(message: PartitionMessage, error: unknown): Promise<void> {
+    const { ownership } = this;
+    const { topic, partition, offset, failures } = message;
+    if (!ownership.isLost) {
+      logger.error({ msg: 'handler failed', topic, partition, offset, failures, err: error });
+    }
+    try {
+      await realDelayMs(backOffMs(failures, BACK_OFF), ownership.signal);
+      if (failures < ATTEMPTS && !message.isAnswered) {
+        message.handledAnew();
+        await this.surroundings.handle([message]);
+      } else {
+        this.surroundings.setAside(message);
+      }
+    } catch (failure) {
+      if (ownership.isLost) {
+        message.abandon();
+        return;
+      }
+      message.handledAnew();
+      message.fail(failure);
+    }
+  }
+
+  /** One chunk after the other, so that messages are taken in their order. */
+  private handOver(): void {
+    if (this.isHandingOver || this.holds.size > 0 || this.ownership.isLost) return;
+    this.isFull = this.underWay >= this.mostUnderWay;
+    if (this.isFull) return;
+    const chunk = this.nextChunk();
+    if (chunk.length === 0) {
+      this.resumeIfShort();
+      return;
+    }
+    this.isHandingOver = true;
+    void this.surroundings
+      .handle(chunk)
+      .catch((error: unknown) => {
+        for (const message of chunk) message.fail(error);
+      })
+      .then(() => {
+        setImmediate(() => {
+          this.isHandingOver = false;
+          this.handOver();
+        });
+      });
+  }
+
+  private get mostUnderWay(): number {
+    return this.limits.maxUnfinished * UNDER_WAY_FACTOR;
+  }
+
+  private nextChunk(): PartitionMessage[] {
+    const chunk: PartitionMessage[] = [];
+    for (let bytes = 0; chunk.length < CHUNK_MESSAGES && bytes < CHUNK_BYTES;) {
+      const next = this.progress.next();
+      if (next === undefined) break;
+      bytes += next.bytes;
+      this.underWay += 1;
+      chunk.push(new PartitionMessage(next, this));
+    }
+    return chunk;
+  }
+
+  private resumeIfShort(): void {
+    if (!this.isPaused || this.isBeyond(RESUME_AT)) return;
+    this.isPaused = false;
+    this.surroundings.resume(this.topic, this.partition);
+  }
+
+  /** Whether more is unfinished than this share of what may be. */
+  private isBeyond(share: number): boolean {
+    const { limits, progress } = this;
+    return (
+      progress.size >= limits.maxUnfinished * share ||
+      progress.bytes >= limits.maxUnfinishedBytes * share ||
+      progress.span >= limits.maxSpan * share
+    );
+  }
+}
+
+/** What is said of a message before it is finished. */
+class Told extends Entry {
+  constructor(
+    private readonly partition: AssignedPartition,
+    private readonly message: PartitionMessage,
+    records: readonly OutboundRecord[],
+    item: number | undefined,
+  ) {
+    super([message.offset], records, false, item);
+  }
+
+  override committed(): void {
+    const { partition, message, item } = this;
+    if (item !== undefined) partition.progress.done(message.offset, item);
+  }
+
+  override dropped(): void {
+    // its message is abandoned by whoever handles it
+  }
+
+  override refused(error: RecordRefusedError): void {
+    logRefused(this.message, error);
+    this.message.fail(error, true);
+  }
+}
+
+/** The end of a message, or of several. A class: there are tens of thousands a second. */
+class Finished extends Entry {
+  constructor(
+    private readonly partition: AssignedPartition,
+    private readonly messages: readonly PartitionMessage[],
+    records: readonly OutboundRecord[],
+    private readonly whenRefused: (refusal: RecordRefusedError) => void,
+  ) {
+    super(
+      messages.map(({ offset }) => offset),
+      records,
+      true,
+    );
+  }
+
+  override committed(): void {
+    for (const message of this.messages) this.partition.ended(message, 'finished');
+  }
+
+  override dropped(): void {
+    for (const message of this.messages) this.partition.ended(message, 'abandoned');
+  }
+
+  override refused(error: RecordRefusedError): void {
+    logRefused(this.messages[0], error);
+    this.whenRefused(error);
+  }
+}
+
+function logRefused(message: PartitionMessage | undefined, error: RecordRefusedError): void {
+  const { topic, partition, offset } = message ?? {};
+  logger.error({ msg: 'outcome not written', topic, partition, offset, err: error });
+}

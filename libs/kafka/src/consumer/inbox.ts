@@ -1,0 +1,249 @@
+import { Logger } from '@nestjs/common';
+import { type CallSlots } from '#libs/delivery';
+import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+import { withDeadline } from '../deadline.js';
+import { type Batch, type Kafka } from '#libs/kafkajs-patches';
+import { type KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
+import { type DeadLetterReason, type DeadLetters } from '../producer/dead-letters.js';
+import { topicSpans } from '../reading/topic-span.js';
+import { type PartitionBacklog } from './assigned-partition.js';
+import { AssignedPartitions } from './assigned-partitions.js';
+import { CallsAtRest } from './calls-at-rest.js';
+import { CommitPace } from './commit-pace.js';
+import { type InboundRecord, type MessageHandler } from './inbound-message.js';
+import { PartitionTransactions } from './partition-transactions.js';
+import { Recalls } from './recalls.js';
+import { StateTopics } from './state-topics.js';
+import {
+  type Assignment,
+  type ConsumerCallbacks,
+  type ConsumerState,
+  type EmptyFetch,
+  SupervisedConsumer,
+} from './supervised-consumer.js';
+import { toInboundRecord } from './to-inbound-record.js';
+import { TopicHealth, type WrittenTopic } from './topic-health.js';
+
+export interface KafkaInboxOptions {
+  kafka: Kafka;
+  groupId: string;
+  topicPrefix: string;
+  deadLetters: Pick<DeadLetters, 'letterOf'>;
+  /** Topics that hold the bridge's own state, shared out with the input topics. */
+  stateTopics: readonly KeyedStateTopic[];
+  /** The calls that messages lead to: they come to rest before partitions go to another process. */
+  calls: CallSlots;
+  /** Real milliseconds between the beginnings of two transactions of a partition, unless one is full. */
+  commitIntervalMs: number;
+  /** Called before the first connection, until it succeeds: topics must exist to be subscribed. */
+  prepare: (signal: AbortSignal, report: (problem: string) => void) => Promise<void>;
+}
+
+/** State that is being restored may wait for a Kafka that says nothing. */
+const MEMORY_DEADLINE_MS = 3000;
+/** Whoever scrapes metrics waits no longer for Kafka. */
+const PAUSED_ENDS_DEADLINE_MS = 2000;
+
+const UNHANDLED: DeadLetterReason = {
+  code: 'invalid-message',
+  detail: 'the bridge could not handle this message; its log says why',
+  attempts: 0,
+};
+
+const NOT_PUBLISHED: DeadLetterReason = {
+  code: 'invalid-message',
+  detail: 'the service has answered, but the outcome could not be published; the log says both',
+  attempts: 0,
+};
+
+/**
+ * What comes in from Kafka, from its fetch to its commit. Fetch is decoupled from delivery: of a batch, state goes to what
+ * is remembered and messages to their partition, and the batch handler returns at once. Messages are handed over by the
+ * dozen and end in any order; the committed offset is the lowest unfinished one.
+ */
+export class Inbox {
+  /** Why it has not come to joining yet, in words. */
+  startProblem: string | undefined;
+  private readonly stopping = new AbortController();
+  private readonly consumer: SupervisedConsumer;
+  private readonly logger = new Logger('Inbox');
+  private readonly partitions: AssignedPartitions;
+  private readonly rest: CallsAtRest;
+  private readonly memory: StateTopics;
+  private readonly health = new TopicHealth();
+  private closing: Promise<void> | undefined;
+
+  constructor(
+    private readonly options: KafkaInboxOptions,
+    handle: MessageHandler,
+  ) {
+    this.consumer = new SupervisedConsumer(options.kafka, options.groupId, this.callbacks());
+    const { consumer } = this;
+    const { member } = consumer;
+    const { kafka, groupId } = options;
+    const pace = new CommitPace(options.commitIntervalMs);
+    const recalls = new Recalls(kafka, groupId);
+    const mayFence = (): boolean => consumer.holdsSession;
+    const transactions = { kafka, groupId, recalls, health: this.health, pace, mayFence };
+    this.partitions = new AssignedPartitions({
+      handle,
+      setAside: (message) => {
+        const why = message.isAnswered ? NOT_PUBLISHED : UNHANDLED;
+        message.finish([options.deadLetters.letterOf(message, why)]);
+      },
+      resume: (topic, partition) => {
+        member.resume(topic, partition);
+      },
+      seek: (topic, partition, offset) => {
+        member.seek(topic, partition, offset);
+      },
+      transactions: (topic, partition, progress, listener) => {
+        const begun = new PartitionTransactions(topic, partition, progress, transactions, listener);
+        begun.start();
+        return begun;
+      },
+    });
+    this.rest = new CallsAtRest(options.calls, this.partitions);
+    this.memory = new StateTopics(options.stateTopics, options.topicPrefix);
+    this.memory.attach(member, this.partitions);
+  }
+
+  /**
+   * Resolves once the consumer is under supervision; joining the group goes on behind it.
+   *
+   * @param names of the input topics, without the prefix
+   */
+  async start(names: readonly string[]): Promise<void> {
+    const { consumer, options, stopping } = this;
+    await options.prepare(stopping.signal, (problem) => {
+      this.startProblem = problem;
+    });
+    this.startProblem = undefined;
+    if (stopping.signal.aborted) return;
+    options.calls.allowWhile(() => consumer.holdsSession);
+    const inputs = names.map((name) => `${options.topicPrefix}${name}`);
+    consumer.start([...inputs, ...this.memory.names]);
+  }
+
+  get state(): ConsumerState {
+    return this.stopping.signal.aborted ? 'stopped' : this.consumer.state;
+  }
+
+  /** Why the consumer ended the last time, in words. */
+  get endedBecause(): string | undefined {
+    return this.consumer.endedBecause;
+  }
+
+  /** Partitions whose messages wait until the state they are judged by is restored. */
+  get heldPartitions(): number {
+    return this.partitions.held;
+  }
+
+  /** Why what is remembered can be neither read nor written for a while now, in words. */
+  get memoryProblem(): string | undefined {
+    return this.memory.problem;
+  }
+
+  /** Why what messages lead to cannot be committed at all for a while now, in words. */
+  get commitProblem(): string | undefined {
+    return this.partitions.problem;
+  }
+
+  /** Of each topic that what messages lead to is written to, whether it takes that. */
+  get writtenTopics(): WrittenTopic[] {
+    return this.health.all();
+  }
+
+  /** What is not finished, by topic and partition. */
+  get backlog(): PartitionBacklog[] {
+    return this.partitions.backlog();
+  }
+
+  /** The same; where nothing is fetched for now, Kafka is asked for the end. */
+  async measureBacklog(): Promise<PartitionBacklog[]> {
+    await withDeadline(this.readPausedEnds(), PAUSED_ENDS_DEADLINE_MS);
+    return this.backlog;
+  }
+
+  /** Stops fetching, lets calls in flight finish, commits, leaves the group; once, however often it is asked. */
+  close(): Promise<void> {
+    this.closing ??= this.leave();
+    return this.closing;
+  }
+
+  private async leave(): Promise<void> {
+    this.stopping.abort(new Error('the bridge is stopping'));
+    await this.rest.finish();
+    await this.partitions.closeTransactions();
+    await withDeadline(this.memory.close(), MEMORY_DEADLINE_MS);
+    await this.consumer.stop();
+  }
+
+  private async readPausedEnds(): Promise<void> {
+    for (const topic of this.partitions.pausedTopics) {
+      for (const { partition, until } of await topicSpans(this.options.kafka, topic)) {
+        this.partitions.noteEnd(topic, partition, until);
+      }
+    }
+  }
+
+  private callbacks(): ConsumerCallbacks {
+    const isStopping = (): boolean => this.stopping.signal.aborted;
+    return {
+      onBatch: ({ batch }) => {
+        if (!isStopping()) this.fetched(batch);
+      },
+      onEmptyFetch: (fetch) => {
+        if (!isStopping()) this.push(fetch, []);
+      },
+      onAssigned: (assignment) => {
+        this.reassign(assignment);
+      },
+      onRevoking: (deadlineMs) => this.rest.begin(deadlineMs),
+      onSign: () => {
+        this.options.calls.wake();
+      },
+    };
+  }
+
+  private fetched(batch: Batch): void {
+    if (this.memory.accept(batch)) return;
+    const { topic, partition, messages, highWatermark } = batch;
+    const name = topic.slice(this.options.topicPrefix.length);
+    const inbound = messages.map((message) => toInboundRecord(name, partition, message));
+    const [firstOffset, lastOffset] = [batch.firstOffset(), batch.lastOffset()];
+    this.push({ topic, partition, highWatermark, firstOffset, lastOffset }, inbound);
+  }
+
+  private push(fetch: EmptyFetch, messages: readonly InboundRecord[]): void {
+    const { topic, partition } = fetch;
+    const [highWatermark, end] = [Number(fetch.highWatermark), Number(fetch.lastOffset) + 1];
+    const first = Number(fetch.firstOffset ?? fetch.lastOffset);
+    const from = { topic, partition, highWatermark, first, end };
+    if (this.partitions.push(from, messages)) this.consumer.member.pause(topic, partition);
+  }
+
+  /** What is lost is given up before this returns; what is new waits for what is known of it. */
+  private reassign(assignment: Assignment): void {
+    const { memory, partitions } = this;
+    if (this.stopping.signal.aborted) {
+      // what has gone has another owner, whose commits the last one from here must not set back
+      partitions.dropAllBut(assignment);
+      return;
+    }
+    if (memory.lackPartitions(assignment)) this.widenState();
+    const inputs = memory.reassign(assignment);
+    partitions.reassign(inputs, (topic, partition) => memory.areAwaited(topic, partition));
+    this.rest.end();
+  }
+
+  /** An input has grown while the bridge runs: its state must as well, upon which kafkajs joins anew. */
+  private widenState(): void {
+    this.logger.warn({ msg: 'messages wait: state has fewer partitions than its input' });
+    this.options
+      .prepare(this.stopping.signal, () => undefined)
+      .catch((error: unknown) => {
+        this.logger.error({ msg: 'state not widened', error: describeKafkaFailure(error) });
+      });
+  }
+}

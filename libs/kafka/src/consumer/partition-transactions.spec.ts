@@ -1,0 +1,303 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Logger } from '@nestjs/common';
+import { realDelayMs, realNowMs } from '#libs/clock';
+import { readEnvironment } from '#libs/config';
+import { ensureTopics } from '../client/ensure-topics.js';
+import { type Admin, Kafka, logLevel } from '#libs/kafkajs-patches';
+import { type OutboundRecord } from '../producer/outbound-record.js';
+import { partitionByKey } from '../partition-of.js';
+import { readSpans } from '../reading/read-spans.js';
+import { topicSpans } from '../reading/topic-span.js';
+import { readNote } from './commit-note.js';
+import { CommitPace } from './commit-pace.js';
+import { PartitionProgress } from './partition-progress.js';
+import { PartitionTransactions } from './partition-transactions.js';
+import { Recalls } from './recalls.js';
+import { TopicHealth } from './topic-health.js';
+import { TestEntry } from './testing/entry.js';
+
+async function eventually(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const giveUpMs = realNowMs() + 40_000;
+  while (!(await isSo())) {
+    if (realNowMs() > giveUpMs) throw new Error(`it did not come about that ${what}`);
+    await realDelayMs(10);
+  }
+}
+
+describe('PartitionTransactions', () => {
+  Logger.overrideLogger(false);
+  const brokers = (readEnvironment()['KAFKA_BROKERS'] ?? '').split(',');
+  const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING });
+  let admin: Admin;
+  let prefix: string;
+  let owners: Owner[];
+
+  /** One that owns the only partition of the input, and has been handed all of it. */
+  class Owner {
+    readonly health = new TopicHealth();
+    readonly ends: string[] = [];
+    readonly progress = new PartitionProgress();
+    readonly transactions: PartitionTransactions;
+    isRecalled = false;
+    mayFence = true;
+
+    constructor(client = kafka) {
+      this.transactions = new PartitionTransactions(
+        `${prefix}input`,
+        0,
+        this.progress,
+        {
+          kafka: client,
+          groupId: `${prefix}group`,
+          recalls: new Recalls(client, `${prefix}group`),
+          health: this.health,
+          pace: new CommitPace(20),
+          mayFence: () => this.mayFence,
+        },
+        {
+          recalled: (left) => {
+            if (left !== undefined) this.progress.inherit(left);
+            this.isRecalled = true;
+          },
+          committed: () => undefined,
+        },
+      );
+      this.transactions.start();
+      owners.push(this);
+    }
+
+    /** Returns what is not finished yet. */
+    async takes(count: number): Promise<number[]> {
+      await eventually(() => this.isRecalled, 'the partition is recalled');
+      const source = { topic: 'input', partition: 0, timestamp: '0', key: null, value: null };
+      const records = Array.from({ length: count }, (_, offset) => {
+        return { ...source, headers: [], bytes: 1, offset };
+      });
+      this.progress.fetched(records, count);
+      const taken: number[] = [];
+      for (let next = this.progress.next(); next !== undefined; next = this.progress.next()) {
+        taken.push(next.offset);
+      }
+      return taken;
+    }
+
+    write(offset: number, records: readonly OutboundRecord[], item?: number): void {
+      const ended = (how: 'committed' | 'dropped' | { code: string }): void => {
+        this.ends.push(`${offset} ${typeof how === 'string' ? how : how.code}`);
+        if (how !== 'committed') return;
+        if (item !== undefined) this.progress.done(offset, item);
+        else this.progress.ended({ offset, bytes: 1 } as never, 'finished');
+      };
+      this.transactions.add(new TestEntry({ offsets: [offset], records, item }, ended));
+    }
+  }
+
+  beforeEach(async () => {
+    prefix = `test-${randomUUID().slice(0, 8)}.`;
+    owners = [];
+    const topics = ['input', 'outcomes', 'letters'].map((name) => {
+      const maxMessageBytes = name === 'letters' ? 100_000 : 1_000_000;
+      return { name: `${prefix}${name}`, cleanupPolicy: 'delete' as const, maxMessageBytes };
+    });
+    await ensureTopics(kafka, topics, { create: true, partitions: 1 });
+    admin = kafka.admin();
+    await admin.connect();
+    const producer = kafka.producer({ createPartitioner: partitionByKey });
+    await producer.connect();
+    const messages = Array.from({ length: 20 }, () => ({ value: 'x' }));
+    await producer.send({ topic: `${prefix}input`, messages });
+    await producer.disconnect();
+  });
+
+  afterEach(async () => {
+    await Promise.all(owners.map(({ transactions }) => transactions.close()));
+    await admin.disconnect();
+  });
+
+  const record = (value: Buffer | string, topic = 'outcomes'): OutboundRecord => ({
+    ...{ topic: `${prefix}${topic}`, key: 'M-1', value, headers: {} },
+  });
+
+  /** Of what is committed, in its order. */
+  const valuesOf = async (topic: string): Promise<string[]> => {
+    const values: string[] = [];
+    const spans = await topicSpans(kafka, `${prefix}${topic}`);
+    await readSpans(
+      kafka,
+      spans.filter(({ from, until }) => from < until),
+      {
+        groupIdPrefix: `${prefix}read`,
+        signal: new AbortController().signal,
+        onRecords: (records) => {
+          values.push(...records.map(({ value }) => value?.toString().slice(0, 20) ?? 'null'));
+        },
+      },
+    );
+    return values;
+  };
+
+  /** A moment after a transaction has ended it is shown to who reads what is committed. */
+  const untilWritten = async (topic: string, expected: readonly string[]): Promise<void> => {
+    let values: string[] = [];
+    await eventually(async () => {
+      values = await valuesOf(topic);
+      return values.length >= expected.length;
+    }, `${topic} holds as much`);
+    expect(values).toEqual(expected);
+  };
+
+  const untilCommitted = (offset: number): Promise<void> =>
+    eventually(async () => (await commit()).offset === offset, `${offset} is committed`);
+
+  const commit = async (): Promise<{ offset: number; metadata: string | null }> => {
+    const [topic] = await admin.fetchOffsets({
+      groupId: `${prefix}group`,
+      topics: [`${prefix}input`],
+    });
+    const { offset = '-1', metadata = null } = topic?.partitions[0] ?? {};
+    return { offset: Number(offset), metadata };
+  };
+
+  it('writes what messages lead to with their offset, and tells the next owner what is finished beyond it', async () => {
+    const first = new Owner();
+    await first.takes(4);
+    first.write(0, [record('zero')]);
+    first.write(2, [record('two'), record('letter', 'letters')]);
+    await first.transactions.flush();
+    expect(first.ends).toEqual(['0 committed', '2 committed']);
+    await untilWritten('outcomes', ['zero', 'two']);
+    await untilWritten('letters', ['letter']);
+    await untilCommitted(1);
+    await first.transactions.close();
+    expect(await new Owner().takes(4)).toEqual([1, 3]);
+  });
+
+  it('tells the next owner what of a message is done', async () => {
+    const first = new Owner();
+    await first.takes(2);
+    first.write(0, [record('of the third')], 2);
+    first.write(1, [record('one')]);
+    await first.transactions.flush();
+    await first.transactions.close();
+    const next = new Owner();
+    expect(await next.takes(2)).toEqual([0]);
+    expect([1, 2].map((item) => next.progress.isDone(0, item))).toEqual([false, true]);
+    next.write(0, [record('zero')]);
+    await next.transactions.flush();
+    await untilCommitted(2);
+    const { offset, metadata } = await commit();
+    expect([offset, readNote(offset, metadata).items.isEmpty]).toEqual([2, true]);
+  });
+
+  it('writes what takes the place of a refused record before what lies behind it', async () => {
+    const owner = new Owner();
+    await owner.takes(2);
+    const tooLarge = { offsets: [0], records: [record(randomBytes(200_000), 'letters')] };
+    owner.transactions.add(
+      new TestEntry(tooLarge, () => {
+        owner.write(0, [record('in its place')]);
+      }),
+    );
+    owner.write(1, [record('behind it')]);
+    await owner.transactions.flush();
+    expect(owner.ends).toEqual(['0 committed', '1 committed']);
+    await untilWritten('outcomes', ['in its place', 'behind it']);
+  });
+
+  it('shuts out whoever owned the partition before, who does not fence in turn while it may not', async () => {
+    const first = new Owner();
+    await first.takes(2);
+    first.write(0, [record('of the first')]);
+    await first.transactions.flush();
+    first.mayFence = false;
+    const next = new Owner();
+    expect(await next.takes(2)).toEqual([1]);
+    first.write(1, [record('too late')]);
+    next.write(1, [record('of the next')]);
+    await next.transactions.flush();
+    await first.transactions.close();
+    expect(first.ends).toEqual(['0 committed', '1 dropped']);
+    expect(next.ends).toEqual(['1 committed']);
+    await untilWritten('outcomes', ['of the first', 'of the next']);
+  });
+
+  it('writes once what was committed though its answer was lost, and what was not', async () => {
+    const owner = new Owner();
+    await owner.takes(20);
+    for (let offset = 0; offset < 20; offset += 1) {
+      owner.write(offset, [record(String(offset))]);
+      if (offset % 4 === 3) {
+        // somebody fences it amid its transactions, as a successor would that is gone again at once
+        const intruder = kafka.producer({
+          transactionalId: `${prefix}group-${prefix}input-0`,
+          maxInFlightRequests: 1,
+          idempotent: true,
+        });
+        await intruder.connect();
+        const transaction = await intruder.transaction();
+        await transaction.abort();
+        await intruder.disconnect();
+      }
+      await realDelayMs(offset);
+    }
+    await eventually(() => owner.ends.length === 20, 'all is committed');
+    await untilWritten(
+      'outcomes',
+      Array.from({ length: 20 }, (_, at) => String(at)),
+    );
+    await untilCommitted(20);
+  });
+
+  it('lets a topic that is gone hold back what is to be written to it, and nothing else', async () => {
+    await admin.deleteTopics({ topics: [`${prefix}letters`] });
+    const owner = new Owner();
+    await owner.takes(3);
+    owner.write(0, [record('letter', 'letters'), record('rejected')]);
+    owner.write(1, [record('one')]);
+    await eventually(() => owner.ends.includes('1 committed'), 'the other is committed');
+    owner.write(2, [record('two')]);
+    await eventually(() => owner.ends.includes('2 committed'), 'so is what comes later');
+    expect(owner.ends).not.toContain('0 committed');
+    await untilCommitted(0);
+    const letters = [{ name: `${prefix}letters`, cleanupPolicy: 'delete' as const }];
+    await ensureTopics(kafka, letters, { create: true, partitions: 1 });
+    await eventually(() => owner.ends.includes('0 committed'), 'it is committed at last');
+    await untilWritten('outcomes', ['one', 'two', 'rejected']);
+    await untilCommitted(3);
+  });
+
+  it.each([
+    ['too large for its topic', randomBytes(200_000)],
+    ['larger than any that is sent', Buffer.alloc(49 * 1024 * 1024)],
+  ])(
+    'has a record %s give way to its leaner form, and commits its neighbours',
+    async (_, large) => {
+      const owner = new Owner();
+      await owner.takes(5);
+      for (const offset of [0, 1, 3, 4]) owner.write(offset, [record(String(offset), 'letters')]);
+      owner.write(2, [{ ...record(large, 'letters'), leaner: () => record('lean', 'letters') }]);
+      await owner.transactions.flush();
+      await untilWritten('letters', ['0', '1', '3', '4', 'lean']);
+      await untilCommitted(5);
+    },
+  );
+
+  it('says what can never be written, and goes on', async () => {
+    const owner = new Owner();
+    await owner.takes(2);
+    owner.write(0, [record(randomBytes(200_000), 'letters')]);
+    owner.write(1, [record('one')]);
+    await eventually(() => owner.ends.length === 2, 'both have ended');
+    expect(owner.ends.sort()).toEqual(['0 too-large', '1 committed']);
+  });
+
+  it('commits past what is no message', async () => {
+    const owner = new Owner();
+    await owner.takes(2);
+    for (const offset of [0, 1]) owner.write(offset, []);
+    await owner.transactions.flush();
+    owner.progress.fetched([], 7);
+    expect(owner.progress.next()).toBeUndefined();
+    await eventually(async () => (await commit()).offset === 7, 'what follows is committed');
+  });
+});

@@ -1,0 +1,264 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { loadKafkaSettings } from '#libs/config';
+import { createKafka } from '../client/kafka-client.js';
+import { withDeadline } from '../deadline.js';
+import { GroupMember } from '../consumer/supervised-consumer.js';
+import { type Kafka, type KafkaMessage, type ProducerBatch } from '#libs/kafkajs-patches';
+import { KeyedStatePartition } from './keyed-state-partition.js';
+import { type OwnedState } from './owned-state.js';
+
+/** A time-out of the client is many times as long. */
+const CLOSE_DEADLINE_MS = 4000;
+const NAME = 'machine-bridge.counts.v1';
+
+/** A partition of a process that is no member of its group. */
+function partitionOf(
+  kafka: Kafka,
+  onOwned: (state: OwnedState<number>) => void = () => undefined,
+  delay?: (ms: number) => Promise<void>,
+  inputsFenced?: () => Promise<void>,
+): KeyedStatePartition<number> {
+  const options = {
+    kafka,
+    name: NAME,
+    transactionalIdPrefix: 'group',
+    parse: (json: unknown) => json as number,
+    onOwned,
+  };
+  return new KeyedStatePartition(0, options, new GroupMember(), inputsFenced, delay);
+}
+
+describe('a partition of state while Kafka says nothing', () => {
+  let broker: Server;
+  const sockets: Socket[] = [];
+  let settings: ReturnType<typeof loadKafkaSettings>;
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    broker = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
+    await once(broker, 'listening');
+    const { port } = broker.address() as AddressInfo;
+    settings = loadKafkaSettings({ KAFKA_BROKERS: `127.0.0.1:${port}` });
+  });
+
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  afterAll(() => {
+    for (const socket of sockets) socket.destroy();
+    broker.close();
+  });
+
+  it('is closed without waiting for a connection', async () => {
+    const partition = partitionOf(createKafka(settings));
+    partition.start();
+    await once(broker, 'connection');
+    expect(await withDeadline(partition.close(), CLOSE_DEADLINE_MS)).toBe(true);
+  });
+
+  it('is closed without waiting for its mark to be written', async () => {
+    let producer: object | undefined;
+    const writing = new Promise<void>((begun) => {
+      producer = {
+        connect: () => Promise.resolve(),
+        transaction: () => {
+          begun();
+          return new Promise(() => undefined);
+        },
+        disconnect: () => Promise.resolve(),
+      };
+    });
+    const partition = partitionOf({ producer: () => producer } as unknown as Kafka);
+    partition.start();
+    await writing;
+    expect(await withDeadline(partition.close(), CLOSE_DEADLINE_MS)).toBe(true);
+  });
+
+  it('writes no mark before the earlier owners of its inputs are shut out: they write here as well', async () => {
+    const marks: unknown[] = [];
+    let marked: () => void = () => undefined;
+    const whenMarked = new Promise<void>((resolve) => (marked = resolve));
+    const producer = {
+      connect: () => Promise.resolve(),
+      transaction: () => ({
+        sendBatch: (batch: unknown) => {
+          marks.push(batch);
+          marked();
+        },
+        commit: () => Promise.resolve(),
+      }),
+      disconnect: () => Promise.resolve(),
+    };
+    let fenced: () => void = () => undefined;
+    const whenFenced = new Promise<void>((resolve) => (fenced = resolve));
+    const kafka = { producer: () => producer } as unknown as Kafka;
+    const partition = partitionOf(kafka, undefined, undefined, () => whenFenced);
+    partition.start();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(marks).toEqual([]);
+    fenced();
+    await whenMarked;
+    await partition.close();
+  });
+
+  it('writes another mark when nothing comes up to the one before', async () => {
+    jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
+    let marks = 0;
+    let another: () => void = () => undefined;
+    const secondMark = new Promise<void>((resolve) => (another = resolve));
+    const sendBatch = (): void => {
+      marks += 1;
+      if (marks > 1) another();
+    };
+    const producer = {
+      connect: () => Promise.resolve(),
+      transaction: () => ({ sendBatch, commit: () => Promise.resolve() }),
+      disconnect: () => Promise.resolve(),
+    };
+    const partition = partitionOf({ producer: () => producer } as unknown as Kafka);
+    partition.start();
+    await jest.advanceTimersByTimeAsync(29_000);
+    expect(marks).toBe(1);
+    await jest.advanceTimersByTimeAsync(2000);
+    await secondMark;
+    expect(partition.isRestored).toBe(false);
+    await partition.close();
+  });
+});
+
+describe('a partition of state that Kafka takes no writes of', () => {
+  const EVENT = { topic: 'events', key: 'a', value: 'a is 1', headers: {} };
+  const FORBIDDEN = 'events must not be written to';
+  let forbidden: boolean;
+  let nowMs: number;
+  let pauses: number[];
+  let warnings: unknown[];
+  let partition: KeyedStatePartition<number>;
+  let owned: OwnedState<number>;
+  let whenOwned: () => void;
+
+  /** Kafka takes what goes to the partition itself, and has it read back. */
+  const sendBatch = ({ topicMessages = [] }: ProducerBatch): Promise<void> => {
+    if (forbidden && topicMessages.some(({ topic }) => topic === EVENT.topic)) {
+      return Promise.reject(new Error(FORBIDDEN));
+    }
+    const messages = topicMessages.flatMap((of) => (of.topic === NAME ? of.messages : []));
+    setImmediate(() => {
+      partition.accept(
+        messages.map(({ key, value }) => {
+          return { key: Buffer.from(key!), value: Buffer.from(value!) } as unknown as KafkaMessage;
+        }),
+      );
+    });
+    return Promise.resolve();
+  };
+
+  beforeEach(async () => {
+    forbidden = true;
+    nowMs = 0;
+    pauses = [];
+    warnings = [];
+    Logger.overrideLogger({
+      log: () => undefined,
+      error: () => undefined,
+      // Not kafkajs, which may still be looking for the broker of an earlier test.
+      warn: (entry: object) => 'namespace' in entry || warnings.push(entry),
+    });
+    jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    jest.spyOn(Math, 'random').mockReturnValue(1);
+    const transaction = {
+      sendBatch,
+      commit: () => Promise.resolve(),
+      abort: () => Promise.resolve(),
+    };
+    const producer = {
+      connect: () => Promise.resolve(),
+      transaction: () => Promise.resolve(transaction),
+      disconnect: () => Promise.resolve(),
+    };
+    partition = partitionOf(
+      { producer: () => producer } as unknown as Kafka,
+      (state) => {
+        owned = state;
+        whenOwned();
+      },
+      (ms) => {
+        pauses.push(ms);
+        nowMs += ms;
+        return Promise.resolve();
+      },
+    );
+    const first = ownedAnew();
+    partition.start();
+    await first;
+  });
+
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    Logger.overrideLogger(false);
+    await partition.close();
+  });
+
+  const ownedAnew = (): Promise<void> => new Promise((resolve) => (whenOwned = resolve));
+
+  const failToWrite = async (): Promise<void> => {
+    const anew = ownedAnew();
+    await expect(owned.commit([['a', 1]], [EVENT])).rejects.toThrow(FORBIDDEN);
+    expect(partition.isRestored).toBe(false);
+    await anew;
+  };
+
+  it('is restored after a pause that grows up to half a minute', async () => {
+    for (let failures = 1; failures <= 10; failures += 1) await failToWrite();
+    expect(pauses).toEqual([200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
+  });
+
+  it('says so each time', async () => {
+    await failToWrite();
+    await failToWrite();
+    const said = { msg: 'state not written', name: NAME, partition: 0 };
+    expect(warnings).toEqual([
+      { ...said, failures: 1, error: `Error: ${FORBIDDEN}` },
+      { ...said, failures: 2, error: `Error: ${FORBIDDEN}` },
+    ]);
+  });
+
+  it('counts as a problem after some seconds, until a write succeeds', async () => {
+    await failToWrite();
+    expect(partition.problem).toBeUndefined();
+    for (let failures = 2; failures <= 6; failures += 1) await failToWrite();
+    expect(partition.problem).toBe(`${NAME}, partition 0: Error: ${FORBIDDEN}`);
+    // does not touch what may be at fault
+    await owned.commit([['a', 1]], []);
+    expect(partition.problem).toBeDefined();
+    forbidden = false;
+    await owned.commit([['a', 1]], [EVENT]);
+    expect(partition.problem).toBeUndefined();
+    forbidden = true;
+    pauses = [];
+    await failToWrite();
+    expect(pauses).toEqual([200]);
+  });
+
+  it('counts as a problem no more when nothing has failed for two minutes', async () => {
+    for (let failures = 1; failures <= 6; failures += 1) await failToWrite();
+    nowMs += 110_000;
+    expect(partition.problem).toBeDefined();
+    nowMs += 10_000;
+    expect(partition.problem).toBeUndefined();
+  });
+
+  it('shows at once what is to be written with what a message leads to, and hands out the record', () => {
+    const record = owned.put('a', 2);
+    expect(record).toEqual({
+      ...{ topic: NAME, partition: 0, key: 'a', value: '2', headers: {}, isState: true },
+    });
+    expect(owned.get('a')).toBe(2);
+    expect(owned.put('a', null)).toMatchObject({ key: 'a', value: null });
+    expect([owned.get('a'), [...owned.keys()]]).toEqual([undefined, []]);
+  });
+});

@@ -1,0 +1,133 @@
+import { Logger } from '@nestjs/common';
+import { everyRealMs } from '#libs/clock';
+import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+import { partitionCount } from '../client/partition-count.js';
+import { type GroupMember } from '../consumer/supervised-consumer.js';
+import { type KafkaMessage } from '#libs/kafkajs-patches';
+import { type KeyedStateOptions } from './keyed-state-options.js';
+import { KeyedStatePartition } from './keyed-state-partition.js';
+
+/** A broker may have told of fewer partitions than there were, when they had just been added. */
+const GROWTH_CHECK_MS = 30_000;
+
+/** What the state of a partition has to do with the same partition of its inputs. */
+export interface PartitionInputs {
+  /** Resolves once no earlier owner can write to the state any more what messages have led to. */
+  fenced: (partition: number) => Promise<void>;
+  /** Told that their messages need not wait for the state any more. */
+  restored: (partition: number) => void;
+}
+
+/** A compacted topic as memory: what the bridge remembers, shared out by partition within the group. */
+export interface KeyedStateTopic {
+  readonly name: string;
+  /** Input topics, without the prefix, whose messages are judged by the state of the same partition. */
+  readonly inputs: readonly string[];
+  attach(member: GroupMember, inputs: PartitionInputs): void;
+  /** Owned, and restored. */
+  isRestored(partition: number): boolean;
+  /** Why a partition can be neither read nor written for a while now, in words. */
+  readonly problem: string | undefined;
+  accept(partition: number, messages: readonly KafkaMessage[]): void;
+  reassign(partitions: readonly number[]): void;
+  close(): Promise<void>;
+}
+
+export class KeyedState<V> implements KeyedStateTopic {
+  readonly name: string;
+  private readonly partitions = new Map<number, KeyedStatePartition<V>>();
+  readonly inputs: readonly string[];
+  private readonly logger = new Logger('KeyedState');
+  private stopWatching: (() => void) | undefined;
+  private member: GroupMember | undefined;
+  private stateInputs: PartitionInputs | undefined;
+
+  constructor(private readonly options: KeyedStateOptions<V>) {
+    this.name = options.name;
+    this.inputs = options.inputs ?? [];
+  }
+
+  /** Partitions owned and restored: the only ones whose state may be used. */
+  get restored(): number[] {
+    return [...this.partitions].filter(([, state]) => state.isRestored).map(([number]) => number);
+  }
+
+  /** Partitions owned, whether restored yet or not. */
+  get owned(): number[] {
+    return [...this.partitions.keys()];
+  }
+
+  get problem(): string | undefined {
+    return [...this.partitions.values()].map(({ problem }) => problem).find(Boolean);
+  }
+
+  attach(member: GroupMember, inputs: PartitionInputs): void {
+    this.member = member;
+    this.stateInputs = inputs;
+  }
+
+  isRestored(partition: number): boolean {
+    return this.partitions.get(partition)?.isRestored === true;
+  }
+
+  accept(partition: number, messages: readonly KafkaMessage[]): void {
+    this.partitions.get(partition)?.accept(messages);
+  }
+
+  reassign(partitions: readonly number[]): void {
+    for (const [number, state] of this.partitions) {
+      if (partitions.includes(number)) continue;
+      this.partitions.delete(number);
+      void state.close().then(() => {
+        // kafkajs remembers a pause across assignments; a successor's is its own.
+        if (!this.partitions.has(number)) this.member?.resume(this.name, number);
+      });
+    }
+    for (const number of partitions) {
+      if (this.partitions.has(number) || this.member === undefined) continue;
+      const fenced = async (): Promise<void> => this.stateInputs?.fenced(number);
+      const state = new KeyedStatePartition(number, this.withRelease(), this.member, fenced);
+      this.partitions.set(number, state);
+      state.start();
+    }
+    this.watchGrowth();
+  }
+
+  /** The group shares out a topic that has grown, but partitions that stay where they are do not notice. */
+  private watchGrowth(): void {
+    const { placement } = this.options;
+    if (placement === undefined) return;
+    void this.lookForGrowth(placement.topic);
+    this.stopWatching ??= everyRealMs(
+      GROWTH_CHECK_MS,
+      () => void this.lookForGrowth(placement.topic),
+    );
+  }
+
+  private async lookForGrowth(topic: string): Promise<void> {
+    if (this.partitions.size === 0) return;
+    try {
+      const count = await partitionCount(this.options.kafka, topic);
+      for (const state of this.partitions.values()) state.grow(count);
+    } catch (error) {
+      this.logger.warn({ msg: 'partitions not known', topic, error: describeKafkaFailure(error) });
+    }
+  }
+
+  private withRelease(): KeyedStateOptions<V> {
+    return {
+      ...this.options,
+      onOwned: (state) => {
+        this.options.onOwned(state);
+        this.stateInputs?.restored(state.partition);
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    this.stopWatching?.();
+    const states = [...this.partitions.values()];
+    this.partitions.clear();
+    await Promise.all(states.map((state) => state.close()));
+  }
+}

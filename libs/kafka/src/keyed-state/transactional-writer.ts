@@ -1,0 +1,124 @@
+import { realDelayMs } from '#libs/clock';
+import { backOffMs } from '#libs/delivery';
+import { withDeadline } from '../deadline.js';
+import {
+  CompressionTypes,
+  type Kafka,
+  type Producer,
+  type TopicPartitionOffset,
+  type Transaction,
+} from '#libs/kafkajs-patches';
+import { type OutboundRecord } from '../producer/outbound-record.js';
+import { batchesOf, MAX_BATCH_BYTES } from '../producer/record-batches.js';
+import { toTopicMessages } from '../producer/to-topic-messages.js';
+import { partitionByKey } from '../partition-of.js';
+
+const FINISH_DEADLINE_MS = 800;
+const DISCONNECT_DEADLINE_MS = 2000;
+/** The transaction before is still being ended by the brokers; so often it is asked again, for some seconds in all. */
+const ENDING = { attempts: 12, baseMs: 10, capMs: 1000 };
+
+/** How far input is done, committed in the transaction that writes what it led to. */
+interface InputProgress {
+  groupId: string;
+  offset: TopicPartitionOffset & { metadata: string };
+}
+
+interface WriteOptions {
+  progress?: InputProgress;
+  compression?: CompressionTypes;
+}
+
+/**
+ * Writes records in transactions, one after the other. Its first write fences every earlier writer
+ * with the same transactional id. After a failure it must be closed and another one opened: whether the
+ * failed transaction was committed is known only to Kafka.
+ */
+export class TransactionalWriter {
+  private readonly producer: Producer;
+  private opening: Promise<void> = Promise.resolve();
+  private previous: Promise<void> = Promise.resolve();
+
+  constructor(kafka: Kafka, transactionalId: string) {
+    this.producer = kafka.producer({
+      transactionalId,
+      idempotent: true,
+      maxInFlightRequests: 1,
+      allowAutoTopicCreation: false,
+      createPartitioner: partitionByKey,
+      transactionTimeout: 30_000,
+      // A transaction right after another is answered CONCURRENT_TRANSACTIONS: retried after this.
+      retry: { initialRetryTime: 10, maxRetryTime: 2000, retries: 10 },
+    });
+  }
+
+  async open(): Promise<void> {
+    this.opening = this.producer.connect();
+    await this.opening;
+  }
+
+  /**
+   * Fences every earlier writer. Once it resolves, what they had under way is committed, or aborted for good: offsets
+   * that are read after it are the latest of them.
+   */
+  fence(): Promise<void> {
+    return this.write([]);
+  }
+
+  /** Commits all records, and the progress of the input they come from, or none of it; a call waits for those before it. */
+  write(records: readonly OutboundRecord[], options: WriteOptions = {}): Promise<void> {
+    const write = this.previous.then(() => this.transact(records, options));
+    this.previous = write.catch(() => undefined);
+    return write;
+  }
+
+  /** Lets the writes under way end, for a moment at most. */
+  async close(): Promise<void> {
+    // A producer that is disconnected while it connects would connect all the same, and be left behind.
+    const opened = this.opening.catch(() => undefined);
+    // A transaction cut off stays open: until the next writer fences it, or the broker gives it up, who reads
+    // what is committed alone sees nothing that comes after it in the partition.
+    const finished = opened.then(() => this.previous);
+    await withDeadline(finished, FINISH_DEADLINE_MS);
+    const closed = opened.then(() => this.producer.disconnect());
+    await withDeadline(closed, DISCONNECT_DEADLINE_MS);
+  }
+
+  private async transact(
+    records: readonly OutboundRecord[],
+    { progress, compression = CompressionTypes.None }: WriteOptions,
+  ): Promise<void> {
+    const transaction = await this.producer.transaction();
+    try {
+      for (const batch of batchesOf(records, MAX_BATCH_BYTES)) {
+        const topicMessages = toTopicMessages(batch);
+        await transaction.sendBatch({ acks: -1, compression, topicMessages });
+      }
+      if (progress !== undefined) await sendOffset(transaction, progress);
+      await transaction.commit();
+    } catch (error) {
+      // Spares the coordinator the wait for the time-out; a new writer's fence would abort it too.
+      await transaction.abort().catch(() => undefined);
+      throw error;
+    }
+  }
+}
+
+/** kafkajs waits for the transaction before to end where it sends records, but not here. */
+async function sendOffset(
+  transaction: Transaction,
+  { groupId, offset }: InputProgress,
+): Promise<void> {
+  const { topic, ...partition } = offset;
+  const offsets = { consumerGroupId: groupId, topics: [{ topic, partitions: [partition] }] };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await transaction.sendOffsets(offsets);
+      return;
+    } catch (error) {
+      const { type } = error as { type?: unknown };
+      if (type !== 'CONCURRENT_TRANSACTIONS' || attempt === ENDING.attempts) throw error;
+      await realDelayMs(backOffMs(attempt, ENDING));
+    }
+  }
+}

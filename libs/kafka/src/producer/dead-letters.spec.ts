@@ -1,0 +1,266 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { ManualClock } from '#libs/clock';
+import { loadKafkaSettings, readEnvironment } from '#libs/config';
+import { deadLetterHeaders, type MessageHeaders } from '#libs/contracts';
+import { ensureTopics } from '../client/ensure-topics.js';
+import { createKafka } from '../client/kafka-client.js';
+import { type InboundMessage } from '../consumer/inbound-message.js';
+import { PartitionOwnership } from '../consumer/partition-ownership.js';
+import { DeadLetters } from './dead-letters.js';
+import { type OutboundRecord } from './outbound-record.js';
+import { IdempotentProducer } from './idempotent-producer.js';
+import { RecordRefusedError } from './record-refused.js';
+
+const message: InboundMessage = {
+  topic: 'mes.downtime-reasons.v1',
+  partition: 2,
+  offset: 41,
+  timestamp: '1763680000123',
+  key: Buffer.from([0xff, 0x00]),
+  value: Buffer.from([0x7b, 0xfe]),
+  headers: [
+    ['twice', Buffer.from('a')],
+    ['10', Buffer.from([0xfd])],
+    ['9', null],
+    ['twice', Buffer.alloc(0)],
+  ],
+  bytes: 17,
+  ownership: new PartitionOwnership(),
+  finish: () => undefined,
+  finishWith: () => undefined,
+  isDone: () => false,
+  tell: () => undefined,
+  abandon: () => undefined,
+  fail: () => undefined,
+};
+
+function headersOf(record: OutboundRecord | undefined): MessageHeaders {
+  const { headers = [] } = record ?? {};
+  return Array.isArray(headers) ? (headers as MessageHeaders) : Object.entries(headers);
+}
+
+interface Sender {
+  send: (record: OutboundRecord) => Promise<unknown>;
+}
+
+/** As the transactions of a partition do: what is refused gives way to its leaner form. */
+async function publish(
+  letters: DeadLetters,
+  sender: Sender,
+  ...[message, reason]: Parameters<DeadLetters['letterOf']>
+): Promise<void> {
+  for (let letter: OutboundRecord | undefined = letters.letterOf(message, reason); letter;) {
+    const { leaner, ...record }: OutboundRecord = letter;
+    letter = await sender.send(record).then(
+      () => undefined,
+      (error: unknown): OutboundRecord => {
+        if (error instanceof RecordRefusedError && leaner !== undefined) return leaner(error);
+        throw error;
+      },
+    );
+  }
+}
+
+describe('DeadLetters', () => {
+  const sent: OutboundRecord[] = [];
+  const sender: Sender = {
+    send: (record) => {
+      sent.push(record);
+      return Promise.resolve();
+    },
+  };
+  const deadLetters = new DeadLetters(new ManualClock(1_763_680_060_000), 'p1.');
+
+  beforeAll(() => {
+    Logger.overrideLogger(false);
+  });
+
+  beforeEach(() => {
+    sent.length = 0;
+  });
+
+  it('keeps key, value and headers byte for byte and adds why', async () => {
+    await publish(deadLetters, sender, message, {
+      code: 'unknown-machine',
+      detail: 'no M-9',
+      attempts: 0,
+    });
+    expect(sent).toEqual([
+      {
+        topic: 'p1.mes.downtime-reasons.v1.dlq',
+        key: message.key,
+        value: message.value,
+        headers: [
+          ...message.headers,
+          ['dlq-code', 'unknown-machine'],
+          ['dlq-detail', 'no M-9'],
+          ['dlq-source-topic', 'p1.mes.downtime-reasons.v1'],
+          ['dlq-source-partition', '2'],
+          ['dlq-source-offset', '41'],
+          ['dlq-source-timestamp', '1763680000123'],
+          ['dlq-failed-at', '1763680060'],
+          ['dlq-attempts', '0'],
+        ],
+      },
+    ]);
+  });
+
+  it('says nothing of an earlier dead letter whose headers the message carries', async () => {
+    const earlier = deadLetterHeaders({
+      ...{ code: 'rejected-by-service', detail: 'refused', sourceTopic: 'old', partition: 9 },
+      ...{ offset: '9', timestamp: '9', failedAt: 9, attempts: 9 },
+      ...{ httpStatus: 422, machineIds: ['M-1'] },
+    });
+    const own: MessageHeaders = [
+      ['dlq-of-the-sender', 'kept'],
+      ...message.headers,
+      ['DLQ-Machine-Ids', 'kept'],
+    ];
+    const copied: MessageHeaders = [...Object.entries(earlier), ...own, ['dlq-value-omitted', '7']];
+    const inLetter = { ...message, headers: copied };
+    await publish(deadLetters, sender, inLetter, {
+      code: 'invalid-json',
+      detail: 'no JSON',
+      attempts: 0,
+    });
+    await publish(
+      deadLetters,
+      sender,
+      { ...message, headers: own },
+      { code: 'invalid-json', detail: 'no JSON', attempts: 0 },
+    );
+    expect(sent[0]).toEqual(sent[1]);
+    expect(headersOf(sent[0]).slice(0, own.length)).toEqual(own);
+  });
+
+  it("names the service's answer and the machines at fault where there are any", async () => {
+    await publish(deadLetters, sender, message, {
+      code: 'rejected-by-service',
+      detail: 'refused',
+      attempts: 3,
+      httpStatus: 422,
+      machineIds: ['M-1', 'M-2'],
+    });
+    expect(Object.fromEntries(headersOf(sent[0]))).toMatchObject({
+      'dlq-attempts': '3',
+      'dlq-http-status': '422',
+      'dlq-machine-ids': 'M-1,M-2',
+    });
+  });
+
+  it('has a line in the log, or is counted by the next one where there are hundreds a second', async () => {
+    const logged = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
+    const reason = { code: 'invalid-json', detail: 'no JSON', attempts: 0 } as const;
+    const lines = (): { offset: number; leftOut?: number }[] =>
+      logged.mock.calls.map(([line]) => line as { offset: number });
+    for (let offset = 0; lines().at(-1)?.leftOut === undefined; offset += 1) {
+      await publish(deadLetters, sender, { ...message, offset }, reason);
+    }
+    let next = 0;
+    for (const { offset, leftOut = 0 } of lines()) {
+      expect(offset).toBe(next + leftOut);
+      next = offset + 1;
+    }
+    logged.mockRestore();
+  });
+
+  it('leaves the value out, and says so, when the dead-letter topic can never take it', async () => {
+    const refusing: Sender = {
+      send: (record) => {
+        if (record.value !== null) {
+          return Promise.reject(new RecordRefusedError('too-large', new Error('1 MB at most')));
+        }
+        sent.push(record);
+        return Promise.resolve();
+      },
+    };
+    const letters = new DeadLetters(new ManualClock(0), '');
+    await publish(letters, refusing, message, { code: 'too-large', detail: 'large', attempts: 0 });
+    expect(sent).toMatchObject([{ key: message.key, value: null }]);
+    const headers = headersOf(sent[0]);
+    expect(headers.slice(0, message.headers.length)).toEqual(message.headers);
+    expect(headers).toContainEqual(['dlq-source-offset', '41']);
+    expect(headers.at(-1)).toEqual(['dlq-value-omitted', '2']);
+  });
+
+  it.each([
+    [60 * 1024 * 1024, 'no setting helps'],
+    [1024 * 1024 + 1, 'raise max.message.bytes'],
+  ])(
+    'says in the log what helps against a letter that lacks its value of %i bytes',
+    async (bytes, advice) => {
+      const kafka = createKafka(loadKafkaSettings(readEnvironment()));
+      const topicPrefix = `test-${randomUUID().slice(0, 8)}.`;
+      const name = `${topicPrefix}${message.topic}.dlq`;
+      const topics = [{ name, cleanupPolicy: 'delete' as const, maxMessageBytes: 1024 * 1024 }];
+      await ensureTopics(kafka, topics, { create: true, partitions: 1 });
+      const producer = new IdempotentProducer(kafka);
+      const letters = new DeadLetters(new ManualClock(0), topicPrefix);
+      const logged = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
+      const value = randomBytes(bytes);
+      await publish(
+        letters,
+        producer,
+        { ...message, value },
+        { code: 'too-large', detail: '', attempts: 0 },
+      );
+      expect(logged.mock.calls).toEqual([
+        [expect.objectContaining({ msg: expect.stringContaining(advice) as string })],
+      ]);
+      logged.mockRestore();
+      await producer.close();
+    },
+  );
+
+  describe('on a topic that takes little', () => {
+    const LIMIT = 64 * 1024;
+    const sizeOf = (record: OutboundRecord): number =>
+      [record.key, record.value, ...headersOf(record).flat()]
+        .map((part) => Buffer.byteLength(part ?? ''))
+        .reduce((sum, bytes) => sum + bytes);
+    const refusing: Sender = {
+      send: (record) => {
+        if (sizeOf(record) > LIMIT) {
+          return Promise.reject(new RecordRefusedError('too-large', new Error('64 KiB at most')));
+        }
+        sent.push(record);
+        return Promise.resolve();
+      },
+    };
+    const letters = new DeadLetters(new ManualClock(0), '');
+    const reason = { code: 'rejected-by-service', detail: 'refused', attempts: 1 } as const;
+    const huge = 'x'.repeat(LIMIT);
+
+    it('leaves out the headers as well where they are what is too large, and says so', async () => {
+      const headers: MessageHeaders = [['huge', huge]];
+      await publish(letters, refusing, { ...message, headers }, { ...reason, machineIds: ['M-1'] });
+      expect(sent).toMatchObject([{ key: message.key, value: null }]);
+      expect(sent[0]?.headers).toMatchObject({
+        'dlq-code': 'rejected-by-service',
+        'dlq-detail': 'without its headers; refused',
+        'dlq-machine-ids': 'M-1',
+        'dlq-source-offset': '41',
+        'dlq-value-omitted': '2',
+      });
+      expect(sent[0]?.headers).not.toHaveProperty('huge');
+    });
+
+    it('leaves out the key and the machines at fault where these are', async () => {
+      const machineIds = Array.from(
+        { length: 1000 },
+        (_, number) => `${number}-${'x'.repeat(100)}`,
+      );
+      await publish(
+        letters,
+        refusing,
+        { ...message, key: Buffer.from(huge) },
+        { ...reason, machineIds },
+      );
+      const detail = 'without its headers, key, machines at fault; refused';
+      expect(sent).toMatchObject([{ key: null, value: null, headers: { 'dlq-detail': detail } }]);
+      expect(sent[0]?.headers).not.toHaveProperty('dlq-machine-ids');
+    });
+  });
+});

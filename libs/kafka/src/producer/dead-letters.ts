@@ -1,0 +1,119 @@
+import { Logger } from '@nestjs/common';
+import { type Clock, realNowMs } from '#libs/clock';
+import {
+  DEAD_LETTER_HEADERS,
+  deadLetterHeaders,
+  deadLetterTopic,
+  originalHeaders,
+  type Rejection,
+} from '#libs/contracts';
+import { type InboundRecord } from '../consumer/inbound-message.js';
+import { leanLetter, letterWithoutValue, type WholeLetter } from './lean-letters.js';
+import { type OutboundRecord } from './outbound-record.js';
+import { type RecordRefusedError } from './record-refused.js';
+
+/** Why a message is set aside. */
+export interface DeadLetterReason extends Rejection {
+  /** Calls made to the service before it was given up. */
+  attempts: number;
+  httpStatus?: number;
+  /** The machines at fault, of a message that names several. */
+  machineIds?: readonly string[];
+}
+
+/**
+ * One batch may hold 400,000 records that are all set aside: their lines would wait in memory for as long as nobody
+ * reads the log as fast. The letters themselves say all of it.
+ */
+const MOST_LINES_A_SECOND = 100;
+
+/** What to do about a letter that lacks something. */
+const ADVICE: Record<RecordRefusedError['code'], string> = {
+  'too-large': 'raise max.message.bytes of the dead-letter topic',
+  'beyond-bound': 'no setting helps, the bridge itself sends no record of this size',
+  unencodable: 'no setting helps, the message is not one that a client can send',
+  'ill-dated': 'compare the clocks of the bridge and the brokers',
+};
+
+/** Sets messages aside on `<input topic>.dlq`, byte for byte, with the reason in headers. */
+export class DeadLetters {
+  private readonly logger = new Logger('DeadLetters');
+  private lines = { second: 0, count: 0, leftOut: 0 };
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly topicPrefix: string,
+  ) {}
+
+  /**
+   * The dead letter, for whoever writes it with the message's offset. A topic that takes less than the input's did must
+   * not stop everything behind this message: then the letter's leaner forms say where the message lies, in a topic that
+   * still has it.
+   */
+  letterOf(message: InboundRecord, reason: DeadLetterReason): OutboundRecord {
+    const { topic, partition, offset } = message;
+    const { code, detail, machineIds } = reason;
+    this.logLetter({ topic, partition, offset, code, detail, machineIds });
+    const why = this.headersOf(message, reason);
+    const omitted = message.unreadable?.omittedBytes;
+    if (omitted !== undefined) why[DEAD_LETTER_HEADERS.valueOmitted] = String(omitted);
+    const whole: WholeLetter = {
+      topic: deadLetterTopic(`${this.topicPrefix}${topic}`),
+      key: message.key,
+      value: message.value,
+      // An input may have been copied from a dead letter: what was wrong then is not what is wrong now.
+      headers: [...originalHeaders(message.headers), ...Object.entries(why)],
+    };
+    return {
+      ...whole,
+      leaner: (refusal) => {
+        this.logLack(message, 'value', refusal);
+        return {
+          ...letterWithoutValue(whole),
+          leaner: (secondRefusal) => {
+            this.logLack(message, 'value and headers', secondRefusal);
+            return leanLetter(whole, why);
+          },
+        };
+      },
+    };
+  }
+
+  /** Beyond {@link MOST_LINES_A_SECOND} the next line says how many had none. */
+  private logLetter(letter: object): void {
+    const second = Math.floor(realNowMs() / 1000);
+    if (second !== this.lines.second) this.lines = { ...this.lines, second, count: 0 };
+    if (this.lines.count === MOST_LINES_A_SECOND) {
+      this.lines.leftOut += 1;
+      return;
+    }
+    const { leftOut } = this.lines;
+    this.lines = { second, count: this.lines.count + 1, leftOut: 0 };
+    this.logger.warn({ msg: 'dead letter', ...letter, ...(leftOut > 0 && { leftOut }) });
+  }
+
+  private logLack(message: InboundRecord, lacks: string, refusal: RecordRefusedError): void {
+    const { topic, partition, offset, bytes } = message;
+    this.logger.error({
+      msg: `dead letter without its ${lacks}: ${ADVICE[refusal.code]}`,
+      ...{ topic, partition, offset, bytes, error: refusal.message },
+    });
+  }
+
+  private headersOf(message: InboundRecord, reason: DeadLetterReason): Record<string, string> {
+    const { topic, partition, offset, timestamp } = message;
+    const { code, detail, attempts, httpStatus, machineIds } = reason;
+    return deadLetterHeaders({
+      code,
+      detail,
+      sourceTopic: `${this.topicPrefix}${topic}`,
+      partition,
+      offset: String(offset),
+      timestamp,
+      failedAt: this.clock.nowSeconds(),
+      attempts,
+      ...(httpStatus !== undefined && { httpStatus }),
+      ...(machineIds !== undefined && { machineIds }),
+    });
+  }
+}
