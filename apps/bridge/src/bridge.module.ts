@@ -1,5 +1,4 @@
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
-import { LoggerModule } from 'nestjs-pino';
 import { type BridgeSettings, type Flow } from '#libs/config';
 import { DowntimeReasonsModule } from './downtime-reasons/index.js';
 import { InboxModule } from './inbox.module.js';
@@ -20,13 +19,7 @@ export class BridgeModule {
     const flows = [...settings.flows].map((flow) => FLOW_MODULES[flow]);
     return {
       module: BridgeModule,
-      imports: [
-        LoggerModule.forRoot({ pinoHttp: { level: settings.logLevel, autoLogging: false } }),
-        PlatformModule.with(settings),
-        ...flows,
-        InboxModule,
-        AdminApiModule.over(flows),
-      ],
+      imports: [PlatformModule.with(settings), ...flows, InboxModule, AdminApiModule.over(flows)],
     };
   }
 }

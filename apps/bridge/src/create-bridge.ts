@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Logger as PinoLogger } from 'nestjs-pino';
 import { type BridgeSettings } from '#libs/config';
 import { KafkaInboxStrategy } from '#libs/kafka';
+import { jsonLogger } from '#libs/logging';
 import { BridgeModule } from './bridge.module.js';
 import { HandOnExceptionsFilter } from './hand-on-exceptions.filter.js';
 
@@ -33,9 +33,8 @@ export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
       forceCloseConnections: true,
       routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
     }),
-    { bufferLogs: true, abortOnError: false },
+    { logger: jsonLogger(settings.logLevel), abortOnError: false },
   );
-  app.useLogger(app.get(PinoLogger));
   const strategy = app.get(KafkaInboxStrategy);
   app.useGlobalFilters(new HandOnExceptionsFilter(app.getHttpAdapter()));
   app.connectMicroservice({ strategy }, { inheritAppConfig: true });

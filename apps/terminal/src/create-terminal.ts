@@ -2,8 +2,8 @@ import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Logger as PinoLogger } from 'nestjs-pino';
 import { type TerminalSettings } from '#libs/config';
+import { jsonLogger } from '#libs/logging';
 import { ApiErrorFilter } from './http/api-error.filter.js';
 import { servePage } from './http/page-files.js';
 import { addSecurityHeaders } from './http/security-headers.js';
@@ -41,9 +41,8 @@ export async function createTerminal(settings: TerminalSettings): Promise<Termin
       forceCloseConnections: true,
       routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
     }),
-    { bufferLogs: true, abortOnError: false },
+    { logger: jsonLogger(settings.logLevel), abortOnError: false },
   );
-  app.useLogger(app.get(PinoLogger));
   app.useGlobalFilters(new ApiErrorFilter());
   const instance = app.getHttpAdapter().getInstance();
   addSecurityHeaders(instance);

@@ -1,6 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
-import { LoggerModule } from 'nestjs-pino';
 import { Clock, ShiftCalendar } from '#libs/clock';
 import { type TerminalSettings } from '#libs/config';
 import { createKafka } from '#libs/kafka';
@@ -27,10 +26,7 @@ export class TerminalModule {
     const clock = new Clock(settings.clock);
     return {
       module: TerminalModule,
-      imports: [
-        LoggerModule.forRoot({ pinoHttp: { level: settings.logLevel, autoLogging: false } }),
-        TerminusModule.forRoot({ logger: false }),
-      ],
+      imports: [TerminusModule.forRoot({ logger: false })],
       controllers: [
         SessionController,
         LiveController,
