@@ -9,6 +9,6 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   coverageProvider: 'v8',
-  collectCoverageFrom: ['{apps,libs}/**/*.ts', '!**/*.spec.ts', '!**/*.d.ts', '!**/testing/**'],
+  collectCoverageFrom: ['{apps,libs}/**/*.ts', '!**/*[.-]spec.ts', '!**/*.d.ts', '!**/testing/**'],
   transform: { '^.+\\.ts$': '@swc/jest' },
 };

@@ -1,4 +1,5 @@
-// npm test: everything that is needed, a fresh Kafka, every test; the last line is "N passed, N failed".
+// npm test [tier | Jest's arguments]: everything that is needed, a fresh Kafka, the tests; the last line is
+// "N passed, N failed". Without arguments the tier is `quick`; see test/tiers.mjs.
 import './setup/require-node.mjs';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,29 +8,21 @@ import { spawnGuarded } from './process/guarded.mjs';
 import { createShutdown } from './process/shutdown.mjs';
 import { runCommand, setUp } from './setup.mjs';
 import { LOCAL, ROOT } from './setup/root.mjs';
-import { say } from './setup/steps.mjs';
+import { say, secondsSince } from './setup/steps.mjs';
 import { countTests } from './test/count-tests.mjs';
 import { findChromium } from './test/find-chromium.mjs';
+import { jestArguments, TIERS } from './test/tiers.mjs';
 
 const RESULT = join(LOCAL, `test-result-${process.pid}.json`);
-const ASKED_FOR = process.argv.slice(2);
-/**
- * Processes that are killed by the dozen come last: what goes by the clock must not run beside them. The tests of
- * the terminal's page are a run of their own because they need a browser.
- */
-const BROWSER_RUN = ['--testPathPatterns', '/test/browser/'];
-const RUNS =
-  ASKED_FOR.length > 0
-    ? [ASKED_FOR]
-    : [
-        ['--testPathIgnorePatterns', '/node_modules/', '/test/chaos/', '/test/browser/'],
-        BROWSER_RUN,
-        ['--testPathPatterns', '/test/chaos/'],
-      ];
+const [first = 'quick', ...others] = process.argv.slice(2);
+const RUNS = Object.hasOwn(TIERS, first)
+  ? TIERS[first].map((run) => ({ ...run, args: [...jestArguments(run), ...others] }))
+  : [runOf([first, ...others])];
 const NOT_RUN = `
 NOT RUN: the tests of the terminal's page in test/browser, because there is no Chromium here.
 Install one (Debian: apt-get install chromium), or name it in CHROMIUM_PATH.
 `;
+const startMs = performance.now();
 let counts = { passed: 0, failed: 1 };
 let hasBrowser = true;
 
@@ -38,6 +31,7 @@ const shutdown = createShutdown({
   say,
   beforeExit: () => {
     if (!hasBrowser) say(NOT_RUN);
+    say(`in ${secondsSince(startMs)}`);
     console.log(`${counts.passed} passed, ${counts.failed} failed`);
   },
 });
@@ -45,13 +39,19 @@ const shutdown = createShutdown({
 await runCommand(test, () => shutdown.end(1));
 
 async function test() {
-  await setUp();
   const runs = await runsThatCanBe();
-  const kafka = await findKafka('test');
-  shutdown.add('Kafka', kafka.stop, kafka.kill);
+  const needsKafka = runs.some((run) => run.needsKafka);
+  // only processes of the apps run what is built, and these need Kafka
+  await setUp({ build: needsKafka });
+  const env = { ...process.env };
+  if (needsKafka) {
+    const kafka = await findKafka('test');
+    shutdown.add('Kafka', kafka.stop, kafka.kill);
+    env.KAFKA_BROKERS = kafka.brokers;
+  }
   let [passed, failed] = [0, 0];
-  for (const args of runs) {
-    const code = await runJest(kafka.brokers, args);
+  for (const { args } of runs) {
+    const code = await runJest(args, env);
     // Ctrl-C has ended Jest, and the rest is not begun.
     if (shutdown.signal.aborted) return;
     const run = countTests(await readFile(RESULT, 'utf8').catch(() => ''), code);
@@ -65,26 +65,30 @@ async function test() {
   await shutdown.end(counts.failed === 0 ? 0 : 1);
 }
 
-/** All runs, but for that of the browser where none can be had: those who ask for it see it fail. */
-async function runsThatCanBe() {
-  const isAskedFor = ASKED_FOR.some((asked) => asked.includes('test/browser'));
-  if (!RUNS.includes(BROWSER_RUN) && !isAskedFor) return RUNS;
-  const chromium = await findChromium();
-  hasBrowser = chromium !== undefined;
-  if (!hasBrowser) {
-    say(NOT_RUN);
-    return RUNS.filter((run) => run !== BROWSER_RUN);
-  }
-  process.env.CHROMIUM_PATH = chromium;
-  return RUNS;
+/** A run of what somebody named to Jest, which may be anything. */
+function runOf(args) {
+  const isOfBrowser = args.some((arg) => arg.includes('test/browser'));
+  return { args, needsKafka: true, needsBrowser: isOfBrowser };
 }
 
-async function runJest(brokers, asked) {
+/** All runs, but for that of the browser where none can be had: those who ask for it alone see it fail. */
+async function runsThatCanBe() {
+  if (!RUNS.some((run) => run.needsBrowser)) return RUNS;
+  const chromium = await findChromium();
+  hasBrowser = chromium !== undefined;
+  if (hasBrowser) {
+    process.env.CHROMIUM_PATH = chromium;
+    return RUNS;
+  }
+  say(NOT_RUN);
+  return RUNS.length > 1 ? RUNS.filter((run) => !run.needsBrowser) : RUNS;
+}
+
+async function runJest(asked, env) {
   await mkdir(LOCAL, { recursive: true });
   const args = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
   const jest = join(ROOT, 'node_modules/jest/bin/jest.js');
   const report = ['--json', `--outputFile=${RESULT}`];
-  const env = { ...process.env, KAFKA_BROKERS: brokers };
   const run = spawnGuarded(process.execPath, [...args, jest, ...report, ...asked], {
     cwd: ROOT,
     env,

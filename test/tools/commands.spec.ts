@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
@@ -175,5 +175,29 @@ describe('the Chromium for the tests of the page', () => {
       env,
     );
     expect(output.trim()).toBe(expected);
+  });
+});
+
+describe('npm test and what it leaves out', () => {
+  it('take every spec once, and its tiers together each', () => {
+    const specs = ['apps', 'libs', 'test'].flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+        .filter((path) => /[.-]spec\.ts$/.test(path))
+        .map((path) => `/${folder}/${path}`),
+    );
+    const { output } = run(
+      `import { TIERS } from './tools/test/tiers.mjs';
+       const matches = (patterns, spec) => patterns.some((pattern) => new RegExp(pattern).test(spec));
+       const takes = ({ paths, ignored }, spec) => matches(paths, spec) && !matches(ignored, spec);
+       const times = (tiers, spec) => tiers.flatMap((tier) => TIERS[tier]).filter((run) => takes(run, spec)).length;
+       const { SPECS } = process.env;
+       for (const spec of SPECS.split(',')) {
+         if (times(['quick', 'rest'], spec) !== 1) console.log('npm test and test:rest', spec);
+         if (times(['unit', 'e2e', 'chaos', 'browser'], spec) !== 1) console.log('the tiers', spec);
+       }`,
+      { SPECS: specs.join() },
+    );
+    expect(specs.length).toBeGreaterThan(100);
+    expect(output).toBe('');
   });
 });

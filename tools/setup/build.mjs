@@ -44,7 +44,7 @@ async function hashOfSources() {
 async function sourceFiles(folder) {
   const entries = await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true });
   return entries
-    .filter((entry) => entry.isFile() && !entry.name.endsWith('.spec.ts'))
+    .filter((entry) => entry.isFile() && !/[.-]spec\.ts$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1))
     .sort();
 }

@@ -1,16 +1,11 @@
-import { randomBytes, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
-import { loadKafkaSettings, readEnvironment } from '#libs/config';
 import { deadLetterHeaders, type MessageHeaders } from '#libs/contracts';
-import { ensureTopics } from '../client/ensure-topics.js';
-import { createKafka } from '../client/kafka-client.js';
 import { type InboundMessage } from '../consumer/inbound-message.js';
 import { PartitionOwnership } from '../consumer/partition-ownership.js';
 import { DeadLetters } from './dead-letters.js';
 import { type OutboundRecord } from './outbound-record.js';
-import { IdempotentProducer } from './idempotent-producer.js';
 import { RecordRefusedError } from './record-refused.js';
 
 const message: InboundMessage = {
@@ -184,35 +179,6 @@ describe('DeadLetters', () => {
     expect(headers).toContainEqual(['dlq-source-offset', '41']);
     expect(headers.at(-1)).toEqual(['dlq-value-omitted', '2']);
   });
-
-  it.each([
-    [60 * 1024 * 1024, 'no setting helps'],
-    [1024 * 1024 + 1, 'raise max.message.bytes'],
-  ])(
-    'says in the log what helps against a letter that lacks its value of %i bytes',
-    async (bytes, advice) => {
-      const kafka = createKafka(loadKafkaSettings(readEnvironment()));
-      const topicPrefix = `test-${randomUUID().slice(0, 8)}.`;
-      const name = `${topicPrefix}${message.topic}.dlq`;
-      const topics = [{ name, cleanupPolicy: 'delete' as const, maxMessageBytes: 1024 * 1024 }];
-      await ensureTopics(kafka, topics, { create: true, partitions: 1 });
-      const producer = new IdempotentProducer(kafka);
-      const letters = new DeadLetters(new ManualClock(0), topicPrefix);
-      const logged = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
-      const value = randomBytes(bytes);
-      await publish(
-        letters,
-        producer,
-        { ...message, value },
-        { code: 'too-large', detail: '', attempts: 0 },
-      );
-      expect(logged.mock.calls).toEqual([
-        [expect.objectContaining({ msg: expect.stringContaining(advice) as string })],
-      ]);
-      logged.mockRestore();
-      await producer.close();
-    },
-  );
 
   describe('on a topic that takes little', () => {
     const LIMIT = 64 * 1024;

@@ -1,0 +1,43 @@
+import { randomUUID } from 'node:crypto';
+import { Logger } from '@nestjs/common';
+import { loadKafkaSettings, readEnvironment } from '#libs/config';
+import { createKafka, ensureTopics } from '#libs/kafka';
+import { type Producer, type RequestEvent } from '../index.js';
+
+const ASKED = 'GroupCoordinator';
+
+describe('a producer of transactions', () => {
+  Logger.overrideLogger(false);
+  const topic = `test-${randomUUID().slice(0, 8)}.coordinator`;
+  let producer: Producer;
+  let asked: number;
+
+  beforeEach(async () => {
+    const kafka = createKafka(loadKafkaSettings(readEnvironment()));
+    await ensureTopics(kafka, [{ name: topic, cleanupPolicy: 'delete' as const }], {
+      create: true,
+      partitions: 1,
+    });
+    producer = kafka.producer({ transactionalId: randomUUID(), maxInFlightRequests: 1 });
+    asked = 0;
+    producer.on(producer.events.REQUEST, ({ payload }: RequestEvent) => {
+      if (payload.apiName === ASKED) asked += 1;
+    });
+    await producer.connect();
+  });
+  afterEach(() => producer.disconnect());
+
+  const write = async (): Promise<void> => {
+    const transaction = await producer.transaction();
+    await transaction.send({ topic, messages: [{ value: 'x' }] });
+    await transaction.commit();
+  };
+
+  it('asks no more who coordinates them', async () => {
+    await write();
+    asked = 0;
+    await write();
+    await write();
+    expect(asked).toBe(0);
+  });
+});
