@@ -9,7 +9,7 @@ import { buildPlant } from './build-plant.js';
 import { ServiceGate } from './control/service-gate.js';
 import { ErrorBodyFilter } from './http/error-body.filter.js';
 import { acceptJsonBodies, BODY_LIMIT } from './http/json-body.js';
-import { refuseOtherMethods } from './http/method-not-allowed.js';
+import { refuseOtherMethods } from './service/method-not-allowed.js';
 import { nestLogLevels } from './log-levels.js';
 import { serveOpenApi } from './openapi.js';
 import { SandboxModule, type SandboxWorld } from './sandbox.module.js';

@@ -1,10 +1,10 @@
-export { authorise } from './access/authorise.js';
+export { authorise } from './authorise.js';
 export { followTokensFile } from './access/tokens-file.js';
 export { TokenRegistry } from './access/token-registry.js';
 export { AnswerOptions } from './answer-options.js';
 export { Classifications } from './classifications.js';
 export { LOGIN } from './login.controller.js';
-export { METHODS_OF, type Operation, OPERATIONS, PATHS_OF } from './operations.js';
+export { type Operation, OPERATIONS } from './operations.js';
 export { ServiceClock } from './service-clock.js';
 export { operationOf } from './service-operation.decorator.js';
 export { MachineLookup } from './machine-lookup.js';

@@ -1,4 +1,4 @@
-import { groupBy } from '../group-by.js';
+import { groupBy } from '../xml/group-by.js';
 import type { DocumentContent } from '../order-format.js';
 import type { DocumentElement } from '../xml/document-element.js';
 

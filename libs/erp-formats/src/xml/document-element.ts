@@ -1,6 +1,6 @@
 import { parsed, rejected, type Parsed } from '#libs/contracts';
 
-import { groupBy } from '../group-by.js';
+import { groupBy } from './group-by.js';
 
 /**
  * An element of a document, its name without a namespace prefix. XML and, where a format is written in both,

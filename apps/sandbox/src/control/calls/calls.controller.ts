@@ -2,7 +2,7 @@ import { Delete, Get, HttpCode, Query } from '@nestjs/common';
 import { Type } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsString, Min } from 'class-validator';
 import { OPERATIONS } from '../../service/index.js';
-import { ControlController } from '../control-controller.decorator.js';
+import { ControlController } from '../../http/control-controller.decorator.js';
 import { type Call, type CallExtent, CallLog } from './call-log.js';
 
 class CallQuery {

@@ -11,7 +11,7 @@ import {
   Post,
   Put,
 } from '@nestjs/common';
-import { CONTROL_VALIDATION, ControlController } from '../control-controller.decorator.js';
+import { CONTROL_VALIDATION, ControlController } from '../../http/control-controller.decorator.js';
 import { type Fault, FaultBoard, MOST_FAULTS } from './fault-board.js';
 import { contradictionIn, FaultRequest } from './fault.request.js';
 

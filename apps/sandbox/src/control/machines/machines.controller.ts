@@ -2,7 +2,7 @@ import { BadRequestException, Body, Get, HttpCode, Param, Post, Query } from '@n
 import { Clock } from '#libs/clock';
 import { periodsBetween, Plant, type StatePeriod, toStatePeriods } from '../../plant/index.js';
 import { MachineLookup } from '../../service/index.js';
-import { ControlController } from '../control-controller.decorator.js';
+import { ControlController } from '../../http/control-controller.decorator.js';
 import { ForceStateRequest, NO_DATA } from './force-state.request.js';
 import { MachineReporter, type MachineReport, type MachineSummary } from './machine-report.js';
 import { minutesOf, TimelineQuery } from './timeline.query.js';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { METHODS_OF, OPERATIONS, PATHS_OF } from '../service/index.js';
-import { errorBody } from './error-body.js';
+import { METHODS_OF, OPERATIONS, PATHS_OF } from './operations.js';
+import { errorBody } from '../http/error-body.js';
 
 const METHODS_OF_PATH = new Map<string, readonly string[]>(
   OPERATIONS.flatMap((operation) =>

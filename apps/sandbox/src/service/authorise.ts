@@ -1,5 +1,5 @@
-import { type Operation, SCOPE_OF } from '../operations.js';
-import type { TokenRegistry } from './token-registry.js';
+import { type Operation, SCOPE_OF } from './operations.js';
+import type { TokenRegistry } from './access/token-registry.js';
 
 export type Authorisation =
   { allowed: true } | { allowed: false; status: 401 | 403; message: string };
