@@ -1,0 +1,130 @@
+import { TOPICS } from '#libs/contracts';
+import { Answers } from './answers.js';
+import { ChaosPlant } from './chaos-plant.js';
+import { committedBy, type CommittedOffsets, firstUncommitted } from './committed.js';
+import { type CommandKind, numberOfList } from './commands.js';
+import { type Deliveries, deliveriesOf } from './deliveries.js';
+import { disorder, fromCommitted, lostReasons, staleLists } from './delivery-faults.js';
+import { overlaps } from './overlaps.js';
+import { untilCalled } from './until-called.js';
+import { eventually } from '../eventually.js';
+import { type LoggedCall } from '../sandbox-control.js';
+import { type ReadRecord } from '../topic-reader.js';
+
+const LATENCY_MS = 60;
+
+interface Kills {
+  /** At once: the coordinator takes 8 s to miss a killed process, so that several take little longer than one. */
+  groups: number;
+  /** How many reasons the n-th process of a group may call for before it is killed. */
+  callsBeforeKill: readonly number[];
+}
+
+interface Aftermath {
+  plant: ChaosPlant;
+  answers: Answers;
+  calls: LoggedCall[];
+  /** Sequence number of the last call of each process that was killed. */
+  takeovers: number[];
+  /** What was committed when it was. */
+  committed: CommittedOffsets[];
+  inputs: readonly ReadRecord[];
+}
+
+async function killUnderLoad(
+  plant: ChaosPlant,
+  callsBeforeKill: readonly number[],
+): Promise<Aftermath> {
+  const { sandbox, load, kafka } = plant;
+  await sandbox.addFault({ operation: '*', latencyMs: LATENCY_MS });
+  load.start({ perSecond: 30 });
+  const takeovers: number[] = [];
+  const committed: CommittedOffsets[] = [];
+  let bridge = plant.startBridge();
+  for (const times of callsBeforeKill) {
+    await untilCalled(plant, 'reason', { times, since: takeovers.at(-1) ?? 0 });
+    bridge.kill('SIGKILL');
+    await bridge.exitCode();
+    committed.push(await committedBy(plant));
+    bridge = plant.startBridge();
+    // What the last one had sent by then has arrived, and the next one has to wait for its place still.
+    await bridge.url();
+    takeovers.push(await sandbox.newestCall());
+  }
+  await bridge.ready();
+  await load.stop();
+  const answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
+  await answers.untilAll(load.messageIds, 60_000);
+  const inputs = await kafka.read(TOPICS.workOrderLists, TOPICS.downtimeReasons);
+  const { records } = inputs;
+  await eventually(() => records.length === load.messageIds.length, { what: 'all input is read' });
+  const calls = await sandbox.allCalls();
+  return { plant, answers, calls, takeovers, committed, inputs: records };
+}
+
+/** The tests of bridges under load that are killed again and again. */
+export function describeKills(name: string, { groups, callsBeforeKill }: Kills): void {
+  describe(name, () => {
+    const plants: ChaosPlant[] = [];
+    let aftermaths: Aftermath[];
+
+    beforeAll(async () => {
+      for (let group = 1; group <= groups; group += 1) plants.push(await ChaosPlant.open());
+      aftermaths = await Promise.all(plants.map((plant) => killUnderLoad(plant, callsBeforeKill)));
+    }, 240_000);
+
+    afterAll(() => Promise.all(plants.map((plant) => plant.close())));
+
+    const carriedOut = ({ calls, takeovers }: Aftermath, kind: CommandKind): Deliveries =>
+      deliveriesOf(kind, calls, takeovers);
+
+    it('loses no reason', () => {
+      for (const aftermath of aftermaths) {
+        const sent = aftermath.plant.load.sent('reason');
+        expect(lostReasons(sent, carriedOut(aftermath, 'reason'))).toEqual([]);
+      }
+    });
+
+    it('leaves every machine with the list that was sent last', async () => {
+      for (const aftermath of aftermaths) {
+        const sent = aftermath.plant.load.sent('list');
+        expect(staleLists(sent, carriedOut(aftermath, 'list'))).toEqual([]);
+        for (const { machineId, workingOrders } of await aftermath.plant.sandbox.machines()) {
+          expect(numberOfList(workingOrders)).toBe((sent.get(machineId) ?? 0) - 1);
+        }
+      }
+    });
+
+    it.each(['reason', 'list'] as const)(
+      'keeps the order of each machine, and repeats a %s only from what was committed',
+      (kind) => {
+        for (const aftermath of aftermaths) {
+          const { inputs, committed } = aftermath;
+          const floors = committed.map((offsets) => firstUncommitted(inputs, kind, offsets));
+          expect(disorder(kind, carriedOut(aftermath, kind), fromCommitted(floors))).toEqual([]);
+        }
+      },
+    );
+
+    it('never has two calls under way for one machine and operation', () => {
+      for (const { calls } of aftermaths) expect(overlaps(calls)).toEqual([]);
+    });
+
+    it('gives each message a final outcome', () => {
+      for (const { answers, plant } of aftermaths) {
+        expect(answers.unanswered(plant.load.messageIds)).toEqual([]);
+      }
+    });
+
+    it('says once what became of a message, whoever has it delivered again', () => {
+      for (const { answers } of aftermaths) {
+        expect(answers.contradictions()).toEqual([]);
+        expect(answers.repetitions()).toEqual([]);
+      }
+    });
+
+    it('sets nothing aside', async () => {
+      for (const { plant } of aftermaths) expect(await plant.countDeadLetters()).toBe(0);
+    });
+  });
+}
