@@ -40,7 +40,13 @@ describe('Equipment', () => {
     });
     @Module({ imports: [PlatformModule.with(settings), EquipmentModule] })
     class EquipmentAlone {}
+    // looks at the file that often
+    const everyMs = globalThis.setInterval;
+    jest
+      .spyOn(globalThis, 'setInterval')
+      .mockImplementation((task: () => void) => everyMs(task, 20));
     bridge = await NestFactory.createApplicationContext(EquipmentAlone, { logger: false });
+    jest.restoreAllMocks();
     equipment = bridge.get(Equipment);
     unmapped = bridge.get(UnmappedWorkCentres);
   });

@@ -35,8 +35,18 @@ describe('MachineDirectory', () => {
   let machines: Answer;
   let reasonList: Answer;
   let calls: string[];
+  let skippedMs: number;
+
+  const realNowMs = performance.now.bind(performance);
+
+  /** Lets the wait between two look-ups be over. */
+  const passGap = (): void => {
+    skippedMs += LOOK_UP_GAP_MS;
+  };
 
   beforeEach(async () => {
+    skippedMs = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => realNowMs() + skippedMs);
     machines = { status: 200, body: [MILL] };
     reasonList = { status: 200, body: { reasons: [{ name: 'Jam', code: '22' }] } };
     calls = [];
@@ -66,6 +76,7 @@ describe('MachineDirectory', () => {
   });
 
   afterEach(async () => {
+    jest.restoreAllMocks();
     directory.beforeApplicationShutdown();
     list.onApplicationShutdown();
     reasons.onApplicationShutdown();
@@ -117,14 +128,8 @@ describe('MachineDirectory', () => {
     const MILL_2 = { ...MILL, machineUniqueId: 'M-2' };
     const REFRESH_SECONDS = 300;
 
-    afterEach(() => {
-      jest.restoreAllMocks();
-    });
-
-    /** Without the wait between two look-ups. */
     const readAgain = async (): Promise<void> => {
-      const laterMs = performance.now() + LOOK_UP_GAP_MS;
-      jest.spyOn(performance, 'now').mockReturnValue(laterMs);
+      passGap();
       await list.refresh();
     };
 
@@ -138,9 +143,11 @@ describe('MachineDirectory', () => {
         await readAgain();
         machines = without;
         await readAgain();
+        passGap();
         expect(await directory.checkMachine('M-1', never)).toBe('unverifiable');
         clock.advance(REFRESH_SECONDS);
         await readAgain();
+        passGap();
         expect(await directory.checkMachine('M-1', never)).toBe('unknown');
       },
     );
@@ -182,6 +189,7 @@ describe('MachineDirectory', () => {
 
   it('looks up a machine that nobody asked for before, and finds it if it is new', async () => {
     expect(await directory.checkMachine('M-9', never)).toBe('unknown');
+    passGap();
     machines = { status: 200, body: [MILL, { ...MILL, machineUniqueId: 'M-2' }] };
     expect(await directory.checkMachine('M-2', never)).toBe('known');
     expect(calls).toHaveLength(2);
@@ -190,11 +198,9 @@ describe('MachineDirectory', () => {
   it('looks a machine up again that was missing two seconds ago, and finds it if it has been added', async () => {
     expect(await directory.checkMachine('M-2', never)).toBe('unknown');
     machines = { status: 200, body: [MILL, { ...MILL, machineUniqueId: 'M-2' }] };
-    const laterMs = performance.now() + 2001;
-    jest.spyOn(performance, 'now').mockImplementation(() => laterMs);
+    skippedMs += 2001;
     expect(await directory.checkMachine('M-2', never)).toBe('known');
     expect(calls).toHaveLength(2);
-    jest.restoreAllMocks();
   });
 
   it('leaves every unlisted machine to the service for a while once a look-up told nothing', async () => {
@@ -204,7 +210,9 @@ describe('MachineDirectory', () => {
     }
     expect(calls).toHaveLength(1);
     machines = { status: 200, body: [MILL] };
+    passGap();
     await list.refresh();
+    passGap();
     expect(await directory.checkMachine('M-99', never)).toBe('unknown');
   });
 
@@ -215,7 +223,6 @@ describe('MachineDirectory', () => {
     directory.onApplicationBootstrap();
     await directory.firstLoad(never);
     expect(error).toHaveBeenCalledWith({ msg: 'the machine list is not refreshed', err: failure });
-    jest.restoreAllMocks();
   });
 
   it('logs the error of a listener that cannot cope with a list', async () => {
@@ -228,7 +235,6 @@ describe('MachineDirectory', () => {
     });
     directory.onApplicationBootstrap();
     expect(await logged).toMatchObject({ err: failure });
-    jest.restoreAllMocks();
   });
 
   describe('of a list with incomplete entries', () => {
@@ -244,6 +250,7 @@ describe('MachineDirectory', () => {
       const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
       machines = { status: 200, body: [null, MILL, homeless] };
       await list.refresh();
+      passGap();
       await list.refresh();
       expect([...directory.machines().keys()]).toEqual(['M-1']);
       expect(directory.status.problem).toBeNull();
@@ -252,16 +259,17 @@ describe('MachineDirectory', () => {
       expect(warn.mock.calls).toEqual([[{ msg, list: 'machines', count: 2, why }]]);
       const gauge = 'machine_bridge_directory_incomplete_entries';
       expect(await metrics()).toContain(`${gauge}{list="machines"} 2`);
+      passGap();
       machines = { status: 200, body: [MILL] };
       await list.refresh();
       expect(await metrics()).toContain(`${gauge}{list="machines"} 0`);
-      jest.restoreAllMocks();
     });
 
     it('leaves a machine that is named there, and no more, to the service', async () => {
       machines = { status: 200, body: [MILL, homeless] };
       expect(await directory.checkMachine('M-2', never)).toBe('unverifiable');
       expect(await directory.checkMachine('M-2', never)).toBe('unverifiable');
+      passGap();
       expect(await directory.checkMachine('M-3', never)).toBe('unknown');
       expect(calls).toHaveLength(2);
     });
@@ -269,9 +277,11 @@ describe('MachineDirectory', () => {
     it('does not take a machine for gone whose entry has lost something', async () => {
       machines = { status: 200, body: [MILL, { ...homeless, factoryId }] };
       await list.refresh();
+      passGap();
       machines = { status: 200, body: [MILL, homeless] };
       await list.refresh();
       expect(directory.machines().get('M-2')).toMatchObject({ machineId: 'M-2', factoryId: 'F-1' });
+      passGap();
       machines = { status: 200, body: [MILL] };
       await list.refresh();
       expect(directory.hasMachine('M-2')).toBe(false);
@@ -286,7 +296,6 @@ describe('MachineDirectory', () => {
         [expect.objectContaining({ list: 'reasons', machineId: 'M-1', count: 1 })],
       ]);
       expect(await metrics()).toContain('entries{list="reasons"} 1');
-      jest.restoreAllMocks();
     });
   });
 
@@ -334,6 +343,7 @@ describe('MachineDirectory', () => {
 
   it('looks a reason up again that has come since', async () => {
     await directory.checkReason('M-1', '22', never);
+    passGap();
     reasonList = { status: 200, body: { reasons: [{ name: 'New', code: '23' }] } };
     expect(await directory.checkReason('M-1', '23', never)).toBe('known');
   });
@@ -357,6 +367,7 @@ describe('MachineDirectory', () => {
 
   it('still knows a reason whose list has become old and cannot be read', async () => {
     await directory.checkReason('M-1', '22', never);
+    passGap();
     clock.advance(3601);
     reasonList = { status: 503 };
     expect(await directory.checkReason('M-1', '22', never)).toBe('known');
@@ -366,6 +377,7 @@ describe('MachineDirectory', () => {
 
   it('reads reasons anew when they are old', async () => {
     await directory.checkReason('M-1', '22', never);
+    passGap();
     clock.advance(3601);
     reasonList = { status: 200, body: { reasons: [{ name: 'New', code: '23' }] } };
     expect(await directory.checkReason('M-1', '22', never)).toBe('unknown');
@@ -376,11 +388,14 @@ describe('MachineDirectory', () => {
     ['no reasons', { status: 200, body: { reasons: [] } }],
   ])('leaves reasons to the service that %s has wiped out once', async (_, empty) => {
     await directory.checkReason('M-1', '22', never);
+    passGap();
     reasonList = empty;
     expect(await directory.checkReason('M-1', 'new', never)).toBe('unverifiable');
     expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+    passGap();
     clock.advance(3601);
     await reasons.refresh('M-1', never);
+    passGap();
     expect(await directory.checkReason('M-1', '22', never)).toBe('unknown');
   });
 
@@ -395,13 +410,8 @@ describe('MachineDirectory', () => {
 
   describe('asked by the service to wait', () => {
     const later = (ms: number): void => {
-      const laterMs = performance.now() + ms;
-      jest.spyOn(performance, 'now').mockImplementation(() => laterMs);
+      skippedMs += ms;
     };
-
-    afterEach(() => {
-      jest.restoreAllMocks();
-    });
 
     it('does not read the list of machines before that, for whomever', async () => {
       machines = { status: 429, retryAfter: '25' };
