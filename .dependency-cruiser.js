@@ -26,7 +26,8 @@ const forbidden = [
   },
   {
     name: 'apps-do-not-import-each-other',
-    comment: 'Bridge and sandbox meet over HTTP alone, as the bridge and the real service do.',
+    comment:
+      'Apps meet over HTTP and Kafka alone, as the bridge and the real service do; what two of them need is a lib.',
     from: { path: '^apps/([^/]+)/' },
     to: { path: '^apps/', pathNot: '^apps/$1/' },
   },

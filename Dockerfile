@@ -10,10 +10,16 @@ COPY nest-cli.json tsconfig.json .swcrc ./
 COPY apps apps
 COPY libs libs
 RUN test -f "apps/${APP}/src/main.ts" || { echo "APP=${APP}: there is no apps/${APP}"; exit 1; }
-# the other apps stay behind; main.js gives the image one entry whatever the app is
+# The other apps stay behind, but the bridge's image has the commands, also under the path they had before.
+# main.js gives the image one entry whatever the app is.
 RUN npx nest build bridge \
   && if [ "${APP}" = terminal ]; then npx vite build apps/terminal/page; fi \
-  && find dist/apps -mindepth 1 -maxdepth 1 ! -name "${APP}" -exec rm -r {} + \
+  && find dist/apps -mindepth 1 -maxdepth 1 ! -name "${APP}" ! -name cli -exec rm -r {} + \
+  && case "${APP}" in \
+    bridge) echo "import '../../cli/src/main.js';" > dist/apps/bridge/src/cli.js ;; \
+    cli) ;; \
+    *) rm -r dist/apps/cli ;; \
+  esac \
   && echo "import './apps/${APP}/src/main.js';" > dist/main.js
 
 FROM ${NODE_IMAGE} AS dependencies

@@ -10,7 +10,8 @@ import { runCommand, setUp } from './setup.mjs';
 import { ROOT } from './setup/root.mjs';
 
 const program = process.argv[2];
-if (program.endsWith('/main')) exitUntilTakenOver();
+// a command ends by a signal as any program does, unless it listens to it
+if (!program.startsWith('cli/')) exitUntilTakenOver();
 await runCommand(() => setUp());
 dropSignalEchoes();
 watchNpm(() => process.kill(process.pid, 'SIGTERM'));

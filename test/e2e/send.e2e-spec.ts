@@ -31,7 +31,7 @@ describe('npm run send', () => {
       KAFKA_TOPIC_PREFIX: plant.kafka.topicPrefix,
       ...from,
     };
-    const command = ['dist/apps/bridge/src/cli.js', 'send', ...args];
+    const command = ['dist/apps/cli/src/main.js', 'send', ...args];
     return (await run(process.execPath, command, { env })).stdout;
   };
 

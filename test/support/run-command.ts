@@ -26,7 +26,7 @@ export class RunningCommand {
   private readonly closed: Promise<unknown>;
 
   constructor(args: readonly string[], { topicPrefix, brokers, env }: CommandOptions) {
-    this.child = spawn(process.execPath, ['dist/apps/bridge/src/cli.js', ...args], {
+    this.child = spawn(process.execPath, ['dist/apps/cli/src/main.js', ...args], {
       // PATH alone is inherited: settings of whoever runs the tests must not leak in.
       env: {
         PATH: process.env['PATH'],

@@ -28,6 +28,13 @@ export const BROKEN_WALLS: BrokenWall[] = [
     },
   },
   {
+    rule: 'apps-do-not-import-each-other',
+    files: {
+      'apps/cli/src/main.ts': imports('../../bridge/src/index.js'),
+      'apps/bridge/src/index.ts': INDEX,
+    },
+  },
+  {
     rule: 'apps-do-not-import-tests',
     files: {
       'apps/bridge/src/index.ts': imports('../../../test/support/kafka.js'),

@@ -47,6 +47,13 @@ function topic(
   return { name, direction, cleanupPolicy, key };
 }
 
+/** Topics between the parts of the bridge's order flow, without the prefix. Each has a dead-letter topic. */
+export const WORK_ORDER_QUEUES = {
+  relayedOrders: 'machine-bridge.relayed-orders.v1',
+  assignmentChanges: 'machine-bridge.assignment-changes.v1',
+  orderRefusals: 'machine-bridge.order-refusals.v1',
+} as const;
+
 /** Every public topic, dead letters included; the bridge's internal ones belong to their flows. */
 export const TOPIC_DEFINITIONS: readonly TopicDefinition[] = [
   topic(TOPICS.workOrderLists, 'in', 'delete', 'machineId'),

@@ -10,6 +10,7 @@ export { OrderMapping, type MappedFormat } from './mapping/order-mapping.js';
 export { OrderMappingError, parseOrderMapping } from './mapping/parse-order-mapping.js';
 export type { OrderDocument, OrderDocumentOptions } from './order-format.js';
 export { readOrderDocument } from './read-order-document.js';
+export { readOrders, type OrderReadOptions } from './read-orders.js';
 export { offsetSeconds } from './time/local-time.js';
 export { sourceTopicOf } from './umh/umh-topic.js';
 export { UMH_TOPIC_MISSING } from './umh/umh-work-order.js';

@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { everyRealMs } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
+import { WORK_ORDER_QUEUES } from '#libs/contracts';
 import {
   deleteCommitted,
   describeKafkaFailure,
@@ -10,7 +11,6 @@ import {
   type OutboundRecord,
 } from '#libs/kafka';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
-import { WORK_ORDER_QUEUES } from './queues.js';
 
 const DELETE_EVERY_MS = 30_000;
 /** Where Kafka does not allow it, which its client logs each time: so many turns are left out before it is tried again. */
@@ -65,7 +65,7 @@ export class QueueRetention implements OnModuleDestroy {
   private async deleteCommitted(): Promise<void> {
     if (this.isDeleting) return;
     this.isDeleting = true;
-    for (const queue of WORK_ORDER_QUEUES) {
+    for (const queue of Object.values(WORK_ORDER_QUEUES)) {
       const turns = this.leftOut.get(queue) ?? 0;
       this.leftOut.set(queue, turns - 1);
       if (turns > 0) continue;

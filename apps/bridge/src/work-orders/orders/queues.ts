@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type OrderMessage, type OutcomeSource } from '#libs/contracts';
+import { type OrderMessage, type OutcomeSource, WORK_ORDER_QUEUES } from '#libs/contracts';
 import { type InboundMessage, type OutboundRecord } from '#libs/kafka';
 import { type AssignedOperation } from '#libs/order-ledger';
 import { acceptEach, type AnsweredMessage, type RejectedResult } from '../../delivery/index.js';
@@ -10,17 +10,14 @@ import { acceptEach, type AnsweredMessage, type RejectedResult } from '../../del
  */
 
 /** {@link RelayedOrders}, in the partition of the hash of their ids. */
-export const RELAYED_ORDERS = 'machine-bridge.relayed-orders.v1';
+export const RELAYED_ORDERS = WORK_ORDER_QUEUES.relayedOrders;
 /** {@link AssignmentChange}, in the partition of the hash of the machine's id. */
-export const ASSIGNMENT_CHANGES = 'machine-bridge.assignment-changes.v1';
+export const ASSIGNMENT_CHANGES = WORK_ORDER_QUEUES.assignmentChanges;
 /**
  * {@link OrderRefusal}, in the partition that the message came through, whose owner alone sets it aside. As wide as
  * that topic.
  */
-export const ORDER_REFUSALS = 'machine-bridge.order-refusals.v1';
-
-/** Each has a topic of dead letters. */
-export const WORK_ORDER_QUEUES = [RELAYED_ORDERS, ASSIGNMENT_CHANGES, ORDER_REFUSALS] as const;
+export const ORDER_REFUSALS = WORK_ORDER_QUEUES.orderRefusals;
 
 interface QueuedOrder {
   orderId: string;

@@ -10,7 +10,7 @@ import {
   type Rejection,
   TOPICS,
 } from '#libs/contracts';
-import { type OrderDocument, sourceTopicOf } from '#libs/erp-formats';
+import { type OrderDocument, readOrders, sourceTopicOf } from '#libs/erp-formats';
 import { type InboundMessage, type OutboundRecord } from '#libs/kafka';
 import { placeOrder, rejectUnmapped } from '#libs/order-ledger';
 import {
@@ -25,7 +25,6 @@ import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { queueRecord, RELAYED_ORDERS, type RelayedOrder } from './queues.js';
 import { type HomeOf, Homes } from './homes.js';
-import { readOrders } from './read-orders.js';
 import { UnknownMachines } from './unknown-machines.js';
 
 /** A message of the input, and the orders it tells of. */

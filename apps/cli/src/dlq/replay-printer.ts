@@ -1,9 +1,9 @@
-import { print } from '../terminal.js';
+import { print } from '../command-line/terminal.js';
 import { LETTER_LINE_HEADING, letterLine } from './letter-line.js';
 import { type PlannedReplay } from './plan-replay.js';
 import { NOTHING_REPLAYED, type ReplayStep, type ReplayTally, withStep } from './replay-tally.js';
 import { placeOf } from './stored-letter.js';
-import { visible } from '../visible-text.js';
+import { visible } from '../command-line/visible-text.js';
 
 /** There may be millions: the first ones show what is meant. */
 const MAX_LINES = 20;

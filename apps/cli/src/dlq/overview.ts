@@ -1,7 +1,7 @@
 import { REJECTION_CODES } from '#libs/contracts';
 import { timeText } from './letter-line.js';
 import { type StoredLetter } from './stored-letter.js';
-import { visibleJson } from '../visible-text.js';
+import { visibleJson } from '../command-line/visible-text.js';
 
 /** Not a code of the bridge: together, because somebody else's may be any number of codes. */
 const OTHER = 'other';

@@ -8,8 +8,8 @@ import {
   type TopicSpan,
   topicSpans,
 } from '#libs/kafka';
-import { reachTopics } from '../command-kafka.js';
-import { note } from '../terminal.js';
+import { reachTopics } from '../command-line/command-kafka.js';
+import { note } from '../command-line/terminal.js';
 import { type TopicListing } from './dead-letter-topics.js';
 import { lengthOf } from './letter-selection.js';
 import { REPLAYS_TOPIC, ReplayMarks } from './replay-marks.js';

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
-import { DeadLettersCommand } from './dead-letters/dead-letters.command.js';
+import { DeadLettersCommand } from './dlq/dead-letters.command.js';
 import { ErpCommand } from './erp/erp.command.js';
-import { SendCommand } from './send.command.js';
+import { SendCommand } from './send/send.command.js';
 
 /** The commands alone: none of the bridge's rooms, which would connect to Kafka and the service. */
 @Module({

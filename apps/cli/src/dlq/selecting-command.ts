@@ -1,8 +1,8 @@
 import { Help, Option } from 'nest-commander';
 import { type RejectionCode } from '#libs/contracts';
-import { BridgeCommand } from '../bridge-command.js';
-import { KAFKA_HELP } from '../command-kafka.js';
-import { readCode, readCount, readTime } from '../option-values.js';
+import { BridgeCommand } from '../command-line/bridge-command.js';
+import { KAFKA_HELP } from '../command-line/command-kafka.js';
+import { readCode, readCount, readTime } from '../command-line/option-values.js';
 import { findDeadLetterTopic, type TopicListing } from './dead-letter-topics.js';
 
 const TOPIC_HELP = `

@@ -1,7 +1,7 @@
 import { Clock } from '#libs/clock';
 import { type ErpSettings } from '#libs/config';
 import { type OrderMessage, parsed, type Parsed, type Rejection } from '#libs/contracts';
-import { type OrderDocument } from '#libs/erp-formats';
+import { type OrderDocument, readOrders } from '#libs/erp-formats';
 import {
   type AssignedOperation,
   assignmentKey,
@@ -12,7 +12,6 @@ import {
   rejectUnmapped,
   takeInOrder,
 } from '#libs/order-ledger';
-import { readOrders } from './read-orders.js';
 
 /** What the bridge would make of a document. */
 export interface PreviewedDocument {

@@ -1,8 +1,15 @@
-import { type ErpSettings } from '#libs/config';
 import { describeAhead, type OrderMessage, type Parsed, rejected } from '#libs/contracts';
-import { type OrderDocument, readOrderDocument } from '#libs/erp-formats';
+import type { OrderMapping } from './mapping/order-mapping.js';
+import type { OrderDocument, OrderDocumentOptions } from './order-format.js';
+import { readOrderDocument } from './read-order-document.js';
 
 type Read = Parsed<OrderMessage[]>;
+
+export interface OrderReadOptions extends OrderDocumentOptions {
+  mapping: OrderMapping;
+  /** How far ahead of the clock `changedAt` may lie. */
+  commandMaxSkewSeconds: number;
+}
 
 /**
  * Reads what an ERP has sent, by the operator's own expressions where one is for it, else by the adapters. Of
@@ -11,10 +18,9 @@ type Read = Parsed<OrderMessage[]>;
  */
 export function readOrders(
   document: OrderDocument,
-  erp: Pick<ErpSettings, 'mapping' | 'timeZone' | 'commandMaxSkewSeconds'>,
+  { mapping, timeZone, commandMaxSkewSeconds }: OrderReadOptions,
   nowSeconds: number,
 ): Read | Promise<Read> {
-  const { mapping, timeZone, commandMaxSkewSeconds } = erp;
   const refuse = (read: Read): Read => refuseAhead(read, nowSeconds, commandMaxSkewSeconds);
   const read =
     mapping.find(document)?.read(document, { timeZone }) ??

@@ -1,5 +1,5 @@
 import { type TopicSpan } from '#libs/kafka';
-import { print } from '../terminal.js';
+import { print } from '../command-line/terminal.js';
 import { type DeadLetterLog } from './dead-letter-log.js';
 import {
   isSelected,

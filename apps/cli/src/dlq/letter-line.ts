@@ -1,6 +1,6 @@
 import { rfc3339 } from '#libs/contracts';
 import { machineIdsOf, placeOf, type StoredLetter } from './stored-letter.js';
-import { visible, visibleJson } from '../visible-text.js';
+import { visible, visibleJson } from '../command-line/visible-text.js';
 
 const WIDTHS = { place: 17, failedAt: 21, code: 20, machine: 14 };
 const MAX_MACHINES_SHOWN = 3;

@@ -1,7 +1,7 @@
 import { Option, SubCommand } from 'nest-commander';
-import { commandKafkaSettings } from '../command-kafka.js';
-import { interruption } from '../interruption.js';
-import { print } from '../terminal.js';
+import { commandKafkaSettings } from '../command-line/command-kafka.js';
+import { interruption } from '../command-line/interruption.js';
+import { print } from '../command-line/terminal.js';
 import { DeadLetterLog } from './dead-letter-log.js';
 import { inputTopics } from './dead-letter-topics.js';
 import { type LetterSelection } from './letter-selection.js';

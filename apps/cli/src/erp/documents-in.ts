@@ -1,7 +1,7 @@
 import { type Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { givenPath } from '../given-path.js';
+import { givenPath } from '../command-line/given-path.js';
 
 /** Far more than anybody reads through; a folder given by mistake, such as the root, ends here. */
 const MAX_ENTRIES = 100_000;

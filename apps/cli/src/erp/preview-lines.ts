@@ -6,8 +6,8 @@ import {
   type Rejection,
 } from '#libs/contracts';
 import { type EquipmentMap, UMH_TOPIC_MISSING } from '#libs/erp-formats';
-import { type PreviewedDocument } from '../../work-orders/index.js';
-import { visible } from '../visible-text.js';
+import { type PreviewedDocument } from './order-preview.js';
+import { visible } from '../command-line/visible-text.js';
 import { clockIn, type ZoneClock } from './zone-clock.js';
 
 type Operation = OrderOperation | OperationChange;

@@ -1,8 +1,8 @@
 import { CommandFactory } from 'nest-commander';
-import { CommandsModule } from './commands/commands.module.js';
-import { howToCall } from './commands/how-to-call.js';
-import { reportFailure } from './commands/report-failure.js';
-import { StderrLogger } from './commands/stderr-logger.js';
+import { CommandsModule } from './commands.module.js';
+import { howToCall } from './command-line/how-to-call.js';
+import { reportFailure } from './command-line/report-failure.js';
+import { StderrLogger } from './command-line/stderr-logger.js';
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // Whoever read the output, such as head, has seen enough.

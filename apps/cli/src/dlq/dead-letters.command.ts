@@ -1,5 +1,5 @@
 import { Command } from 'nest-commander';
-import { BridgeCommand } from '../bridge-command.js';
+import { BridgeCommand } from '../command-line/bridge-command.js';
 import { ListCommand } from './list.command.js';
 import { ReplayCommand } from './replay.command.js';
 import { ShowCommand } from './show.command.js';

@@ -1,8 +1,8 @@
 import { Option, SubCommand } from 'nest-commander';
-import { commandKafkaSettings } from '../command-kafka.js';
-import { interruption } from '../interruption.js';
-import { readLimit } from '../option-values.js';
-import { print } from '../terminal.js';
+import { commandKafkaSettings } from '../command-line/command-kafka.js';
+import { interruption } from '../command-line/interruption.js';
+import { readLimit } from '../command-line/option-values.js';
+import { print } from '../command-line/terminal.js';
 import { DeadLetterLog } from './dead-letter-log.js';
 import { letterInFull } from './letter-in-full.js';
 import { isSelected, type LetterSelection, spansOfSelection } from './letter-selection.js';

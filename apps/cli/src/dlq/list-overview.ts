@@ -1,4 +1,4 @@
-import { print } from '../terminal.js';
+import { print } from '../command-line/terminal.js';
 import { type DeadLetterLog } from './dead-letter-log.js';
 import { isSelected, type LetterSelection, spansOfSelection } from './letter-selection.js';
 import { Overview } from './overview.js';

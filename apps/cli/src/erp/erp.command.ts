@@ -1,5 +1,5 @@
 import { Command } from 'nest-commander';
-import { BridgeCommand } from '../bridge-command.js';
+import { BridgeCommand } from '../command-line/bridge-command.js';
 import { PreviewCommand } from './preview.command.js';
 
 /** `erp preview`: what an integration engineer does with the ERP's documents before they count. */

@@ -1,5 +1,4 @@
-import { deadLetterTopic, INPUT_TOPICS } from '#libs/contracts';
-import { WORK_ORDER_QUEUES } from '../../work-orders/index.js';
+import { deadLetterTopic, INPUT_TOPICS, WORK_ORDER_QUEUES } from '#libs/contracts';
 
 export type FoundTopic = { ok: true; topic: string } | { ok: false; problem: string };
 
@@ -21,7 +20,7 @@ export function deadLetterTopics(listing: TopicListing): string[] {
 
 /** Full names of those of the bridge's own topics, which only a fault of the bridge puts letters on. */
 export function internalDeadLetterTopics(listing: TopicListing): string[] {
-  return existing(listing, WORK_ORDER_QUEUES.map(deadLetterTopic));
+  return existing(listing, Object.values(WORK_ORDER_QUEUES).map(deadLetterTopic));
 }
 
 /** Finds a dead-letter topic by its own name or that of the topic it is for, each with or without the prefix. */

@@ -1,6 +1,6 @@
 import { readJson } from '#libs/contracts';
 import { hexDump } from './hex-dump.js';
-import { visibleLines } from '../visible-text.js';
+import { visibleLines } from '../command-line/visible-text.js';
 
 const MAX_SHOWN_BYTES = 64 * 1024;
 

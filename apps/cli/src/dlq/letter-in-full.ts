@@ -2,7 +2,7 @@ import { type MessageHeaders, originalHeaders } from '#libs/contracts';
 import { timeText } from './letter-line.js';
 import { showValue } from './show-value.js';
 import { machineIdsOf, placeOf, type StoredLetter } from './stored-letter.js';
-import { visible } from '../visible-text.js';
+import { visible } from '../command-line/visible-text.js';
 
 const MAX_HEADER_LINES = 100;
 const MAX_TEXT_LENGTH = 1000;

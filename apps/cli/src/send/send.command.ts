@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { Command, Help, Option } from 'nest-commander';
 import { createKafka, IdempotentProducer } from '#libs/kafka';
-import { BridgeCommand } from './bridge-command.js';
-import { commandKafkaSettings, KAFKA_HELP, reachTopics } from './command-kafka.js';
-import { givenPath } from './given-path.js';
+import { BridgeCommand } from '../command-line/bridge-command.js';
+import { commandKafkaSettings, KAFKA_HELP, reachTopics } from '../command-line/command-kafka.js';
+import { givenPath } from '../command-line/given-path.js';
 import { identifyDocument } from './identify-document.js';
-import { print } from './terminal.js';
+import { print } from '../command-line/terminal.js';
 
 interface SendOptions {
   /** Without KAFKA_TOPIC_PREFIX. */
