@@ -22,5 +22,5 @@ export {
   rejection,
   type SetList,
 } from './message-answers.js';
-export { type Admission, GO, type Precedence, type Unavailable } from './dispatcher-options.js';
+export { type Admission, GO, type Precedence } from './dispatcher-options.js';
 export { type RecentOutcome } from './recent-outcomes.js';

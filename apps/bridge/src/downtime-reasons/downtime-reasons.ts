@@ -13,7 +13,7 @@ import {
   GO,
   type MessageAnswers,
 } from '../delivery/index.js';
-import { admitKnownMachine, MachineDirectory } from '../machine-directory/index.js';
+import { MachineDirectory } from '../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 
 type ReasonCommand = Command<DowntimeReason>;
@@ -127,7 +127,7 @@ export class DowntimeReasons {
   private async lookUp({ machineId, payload, waiters }: ReasonCommand): Promise<Admission> {
     const signal = waiters[0]?.answers.message.ownership.signal;
     if (signal === undefined) throw new Error('a reason nobody waits for');
-    const machine = await admitKnownMachine(this.directory, machineId, signal);
+    const machine = await this.directory.admitMachine(machineId, signal);
     if (machine.kind !== 'go') return machine;
     const { reasonId } = payload;
     const answer = await this.directory.checkReason(machineId, reasonId, signal);

@@ -5,21 +5,23 @@ import {
   Logger,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
-import { type Metric } from 'prom-client';
+import { Gauge, type Metric } from 'prom-client';
 import { abortable, Clock, realDelayMs } from '#libs/clock';
 import { type CloudAnswer, type MachineInfo } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { backOffMs } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
-import { directoryMetrics } from './directory-metrics.js';
-import { describeFailure } from './describe-failure.js';
-import { type DirectoryAnswer, type DirectoryStatus } from './directory-status.js';
-import { MachineList, type MachineListener } from './machine-list.js';
+import {
+  describeFailure,
+  type DirectoryAnswer,
+  type MachineAdmission,
+} from './directory-answer.js';
+import { type DirectoryStatus, MachineList, type MachineListener } from './machine-list.js';
 import { ReasonLists } from './reason-lists.js';
 
 const BACK_OFF = { baseMs: 1000, capMs: 30_000 };
 
-/** Who exists and what may be said of them. Keeps the list of machines fresh while the bridge runs. */
+/** Machines and their reasons, for those who check commands. Keeps the list of machines fresh while the bridge runs. */
 @Injectable()
 export class MachineDirectory implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('MachineDirectory');
@@ -73,10 +75,19 @@ export class MachineDirectory implements OnApplicationBootstrap, BeforeApplicati
 
   /**
    * A machine that is not listed is looked up once more, at most one look-up every two seconds. Whoever asks soon
-   * after one that told nothing, or before the time the service has asked for is over, gets the same answer.
+   * after a failed one, or before the time the service has asked for is over, gets the same answer.
    */
   checkMachine(machineId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
     return this.list.check(machineId, signal);
+  }
+
+  /** Refuses a command for a machine that is not listed, after a further look-up, see {@link checkMachine}. */
+  async admitMachine(machineId: string, signal: AbortSignal): Promise<MachineAdmission> {
+    const answer = await this.checkMachine(machineId, signal);
+    if (typeof answer === 'object') return answer;
+    if (answer !== 'unknown') return { kind: 'go' };
+    const detail = `the service lists no machine ${machineId}`;
+    return { kind: 'rejected', rejection: { code: 'unknown-machine', detail } };
   }
 
   /**
@@ -125,4 +136,37 @@ export class MachineDirectory implements OnApplicationBootstrap, BeforeApplicati
       return undefined;
     }
   }
+}
+
+/** Gauges that are collected at each scrape. */
+function directoryMetrics(list: MachineList, reasons: ReasonLists, clock: Clock): Metric[] {
+  return [
+    new Gauge({
+      name: 'machine_bridge_directory_machines',
+      help: 'Machines the token may see',
+      registers: [],
+      collect() {
+        this.set(list.machines.size);
+      },
+    }),
+    new Gauge({
+      name: 'machine_bridge_directory_age_seconds',
+      help: 'Age of the machine list in seconds of the clock; -1 before the first',
+      registers: [],
+      collect() {
+        const { loadedAt } = list.status;
+        this.set(loadedAt === null ? -1 : clock.nowSeconds() - loadedAt);
+      },
+    }),
+    new Gauge({
+      name: 'machine_bridge_directory_incomplete_entries',
+      help: 'Entries passed over because they lack an id or a code, by list',
+      labelNames: ['list'],
+      registers: [],
+      collect() {
+        this.set({ list: 'machines' }, list.incomplete.count());
+        this.set({ list: 'reasons' }, reasons.incomplete.count(list.machines));
+      },
+    }),
+  ];
 }

@@ -9,12 +9,24 @@ import {
 import { type BridgeSettings } from '#libs/config';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { Absence } from './absence.js';
-import { describeFailure } from './describe-failure.js';
-import { type DirectoryAnswer, type DirectoryStatus } from './directory-status.js';
-import { isFailure, lookUpFailure } from './look-up-failure.js';
+import {
+  describeFailure,
+  type DirectoryAnswer,
+  isFailure,
+  lookUpFailure,
+} from './directory-answer.js';
 import { PassedOverEntries } from './passed-over-entries.js';
 import { RecentMisses } from './recent-misses.js';
 import { SharedLookUp } from './shared-look-up.js';
+
+/** How the directory is doing, for readiness and operators. */
+export interface DirectoryStatus {
+  machines: number;
+  /** Epoch seconds of the list in use; null before the first. */
+  loadedAt: number | null;
+  /** Why the latest look-up gave no list; null when it did. */
+  problem: string | null;
+}
 
 /** Called with the whole list each time it has been read, changed or not. */
 export type MachineListener = (machines: ReadonlyMap<string, MachineInfo>) => void;

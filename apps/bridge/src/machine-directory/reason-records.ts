@@ -8,25 +8,25 @@ import { IdempotentProducer } from '#libs/kafka';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { ReasonLists } from './reason-lists.js';
 
-interface Told {
+interface PublishedReasons {
   /** Of the list as it was last published, which may be long; undefined before. */
   digest: string | undefined;
   /** Epoch seconds. */
   readAt: number;
 }
 
-/** Messages may name machines that do not exist: what is remembered of them must not grow for ever. */
+/** Messages may name machines that do not exist: the memory of them must not grow for ever. */
 const MAX_MACHINES = 200_000;
 
 /**
- * Publishes machines' reasons on `machine.classification-reasons.v1` whenever they have been read and are
- * others than before. What this process has not read since it began to watch a machine it publishes once,
- * changed or not: somebody else may have published it last.
+ * Publishes machines' reasons on `machine.classification-reasons.v1` whenever they have been read and have changed.
+ * The first list that this process reads of a machine is published changed or not: another process may have
+ * published the latest one.
  */
 @Injectable()
 export class ReasonRecords {
   private readonly logger = new Logger('ReasonRecords');
-  private readonly told = new Map<string, Told>();
+  private readonly published = new Map<string, PublishedReasons>();
   private readonly topic: string;
 
   constructor(
@@ -43,18 +43,18 @@ export class ReasonRecords {
 
   /** When the machine's reasons were last read, in epoch seconds; undefined when they were not. */
   readAt(machineId: string): number | undefined {
-    return this.told.get(machineId)?.readAt;
+    return this.published.get(machineId)?.readAt;
   }
 
-  /** What is published of the machine may be another's from now on, or a tombstone. */
+  /** The latest record of the machine may be another process's from now on, or a tombstone. */
   forget(machineId: string): void {
-    this.told.delete(machineId);
+    this.published.delete(machineId);
   }
 
-  /** None is an answer too; only of a machine that is not known there is nothing to be told. */
+  /** An empty list is published as well; for a machine that the service does not know nothing is. */
   private read(machineId: string, reasons: readonly ClassificationReason[] | null): void {
     const updatedAt = this.clock.nowSeconds();
-    const before = this.told.get(machineId)?.digest;
+    const before = this.published.get(machineId)?.digest;
     const listed = reasons?.map(({ name, code }) => ({ name, code }));
     const digest = listed === undefined ? before : digestOf(listed);
     this.remember(machineId, { digest, readAt: updatedAt });
@@ -64,12 +64,12 @@ export class ReasonRecords {
   }
 
   /** Moves the machine to the end of the map, so that the first is the one whose reading is the oldest. */
-  private remember(machineId: string, told: Told): void {
-    this.told.delete(machineId);
-    this.told.set(machineId, told);
-    if (this.told.size <= MAX_MACHINES) return;
-    const [oldest] = this.told.keys();
-    if (oldest !== undefined) this.told.delete(oldest);
+  private remember(machineId: string, reasons: PublishedReasons): void {
+    this.published.delete(machineId);
+    this.published.set(machineId, reasons);
+    if (this.published.size <= MAX_MACHINES) return;
+    const [oldest] = this.published.keys();
+    if (oldest !== undefined) this.published.delete(oldest);
   }
 
   private publish(record: ClassificationReasonsRecord): void {

@@ -3,7 +3,7 @@ import { Clock, realDelayMs } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
 import { backOffMs } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
-import { describeFailure } from './describe-failure.js';
+import { describeFailure } from './directory-answer.js';
 import { ReasonLists } from './reason-lists.js';
 import { ReasonRecords } from './reason-records.js';
 
@@ -14,8 +14,8 @@ const TAKEN_UP_AT_ONCE = 256;
 const BACK_OFF = { baseMs: 5000, capMs: 300_000 };
 
 /**
- * Keeps what is published of machines' reasons no older than `REASONS_REFRESH_SECONDS`, a few machines at
- * a time: nobody waits for it. Machines are brought to mind whenever the directory has been read.
+ * Keeps published reasons no older than `REASONS_REFRESH_SECONDS`, a few machines at a time: nobody waits for it.
+ * Machines are queued whenever the directory has been read.
  */
 @Injectable()
 export class ReasonRefresh implements BeforeApplicationShutdown {
@@ -45,8 +45,8 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
   }
 
   /**
-   * The machine is gone, or another process's from now on. Whoever is reminded of it again reads its
-   * reasons anew and publishes them, whatever was published before.
+   * The machine is gone, or another process's from now on. When it is queued again, its reasons are
+   * read and published, whatever was published before.
    */
   forget(machineId: string): void {
     this.waiting.delete(machineId);
@@ -63,7 +63,7 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
     this.workers += 1;
     for (let next = this.next(); next !== undefined; next = this.next()) {
       this.underWay.add(next);
-      const restMs = await this.refresh(next).catch((error: unknown) => this.tellOf(error, next));
+      const restMs = await this.refresh(next).catch((error: unknown) => this.logFault(error, next));
       await realDelayMs(restMs, this.stopping.signal).catch(() => undefined);
     }
     this.workers -= 1;
@@ -111,7 +111,7 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
   }
 
   /** A defect that one machine brings to light is no reason to leave the others unread. */
-  private tellOf(error: unknown, machineId: string): number {
+  private logFault(error: unknown, machineId: string): number {
     if (!this.stopping.signal.aborted) {
       this.logger.error({ msg: 'not refreshed', machineId, err: error });
     }

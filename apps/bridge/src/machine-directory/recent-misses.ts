@@ -1,11 +1,11 @@
 import { realNowMs } from '#libs/clock';
-import { type LookUpFailure } from './directory-status.js';
+import { type LookUpFailure } from './directory-answer.js';
 import { MIN_GAP_MS } from './shared-look-up.js';
 
-/** What a look-up that told nothing holds for: long where the token may not ask, short where the service is away. */
+/** How long a failed look-up holds: long where the token may not ask, short where the service is away. */
 const FAILURE_MS = { unverifiable: 10_000, unavailable: 1000 };
 
-/** A look-up without a name answers for it until the next one may be made: what has just been added is found by that. */
+/** A name that a look-up did not find stays unknown until the next look-up may be made. */
 const HOLD_MS = MIN_GAP_MS;
 
 /**
@@ -19,7 +19,7 @@ export class RecentMisses {
   /** @param capacity names remembered; messages may carry any number of wrong ones */
   constructor(private readonly capacity: number) {}
 
-  /** Undefined when only a look-up can tell. */
+  /** Undefined when a look-up is needed. */
   answerTo(name: string): 'unknown' | LookUpFailure | undefined {
     const nowMs = realNowMs();
     if (nowMs < (this.unknownUntilMs.get(name) ?? -Infinity)) return 'unknown';
@@ -27,7 +27,7 @@ export class RecentMisses {
     return latest !== undefined && nowMs < latest.untilMs ? latest.failure : undefined;
   }
 
-  /** A look-up has told what there is, without this name. */
+  /** A look-up succeeded and did not find this name. */
   missed(name: string): void {
     // A map keeps the order of insertion: taking the name out first makes it the youngest.
     this.unknownUntilMs.delete(name);
@@ -37,7 +37,7 @@ export class RecentMisses {
     if (oldest !== undefined) this.unknownUntilMs.delete(oldest);
   }
 
-  /** A look-up has told what there is, whoever has asked for it: the other names are missing still. */
+  /** A look-up succeeded, whoever asked for it: the names it did not find are missing still. */
   found(names: { has(name: string): boolean }): void {
     this.latest = undefined;
     const untilMs = realNowMs() + HOLD_MS;
@@ -47,7 +47,7 @@ export class RecentMisses {
     }
   }
 
-  /** A look-up has told nothing. */
+  /** A look-up failed. */
   failed(failure: LookUpFailure): void {
     const holdMs = FAILURE_MS[typeof failure === 'string' ? failure : failure.kind];
     this.latest = { failure, untilMs: realNowMs() + holdMs };

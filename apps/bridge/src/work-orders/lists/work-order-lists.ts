@@ -14,7 +14,7 @@ import {
   type Precedence,
   type SetList,
 } from '../../delivery/index.js';
-import { admitKnownMachine, MachineDirectory } from '../../machine-directory/index.js';
+import { MachineDirectory } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { ListFences } from './list-fences.js';
 import { isOlder, issuedOf, type ListToSet, precedenceOf, sizeOf } from './list-to-set.js';
@@ -109,7 +109,7 @@ export class WorkOrderLists {
       return { kind: 'superseded', detail };
     }
     if (this.directory.hasMachine(machineId)) return GO;
-    return admitKnownMachine(this.directory, machineId, ownership.signal);
+    return this.directory.admitMachine(machineId, ownership.signal);
   }
 
   private send({ machineId, payload }: ListCommand): {

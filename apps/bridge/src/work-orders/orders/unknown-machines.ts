@@ -2,11 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { afterRealMs } from '#libs/clock';
 import { type Rejection } from '#libs/contracts';
 import { type PartitionOwnership } from '#libs/kafka';
-import {
-  admitKnownMachine,
-  LOOK_UP_GAP_MS,
-  MachineDirectory,
-} from '../../machine-directory/index.js';
+import { LOOK_UP_GAP_MS, MachineDirectory } from '../../machine-directory/index.js';
 
 /**
  * Everything behind it waits meanwhile; afterwards the machine counts as known, and is judged when it is
@@ -44,7 +40,7 @@ export class UnknownMachines {
 
   private async refusal(machineId: string, signal: AbortSignal): Promise<Rejection | undefined> {
     try {
-      const admission = await admitKnownMachine(this.directory, machineId, signal);
+      const admission = await this.directory.admitMachine(machineId, signal);
       return admission.kind === 'rejected' ? admission.rejection : undefined;
     } catch {
       // Out of patience, or the partition is lost.

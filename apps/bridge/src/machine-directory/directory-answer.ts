@@ -1,0 +1,66 @@
+import { type CloudAnswer } from '#libs/cloud-client';
+import { type Rejection } from '#libs/contracts';
+
+/**
+ * The directory's answer on a machine or reason. `unverifiable`: the token may not ask, or the answer makes no sense;
+ * the service itself decides when it is called.
+ */
+export type DirectoryAnswer = 'known' | 'unknown' | LookUpFailure;
+
+export type LookUpFailure = 'unverifiable' | Unavailable;
+
+/**
+ * The service cannot be asked just now, which passes. `why` in the words of the failed look-up; `afterMs`, real time,
+ * is what the service asks to wait (null where it asks nothing).
+ */
+interface Unavailable {
+  kind: 'unavailable';
+  why: string;
+  afterMs: number | null;
+}
+
+/** Whether a command for a machine may go, as far as the directory knows. */
+export type MachineAdmission =
+  { kind: 'go' } | { kind: 'rejected'; rejection: Rejection } | Unavailable;
+
+/** An answer of the service that holds no result: neither data nor `noData`. */
+export type Failure = Exclude<CloudAnswer<unknown>, { kind: 'data' | 'noData' }>;
+
+/** One sentence for operators on why an answer holds no data. */
+export function describeFailure(answer: Failure): string {
+  switch (answer.kind) {
+    case 'rejected':
+      return `refused with status ${answer.status}: ${answer.detail}`;
+    case 'retry':
+      return answer.error.message;
+    case 'unauthorised':
+      return `the token may not read it (status ${answer.status})`;
+    default:
+      return answer satisfies never;
+  }
+}
+
+/** Statuses of a path that does not serve the question: they do not pass in a moment. */
+const NOT_SERVED: readonly (number | undefined)[] = [405, 410, 414, 431];
+
+export function isFailure(answer: CloudAnswer<unknown>): answer is Failure {
+  return answer.kind !== 'data' && answer.kind !== 'noData';
+}
+
+/** The answer to those who wait for a look-up that failed. */
+export function lookUpFailure(answer: Failure): LookUpFailure {
+  switch (answer.kind) {
+    case 'rejected':
+    case 'unauthorised':
+      return 'unverifiable';
+    case 'retry': {
+      const { afterMs, error } = answer;
+      // An answer that cannot be read will not be readable in a moment: nobody should wait for that.
+      if (error.code === 'malformed-answer' || NOT_SERVED.includes(error.status))
+        return 'unverifiable';
+      return { kind: 'unavailable', why: error.message, afterMs };
+    }
+    default:
+      return answer satisfies never;
+  }
+}
