@@ -66,10 +66,8 @@ describe('readErpSettings', () => {
   ])('reads expressions for formats without an adapter: %s', (name, content) => {
     const env = new EnvironmentReader({ ERP_MAPPING_FILE: fileOf(name, content) });
     const { mapping } = readErpSettings(env);
-    const document = { contentType: null, body: Buffer.alloc(0) };
     expect(env.problems).toEqual([]);
-    expect(mapping.find({ ...document, sourceTopic: 'acme/jobs' })).toBeDefined();
-    expect(mapping.find(document)).toBeUndefined();
+    expect(mapping).toEqual([{ name: '1', topic: 'acme/*', expression: 'job' }]);
   });
 
   it('names the entry and the character of an expression that is none', () => {

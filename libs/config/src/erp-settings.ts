@@ -1,11 +1,11 @@
 import {
   EquipmentMap,
   equipmentMapFormat,
-  OrderMapping,
+  type MappingEntry,
   parseEquipmentMap,
   parseOrderMapping,
 } from '#libs/erp-formats';
-import { BoundedExpressions } from '#libs/expressions';
+import { expressionFault } from '#libs/expressions';
 import { type Environment, EnvironmentReader } from './environment-reader.js';
 import { SettingsError } from './settings-error.js';
 import { isTimeZone } from './time-zone.js';
@@ -18,8 +18,8 @@ export interface ErpSettings {
   equipmentMap: EquipmentMap;
   /** Where the map was read from and what was there, to see when it changes; undefined without a file. */
   equipmentMapFile: { path: string; content: string } | undefined;
-  /** Expressions for formats without an adapter; none without a file. */
-  mapping: OrderMapping;
+  /** Expressions for formats without an adapter, each checked; none without a file. */
+  mapping: readonly MappingEntry[];
   /** IANA zone of the ERP's local times. */
   timeZone: string;
   /** How far ahead of the clock `issuedAt` and `changedAt` may lie. */
@@ -67,16 +67,16 @@ function readEquipmentMap(
   }
 }
 
-function readMapping(env: EnvironmentReader): OrderMapping {
+function readMapping(env: EnvironmentReader): readonly MappingEntry[] {
   const name = 'ERP_MAPPING_FILE';
   const path = env.optional(name);
   const content = path === undefined ? undefined : env.fileContent(name, path);
-  if (path === undefined || content === undefined) return OrderMapping.none();
+  if (path === undefined || content === undefined) return [];
   try {
     const format = /\.ya?ml$/i.test(path) ? 'yaml' : 'json';
-    return parseOrderMapping(content, format, new BoundedExpressions());
+    return parseOrderMapping(content, format, expressionFault);
   } catch (error) {
     env.problem(name, `is no mapping: ${(error as Error).message}`);
-    return OrderMapping.none();
+    return [];
   }
 }

@@ -6,6 +6,7 @@ export {
   type EquipmentMapEntry,
 } from './equipment/parse-equipment-map.js';
 export type { Evaluation, EvaluationRequest, Expressions } from './mapping/expressions.js';
+export type { MappingEntry } from './mapping/mapping-entry.js';
 export { OrderMapping, type MappedFormat } from './mapping/order-mapping.js';
 export { OrderMappingError, parseOrderMapping } from './mapping/parse-order-mapping.js';
 export type { OrderDocument, OrderDocumentOptions } from './order-format.js';

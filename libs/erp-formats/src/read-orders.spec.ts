@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { loadErpSettings } from '#libs/config';
+import { BoundedExpressions } from '#libs/expressions';
+import { OrderMapping } from './mapping/order-mapping.js';
 import { readOrders } from './read-orders.js';
 
 const MAX_SKEW_SECONDS = 300;
@@ -49,14 +47,11 @@ const MAPPED = {
 const UMH_TOPIC = 'umh.v1.acme.north._analytics.work-order.start';
 
 describe('what an ERP has sent', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mapping-'));
-  const mappingFile = join(folder, 'mapping.json');
-  writeFileSync(mappingFile, JSON.stringify(MAPPED.mapping));
-  const erp = loadErpSettings({ ERP_MAPPING_FILE: mappingFile });
+  const options = { timeZone: 'UTC', commandMaxSkewSeconds: MAX_SKEW_SECONDS };
+  const mapping = new OrderMapping(MAPPED.mapping, new BoundedExpressions());
 
   afterAll(() => {
-    erp.mapping.close();
-    rmSync(folder, { recursive: true });
+    mapping.close();
   });
 
   it.each([
@@ -67,7 +62,7 @@ describe('what an ERP has sent', () => {
       ...{ contentType, body: Buffer.from(text) },
       ...{ sourceTopic: UMH_TOPIC, recordedAt: CHANGED_AT },
     };
-    const read = (nowSeconds: number) => readOrders(document, erp, nowSeconds);
+    const read = (nowSeconds: number) => readOrders(document, options, mapping, nowSeconds);
     expect(await read(CHANGED_AT - MAX_SKEW_SECONDS)).toMatchObject({ ok: true });
     expect(await read(CHANGED_AT - MAX_SKEW_SECONDS - 1)).toMatchObject({
       ok: false,

@@ -6,7 +6,6 @@ import { readOrderDocument } from './read-order-document.js';
 type Read = Parsed<OrderMessage[]>;
 
 export interface OrderReadOptions extends OrderDocumentOptions {
-  mapping: OrderMapping;
   /** How far ahead of the clock `changedAt` may lie. */
   commandMaxSkewSeconds: number;
 }
@@ -18,7 +17,8 @@ export interface OrderReadOptions extends OrderDocumentOptions {
  */
 export function readOrders(
   document: OrderDocument,
-  { mapping, timeZone, commandMaxSkewSeconds }: OrderReadOptions,
+  { timeZone, commandMaxSkewSeconds }: OrderReadOptions,
+  mapping: OrderMapping,
   nowSeconds: number,
 ): Read | Promise<Read> {
   const refuse = (read: Read): Read => refuseAhead(read, nowSeconds, commandMaxSkewSeconds);

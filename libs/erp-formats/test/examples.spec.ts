@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 import type { OrderMessage } from '#libs/contracts';
-import { BoundedExpressions } from '#libs/expressions';
+import { BoundedExpressions, expressionFault } from '#libs/expressions';
 
 import { FORMATS } from '../src/formats.js';
+import { OrderMapping } from '../src/mapping/order-mapping.js';
 import { parseOrderMapping } from '../src/mapping/parse-order-mapping.js';
 import type { OrderDocument } from '../src/order-format.js';
 import { readOrderDocument } from '../src/read-order-document.js';
@@ -38,9 +39,13 @@ async function read({ text, settings }: Block, mapping: Block | undefined) {
   const document: OrderDocument = { contentType, body: Buffer.from(text), sourceTopic: topic };
   if (recordedAt !== undefined) document.recordedAt = Number(recordedAt);
   if (mapping === undefined) return readOrderDocument(document, { timeZone });
-  return parseOrderMapping(mapping.text, 'yaml', new BoundedExpressions())
-    .find(document)
-    ?.read(document, { timeZone });
+  const entries = parseOrderMapping(mapping.text, 'yaml', expressionFault);
+  const orders = new OrderMapping(entries, new BoundedExpressions());
+  try {
+    return await orders.find(document)?.read(document, { timeZone });
+  } finally {
+    orders.close();
+  }
 }
 
 describe('the documentation of formats', () => {

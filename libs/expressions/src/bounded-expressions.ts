@@ -26,15 +26,6 @@ export class BoundedExpressions implements Expressions {
     this.limits = { ...LIMITS, ...limits };
   }
 
-  faultIn(expression: string): string | undefined {
-    try {
-      jsonata(expression);
-      return undefined;
-    } catch (error) {
-      return describeFailure(failureOf(error), this.limits);
-    }
-  }
-
   /** Rejects when closed meanwhile: nothing is known of the document then. */
   evaluate(request: EvaluationRequest): Promise<Evaluation> {
     const evaluation = this.last.then(() => this.evaluateNow(request));
@@ -64,6 +55,16 @@ export class BoundedExpressions implements Expressions {
 
   private refuseWhenClosed(): void {
     if (this.isClosed) throw new Error('expressions are no longer evaluated');
+  }
+}
+
+/** What is wrong with an expression, and the character where. It is compiled, not evaluated. */
+export function expressionFault(expression: string): string | undefined {
+  try {
+    jsonata(expression);
+    return undefined;
+  } catch (error) {
+    return describeFailure(failureOf(error), LIMITS);
   }
 }
 

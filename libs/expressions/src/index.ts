@@ -1,1 +1,1 @@
-export { BoundedExpressions } from './bounded-expressions.js';
+export { BoundedExpressions, expressionFault } from './bounded-expressions.js';

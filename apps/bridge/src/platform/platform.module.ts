@@ -1,13 +1,9 @@
-import {
-  type DynamicModule,
-  Global,
-  Inject,
-  Module,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { type DynamicModule, Global, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
+import { OrderMapping } from '#libs/erp-formats';
+import { BoundedExpressions } from '#libs/expressions';
 import { createKafka, DeadLetters, IdempotentProducer } from '#libs/kafka';
 import { callsAtOnce } from './calls-at-once.js';
 import { CloudCalls } from './cloud-calls.js';
@@ -19,7 +15,7 @@ import { BRIDGE_SETTINGS, KAFKA } from './tokens.js';
 @Module({})
 export class PlatformModule implements OnApplicationShutdown {
   constructor(
-    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
+    private readonly mapping: OrderMapping,
     private readonly producer: IdempotentProducer,
     private readonly cloud: MachineCloudClient,
   ) {}
@@ -37,6 +33,10 @@ export class PlatformModule implements OnApplicationShutdown {
         provide: DeadLetters,
         useValue: new DeadLetters(clock, settings.kafka.topicPrefix),
       },
+      {
+        provide: OrderMapping,
+        useValue: new OrderMapping(settings.erp.mapping, new BoundedExpressions()),
+      },
       { provide: CloudCalls, useValue: calls },
       { provide: MachineCloudClient, useValue: createCloudClient(settings, calls, clock) },
       ServiceClockWatch,
@@ -46,7 +46,7 @@ export class PlatformModule implements OnApplicationShutdown {
 
   /** Last of all: the inbox has drained by now, and what it answered has been sent. */
   async onApplicationShutdown(): Promise<void> {
-    this.settings.erp.mapping.close();
+    this.mapping.close();
     await Promise.all([this.producer.close(), this.cloud.close()]);
   }
 }

@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
+import { OrderMapping } from '#libs/erp-formats';
+import { BoundedExpressions } from '#libs/expressions';
 import { ORDER_STATUSES, type OrderOperation, type OrderSnapshot } from '#libs/contracts';
 import { createKafka, DeadLetters, type OutboundRecord, PartitionOwnership } from '#libs/kafka';
 import {
@@ -88,6 +90,7 @@ const settings = loadBridgeSettings({
 });
 const clock = new ManualClock((SOME_TIME + 100) * 1000);
 const kafka = createKafka(settings.kafka);
+const mapping = new OrderMapping([], new BoundedExpressions());
 const equipment = { machineOf: ({ machineId }: OrderOperation) => machineId } as Equipment;
 const homes = {
   known: () => Promise.resolve({ ofOrder: (id: string) => partitionOf(ORDERS, id) }),
@@ -158,7 +161,7 @@ class OrderFlow {
     this.ledger = new OrderLedger(settings, kafka, clock, equipment, outcomes, homes, retention);
     this.assignments = new Assignments(settings, kafka, lists, outcomes, retention);
     this.orders = new WorkOrdersController(
-      ...([settings, clock, equipment, {} as UnmappedWorkCentres] as const),
+      ...([settings, clock, mapping, equipment, {} as UnmappedWorkCentres] as const),
       { among: () => Promise.resolve(new Map()) } as unknown as UnknownMachines,
       homes,
       outcomes,

@@ -1,7 +1,7 @@
 import { Clock } from '#libs/clock';
 import { type ErpSettings } from '#libs/config';
 import { type OrderMessage, parsed, type Parsed, type Rejection } from '#libs/contracts';
-import { type OrderDocument, readOrders } from '#libs/erp-formats';
+import { type OrderDocument, type OrderMapping, readOrders } from '#libs/erp-formats';
 import {
   type AssignedOperation,
   assignmentKey,
@@ -36,12 +36,13 @@ export class OrderPreview {
 
   constructor(
     private readonly erp: ErpSettings,
+    private readonly mapping: OrderMapping,
     private readonly clock = new Clock(),
   ) {}
 
   /** Documents one after the other, as they would come. */
   async take(document: OrderDocument): Promise<Parsed<PreviewedDocument>> {
-    const messages = await readOrders(document, this.erp, this.clock.nowSeconds());
+    const messages = await readOrders(document, this.erp, this.mapping, this.clock.nowSeconds());
     if (!messages.ok) return messages;
     const position = { partition: 0, offset: this.offset++, recordedAt: 0 };
     const touched = new Set<string>();

@@ -1,7 +1,8 @@
 import { Help, Option, SubCommand } from 'nest-commander';
 import { type ErpSettings, loadErpSettings, readEnvironment } from '#libs/config';
 import { type Parsed } from '#libs/contracts';
-import { type OrderDocument } from '#libs/erp-formats';
+import { type OrderDocument, OrderMapping } from '#libs/erp-formats';
+import { BoundedExpressions } from '#libs/expressions';
 import { OrderPreview } from './order-preview.js';
 import { BridgeCommand } from '../command-line/bridge-command.js';
 import { givenPath } from '../command-line/given-path.js';
@@ -29,22 +30,23 @@ by name. Machines are not looked up: whether the service knows them is not check
 export class PreviewCommand extends BridgeCommand {
   async run(files: string[], options: PreviewOptions): Promise<void> {
     const erp = erpSettings(options);
+    const mapping = new OrderMapping(erp.mapping, new BoundedExpressions());
     try {
       const { documents, skipped } = await documentsIn(files);
       for (const what of skipped) note(`not read: ${visible(what)}`);
       if (documents.length === 0) throw new Error(`no file to read in ${files.join(', ')}`);
-      await this.preview(documents, erp, new FileRecords(options));
+      await this.preview(documents, erp, new OrderPreview(erp, mapping), new FileRecords(options));
     } finally {
-      erp.mapping.close();
+      mapping.close();
     }
   }
 
   private async preview(
     documents: readonly FoundDocument[],
     erp: ErpSettings,
+    preview: OrderPreview,
     records: FileRecords,
   ): Promise<void> {
-    const preview = new OrderPreview(erp);
     let refused = 0;
     for (const { name, path } of documents) {
       print(visible(name));

@@ -1,7 +1,8 @@
 import type { OrderMessage, Parsed } from '#libs/contracts';
-import { BoundedExpressions } from '#libs/expressions';
+import { BoundedExpressions, expressionFault } from '#libs/expressions';
 
 import { readXml } from '../xml/read-xml.js';
+import { OrderMapping } from './order-mapping.js';
 import { OrderMappingError, parseOrderMapping } from './parse-order-mapping.js';
 import { plainValue } from './plain-value.js';
 
@@ -18,7 +19,10 @@ afterAll(() => {
 });
 
 const mappingOf = (...entries: object[]) =>
-  parseOrderMapping(JSON.stringify(entries), 'json', expressions);
+  new OrderMapping(
+    parseOrderMapping(JSON.stringify(entries), 'json', expressionFault),
+    expressions,
+  );
 async function read(expression: string, body: string | object, contentType = TYPE) {
   const document = {
     contentType,
@@ -136,13 +140,10 @@ describe('a mapping file', () => {
 
   it('may be YAML, with an expression of several lines', () => {
     const yaml = `- topic: acme/*\n  expression: |\n    {\n      "orderId": no\n    }\n`;
-    const found = parseOrderMapping(yaml, 'yaml', expressions).find({
-      contentType: null,
-      body: Buffer.alloc(0),
-      sourceTopic: 'acme/jobs',
-    });
 
-    expect(found).toBeDefined();
+    expect(parseOrderMapping(yaml, 'yaml', expressionFault)).toEqual([
+      { name: '1', topic: 'acme/*', expression: '{\n  "orderId": no\n}\n' },
+    ]);
   });
 
   it.each([
@@ -159,7 +160,8 @@ describe('a mapping file', () => {
       'entry 1 .*, expression: JSONata error S\\d+ at character 7',
     ],
   ])('is refused with %s', (_name, content, complaint) => {
-    const parse = (): unknown => parseOrderMapping(JSON.stringify(content), 'json', expressions);
+    const parse = (): unknown =>
+      parseOrderMapping(JSON.stringify(content), 'json', expressionFault);
 
     expect(parse).toThrow(OrderMappingError);
     expect(parse).toThrow(new RegExp(complaint));
@@ -170,7 +172,7 @@ describe('a mapping file', () => {
     ['YAML that is none', '- topic: "', 'yaml'],
     ['too much text', ' '.repeat(1_048_577), 'yaml'],
   ] as const)('is refused with %s', (_name, text, format) => {
-    expect(() => parseOrderMapping(text, format, expressions)).toThrow(OrderMappingError);
+    expect(() => parseOrderMapping(text, format, expressionFault)).toThrow(OrderMappingError);
   });
 
   it.each([

@@ -12,18 +12,11 @@ export interface MappedFormat {
 
 /** Expressions for formats that have no adapter. They go before the adapters: who names a format means it. */
 export class OrderMapping {
-  private constructor(
+  /** @param expressions evaluates the entries' expressions, and is closed with the mapping */
+  constructor(
     private readonly entries: readonly MappingEntry[],
-    private readonly expressions?: Expressions,
+    private readonly expressions: Expressions,
   ) {}
-
-  static of(entries: readonly MappingEntry[], expressions: Expressions): OrderMapping {
-    return new OrderMapping(entries, expressions);
-  }
-
-  static none(): OrderMapping {
-    return new OrderMapping([]);
-  }
 
   /** The first entry for a document; undefined when it is for the adapters. */
   find(document: OrderDocument): MappedFormat | undefined {
@@ -34,14 +27,13 @@ export class OrderMapping {
         (each.contentType === undefined || each.contentType === type) &&
         (each.topic === undefined || matches(each.topic, topic)),
     );
-    const { expressions } = this;
-    if (entry === undefined || expressions === undefined) return undefined;
-    return { read: (of, options) => readMapped(entry, of, options, expressions) };
+    if (entry === undefined) return undefined;
+    return { read: (of, options) => readMapped(entry, of, options, this.expressions) };
   }
 
   /** Ends what evaluates; documents that are being read reject. */
   close(): void {
-    this.expressions?.close();
+    this.expressions.close();
   }
 }
 

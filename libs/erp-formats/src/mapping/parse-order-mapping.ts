@@ -3,9 +3,8 @@ import { parse as parseYaml } from 'yaml';
 import { isIdentifier, isJsonObject, mediaType, type JsonObject } from '#libs/contracts';
 
 import { syntaxFault } from '../syntax-fault.js';
-import type { Expressions } from './expressions.js';
+import type { ExpressionCheck } from './expressions.js';
 import type { MappingEntry } from './mapping-entry.js';
-import { OrderMapping } from './order-mapping.js';
 
 /** A mapping file that cannot be used; the message names the entry and, in an expression, the character. */
 export class OrderMappingError extends Error {
@@ -25,14 +24,13 @@ const FIELDS = new Set(['name', 'expression', ...CRITERIA]);
 export function parseOrderMapping(
   text: string,
   format: 'json' | 'yaml',
-  expressions: Expressions,
-): OrderMapping {
+  check: ExpressionCheck,
+): MappingEntry[] {
   const content = readText(text.replace(/^\ufeff/, ''), format);
   if (!Array.isArray(content) || content.length === 0) {
     throw new OrderMappingError('the mapping must be a list of at least one entry');
   }
-  const entries = content.map((entry: unknown, index) => readEntry(entry, index + 1, expressions));
-  return OrderMapping.of(entries, expressions);
+  return content.map((entry: unknown, index) => readEntry(entry, index + 1, check));
 }
 
 function readText(text: string, format: 'json' | 'yaml'): unknown {
@@ -49,14 +47,14 @@ function readText(text: string, format: 'json' | 'yaml'): unknown {
   }
 }
 
-function readEntry(entry: unknown, position: number, expressions: Expressions): MappingEntry {
+function readEntry(entry: unknown, position: number, check: ExpressionCheck): MappingEntry {
   const where = `entry ${position} of the mapping`;
   if (!isJsonObject(entry)) throw new OrderMappingError(`${where} must be an object`);
   const unknown = Object.keys(entry).find((field) => !FIELDS.has(field));
   // a misspelt criterion would make the entry fit every document
   if (unknown !== undefined) throw new OrderMappingError(`${where}: ${unknown} is no field of it`);
   const name = textField(entry, 'name', where) ?? `${position}`;
-  const expression = readExpression(entry, where, expressions);
+  const expression = readExpression(entry, where, check);
   const read: MappingEntry = { name, expression };
   const contentType = mediaType(textField(entry, 'contentType', where) ?? null);
   const topic = textField(entry, 'topic', where);
@@ -70,12 +68,12 @@ function readEntry(entry: unknown, position: number, expressions: Expressions): 
   return read;
 }
 
-function readExpression(entry: JsonObject, where: string, expressions: Expressions): string {
+function readExpression(entry: JsonObject, where: string, check: ExpressionCheck): string {
   const text = entry['expression'];
   if (typeof text !== 'string' || text.trim() === '') {
     throw new OrderMappingError(`${where} has no expression`);
   }
-  const fault = expressions.faultIn(text);
+  const fault = check(text);
   if (fault === undefined) return text;
   throw new OrderMappingError(`${where}, expression: ${fault}`);
 }

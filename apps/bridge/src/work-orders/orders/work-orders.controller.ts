@@ -10,7 +10,7 @@ import {
   type Rejection,
   TOPICS,
 } from '#libs/contracts';
-import { type OrderDocument, readOrders, sourceTopicOf } from '#libs/erp-formats';
+import { type OrderDocument, OrderMapping, readOrders, sourceTopicOf } from '#libs/erp-formats';
 import { type InboundMessage, type OutboundRecord } from '#libs/kafka';
 import { placeOrder, rejectUnmapped } from '#libs/order-ledger';
 import {
@@ -47,6 +47,7 @@ export class WorkOrdersController {
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     private readonly clock: Clock,
+    private readonly mapping: OrderMapping,
     private readonly equipment: Equipment,
     private readonly unmapped: UnmappedWorkCentres,
     private readonly unknownMachines: UnknownMachines,
@@ -89,7 +90,7 @@ export class WorkOrdersController {
     const { answered, parsed: envelope } = openMessage(message, parsed);
     if (!envelope.ok) return this.asRead(answered, envelope);
     const document = documentOf(message, envelope.value);
-    const orders = readOrders(document, this.settings.erp, this.clock.nowSeconds());
+    const orders = readOrders(document, this.settings.erp, this.mapping, this.clock.nowSeconds());
     return orders instanceof Promise
       ? orders.then((read) => this.asRead(answered, read))
       : this.asRead(answered, orders);
