@@ -1,6 +1,3 @@
-import { type AboutTopic, type Asked, sayingOfAnswer } from './broker-answer.js';
-import { type CreateTopicFailure, describeCreateTopicFailures } from './create-topic-failures.js';
-
 const UNTRUSTED =
   "the broker's certificate is of an authority that is not trusted: KAFKA_SSL_CA_FILE must hold that " +
   'authority (without the setting, those that come with Node are trusted)';
@@ -85,4 +82,106 @@ function sayingOf(error: ToldOf): string | undefined {
 function detailOf({ code, broker, message }: ToldOf): string {
   const what = typeof code === 'string' && code.startsWith('ERR_SSL_') ? code : message.trim();
   return typeof broker === 'string' ? `${broker}: ${what}` : what;
+}
+
+/** What was asked of Kafka, where whoever has asked knows more of it than the answer tells. */
+export interface Asked {
+  /** The right on topics it takes, beside Describe. */
+  right?: 'Read' | 'Write' | 'Alter' | 'Delete';
+  /** The topics it was about, by their full names. */
+  topics?: readonly string[];
+}
+
+/** An error that tells the same of what was asked. */
+export interface AboutTopic {
+  readonly right?: Asked['right'];
+  readonly topic?: string;
+}
+
+const ON_GROUPS = 'Read on groups whose names begin with that of KAFKA_GROUP_ID';
+const ON_TRANSACTIONAL_IDS =
+  'Write and Describe on transactional ids whose names begin with that of KAFKA_GROUP_ID';
+
+/** What is to be done about a broker's answer, by its type, or the name of kafkajs's error; undefined if that says it all. */
+function sayingOfAnswer(type: string, { right, topics = [] }: Asked): string | undefined {
+  const named = topics.length > 1 ? `one of ${topics.join(', ')}` : topics.join('');
+  switch (type) {
+    case 'TOPIC_AUTHORIZATION_FAILED':
+      return `a right is missing: ${needed(right)} on ${named || 'one of the topics'}`;
+    case 'OPERATION_NOT_ATTEMPTED':
+      // of several topics it is told of one, which need not be the one that is refused
+      return named && `a right is missing: ${needed(right)} on ${named}`;
+    case 'GROUP_AUTHORIZATION_FAILED':
+      return `a right is missing: ${ON_GROUPS}`;
+    case 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED':
+      return `a right is missing: ${ON_TRANSACTIONAL_IDS}`;
+    case 'KafkaJSGroupCoordinatorNotFound':
+      // kafkajs does not pass on why
+      return (
+        'no broker tells which of them coordinates: if that goes on, a right may be missing: ' +
+        `${ON_GROUPS}, or ${ON_TRANSACTIONAL_IDS}`
+      );
+    case 'INVALID_TIMESTAMP':
+      return `this host's clock and the broker's differ: set them, or see message.timestamp.after.max.ms and message.timestamp.before.max.ms of ${named || 'the topic'}`;
+    case 'MESSAGE_TOO_LARGE':
+    case 'RECORD_LIST_TOO_LARGE':
+      return named && `larger than max.message.bytes allows of ${named}`;
+    case 'NOT_ENOUGH_REPLICAS':
+    case 'NOT_ENOUGH_REPLICAS_AFTER_APPEND':
+      return named && `fewer replicas are in sync than min.insync.replicas asks for of ${named}`;
+    case 'UNKNOWN_TOPIC_OR_PARTITION':
+    case 'KafkaJSMetadataNotLoaded':
+    case 'KafkaJSTopicMetadataNotLoaded':
+      return named && `not known to the broker: a partition, or all, of ${named}`;
+    default:
+      return undefined;
+  }
+}
+
+function needed(right: Asked['right']): string {
+  if (right === 'Alter') return 'Alter';
+  return right === undefined ? 'Read, Write or Describe' : `${right} or Describe`;
+}
+
+const NO_RIGHT = 'a right is missing: Create, or Describe where there are such topics already';
+
+/** Why a topic is not created, by the type of the broker's answer. */
+const CREATE_TOPIC_ADVICE = new Map([
+  ['TOPIC_AUTHORIZATION_FAILED', NO_RIGHT],
+  ['CLUSTER_AUTHORIZATION_FAILED', NO_RIGHT],
+  [
+    'POLICY_VIOLATION',
+    "the brokers' policy does not allow such topics as the bridge makes: create them by hand",
+  ],
+  [
+    'INVALID_TOPIC_EXCEPTION',
+    'not a name for a topic, or another one differs in dots and underscores alone: see KAFKA_TOPIC_PREFIX',
+  ],
+  [
+    'INVALID_REPLICATION_FACTOR',
+    "there are fewer brokers than the brokers' default.replication.factor asks for",
+  ],
+  ['INVALID_PARTITIONS', 'the brokers do not take the number in KAFKA_TOPIC_PARTITIONS'],
+  [
+    'INVALID_CONFIG',
+    'the brokers do not take cleanup.policy or max.message.bytes as the bridge sets it: create them by hand',
+  ],
+]);
+const ALREADY_THERE = 'TOPIC_ALREADY_EXISTS';
+
+/** kafkajs's error of one of several topics. */
+interface CreateTopicFailure extends Error {
+  type?: unknown;
+  topic?: unknown;
+}
+
+/** Each reason with the topics it holds for. */
+function describeCreateTopicFailures(failures: readonly CreateTopicFailure[]): string {
+  const topicsOf = new Map<string, string[]>();
+  for (const { type, topic, message } of failures) {
+    if (type === ALREADY_THERE) continue;
+    const why = `${CREATE_TOPIC_ADVICE.get(String(type)) ?? message} (${String(type)})`;
+    topicsOf.set(why, [...(topicsOf.get(why) ?? []), String(topic)]);
+  }
+  return [...topicsOf].map(([why, topics]) => `${why}: ${topics.join(', ')}`).join('; ');
 }

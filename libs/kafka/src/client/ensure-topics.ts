@@ -1,7 +1,14 @@
 import { Logger } from '@nestjs/common';
-import { type Admin, type ITopicConfig, type Kafka } from '#libs/kafkajs-patches';
-import { narrowTopics, untilAsWide, widen, widthOf } from './topic-width.js';
-import { warnOfDeletion } from './warn-of-deletion.js';
+import { realDelayMs, realNowMs } from '#libs/clock';
+import {
+  type Admin,
+  ConfigResourceTypes,
+  type DescribeConfigResponse,
+  type ITopicConfig,
+  type Kafka,
+} from '#libs/kafkajs-patches';
+import { type AboutTopic, describeKafkaFailure } from './describe-kafka-failure.js';
+import { isProtocolError } from './protocol-error.js';
 import { withAdmin } from './with-admin.js';
 
 /** A topic the bridge needs, by its full name (prefix included). */
@@ -107,4 +114,119 @@ function topicConfig(topic: TopicSpecification, partitions: number): ITopicConfi
     );
   }
   return { topic: topic.name, numPartitions: partitions, replicationFactor: -1, configEntries };
+}
+
+const VISIBLE_DEADLINE_MS = 10_000;
+const VISIBLE_POLL_MS = 50;
+
+/** kafkajs does not tell which topic an answer is about. */
+class TopicError extends Error implements AboutTopic {
+  constructor(
+    readonly topic: string,
+    readonly right: AboutTopic['right'],
+    cause: unknown,
+  ) {
+    super(`${topic}: ${String(cause)}`, { cause });
+    this.name = 'TopicError';
+  }
+}
+
+/** Only topics that no key's hash shares out may grow: the others would change hands. */
+async function widen(admin: Admin, { name, count }: NarrowTopic): Promise<void> {
+  try {
+    await admin.createPartitions({ topicPartitions: [{ topic: name, count }] });
+  } catch (error) {
+    // Another process has widened it meanwhile, which may not show yet.
+    if (!isProtocolError(error) || error.type !== 'INVALID_PARTITIONS') {
+      throw new TopicError(name, 'Alter', error);
+    }
+  }
+  await untilAsWide(admin, name, count);
+  new Logger('Topics').log({ msg: 'partitions added', topic: name, partitions: count });
+}
+
+interface NarrowTopic {
+  name: string;
+  /** Partitions it needs. */
+  count: number;
+}
+
+/** Those with fewer partitions than the topics they are to be as wide as. */
+async function narrowTopics(
+  admin: Admin,
+  topics: readonly { name: string; asWideAs?: readonly string[] }[],
+): Promise<NarrowTopic[]> {
+  const narrow: NarrowTopic[] = [];
+  for (const { name, asWideAs = [] } of topics) {
+    if (asWideAs.length === 0) continue;
+    const { topics: found } = await admin.fetchTopicMetadata({ topics: [name, ...asWideAs] });
+    const own = found.find((topic) => topic.name === name)?.partitions.length ?? 0;
+    const count = Math.max(...found.map((topic) => topic.partitions.length));
+    if (count > own) narrow.push({ name, count });
+  }
+  return narrow;
+}
+
+/** Brokers learn of a change one after the other; whoever subscribes before the last has would miss it. */
+async function untilAsWide(admin: Admin, topic: string, count: number): Promise<void> {
+  const deadlineMs = realNowMs() + VISIBLE_DEADLINE_MS;
+  while (!(await isAsWide(admin, topic, count))) {
+    if (realNowMs() > deadlineMs) throw new Error(`${topic} does not show its ${count} partitions`);
+    await realDelayMs(VISIBLE_POLL_MS);
+  }
+}
+
+async function isAsWide(admin: Admin, topic: string, count: number): Promise<boolean> {
+  try {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+    const partitions = topics[0]?.partitions ?? [];
+    return partitions.length >= count && partitions.every(({ leader }) => leader >= 0);
+  } catch (error) {
+    // A topic that is just being made is not known yet, or has no leader.
+    if (isProtocolError(error) && error.retriable) return false;
+    throw new TopicError(topic, undefined, error);
+  }
+}
+
+/** Partitions of the widest of topics that exist. */
+async function widthOf(admin: Admin, topics: readonly string[]): Promise<number> {
+  const { topics: found } = await admin.fetchTopicMetadata({ topics: [...topics] });
+  return Math.max(...found.map((topic) => topic.partitions.length));
+}
+
+const logger = new Logger('Topics');
+
+/** Says which of these topics, all of which are to keep what they hold, somebody else has made with a policy that deletes. */
+async function warnOfDeletion(admin: Admin, kept: readonly string[]): Promise<void> {
+  if (kept.length === 0) return;
+  try {
+    const topics = await withDeletion(admin, kept);
+    if (topics.length === 0) return;
+    logger.warn({
+      msg: 'topics lose what they hold after their retention: make them compact, see Topics in docs/operations.md',
+      topics,
+    });
+  } catch (error) {
+    // To read it takes the right to DescribeConfigs, which nothing else does.
+    logger.debug({ msg: 'cleanup policies not read', error: describeKafkaFailure(error) });
+  }
+}
+
+const UNLIMITED = '-1';
+
+async function withDeletion(admin: Admin, kept: readonly string[]): Promise<string[]> {
+  const configNames = ['cleanup.policy', 'retention.ms', 'retention.bytes'];
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: kept.map((name) => ({ type: ConfigResourceTypes.TOPIC, name, configNames })),
+  });
+  return resources.filter(isLimited).map(({ resourceName }) => resourceName);
+}
+
+function isLimited({ configEntries }: DescribeConfigResponse['resources'][number]): boolean {
+  const valueOf = new Map(configEntries.map((entry) => [entry.configName, entry.configValue]));
+  if (valueOf.get('cleanup.policy')?.split(',').includes('delete') !== true) return false;
+  return [valueOf.get('retention.ms'), valueOf.get('retention.bytes')].some(
+    (limit) => limit !== UNLIMITED,
+  );
 }

@@ -1,14 +1,17 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { Logger } from '@nestjs/common';
 import { type KafkaSettings } from '#libs/config';
 import {
   batchUnpacker,
+  CompressionCodecs,
+  CompressionTypes,
   Kafka,
   type KafkaConfig,
   type logCreator,
   logLevel,
   type SASLOptions,
 } from '#libs/kafkajs-patches';
-import { registerCompressionCodecs } from './compression-codecs.js';
 
 /** One configured client; consumers, producers and admins are made from it. */
 export function createKafka(settings: KafkaSettings): Kafka {
@@ -61,3 +64,29 @@ const toNestLogger: logCreator = () => {
 
 /** The configured client, opaque outside this lib. */
 export type KafkaClient = Kafka;
+
+const compress = promisify<Buffer, Buffer>(gzip);
+
+/**
+ * Codecs for what kafkajs compresses and unpacks by itself: a record that is too large for its topic otherwise, and
+ * messages in the formats before Kafka 0.11. kafkajs brings gzip alone, without a bound.
+ */
+function registerCompressionCodecs(): void {
+  const { GZIP, Snappy, LZ4, ZSTD } = CompressionTypes;
+  const codecs: Record<number, () => object> = CompressionCodecs;
+  for (const codec of [Snappy, LZ4, ZSTD]) codecs[codec] = () => unpackingCodec(codec);
+  codecs[GZIP] = () => ({
+    ...unpackingCodec(GZIP),
+    compress: (records: { buffer: Buffer }) => compress(records.buffer),
+  });
+}
+
+function unpackingCodec(codec: CompressionTypes): object {
+  return {
+    decompress: async (packed: Buffer) => {
+      const pieces: Buffer[] = [];
+      await batchUnpacker.unpack({ codec, packed }, (piece) => pieces.push(Buffer.from(piece)));
+      return Buffer.concat(pieces);
+    },
+  };
+}

@@ -2,8 +2,9 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { realNowMs } from '#libs/clock';
-import { type InboundMessage, type InboundRecord } from './inbound-message.js';
+import { type InboundRecord } from '../reading/inbound-record.js';
 import { AssignedPartition, type PartitionSurroundings } from './assigned-partition.js';
+import { type InboundMessage } from './inbound-message.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 
 const LIMITS = { maxUnfinished: 12, maxUnfinishedBytes: 100, maxSpan: 60 };

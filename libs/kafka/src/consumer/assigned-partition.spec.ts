@@ -3,9 +3,10 @@ import { runInNewContext } from 'node:vm';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
-import { type InboundMessage, type InboundRecord } from './inbound-message.js';
 import { RecordRefusedError } from '../producer/record-refused.js';
+import { type InboundRecord } from '../reading/inbound-record.js';
 import { AssignedPartition, type PartitionLimits } from './assigned-partition.js';
+import { type InboundMessage } from './inbound-message.js';
 import { type PartitionProgress } from './partition-progress.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 

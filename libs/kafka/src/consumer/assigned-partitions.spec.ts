@@ -2,10 +2,11 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import { DoneItems, FinishedAhead } from '#libs/delivery';
-import { type Assignment } from './supervised-consumer.js';
-import { type InboundMessage, type InboundRecord } from './inbound-message.js';
+import { type InboundRecord } from '../reading/inbound-record.js';
 import { AssignedPartitions } from './assigned-partitions.js';
+import { type InboundMessage } from './inbound-message.js';
 import { type Recalled } from './recalls.js';
+import { type Assignment } from './supervised-consumer.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 
 const LAST_RESORT_MS = 40_000;

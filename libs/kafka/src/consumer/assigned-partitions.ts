@@ -1,11 +1,11 @@
 import { Logger } from '@nestjs/common';
+import { type InboundRecord } from '../reading/inbound-record.js';
 import {
   AssignedPartition,
   type PartitionBacklog,
   type PartitionSurroundings,
 } from './assigned-partition.js';
 import { type Assignment } from './supervised-consumer.js';
-import { type InboundRecord } from './inbound-message.js';
 
 interface FetchedFrom {
   topic: string;

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type CallSlots } from '#libs/delivery';
-import { withDeadline } from '../deadline.js';
+import { withDeadline } from '../client/deadline.js';
 import { type AssignedPartitions } from './assigned-partitions.js';
 
 /** How long a stop waits for calls in flight. */

@@ -1,5 +1,131 @@
-import { type Cluster } from '#libs/kafkajs-patches';
-import { guardCoordinator } from './create-consumer.js';
+import { jest } from '@jest/globals';
+import fc from 'fast-check';
+import { AssignerProtocol, type Cluster } from '#libs/kafkajs-patches';
+import { coPartitionedAssigner, guardCoordinator, SessionLease } from './create-consumer.js';
+
+/** As much of kafkajs's cluster as the assigner asks for; like the real one, it knows only the topics it was told of. */
+function clusterOf(partitions: Readonly<Record<string, number>>, known: string[] = []) {
+  const targets = new Set(known);
+  const cluster = {
+    addMultipleTargetTopics: (topics: string[]) => {
+      for (const topic of topics) targets.add(topic);
+      return Promise.resolve();
+    },
+    findTopicPartitionMetadata: (topic: string) => {
+      if (!targets.has(topic)) throw new Error(`${topic} is no target topic`);
+      return Array.from({ length: partitions[topic] ?? 0 }, (_, partitionId) => ({ partitionId }));
+    },
+  };
+  return cluster as unknown as Cluster;
+}
+
+type Assignments = Record<string, Record<string, number[]>>;
+
+const assignerOf = (cluster: Cluster, beforeJoin: () => void = () => undefined) =>
+  coPartitionedAssigner(beforeJoin)({ cluster, groupId: 'group', logger: undefined as never });
+
+async function assign(
+  partitions: Readonly<Record<string, number>>,
+  subscriptions: Readonly<Record<string, string[]>>,
+): Promise<Assignments> {
+  const assigner = assignerOf(clusterOf(partitions));
+  const members = Object.entries(subscriptions).map(([memberId, topics]) => ({
+    memberId,
+    memberMetadata: assigner.protocol({ topics }).metadata,
+  }));
+  const assigned = await assigner.assign({ members, topics: [] });
+  return Object.fromEntries(
+    assigned.map(({ memberId, memberAssignment }) => [
+      memberId,
+      { ...AssignerProtocol.MemberAssignment.decode(memberAssignment)?.assignment },
+    ]),
+  );
+}
+
+const partitions = { lists: 6, reasons: 6, states: 4 };
+const subscriptions = fc.dictionary(
+  fc.constantFrom('m1', 'm2', 'm3', 'm4', 'm5'),
+  fc.subarray(Object.keys(partitions)),
+  { minKeys: 1, noNullPrototype: true },
+);
+
+describe('coPartitionedAssigner', () => {
+  it('gives each partition of a topic to exactly one of those who asked for the topic', async () => {
+    await fc.assert(
+      fc.asyncProperty(subscriptions, async (asked) => {
+        const assigned = await assign(partitions, asked);
+        expect(Object.keys(assigned).sort()).toEqual(Object.keys(asked).sort());
+        for (const [topic, count] of Object.entries(partitions)) {
+          const owned = Object.entries(assigned).flatMap(([memberId, topics]) => {
+            const own = topics[topic] ?? [];
+            if (own.length > 0) expect(asked[memberId]).toContain(topic);
+            return own;
+          });
+          const isWanted = Object.values(asked).some((topics) => topics.includes(topic));
+          const all = Array.from({ length: count }, (_, partition) => partition);
+          expect(owned.sort((a, b) => a - b)).toEqual(isWanted ? all : []);
+        }
+      }),
+    );
+  });
+
+  it('keeps partition p of all topics in one process, and shares the partitions out evenly', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 8 }), async (count) => {
+        const names = Array.from({ length: count }, (_, index) => `member-${index}`);
+        const topics = ['lists', 'reasons'];
+        const assigned = await assign(
+          partitions,
+          Object.fromEntries(names.map((n) => [n, topics])),
+        );
+        const shares = Object.values(assigned).map(({ lists, reasons }) => {
+          expect(lists).toEqual(reasons);
+          return lists?.length ?? 0;
+        });
+        expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+
+  it('decides alike in whatever order the members come', async () => {
+    const topics = ['lists', 'states'];
+    const forwards = await assign(partitions, { a: topics, b: topics, c: ['lists'] });
+    const backwards = await assign(partitions, { c: ['lists'], b: topics, a: topics });
+    expect(forwards).toEqual(backwards);
+    expect(forwards).toEqual({
+      a: { lists: [0, 3], states: [0, 2] },
+      b: { lists: [1, 4], states: [1, 3] },
+      c: { lists: [2, 5] },
+    });
+  });
+
+  it('is told each time before its member offers itself, and not by the assigning', async () => {
+    let joins = 0;
+    const assigner = assignerOf(clusterOf(partitions), () => {
+      joins += 1;
+    });
+    expect(joins).toBe(0);
+    const { metadata } = assigner.protocol({ topics: ['lists'] });
+    expect(joins).toBe(1);
+    await assigner.assign({ members: [{ memberId: 'a', memberMetadata: metadata }], topics: [] });
+    expect(joins).toBe(1);
+    assigner.protocol({ topics: ['lists'] });
+    expect(joins).toBe(2);
+  });
+
+  it('does not let its member offer itself as long as there is something against it', () => {
+    const notYet = Object.assign(new Error('calls are still in flight'), {
+      type: 'REBALANCE_IN_PROGRESS',
+    });
+    let obstacle: Error | undefined = notYet;
+    const assigner = assignerOf(clusterOf(partitions), () => {
+      if (obstacle !== undefined) throw obstacle;
+    });
+    expect(() => assigner.protocol({ topics: ['lists'] })).toThrow(notYet);
+    obstacle = undefined;
+    expect(assigner.protocol({ topics: ['lists'] }).name).toContain('co-partitioned');
+  });
+});
 
 describe('guardCoordinator', () => {
   let log: string[];
@@ -36,5 +162,54 @@ describe('guardCoordinator', () => {
     const found = await cluster.findBroker();
     await found.syncGroup({ generationId: 7 });
     expect(log).toEqual(['joined 7', 'asks for 7']);
+  });
+});
+
+describe('SessionLease', () => {
+  let monotonicMs: number;
+  let wallMs: number;
+  let lease: SessionLease;
+
+  beforeEach(() => {
+    monotonicMs = 5000;
+    wallMs = 1_763_680_000_000;
+    jest.spyOn(performance, 'now').mockImplementation(() => monotonicMs);
+    jest.spyOn(Date, 'now').mockImplementation(() => wallMs);
+    lease = new SessionLease();
+  });
+
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  const pass = (ms: number): void => {
+    monotonicMs += ms;
+    wallMs += ms;
+  };
+
+  it('is infinitely old before anything has been confirmed', () => {
+    expect(lease.ageMs).toBe(Infinity);
+  });
+
+  it('counts from when the question was sent, not from when its answer was read', () => {
+    const sentAtMs = wallMs;
+    pass(20_000);
+    lease.renew(sentAtMs);
+    expect(lease.ageMs).toBe(20_000);
+    pass(500);
+    expect(lease.ageMs).toBe(20_500);
+  });
+
+  it('grows while the machine is suspended, when only the wall clock goes on', () => {
+    lease.renew();
+    wallMs += 60_000;
+    expect(lease.ageMs).toBe(60_000);
+  });
+
+  it('grows though the wall clock is set back', () => {
+    lease.renew();
+    pass(3000);
+    wallMs -= 60_000;
+    expect(lease.ageMs).toBe(3000);
   });
 });

@@ -1,5 +1,12 @@
-import { type Cluster, type Consumer, type Kafka } from '#libs/kafkajs-patches';
-import { coPartitionedAssigner } from './co-partitioned-assigner.js';
+import { Logger } from '@nestjs/common';
+import { realEpochMs, realNowMs } from '#libs/clock';
+import {
+  AssignerProtocol,
+  type Cluster,
+  type Consumer,
+  type Kafka,
+  type PartitionAssigner,
+} from '#libs/kafkajs-patches';
 
 /** A member that is silent for this long is taken for dead, by the coordinator and by us. */
 export const SESSION_TIMEOUT_MS = 8000;
@@ -78,4 +85,150 @@ export function guardCoordinator(cluster: Cluster, guard: CoordinatorGuard): voi
     };
     return broker;
   };
+}
+
+const { MemberAssignment, MemberMetadata } = AssignerProtocol;
+/** The consumer protocol's first version: a later one would promise owned partitions to the broker's tools. */
+const VERSION = 0;
+const NAME = 'machine-bridge-co-partitioned';
+const NO_USER_DATA = Buffer.alloc(0);
+
+/**
+ * Partition p of every topic goes to the same member among those that subscribe to the topic, so
+ * that what belongs to one machine (its lists, its reasons, its states) is in one process. Members
+ * of one group may run different flows: nobody is given a topic it did not ask for.
+ *
+ * `beforeJoin` is called each time before this member offers itself, and with that gives up what it
+ * has: kafkajs has no other moment for it. What it throws keeps the member from joining.
+ */
+export function coPartitionedAssigner(beforeJoin: () => void): PartitionAssigner {
+  return ({ cluster }) => ({
+    name: NAME,
+    version: VERSION,
+
+    protocol: ({ topics }) => {
+      beforeJoin();
+      return {
+        name: NAME,
+        metadata: MemberMetadata.encode({ version: VERSION, topics, userData: NO_USER_DATA }),
+      };
+    },
+
+    async assign({ members }) {
+      const subscribers = subscribersByTopic(members);
+      const topics = [...subscribers.keys()];
+      await (cluster as unknown as TopicAwareCluster).addMultipleTargetTopics(topics);
+      const partitionsOf = (topic: string): number[] =>
+        cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId);
+      const shares = shareOut(subscribers, partitionsOf);
+      return members.map(({ memberId }) => ({
+        memberId,
+        memberAssignment: MemberAssignment.encode({
+          version: VERSION,
+          assignment: shares.get(memberId) ?? {},
+          userData: NO_USER_DATA,
+        }),
+      }));
+    },
+  });
+}
+
+function shareOut(
+  subscribers: ReadonlyMap<string, readonly string[]>,
+  partitionsOf: (topic: string) => readonly number[],
+): Map<string, Record<string, number[]>> {
+  const shares = new Map<string, Record<string, number[]>>();
+  for (const [topic, memberIds] of subscribers) {
+    for (const partition of partitionsOf(topic)) {
+      const memberId = memberIds[partition % memberIds.length] ?? '';
+      const share = shares.get(memberId) ?? {};
+      shares.set(memberId, share);
+      (share[topic] ??= []).push(partition);
+    }
+  }
+  return shares;
+}
+
+/** In kafkajs but not in its types: makes the leader learn of topics that only others subscribe to. */
+interface TopicAwareCluster {
+  addMultipleTargetTopics(topics: string[]): Promise<void>;
+}
+
+function subscribersByTopic(
+  members: readonly { memberId: string; memberMetadata: Buffer }[],
+): Map<string, string[]> {
+  const subscribers = new Map<string, string[]>();
+  for (const { memberId, memberMetadata } of members) {
+    for (const topic of MemberMetadata.decode(memberMetadata)?.topics ?? []) {
+      subscribers.set(topic, [...(subscribers.get(topic) ?? []), memberId].sort());
+    }
+  }
+  return subscribers;
+}
+
+/** The consumer while it is a member of the group: before and after, kafkajs refuses to pause and seek. */
+export class GroupMember {
+  private readonly logger = new Logger('Consumer');
+  private consumer: Consumer | undefined;
+
+  is(consumer: Consumer): boolean {
+    return this.consumer === consumer;
+  }
+
+  /** Partitions have been assigned to the consumer, at first or anew. */
+  join(consumer: Consumer): void {
+    this.consumer = consumer;
+  }
+
+  leave(): void {
+    this.consumer = undefined;
+  }
+
+  pause(topic: string, partition: number): void {
+    this.ask((consumer) => {
+      consumer.pause([{ topic, partitions: [partition] }]);
+    });
+  }
+
+  resume(topic: string, partition: number): void {
+    this.ask((consumer) => {
+      consumer.resume([{ topic, partitions: [partition] }]);
+    });
+  }
+
+  seek(topic: string, partition: number, offset: number): void {
+    this.ask((consumer) => {
+      consumer.seek({ topic, partition, offset: String(offset) });
+    });
+  }
+
+  /** A consumer that is ending refuses, and whatever was asked of it ends with it. */
+  private ask(of: (consumer: Consumer) => void): void {
+    try {
+      if (this.consumer !== undefined) of(this.consumer);
+    } catch (error) {
+      this.logger.debug({ msg: 'refused by a consumer that is ending', error: String(error) });
+    }
+  }
+}
+
+/** How long ago it was certain that the group coordinator takes this process for a member. */
+export class SessionLease {
+  private monotonicMs = -Infinity;
+  private wallMs = -Infinity;
+
+  /**
+   * The coordinator has confirmed it, in answer to what was sent then (real epoch milliseconds): an
+   * answer that lay in a socket while the process was suspended is as old as its question.
+   */
+  renew(sentAtMs = realEpochMs()): void {
+    const ageMs = Math.max(0, realEpochMs() - sentAtMs);
+    this.monotonicMs = realNowMs() - ageMs;
+    this.wallMs = realEpochMs() - ageMs;
+  }
+
+  /** The longer by two clocks: one stands still while the machine is suspended, the other may be set back. */
+  get ageMs(): number {
+    return Math.max(realNowMs() - this.monotonicMs, realEpochMs() - this.wallMs);
+  }
 }

@@ -1,27 +1,7 @@
-import { type MessageHeaders } from '#libs/contracts';
-import { type Unreadable } from '#libs/kafkajs-patches';
 import { type OutboundRecord } from '../producer/outbound-record.js';
 import { type RecordRefusedError } from '../producer/record-refused.js';
+import { type InboundRecord } from '../reading/inbound-record.js';
 import { type PartitionOwnership } from './partition-ownership.js';
-
-/**
- * A record of an input topic, under the topic's name without the prefix. It may be read when it is asked for
- * something, each time anew: to be asked, and not to be spread.
- */
-export interface InboundRecord {
-  readonly topic: string;
-  readonly partition: number;
-  readonly offset: number;
-  /** Milliseconds since the epoch, as Kafka has it. */
-  readonly timestamp: string;
-  readonly key: Buffer | null;
-  readonly value: Buffer | null;
-  readonly headers: MessageHeaders;
-  /** Of key, value and headers, roughly: what parts them may count. */
-  readonly bytes: number;
-  /** Why it must be rejected, where that was found before anybody parsed it: it lacks its value, or its headers. */
-  readonly unreadable?: Unreadable | undefined;
-}
 
 /**
  * A message to be brought to its end, which one of the last three tells, once. What ends first counts; a

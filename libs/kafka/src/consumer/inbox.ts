@@ -1,19 +1,21 @@
 import { Logger } from '@nestjs/common';
 import { type CallSlots } from '#libs/delivery';
-import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import { withDeadline } from '../deadline.js';
 import { type Batch, type Kafka } from '#libs/kafkajs-patches';
+import { withDeadline } from '../client/deadline.js';
+import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+import { type FetchControl } from '../keyed-state/keyed-state-options.js';
 import { type KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
 import { type DeadLetterReason, type DeadLetters } from '../producer/dead-letters.js';
+import { type InboundRecord } from '../reading/inbound-record.js';
+import { toInboundRecord } from '../reading/inbound-record.js';
 import { topicSpans } from '../reading/topic-span.js';
 import { type PartitionBacklog } from './assigned-partition.js';
 import { AssignedPartitions } from './assigned-partitions.js';
 import { CallsAtRest } from './calls-at-rest.js';
 import { CommitPace } from './commit-pace.js';
-import { type InboundRecord, type MessageHandler } from './inbound-message.js';
+import { type MessageHandler } from './inbound-message.js';
 import { PartitionTransactions } from './partition-transactions.js';
 import { Recalls } from './recalls.js';
-import { StateTopics } from './state-topics.js';
 import {
   type Assignment,
   type ConsumerCallbacks,
@@ -21,7 +23,6 @@ import {
   type EmptyFetch,
   SupervisedConsumer,
 } from './supervised-consumer.js';
-import { toInboundRecord } from './to-inbound-record.js';
 import { TopicHealth, type WrittenTopic } from './topic-health.js';
 
 export interface KafkaInboxOptions {
@@ -245,5 +246,74 @@ export class Inbox {
       .catch((error: unknown) => {
         this.logger.error({ msg: 'state not widened', error: describeKafkaFailure(error) });
       });
+  }
+}
+
+/** The input partitions, by full name, whose messages are judged by state. */
+type StateInputs = Pick<AssignedPartitions, 'fenced' | 'release'>;
+
+/** The topics of the bridge's own state among those that its consumer is given. */
+class StateTopics {
+  constructor(
+    private readonly topics: readonly KeyedStateTopic[],
+    private readonly topicPrefix: string,
+  ) {}
+
+  get names(): string[] {
+    return this.topics.map(({ name }) => name);
+  }
+
+  /** Why something can be neither read nor written for a while now, in words. */
+  get problem(): string | undefined {
+    return this.topics.map(({ problem }) => problem).find(Boolean);
+  }
+
+  attach(member: FetchControl, inputs: StateInputs): void {
+    for (const state of this.topics) {
+      const topics = state.inputs.map((input) => `${this.topicPrefix}${input}`);
+      state.attach(member, {
+        fenced: async (partition) => {
+          await Promise.all(topics.map((topic) => inputs.fenced(topic, partition)));
+        },
+        restored: (partition) => {
+          for (const topic of topics) inputs.release(topic, partition);
+        },
+      });
+    }
+  }
+
+  /** Returns whether the batch was one of state. */
+  accept({ topic, partition, messages }: Batch): boolean {
+    const state = this.topics.find(({ name }) => name === topic);
+    state?.accept(partition, messages);
+    return state !== undefined;
+  }
+
+  /** Whether input is assigned whose state is not: a topic of state that is narrower than its input, or not known to all. */
+  lackPartitions(assignment: Assignment): boolean {
+    return this.topics.some((state) => {
+      const own = new Set(assignment.get(state.name));
+      const inputs = state.inputs.map(
+        (input) => assignment.get(`${this.topicPrefix}${input}`) ?? [],
+      );
+      return inputs.flat().some((partition) => !own.has(partition));
+    });
+  }
+
+  /** Returns what of the assignment is input. */
+  reassign(assignment: Assignment): Assignment {
+    for (const state of this.topics) state.reassign(assignment.get(state.name) ?? []);
+    const names = new Set(this.names);
+    return new Map([...assignment].filter(([topic]) => !names.has(topic)));
+  }
+
+  /** Whether the messages of an input partition are judged by state that is not restored. */
+  areAwaited(topic: string, partition: number): boolean {
+    const name = topic.slice(this.topicPrefix.length);
+    return this.topics.some((state) => state.inputs.includes(name) && !state.isRestored(partition));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.topics.map((topic) => topic.close()));
   }
 }

@@ -1,5 +1,5 @@
 import { ContiguousOffsets, DoneItems } from '#libs/delivery';
-import { type InboundRecord } from './inbound-message.js';
+import { type InboundRecord } from '../reading/inbound-record.js';
 import { type Recalled } from './recalls.js';
 
 /** Records handed over are dropped by the thousand: one by one each would move all that wait. */

@@ -2,10 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
-import { ensureTopics } from '../client/ensure-topics.js';
 import { type Admin, Kafka, logLevel } from '#libs/kafkajs-patches';
+import { ensureTopics } from '../client/ensure-topics.js';
 import { type OutboundRecord } from '../producer/outbound-record.js';
-import { partitionByKey } from '../partition-of.js';
+import { partitionByKey } from '../producer/partition-of.js';
 import { readSpans } from '../reading/read-spans.js';
 import { topicSpans } from '../reading/topic-span.js';
 import { readNote } from './commit-note.js';
@@ -13,8 +13,8 @@ import { CommitPace } from './commit-pace.js';
 import { PartitionProgress } from './partition-progress.js';
 import { PartitionTransactions } from './partition-transactions.js';
 import { Recalls } from './recalls.js';
-import { TopicHealth } from './topic-health.js';
 import { TestEntry } from './testing/entry.js';
+import { TopicHealth } from './topic-health.js';
 
 async function eventually(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const giveUpMs = realNowMs() + 40_000;

@@ -3,11 +3,10 @@ import { createRequire } from 'node:module';
 import { Logger } from '@nestjs/common';
 import { realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
-import { ensureTopics } from '../client/ensure-topics.js';
 import { type Consumer, type EachBatchPayload, Kafka, logLevel } from '#libs/kafkajs-patches';
-import { SESSION_TIMEOUT_MS } from './create-consumer.js';
+import { ensureTopics } from '../client/ensure-topics.js';
+import { SESSION_TIMEOUT_MS, SessionLease } from './create-consumer.js';
 import { RestBeforeJoin } from './rest-before-join.js';
-import { SessionLease } from './session-lease.js';
 import { SupervisedConsumer, watchConsumer } from './supervised-consumer.js';
 
 /** Inside kafkajs: where a broker's answers can be replaced by those of a coordinator that moves. */

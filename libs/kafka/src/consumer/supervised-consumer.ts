@@ -1,17 +1,21 @@
 import { Logger } from '@nestjs/common';
 import { everyRealMs, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
-import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import { withDeadline } from '../deadline.js';
 import {
   type Consumer,
   type EachBatchPayload,
   type Kafka,
   type TopicPartition,
 } from '#libs/kafkajs-patches';
-import { createConsumer, SESSION_TIMEOUT_MS } from './create-consumer.js';
+import { withDeadline } from '../client/deadline.js';
+import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+import {
+  createConsumer,
+  GroupMember,
+  SESSION_TIMEOUT_MS,
+  SessionLease,
+} from './create-consumer.js';
 import { RestBeforeJoin } from './rest-before-join.js';
-import { SessionLease } from './session-lease.js';
 
 /** Partitions by topic. */
 export type Assignment = ReadonlyMap<string, readonly number[]>;
@@ -217,52 +221,6 @@ export class SupervisedConsumer {
     this.consumer = undefined;
     this.member.leave();
     await withDeadline(consumer?.disconnect(), DISCONNECT_DEADLINE_MS);
-  }
-}
-
-/** The consumer while it is a member of the group: before and after, kafkajs refuses to pause and seek. */
-export class GroupMember {
-  private readonly logger = new Logger('Consumer');
-  private consumer: Consumer | undefined;
-
-  is(consumer: Consumer): boolean {
-    return this.consumer === consumer;
-  }
-
-  /** Partitions have been assigned to the consumer, at first or anew. */
-  join(consumer: Consumer): void {
-    this.consumer = consumer;
-  }
-
-  leave(): void {
-    this.consumer = undefined;
-  }
-
-  pause(topic: string, partition: number): void {
-    this.ask((consumer) => {
-      consumer.pause([{ topic, partitions: [partition] }]);
-    });
-  }
-
-  resume(topic: string, partition: number): void {
-    this.ask((consumer) => {
-      consumer.resume([{ topic, partitions: [partition] }]);
-    });
-  }
-
-  seek(topic: string, partition: number, offset: number): void {
-    this.ask((consumer) => {
-      consumer.seek({ topic, partition, offset: String(offset) });
-    });
-  }
-
-  /** A consumer that is ending refuses, and whatever was asked of it ends with it. */
-  private ask(of: (consumer: Consumer) => void): void {
-    try {
-      if (this.consumer !== undefined) of(this.consumer);
-    } catch (error) {
-      this.logger.debug({ msg: 'refused by a consumer that is ending', error: String(error) });
-    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { realNowMs } from '#libs/clock';
-import { FailureRun } from '../failure-run.js';
+import { FailureRun } from '../client/failure-run.js';
 
 /** A topic that something was written to. */
 export interface WrittenTopic {

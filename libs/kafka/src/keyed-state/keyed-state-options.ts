@@ -1,5 +1,5 @@
 import { type Kafka } from '#libs/kafkajs-patches';
-import { type OwnedState } from './owned-state.js';
+import { type OutboundRecord } from '../producer/outbound-record.js';
 import { type KeyPlacement } from './repartition.js';
 
 export interface KeyedStateOptions<V> {
@@ -21,4 +21,47 @@ export interface KeyedStateOptions<V> {
   parse: (json: unknown) => V | undefined;
   /** Called each time a partition is owned and restored; `state.signal` aborts when that ends. */
   onOwned: (state: OwnedState<V>) => void;
+}
+
+/** A change of state: the new value of a key, or null to forget it. */
+export type StateChange<V> = readonly [key: string, value: V | null];
+
+/**
+ * The state of one partition for as long as this process owns it. Single writer: whoever was handed
+ * it by `onOwned`, until `signal` aborts.
+ */
+export interface OwnedState<V> {
+  readonly partition: number;
+  readonly signal: AbortSignal;
+  /** Aborts when the partition is no longer this process's; `signal` alone aborts when it is only restored anew. */
+  readonly lost: AbortSignal;
+  /** Keys are shared out over so many partitions by their hash; absent where that is not for a hash to decide. */
+  readonly partitions?: number;
+  get(key: string): V | undefined;
+  /** Cheaper than {@link entries}, which reads the values as well. */
+  keys(): IterableIterator<string>;
+  entries(): IterableIterator<[string, V]>;
+  /**
+   * Changes what {@link get} shows at once, and returns the record of it: to be written in the transaction of the
+   * message of {@link KeyedStateOptions.inputs} that led to it. Until that is committed the message is not done, and
+   * whoever owns the partition next begins without both.
+   *
+   * @param value null to forget the key
+   */
+  put(key: string, value: V | null): OutboundRecord;
+  /**
+   * Writes changes and the records they led to in one transaction: all of it becomes visible, or
+   * none. On success the changes show in {@link get}.
+   *
+   * @throws when it is not known to be committed; `signal` has aborted then, and the partition is
+   *   restored anew from what Kafka holds
+   */
+  commit(changes: readonly StateChange<V>[], records: readonly OutboundRecord[]): Promise<void>;
+}
+
+/** What the restore of a partition asks of the consumer that fetches it. */
+export interface FetchControl {
+  pause(topic: string, partition: number): void;
+  resume(topic: string, partition: number): void;
+  seek(topic: string, partition: number, offset: number): void;
 }

@@ -3,16 +3,21 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { loadKafkaSettings } from '#libs/config';
-import { createKafka } from '../client/kafka-client.js';
-import { withDeadline } from '../deadline.js';
-import { GroupMember } from '../consumer/supervised-consumer.js';
 import { type Kafka, type KafkaMessage, type ProducerBatch } from '#libs/kafkajs-patches';
+import { withDeadline } from '../client/deadline.js';
+import { createKafka } from '../client/kafka-client.js';
+import { type FetchControl, type OwnedState } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
-import { type OwnedState } from './owned-state.js';
 
 /** A time-out of the client is many times as long. */
 const CLOSE_DEADLINE_MS = 4000;
 const NAME = 'machine-bridge.counts.v1';
+/** Of a process that is no member of its group. */
+const fetchControl: FetchControl = {
+  pause: () => undefined,
+  resume: () => undefined,
+  seek: () => undefined,
+};
 
 /** A partition of a process that is no member of its group. */
 function partitionOf(
@@ -28,7 +33,7 @@ function partitionOf(
     parse: (json: unknown) => json as number,
     onOwned,
   };
-  return new KeyedStatePartition(0, options, new GroupMember(), inputsFenced, delay);
+  return new KeyedStatePartition(0, options, fetchControl, inputsFenced, delay);
 }
 
 describe('a partition of state while Kafka says nothing', () => {

@@ -1,17 +1,22 @@
-import { abortable, realDelayMs } from '#libs/clock';
-import { aborted } from '../aborted.js';
-import { partitionCount } from '../client/partition-count.js';
-import { type GroupMember } from '../consumer/supervised-consumer.js';
+import { Logger } from '@nestjs/common';
+import { abortable, realDelayMs, realNowMs } from '#libs/clock';
+import { backOffMs } from '#libs/delivery';
 import { type KafkaMessage } from '#libs/kafkajs-patches';
+import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+import { FailureRun } from '../client/failure-run.js';
+import { partitionCount } from '../client/partition-count.js';
+import { type OutboundRecord } from '../producer/outbound-record.js';
+import { TransactionalWriter } from '../producer/transactional-writer.js';
 import { topicSpans } from '../reading/topic-span.js';
-import { type KeyedStateOptions } from './keyed-state-options.js';
-import { type FailedWrite, OwnedWrites } from './owned-writes.js';
-import { Repartition } from './repartition.js';
-import { Restore } from './restore.js';
-import { StateFailures } from './state-failures.js';
+import {
+  type FetchControl,
+  type KeyedStateOptions,
+  type StateChange,
+} from './keyed-state-options.js';
 import { PackedJson } from './packed-json.js';
+import { Repartition, TopicGrownError } from './repartition.js';
+import { Restore } from './restore.js';
 import { StoredValues } from './stored-values.js';
-import { TransactionalWriter } from './transactional-writer.js';
 
 /**
  * One partition of keyed state, from assignment to revocation. Each round: fence whoever wrote
@@ -34,7 +39,7 @@ export class KeyedStatePartition<V> {
   constructor(
     private readonly partition: number,
     private readonly options: KeyedStateOptions<V>,
-    private readonly member: GroupMember,
+    private readonly member: FetchControl,
     /** Resolves once no earlier owner of the inputs can write here what their messages have led to. */
     private readonly inputsFenced: () => Promise<void> = () => Promise.resolve(),
     private readonly delay: typeof realDelayMs = realDelayMs,
@@ -166,9 +171,7 @@ export class KeyedStatePartition<V> {
     const { partition, partitions, options } = this;
     const lost = this.closing.signal;
     const ending = AbortSignal.any([lost, this.outgrown.signal]);
-    const writes = new OwnedWrites(partition, options, state, writer, ending, (topics) => {
-      this.failures.written(topics);
-    });
+    const writes = new OwnedWrites(partition, options, state, writer, this.failures, ending);
     const { signal } = writes;
     this.failures.restored();
     this.restored = true;
@@ -183,7 +186,133 @@ export class KeyedStatePartition<V> {
       put: (key, value) => writes.put(key, value),
       commit: (changes, records) => writes.commit(changes, records),
     });
-    await aborted(signal);
+    const never = new Promise<void>(() => undefined);
+    await abortable(never, signal).catch(() => undefined);
     return writes.failed;
+  }
+}
+
+const RESTORE_BACK_OFF = { baseMs: 200, capMs: 5000 };
+/**
+ * Each restore has the partition's machines polled that have just missed their turn, no more often than they should;
+ * and one that fails for good reads all for nothing.
+ */
+const SLOW_BACK_OFF = { baseMs: 200, capMs: 30_000 };
+/** What failed may have been given up, or come to nothing. */
+const WRITES_WORK_AFTER_MS = 120_000;
+
+/**
+ * What goes wrong with a partition of keyed state: says so, and how long to wait before the next round. Restores and
+ * writes are counted apart, for a partition that is restored may fail with every write.
+ */
+class StateFailures {
+  private readonly logger = new Logger('KeyedState');
+  private readonly restoring = new FailureRun();
+  private readonly writing = new FailureRun({ overAfterMs: WRITES_WORK_AFTER_MS });
+
+  /** @param name of the topic, in full */
+  constructor(
+    private readonly name: string,
+    private readonly partition: number,
+  ) {}
+
+  /** Why it can be neither read nor written for a while now, in words. */
+  get problem(): string | undefined {
+    const nowMs = realNowMs();
+    const why = this.writing.problem(nowMs) ?? this.restoring.problem(nowMs);
+    return why && `${this.name}, partition ${this.partition}: ${why}`;
+  }
+
+  restored(): void {
+    this.restoring.succeeded();
+  }
+
+  written(topics: ReadonlySet<string>): void {
+    this.writing.succeeded(topics);
+  }
+
+  /** Returns the real milliseconds to wait. */
+  notRestored(error: unknown): number {
+    const why = describeKafkaFailure(error, { right: 'Write', topics: [this.name] });
+    const failures = this.restoring.failed(realNowMs(), why);
+    this.warn('state not available', why, failures);
+    return backOffMs(failures, error instanceof TopicGrownError ? SLOW_BACK_OFF : RESTORE_BACK_OFF);
+  }
+
+  /** Returns the real milliseconds to wait. */
+  notWritten({ error, topics }: FailedWrite): number {
+    const why = describeKafkaFailure(error, { right: 'Write', topics });
+    const failures = this.writing.failed(realNowMs(), why, topics);
+    this.warn('state not written', why, failures);
+    return backOffMs(failures, SLOW_BACK_OFF);
+  }
+
+  private warn(msg: string, error: string, failures: number): void {
+    const { name, partition } = this;
+    this.logger.warn({ msg, name, partition, failures, error });
+  }
+}
+
+/** A change on its way to Kafka, and the text it is kept as. */
+type StateRecord = OutboundRecord & { key: string; value: string | null };
+
+/** A transaction whose fate only Kafka knows. */
+interface FailedWrite {
+  error: unknown;
+  /** Those it wrote to. */
+  topics: readonly string[];
+}
+
+/** The writes to one partition from the moment it is restored; ends with the first that fails. */
+class OwnedWrites<V> {
+  /** Aborts with the first write that fails, or when the partition is lost or to be restored anew. */
+  readonly signal: AbortSignal;
+  failed: FailedWrite | undefined;
+  private readonly broken = new AbortController();
+
+  constructor(
+    private readonly partition: number,
+    private readonly options: Pick<KeyedStateOptions<V>, 'name' | 'format'>,
+    private readonly state: StoredValues<V>,
+    private readonly writer: TransactionalWriter,
+    private readonly failures: StateFailures,
+    ending: AbortSignal,
+  ) {
+    this.signal = AbortSignal.any([ending, this.broken.signal]);
+  }
+
+  /** See {@link OwnedState.put}. */
+  put(key: string, value: V | null): OutboundRecord {
+    const record = this.toRecord([key, value]);
+    this.state.put(key, record.value);
+    return record;
+  }
+
+  async commit(
+    changes: readonly StateChange<V>[],
+    records: readonly OutboundRecord[],
+  ): Promise<void> {
+    this.signal.throwIfAborted();
+    const topics = new Set(records.map(({ topic }) => topic));
+    if (changes.length > 0) topics.add(this.options.name);
+    let written: readonly StateRecord[];
+    try {
+      written = changes.map((change) => this.toRecord(change));
+      // A broker that falls silent while the partition is lost would keep a write waiting for ever.
+      await abortable(this.writer.write([...written, ...records]), this.signal);
+    } catch (error) {
+      this.failed ??= { error, topics: [...topics] };
+      this.broken.abort(error);
+      throw error;
+    }
+    for (const { key, value } of written) this.state.put(key, value);
+    this.failures.written(topics);
+  }
+
+  private toRecord([key, value]: StateChange<V>): StateRecord {
+    const { name, format } = this.options;
+    const json = value === null || format === undefined ? value : format(value);
+    const text = json === null ? null : JSON.stringify(json);
+    return { topic: name, partition: this.partition, key, value: text, headers: {}, isState: true };
   }
 }

@@ -1,10 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { everyRealMs } from '#libs/clock';
+import { type KafkaMessage } from '#libs/kafkajs-patches';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { partitionCount } from '../client/partition-count.js';
-import { type GroupMember } from '../consumer/supervised-consumer.js';
-import { type KafkaMessage } from '#libs/kafkajs-patches';
-import { type KeyedStateOptions } from './keyed-state-options.js';
+import { type FetchControl, type KeyedStateOptions } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
 
 /** A broker may have told of fewer partitions than there were, when they had just been added. */
@@ -23,7 +22,7 @@ export interface KeyedStateTopic {
   readonly name: string;
   /** Input topics, without the prefix, whose messages are judged by the state of the same partition. */
   readonly inputs: readonly string[];
-  attach(member: GroupMember, inputs: PartitionInputs): void;
+  attach(member: FetchControl, inputs: PartitionInputs): void;
   /** Owned, and restored. */
   isRestored(partition: number): boolean;
   /** Why a partition can be neither read nor written for a while now, in words. */
@@ -39,7 +38,7 @@ export class KeyedState<V> implements KeyedStateTopic {
   readonly inputs: readonly string[];
   private readonly logger = new Logger('KeyedState');
   private stopWatching: (() => void) | undefined;
-  private member: GroupMember | undefined;
+  private member: FetchControl | undefined;
   private stateInputs: PartitionInputs | undefined;
 
   constructor(private readonly options: KeyedStateOptions<V>) {
@@ -61,7 +60,7 @@ export class KeyedState<V> implements KeyedStateTopic {
     return [...this.partitions.values()].map(({ problem }) => problem).find(Boolean);
   }
 
-  attach(member: GroupMember, inputs: PartitionInputs): void {
+  attach(member: FetchControl, inputs: PartitionInputs): void {
     this.member = member;
     this.stateInputs = inputs;
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type OutboundRecord } from '../producer/outbound-record.js';
-import { partitionOf } from '../partition-of.js';
+import { partitionOf } from '../producer/partition-of.js';
 import { Repartition, TopicGrownError } from './repartition.js';
 
 const NAME = 'machine-bridge.counts.v1';

@@ -1,5 +1,5 @@
 import { type OutboundRecord } from '../producer/outbound-record.js';
-import { partitionOf } from '../partition-of.js';
+import { partitionOf } from '../producer/partition-of.js';
 
 /** Begins the keys of records about a partition; no machine or order is called this. */
 const OF_PARTITION = '\u0000';

@@ -1,14 +1,13 @@
 import { Logger } from '@nestjs/common';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
-import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import { withDeadline } from '../deadline.js';
 import { type Kafka, type Producer, unsentBatches } from '#libs/kafkajs-patches';
-import { FailureRun } from '../failure-run.js';
-import { partitionByKey } from '../partition-of.js';
+import { withDeadline } from '../client/deadline.js';
+import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+import { FailureRun } from '../client/failure-run.js';
 import { type RecordPlace } from '../reading/read-records.js';
 import { type OutboundRecord } from './outbound-record.js';
-import { type RecordRefusedError, refusalOf } from './record-refused.js';
+import { partitionByKey } from './partition-of.js';
 import {
   assertSendable,
   batchesOf,
@@ -16,8 +15,9 @@ import {
   compressionOf,
   MAX_BATCH_BYTES,
   mustCompress,
+  toTopicMessages,
 } from './record-batches.js';
-import { toTopicMessages } from './to-topic-messages.js';
+import { type RecordRefusedError, refusalOf } from './record-refused.js';
 
 interface Pending {
   record: OutboundRecord;

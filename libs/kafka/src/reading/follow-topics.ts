@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { everyRealMs, onAbort, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
+import { type Consumer, type EachBatchPayload, type Kafka } from '#libs/kafkajs-patches';
+import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { withAdmin } from '../client/with-admin.js';
-import { withDeadline } from '../deadline.js';
-import { type Consumer, type EachBatchPayload, type Kafka } from '#libs/kafkajs-patches';
 import { Ending } from './ending.js';
 import { latestSpans } from './read-since.js';
 import { type StoredRecord, toStoredRecord } from './stored-record.js';

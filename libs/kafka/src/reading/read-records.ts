@@ -1,7 +1,6 @@
-import { isMissingTopic } from '../client/protocol-error.js';
 import { type Kafka } from '#libs/kafkajs-patches';
-import { type ReadOptions } from './read-options.js';
-import { readSpans } from './read-spans.js';
+import { isMissingTopic } from '../client/protocol-error.js';
+import { type ReadOptions, readSpans } from './read-spans.js';
 import { type StoredRecord } from './stored-record.js';
 import { type TopicSpan, topicSpans } from './topic-span.js';
 

@@ -1,7 +1,6 @@
-import { withAdmin } from '../client/with-admin.js';
 import { type Kafka } from '#libs/kafkajs-patches';
-import { type ReadOptions } from './read-options.js';
-import { readSpans } from './read-spans.js';
+import { withAdmin } from '../client/with-admin.js';
+import { type ReadOptions, readSpans } from './read-spans.js';
 import { type TopicSpan, topicSpans } from './topic-span.js';
 
 /** The latest records of some topics. */

@@ -1,11 +1,21 @@
 import { randomUUID } from 'node:crypto';
+import { type Consumer, type EachBatchPayload, type Kafka } from '#libs/kafkajs-patches';
+import { withDeadline } from '../client/deadline.js';
 import { withAdmin } from '../client/with-admin.js';
-import { withDeadline } from '../deadline.js';
-import { type Consumer, type Kafka } from '#libs/kafkajs-patches';
-import { type ReadOptions } from './read-options.js';
+import { Ending } from './ending.js';
+import { SilenceWatch } from './silence-watch.js';
 import { SpanCursor } from './span-cursor.js';
-import { SpanReader } from './span-reader.js';
+import { type StoredRecord, toStoredRecord } from './stored-record.js';
 import { type TopicSpan } from './topic-span.js';
+
+export interface ReadOptions {
+  /** What the names of the read's consumer group begin with. */
+  groupIdPrefix: string;
+  /** Ends the read early and without an error; a call of onRecords under way is waited for. */
+  signal: AbortSignal;
+  /** Takes records of one partition, in order, at most 100. What it throws ends the read. */
+  onRecords: (records: readonly StoredRecord[]) => Promise<void> | void;
+}
 
 const CLEAN_UP_DEADLINE_MS = 3000;
 
@@ -46,4 +56,137 @@ function createConsumer(kafka: Kafka, groupId: string): Consumer {
     allowAutoTopicCreation: false,
     retry: { retries: 5, restartOnFailure: () => Promise.resolve(false) },
   });
+}
+
+/** Handed over at a time, so that a read can be stopped, and gives a sign of life, between them. */
+const MAX_RECORDS = 100;
+const START_DEADLINE_MS = 5000;
+
+/** Takes one kafkajs consumer, alone in its group, through the spans of a cursor. */
+class SpanReader {
+  private readonly ending = new Ending();
+  /** Records are with `onRecords`, which may take long: the end of the read waits for it. */
+  private isDelivering = false;
+  private readonly silence = new SilenceWatch(() => {
+    const { current, position } = this.cursor;
+    return `${current?.topic}, partition ${current?.partition}, offset ${position}`;
+  });
+
+  constructor(
+    private readonly consumer: Consumer,
+    private readonly cursor: SpanCursor,
+    private readonly options: ReadOptions,
+  ) {}
+
+  /** Resolves at the end of the last span, or when the signal has aborted. */
+  async read(topics: string[]): Promise<void> {
+    const { signal } = this.options;
+    const onAbort = (): void => {
+      if (!this.isDelivering) this.ending.end();
+    };
+    signal.addEventListener('abort', onAbort);
+    const stopWatching = this.silence.start((error) => {
+      if (!this.isDelivering) this.ending.end(error);
+    });
+    const starting = this.start(topics).catch((error: unknown) => {
+      this.ending.end(error as Error);
+    });
+    try {
+      await this.ending.reached;
+    } finally {
+      stopWatching();
+      signal.removeEventListener('abort', onAbort);
+      // A consumer that is disconnected while it joins goes on joining, and is left behind.
+      await withDeadline(starting, START_DEADLINE_MS);
+    }
+  }
+
+  private async start(topics: string[]): Promise<void> {
+    this.listen();
+    await this.consumer.connect();
+    await this.consumer.subscribe({ topics, fromBeginning: true });
+    if (this.ending.isOver) return;
+    await this.consumer.run({ autoCommit: false, eachBatch: (payload) => this.onBatch(payload) });
+  }
+
+  private listen(): void {
+    const { CRASH, GROUP_JOIN, END_BATCH_PROCESS } = this.consumer.events;
+    this.consumer.on(CRASH, ({ payload }) => {
+      this.ending.end(payload.error);
+    });
+    this.consumer.on(GROUP_JOIN, ({ payload }) => {
+      this.onJoin(Object.entries(payload.memberAssignment));
+    });
+    this.consumer.on(END_BATCH_PROCESS, ({ payload }) => {
+      const { topic, partition, batchSize, lastOffset } = payload;
+      // Transaction markers, aborted records and what compaction has taken: not shown to eachBatch.
+      if (batchSize === 0 && this.cursor.isAt(topic, partition)) this.pass(Number(lastOffset));
+    });
+  }
+
+  /** A member that joins, or joins again after it was thought dead, starts from the beginning of everything. */
+  private onJoin(assigned: [topic: string, partitions: number[]][]): void {
+    this.consumer.pause(assigned.map(([topic, partitions]) => ({ topic, partitions })));
+    this.goOn();
+  }
+
+  private async onBatch(payload: EachBatchPayload): Promise<void> {
+    const { topic, partition } = payload.batch;
+    let span: TopicSpan | undefined;
+    // A batch may hold what several spans of its partition are for.
+    while (this.cursor.current !== span && this.cursor.isAt(topic, partition)) {
+      span = this.cursor.current;
+      if (this.ending.isOver || !(await this.takeWanted(payload))) return;
+      // Markers behind the last record, unless the span has ended with it.
+      if (this.cursor.current === span) this.pass(Number(payload.batch.lastOffset()));
+    }
+  }
+
+  /** Hands over what the current span is for; returns whether the read goes on. */
+  private async takeWanted(payload: EachBatchPayload): Promise<boolean> {
+    const { topic, partition, messages } = payload.batch;
+    const records = messages
+      .filter(({ offset }) => this.cursor.wants(Number(offset)))
+      .map((message) => toStoredRecord(topic, partition, message));
+    for (let start = 0; start < records.length; start += MAX_RECORDS) {
+      const some = records.slice(start, start + MAX_RECORDS);
+      if (!(await this.deliver(some))) return false;
+      this.pass(some.at(-1)?.offset ?? 0);
+      await payload.heartbeat();
+    }
+    return true;
+  }
+
+  /** Returns whether the read goes on. An error must not reach kafkajs, which would try again. */
+  private async deliver(records: readonly StoredRecord[]): Promise<boolean> {
+    const { signal, onRecords } = this.options;
+    this.isDelivering = true;
+    try {
+      await onRecords(records);
+      if (signal.aborted) this.ending.end();
+    } catch (error) {
+      this.ending.end(error as Error);
+    }
+    this.isDelivering = false;
+    return !this.ending.isOver;
+  }
+
+  private pass(offset: number): void {
+    const { current } = this.cursor;
+    this.silence.sign();
+    if (!this.cursor.pass(offset) || current === undefined) return;
+    this.consumer.pause([{ topic: current.topic, partitions: [current.partition] }]);
+    this.goOn();
+  }
+
+  private goOn(): void {
+    const { current, position } = this.cursor;
+    if (current === undefined) {
+      this.ending.end();
+      return;
+    }
+    const { topic, partition } = current;
+    this.consumer.seek({ topic, partition, offset: String(position) });
+    this.consumer.resume([{ topic, partitions: [partition] }]);
+  }
 }

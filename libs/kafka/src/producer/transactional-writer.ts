@@ -1,6 +1,5 @@
 import { realDelayMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
-import { withDeadline } from '../deadline.js';
 import {
   CompressionTypes,
   type Kafka,
@@ -8,10 +7,10 @@ import {
   type TopicPartitionOffset,
   type Transaction,
 } from '#libs/kafkajs-patches';
-import { type OutboundRecord } from '../producer/outbound-record.js';
-import { batchesOf, MAX_BATCH_BYTES } from '../producer/record-batches.js';
-import { toTopicMessages } from '../producer/to-topic-messages.js';
-import { partitionByKey } from '../partition-of.js';
+import { withDeadline } from '../client/deadline.js';
+import { type OutboundRecord } from './outbound-record.js';
+import { partitionByKey } from './partition-of.js';
+import { batchesOf, MAX_BATCH_BYTES, toTopicMessages } from './record-batches.js';
 
 const FINISH_DEADLINE_MS = 800;
 const DISCONNECT_DEADLINE_MS = 2000;

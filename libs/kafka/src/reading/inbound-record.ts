@@ -5,8 +5,26 @@ import {
   type Unreadable,
   UnreadableRecord,
 } from '#libs/kafkajs-patches';
-import { toStoredRecord } from '../reading/stored-record.js';
-import { type InboundRecord } from './inbound-message.js';
+import { toStoredRecord } from './stored-record.js';
+
+/**
+ * A record of an input topic, under the topic's name without the prefix. It may be read when it is asked for
+ * something, each time anew: to be asked, and not to be spread.
+ */
+export interface InboundRecord {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  /** Milliseconds since the epoch, as Kafka has it. */
+  readonly timestamp: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers: MessageHeaders;
+  /** Of key, value and headers, roughly: what parts them may count. */
+  readonly bytes: number;
+  /** Why it must be rejected, where that was found before anybody parsed it: it lacks its value, or its headers. */
+  readonly unreadable?: Unreadable | undefined;
+}
 
 /** A fetched record under its topic's name without the prefix. */
 export function toInboundRecord(

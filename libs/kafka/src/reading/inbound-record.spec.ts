@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { DecodedRecord, type KafkaMessage } from '#libs/kafkajs-patches';
-import { toInboundRecord } from './to-inbound-record.js';
+import { toInboundRecord } from './inbound-record.js';
 
 const encodeRecord = (record: object): Buffer =>
   (

@@ -1,6 +1,5 @@
 import { type ICustomPartitioner, type Message, Partitioners } from '#libs/kafkajs-patches';
-import { murmur2 } from './murmur2.js';
-import { type OutboundRecord } from './producer/outbound-record.js';
+import { type OutboundRecord } from './outbound-record.js';
 
 /** The partition of a key as every client with Java's default partitioner computes it (murmur2). */
 export function partitionOf(key: Buffer | string, partitions: number): number {
@@ -20,3 +19,26 @@ export const partitionByKey: ICustomPartitioner = () => {
     return partitionOf(key, partitionMetadata.length);
   };
 };
+
+const SEED = 0x9747b28c;
+const MIX = 0x5bd1e995;
+
+/**
+ * The hash by which Kafka's clients share keys out (murmur2, 32 bits, signed), in whole numbers. kafkajs's own
+ * computes with numbers that grow with the key: one of a megabyte would keep the process from anything
+ * else for minutes.
+ */
+function murmur2(data: Buffer): number {
+  const whole = data.length - (data.length % 4);
+  let hash = SEED ^ data.length;
+  for (let at = 0; at < whole; at += 4) {
+    let word = Math.imul(data.readInt32LE(at), MIX);
+    word ^= word >>> 24;
+    hash = Math.imul(hash, MIX) ^ Math.imul(word, MIX);
+  }
+  if (whole < data.length) {
+    hash = Math.imul(hash ^ data.readUIntLE(whole, data.length - whole), MIX);
+  }
+  hash = Math.imul(hash ^ (hash >>> 13), MIX);
+  return hash ^ (hash >>> 15);
+}
