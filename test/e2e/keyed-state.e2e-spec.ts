@@ -3,7 +3,7 @@ import { ConfigResourceTypes, type Message } from '#libs/kafkajs-patches';
 import {
   createKafka,
   ensureTopics,
-  KafkaInboxStrategy,
+  KafkaConsumerStrategy,
   KeyedState,
   type OwnedState,
   partitionOf,
@@ -42,7 +42,7 @@ function configure(topic: string, name: string, value: string): Promise<void> {
 /** A process's share of keyed state, without the rest of the bridge. */
 class Member {
   readonly owned = new Map<number, OwnedState<Counted>>();
-  readonly strategy: KafkaInboxStrategy;
+  readonly strategy: KafkaConsumerStrategy;
 
   /** @param isHashed whether a key's hash decides on its partition */
   constructor(prefix: string, topic: string, partitions = 2, isHashed = false) {
@@ -60,12 +60,12 @@ class Member {
         owned.signal.addEventListener('abort', () => this.owned.delete(owned.partition));
       },
     });
-    this.strategy = new KafkaInboxStrategy({
+    this.strategy = new KafkaConsumerStrategy({
       kafka,
       groupId: `${prefix}group`,
       topicPrefix: prefix,
       deadLetters: {
-        letterOf: () => {
+        deadLetterOf: () => {
           throw new Error('nothing is set aside here');
         },
       },
@@ -221,7 +221,7 @@ describe('keyed state', () => {
 
     await allow(100);
     const problem = await eventually(
-      async () => !(await write()) && member.strategy.inbox.memoryProblem,
+      async () => !(await write()) && member.strategy.consumer.stateProblem,
       { what: 'the problem is told', timeoutMs: 60_000 },
     );
     expect(problem).toContain(`${counts}, partition 0: larger than max.message.bytes`);
@@ -229,7 +229,7 @@ describe('keyed state', () => {
 
     await allow(1_000_000);
     await eventually(write, { what: 'it is written', timeoutMs: 60_000 });
-    expect(member.strategy.inbox.memoryProblem).toBeUndefined();
+    expect(member.strategy.consumer.stateProblem).toBeUndefined();
     const state = await member.ownedPartition(0);
     expect([...state.entries()]).toEqual([['a', { count: 1 }]]);
     await refusing.close();

@@ -1,7 +1,7 @@
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { type BridgeSettings, type Flow } from '#libs/config';
 import { DowntimeReasonsModule } from './downtime-reasons/index.js';
-import { InboxModule } from './inbox.module.js';
+import { KafkaConsumerModule } from './kafka-consumer.module.js';
 import { MachineStatesModule } from './machine-states/index.js';
 import { AdminApiModule } from './admin-api/index.js';
 import { PlatformModule } from './platform/index.js';
@@ -19,7 +19,12 @@ export class BridgeModule {
     const flows = [...settings.flows].map((flow) => FLOW_MODULES[flow]);
     return {
       module: BridgeModule,
-      imports: [PlatformModule.with(settings), ...flows, InboxModule, AdminApiModule.over(flows)],
+      imports: [
+        PlatformModule.with(settings),
+        ...flows,
+        KafkaConsumerModule,
+        AdminApiModule.over(flows),
+      ],
     };
   }
 }

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type BridgeSettings } from '#libs/config';
-import { KafkaInboxStrategy } from '#libs/kafka';
+import { KafkaConsumerStrategy } from '#libs/kafka';
 import { jsonLogger } from '#libs/logging';
 import { BridgeModule } from './bridge.module.js';
 import { HandOnExceptionsFilter } from './hand-on-exceptions.filter.js';
@@ -35,7 +35,7 @@ export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
     }),
     { logger: jsonLogger(settings.logLevel), abortOnError: false },
   );
-  const strategy = app.get(KafkaInboxStrategy);
+  const strategy = app.get(KafkaConsumerStrategy);
   app.useGlobalFilters(new HandOnExceptionsFilter(app.getHttpAdapter()));
   app.connectMicroservice({ strategy }, { inheritAppConfig: true });
   return {

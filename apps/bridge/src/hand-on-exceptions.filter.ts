@@ -3,7 +3,7 @@ import { BaseExceptionFilter } from '@nestjs/core';
 import { throwError } from 'rxjs';
 
 /**
- * Hands what a message handler throws back to the inbox, which knows an abort from a bug; Nest's own
+ * Hands what a message handler throws back to the consumer, which knows an abort from a bug; Nest's own
  * filter would log every message that a stop cuts short as an error. HTTP keeps Nest's answers.
  */
 @Catch()

@@ -10,8 +10,8 @@ export { partitionCount } from './client/partition-count.js';
 export { isForbiddenTopic } from './client/protocol-error.js';
 export { type InboundMessage, type WhenRefused } from './consumer/inbound-message.js';
 export { type InboundRecord } from './reading/inbound-record.js';
-export { type KafkaInboxOptions } from './consumer/inbox.js';
-export { KafkaInboxStrategy } from './consumer/kafka-inbox.strategy.js';
+export { type KafkaConsumerOptions } from './consumer/kafka-consumer.js';
+export { KafkaConsumerStrategy } from './consumer/kafka-consumer.strategy.js';
 export { PartitionOwnership } from './consumer/partition-ownership.js';
 export { type ConsumerState } from './consumer/supervised-consumer.js';
 export {

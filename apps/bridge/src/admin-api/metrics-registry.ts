@@ -1,6 +1,6 @@
 import { Injectable, Optional } from '@nestjs/common';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
-import { KafkaInboxStrategy } from '#libs/kafka';
+import { KafkaConsumerStrategy } from '#libs/kafka';
 import { CommandOutcomes } from '../delivery/index.js';
 import { DowntimeReasons } from '../downtime-reasons/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
@@ -17,7 +17,7 @@ export class MetricsRegistry {
   private readonly registry = new Registry();
 
   constructor(
-    private readonly strategy: KafkaInboxStrategy,
+    private readonly strategy: KafkaConsumerStrategy,
     private readonly readiness: Readiness,
     calls: CloudCalls,
     serviceClock: ServiceClockWatch,
@@ -46,7 +46,7 @@ export class MetricsRegistry {
 
   private gauges(): Metric[] {
     const { outcomes, readiness } = this;
-    const { inbox } = this.strategy;
+    const { consumer } = this.strategy;
     return [
       scrapedCounter(
         'command_outcomes_total',
@@ -61,7 +61,7 @@ export class MetricsRegistry {
         'Messages from the lowest not final to the end',
         ['topic', 'partition'],
         async (it) => {
-          for (const { topic, partition, lag } of await inbox.measureBacklog())
+          for (const { topic, partition, lag } of await consumer.measureBacklog())
             it.set({ topic, partition }, lag);
         },
       ),
@@ -70,7 +70,7 @@ export class MetricsRegistry {
         'Messages fetched, not yet final',
         ['topic', 'partition'],
         (it) => {
-          for (const { topic, partition, messages } of inbox.backlog)
+          for (const { topic, partition, messages } of consumer.backlog)
             it.set({ topic, partition }, messages);
         },
       ),
@@ -79,7 +79,7 @@ export class MetricsRegistry {
         '1 while the topic, or a partition of it, does not take records',
         ['topic'],
         (it) => {
-          for (const { topic, problem } of inbox.writtenTopics) {
+          for (const { topic, problem } of consumer.writtenTopics) {
             it.set({ topic }, problem === undefined ? 0 : 1);
           }
         },

@@ -1,5 +1,5 @@
 import { Injectable, Optional } from '@nestjs/common';
-import { IdempotentProducer, KafkaInboxStrategy } from '#libs/kafka';
+import { IdempotentProducer, KafkaConsumerStrategy } from '#libs/kafka';
 import { DowntimeReasons } from '../downtime-reasons/index.js';
 import { MachineStates } from '../machine-states/index.js';
 import { WorkOrderLists } from '../work-orders/index.js';
@@ -14,7 +14,7 @@ export interface Condition {
 @Injectable()
 export class Readiness {
   constructor(
-    private readonly strategy: KafkaInboxStrategy,
+    private readonly strategy: KafkaConsumerStrategy,
     private readonly producer: IdempotentProducer,
     @Optional() private readonly lists?: WorkOrderLists,
     @Optional() private readonly reasons?: DowntimeReasons,
@@ -38,7 +38,7 @@ export class Readiness {
   }
 
   private outcomesProblem(): string | undefined {
-    const problems = this.strategy.inbox.writtenTopics.flatMap(({ topic, problem }) =>
+    const problems = this.strategy.consumer.writtenTopics.flatMap(({ topic, problem }) =>
       problem ? [`${topic}: ${problem}`] : [],
     );
     const said =
@@ -51,26 +51,26 @@ export class Readiness {
   }
 
   private kafkaProblem(): string | undefined {
-    const { inbox } = this.strategy;
-    switch (inbox.state) {
+    const { consumer } = this.strategy;
+    switch (consumer.state) {
       case 'running':
-        return this.memoryProblem();
+        return this.stateProblem();
       case 'starting':
-        return inbox.startProblem ?? 'not yet a member of the consumer group';
+        return consumer.startProblem ?? 'not yet a member of the consumer group';
       case 'broken':
-        return `Kafka cannot be reached, or the group coordinator does not answer; trying again: ${inbox.endedBecause}`;
+        return `Kafka cannot be reached, or the group coordinator does not answer; trying again: ${consumer.endedBecause}`;
       case 'stopped':
         return 'the bridge is stopping';
       default:
-        return inbox.state satisfies never;
+        return consumer.state satisfies never;
     }
   }
 
-  private memoryProblem(): string | undefined {
-    const { heldPartitions: held, memoryProblem, commitProblem } = this.strategy.inbox;
-    const why = memoryProblem ?? commitProblem;
+  private stateProblem(): string | undefined {
+    const { heldPartitions: held, stateProblem, commitProblem } = this.strategy.consumer;
+    const why = stateProblem ?? commitProblem;
     if (held === 0) {
-      const what = memoryProblem ? 'what is remembered cannot be kept' : 'nothing can be committed';
+      const what = stateProblem ? 'what is remembered cannot be kept' : 'nothing can be committed';
       return why && `${what}: ${why}`;
     }
     const waits = `${held} partitions wait until what is remembered is restored`;

@@ -112,7 +112,7 @@ export class CommandOutcomes {
 
   /** @param faults why the message is set aside; one at least */
   letterOf({ message, ...of }: Answered, faults: readonly RejectedResult[]): OutboundRecord {
-    return this.deadLetters.letterOf(message, reasonOf(faults, of.namesOthers, of.remark));
+    return this.deadLetters.deadLetterOf(message, reasonOf(faults, of.namesOthers, of.remark));
   }
 
   /** Says once that a message waits for the service; never final. */
@@ -121,7 +121,7 @@ export class CommandOutcomes {
     if (answered.isUntold === true) return;
     const { orderId } = answered;
     const outcome = toDeferral(machineId, orderId, this.sourceOf(answered), calls);
-    answered.message.tell([this.counted(family, answered, 'deferred', outcome)]);
+    answered.message.publish([this.counted(family, answered, 'deferred', outcome)]);
   }
 
   /** Where the message that is answered stands, under its topic's full name. */

@@ -68,7 +68,7 @@ describe('MessageAnswers', () => {
     answers.settle(faultyToo, 2);
     expect(asked).toEqual([[applied], [faulty, faultyToo]]);
     expect(message.last).toEqual([faulty, faultyToo].map(recordOf));
-    expect(message.isDone(0)).toBe(false);
+    expect(message.isItemDone(0)).toBe(false);
   });
 
   it('tells with the last what was known before', () => {

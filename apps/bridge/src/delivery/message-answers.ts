@@ -143,7 +143,7 @@ export class MessageAnswers {
     return this.answered.message;
   }
 
-  /** @param item the place of the command in its message, see {@link InboundMessage.isDone} */
+  /** @param item the place of the command in its message, see {@link InboundMessage.isItemDone} */
   settle(result: CommandResult, item: number): void {
     this.open -= 1;
     if (this.open === 0) this.finish([result]);
@@ -153,7 +153,7 @@ export class MessageAnswers {
 
   private tell(result: CommandResult, item: number): void {
     try {
-      this.message.tell(this.recordsOf(this.answered, [result]), item);
+      this.message.publish(this.recordsOf(this.answered, [result]), item);
     } catch (error) {
       this.notPublished(error, [result]);
     }

@@ -44,7 +44,7 @@ export class PlatformModule implements OnApplicationShutdown {
     return { module: PlatformModule, providers, exports: providers };
   }
 
-  /** Last of all: the inbox has drained by now, and what it answered has been sent. */
+  /** Last of all: the consumer has drained by now, and what it answered has been sent. */
   async onApplicationShutdown(): Promise<void> {
     this.mapping.close();
     await Promise.all([this.producer.close(), this.cloud.close()]);

@@ -15,7 +15,7 @@ import { WorkOrdersController } from './orders/work-orders.controller.js';
 import { QueuesController } from './orders/queues.controller.js';
 import { WorkOrderTopics } from './work-order-topics.js';
 
-/** Global because the inbox takes {@link WorkOrderTopics} if this flow is switched on, and cannot import what may be off. */
+/** Global because the consumer takes {@link WorkOrderTopics} if this flow is switched on, and cannot import what may be off. */
 @Global()
 @Module({
   imports: [DeliveryModule, EquipmentModule, MachineDirectoryModule],

@@ -122,7 +122,7 @@ describe('orders on their way to the lists of machines', () => {
   ): InboundMessage => {
     const message = inboundMessage({
       ...{ topic, partition, offset, value, bytes: value.length },
-      tell: (records) => {
+      publish: (records) => {
         deliver(records);
       },
       finish: (records = [], orElse = () => []) => {

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { realNowMs } from '#libs/clock';
 import { type InboundRecord } from '../reading/inbound-record.js';
-import { AssignedPartition, type PartitionSurroundings } from './assigned-partition.js';
+import { AssignedPartition, type PartitionContext } from './assigned-partition.js';
 import { type InboundMessage } from './inbound-message.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 
@@ -118,7 +118,7 @@ class Partition {
     const next = this.records.find(({ offset }) => offset > last)?.offset ?? this.end;
     // What is no record comes with those before it, or with those behind it.
     this.fetchAt = count % 2 === 0 ? next : last + 1;
-    this.isPaused = this.queue.push(fetched, this.fetchAt);
+    this.isPaused = this.queue.bufferFetched(fetched, this.fetchAt);
   }
 
   private finish(message: InboundMessage | undefined): void {
@@ -136,7 +136,7 @@ class Partition {
 
   /** Half of what is under way comes to its end here all the same. */
   private async lose(): Promise<void> {
-    const closed = this.queue.close(new Error('revoked'));
+    const closed = this.queue.closeBuffer(new Error('revoked'));
     for (const [index, message] of [...this.open].entries()) {
       if (index % 2 === 0) this.finish(message);
       else message.abandon();
@@ -153,7 +153,7 @@ class Partition {
   }
 
   private newOwner(): AssignedPartition {
-    const surroundings: PartitionSurroundings = {
+    const surroundings: PartitionContext = {
       handle: (messages) => {
         this.open.push(...messages);
         return Promise.resolve();
@@ -162,17 +162,17 @@ class Partition {
         this.isPaused = false;
       },
       seek: () => undefined,
-      setAside: (message) => {
+      deadLetter: (message) => {
         this.done.add(message.offset);
         message.finish();
       },
-      transactions: (_topic, _partition, progress) => new FakeTransactions(progress),
+      beginTransactions: (_topic, _partition, progress) => new FakeTransactions(progress),
     };
     return new AssignedPartition('topic', 0, surroundings, false, LIMITS);
   }
 
   private get committable(): number | undefined {
-    return this.queue.progress.after(new Set(), [])?.offset;
+    return this.queue.progress.positionAfter(new Set(), [])?.offset;
   }
 
   private get lowestUnfinished(): number {

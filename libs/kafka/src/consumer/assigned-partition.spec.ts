@@ -51,22 +51,22 @@ class Handling {
   transactions: FakeTransactions | undefined;
 
   constructor(limits: Partial<PartitionLimits> = {}) {
-    const surroundings = {
+    const context = {
       handle: (chunk: readonly InboundMessage[]) => this.handle(chunk),
       resume: () => {
         this.resumed += 1;
       },
       seek: () => undefined,
-      setAside: (message: InboundMessage) => {
+      deadLetter: (message: InboundMessage) => {
         this.setAside.push(message.offset);
         this.aside(message);
       },
-      transactions: (_topic: string, _partition: number, progress: PartitionProgress) => {
+      beginTransactions: (_topic: string, _partition: number, progress: PartitionProgress) => {
         this.transactions = new FakeTransactions(progress);
         return this.transactions;
       },
     };
-    this.queue = new AssignedPartition('topic', 3, surroundings, false, {
+    this.queue = new AssignedPartition('topic', 3, context, false, {
       ...{ maxUnfinished: 1000, maxUnfinishedBytes: Infinity, maxSpan: Infinity },
       ...limits,
     });
@@ -113,14 +113,14 @@ describe('AssignedPartition', () => {
     it('what was fetched, with everything Kafka has of it', () => {
       const handling = new Handling();
       const record = recordAt(5, 30);
-      handling.queue.push([record]);
+      handling.queue.bufferFetched([record]);
       expect(handling.message(5)).toMatchObject(record);
       expect(handling.message(5).ownership).toBe(handling.queue.ownership);
     });
 
     it('no more than so many that have not ended, and the rest once half of them have', async () => {
       const handling = new Handling({ maxUnfinished: 64 });
-      handling.queue.push(recordsUpTo(200));
+      handling.queue.bufferFetched(recordsUpTo(200));
       await until(() => handling.handed.length === 128);
       await nextTurn();
       await nextTurn();
@@ -135,7 +135,7 @@ describe('AssignedPartition', () => {
 
     it('a large fetch in chunks over several turns of the event loop, in order', async () => {
       const handling = new Handling();
-      handling.queue.push(recordsUpTo(150));
+      handling.queue.bufferFetched(recordsUpTo(150));
       expect(handling.handed).toHaveLength(64);
       await until(() => handling.handed.length === 150);
       expect(handling.chunks.map(({ length }) => length)).toEqual([64, 64, 22]);
@@ -145,7 +145,7 @@ describe('AssignedPartition', () => {
     it('large messages in chunks that are small in number', async () => {
       const handling = new Handling();
       const large = [0, 1, 2, 3, 4].map((offset) => recordAt(offset, 100 * 1024));
-      handling.queue.push([...large, recordAt(5, 1024 * 1024), recordAt(6)]);
+      handling.queue.bufferFetched([...large, recordAt(5, 1024 * 1024), recordAt(6)]);
       await until(() => handling.handed.length === 7);
       expect(handling.chunks).toEqual([[0, 1, 2], [3, 4, 5], [6]]);
     });
@@ -157,8 +157,8 @@ describe('AssignedPartition', () => {
         new Promise((resolve) => {
           take = resolve;
         });
-      handling.queue.push(recordsUpTo(65));
-      handling.queue.push(recordsAt(65));
+      handling.queue.bufferFetched(recordsUpTo(65));
+      handling.queue.bufferFetched(recordsAt(65));
       await nextTurn();
       await nextTurn();
       expect(handling.handed).toHaveLength(64);
@@ -169,21 +169,21 @@ describe('AssignedPartition', () => {
 
     it('a message before those before it have ended', async () => {
       const handling = new Handling();
-      handling.queue.push(recordsAt(1));
-      handling.queue.push(recordsAt(2));
+      handling.queue.bufferFetched(recordsAt(1));
+      handling.queue.bufferFetched(recordsAt(2));
       await until(() => handling.handed.length === 2);
       expect(handling.queue.progress.size).toBe(2);
     });
 
     it('nothing while held, and what came meanwhile once released', async () => {
       const handling = new Handling({ maxUnfinished: 4 });
-      handling.queue.hold('state');
-      expect(handling.queue.push(recordsAt(1, 2))).toBe(false);
-      expect(handling.queue.push(recordsAt(3, 4))).toBe(true);
+      handling.queue.holdMessages('state');
+      expect(handling.queue.bufferFetched(recordsAt(1, 2))).toBe(false);
+      expect(handling.queue.bufferFetched(recordsAt(3, 4))).toBe(true);
       await nextTurn();
       expect(handling.handed).toEqual([]);
       expect(handling.queue.progress.size).toBe(4);
-      handling.queue.release('state');
+      handling.queue.releaseHold('state');
       expect(handling.handed).toEqual([1, 2, 3, 4]);
       handling.finish(1, 2, 3);
       expect(handling.resumed).toBe(1);
@@ -191,27 +191,27 @@ describe('AssignedPartition', () => {
 
     it('nothing more once held between two chunks', async () => {
       const handling = new Handling();
-      handling.queue.push(recordsUpTo(65));
-      handling.queue.hold('state');
+      handling.queue.bufferFetched(recordsUpTo(65));
+      handling.queue.holdMessages('state');
       await nextTurn();
       await nextTurn();
       expect(handling.handed).toHaveLength(64);
-      handling.queue.release('state');
+      handling.queue.releaseHold('state');
       await until(() => handling.handed.length === 65);
     });
 
     it('nothing during a rebalance, though nothing is lacking and the fetch goes on as it did', async () => {
       const handling = new Handling({ maxUnfinished: 4 });
-      expect(handling.queue.push(recordsAt(1, 2))).toBe(false);
-      handling.queue.hold('rest');
+      expect(handling.queue.bufferFetched(recordsAt(1, 2))).toBe(false);
+      handling.queue.holdMessages('rest');
       expect(handling.queue.isHeld).toBe(false);
       await nextTurn();
-      expect(handling.queue.push(recordsAt(3))).toBe(false);
-      expect(handling.queue.push(recordsAt(4))).toBe(true);
+      expect(handling.queue.bufferFetched(recordsAt(3))).toBe(false);
+      expect(handling.queue.bufferFetched(recordsAt(4))).toBe(true);
       await nextTurn();
       await nextTurn();
       expect(handling.handed).toEqual([1, 2]);
-      handling.queue.release('rest');
+      handling.queue.releaseHold('rest');
       expect(handling.handed).toEqual([1, 2, 3, 4]);
       expect(handling.resumed).toBe(0);
       handling.finish(1, 2, 3);
@@ -220,21 +220,21 @@ describe('AssignedPartition', () => {
 
     it('nothing after a rebalance whose judgement is not there yet', () => {
       const handling = new Handling();
-      handling.queue.hold('state');
-      handling.queue.hold('rest');
-      handling.queue.push(recordsAt(1));
-      handling.queue.release('rest');
+      handling.queue.holdMessages('state');
+      handling.queue.holdMessages('rest');
+      handling.queue.bufferFetched(recordsAt(1));
+      handling.queue.releaseHold('rest');
       expect(handling.queue.isHeld).toBe(true);
       expect(handling.handed).toEqual([]);
-      handling.queue.release('state');
+      handling.queue.releaseHold('state');
       expect(handling.handed).toEqual([1]);
     });
 
     it('once what Kafka hands out again after a rebalance', async () => {
       const handling = new Handling();
-      handling.queue.push(recordsAt(5, 6, 7));
+      handling.queue.bufferFetched(recordsAt(5, 6, 7));
       handling.finish(5);
-      handling.queue.push(recordsAt(6, 7, 8));
+      handling.queue.bufferFetched(recordsAt(6, 7, 8));
       await until(() => handling.handed.length === 4);
       handling.finish(6, 7, 8);
       expect(handling.handed).toEqual([5, 6, 7, 8]);
@@ -246,7 +246,7 @@ describe('AssignedPartition', () => {
   describe('commits', () => {
     it('what lies before the lowest unfinished message, in whatever order they finish', () => {
       const handling = new Handling();
-      handling.queue.push(recordsAt(3, 4, 7, 9));
+      handling.queue.bufferFetched(recordsAt(3, 4, 7, 9));
       const committable = [7, 3, 9, 4].map((offset) => {
         handling.finish(offset);
         return handling.committable;
@@ -256,7 +256,7 @@ describe('AssignedPartition', () => {
 
     it('nothing of what was fetched and not handed over', async () => {
       const handling = new Handling();
-      handling.queue.push(recordsUpTo(65));
+      handling.queue.bufferFetched(recordsUpTo(65));
       handling.finish(...handling.handed);
       expect(handling.committable).toBe(64);
       await until(() => handling.handed.length === 65);
@@ -266,7 +266,7 @@ describe('AssignedPartition', () => {
 
     it('nothing of a message that was abandoned, and nothing behind it', () => {
       const handling = new Handling();
-      handling.queue.push(recordsAt(1, 2, 3));
+      handling.queue.bufferFetched(recordsAt(1, 2, 3));
       handling.finish(1, 3);
       handling.message(2).abandon();
       expect(handling.committable).toBe(2);
@@ -274,7 +274,7 @@ describe('AssignedPartition', () => {
 
     it('by what ends a message first, whatever is said of it later', () => {
       const handling = new Handling({ maxUnfinished: 4 });
-      expect(handling.queue.push(recordsAt(1, 2, 3, 4))).toBe(true);
+      expect(handling.queue.bufferFetched(recordsAt(1, 2, 3, 4))).toBe(true);
       handling.message(1).abandon();
       handling.message(1).finish();
       handling.message(1).fail(new Error('too late'));
@@ -290,15 +290,15 @@ describe('AssignedPartition', () => {
     it('as the lowest offset that is not finished, handed over or not', async () => {
       const handling = new Handling();
       expect(handling.queue.progress.position).toBeUndefined();
-      handling.queue.hold('state');
-      handling.queue.push(recordsAt(5, 6));
+      handling.queue.holdMessages('state');
+      handling.queue.bufferFetched(recordsAt(5, 6));
       expect(handling.queue.progress.position).toBe(5);
-      handling.queue.release('state');
+      handling.queue.releaseHold('state');
       handling.finish(6);
       expect(handling.queue.progress.position).toBe(5);
       handling.finish(5);
       expect(handling.queue.progress.position).toBe(7);
-      handling.queue.push(recordsAt(9));
+      handling.queue.bufferFetched(recordsAt(9));
       await until(() => handling.handed.includes(9));
       expect(handling.queue.progress.position).toBe(9);
     });
@@ -307,27 +307,27 @@ describe('AssignedPartition', () => {
   describe('asks for a pause', () => {
     it('when too many are unfinished, and once for more when half of them are left', async () => {
       const handling = new Handling({ maxUnfinished: 6 });
-      expect(handling.queue.push(recordsAt(0, 1, 2, 3, 4))).toBe(false);
-      expect(handling.queue.push(recordsAt(5))).toBe(true);
-      expect(handling.queue.push(recordsAt(6))).toBe(true);
+      expect(handling.queue.bufferFetched(recordsAt(0, 1, 2, 3, 4))).toBe(false);
+      expect(handling.queue.bufferFetched(recordsAt(5))).toBe(true);
+      expect(handling.queue.bufferFetched(recordsAt(6))).toBe(true);
       await until(() => handling.handed.length === 7);
       handling.finish(6, 5, 4, 3);
-      expect(handling.queue.push([])).toBe(true);
+      expect(handling.queue.bufferFetched([])).toBe(true);
       expect(handling.resumed).toBe(0);
       handling.finish(2);
       expect(handling.resumed).toBe(1);
       handling.finish(1, 0);
       expect(handling.resumed).toBe(1);
-      expect(handling.queue.push(recordsAt(7))).toBe(false);
+      expect(handling.queue.bufferFetched(recordsAt(7))).toBe(false);
     });
 
     it('when too many bytes are unfinished, whether they wait or are under way', async () => {
       const handling = new Handling({ maxUnfinishedBytes: 400 });
-      handling.queue.hold('state');
-      expect(handling.queue.push([recordAt(0, 300)])).toBe(false);
-      expect(handling.queue.push([recordAt(1, 99)])).toBe(false);
-      expect(handling.queue.push([recordAt(2, 101)])).toBe(true);
-      handling.queue.release('state');
+      handling.queue.holdMessages('state');
+      expect(handling.queue.bufferFetched([recordAt(0, 300)])).toBe(false);
+      expect(handling.queue.bufferFetched([recordAt(1, 99)])).toBe(false);
+      expect(handling.queue.bufferFetched([recordAt(2, 101)])).toBe(true);
+      handling.queue.releaseHold('state');
       await until(() => handling.handed.length === 3);
       handling.finish(1);
       expect(handling.resumed).toBe(0);
@@ -337,14 +337,14 @@ describe('AssignedPartition', () => {
 
     it('when the finished are too far ahead of the lowest unfinished', async () => {
       const handling = new Handling({ maxSpan: 100 });
-      handling.queue.push(recordsAt(1000, 1001));
+      handling.queue.bufferFetched(recordsAt(1000, 1001));
       handling.finish(1001);
-      expect(handling.queue.push(recordsAt(1098))).toBe(false);
+      expect(handling.queue.bufferFetched(recordsAt(1098))).toBe(false);
       await until(() => handling.handed.includes(1098));
       handling.finish(1098);
-      expect(handling.queue.push(recordsAt(1099, 1100))).toBe(false);
+      expect(handling.queue.bufferFetched(recordsAt(1099, 1100))).toBe(false);
       await until(() => handling.handed.includes(1100));
-      expect(handling.queue.push([])).toBe(true);
+      expect(handling.queue.bufferFetched([])).toBe(true);
       handling.finish(1100);
       expect(handling.resumed).toBe(0);
       handling.finish(1000);
@@ -357,14 +357,14 @@ describe('AssignedPartition', () => {
         for (const message of chunk) message.finish();
         return Promise.resolve();
       };
-      expect(handling.queue.push(recordsAt(1, 2, 3, 4))).toBe(false);
+      expect(handling.queue.bufferFetched(recordsAt(1, 2, 3, 4))).toBe(false);
     });
   });
 
   describe('when handling fails', () => {
     it('handles the message anew, by itself, while the others go their way', async () => {
       const handling = new Handling();
-      handling.queue.push(recordsAt(1, 2, 3));
+      handling.queue.bufferFetched(recordsAt(1, 2, 3));
       handling.message(2).fail(new TypeError('a bug'));
       handling.finish(1, 3);
       expect(handling.committable).toBe(2);
@@ -378,11 +378,11 @@ describe('AssignedPartition', () => {
     it('handles each of a chunk anew by itself when the handler failed with all of them', async () => {
       const handling = new Handling();
       handling.handler = () => Promise.reject(new TypeError('a bug'));
-      handling.queue.push(recordsAt(1, 2));
+      handling.queue.bufferFetched(recordsAt(1, 2));
       handling.handler = () => Promise.resolve();
       await until(() => handling.chunks.length === 3);
       expect(handling.chunks).toEqual([[1, 2], [1], [2]]);
-      handling.queue.push(recordsAt(3));
+      handling.queue.bufferFetched(recordsAt(3));
       await until(() => handling.handed.includes(3));
       handling.finish(1, 2, 3);
       expect(handling.committable).toBe(4);
@@ -394,7 +394,7 @@ describe('AssignedPartition', () => {
         first?.finish();
         return Promise.reject(new TypeError('a bug'));
       };
-      handling.queue.push(recordsAt(1, 2));
+      handling.queue.bufferFetched(recordsAt(1, 2));
       await until(() => handling.chunks.length === 2);
       expect(handling.chunks[1]).toEqual([2]);
     });
@@ -408,7 +408,7 @@ describe('AssignedPartition', () => {
         }
         return Promise.resolve();
       };
-      handling.queue.push(recordsAt(1, 2, 3));
+      handling.queue.bufferFetched(recordsAt(1, 2, 3));
       await until(() => handling.queue.progress.size === 0);
       expect(handling.chunks).toEqual([[1, 2, 3], [2], [2]]);
       expect(handling.setAside).toEqual([2]);
@@ -423,7 +423,7 @@ describe('AssignedPartition', () => {
         if (refusals >= 0) throw new Error('a bug');
         message.finish();
       };
-      handling.queue.push(recordsAt(1));
+      handling.queue.bufferFetched(recordsAt(1));
       handling.message(1).fail(new Error('its outcome is too large'), true);
       await until(() => handling.queue.progress.size === 0);
       expect(handling.chunks).toEqual([[1]]);
@@ -440,7 +440,7 @@ describe('AssignedPartition', () => {
         message.finish();
       };
       handling.handler = () => Promise.reject(new TypeError('a bug'));
-      handling.queue.push(recordsAt(1));
+      handling.queue.bufferFetched(recordsAt(1));
       await until(() => handling.queue.progress.size === 0);
       expect(handling.chunks).toEqual([[1], [1], [1]]);
       expect(handling.setAside).toEqual([1, 1, 1]);
@@ -450,7 +450,7 @@ describe('AssignedPartition', () => {
     it('takes for one failure what is said several times of one attempt', async () => {
       const handling = new Handling();
       handling.handler = () => Promise.resolve();
-      handling.queue.push(recordsAt(1, 2));
+      handling.queue.bufferFetched(recordsAt(1, 2));
       for (let times = 0; times < 3; times += 1) handling.message(1).fail(new TypeError('a bug'));
       handling.message(2).fail(new TypeError('a bug'));
       await until(() => handling.handed.slice(2).includes(2));
@@ -461,9 +461,9 @@ describe('AssignedPartition', () => {
 
     it('gives a message up when its partition is lost before it is handled anew', async () => {
       const handling = new Handling();
-      handling.queue.push(recordsAt(1));
+      handling.queue.bufferFetched(recordsAt(1));
       handling.message(1).fail(new TypeError('a bug'));
-      await handling.queue.close(new Error('revoked'));
+      await handling.queue.closeBuffer(new Error('revoked'));
       expect(handling.chunks).toEqual([[1]]);
       expect(handling.committable).toBe(1);
     });
@@ -475,8 +475,8 @@ describe('AssignedPartition', () => {
         new Promise((_, reject) => {
           fail = reject;
         });
-      handling.queue.push(recordsAt(1, 2));
-      const closed = handling.queue.close(new Error('revoked'));
+      handling.queue.bufferFetched(recordsAt(1, 2));
+      const closed = handling.queue.closeBuffer(new Error('revoked'));
       fail(new Error('aborted'));
       await closed;
       expect(handling.chunks).toEqual([[1, 2]]);
@@ -487,10 +487,10 @@ describe('AssignedPartition', () => {
       const handling = new Handling();
       handling.transactions!.isHeldUp = true;
       handling.handler = () => Promise.reject(new TypeError('a bug'));
-      handling.queue.push(recordsAt(1));
+      handling.queue.bufferFetched(recordsAt(1));
       await until(() => handling.transactions!.entries.length > 0);
-      const closed = handling.queue.close(new Error('revoked'));
-      await handling.transactions!.close();
+      const closed = handling.queue.closeBuffer(new Error('revoked'));
+      await handling.transactions!.endTransactions();
       await closed;
       expect(handling.committable).toBe(1);
     });
@@ -498,10 +498,10 @@ describe('AssignedPartition', () => {
     it('sets aside what can never be written of a message, and handles it no more', async () => {
       const handling = new Handling();
       handling.transactions!.isHeldUp = true;
-      handling.queue.push(recordsAt(1));
+      handling.queue.bufferFetched(recordsAt(1));
       handling.finish(1);
       const [entry] = handling.transactions!.entries.splice(0);
-      entry?.refused(new RecordRefusedError('too-large', new Error('1 MB')));
+      entry?.entryRefused(new RecordRefusedError('too-large', new Error('1 MB')));
       await until(() => handling.setAside.length > 0);
       handling.transactions!.commit();
       expect([handling.committable, handling.chunks]).toEqual([2, [[1]]]);
@@ -512,13 +512,13 @@ describe('AssignedPartition', () => {
     it('is written in another form where Kafka refuses it, once', async () => {
       const handling = new Handling();
       handling.transactions!.isHeldUp = true;
-      handling.queue.push(recordsAt(1));
+      handling.queue.bufferFetched(recordsAt(1));
       const instead = { topic: 'outcomes', key: null, value: 'refused', headers: {} };
       handling.message(1).finish([{ ...instead, value: 'applied' }], () => [instead]);
       const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
-      handling.transactions!.entries.splice(0)[0]?.refused(refusal);
+      handling.transactions!.entries.splice(0)[0]?.entryRefused(refusal);
       expect(handling.transactions!.entries).toMatchObject([{ offsets: [1], records: [instead] }]);
-      handling.transactions!.entries.splice(0)[0]?.refused(refusal);
+      handling.transactions!.entries.splice(0)[0]?.entryRefused(refusal);
       await until(() => handling.setAside.length > 0);
     });
 
@@ -526,7 +526,7 @@ describe('AssignedPartition', () => {
       const handling = new Handling({ maxUnfinished: 1 });
       const transactions = handling.transactions!;
       transactions.isHeldUp = true;
-      expect(handling.queue.push(recordsAt(1))).toBe(true);
+      expect(handling.queue.bufferFetched(recordsAt(1))).toBe(true);
       const records = [{ topic: 'outcomes', key: null, value: 'applied', headers: {} }];
       handling.message(1).finish(records);
       handling.message(1).finish();
@@ -540,21 +540,21 @@ describe('AssignedPartition', () => {
       const handling = new Handling();
       const transactions = handling.transactions!;
       transactions.isHeldUp = true;
-      handling.queue.push(recordsAt(1));
+      handling.queue.bufferFetched(recordsAt(1));
       const message = handling.message(1);
-      message.tell([], 3);
-      message.tell([], 3);
-      message.tell([]);
+      message.publish([], 3);
+      message.publish([], 3);
+      message.publish([]);
       expect(transactions.entries).toMatchObject([
         { offsets: [1], isLast: false, item: 3 },
         { offsets: [1], isLast: false, item: undefined },
       ]);
-      expect([3, 4].map((item) => message.isDone(item))).toEqual([true, false]);
+      expect([3, 4].map((item) => message.isItemDone(item))).toEqual([true, false]);
       transactions.commit();
-      expect(handling.queue.progress.isDone(1, 3)).toBe(true);
+      expect(handling.queue.progress.isItemDone(1, 3)).toBe(true);
       message.finish();
       transactions.commit();
-      expect(handling.queue.progress.isDone(1, 3)).toBe(false);
+      expect(handling.queue.progress.isItemDone(1, 3)).toBe(false);
     });
   });
 
@@ -563,9 +563,11 @@ describe('AssignedPartition', () => {
       const handling = new Handling();
       const log: string[] = [];
       handling.queue.ownership.whenLost(() => log.push('lost'));
-      handling.queue.push(recordsUpTo(70));
+      handling.queue.bufferFetched(recordsUpTo(70));
       handling.finish(...handling.handed.slice(2));
-      const closed = handling.queue.close(new Error('revoked')).then(() => log.push('closed'));
+      const closed = handling.queue
+        .closeBuffer(new Error('revoked'))
+        .then(() => log.push('closed'));
       expect(handling.message(0).ownership.isLost).toBe(true);
       expect(handling.queue.ownership.signal.reason).toEqual(new Error('revoked'));
       handling.message(0).abandon();
@@ -573,8 +575,8 @@ describe('AssignedPartition', () => {
       log.push('the last one ends');
       handling.finish(1);
       await closed;
-      expect(handling.queue.push(recordsAt(99))).toBe(false);
-      handling.queue.release('state');
+      expect(handling.queue.bufferFetched(recordsAt(99))).toBe(false);
+      handling.queue.releaseHold('state');
       await nextTurn();
       expect(log).toEqual(['lost', 'the last one ends', 'closed']);
       expect(handling.handed).toHaveLength(64);
@@ -582,26 +584,26 @@ describe('AssignedPartition', () => {
 
     it('waits for nothing when nothing is under way', async () => {
       const handling = new Handling();
-      handling.queue.push(recordsAt(1));
+      handling.queue.bufferFetched(recordsAt(1));
       handling.finish(1);
-      await handling.queue.close(new Error('revoked'));
-      handling.queue.push(recordsAt(2));
+      await handling.queue.closeBuffer(new Error('revoked'));
+      handling.queue.bufferFetched(recordsAt(2));
       expect(handling.handed).toEqual([1]);
       expect(handling.committable).toBe(2);
     });
 
     it('does not wait for what was held', async () => {
       const handling = new Handling();
-      handling.queue.hold('state');
-      handling.queue.push(recordsAt(1));
-      await handling.queue.close(new Error('revoked'));
+      handling.queue.holdMessages('state');
+      handling.queue.bufferFetched(recordsAt(1));
+      await handling.queue.closeBuffer(new Error('revoked'));
       expect(handling.queue.progress.size).toBe(0);
     });
 
     it('lets commit what finished meanwhile, and resumes nothing', async () => {
       const handling = new Handling({ maxUnfinished: 2 });
-      expect(handling.queue.push(recordsAt(1, 2, 3))).toBe(true);
-      const closed = handling.queue.close(new Error('the bridge is stopping'));
+      expect(handling.queue.bufferFetched(recordsAt(1, 2, 3))).toBe(true);
+      const closed = handling.queue.closeBuffer(new Error('the bridge is stopping'));
       handling.finish(1, 2);
       handling.message(3).abandon();
       await closed;
@@ -624,7 +626,7 @@ describe('AssignedPartition', () => {
     while (pushed.length < 50_000) {
       const records = Array.from({ length: 500 }, (_, index) => recordAt(pushed.length + index));
       pushed.push(...records.map((record) => new WeakRef(record)));
-      handling.queue.push(records);
+      handling.queue.bufferFetched(records);
       while (handling.queue.progress.size > 250) await nextTurn();
     }
     expect(handling.queue.progress.size).toBeGreaterThan(0);

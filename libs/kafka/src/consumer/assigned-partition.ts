@@ -6,12 +6,12 @@ import { type Unreadable } from '#libs/kafkajs-patches';
 import { type OutboundRecord } from '../producer/outbound-record.js';
 import { type RecordRefusedError } from '../producer/record-refused.js';
 import { type InboundRecord } from '../reading/inbound-record.js';
+import { type CommittedProgress } from './committed-offsets.js';
 import { type InboundMessage, type MessageHandler, type WhenRefused } from './inbound-message.js';
 import { PartitionOwnership } from './partition-ownership.js';
 import { PartitionProgress } from './partition-progress.js';
 import { type PartitionTransactions, type TransactionListener } from './partition-transactions.js';
-import { type Recalled } from './recalls.js';
-import { Entry } from './waiting-writes.js';
+import { TransactionEntry } from './pending-entries.js';
 
 /** How much of a partition may be unfinished before nothing more of it is fetched. */
 export interface PartitionLimits {
@@ -24,20 +24,20 @@ export interface PartitionLimits {
 
 export type Transactions = Pick<
   PartitionTransactions,
-  'add' | 'flush' | 'close' | 'problem' | 'fenced'
+  'addToTransaction' | 'commitPending' | 'endTransactions' | 'problem' | 'fenced'
 >;
 
 /** What all partitions have to do with. */
-export interface PartitionSurroundings {
+export interface PartitionContext {
   handle: MessageHandler;
   /** Sets a message aside that could not be handled. */
-  setAside: (message: PartitionMessage) => void;
+  deadLetter: (message: PartitionMessage) => void;
   /** Fetches from a partition again that had to be paused. */
   resume: (topic: string, partition: number) => void;
   /** Fetches a partition from that offset on. */
   seek: (topic: string, partition: number, offset: number) => void;
   /** Begins the transactions of a partition. */
-  transactions: (
+  beginTransactions: (
     topic: string,
     partition: number,
     progress: PartitionProgress,
@@ -98,12 +98,12 @@ export class AssignedPartition {
   private isHandingOver = false;
   /** As many as may be are under way. */
   private isFull = false;
-  private underWay = 0;
+  private inFlight = 0;
   private readonly whenEmpty: (() => void)[] = [];
   /** Where the first fetch has begun. */
   private firstFetched: number | undefined;
   /** Where it must begin, once that is known and until it has. */
-  private beginsAt: number | undefined;
+  private requiredStart: number | undefined;
   private hasSought = false;
   /** The end of the partition when it was last read. */
   private highWatermark = 0;
@@ -116,15 +116,15 @@ export class AssignedPartition {
   constructor(
     readonly topic: string,
     readonly partition: number,
-    private readonly surroundings: PartitionSurroundings,
+    private readonly context: PartitionContext,
     isAnotherLog = false,
     private readonly limits = LIMITS,
   ) {
-    this.transactions = surroundings.transactions(topic, partition, this.progress, {
-      recalled: (left) => {
-        if (!isAnotherLog) this.recalled(left);
+    this.transactions = context.beginTransactions(topic, partition, this.progress, {
+      progressRead: (left) => {
+        if (!isAnotherLog) this.progressRead(left);
       },
-      committed: (offset) => {
+      offsetCommitted: (offset) => {
         this.acknowledged = offset;
       },
     });
@@ -139,10 +139,10 @@ export class AssignedPartition {
    */
   skips(first: number, isEmpty = false): boolean {
     this.firstFetched ??= first;
-    const begin = this.beginsAt;
+    const begin = this.requiredStart;
     if (begin === undefined || this.ownership.isLost) return false;
     const isThere = first <= begin || (this.hasSought && !isEmpty);
-    if (isThere) this.beginsAt = undefined;
+    if (isThere) this.requiredStart = undefined;
     else if (!this.hasSought) this.seek(begin, first);
     return !isThere;
   }
@@ -152,7 +152,7 @@ export class AssignedPartition {
     const msg = 'fetched again: a fetch left messages out';
     logger.warn({ msg, topic, partition, begin, first });
     this.hasSought = true;
-    this.surroundings.seek(topic, partition, begin);
+    this.context.seek(topic, partition, begin);
   }
 
   /**
@@ -178,19 +178,19 @@ export class AssignedPartition {
    * @param end the offset behind all that was fetched, markers of transactions and the like included
    * @param highWatermark the end of the partition
    */
-  push(records: readonly InboundRecord[], end = 0, highWatermark = 0): boolean {
+  bufferFetched(records: readonly InboundRecord[], end = 0, highWatermark = 0): boolean {
     if (this.ownership.isLost) return false;
     const [first] = records;
     if (first !== undefined && first.offset >= this.acknowledged) this.floor = this.acknowledged;
     this.highWatermark = highWatermark;
-    this.progress.fetched(records, end);
+    this.progress.addFetched(records, end);
     this.handOver();
     this.isPaused ||= this.isBeyond(1);
     return this.isPaused;
   }
 
   /** The end of the partition as Kafka was asked for it, perhaps before the latest fetch. */
-  noteEnd(highWatermark: number): void {
+  endOffsetRead(highWatermark: number): void {
     this.highWatermark = Math.max(this.highWatermark, highWatermark);
   }
 
@@ -211,62 +211,62 @@ export class AssignedPartition {
     return this.holds.has('state') || this.holds.has('recall');
   }
 
-  /** Nothing is handed over until {@link release}. */
-  hold(reason: HoldReason): void {
+  /** Nothing is handed over until {@link releaseHold}. */
+  holdMessages(reason: HoldReason): void {
     this.holds.add(reason);
   }
 
-  release(reason: HoldReason): void {
+  releaseHold(reason: HoldReason): void {
     this.holds.delete(reason);
     this.handOver();
   }
 
   /** Hands nothing more over; resolves when every message handed over has ended one way or another. */
-  async close(reason: Error): Promise<void> {
+  async closeBuffer(reason: Error): Promise<void> {
     this.progress.dropWaiting();
     this.ownership.lose(reason);
-    if (this.underWay === 0) return;
+    if (this.inFlight === 0) return;
     await new Promise<void>((resolve) => this.whenEmpty.push(resolve));
   }
 
-  isDone(offset: number, item: number): boolean {
-    return this.progress.isDone(offset, item);
+  isItemDone(offset: number, item: number): boolean {
+    return this.progress.isItemDone(offset, item);
   }
 
-  tell(message: PartitionMessage, records: readonly OutboundRecord[], item?: number): void {
-    this.transactions.add(new Told(this, message, records, item));
+  publishFor(message: PartitionMessage, records: readonly OutboundRecord[], item?: number): void {
+    this.transactions.addToTransaction(new PublishedRecords(this, message, records, item));
   }
 
-  finish(
+  finishMessages(
     messages: readonly PartitionMessage[],
     records: readonly OutboundRecord[],
     refused: (refusal: RecordRefusedError) => void,
   ): void {
-    this.transactions.add(new Finished(this, messages, records, refused));
+    this.transactions.addToTransaction(new FinishedMessages(this, messages, records, refused));
   }
 
   /** A message has ended: {@link PartitionMessage} sees to it that each does so once. */
-  ended(message: PartitionMessage, how: 'finished' | 'abandoned'): void {
-    this.progress.ended(message, how);
-    this.underWay -= 1;
-    if (this.underWay === 0) for (const resolve of this.whenEmpty.splice(0)) resolve();
+  messageEnded(message: PartitionMessage, how: 'finished' | 'abandoned'): void {
+    this.progress.recordEnded(message, how);
+    this.inFlight -= 1;
+    if (this.inFlight === 0) for (const resolve of this.whenEmpty.splice(0)) resolve();
     if (this.ownership.isLost) return;
     this.resumeIfShort();
-    if (this.isFull && this.underWay <= this.mostUnderWay / 2) this.handOver();
+    if (this.isFull && this.inFlight <= this.maxInFlight / 2) this.handOver();
   }
 
-  failed(message: PartitionMessage, error: unknown): void {
-    void this.handleAgain(message, error);
+  messageFailed(message: PartitionMessage, error: unknown): void {
+    void this.retryHandler(message, error);
   }
 
   /** What earlier owners have left, for which the messages of a partition that has come here wait. */
-  private recalled(left: Recalled | undefined): void {
-    this.beginsAt = left?.begin;
+  private progressRead(left: CommittedProgress | undefined): void {
+    this.requiredStart = left?.begin;
     if (this.firstFetched !== undefined && this.skips(this.firstFetched)) {
       this.progress.forgetFetched();
     }
-    if (left !== undefined) this.progress.inherit(left);
-    this.release('recall');
+    if (left !== undefined) this.progress.inheritProgress(left);
+    this.releaseHold('recall');
   }
 
   /**
@@ -274,7 +274,7 @@ export class AssignedPartition {
    * happened too often, because one message must neither stop those behind it nor end the process. One whose calls have
    * been answered is set aside at once. Never rejects.
    */
-  private async handleAgain(message: PartitionMessage, error: unknown): Promise<void> {
+  private async retryHandler(message: PartitionMessage, error: unknown): Promise<void> {
     const { ownership } = this;
     const { topic, partition, offset, failures } = message;
     if (!ownership.isLost) {
@@ -283,17 +283,17 @@ export class AssignedPartition {
     try {
       await realDelayMs(backOffMs(failures, BACK_OFF), ownership.signal);
       if (failures < ATTEMPTS && !message.isAnswered) {
-        message.handledAnew();
-        await this.surroundings.handle([message]);
+        message.handledAgain();
+        await this.context.handle([message]);
       } else {
-        this.surroundings.setAside(message);
+        this.context.deadLetter(message);
       }
     } catch (failure) {
       if (ownership.isLost) {
         message.abandon();
         return;
       }
-      message.handledAnew();
+      message.handledAgain();
       message.fail(failure);
     }
   }
@@ -301,7 +301,7 @@ export class AssignedPartition {
   /** One chunk after the other, so that messages are taken in their order. */
   private handOver(): void {
     if (this.isHandingOver || this.holds.size > 0 || this.ownership.isLost) return;
-    this.isFull = this.underWay >= this.mostUnderWay;
+    this.isFull = this.inFlight >= this.maxInFlight;
     if (this.isFull) return;
     const chunk = this.nextChunk();
     if (chunk.length === 0) {
@@ -309,7 +309,7 @@ export class AssignedPartition {
       return;
     }
     this.isHandingOver = true;
-    void this.surroundings
+    void this.context
       .handle(chunk)
       .catch((error: unknown) => {
         for (const message of chunk) message.fail(error);
@@ -322,17 +322,17 @@ export class AssignedPartition {
       });
   }
 
-  private get mostUnderWay(): number {
+  private get maxInFlight(): number {
     return this.limits.maxUnfinished * UNDER_WAY_FACTOR;
   }
 
   private nextChunk(): PartitionMessage[] {
     const chunk: PartitionMessage[] = [];
     for (let bytes = 0; chunk.length < CHUNK_MESSAGES && bytes < CHUNK_BYTES;) {
-      const next = this.progress.next();
+      const next = this.progress.nextRecord();
       if (next === undefined) break;
       bytes += next.bytes;
-      this.underWay += 1;
+      this.inFlight += 1;
       chunk.push(new PartitionMessage(next, this));
     }
     return chunk;
@@ -341,7 +341,7 @@ export class AssignedPartition {
   private resumeIfShort(): void {
     if (!this.isPaused || this.isBeyond(RESUME_AT)) return;
     this.isPaused = false;
-    this.surroundings.resume(this.topic, this.partition);
+    this.context.resume(this.topic, this.partition);
   }
 
   /** Whether more is unfinished than this share of what may be. */
@@ -369,7 +369,7 @@ export class PartitionMessage implements InboundMessage {
   /** Since it was last handled: what several of its commands tell of one attempt is one failure. */
   private hasFailed = false;
   /** What of it was told here, written or not. */
-  private told: Set<number> | undefined;
+  private publishedItems: Set<number> | undefined;
 
   constructor(
     private readonly record: InboundRecord,
@@ -416,20 +416,20 @@ export class PartitionMessage implements InboundMessage {
     return this.assigned.ownership;
   }
 
-  isDone(item: number): boolean {
-    return this.told?.has(item) === true || this.assigned.isDone(this.offset, item);
+  isItemDone(item: number): boolean {
+    return this.publishedItems?.has(item) === true || this.assigned.isItemDone(this.offset, item);
   }
 
-  tell(records: readonly OutboundRecord[], item?: number): void {
-    if (this.hasEnded || (item !== undefined && this.isDone(item))) return;
-    if (item !== undefined) (this.told ??= new Set()).add(item);
-    this.assigned.tell(this, records, item);
+  publish(records: readonly OutboundRecord[], item?: number): void {
+    if (this.hasEnded || (item !== undefined && this.isItemDone(item))) return;
+    if (item !== undefined) (this.publishedItems ??= new Set()).add(item);
+    this.assigned.publishFor(this, records, item);
   }
 
   finish(records: readonly OutboundRecord[] = [], orElse?: WhenRefused): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
-    this.assigned.finish([this], records, (refusal) => {
+    this.assigned.finishMessages([this], records, (refusal) => {
       this.hasEnded = false;
       if (orElse === undefined) this.fail(refusal, true);
       else this.finish(orElse(refusal));
@@ -445,7 +445,7 @@ export class PartitionMessage implements InboundMessage {
     if (messages.length === 0) return;
     for (const message of messages) message.hasEnded = true;
     // they end in their order, before those behind them
-    this.assigned.finish(messages, records, () => {
+    this.assigned.finishMessages(messages, records, () => {
       for (const message of messages) {
         message.hasEnded = false;
         apart(message);
@@ -456,7 +456,7 @@ export class PartitionMessage implements InboundMessage {
   abandon(): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
-    this.assigned.ended(this, 'abandoned');
+    this.assigned.messageEnded(this, 'abandoned');
   }
 
   fail(error: unknown, isAnswered = false): void {
@@ -464,16 +464,16 @@ export class PartitionMessage implements InboundMessage {
     if (this.hasEnded || this.hasFailed) return;
     this.hasFailed = true;
     this.failures += 1;
-    this.assigned.failed(this, error);
+    this.assigned.messageFailed(this, error);
   }
 
-  handledAnew(): void {
+  handledAgain(): void {
     this.hasFailed = false;
   }
 }
 
 /** What is said of a message before it is finished. */
-class Told extends Entry {
+class PublishedRecords extends TransactionEntry {
   constructor(
     private readonly partition: AssignedPartition,
     private readonly message: PartitionMessage,
@@ -483,23 +483,23 @@ class Told extends Entry {
     super([message.offset], records, false, item);
   }
 
-  override committed(): void {
+  override entryCommitted(): void {
     const { partition, message, item } = this;
-    if (item !== undefined) partition.progress.done(message.offset, item);
+    if (item !== undefined) partition.progress.itemDone(message.offset, item);
   }
 
-  override dropped(): void {
+  override entryDropped(): void {
     // its message is abandoned by whoever handles it
   }
 
-  override refused(error: RecordRefusedError): void {
+  override entryRefused(error: RecordRefusedError): void {
     logRefused(this.message, error);
     this.message.fail(error, true);
   }
 }
 
 /** The end of a message, or of several. A class: there are tens of thousands a second. */
-class Finished extends Entry {
+class FinishedMessages extends TransactionEntry {
   constructor(
     private readonly partition: AssignedPartition,
     private readonly messages: readonly PartitionMessage[],
@@ -513,15 +513,15 @@ class Finished extends Entry {
     );
   }
 
-  override committed(): void {
-    for (const message of this.messages) this.partition.ended(message, 'finished');
+  override entryCommitted(): void {
+    for (const message of this.messages) this.partition.messageEnded(message, 'finished');
   }
 
-  override dropped(): void {
-    for (const message of this.messages) this.partition.ended(message, 'abandoned');
+  override entryDropped(): void {
+    for (const message of this.messages) this.partition.messageEnded(message, 'abandoned');
   }
 
-  override refused(error: RecordRefusedError): void {
+  override entryRefused(error: RecordRefusedError): void {
     logRefused(this.messages[0], error);
     this.whenRefused(error);
   }

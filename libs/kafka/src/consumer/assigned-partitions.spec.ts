@@ -4,8 +4,8 @@ import { realNowMs } from '#libs/clock';
 import { DoneItems, FinishedAhead } from '#libs/delivery';
 import { type InboundRecord } from '../reading/inbound-record.js';
 import { AssignedPartitions } from './assigned-partitions.js';
+import { type CommittedProgress } from './committed-offsets.js';
 import { type InboundMessage } from './inbound-message.js';
-import { type Recalled } from './recalls.js';
 import { type Assignment } from './supervised-consumer.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 
@@ -35,7 +35,7 @@ const from = (topic: string, partition: number, highWatermark = 0, end = 0) => (
   end,
 });
 
-const inherited = (finished: FinishedAhead | undefined): Recalled => ({
+const inherited = (finished: FinishedAhead | undefined): CommittedProgress => ({
   ...{ finished, items: new DoneItems(), transaction: undefined, begin: 0, floor: 0 },
 });
 
@@ -50,8 +50,8 @@ describe('AssignedPartitions', () => {
   /** By topic and partition, the latest of each. */
   let transactions: Map<string, FakeTransactions>;
 
-  const recall = (topic: string, partition: number, left?: Recalled): void => {
-    transactions.get(`${topic}/${partition}`)?.listener.recalled(left);
+  const recall = (topic: string, partition: number, left?: CommittedProgress): void => {
+    transactions.get(`${topic}/${partition}`)?.listener.progressRead(left);
   };
 
   /** What commits of what is owned say, or would. */
@@ -68,9 +68,9 @@ describe('AssignedPartitions', () => {
   ): void => {
     const byTopic: Assignment = new Map(Object.entries(assignment));
     const known = new Set(transactions.values());
-    queues.reassign(byTopic, mustWait);
+    queues.assignPartitions(byTopic, mustWait);
     for (const each of transactions.values())
-      if (!known.has(each)) each.listener.recalled(undefined);
+      if (!known.has(each)) each.listener.progressRead(undefined);
   };
 
   beforeAll(() => {
@@ -96,13 +96,13 @@ describe('AssignedPartitions', () => {
         ofThisTest.push(...messages);
         return Promise.resolve();
       },
-      setAside: (message) => {
+      deadLetter: (message) => {
         setAside.push(message);
         message.finish();
       },
       resume: (topic, partition) => resumed.push(`${topic}/${partition}`),
       seek: (topic, partition, offset) => sought.push(`${topic}/${partition} ${offset}`),
-      transactions: (topic, partition, progress, listener) => {
+      beginTransactions: (topic, partition, progress, listener) => {
         const begun = new FakeTransactions(progress, listener);
         transactions.set(`${topic}/${partition}`, begun);
         return begun;
@@ -121,8 +121,8 @@ describe('AssignedPartitions', () => {
   }
 
   it('hands nothing of a fresh partition over before it is known what is finished already', async () => {
-    queues.reassign(new Map([['c', [0]]]), nobodyWaits);
-    queues.push(from('c', 0), recordsUpTo(4));
+    queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
+    queues.bufferFetched(from('c', 0), recordsUpTo(4));
     await nextTurn();
     expect(underWay).toEqual([]);
     // The second and third had been done, the first and fourth not.
@@ -138,10 +138,10 @@ describe('AssignedPartitions', () => {
   it('fetches again where the first fetch left messages out, whether that is known before it or after', async () => {
     const fetchFrom = (first: number, end: number): void => {
       const records = recordsUpTo(end - first, first).map((it) => ({ ...it, topic: 'c' }));
-      queues.push({ ...from('c', 0, 9, end), first }, records);
+      queues.bufferFetched({ ...from('c', 0, 9, end), first }, records);
     };
     for (const isKnownBefore of [true, false]) {
-      queues.reassign(new Map([['c', [0]]]), nobodyWaits);
+      queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
       const left = { ...inherited(undefined), begin: 2 };
       if (isKnownBefore) recall('c', 0, left);
       fetchFrom(5, 7);
@@ -149,21 +149,21 @@ describe('AssignedPartitions', () => {
       expect(sought.splice(0)).toEqual(['c/0 2']);
       expect(places()).toEqual([]);
       // the mark of a transaction, fetched before it was sought
-      queues.push({ ...from('c', 0, 9, 8), first: 7 }, []);
+      queues.bufferFetched({ ...from('c', 0, 9, 8), first: 7 }, []);
       fetchFrom(2, 4);
       fetchFrom(4, 7);
       await until(() => underWay.length === 5);
       expect(underWay.splice(0).map(({ offset }) => offset)).toEqual([2, 3, 4, 5, 6]);
       expect(sought).toEqual([]);
-      queues.reassign(new Map(), nobodyWaits);
+      queues.assignPartitions(new Map(), nobodyWaits);
     }
   });
 
   it('takes what is there where the log itself has lost what was to come first', async () => {
-    queues.reassign(new Map([['c', [0]]]), nobodyWaits);
+    queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
     recall('c', 0, { ...inherited(undefined), begin: 2 });
     const fetch = (): void => {
-      queues.push({ ...from('c', 0, 6, 6), first: 5 }, recordsUpTo(1, 5));
+      queues.bufferFetched({ ...from('c', 0, 6, 6), first: 5 }, recordsUpTo(1, 5));
     };
     fetch();
     await nextTurn();
@@ -174,46 +174,46 @@ describe('AssignedPartitions', () => {
   });
 
   it('commits past what is no message, and lags behind by nothing, once all before it is finished', async () => {
-    queues.push(from('a', 0, 11, 11), recordsUpTo(10));
+    queues.bufferFetched(from('a', 0, 11, 11), recordsUpTo(10));
     expect(queues.backlog()[0]).toMatchObject({ messages: 10, lag: 11 });
     await finishAll();
     expect(queues.backlog()[0]).toMatchObject({ messages: 0, lag: 0 });
     expect(places()).toMatchObject([{ offset: 11 }]);
     await nextTurn();
-    queues.push(from('a', 0, 15, 15), []);
-    queues.push(from('b', 3, 4, 4), []);
+    queues.bufferFetched(from('a', 0, 15, 15), []);
+    queues.bufferFetched(from('b', 3, 4, 4), []);
     const lags = queues.backlog().map(({ lag }) => lag);
     expect(lags).toEqual([0, 0, 0, 0]);
     expect(places()).toMatchObject([
       { topic: 'a', partition: 0, offset: 15, ahead: '' },
       { topic: 'b', partition: 3, offset: 4, ahead: '' },
     ]);
-    queues.push(from('c', 0, 4, 4), []);
+    queues.bufferFetched(from('c', 0, 4, 4), []);
     expect(queues.backlog()).toHaveLength(4);
   });
 
   it('commits nothing of what is no message before it is known what is finished already', async () => {
-    queues.reassign(new Map([['c', [0]]]), nobodyWaits);
-    queues.push(from('c', 0, 3, 3), []);
+    queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
+    queues.bufferFetched(from('c', 0, 3, 3), []);
     await nextTurn();
     expect(places()).toEqual([]);
     // An earlier owner has finished the fifth and not the fourth.
     recall('c', 0, inherited(FinishedAhead.read(0, FinishedAhead.compose([0, 3], 4).metadata)));
     expect(places()).toMatchObject([{ offset: 3 }]);
-    queues.push(from('c', 0, 5, 5), recordsUpTo(2, 3));
+    queues.bufferFetched(from('c', 0, 5, 5), recordsUpTo(2, 3));
     await until(() => underWay.length === 1);
     expect(underWay.map(({ offset }) => offset)).toEqual([3]);
   });
 
   it('goes by what was asked for since it owns the partition, not by an answer from before', async () => {
-    queues.reassign(new Map([['c', [0]]]), nobodyWaits);
+    queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
     const before = transactions.get('c/0');
-    queues.reassign(new Map(), nobodyWaits);
-    queues.reassign(new Map([['c', [0]]]), nobodyWaits);
-    queues.push(from('c', 0), recordsUpTo(4));
-    const ahead = (unfinished: number[]): Recalled =>
+    queues.assignPartitions(new Map(), nobodyWaits);
+    queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
+    queues.bufferFetched(from('c', 0), recordsUpTo(4));
+    const ahead = (unfinished: number[]): CommittedProgress =>
       inherited(FinishedAhead.read(0, FinishedAhead.compose(unfinished, 3).metadata));
-    before?.listener.recalled(ahead([0, 1, 3]));
+    before?.listener.progressRead(ahead([0, 1, 3]));
     await nextTurn();
     expect(underWay).toEqual([]);
     recall('c', 0, ahead([0, 3]));
@@ -222,8 +222,8 @@ describe('AssignedPartitions', () => {
   });
 
   it('passes over what lies before the commit, though a fetch may begin there', async () => {
-    queues.reassign(new Map([['c', [0]]]), nobodyWaits);
-    queues.push(from('c', 0), recordsUpTo(4));
+    queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
+    queues.bufferFetched(from('c', 0), recordsUpTo(4));
     recall('c', 0, { ...inherited(undefined), begin: 2, floor: 2 });
     await until(() => underWay.length === 2);
     expect(underWay.map(({ offset }) => offset)).toEqual([2, 3]);
@@ -232,18 +232,18 @@ describe('AssignedPartitions', () => {
   it('knows what an earlier owner has done of a message, until that is finished', async () => {
     const items = new DoneItems();
     items.add(0, 1);
-    queues.reassign(new Map([['c', [0]]]), nobodyWaits);
-    queues.push(from('c', 0), recordsUpTo(1));
+    queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
+    queues.bufferFetched(from('c', 0), recordsUpTo(1));
     recall('c', 0, { ...inherited(undefined), items });
     await until(() => underWay.length === 1);
     const [message] = underWay;
-    expect([0, 1].map((item) => message?.isDone(item))).toEqual([false, true]);
-    message?.tell([], 0);
-    expect(message?.isDone(0)).toBe(true);
+    expect([0, 1].map((item) => message?.isItemDone(item))).toEqual([false, true]);
+    message?.publish([], 0);
+    expect(message?.isItemDone(0)).toBe(true);
   });
 
   it('tells beside a commit what is finished beyond it', async () => {
-    queues.push(from('a', 0), recordsUpTo(4));
+    queues.bufferFetched(from('a', 0), recordsUpTo(4));
     await until(() => underWay.length === 4);
     const finished = (): unknown[] => {
       const { offset, ahead = '' } = transactions.get('a/0')?.place ?? {};
@@ -258,18 +258,18 @@ describe('AssignedPartitions', () => {
 
   describe('hands out what may be committed', () => {
     it('nothing beyond what was handed over, once it is closed', async () => {
-      queues.push(from('a', 0), recordsUpTo(1));
+      queues.bufferFetched(from('a', 0), recordsUpTo(1));
       await finishAll();
       reassign({ a: [0], c: [0] }, () => true);
-      queues.push(from('c', 0), recordsUpTo(3));
-      void queues.closeAll();
+      queues.bufferFetched(from('c', 0), recordsUpTo(3));
+      void queues.closeBuffers();
       expect(places()).toMatchObject([{ topic: 'a', offset: 1 }]);
     });
 
     it('only of what it owns still', async () => {
-      queues.push(from('a', 0), recordsUpTo(1));
-      queues.push(from('a', 1), recordsUpTo(1));
-      queues.push(from('b', 0), recordsUpTo(1));
+      queues.bufferFetched(from('a', 0), recordsUpTo(1));
+      queues.bufferFetched(from('a', 1), recordsUpTo(1));
+      queues.bufferFetched(from('b', 0), recordsUpTo(1));
       reassign({ a: [1, 2] });
       expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([true, false, true]);
       await finishAll();
@@ -279,46 +279,46 @@ describe('AssignedPartitions', () => {
 
   describe('while calls rest', () => {
     it('hands nothing over, not even of what is newly owned or starts over meanwhile, and goes on at once after', async () => {
-      queues.push(from('a', 0), recordsUpTo(100));
+      queues.bufferFetched(from('a', 0), recordsUpTo(100));
       await finishAll();
-      queues.holdBack();
-      queues.push(from('a', 0), recordsUpTo(1, 100));
-      queues.push(from('a', 1), recordsUpTo(1, 7));
-      queues.push(from('a', 0), recordsUpTo(1, 5));
+      queues.holdAll();
+      queues.bufferFetched(from('a', 0), recordsUpTo(1, 100));
+      queues.bufferFetched(from('a', 1), recordsUpTo(1, 7));
+      queues.bufferFetched(from('a', 0), recordsUpTo(1, 5));
       reassign({ a: [0, 1], c: [0] });
-      queues.push(from('c', 0), recordsUpTo(1, 9));
+      queues.bufferFetched(from('c', 0), recordsUpTo(1, 9));
       await nextTurn();
       await nextTurn();
       expect(underWay).toEqual([]);
-      expect(queues.held).toBe(0);
-      queues.endRest();
+      expect(queues.heldPartitions).toBe(0);
+      queues.releaseAll();
       expect(underWay.map(({ offset }) => offset).sort()).toEqual([5, 7, 9]);
     });
   });
 
   describe('asks for a pause', () => {
     it('of the partition that is full, and resumes that one alone', async () => {
-      expect(queues.push(from('a', 0), recordsUpTo(2499))).toBe(false);
-      expect(queues.push(from('a', 0), recordsUpTo(1, 2499))).toBe(true);
-      expect(queues.push(from('a', 1), recordsUpTo(1))).toBe(false);
+      expect(queues.bufferFetched(from('a', 0), recordsUpTo(2499))).toBe(false);
+      expect(queues.bufferFetched(from('a', 0), recordsUpTo(1, 2499))).toBe(true);
+      expect(queues.bufferFetched(from('a', 1), recordsUpTo(1))).toBe(false);
       await finishAll();
       expect(resumed).toEqual(['a/0']);
     });
 
     it('of a partition of few messages that are large', () => {
-      expect(queues.push(from('a', 0), recordsUpTo(7, 0, MIB))).toBe(false);
-      expect(queues.push(from('a', 0), recordsUpTo(1, 7, MIB))).toBe(true);
+      expect(queues.bufferFetched(from('a', 0), recordsUpTo(7, 0, MIB))).toBe(false);
+      expect(queues.bufferFetched(from('a', 0), recordsUpTo(1, 7, MIB))).toBe(true);
     });
 
     it('of a partition in which one message keeps too many from being committed', async () => {
-      queues.push(from('a', 0), recordsUpTo(1));
+      queues.bufferFetched(from('a', 0), recordsUpTo(1));
       const [first] = underWay.splice(0);
-      expect(queues.push(from('a', 0), recordsUpTo(1, 249_998))).toBe(false);
+      expect(queues.bufferFetched(from('a', 0), recordsUpTo(1, 249_998))).toBe(false);
       await until(() => underWay.length === 1);
       underWay.splice(0)[0]?.finish();
-      queues.push(from('a', 0), recordsUpTo(1, 249_999));
+      queues.bufferFetched(from('a', 0), recordsUpTo(1, 249_999));
       await until(() => underWay.length === 1);
-      expect(queues.push(from('a', 0), recordsUpTo(1, 250_000))).toBe(true);
+      expect(queues.bufferFetched(from('a', 0), recordsUpTo(1, 250_000))).toBe(true);
       first?.finish();
       expect(resumed).toEqual(['a/0']);
     });
@@ -326,7 +326,7 @@ describe('AssignedPartitions', () => {
 
   describe('after a rebalance', () => {
     it('drops what it no longer owns, and lets no pause greet it when it returns', () => {
-      queues.push(from('a', 0), recordsUpTo(3000));
+      queues.bufferFetched(from('a', 0), recordsUpTo(3000));
       reassign({ a: [1], b: [0] });
       expect(underWay.every(({ ownership }) => ownership.isLost)).toBe(true);
       expect(resumed).toEqual(['a/0', 'b/3']);
@@ -337,32 +337,32 @@ describe('AssignedPartitions', () => {
     });
 
     it('commits no more for what has gone while it stops, and takes nothing new', async () => {
-      queues.push(from('a', 0, 1), recordsUpTo(1));
-      queues.push(from('b', 0, 1), recordsUpTo(1));
-      const closed = queues.closeAll();
-      queues.dropAllBut(new Map(Object.entries({ b: [0], c: [0] })));
+      queues.bufferFetched(from('a', 0, 1), recordsUpTo(1));
+      queues.bufferFetched(from('b', 0, 1), recordsUpTo(1));
+      const closed = queues.closeBuffers();
+      queues.revokeAllBut(new Map(Object.entries({ b: [0], c: [0] })));
       await finishAll();
       await closed;
       expect(places()).toMatchObject([{ topic: 'b', offset: 1 }]);
     });
 
     it('keeps what it owns still, with all that is under way', async () => {
-      queues.push(from('a', 0), recordsUpTo(2));
+      queues.bufferFetched(from('a', 0), recordsUpTo(2));
       reassign({ a: [0] });
       expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([false, false]);
-      queues.push(from('a', 0), recordsUpTo(2));
+      queues.bufferFetched(from('a', 0), recordsUpTo(2));
       await finishAll();
       expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 2 }]);
     });
 
     it('keeps it though a fetch begins before what is committed by now', async () => {
-      queues.push(from('a', 0, 500), recordsUpTo(100));
+      queues.bufferFetched(from('a', 0, 500), recordsUpTo(100));
       await until(() => underWay.length === 100);
       for (const message of underWay.slice(0, 50)) message.finish();
       reassign({ a: [0] });
       // a fetch from 50 on is under way, and meanwhile
       await finishAll();
-      queues.push(from('a', 0, 500), recordsUpTo(60, 50));
+      queues.bufferFetched(from('a', 0, 500), recordsUpTo(60, 50));
       await until(() => underWay.length === 10);
       expect(underWay[0]).toMatchObject({ offset: 100, ownership: { isLost: false } });
       await finishAll();
@@ -370,17 +370,17 @@ describe('AssignedPartitions', () => {
     });
 
     it('starts anew with a partition that comes back', async () => {
-      queues.push(from('a', 0), recordsUpTo(2));
+      queues.bufferFetched(from('a', 0), recordsUpTo(2));
       reassign({});
       reassign({ a: [0] });
-      queues.push(from('a', 0), recordsUpTo(2));
+      queues.bufferFetched(from('a', 0), recordsUpTo(2));
       expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([true, true, false, false]);
       await finishAll();
       expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 2 }]);
     });
 
     it('takes nothing of a partition that is not its own: the fetch was under way when it was lost', async () => {
-      expect(queues.push(from('a', 7), recordsUpTo(1, 5500))).toBe(false);
+      expect(queues.bufferFetched(from('a', 7), recordsUpTo(1, 5500))).toBe(false);
       await finishAll();
       expect(places()).toEqual([]);
     });
@@ -392,44 +392,44 @@ describe('AssignedPartitions', () => {
         return partition === 3;
       });
       expect(asked).toEqual(['a/2', 'a/3']);
-      expect(queues.held).toBe(1);
-      queues.push(from('a', 2), recordsUpTo(1, 20));
-      queues.push(from('a', 3), recordsUpTo(1, 30));
+      expect(queues.heldPartitions).toBe(1);
+      queues.bufferFetched(from('a', 2), recordsUpTo(1, 20));
+      queues.bufferFetched(from('a', 3), recordsUpTo(1, 30));
       await nextTurn();
       expect(underWay.map(({ offset }) => offset)).toEqual([20]);
-      queues.release('a', 2);
-      queues.release('gone', 3);
+      queues.stateRestored('a', 2);
+      queues.stateRestored('gone', 3);
       expect(underWay.map(({ offset }) => offset)).toEqual([20]);
-      queues.release('a', 3);
+      queues.stateRestored('a', 3);
       expect(underWay.map(({ offset }) => offset)).toEqual([20, 30]);
-      expect(queues.held).toBe(0);
+      expect(queues.heldPartitions).toBe(0);
     });
 
     it('counts nothing as held that it no longer owns', () => {
       reassign({ a: [5] }, () => true);
-      expect(queues.held).toBe(1);
+      expect(queues.heldPartitions).toBe(1);
       reassign({});
-      expect(queues.held).toBe(0);
+      expect(queues.heldPartitions).toBe(0);
     });
   });
 
   describe('when offsets begin before what was committed: the topic is another one now', () => {
     beforeEach(async () => {
-      queues.push(from('a', 0, 100), recordsUpTo(100));
+      queues.bufferFetched(from('a', 0, 100), recordsUpTo(100));
       await finishAll();
     });
 
     it('starts over', async () => {
-      queues.push(from('a', 0, 2), recordsUpTo(2));
+      queues.bufferFetched(from('a', 0, 2), recordsUpTo(2));
       expect(underWay).toHaveLength(2);
       await finishAll();
       expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 2 }]);
     });
 
     it('gives up what is under way of the old one, though the new one has as many messages', async () => {
-      queues.push(from('a', 0, 101), recordsUpTo(1, 100));
+      queues.bufferFetched(from('a', 0, 101), recordsUpTo(1, 100));
       await until(() => underWay.length === 1);
-      queues.push(from('a', 0, 500), recordsUpTo(2));
+      queues.bufferFetched(from('a', 0, 500), recordsUpTo(2));
       expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([true, false, false]);
       await finishAll();
       expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 2 }]);
@@ -437,16 +437,16 @@ describe('AssignedPartitions', () => {
   });
 
   it('does not take for another topic what is delivered again from the committed offset on', () => {
-    queues.push(from('a', 1, 2), recordsUpTo(2));
+    queues.bufferFetched(from('a', 1, 2), recordsUpTo(2));
     const [first, second] = underWay;
     first?.finish();
-    queues.push(from('a', 1, 2), recordsUpTo(1, 1));
+    queues.bufferFetched(from('a', 1, 2), recordsUpTo(1, 1));
     expect(second?.ownership.isLost).toBe(false);
     expect(underWay).toHaveLength(2);
   });
 
   it('sets aside what fails every time, and commits past it', async () => {
-    queues.push(from('a', 0), recordsUpTo(1));
+    queues.bufferFetched(from('a', 0), recordsUpTo(1));
     await until(() => {
       for (const message of underWay.splice(0)) message.fail(new TypeError('a bug'));
       return setAside.length > 0;
@@ -457,10 +457,10 @@ describe('AssignedPartitions', () => {
   });
 
   it('closes when all that is under way has ended, and still commits what finished', async () => {
-    queues.push(from('a', 0), recordsUpTo(2));
-    queues.push(from('b', 0), recordsUpTo(1));
+    queues.bufferFetched(from('a', 0), recordsUpTo(2));
+    queues.bufferFetched(from('b', 0), recordsUpTo(1));
     const log: string[] = [];
-    const closed = queues.closeAll().then(() => log.push('closed'));
+    const closed = queues.closeBuffers().then(() => log.push('closed'));
     expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([true, true, true]);
     const [first, second, third] = underWay;
     first?.finish();
@@ -481,13 +481,13 @@ describe('AssignedPartitions', () => {
     const nothing = { topic: 'b', partition: 3, messages: 0, lag: 0 };
     reassign({ b: [3] });
     expect(backlog()).toEqual([nothing]);
-    queues.push(from('b', 3, 30), recordsUpTo(3, 20));
+    queues.bufferFetched(from('b', 3, 30), recordsUpTo(3, 20));
     expect(backlog()).toEqual([{ ...nothing, messages: 3, lag: 10 }]);
     underWay.shift()?.finish();
     expect(backlog()).toEqual([{ ...nothing, messages: 2, lag: 9 }]);
     await finishAll();
     expect(backlog()).toEqual([{ ...nothing, lag: 7 }]);
-    queues.push(from('b', 3, 24), recordsUpTo(1, 23));
+    queues.bufferFetched(from('b', 3, 24), recordsUpTo(1, 23));
     await finishAll();
     expect(backlog()).toEqual([nothing]);
   });

@@ -3,7 +3,7 @@ import { type InboundRecord } from '../reading/inbound-record.js';
 import {
   AssignedPartition,
   type PartitionBacklog,
-  type PartitionSurroundings,
+  type PartitionContext,
 } from './assigned-partition.js';
 import { type Assignment } from './supervised-consumer.js';
 
@@ -17,41 +17,44 @@ interface FetchedFrom {
   end: number;
 }
 
-/** The input partitions this process owns now. Only the inbox touches it. */
+/** The input partitions this process owns now. Only the consumer touches it. */
 export class AssignedPartitions {
   private readonly logger = new Logger('Inbox');
   private readonly owned = new Map<string, AssignedPartition>();
   private isHeldBack = false;
 
-  constructor(private readonly surroundings: PartitionSurroundings) {}
+  constructor(private readonly context: PartitionContext) {}
 
   /** After a rebalance: what is no longer owned is dropped before anything is committed for it. */
-  dropAllBut(assignment: Assignment): void {
+  revokeAllBut(assignment: Assignment): void {
     for (const [key, owned] of this.owned) {
       const { topic, partition } = owned;
       if (assignment.get(topic)?.includes(partition)) continue;
       this.owned.delete(key);
       // kafkajs remembers a pause across assignments: it must not greet the partition when it returns.
-      this.surroundings.resume(topic, partition);
-      void owned.close(new Error(`${topic}/${partition} went to another process`));
-      void owned.transactions.close();
+      this.context.resume(topic, partition);
+      void owned.closeBuffer(new Error(`${topic}/${partition} went to another process`));
+      void owned.transactions.endTransactions();
     }
   }
 
   /**
    * After a rebalance: what is newly owned waits until what earlier owners have left of it is known and, where
-   * `mustWait` says so, for {@link release}.
+   * `mustWait` says so, for {@link stateRestored}.
    */
-  reassign(assignment: Assignment, mustWait: (topic: string, partition: number) => boolean): void {
-    this.dropAllBut(assignment);
+  assignPartitions(
+    assignment: Assignment,
+    mustWait: (topic: string, partition: number) => boolean,
+  ): void {
+    this.revokeAllBut(assignment);
     for (const [topic, partitions] of assignment) {
       for (const partition of partitions) {
         const kept = this.owned.get(keyOf(topic, partition));
         kept?.assignedAgain();
         if (kept !== undefined) continue;
         const opened = this.open(topic, partition);
-        opened.hold('recall');
-        if (mustWait(topic, partition)) opened.hold('state');
+        opened.holdMessages('recall');
+        if (mustWait(topic, partition)) opened.holdMessages('state');
         this.owned.set(keyOf(topic, partition), opened);
       }
     }
@@ -61,7 +64,7 @@ export class AssignedPartitions {
    * Returns whether the partition must be paused until it is resumed. A fetch that was under way when
    * its partition was lost is ignored: committing for it would skip what the new owner has not done.
    */
-  push(from: FetchedFrom, messages: readonly InboundRecord[]): boolean {
+  bufferFetched(from: FetchedFrom, messages: readonly InboundRecord[]): boolean {
     const key = keyOf(from.topic, from.partition);
     let owned = this.owned.get(key);
     const [first] = messages;
@@ -70,48 +73,48 @@ export class AssignedPartitions {
       owned = this.startOver(owned, first.offset);
       this.owned.set(key, owned);
     }
-    return owned.push(messages, from.end, from.highWatermark);
+    return owned.bufferFetched(messages, from.end, from.highWatermark);
   }
 
   /** Whatever the partition's messages had to wait for has come. */
-  release(topic: string, partition: number): void {
-    this.owned.get(keyOf(topic, partition))?.release('state');
+  stateRestored(topic: string, partition: number): void {
+    this.owned.get(keyOf(topic, partition))?.releaseHold('state');
   }
 
   /** Resolves once no earlier owner can write any more what messages of the partition have led to. */
-  async fenced(topic: string, partition: number): Promise<void> {
+  async untilFenced(topic: string, partition: number): Promise<void> {
     await this.owned.get(keyOf(topic, partition))?.transactions.fenced;
   }
 
   /** Partitions whose messages wait for what they are judged by. */
-  get held(): number {
+  get heldPartitions(): number {
     return [...this.owned.values()].filter(({ isHeld }) => isHeld).length;
   }
 
-  async closeAll(): Promise<void> {
+  async closeBuffers(): Promise<void> {
     const reason = new Error('the bridge is stopping');
-    await Promise.all([...this.owned.values()].map((owned) => owned.close(reason)));
+    await Promise.all([...this.owned.values()].map((owned) => owned.closeBuffer(reason)));
   }
 
-  /** Hands nothing over until {@link endRest}; what has been handed over goes on. */
-  holdBack(): void {
+  /** Hands nothing over until {@link releaseAll}; what has been handed over goes on. */
+  holdAll(): void {
     this.isHeldBack = true;
-    for (const owned of this.owned.values()) owned.hold('rest');
+    for (const owned of this.owned.values()) owned.holdMessages('rest');
   }
 
   /** Resolves once all that messages have led to so far is committed. */
-  async flush(): Promise<void> {
+  async commitPending(): Promise<void> {
     const all = [...this.owned.values()];
-    await Promise.all(all.map(({ transactions }) => transactions.flush()));
+    await Promise.all(all.map(({ transactions }) => transactions.commitPending()));
   }
 
-  async closeTransactions(): Promise<void> {
+  async endTransactions(): Promise<void> {
     const all = [...this.owned.values()];
-    await Promise.all(all.map(({ transactions }) => transactions.close()));
+    await Promise.all(all.map(({ transactions }) => transactions.endTransactions()));
   }
 
   /** Why nothing is committed for a while now, in words, by partition. */
-  get problem(): string | undefined {
+  get commitProblem(): string | undefined {
     for (const { topic, partition, transactions } of this.owned.values()) {
       const why = transactions.problem;
       if (why !== undefined) return `${topic}/${partition}: ${why}`;
@@ -119,9 +122,9 @@ export class AssignedPartitions {
     return undefined;
   }
 
-  endRest(): void {
+  releaseAll(): void {
     this.isHeldBack = false;
-    for (const owned of this.owned.values()) owned.release('rest');
+    for (const owned of this.owned.values()) owned.releaseHold('rest');
   }
 
   /** Topics of which something is paused: no fetch tells where that ends by now. */
@@ -131,8 +134,8 @@ export class AssignedPartitions {
   }
 
   /** The end of a partition as Kafka has it now. */
-  noteEnd(topic: string, partition: number, highWatermark: number): void {
-    this.owned.get(keyOf(topic, partition))?.noteEnd(highWatermark);
+  endOffsetRead(topic: string, partition: number, highWatermark: number): void {
+    this.owned.get(keyOf(topic, partition))?.endOffsetRead(highWatermark);
   }
 
   backlog(): PartitionBacklog[] {
@@ -140,8 +143,8 @@ export class AssignedPartitions {
   }
 
   private open(topic: string, partition: number, isAnotherLog = false): AssignedPartition {
-    const opened = new AssignedPartition(topic, partition, this.surroundings, isAnotherLog);
-    if (this.isHeldBack) opened.hold('rest');
+    const opened = new AssignedPartition(topic, partition, this.context, isAnotherLog);
+    if (this.isHeldBack) opened.holdMessages('rest');
     return opened;
   }
 
@@ -149,8 +152,8 @@ export class AssignedPartitions {
     const { topic, partition } = owned;
     const msg = 'offsets begin anew: recreated or truncated';
     this.logger.error({ msg, topic, partition, offset });
-    void owned.close(new Error(`${topic}/${partition} was recreated or truncated`));
-    void owned.transactions.close();
+    void owned.closeBuffer(new Error(`${topic}/${partition} was recreated or truncated`));
+    void owned.transactions.endTransactions();
     return this.open(topic, partition, true);
   }
 }

@@ -10,13 +10,13 @@ import { type PartitionOwnership } from './partition-ownership.js';
 export interface InboundMessage extends InboundRecord {
   readonly ownership: PartitionOwnership;
   /** Of the things it tells, by their place in it, from 0: whether this one is done, here or by an earlier owner. */
-  isDone(item: number): boolean;
+  isItemDone(item: number): boolean;
   /**
    * Something is said of it before it is finished.
    *
    * @param item what of it is done by that, and is not to be done again when it is delivered again
    */
-  tell(records: readonly OutboundRecord[], item?: number): void;
+  publish(records: readonly OutboundRecord[], item?: number): void;
   /**
    * Nothing is left to do for it: its offset moves in the transaction that writes these.
    *

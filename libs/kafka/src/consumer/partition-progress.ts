@@ -1,12 +1,12 @@
 import { ContiguousOffsets, DoneItems } from '#libs/delivery';
 import { type InboundRecord } from '../reading/inbound-record.js';
-import { type Recalled } from './recalls.js';
+import { type CommittedProgress } from './committed-offsets.js';
 
 /** Records handed over are dropped by the thousand: one by one each would move all that wait. */
 const FORGET_AT = 1000;
 
 /** What a commit says of how far a partition is done. */
-export interface Place {
+export interface CommitPosition {
   /** Before it all is finished. */
   offset: number;
   /** What is finished beyond it, as far as `upTo`: there is no room for more. */
@@ -27,7 +27,7 @@ export class PartitionProgress {
   private unfinishedBytes = 0;
 
   /** @param end the offset behind all that was fetched, markers of transactions and the like included */
-  fetched(records: readonly InboundRecord[], end: number): void {
+  addFetched(records: readonly InboundRecord[], end: number): void {
     for (const record of records) {
       if (this.waiting.add(record)) this.unfinishedBytes += record.bytes;
     }
@@ -35,7 +35,7 @@ export class PartitionProgress {
   }
 
   /** The next to be handed over, without those that an earlier owner has finished; undefined when none waits. */
-  next(): InboundRecord | undefined {
+  nextRecord(): InboundRecord | undefined {
     for (let record = this.waiting.take(); record !== undefined; record = this.waiting.take()) {
       if (this.offsets.start(record.offset)) return record;
       this.unfinishedBytes -= record.bytes;
@@ -56,16 +56,16 @@ export class PartitionProgress {
   }
 
   /** Whether it is committed that this of the message is done. */
-  isDone(offset: number, item: number): boolean {
+  isItemDone(offset: number, item: number): boolean {
     return this.items.has(offset, item);
   }
 
-  done(offset: number, item: number): void {
+  itemDone(offset: number, item: number): void {
     this.items.add(offset, item);
   }
 
   /** A message that was handed over has ended; one that was abandoned stays unfinished. */
-  ended({ offset, bytes }: InboundRecord, how: 'finished' | 'abandoned'): void {
+  recordEnded({ offset, bytes }: InboundRecord, how: 'finished' | 'abandoned'): void {
     if (how === 'finished') {
       this.offsets.finish(offset);
       this.items.delete(offset);
@@ -75,16 +75,20 @@ export class PartitionProgress {
   }
 
   /** What earlier owners have finished is finished here as well, and what they have done of other messages is done. */
-  inherit({ finished, floor, items }: Pick<Recalled, 'finished' | 'floor' | 'items'>): void {
+  inheritProgress({
+    finished,
+    floor,
+    items,
+  }: Pick<CommittedProgress, 'finished' | 'floor' | 'items'>): void {
     this.offsets.inherit(finished, floor);
     this.items = items;
   }
 
   /** What a commit says once these are finished, and these done; undefined where nothing was handed over yet. */
-  after(
+  positionAfter(
     finished: ReadonlySet<number>,
     done: readonly { offset: number; item: number }[],
-  ): Place | undefined {
+  ): CommitPosition | undefined {
     const place = this.offsets.after(finished);
     if (place === undefined) return undefined;
     if (this.items.isEmpty && done.length === 0) return { ...place, items: '' };

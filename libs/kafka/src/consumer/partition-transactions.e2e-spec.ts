@@ -8,11 +8,11 @@ import { type OutboundRecord } from '../producer/outbound-record.js';
 import { partitionByKey } from '../producer/partition-of.js';
 import { readSpans } from '../reading/read-spans.js';
 import { topicSpans } from '../reading/topic-span.js';
-import { readNote } from './commit-note.js';
-import { CommitPace } from './commit-pace.js';
+import { CommitInterval } from './commit-interval.js';
+import { CommittedOffsets } from './committed-offsets.js';
+import { parseOffsetMetadata } from './offset-metadata.js';
 import { PartitionProgress } from './partition-progress.js';
 import { PartitionTransactions } from './partition-transactions.js';
-import { Recalls } from './recalls.js';
 import { TestEntry } from './testing/entry.js';
 import { TopicHealth } from './topic-health.js';
 
@@ -49,20 +49,20 @@ describe('PartitionTransactions', () => {
         {
           kafka: client,
           groupId: `${prefix}group`,
-          recalls: new Recalls(client, `${prefix}group`),
+          committedOffsets: new CommittedOffsets(client, `${prefix}group`),
           health: this.health,
-          pace: new CommitPace(20),
+          interval: new CommitInterval(20),
           mayFence: () => this.mayFence,
         },
         {
-          recalled: (left) => {
-            if (left !== undefined) this.progress.inherit(left);
+          progressRead: (left) => {
+            if (left !== undefined) this.progress.inheritProgress(left);
             this.isRecalled = true;
           },
-          committed: () => undefined,
+          offsetCommitted: () => undefined,
         },
       );
-      this.transactions.start();
+      this.transactions.beginTransactions();
       owners.push(this);
     }
 
@@ -73,9 +73,13 @@ describe('PartitionTransactions', () => {
       const records = Array.from({ length: count }, (_, offset) => {
         return { ...source, headers: [], bytes: 1, offset };
       });
-      this.progress.fetched(records, count);
+      this.progress.addFetched(records, count);
       const taken: number[] = [];
-      for (let next = this.progress.next(); next !== undefined; next = this.progress.next()) {
+      for (
+        let next = this.progress.nextRecord();
+        next !== undefined;
+        next = this.progress.nextRecord()
+      ) {
         taken.push(next.offset);
       }
       return taken;
@@ -85,10 +89,12 @@ describe('PartitionTransactions', () => {
       const ended = (how: 'committed' | 'dropped' | { code: string }): void => {
         this.ends.push(`${offset} ${typeof how === 'string' ? how : how.code}`);
         if (how !== 'committed') return;
-        if (item !== undefined) this.progress.done(offset, item);
-        else this.progress.ended({ offset, bytes: 1 } as never, 'finished');
+        if (item !== undefined) this.progress.itemDone(offset, item);
+        else this.progress.recordEnded({ offset, bytes: 1 } as never, 'finished');
       };
-      this.transactions.add(new TestEntry({ offsets: [offset], records, item }, ended));
+      this.transactions.addToTransaction(
+        new TestEntry({ offsets: [offset], records, item }, ended),
+      );
     }
   }
 
@@ -110,7 +116,7 @@ describe('PartitionTransactions', () => {
   });
 
   afterEach(async () => {
-    await Promise.all(owners.map(({ transactions }) => transactions.close()));
+    await Promise.all(owners.map(({ transactions }) => transactions.endTransactions()));
     await admin.disconnect();
   });
 
@@ -163,12 +169,12 @@ describe('PartitionTransactions', () => {
     await first.takes(4);
     first.write(0, [record('zero')]);
     first.write(2, [record('two'), record('letter', 'letters')]);
-    await first.transactions.flush();
+    await first.transactions.commitPending();
     expect(first.ends).toEqual(['0 committed', '2 committed']);
     await untilWritten('outcomes', ['zero', 'two']);
     await untilWritten('letters', ['letter']);
     await untilCommitted(1);
-    await first.transactions.close();
+    await first.transactions.endTransactions();
     expect(await new Owner().takes(4)).toEqual([1, 3]);
   });
 
@@ -177,29 +183,29 @@ describe('PartitionTransactions', () => {
     await first.takes(2);
     first.write(0, [record('of the third')], 2);
     first.write(1, [record('one')]);
-    await first.transactions.flush();
-    await first.transactions.close();
+    await first.transactions.commitPending();
+    await first.transactions.endTransactions();
     const next = new Owner();
     expect(await next.takes(2)).toEqual([0]);
-    expect([1, 2].map((item) => next.progress.isDone(0, item))).toEqual([false, true]);
+    expect([1, 2].map((item) => next.progress.isItemDone(0, item))).toEqual([false, true]);
     next.write(0, [record('zero')]);
-    await next.transactions.flush();
+    await next.transactions.commitPending();
     await untilCommitted(2);
     const { offset, metadata } = await commit();
-    expect([offset, readNote(offset, metadata).items.isEmpty]).toEqual([2, true]);
+    expect([offset, parseOffsetMetadata(offset, metadata).items.isEmpty]).toEqual([2, true]);
   });
 
   it('writes what takes the place of a refused record before what lies behind it', async () => {
     const owner = new Owner();
     await owner.takes(2);
     const tooLarge = { offsets: [0], records: [record(randomBytes(200_000), 'letters')] };
-    owner.transactions.add(
+    owner.transactions.addToTransaction(
       new TestEntry(tooLarge, () => {
         owner.write(0, [record('in its place')]);
       }),
     );
     owner.write(1, [record('behind it')]);
-    await owner.transactions.flush();
+    await owner.transactions.commitPending();
     expect(owner.ends).toEqual(['0 committed', '1 committed']);
     await untilWritten('outcomes', ['in its place', 'behind it']);
   });
@@ -208,14 +214,14 @@ describe('PartitionTransactions', () => {
     const first = new Owner();
     await first.takes(2);
     first.write(0, [record('of the first')]);
-    await first.transactions.flush();
+    await first.transactions.commitPending();
     first.mayFence = false;
     const next = new Owner();
     expect(await next.takes(2)).toEqual([1]);
     first.write(1, [record('too late')]);
     next.write(1, [record('of the next')]);
-    await next.transactions.flush();
-    await first.transactions.close();
+    await next.transactions.commitPending();
+    await first.transactions.endTransactions();
     expect(first.ends).toEqual(['0 committed', '1 dropped']);
     expect(next.ends).toEqual(['1 committed']);
     await untilWritten('outcomes', ['of the first', 'of the next']);
@@ -276,7 +282,7 @@ describe('PartitionTransactions', () => {
       await owner.takes(5);
       for (const offset of [0, 1, 3, 4]) owner.write(offset, [record(String(offset), 'letters')]);
       owner.write(2, [{ ...record(large, 'letters'), leaner: () => record('lean', 'letters') }]);
-      await owner.transactions.flush();
+      await owner.transactions.commitPending();
       await untilWritten('letters', ['0', '1', '3', '4', 'lean']);
       await untilCommitted(5);
     },
@@ -295,9 +301,9 @@ describe('PartitionTransactions', () => {
     const owner = new Owner();
     await owner.takes(2);
     for (const offset of [0, 1]) owner.write(offset, []);
-    await owner.transactions.flush();
-    owner.progress.fetched([], 7);
-    expect(owner.progress.next()).toBeUndefined();
+    await owner.transactions.commitPending();
+    owner.progress.addFetched([], 7);
+    expect(owner.progress.nextRecord()).toBeUndefined();
     await eventually(async () => (await commit()).offset === 7, 'what follows is committed');
   });
 });

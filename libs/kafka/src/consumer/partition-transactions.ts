@@ -3,17 +3,22 @@ import { Logger } from '@nestjs/common';
 import { abortable, afterRealMs, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { type Kafka } from '#libs/kafkajs-patches';
+import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import { FailureRun } from '../client/failure-run.js';
 import { assertSendable, compressionOf } from '../producer/record-batches.js';
 import { type RecordRefusedError, refusalOf } from '../producer/record-refused.js';
 import { TransactionalWriter } from '../producer/transactional-writer.js';
-import { writeNote } from './commit-note.js';
-import { type CommitPace } from './commit-pace.js';
-import { type PartitionProgress, type Place } from './partition-progress.js';
-import { type Recalled, type Recalls } from './recalls.js';
+import { type CommitInterval } from './commit-interval.js';
+import { type CommittedProgress, type CommittedOffsets } from './committed-offsets.js';
+import { formatOffsetMetadata } from './offset-metadata.js';
+import { type PartitionProgress, type CommitPosition } from './partition-progress.js';
+import {
+  type TransactionEntry,
+  isToCompress,
+  topicsOf,
+  PendingEntries,
+} from './pending-entries.js';
 import { type TopicHealth } from './topic-health.js';
-import { type Entry, isToCompress, topicsOf, WaitingWrites } from './waiting-writes.js';
 
 /** What comes together shares a transaction also where none was committed lately. */
 const LINGER_MS = 10;
@@ -27,10 +32,10 @@ const LOOK_MS = 500;
 interface TransactionOptions {
   kafka: Kafka;
   groupId: string;
-  recalls: Recalls;
+  committedOffsets: CommittedOffsets;
   health: TopicHealth;
   /** Between the beginnings of two transactions of a partition, unless one is full. */
-  pace: CommitPace;
+  interval: CommitInterval;
   /** Whether no other process can own the partition by now: whoever is fenced must not fence its successor in turn. */
   mayFence: () => boolean;
 }
@@ -38,8 +43,8 @@ interface TransactionOptions {
 /** Where it is heard what Kafka has of a partition. */
 export interface TransactionListener {
   /** Told once what earlier owners have left; undefined where Kafka knows nothing of the partition. */
-  recalled: (left: Recalled | undefined) => void;
-  committed: (offset: number) => void;
+  progressRead: (left: CommittedProgress | undefined) => void;
+  offsetCommitted: (offset: number) => void;
 }
 
 /**
@@ -59,33 +64,33 @@ export class PartitionTransactions {
   private readonly closing = new AbortController();
   private readonly writerId = randomUUID().slice(0, 8);
   private count = 0;
-  private readonly waiting: WaitingWrites;
+  private readonly waiting: PendingEntries;
   private lastMs = -Infinity;
   /** A transaction that may have been committed. */
-  private unsure: { id: string; entries: readonly Entry[] } | undefined;
+  private uncertain: { id: string; entries: readonly TransactionEntry[] } | undefined;
   private isWriting = false;
   private isHurried = false;
-  private isRecalled = false;
+  private isProgressRead = false;
   private committedTo = -1;
   private wake: () => void = () => undefined;
   private readonly whenIdle: (() => void)[] = [];
-  private readonly opening = new FailureRun({ isTriedUntilDone: true });
-  private shutOut: () => void = () => undefined;
+  private readonly opening = new ConsecutiveFailures({ isTriedUntilDone: true });
+  private resolveFenced: () => void = () => undefined;
   /** Resolves once what earlier writers had under way is committed, or aborted for good; or when the partition is lost. */
-  readonly fenced = new Promise<void>((resolve) => (this.shutOut = resolve));
+  readonly fenced = new Promise<void>((resolve) => (this.resolveFenced = resolve));
   private living: Promise<void> | undefined;
 
   constructor(
     private readonly topic: string,
     private readonly partition: number,
-    private readonly progress: Pick<PartitionProgress, 'after'>,
+    private readonly progress: Pick<PartitionProgress, 'positionAfter'>,
     private readonly options: TransactionOptions,
     private readonly listener: TransactionListener,
   ) {
-    this.waiting = new WaitingWrites(progress);
+    this.waiting = new PendingEntries(progress);
   }
 
-  start(): void {
+  beginTransactions(): void {
     this.living = this.live();
   }
 
@@ -94,35 +99,36 @@ export class PartitionTransactions {
     return this.opening.problem(realNowMs());
   }
 
-  add(entry: Entry): void {
+  addToTransaction(entry: TransactionEntry): void {
     if (this.closing.signal.aborted) {
-      entry.dropped();
+      entry.entryDropped();
       return;
     }
     const { mayGoSooner } = this.waiting;
-    this.waiting.add(entry, realNowMs());
+    this.waiting.addEntry(entry, realNowMs());
     // what joins others goes with them: to wake up for each of thousands would cost as much as they do
     if (mayGoSooner || this.waiting.isFull) this.wake();
   }
 
   /** Resolves once all that was added so far is committed, but for what no topic takes. */
-  async flush(): Promise<void> {
-    if (this.waiting.isEmpty && !this.isWriting && this.unsure === undefined) return;
+  async commitPending(): Promise<void> {
+    if (this.waiting.isEmpty && !this.isWriting && this.uncertain === undefined) return;
     this.isHurried = true;
     this.wake();
     await new Promise<void>((resolve) => this.whenIdle.push(resolve));
   }
 
   /** Lets a commit under way end, for a moment; drops what is in none. */
-  async close(): Promise<void> {
+  async endTransactions(): Promise<void> {
     this.closing.abort(new Error(`${this.topic}/${this.partition} is no longer owned`));
-    this.options.health.forget(this);
-    this.shutOut();
+    this.options.health.forgetWriter(this);
+    this.resolveFenced();
     this.wake();
-    for (const entry of this.waiting.clear()) entry.dropped();
+    for (const entry of this.waiting.removeAll()) entry.entryDropped();
     await this.living;
-    for (const entry of [...(this.unsure?.entries ?? []), ...this.waiting.clear()]) entry.dropped();
-    this.unsure = undefined;
+    for (const entry of [...(this.uncertain?.entries ?? []), ...this.waiting.removeAll()])
+      entry.entryDropped();
+    this.uncertain = undefined;
     this.settleIdle();
   }
 
@@ -150,26 +156,26 @@ export class PartitionTransactions {
 
   /** Returns once the partition is lost, or to begin anew. Throws what has kept it from beginning. */
   private async round(): Promise<void> {
-    const { kafka, groupId, recalls, mayFence } = this.options;
+    const { kafka, groupId, committedOffsets, mayFence } = this.options;
     const { topic, partition } = this;
     const { signal } = this.closing;
     while (!mayFence()) await realDelayMs(PERMIT_POLL_MS, signal);
     const writer = new TransactionalWriter(kafka, `${groupId}-${topic}-${partition}`);
     try {
       // A broker that says nothing would hold up whoever closes the partition.
-      await abortable(writer.open(), signal);
-      await abortable(writer.fence(), signal);
-      this.shutOut();
-      const left = await abortable(recalls.of(topic, partition), signal);
+      await abortable(writer.openWriter(), signal);
+      await abortable(writer.fenceEarlierWriters(), signal);
+      this.resolveFenced();
+      const left = await abortable(committedOffsets.fetchProgress(topic, partition), signal);
       this.opening.succeeded();
-      this.settleUnsure(left);
+      this.settleUncertain(left);
       this.committedTo = left?.begin ?? -1;
-      if (!this.isRecalled) this.listener.recalled(left);
-      this.isRecalled = true;
+      if (!this.isProgressRead) this.listener.progressRead(left);
+      this.isProgressRead = true;
       let goesOn = true;
       while (goesOn && (await this.due())) goesOn = await this.writeNext(writer);
     } finally {
-      await writer.close();
+      await writer.closeWriter();
     }
   }
 
@@ -181,7 +187,7 @@ export class PartitionTransactions {
       const dueMs = this.waiting.dueMs(realNowMs());
       const isDue = dueMs < Infinity && (this.isHurried || this.waiting.isFull);
       const inMs =
-        Math.max(dueMs + LINGER_MS, this.lastMs + this.options.pace.intervalMs) - realNowMs();
+        Math.max(dueMs + LINGER_MS, this.lastMs + this.options.interval.intervalMs) - realNowMs();
       if (inMs <= 0 || (isDue && dueMs <= realNowMs())) return true;
       if (dueMs > realNowMs()) this.settleIdle();
       if (dueMs === Infinity && this.hasMoved()) return true;
@@ -201,18 +207,18 @@ export class PartitionTransactions {
 
   /** What was committed is not as far as it could be, though no message waits to be. */
   private hasMoved(): boolean {
-    const { offset = -1 } = this.progress.after(new Set(), []) ?? {};
+    const { offset = -1 } = this.progress.positionAfter(new Set(), []) ?? {};
     return offset > Math.max(this.committedTo, 0);
   }
 
   /** Returns whether to go on; if not, it is to be begun anew. */
   private async writeNext(writer: TransactionalWriter): Promise<boolean> {
-    const { entries, place } = this.waiting.take(realNowMs());
+    const { entries, place } = this.waiting.takeForTransaction(realNowMs());
     if (entries.length === 0 && !this.hasMoved()) return true;
     this.count += 1;
     const id = `${this.writerId}.${this.count}`;
     this.lastMs = realNowMs();
-    this.options.pace.begun(this, this.lastMs);
+    this.options.interval.transactionBegins(this, this.lastMs);
     this.isWriting = true;
     try {
       await this.write(writer, id, entries, place);
@@ -223,7 +229,7 @@ export class PartitionTransactions {
     }
     if (place !== undefined) {
       this.committedTo = place.offset;
-      this.listener.committed(place.offset);
+      this.listener.offsetCommitted(place.offset);
     }
     this.committed(entries);
     return true;
@@ -232,8 +238,8 @@ export class PartitionTransactions {
   private async write(
     writer: TransactionalWriter,
     id: string,
-    entries: readonly Entry[],
-    place: Place | undefined,
+    entries: readonly TransactionEntry[],
+    place: CommitPosition | undefined,
   ): Promise<void> {
     const { topic, partition } = this;
     const { groupId } = this.options;
@@ -244,43 +250,46 @@ export class PartitionTransactions {
       groupId,
       offset: {
         ...{ topic, partition, offset: String(place.offset) },
-        metadata: writeNote(id, place.items ?? '', place.ahead),
+        metadata: formatOffsetMetadata(id, place.items ?? '', place.ahead),
       },
     };
-    const written = writer.write(records, { compression, ...(progress && { progress }) });
+    const written = writer.writeTransaction(records, {
+      compression,
+      ...(progress && { commit: progress }),
+    });
     await abortable(written, this.closing.signal);
   }
 
-  private committed(entries: readonly Entry[]): void {
-    this.waiting.committed(entries);
-    this.options.health.written(this, topicsOf(entries));
-    for (const entry of entries) this.tell(entry);
+  private committed(entries: readonly TransactionEntry[]): void {
+    this.waiting.transactionCommitted(entries);
+    this.options.health.writeSucceeded(this, topicsOf(entries));
+    for (const entry of entries) this.notifyCommitted(entry);
     if (this.waiting.isEmpty) this.settleIdle();
   }
 
-  private tell(entry: Entry): void {
+  private notifyCommitted(entry: TransactionEntry): void {
     try {
-      entry.committed();
+      entry.entryCommitted();
     } catch (error) {
       const { topic, partition } = this;
       this.logger.error({ msg: 'a commit was not taken in', topic, partition, err: error });
     }
   }
 
-  private failed(id: string, entries: readonly Entry[], error: unknown): boolean {
+  private failed(id: string, entries: readonly TransactionEntry[], error: unknown): boolean {
     const refusal = refusalOf(error);
     if (refusal !== undefined) {
       this.refused(entries, refusal);
       return true;
     }
-    this.unsure = { id, entries };
+    this.uncertain = { id, entries };
     if (this.closing.signal.aborted) return false;
     const { topic, partition } = this;
     const topics = topicsOf(entries);
     const suspects = this.options.health.suspects(this, topics);
     const why = describeKafkaFailure(error, { right: 'Write', topics: suspects });
-    const attempt = this.options.health.failed(this, topics, suspects, why);
-    this.waiting.failed(entries, realNowMs() + backOffMs(attempt, TOPIC_BACK_OFF));
+    const attempt = this.options.health.writeFailed(this, topics, suspects, why);
+    this.waiting.transactionFailed(entries, realNowMs() + backOffMs(attempt, TOPIC_BACK_OFF));
     this.logger.warn({
       msg: 'not committed, will try again',
       ...{ topic, partition, topics: suspects, attempt, error: why },
@@ -289,37 +298,37 @@ export class PartitionTransactions {
   }
 
   /** A record is too large, or cannot be encoded: the transaction is aborted, and the one at fault found by halves. */
-  private refused(entries: readonly Entry[], refusal: RecordRefusedError): void {
+  private refused(entries: readonly TransactionEntry[], refusal: RecordRefusedError): void {
     const [only] = entries;
     if (only === undefined) return;
     if (entries.length > 1) {
-      this.waiting.putBack(entries, Math.ceil(entries.length / 2));
+      this.waiting.returnToFront(entries, Math.ceil(entries.length / 2));
       return;
     }
     if (only.makeLeaner(refusal)) {
-      this.waiting.putBack([only], 1);
+      this.waiting.returnToFront([only], 1);
       return;
     }
     // what is written in its place goes before what lies behind it
-    const behind = this.waiting.clear();
-    only.refused(refusal);
-    this.waiting.putBehind(behind);
+    const behind = this.waiting.removeAll();
+    only.entryRefused(refusal);
+    this.waiting.returnToEnd(behind);
   }
 
-  private settleUnsure(left: Recalled | undefined): void {
-    const { unsure } = this;
-    this.unsure = undefined;
+  private settleUncertain(left: CommittedProgress | undefined): void {
+    const { uncertain: unsure } = this;
+    this.uncertain = undefined;
     if (unsure === undefined) return;
     if (left?.transaction === unsure.id) {
-      this.listener.committed(left.begin);
+      this.listener.offsetCommitted(left.begin);
       this.committed(unsure.entries);
     } else {
-      this.waiting.putBack(unsure.entries);
+      this.waiting.returnToFront(unsure.entries);
     }
   }
 
   private settleIdle(): void {
-    if (this.unsure !== undefined) return;
+    if (this.uncertain !== undefined) return;
     this.isHurried = false;
     for (const resolve of this.whenIdle.splice(0)) resolve();
   }

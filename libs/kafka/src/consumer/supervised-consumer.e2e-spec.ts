@@ -5,8 +5,8 @@ import { realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
 import { type Consumer, type EachBatchPayload, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
-import { SESSION_TIMEOUT_MS, SessionLease } from './create-consumer.js';
-import { RestBeforeJoin } from './rest-before-join.js';
+import { SESSION_TIMEOUT_MS, SessionLease } from './group-consumer.js';
+import { RevocationBarrier } from './revocation-barrier.js';
 import { SupervisedConsumer, watchConsumer } from './supervised-consumer.js';
 
 /** Inside kafkajs: where a broker's answers can be replaced by those of a coordinator that moves. */
@@ -74,7 +74,7 @@ class Member {
         await group.rest?.(deadlineMs);
         note('is at rest');
       },
-      onSign: () => undefined,
+      onMembershipConfirmed: () => undefined,
       onEmptyFetch: () => undefined,
     });
     this.consumer.start([topic]);
@@ -375,7 +375,7 @@ describe('watchConsumer', () => {
   let isCurrent: boolean;
   let joined: string[];
   let emptyUpTo: string[];
-  let rest: RestBeforeJoin;
+  let rest: RevocationBarrier;
   let callsEnd: () => void;
   let end: Promise<string>;
   let stop: () => void;
@@ -386,7 +386,7 @@ describe('watchConsumer', () => {
     isCurrent = true;
     joined = [];
     emptyUpTo = [];
-    rest = new RestBeforeJoin(
+    rest = new RevocationBarrier(
       () =>
         new Promise((resolve) => {
           callsEnd = resolve;
@@ -395,10 +395,10 @@ describe('watchConsumer', () => {
     );
     ({ end, stop } = watchConsumer(consumer as unknown as Consumer, {
       lease,
-      rest,
+      barrier: rest,
       isCurrent: () => isCurrent,
       isJoined: () => true,
-      onSign: () => undefined,
+      onMembershipConfirmed: () => undefined,
       onEmptyFetch: ({ lastOffset }) => emptyUpTo.push(lastOffset),
       onJoined: (memberId) => joined.push(memberId),
     }));
@@ -447,7 +447,7 @@ describe('watchConsumer', () => {
     // another broker's fetches go on for as long as a call lasts
     expect(await heartbeatIn(4000)).toBeUndefined();
     callsEnd();
-    await rest.begin().done;
+    await rest.raiseBarrier().drained;
     expect(await heartbeatIn(500)).toBeUndefined();
     expect(await heartbeatIn(4000)).toBe('a rebalance was not gone through with');
   });

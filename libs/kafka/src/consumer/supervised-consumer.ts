@@ -10,12 +10,12 @@ import {
 import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import {
-  createConsumer,
+  createGroupConsumer,
   GroupMember,
   SESSION_TIMEOUT_MS,
   SessionLease,
-} from './create-consumer.js';
-import { RestBeforeJoin } from './rest-before-join.js';
+} from './group-consumer.js';
+import { RevocationBarrier } from './revocation-barrier.js';
 
 /** Partitions by topic. */
 export type Assignment = ReadonlyMap<string, readonly number[]>;
@@ -40,7 +40,7 @@ export interface ConsumerCallbacks {
    */
   onRevoking: (deadlineMs: number) => Promise<void>;
   /** The group coordinator has confirmed this member. */
-  onSign: () => void;
+  onMembershipConfirmed: () => void;
 }
 
 export type ConsumerState = 'starting' | 'running' | 'broken' | 'stopped';
@@ -71,12 +71,12 @@ export class SupervisedConsumer {
   private readonly logger = new Logger('Consumer');
   private readonly stopping = new AbortController();
   private readonly lease = new SessionLease();
-  private readonly rest: RestBeforeJoin;
+  private readonly barrier: RevocationBarrier;
   private consumer: Consumer | undefined;
   private memberId: string | undefined;
   /** Of the group: that of the last assignment, and that of the one that was last asked for. */
   private generation: number | undefined;
-  private askedFor: number | undefined;
+  private joinedGeneration: number | undefined;
   private topics: string[] = [];
   private currentState: ConsumerState = 'starting';
 
@@ -85,7 +85,7 @@ export class SupervisedConsumer {
     private readonly groupId: string,
     private readonly callbacks: ConsumerCallbacks,
   ) {
-    this.rest = new RestBeforeJoin(
+    this.barrier = new RevocationBarrier(
       (ms) => callbacks.onRevoking(ms),
       () => Math.min(REST_DEADLINE_MS, this.sessionLeftMs),
     );
@@ -134,8 +134,8 @@ export class SupervisedConsumer {
       this.currentState = 'broken';
       this.endedBecause = end;
       this.logger.error({ msg: 'consumer ended, starting anew', why: end });
-      await this.comeToRest();
-      this.rest.end();
+      await this.drain();
+      this.barrier.lowerBarrier();
       this.callbacks.onAssigned(new Map());
       await this.dispose();
       if (realNowMs() - startedMs > HEALTHY_MS) failures = 1;
@@ -145,36 +145,36 @@ export class SupervisedConsumer {
   }
 
   /** Leaving the group hands the partitions on: calls in flight come first, as long as the session lasts. */
-  private async comeToRest(): Promise<void> {
+  private async drain(): Promise<void> {
     // A stop has come to rest before.
     if (this.isStopping()) return;
-    await this.rest.begin().done;
+    await this.barrier.raiseBarrier().drained;
   }
 
   /** Connects and consumes; resolves with why it ended. */
   private async run(): Promise<string> {
     let isOver = false;
     const isCurrent = (): boolean => !isOver && consumer === this.consumer && !this.isStopping();
-    const consumer = createConsumer(this.kafka, this.groupId, {
+    const consumer = createGroupConsumer(this.kafka, this.groupId, {
       beforeJoin: () => {
         // kafkajs goes on by itself until it has stopped: it must neither take partitions nor hold up calls.
         if (!isCurrent()) throw new Error('this consumer is given up');
-        this.rest.assertAtRest();
+        this.barrier.assertDrained();
       },
       // One that is put away has come to rest before; its successor must not be held by it.
-      beforeLeave: () => (consumer === this.consumer ? this.comeToRest() : Promise.resolve()),
+      beforeLeave: () => (consumer === this.consumer ? this.drain() : Promise.resolve()),
       beforeSync: (generation) => {
-        if (consumer === this.consumer) this.askedFor = generation;
+        if (consumer === this.consumer) this.joinedGeneration = generation;
       },
     });
     this.consumer = consumer;
     this.lease.renew();
     const { end, stop } = watchConsumer(consumer, {
       lease: this.lease,
-      rest: this.rest,
+      barrier: this.barrier,
       isCurrent,
       isJoined: () => this.member.is(consumer),
-      onSign: this.callbacks.onSign,
+      onMembershipConfirmed: this.callbacks.onMembershipConfirmed,
       onEmptyFetch: this.callbacks.onEmptyFetch,
       onJoined: (memberId, assignment) => {
         this.joined(consumer, memberId, assignment);
@@ -190,14 +190,15 @@ export class SupervisedConsumer {
 
   private joined(consumer: Consumer, memberId: string, assignment: Assignment): void {
     this.currentState = 'running';
-    this.rest.end();
+    this.barrier.lowerBarrier();
     this.member.join(consumer);
     // Others have gone on with whatever this process held, if only in a generation that it has missed between its
     // join and its assignment: not even what it is given again is as it was.
-    const hasStayed = memberId === this.memberId && this.askedFor === (this.generation ?? 0) + 1;
+    const hasStayed =
+      memberId === this.memberId && this.joinedGeneration === (this.generation ?? 0) + 1;
     if (!hasStayed) this.callbacks.onAssigned(new Map());
     this.memberId = memberId;
-    this.generation = this.askedFor;
+    this.generation = this.joinedGeneration;
     this.callbacks.onAssigned(assignment);
   }
 
@@ -226,11 +227,11 @@ export class SupervisedConsumer {
 
 export interface WatchOptions {
   lease: SessionLease;
-  rest: RestBeforeJoin;
+  barrier: RevocationBarrier;
   /** False once this one is given up: what it says then is of no interest. */
   isCurrent: () => boolean;
   isJoined: () => boolean;
-  onSign: () => void;
+  onMembershipConfirmed: () => void;
   onEmptyFetch: (fetch: EmptyFetch) => void;
   /** `memberId` is another one when the coordinator had given this process up meanwhile. */
   onJoined: (memberId: string, assignment: Assignment) => void;
@@ -241,7 +242,14 @@ export function watchConsumer(
   consumer: Consumer,
   options: WatchOptions,
 ): { end: Promise<string>; stop: () => void } {
-  const { lease, rest, isCurrent, isJoined, onSign, onJoined } = options;
+  const {
+    lease,
+    barrier: rest,
+    isCurrent,
+    isJoined,
+    onMembershipConfirmed: onSign,
+    onJoined,
+  } = options;
   const { CRASH, END_BATCH_PROCESS, GROUP_JOIN, HEARTBEAT, REBALANCING, REQUEST } = consumer.events;
   let heartbeatSentAtMs = 0;
   let syncSentAtMs: number | undefined;
@@ -260,21 +268,22 @@ export function watchConsumer(
       lease.renew(heartbeatSentAtMs === 0 ? undefined : heartbeatSentAtMs);
       onSign();
       // kafkajs has given the join up and goes on as before, where calls stay held: it will not come to it.
-      if (heartbeatSentAtMs > rest.doneEpochMs + JOIN_DUE_MS) {
+      if (heartbeatSentAtMs > rest.drainedEpochMs + JOIN_DUE_MS) {
         resolve('a rebalance was not gone through with');
       }
     });
     stop = everyRealMs(1000, () => {
-      const silenceMs = !isJoined() || rest.isWanted ? JOIN_TIMEOUT_MS : SESSION_TIMEOUT_MS;
+      const silenceMs = !isJoined() || rest.isRaised ? JOIN_TIMEOUT_MS : SESSION_TIMEOUT_MS;
       if (lease.ageMs > silenceMs) resolve('no sign of the group coordinator');
-      if (isJoined() && rest.lastsMs > REBALANCE_TIMEOUT_MS) resolve('a rebalance does not end');
+      if (isJoined() && rest.raisedForMs > REBALANCE_TIMEOUT_MS)
+        resolve('a rebalance does not end');
     });
   });
   consumer.on(END_BATCH_PROCESS, ({ payload }) => {
     if (payload.batchSize === 0 && isCurrent()) options.onEmptyFetch(payload);
   });
   consumer.on(REBALANCING, () => {
-    if (isCurrent()) rest.begin();
+    if (isCurrent()) rest.raiseBarrier();
   });
   consumer.on(GROUP_JOIN, ({ payload }) => {
     if (!isCurrent()) return;

@@ -15,7 +15,7 @@ describe('TopicHealth', () => {
 
   const failed = (topics: string[], why = 'gone'): number => {
     const all = new Set(topics);
-    return health.failed(writer, all, health.suspects(writer, all), why);
+    return health.writeFailed(writer, all, health.suspects(writer, all), why);
   };
 
   const problems = (): unknown[] =>
@@ -26,14 +26,14 @@ describe('TopicHealth', () => {
   });
 
   it('suspects those alone that nobody has written to lately', () => {
-    health.written(another, ['b']);
+    health.writeSucceeded(another, ['b']);
     expect(health.suspects(writer, new Set(['a', 'b']))).toEqual(['a']);
     jest.advanceTimersByTime(20_000);
     expect(health.suspects(writer, new Set(['a', 'b']))).toEqual(['a', 'b']);
   });
 
   it('suspects a topic that others write to where there is no other: one of its partitions may be gone', () => {
-    health.written(another, ['b']);
+    health.writeSucceeded(another, ['b']);
     expect(health.suspects(writer, new Set(['b']))).toEqual(['b']);
   });
 
@@ -43,16 +43,16 @@ describe('TopicHealth', () => {
     jest.advanceTimersByTime(6000);
     expect(failed(['a'], 'still gone')).toBe(2);
     expect(problems()).toEqual([['a', 'still gone']]);
-    health.written(another, ['a']);
+    health.writeSucceeded(another, ['a']);
     expect(problems()).toEqual([['a', 'still gone']]);
-    health.written(writer, ['a']);
+    health.writeSucceeded(writer, ['a']);
     expect([problems(), health.all()]).toEqual([[], [{ topic: 'a', problem: undefined }]]);
   });
 
   it('takes back what it has suspected of a topic that turns out to be fine', () => {
     failed(['a', 'b']);
     jest.advanceTimersByTime(6000);
-    health.written(another, ['b']);
+    health.writeSucceeded(another, ['b']);
     failed(['a', 'b']);
     expect(problems()).toEqual([['a', 'gone']]);
     jest.advanceTimersByTime(60_000);
@@ -74,7 +74,7 @@ describe('TopicHealth', () => {
   it('forgets whoever writes no more', () => {
     failed(['a']);
     jest.advanceTimersByTime(6000);
-    health.forget(writer);
+    health.forgetWriter(writer);
     expect(problems()).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { realNowMs } from '#libs/clock';
-import { FailureRun } from '../client/failure-run.js';
+import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 
 /** A topic that something was written to. */
 export interface WrittenTopic {
@@ -12,7 +12,7 @@ export interface WrittenTopic {
 const FINE_MS = 15_000;
 
 interface Failing {
-  run: FailureRun;
+  run: ConsecutiveFailures;
   sinceMs: number;
 }
 
@@ -25,7 +25,7 @@ interface Writers {
 export class TopicHealth {
   private readonly topics = new Map<string, Writers>();
 
-  written(writer: object, topics: Iterable<string>): void {
+  writeSucceeded(writer: object, topics: Iterable<string>): void {
     for (const topic of topics) {
       const writers = this.writersOf(topic);
       writers.writtenMs = realNowMs();
@@ -35,12 +35,12 @@ export class TopicHealth {
 
   /** Of the topics of a transaction that has failed those that may be at fault: others have been written to meanwhile. */
   suspects(writer: object, topics: ReadonlySet<string>): string[] {
-    const all = [...topics];
-    const since = all.map((topic) => this.writersOf(topic).failing.get(writer)?.sinceMs);
+    const writtenTopics = [...topics];
+    const since = writtenTopics.map((topic) => this.writersOf(topic).failing.get(writer)?.sinceMs);
     const sinceMs = Math.min(realNowMs(), ...since.map((each) => each ?? Infinity));
     const fineMs = sinceMs - FINE_MS;
-    const suspects = all.filter((topic) => this.writersOf(topic).writtenMs < fineMs);
-    return suspects.length === 0 ? all : suspects;
+    const suspects = writtenTopics.filter((topic) => this.writersOf(topic).writtenMs < fineMs);
+    return suspects.length === 0 ? writtenTopics : suspects;
   }
 
   /**
@@ -48,7 +48,7 @@ export class TopicHealth {
    *
    * @param topics all that the transaction was to write to
    */
-  failed(
+  writeFailed(
     writer: object,
     topics: ReadonlySet<string>,
     suspects: readonly string[],
@@ -62,7 +62,7 @@ export class TopicHealth {
         continue;
       }
       const known = failing.get(writer);
-      const run = known?.run ?? new FailureRun({ isTriedUntilDone: true });
+      const run = known?.run ?? new ConsecutiveFailures({ isTriedUntilDone: true });
       if (known === undefined) failing.set(writer, { run, sinceMs: realNowMs() });
       attempts = Math.max(attempts, run.failed(realNowMs(), why));
     }
@@ -70,7 +70,7 @@ export class TopicHealth {
   }
 
   /** It writes no more. */
-  forget(writer: object): void {
+  forgetWriter(writer: object): void {
     for (const { failing } of this.topics.values()) failing.delete(writer);
   }
 

@@ -3,11 +3,11 @@ import { Logger } from '@nestjs/common';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
-import { ensureTopics } from '../client/ensure-topics.js';
 import { type Admin, Kafka, logLevel, type Message, type Transaction } from '#libs/kafkajs-patches';
+import { ensureTopics } from '../client/ensure-topics.js';
 import { type InboundMessage } from './inbound-message.js';
-import { type Inbox } from './inbox.js';
-import { KafkaInboxStrategy } from './kafka-inbox.strategy.js';
+import { type KafkaConsumer } from './kafka-consumer.js';
+import { KafkaConsumerStrategy } from './kafka-consumer.strategy.js';
 
 const INPUT = 'input';
 
@@ -54,10 +54,12 @@ describe('input that is written in transactions', () => {
   };
 
   /** What a process that finishes each message at once is handed. */
-  const join = (): { inbox: Inbox; handed: string[] } => {
-    const strategy = new KafkaInboxStrategy({
+  const join = (): { consumer: KafkaConsumer; handed: string[] } => {
+    const strategy = new KafkaConsumerStrategy({
       ...{ kafka, groupId: topicPrefix, topicPrefix, calls: new CallSlots(1), stateTopics: [] },
-      deadLetters: { letterOf: () => ({ topic: 'letters', key: null, value: null, headers: {} }) },
+      deadLetters: {
+        deadLetterOf: () => ({ topic: 'letters', key: null, value: null, headers: {} }),
+      },
       commitIntervalMs: 100,
       prepare: () => Promise.resolve(),
     });
@@ -69,10 +71,10 @@ describe('input that is written in transactions', () => {
       }
       return Promise.resolve();
     };
-    strategy.addHandler(INPUT, handle as Parameters<KafkaInboxStrategy['addHandler']>[1], true);
+    strategy.addHandler(INPUT, handle as Parameters<KafkaConsumerStrategy['addHandler']>[1], true);
     closers.unshift(() => strategy.close());
     strategy.listen(() => undefined);
-    return { inbox: strategy.inbox, handed };
+    return { consumer: strategy.consumer, handed };
   };
 
   it.each([
@@ -99,13 +101,13 @@ describe('input that is written in transactions', () => {
   });
 
   it('is committed and counted up to its end, past the markers there', async () => {
-    const { inbox, handed } = join();
+    const { consumer, handed } = join();
     const isAt = (end: number): Promise<void> =>
       eventually(async () => {
         const topic = `${topicPrefix}${INPUT}`;
         const [group] = await admin.fetchOffsets({ groupId: topicPrefix, topics: [topic] });
         const [ends] = await admin.fetchTopicOffsets(topic);
-        const [backlog] = await inbox.measureBacklog();
+        const [backlog] = await consumer.measureBacklog();
         return (
           [ends?.high, group?.partitions[0]?.offset].join() === `${end},${end}` &&
           backlog?.lag === 0

@@ -153,7 +153,7 @@ describe('a partition of state that Kafka takes no writes of', () => {
     }
     const messages = topicMessages.flatMap((of) => (of.topic === NAME ? of.messages : []));
     setImmediate(() => {
-      partition.accept(
+      partition.acceptFetched(
         messages.map(({ key, value }) => {
           return { key: Buffer.from(key!), value: Buffer.from(value!) } as unknown as KafkaMessage;
         }),

@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
-import { abortable, realDelayMs, realNowMs } from '#libs/clock';
+import { abortable, onAbort, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { type KafkaMessage } from '#libs/kafkajs-patches';
+import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import { FailureRun } from '../client/failure-run.js';
 import { partitionCount } from '../client/partition-count.js';
 import { type OutboundRecord } from '../producer/outbound-record.js';
 import { TransactionalWriter } from '../producer/transactional-writer.js';
@@ -60,9 +60,9 @@ export class KeyedStatePartition<V> {
     this.lifecycle = this.live();
   }
 
-  accept(messages: readonly KafkaMessage[]): void {
+  acceptFetched(messages: readonly KafkaMessage[]): void {
     // What arrives after the restore is the echo of our own writes.
-    if (this.restore?.accept(messages) !== true) {
+    if (this.restore?.acceptRecords(messages) !== true) {
       this.member.pause(this.options.name, this.partition);
     }
   }
@@ -106,11 +106,11 @@ export class KeyedStatePartition<V> {
     const writer = new TransactionalWriter(kafka, transactionalId);
     try {
       // A broker that says nothing would hold up whoever closes the partition.
-      await abortable(writer.open(), signal);
+      await abortable(writer.openWriter(), signal);
       await abortable(this.inputsFenced(), signal);
       const repartition = await this.repartition(signal);
       const restore = new Restore(name, partition, repartition);
-      await abortable(writer.write([restore.mark]), signal);
+      await abortable(writer.writeTransaction([restore.mark]), signal);
       this.member.seek(name, partition, 0);
       // Not before: what is fetched from somewhere in the middle must not be taken for the beginning.
       this.restore = restore;
@@ -124,7 +124,7 @@ export class KeyedStatePartition<V> {
       this.restored = false;
       this.restore = undefined;
       this.partitions = undefined;
-      await writer.close();
+      await writer.closeWriter();
     }
   }
 
@@ -150,12 +150,12 @@ export class KeyedStatePartition<V> {
     if (repartition.isOver) return;
     const { partitionsBefore } = repartition;
     for (const records of repartition.handOver(texts)) {
-      await abortable(writer.write(records), signal);
+      await abortable(writer.writeTransaction(records), signal);
       for (const { key, value } of records) if (value === null) texts.delete(String(key));
     }
     // Of a log without its beginning nobody knows who has handed over: what was there is lost whoever is waited for.
     const isKnownToGrow = partitionsBefore !== undefined && partitionsBefore !== this.partitions;
-    if (!isKnownToGrow && (await this.hasLostItsBeginning(signal))) restore.end();
+    if (!isKnownToGrow && (await this.hasLostItsBeginning(signal))) restore.endRestore();
   }
 
   private async hasLostItsBeginning(signal: AbortSignal): Promise<boolean> {
@@ -186,8 +186,10 @@ export class KeyedStatePartition<V> {
       put: (key, value) => writes.put(key, value),
       commit: (changes, records) => writes.commit(changes, records),
     });
-    const never = new Promise<void>(() => undefined);
-    await abortable(never, signal).catch(() => undefined);
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else onAbort(signal, resolve);
+    });
     return writes.failed;
   }
 }
@@ -207,8 +209,8 @@ const WRITES_WORK_AFTER_MS = 120_000;
  */
 class StateFailures {
   private readonly logger = new Logger('KeyedState');
-  private readonly restoring = new FailureRun();
-  private readonly writing = new FailureRun({ overAfterMs: WRITES_WORK_AFTER_MS });
+  private readonly restoring = new ConsecutiveFailures();
+  private readonly writing = new ConsecutiveFailures({ overAfterMs: WRITES_WORK_AFTER_MS });
 
   /** @param name of the topic, in full */
   constructor(
@@ -299,7 +301,7 @@ class OwnedWrites<V> {
     try {
       written = changes.map((change) => this.toRecord(change));
       // A broker that falls silent while the partition is lost would keep a write waiting for ever.
-      await abortable(this.writer.write([...written, ...records]), this.signal);
+      await abortable(this.writer.writeTransaction([...written, ...records]), this.signal);
     } catch (error) {
       this.failed ??= { error, topics: [...topics] };
       this.broken.abort(error);

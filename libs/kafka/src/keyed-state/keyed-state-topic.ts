@@ -22,14 +22,14 @@ export interface KeyedStateTopic {
   readonly name: string;
   /** Input topics, without the prefix, whose messages are judged by the state of the same partition. */
   readonly inputs: readonly string[];
-  attach(member: FetchControl, inputs: PartitionInputs): void;
+  attachConsumer(member: FetchControl, inputs: PartitionInputs): void;
   /** Owned, and restored. */
   isRestored(partition: number): boolean;
   /** Why a partition can be neither read nor written for a while now, in words. */
   readonly problem: string | undefined;
-  accept(partition: number, messages: readonly KafkaMessage[]): void;
-  reassign(partitions: readonly number[]): void;
-  close(): Promise<void>;
+  acceptFetched(partition: number, messages: readonly KafkaMessage[]): void;
+  assignPartitions(partitions: readonly number[]): void;
+  closeState(): Promise<void>;
 }
 
 export class KeyedState<V> implements KeyedStateTopic {
@@ -60,7 +60,7 @@ export class KeyedState<V> implements KeyedStateTopic {
     return [...this.partitions.values()].map(({ problem }) => problem).find(Boolean);
   }
 
-  attach(member: FetchControl, inputs: PartitionInputs): void {
+  attachConsumer(member: FetchControl, inputs: PartitionInputs): void {
     this.member = member;
     this.stateInputs = inputs;
   }
@@ -69,11 +69,11 @@ export class KeyedState<V> implements KeyedStateTopic {
     return this.partitions.get(partition)?.isRestored === true;
   }
 
-  accept(partition: number, messages: readonly KafkaMessage[]): void {
-    this.partitions.get(partition)?.accept(messages);
+  acceptFetched(partition: number, messages: readonly KafkaMessage[]): void {
+    this.partitions.get(partition)?.acceptFetched(messages);
   }
 
-  reassign(partitions: readonly number[]): void {
+  assignPartitions(partitions: readonly number[]): void {
     for (const [number, state] of this.partitions) {
       if (partitions.includes(number)) continue;
       this.partitions.delete(number);
@@ -123,7 +123,7 @@ export class KeyedState<V> implements KeyedStateTopic {
     };
   }
 
-  async close(): Promise<void> {
+  async closeState(): Promise<void> {
     this.stopWatching?.();
     const states = [...this.partitions.values()];
     this.partitions.clear();

@@ -30,7 +30,8 @@ class Topic {
     const texts = new Map<string, string>();
     for (const { key, value } of this.logs[partition] ?? []) {
       const text = value === null ? null : String(value);
-      if (repartition.accept(String(key), text === null ? null : Buffer.from(text))) continue;
+      if (repartition.acceptHandOver(String(key), text === null ? null : Buffer.from(text)))
+        continue;
       if (text === null) texts.delete(String(key));
       else texts.set(String(key), text);
     }
@@ -137,7 +138,7 @@ describe('Repartition', () => {
     expect(transactions.length).toBeGreaterThan(1);
     expect(
       transactions.map((records) =>
-        records.some(({ key }) => repartition.accept(String(key), null)),
+        records.some(({ key }) => repartition.acceptHandOver(String(key), null)),
       ),
     ).toEqual(transactions.map((_, index) => index === transactions.length - 1));
   });

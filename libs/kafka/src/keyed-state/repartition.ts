@@ -41,7 +41,7 @@ export class Repartition {
   ) {}
 
   /** Returns whether the record is one by which a partition says that it has handed over. */
-  accept(key: string, value: Buffer | null): boolean {
+  acceptHandOver(key: string, value: Buffer | null): boolean {
     if (!key.startsWith(HANDED_OVER_BY)) return false;
     this.handedOver.set(Number(key.slice(HANDED_OVER_BY.length)), Number(value?.toString()));
     return true;

@@ -36,9 +36,9 @@ describe('Restore', () => {
     const restore = new Restore('topic', 0);
     const first = [record('M-1', '{"n":1}'), record('M-2', '2'), record('M-3', 'null')];
     const second = [record('M-1', '{"n":3}'), record('M-2', null)];
-    expect(restore.accept(first)).toBe(true);
-    expect(restore.accept(second)).toBe(true);
-    expect(restore.accept([markOf(restore)])).toBe(false);
+    expect(restore.acceptRecords(first)).toBe(true);
+    expect(restore.acceptRecords(second)).toBe(true);
+    expect(restore.acceptRecords([markOf(restore)])).toBe(false);
     await expect(restore.finished(never)).resolves.toEqual(
       new Map([
         ['M-1', '{"n":3}'],
@@ -49,22 +49,24 @@ describe('Restore', () => {
 
   it('takes nothing that comes after the mark: it is the echo of what the new owner writes', async () => {
     const restore = new Restore('topic', 0);
-    expect(restore.accept([record('M-1', '1'), markOf(restore), record('M-1', '2')])).toBe(false);
-    expect(restore.accept([record('M-1', '3')])).toBe(false);
+    expect(restore.acceptRecords([record('M-1', '1'), markOf(restore), record('M-1', '2')])).toBe(
+      false,
+    );
+    expect(restore.acceptRecords([record('M-1', '3')])).toBe(false);
     await expect(restore.finished(never)).resolves.toEqual(new Map([['M-1', '1']]));
   });
 
   it('reads past the marks of earlier restores', async () => {
     const restore = new Restore('topic', 0);
     const earlier = markOf(new Restore('topic', 0));
-    expect(restore.accept([earlier, record('M-1', '1')])).toBe(true);
-    expect(restore.accept([markOf(restore)])).toBe(false);
+    expect(restore.acceptRecords([earlier, record('M-1', '1')])).toBe(true);
+    expect(restore.acceptRecords([markOf(restore)])).toBe(false);
     await expect(restore.finished(never)).resolves.toEqual(new Map([['M-1', '1']]));
   });
 
   it('skips what has no key', async () => {
     const restore = new Restore('topic', 0);
-    restore.accept([record(null, '2'), markOf(restore)]);
+    restore.acceptRecords([record(null, '2'), markOf(restore)]);
     await expect(restore.finished(never)).resolves.toEqual(new Map());
   });
 
@@ -72,10 +74,10 @@ describe('Restore', () => {
     const restore = new Restore('topic', 0);
     const log: string[] = [];
     const finished = restore.finished(never).then(() => log.push('finished'));
-    restore.accept([record('M-1', '1')]);
+    restore.acceptRecords([record('M-1', '1')]);
     await new Promise((resolve) => setImmediate(resolve));
     log.push('mark comes');
-    restore.accept([markOf(restore)]);
+    restore.acceptRecords([markOf(restore)]);
     await finished;
     expect(log).toEqual(['mark comes', 'finished']);
   });
@@ -95,13 +97,13 @@ describe('Restore', () => {
     const restore = new Restore('counts', 4);
     const finished = restore.finished(never);
     jest.advanceTimersByTime(25_000);
-    expect(restore.accept([record('M-1', '1')])).toBe(true);
+    expect(restore.acceptRecords([record('M-1', '1')])).toBe(true);
     jest.advanceTimersByTime(29_000);
-    expect(restore.accept([record('M-2', '2')])).toBe(true);
+    expect(restore.acceptRecords([record('M-2', '2')])).toBe(true);
     jest.advanceTimersByTime(31_000);
     await expect(finished).rejects.toThrow(
       'Kafka says nothing more since 30 s: counts, partition 4',
     );
-    expect(restore.accept([markOf(restore)])).toBe(false);
+    expect(restore.acceptRecords([markOf(restore)])).toBe(false);
   });
 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { abortable } from '#libs/clock';
 import { type KafkaMessage } from '#libs/kafkajs-patches';
 import { type OutboundRecord } from '../producer/outbound-record.js';
-import { Ending } from '../reading/ending.js';
+import { Completion } from '../reading/completion.js';
 import { SilenceWatch } from '../reading/silence-watch.js';
 import { type Repartition } from './repartition.js';
 
@@ -18,8 +18,8 @@ export class Restore {
   readonly mark: OutboundRecord;
   private readonly id = randomUUID();
   private readonly texts = new Map<string, string>();
-  private readonly passedMark = new Ending();
-  private readonly ending = new Ending();
+  private readonly passedMark = new Completion();
+  private readonly ending = new Completion();
   private readonly silence: SilenceWatch;
 
   constructor(
@@ -38,21 +38,21 @@ export class Restore {
   }
 
   /** Takes records in the order of the log; false once it is at its end. */
-  accept(records: readonly Pick<KafkaMessage, 'key' | 'value'>[]): boolean {
-    this.silence.sign();
+  acceptRecords(records: readonly Pick<KafkaMessage, 'key' | 'value'>[]): boolean {
+    this.silence.progressSeen();
     for (const { key, value } of records) {
       if (this.ending.isOver) return false;
       if (key === null) continue;
       const name = key.toString();
       if (name !== MARK_KEY) this.apply(name, value);
       else if (value?.toString() === this.id) this.passedMark.end();
-      if (this.passedMark.isOver && this.repartition?.isOver !== false) this.end();
+      if (this.passedMark.isOver && this.repartition?.isOver !== false) this.endRestore();
     }
     return !this.ending.isOver;
   }
 
   /** Nothing is waited for that may come after the mark. */
-  end(): void {
+  endRestore(): void {
     this.ending.end();
   }
 
@@ -71,7 +71,7 @@ export class Restore {
     return this.reached(this.ending, signal);
   }
 
-  private async reached(point: Ending, signal: AbortSignal): Promise<Map<string, string>> {
+  private async reached(point: Completion, signal: AbortSignal): Promise<Map<string, string>> {
     const stopWatching = this.silence.start((error) => {
       point.end(error);
     });
@@ -84,7 +84,7 @@ export class Restore {
   }
 
   private apply(key: string, value: Buffer | null): void {
-    if (this.repartition?.accept(key, value) === true) return;
+    if (this.repartition?.acceptHandOver(key, value) === true) return;
     if (value === null) this.texts.delete(key);
     else this.texts.set(key, value.toString());
   }

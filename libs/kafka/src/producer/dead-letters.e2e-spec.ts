@@ -40,7 +40,7 @@ describe('a dead letter that its topic refuses', () => {
       fail: () => undefined,
     };
     const reason = { code: 'too-large', detail: '', attempts: 0 } as const;
-    const letter: OutboundRecord = letters.letterOf(message, reason);
+    const letter: OutboundRecord = letters.deadLetterOf(message, reason);
     const { leaner, ...record } = letter;
     const refused = await producer.send(record).catch((error: unknown) => error);
     if (!(refused instanceof RecordRefusedError)) throw new Error('it was not refused');

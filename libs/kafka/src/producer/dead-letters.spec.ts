@@ -25,8 +25,8 @@ const message: InboundMessage = {
   ownership: new PartitionOwnership(),
   finish: () => undefined,
   finishWith: () => undefined,
-  isDone: () => false,
-  tell: () => undefined,
+  isItemDone: () => false,
+  publish: () => undefined,
   abandon: () => undefined,
   fail: () => undefined,
 };
@@ -44,9 +44,9 @@ interface Sender {
 async function publish(
   letters: DeadLetters,
   sender: Sender,
-  ...[message, reason]: Parameters<DeadLetters['letterOf']>
+  ...[message, reason]: Parameters<DeadLetters['deadLetterOf']>
 ): Promise<void> {
-  for (let letter: OutboundRecord | undefined = letters.letterOf(message, reason); letter;) {
+  for (let letter: OutboundRecord | undefined = letters.deadLetterOf(message, reason); letter;) {
     const { leaner, ...record }: OutboundRecord = letter;
     letter = await sender.send(record).then(
       () => undefined,

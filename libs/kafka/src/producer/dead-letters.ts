@@ -51,14 +51,14 @@ export class DeadLetters {
    * not stop everything behind this message: then the letter's leaner forms say where the message lies, in a topic that
    * still has it.
    */
-  letterOf(message: InboundRecord, reason: DeadLetterReason): OutboundRecord {
+  deadLetterOf(message: InboundRecord, reason: DeadLetterReason): OutboundRecord {
     const { topic, partition, offset } = message;
     const { code, detail, machineIds } = reason;
     this.logLetter({ topic, partition, offset, code, detail, machineIds });
     const why = this.headersOf(message, reason);
     const omitted = message.unreadable?.omittedBytes;
     if (omitted !== undefined) why[DEAD_LETTER_HEADERS.valueOmitted] = String(omitted);
-    const whole: WholeLetter = {
+    const whole: WholeDeadLetter = {
       topic: deadLetterTopic(`${this.topicPrefix}${topic}`),
       key: message.key,
       value: message.value,
@@ -70,10 +70,10 @@ export class DeadLetters {
       leaner: (refusal) => {
         this.logLack(message, 'value', refusal);
         return {
-          ...letterWithoutValue(whole),
+          ...deadLetterWithoutValue(whole),
           leaner: (secondRefusal) => {
             this.logLack(message, 'value and headers', secondRefusal);
-            return leanLetter(whole, why);
+            return truncatedDeadLetter(whole, why);
           },
         };
       },
@@ -124,12 +124,12 @@ const MAX_KEY_BYTES = 1024;
 const MAX_MACHINE_IDS_BYTES = 8 * 1024;
 
 /** A dead letter with all of its message: its headers, and then what the bridge says. */
-interface WholeLetter extends OutboundRecord {
+interface WholeDeadLetter extends OutboundRecord {
   headers: MessageHeaders;
 }
 
 /** Of a dead letter that is too large for its topic: the same without the message's value. */
-function letterWithoutValue(whole: WholeLetter): OutboundRecord {
+function deadLetterWithoutValue(whole: WholeDeadLetter): OutboundRecord {
   const { valueOmitted } = DEAD_LETTER_HEADERS;
   return { ...whole, value: null, headers: [...whole.headers, [valueOmitted, omitted(whole)]] };
 }
@@ -140,7 +140,10 @@ function letterWithoutValue(whole: WholeLetter): OutboundRecord {
  *
  * @param why the headers the bridge has added
  */
-function leanLetter(whole: WholeLetter, why: Readonly<Record<string, string>>): OutboundRecord {
+function truncatedDeadLetter(
+  whole: WholeDeadLetter,
+  why: Readonly<Record<string, string>>,
+): OutboundRecord {
   const { detail, machineIds, valueOmitted } = DEAD_LETTER_HEADERS;
   const isKeyLong = Buffer.byteLength(whole.key ?? '') > MAX_KEY_BYTES;
   const areMachinesMany = Buffer.byteLength(why[machineIds] ?? '') > MAX_MACHINE_IDS_BYTES;

@@ -2,9 +2,9 @@ import { Logger } from '@nestjs/common';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { type Kafka, type Producer, unsentBatches } from '#libs/kafkajs-patches';
+import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import { FailureRun } from '../client/failure-run.js';
 import { type RecordPlace } from '../reading/read-records.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { partitionByKey } from './partition-of.js';
@@ -39,7 +39,7 @@ const SEQUENCE_LOST =
 export class IdempotentProducer {
   private readonly logger = new Logger('Producer');
   private readonly stopping = new AbortController();
-  private readonly failing = new FailureRun({ isTriedUntilDone: true });
+  private readonly failing = new ConsecutiveFailures({ isTriedUntilDone: true });
   private readonly pending: Pending[] = [];
   private producer: Producer | undefined;
   private isSending = false;

@@ -26,16 +26,16 @@ describe('a writer of transactions', () => {
       const writer = new TransactionalWriter(kafka, randomUUID());
       const producer = makeProducer.mock.results[0]!.value as ReturnType<Kafka['producer']>;
       makeProducer.mockRestore();
-      await writer.open();
+      await writer.openWriter();
       const answered = new Promise<void>((resolve) => {
         producer.on(producer.events.REQUEST, ({ payload }: RequestEvent) => {
           if (payload.apiName === request) resolve();
         });
       });
       let committed = false;
-      const written = writer.write([record]).then(() => (committed = true));
+      const written = writer.writeTransaction([record]).then(() => (committed = true));
       await answered;
-      await writer.close();
+      await writer.closeWriter();
       expect(committed).toBe(true);
       await written;
     },
@@ -44,16 +44,16 @@ describe('a writer of transactions', () => {
   it('commits one offset right after the other, while the brokers still end the transaction before', async () => {
     const writer = new TransactionalWriter(kafka, randomUUID());
     const groupId = `test-${randomUUID()}`;
-    await writer.open();
+    await writer.openWriter();
     const offsets = Array.from({ length: 50 }, (_, index) => String(index));
     await Promise.all(
       offsets.map((offset) =>
-        writer.write([], {
-          progress: { groupId, offset: { topic, partition: 0, offset, metadata: 'm' } },
+        writer.writeTransaction([], {
+          commit: { groupId, offset: { topic, partition: 0, offset, metadata: 'm' } },
         }),
       ),
     );
-    await writer.close();
+    await writer.closeWriter();
     const committed = await withAdmin(kafka, (admin) =>
       admin.fetchOffsets({ groupId, topics: [topic] }),
     );

@@ -18,13 +18,13 @@ const DISCONNECT_DEADLINE_MS = 2000;
 const ENDING = { attempts: 12, baseMs: 10, capMs: 1000 };
 
 /** How far input is done, committed in the transaction that writes what it led to. */
-interface InputProgress {
+interface OffsetCommit {
   groupId: string;
   offset: TopicPartitionOffset & { metadata: string };
 }
 
 interface WriteOptions {
-  progress?: InputProgress;
+  commit?: OffsetCommit;
   compression?: CompressionTypes;
 }
 
@@ -51,7 +51,7 @@ export class TransactionalWriter {
     });
   }
 
-  async open(): Promise<void> {
+  async openWriter(): Promise<void> {
     this.opening = this.producer.connect();
     await this.opening;
   }
@@ -60,19 +60,19 @@ export class TransactionalWriter {
    * Fences every earlier writer. Once it resolves, what they had under way is committed, or aborted for good: offsets
    * that are read after it are the latest of them.
    */
-  fence(): Promise<void> {
-    return this.write([]);
+  fenceEarlierWriters(): Promise<void> {
+    return this.writeTransaction([]);
   }
 
   /** Commits all records, and the progress of the input they come from, or none of it; a call waits for those before it. */
-  write(records: readonly OutboundRecord[], options: WriteOptions = {}): Promise<void> {
+  writeTransaction(records: readonly OutboundRecord[], options: WriteOptions = {}): Promise<void> {
     const write = this.previous.then(() => this.transact(records, options));
     this.previous = write.catch(() => undefined);
     return write;
   }
 
   /** Lets the writes under way end, for a moment at most. */
-  async close(): Promise<void> {
+  async closeWriter(): Promise<void> {
     // A producer that is disconnected while it connects would connect all the same, and be left behind.
     const opened = this.opening.catch(() => undefined);
     // A transaction cut off stays open: until the next writer fences it, or the broker gives it up, who reads
@@ -85,7 +85,7 @@ export class TransactionalWriter {
 
   private async transact(
     records: readonly OutboundRecord[],
-    { progress, compression = CompressionTypes.None }: WriteOptions,
+    { commit, compression = CompressionTypes.None }: WriteOptions,
   ): Promise<void> {
     const transaction = await this.producer.transaction();
     try {
@@ -93,7 +93,7 @@ export class TransactionalWriter {
         const topicMessages = toTopicMessages(batch);
         await transaction.sendBatch({ acks: -1, compression, topicMessages });
       }
-      if (progress !== undefined) await sendOffset(transaction, progress);
+      if (commit !== undefined) await sendOffset(transaction, commit);
       await transaction.commit();
     } catch (error) {
       // Spares the coordinator the wait for the time-out; a new writer's fence would abort it too.
@@ -106,7 +106,7 @@ export class TransactionalWriter {
 /** kafkajs waits for the transaction before to end where it sends records, but not here. */
 async function sendOffset(
   transaction: Transaction,
-  { groupId, offset }: InputProgress,
+  { groupId, offset }: OffsetCommit,
 ): Promise<void> {
   const { topic, ...partition } = offset;
   const offsets = { consumerGroupId: groupId, topics: [{ topic, partitions: [partition] }] };

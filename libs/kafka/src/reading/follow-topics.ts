@@ -5,7 +5,7 @@ import { type Consumer, type EachBatchPayload, type Kafka } from '#libs/kafkajs-
 import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { withAdmin } from '../client/with-admin.js';
-import { Ending } from './ending.js';
+import { Completion } from './completion.js';
 import { latestSpans } from './read-since.js';
 import { type StoredRecord, toStoredRecord } from './stored-record.js';
 import { topicSpans } from './topic-span.js';
@@ -69,7 +69,7 @@ export async function followTopics(
 class FollowAttempt {
   hasCaughtUp = false;
   private readonly groupId: string;
-  private readonly ending = new Ending();
+  private readonly ending = new Completion();
   /** Offsets, by partition, up to which there was something to read when this attempt began. */
   private readonly targets = new Map<string, number>();
   private state: FollowState = 'restoring';

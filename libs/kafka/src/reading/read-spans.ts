@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Consumer, type EachBatchPayload, type Kafka } from '#libs/kafkajs-patches';
 import { withDeadline } from '../client/deadline.js';
 import { withAdmin } from '../client/with-admin.js';
-import { Ending } from './ending.js';
+import { Completion } from './completion.js';
 import { SilenceWatch } from './silence-watch.js';
 import { SpanCursor } from './span-cursor.js';
 import { type StoredRecord, toStoredRecord } from './stored-record.js';
@@ -64,7 +64,7 @@ const START_DEADLINE_MS = 5000;
 
 /** Takes one kafkajs consumer, alone in its group, through the spans of a cursor. */
 class SpanReader {
-  private readonly ending = new Ending();
+  private readonly ending = new Completion();
   /** Records are with `onRecords`, which may take long: the end of the read waits for it. */
   private isDelivering = false;
   private readonly silence = new SilenceWatch(() => {
@@ -173,7 +173,7 @@ class SpanReader {
 
   private pass(offset: number): void {
     const { current } = this.cursor;
-    this.silence.sign();
+    this.silence.progressSeen();
     if (!this.cursor.pass(offset) || current === undefined) return;
     this.consumer.pause([{ topic: current.topic, partitions: [current.partition] }]);
     this.goOn();

@@ -12,13 +12,13 @@ export class SilenceWatch {
   constructor(private readonly where: () => string) {}
 
   /** The read has come further. */
-  sign(): void {
+  progressSeen(): void {
     this.lastSignMs = realNowMs();
   }
 
   /** Calls `onSilence` each second in which there has been no sign for 30 s, until the returned function is called. */
   start(onSilence: (error: Error) => void): () => void {
-    this.sign();
+    this.progressSeen();
     return everyRealMs(CHECK_MS, () => {
       if (realNowMs() - this.lastSignMs < SILENCE_MS) return;
       const since = `${SILENCE_MS / 1000} s`;

@@ -19,8 +19,8 @@ export function inboundMessage(said: Partial<InboundMessage> = {}): KeptMessage 
   const message: KeptMessage = {
     ...{ topic: 'a-topic', partition: 0, offset: 0, timestamp: '0', bytes: 1 },
     ...{ key: null, value: null, headers: [], ownership: new PartitionOwnership() },
-    isDone,
-    tell: (records, item) => kept.told.push({ records, ...(item !== undefined && { item }) }),
+    isItemDone: isDone,
+    publish: (records, item) => kept.told.push({ records, ...(item !== undefined && { item }) }),
     finish: (records = []) => {
       kept.last.push(...records);
       kept.ends.push('finished');

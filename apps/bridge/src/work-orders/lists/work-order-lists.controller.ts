@@ -47,7 +47,7 @@ export class WorkOrderListsController {
     const faulty = faults.map((fault) => rejection(fault.rejection, fault.machineId));
     // what of it an earlier owner has told of is not done again; the places stay, whatever the clock says by now
     const itemOf = (of: WorkOrderAssignment): number => parsed.value.assignments.indexOf(of);
-    const open = assignments.filter((assignment) => !message.isDone(itemOf(assignment)));
+    const open = assignments.filter((assignment) => !message.isItemDone(itemOf(assignment)));
     if (assignments.length + faults.length > 1) answered.namesOthers = true;
     answered.toRemember = (result) => this.fences.recordsOf(message.partition, result);
     const answers = this.outcomes.answersTo('work-order-list', answered, open.length, faulty);

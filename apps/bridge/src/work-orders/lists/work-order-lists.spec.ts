@@ -103,7 +103,7 @@ describe('WorkOrderLists', () => {
     const message = inboundMessage({
       ...{ topic: 'erp.work-order-lists.v1', offset: 7, ownership },
       value: Buffer.from(JSON.stringify(body)),
-      isDone: (item) => done.includes(item),
+      isItemDone: (item) => done.includes(item),
       finish: (records = []) => {
         const told = message.told.flatMap((each) => each.records);
         for (const { topic, key, value } of [...told, ...records]) {

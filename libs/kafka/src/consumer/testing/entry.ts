@@ -1,6 +1,6 @@
 import { type OutboundRecord } from '../../producer/outbound-record.js';
 import { type RecordRefusedError } from '../../producer/record-refused.js';
-import { Entry } from '../waiting-writes.js';
+import { TransactionEntry } from '../pending-entries.js';
 
 interface Fields {
   offsets: readonly number[];
@@ -10,7 +10,7 @@ interface Fields {
 }
 
 /** An entry, and what is done once it has ended. */
-export class TestEntry extends Entry {
+export class TestEntry extends TransactionEntry {
   constructor(
     { offsets, records, item }: Fields,
     private readonly ended: (how: 'committed' | 'dropped' | RecordRefusedError) => void = () =>
@@ -19,15 +19,15 @@ export class TestEntry extends Entry {
     super(offsets, records, item === undefined, item);
   }
 
-  override committed(): void {
+  override entryCommitted(): void {
     this.ended('committed');
   }
 
-  override dropped(): void {
+  override entryDropped(): void {
     this.ended('dropped');
   }
 
-  override refused(error: RecordRefusedError): void {
+  override entryRefused(error: RecordRefusedError): void {
     this.ended(error);
   }
 }

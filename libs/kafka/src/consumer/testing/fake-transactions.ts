@@ -1,32 +1,32 @@
-import { type PartitionProgress, type Place } from '../partition-progress.js';
 import { type Transactions } from '../assigned-partition.js';
+import { type PartitionProgress, type CommitPosition } from '../partition-progress.js';
 import { type TransactionListener } from '../partition-transactions.js';
-import { type Entry } from '../waiting-writes.js';
+import { type TransactionEntry } from '../pending-entries.js';
 
 /** Commits what it is given at once, or when it is told to, and nowhere. */
 export class FakeTransactions implements Transactions {
   readonly problem = undefined;
   readonly fenced = Promise.resolve();
-  readonly entries: Entry[] = [];
+  readonly entries: TransactionEntry[] = [];
   isHeldUp = false;
   isClosed = false;
 
   constructor(
     private readonly progress: PartitionProgress,
     readonly listener: TransactionListener = {
-      recalled: () => undefined,
-      committed: () => undefined,
+      progressRead: () => undefined,
+      offsetCommitted: () => undefined,
     },
   ) {}
 
   /** What a commit would say now; undefined while nothing was handed over. */
-  get place(): Place | undefined {
-    return this.progress.after(new Set(), []);
+  get place(): CommitPosition | undefined {
+    return this.progress.positionAfter(new Set(), []);
   }
 
-  add(entry: Entry): void {
+  addToTransaction(entry: TransactionEntry): void {
     if (this.isClosed) {
-      entry.dropped();
+      entry.entryDropped();
       return;
     }
     this.entries.push(entry);
@@ -34,18 +34,18 @@ export class FakeTransactions implements Transactions {
   }
 
   commit(): void {
-    for (const entry of this.entries.splice(0)) entry.committed();
-    if (this.place !== undefined) this.listener.committed(this.place.offset);
+    for (const entry of this.entries.splice(0)) entry.entryCommitted();
+    if (this.place !== undefined) this.listener.offsetCommitted(this.place.offset);
   }
 
-  flush(): Promise<void> {
+  commitPending(): Promise<void> {
     this.commit();
     return Promise.resolve();
   }
 
-  close(): Promise<void> {
+  endTransactions(): Promise<void> {
     this.isClosed = true;
-    for (const entry of this.entries.splice(0)) entry.dropped();
+    for (const entry of this.entries.splice(0)) entry.entryDropped();
     return Promise.resolve();
   }
 }

@@ -11,11 +11,11 @@ import { toInboundRecord } from '../reading/inbound-record.js';
 import { topicSpans } from '../reading/topic-span.js';
 import { type PartitionBacklog } from './assigned-partition.js';
 import { AssignedPartitions } from './assigned-partitions.js';
-import { CallsAtRest } from './calls-at-rest.js';
-import { CommitPace } from './commit-pace.js';
+import { CommitInterval } from './commit-interval.js';
+import { CommittedOffsets } from './committed-offsets.js';
+import { CallDrain } from './drain-calls.js';
 import { type MessageHandler } from './inbound-message.js';
 import { PartitionTransactions } from './partition-transactions.js';
-import { Recalls } from './recalls.js';
 import {
   type Assignment,
   type ConsumerCallbacks,
@@ -25,11 +25,11 @@ import {
 } from './supervised-consumer.js';
 import { TopicHealth, type WrittenTopic } from './topic-health.js';
 
-export interface KafkaInboxOptions {
+export interface KafkaConsumerOptions {
   kafka: Kafka;
   groupId: string;
   topicPrefix: string;
-  deadLetters: Pick<DeadLetters, 'letterOf'>;
+  deadLetters: Pick<DeadLetters, 'deadLetterOf'>;
   /** Topics that hold the bridge's own state, shared out with the input topics. */
   stateTopics: readonly KeyedStateTopic[];
   /** The calls that messages lead to: they come to rest before partitions go to another process. */
@@ -62,35 +62,37 @@ const NOT_PUBLISHED: DeadLetterReason = {
  * is remembered and messages to their partition, and the batch handler returns at once. Messages are handed over by the
  * dozen and end in any order; the committed offset is the lowest unfinished one.
  */
-export class Inbox {
+export class KafkaConsumer {
   /** Why it has not come to joining yet, in words. */
   startProblem: string | undefined;
   private readonly stopping = new AbortController();
-  private readonly consumer: SupervisedConsumer;
+  private readonly supervised: SupervisedConsumer;
   private readonly logger = new Logger('Inbox');
   private readonly partitions: AssignedPartitions;
-  private readonly rest: CallsAtRest;
-  private readonly memory: StateTopics;
+  private readonly drain: CallDrain;
+  private readonly stateTopics: StateTopics;
   private readonly health = new TopicHealth();
   private closing: Promise<void> | undefined;
 
   constructor(
-    private readonly options: KafkaInboxOptions,
+    private readonly options: KafkaConsumerOptions,
     handle: MessageHandler,
   ) {
-    this.consumer = new SupervisedConsumer(options.kafka, options.groupId, this.callbacks());
-    const { consumer } = this;
-    const { member } = consumer;
     const { kafka, groupId } = options;
-    const pace = new CommitPace(options.commitIntervalMs);
-    const recalls = new Recalls(kafka, groupId);
-    const mayFence = (): boolean => consumer.holdsSession;
-    const transactions = { kafka, groupId, recalls, health: this.health, pace, mayFence };
+    const supervised = new SupervisedConsumer(kafka, groupId, this.callbacks());
+    this.supervised = supervised;
+    const { member } = supervised;
+    const transactions = {
+      ...{ kafka, groupId, health: this.health },
+      committedOffsets: new CommittedOffsets(kafka, groupId),
+      interval: new CommitInterval(options.commitIntervalMs),
+      mayFence: () => supervised.holdsSession,
+    };
     this.partitions = new AssignedPartitions({
       handle,
-      setAside: (message) => {
+      deadLetter: (message) => {
         const why = message.isAnswered ? NOT_PUBLISHED : UNHANDLED;
-        message.finish([options.deadLetters.letterOf(message, why)]);
+        message.finish([options.deadLetters.deadLetterOf(message, why)]);
       },
       resume: (topic, partition) => {
         member.resume(topic, partition);
@@ -98,15 +100,15 @@ export class Inbox {
       seek: (topic, partition, offset) => {
         member.seek(topic, partition, offset);
       },
-      transactions: (topic, partition, progress, listener) => {
+      beginTransactions: (topic, partition, progress, listener) => {
         const begun = new PartitionTransactions(topic, partition, progress, transactions, listener);
-        begun.start();
+        begun.beginTransactions();
         return begun;
       },
     });
-    this.rest = new CallsAtRest(options.calls, this.partitions);
-    this.memory = new StateTopics(options.stateTopics, options.topicPrefix);
-    this.memory.attach(member, this.partitions);
+    this.drain = new CallDrain(options.calls, this.partitions);
+    this.stateTopics = new StateTopics(options.stateTopics, options.topicPrefix);
+    this.stateTopics.attach(member, this.partitions);
   }
 
   /**
@@ -115,7 +117,7 @@ export class Inbox {
    * @param names of the input topics, without the prefix
    */
   async start(names: readonly string[]): Promise<void> {
-    const { consumer, options, stopping } = this;
+    const { supervised: consumer, options, stopping } = this;
     await options.prepare(stopping.signal, (problem) => {
       this.startProblem = problem;
     });
@@ -123,31 +125,31 @@ export class Inbox {
     if (stopping.signal.aborted) return;
     options.calls.allowWhile(() => consumer.holdsSession);
     const inputs = names.map((name) => `${options.topicPrefix}${name}`);
-    consumer.start([...inputs, ...this.memory.names]);
+    consumer.start([...inputs, ...this.stateTopics.names]);
   }
 
   get state(): ConsumerState {
-    return this.stopping.signal.aborted ? 'stopped' : this.consumer.state;
+    return this.stopping.signal.aborted ? 'stopped' : this.supervised.state;
   }
 
   /** Why the consumer ended the last time, in words. */
   get endedBecause(): string | undefined {
-    return this.consumer.endedBecause;
+    return this.supervised.endedBecause;
   }
 
   /** Partitions whose messages wait until the state they are judged by is restored. */
   get heldPartitions(): number {
-    return this.partitions.held;
+    return this.partitions.heldPartitions;
   }
 
   /** Why what is remembered can be neither read nor written for a while now, in words. */
-  get memoryProblem(): string | undefined {
-    return this.memory.problem;
+  get stateProblem(): string | undefined {
+    return this.stateTopics.problem;
   }
 
   /** Why what messages lead to cannot be committed at all for a while now, in words. */
   get commitProblem(): string | undefined {
-    return this.partitions.problem;
+    return this.partitions.commitProblem;
   }
 
   /** Of each topic that what messages lead to is written to, whether it takes that. */
@@ -174,16 +176,16 @@ export class Inbox {
 
   private async leave(): Promise<void> {
     this.stopping.abort(new Error('the bridge is stopping'));
-    await this.rest.finish();
-    await this.partitions.closeTransactions();
-    await withDeadline(this.memory.close(), MEMORY_DEADLINE_MS);
-    await this.consumer.stop();
+    await this.drain.drainForStop();
+    await this.partitions.endTransactions();
+    await withDeadline(this.stateTopics.closeState(), MEMORY_DEADLINE_MS);
+    await this.supervised.stop();
   }
 
   private async readPausedEnds(): Promise<void> {
     for (const topic of this.partitions.pausedTopics) {
       for (const { partition, until } of await topicSpans(this.options.kafka, topic)) {
-        this.partitions.noteEnd(topic, partition, until);
+        this.partitions.endOffsetRead(topic, partition, until);
       }
     }
   }
@@ -200,15 +202,15 @@ export class Inbox {
       onAssigned: (assignment) => {
         this.reassign(assignment);
       },
-      onRevoking: (deadlineMs) => this.rest.begin(deadlineMs),
-      onSign: () => {
+      onRevoking: (deadlineMs) => this.drain.drainForRebalance(deadlineMs),
+      onMembershipConfirmed: () => {
         this.options.calls.wake();
       },
     };
   }
 
   private fetched(batch: Batch): void {
-    if (this.memory.accept(batch)) return;
+    if (this.stateTopics.acceptStateBatch(batch)) return;
     const { topic, partition, messages, highWatermark } = batch;
     const name = topic.slice(this.options.topicPrefix.length);
     const inbound = messages.map((message) => toInboundRecord(name, partition, message));
@@ -221,21 +223,24 @@ export class Inbox {
     const [highWatermark, end] = [Number(fetch.highWatermark), Number(fetch.lastOffset) + 1];
     const first = Number(fetch.firstOffset ?? fetch.lastOffset);
     const from = { topic, partition, highWatermark, first, end };
-    if (this.partitions.push(from, messages)) this.consumer.member.pause(topic, partition);
+    if (this.partitions.bufferFetched(from, messages))
+      this.supervised.member.pause(topic, partition);
   }
 
   /** What is lost is given up before this returns; what is new waits for what is known of it. */
   private reassign(assignment: Assignment): void {
-    const { memory, partitions } = this;
+    const { stateTopics: memory, partitions } = this;
     if (this.stopping.signal.aborted) {
       // what has gone has another owner, whose commits the last one from here must not set back
-      partitions.dropAllBut(assignment);
+      partitions.revokeAllBut(assignment);
       return;
     }
     if (memory.lackPartitions(assignment)) this.widenState();
-    const inputs = memory.reassign(assignment);
-    partitions.reassign(inputs, (topic, partition) => memory.areAwaited(topic, partition));
-    this.rest.end();
+    const inputs = memory.assignState(assignment);
+    partitions.assignPartitions(inputs, (topic, partition) =>
+      memory.isStateAwaited(topic, partition),
+    );
+    this.drain.resumeCalls();
   }
 
   /** An input has grown while the bridge runs: its state must as well, upon which kafkajs joins anew. */
@@ -250,7 +255,7 @@ export class Inbox {
 }
 
 /** The input partitions, by full name, whose messages are judged by state. */
-type StateInputs = Pick<AssignedPartitions, 'fenced' | 'release'>;
+type StateInputs = Pick<AssignedPartitions, 'untilFenced' | 'stateRestored'>;
 
 /** The topics of the bridge's own state among those that its consumer is given. */
 class StateTopics {
@@ -271,21 +276,21 @@ class StateTopics {
   attach(member: FetchControl, inputs: StateInputs): void {
     for (const state of this.topics) {
       const topics = state.inputs.map((input) => `${this.topicPrefix}${input}`);
-      state.attach(member, {
+      state.attachConsumer(member, {
         fenced: async (partition) => {
-          await Promise.all(topics.map((topic) => inputs.fenced(topic, partition)));
+          await Promise.all(topics.map((topic) => inputs.untilFenced(topic, partition)));
         },
         restored: (partition) => {
-          for (const topic of topics) inputs.release(topic, partition);
+          for (const topic of topics) inputs.stateRestored(topic, partition);
         },
       });
     }
   }
 
   /** Returns whether the batch was one of state. */
-  accept({ topic, partition, messages }: Batch): boolean {
+  acceptStateBatch({ topic, partition, messages }: Batch): boolean {
     const state = this.topics.find(({ name }) => name === topic);
-    state?.accept(partition, messages);
+    state?.acceptFetched(partition, messages);
     return state !== undefined;
   }
 
@@ -301,19 +306,19 @@ class StateTopics {
   }
 
   /** Returns what of the assignment is input. */
-  reassign(assignment: Assignment): Assignment {
-    for (const state of this.topics) state.reassign(assignment.get(state.name) ?? []);
+  assignState(assignment: Assignment): Assignment {
+    for (const state of this.topics) state.assignPartitions(assignment.get(state.name) ?? []);
     const names = new Set(this.names);
     return new Map([...assignment].filter(([topic]) => !names.has(topic)));
   }
 
   /** Whether the messages of an input partition are judged by state that is not restored. */
-  areAwaited(topic: string, partition: number): boolean {
+  isStateAwaited(topic: string, partition: number): boolean {
     const name = topic.slice(this.topicPrefix.length);
     return this.topics.some((state) => state.inputs.includes(name) && !state.isRestored(partition));
   }
 
-  async close(): Promise<void> {
-    await Promise.all(this.topics.map((topic) => topic.close()));
+  async closeState(): Promise<void> {
+    await Promise.all(this.topics.map((topic) => topic.closeState()));
   }
 }

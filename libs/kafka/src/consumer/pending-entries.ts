@@ -1,17 +1,17 @@
 import { type OutboundRecord } from '../producer/outbound-record.js';
-import { type RecordRefusedError } from '../producer/record-refused.js';
 import {
   byteLength,
   MAX_BATCH_BYTES,
   MAX_RECORD_BYTES,
   mustCompress,
 } from '../producer/record-batches.js';
-import { type PartitionProgress, type Place } from './partition-progress.js';
+import { type RecordRefusedError } from '../producer/record-refused.js';
+import { type PartitionProgress, type CommitPosition } from './partition-progress.js';
 
 const MAX_ENTRIES = 2000;
 
 /** What became of a message, to be written with its offset; or something that is said of it before. */
-export abstract class Entry {
+export abstract class TransactionEntry {
   bytes: number;
   /** What came compressed and fitted may fit again when it is compressed. */
   isCompressed = false;
@@ -31,13 +31,13 @@ export abstract class Entry {
   }
 
   /** Kafka has all of it, and the offset. */
-  abstract committed(): void;
+  abstract entryCommitted(): void;
 
   /** It is not known to be written, and the partition is lost: its next owner does it again. */
-  abstract dropped(): void;
+  abstract entryDropped(): void;
 
   /** It can never be written, not even a leaner form of it. */
-  abstract refused(error: RecordRefusedError): void;
+  abstract entryRefused(error: RecordRefusedError): void;
 
   /** Makes of what was refused by itself what is to be tried in its place; false where there is nothing left to try. */
   makeLeaner(refusal: RecordRefusedError): boolean {
@@ -57,8 +57,8 @@ export abstract class Entry {
 }
 
 /** What waits to be committed, in its order, and what of it goes into the next transaction. Keeps count and calls nobody. */
-export class WaitingWrites {
-  private entries: Entry[] = [];
+export class PendingEntries {
+  private entries: TransactionEntry[] = [];
   private bytes = 0;
   private firstMs = 0;
   /** At most so many go together: fewer while one at fault is searched for. */
@@ -68,7 +68,7 @@ export class WaitingWrites {
   /** No room in the metadata for what waits, until something else comes. */
   private isBlocked = false;
 
-  constructor(private readonly progress: Pick<PartitionProgress, 'after'>) {}
+  constructor(private readonly progress: Pick<PartitionProgress, 'positionAfter'>) {}
 
   get isEmpty(): boolean {
     return this.entries.length === 0;
@@ -83,7 +83,7 @@ export class WaitingWrites {
     return this.entries.length >= this.most || this.bytes >= MAX_BATCH_BYTES;
   }
 
-  add(entry: Entry, nowMs: number): void {
+  addEntry(entry: TransactionEntry, nowMs: number): void {
     if (this.isEmpty) this.firstMs = nowMs;
     this.entries.push(entry);
     this.bytes += entry.bytes;
@@ -110,7 +110,10 @@ export class WaitingWrites {
   }
 
   /** What goes next, as much as there is room for; what does not fit waits for what lies before it. */
-  take(nowMs: number): { entries: Entry[]; place: Place | undefined } {
+  takeForTransaction(nowMs: number): {
+    entries: TransactionEntry[];
+    place: CommitPosition | undefined;
+  } {
     let entries = this.nextOfLane(nowMs);
     let place = this.placeAfter(entries);
     const hasSome = entries.length > 0;
@@ -129,7 +132,7 @@ export class WaitingWrites {
     return { entries, place };
   }
 
-  committed(entries: readonly Entry[]): void {
+  transactionCommitted(entries: readonly TransactionEntry[]): void {
     this.most = MAX_ENTRIES;
     if (this.failing === undefined) return;
     for (const entry of entries) this.failing.delete(laneOf(entry));
@@ -137,7 +140,7 @@ export class WaitingWrites {
   }
 
   /** A transaction has failed: from now on each lane goes by itself, and where this was one lane, it waits. */
-  failed(entries: readonly Entry[], untilMs: number): void {
+  transactionFailed(entries: readonly TransactionEntry[], untilMs: number): void {
     this.failing ??= new Map();
     const lanes = new Set(entries.map(laneOf));
     const [lane = ''] = lanes;
@@ -147,21 +150,21 @@ export class WaitingWrites {
   }
 
   /** @param most that go together until something is committed */
-  putBack(entries: readonly Entry[], most = this.most): void {
+  returnToFront(entries: readonly TransactionEntry[], most = this.most): void {
     this.entries.unshift(...entries);
     this.bytes += entries.reduce((sum, entry) => sum + entry.bytes, 0);
     this.most = most;
     this.isBlocked = false;
   }
 
-  /** What {@link clear} has given out waits again, behind what has come since. */
-  putBehind(entries: readonly Entry[]): void {
+  /** What {@link removeAll} has given out waits again, behind what has come since. */
+  returnToEnd(entries: readonly TransactionEntry[]): void {
     this.entries.push(...entries);
     this.bytes += entries.reduce((sum, entry) => sum + entry.bytes, 0);
   }
 
   /** Returns all, and forgets it. */
-  clear(): Entry[] {
+  removeAll(): TransactionEntry[] {
     const all = this.entries;
     this.entries = [];
     this.bytes = 0;
@@ -172,10 +175,10 @@ export class WaitingWrites {
    * What is said of a message goes in its order: its end must not be committed without what comes before that. So does
    * what is kept under a key.
    */
-  private nextOfLane(nowMs: number): Entry[] {
+  private nextOfLane(nowMs: number): TransactionEntry[] {
     const { failing } = this;
     const heldBack = new Set<number | string>();
-    const taken: Entry[] = [];
+    const taken: TransactionEntry[] = [];
     let lane: string | undefined;
     let bytes = 0;
     for (const entry of this.entries) {
@@ -197,7 +200,7 @@ export class WaitingWrites {
     return taken;
   }
 
-  private placeAfter(entries: readonly Entry[]): Place | undefined {
+  private placeAfter(entries: readonly TransactionEntry[]): CommitPosition | undefined {
     const finished = new Set<number>();
     for (const { isLast, offsets } of entries) {
       if (isLast) for (const offset of offsets) finished.add(offset);
@@ -205,18 +208,21 @@ export class WaitingWrites {
     const items = entries.flatMap(({ offsets: [offset = 0], item }) =>
       item === undefined || finished.has(offset) ? [] : [{ offset, item }],
     );
-    return this.progress.after(finished, items);
+    return this.progress.positionAfter(finished, items);
   }
 }
 
 /** In which it overtakes nothing: of its messages, and of each key that it keeps something under. */
-function sequencesOf({ offsets, records }: Entry): (number | string)[] {
+function sequencesOf({ offsets, records }: TransactionEntry): (number | string)[] {
   const kept = records.filter(({ isState }) => isState === true);
   return [...offsets, ...kept.map(({ topic, key }) => `${topic}/${String(key)}`)];
 }
 
 /** Those that the commit has room for. What is done behind one that has none must not be committed before it. */
-function withRoom(entries: Entry[], place: Place | undefined): Entry[] {
+function withRoom(
+  entries: TransactionEntry[],
+  place: CommitPosition | undefined,
+): TransactionEntry[] {
   if (place === undefined) return entries;
   const covered = entries.filter(({ offsets }) => offsets.every((offset) => offset <= place.upTo));
   if (covered.length < entries.length || place.items !== undefined) return covered;
@@ -224,13 +230,13 @@ function withRoom(entries: Entry[], place: Place | undefined): Entry[] {
   return entries.slice(0, Math.max(0, lastDone));
 }
 
-export function topicsOf(entries: readonly Entry[]): Set<string> {
+export function topicsOf(entries: readonly TransactionEntry[]): Set<string> {
   const topics = new Set<string>();
   for (const { records } of entries) for (const { topic } of records) topics.add(topic);
   return topics;
 }
 
-export function isToCompress(entries: readonly Entry[]): boolean {
+export function isToCompress(entries: readonly TransactionEntry[]): boolean {
   return entries.some(({ bytes, isCompressed }) => isCompressed || mustCompress(bytes));
 }
 
@@ -241,7 +247,7 @@ function bytesOf(records: readonly OutboundRecord[]): number {
 }
 
 /** The topics it is written to, as one text: what is to go apart goes by that. */
-function laneOf({ records }: Entry): string {
+function laneOf({ records }: TransactionEntry): string {
   const [first] = records;
   if (first === undefined) return '';
   if (records.length === 1) return first.topic;

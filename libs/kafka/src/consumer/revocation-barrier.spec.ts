@@ -1,11 +1,11 @@
 import { realEpochMs } from '#libs/clock';
-import { RestBeforeJoin } from './rest-before-join.js';
+import { RevocationBarrier } from './revocation-barrier.js';
 
 describe('RestBeforeJoin', () => {
   let deadlines: number[];
   let mayLastMs: number;
   let comeToRest: () => void;
-  let rest: RestBeforeJoin;
+  let rest: RevocationBarrier;
 
   beforeEach(() => {
     deadlines = [];
@@ -16,13 +16,13 @@ describe('RestBeforeJoin', () => {
         comeToRest = resolve;
       });
     };
-    rest = new RestBeforeJoin(begin, () => mayLastMs);
+    rest = new RevocationBarrier(begin, () => mayLastMs);
   });
 
   /** What kafkajs makes of the moment before joining: it tries again as long as the group is said to be rebalancing. */
   const refusal = (): unknown => {
     try {
-      rest.assertAtRest();
+      rest.assertDrained();
       return undefined;
     } catch (error) {
       return error;
@@ -30,7 +30,7 @@ describe('RestBeforeJoin', () => {
   };
 
   it('is not wanted before there is a sign of a rebalance', () => {
-    expect(rest.isWanted).toBe(false);
+    expect(rest.isRaised).toBe(false);
     expect(deadlines).toEqual([]);
   });
 
@@ -38,56 +38,56 @@ describe('RestBeforeJoin', () => {
     expect(refusal()).toMatchObject({ type: 'REBALANCE_IN_PROGRESS' });
     expect(refusal()).toBeInstanceOf(Error);
     comeToRest();
-    await rest.begin().done;
+    await rest.raiseBarrier().drained;
     expect(refusal()).toBeUndefined();
-    expect(rest.isWanted).toBe(true);
+    expect(rest.isRaised).toBe(true);
   });
 
   it('begins once, with the first sign of a rebalance, and with the deadline of that', async () => {
     mayLastMs = 500;
-    const { done } = rest.begin();
+    const { drained: done } = rest.raiseBarrier();
     mayLastMs = 7000;
-    expect(rest.isWanted).toBe(true);
+    expect(rest.isRaised).toBe(true);
     expect(refusal()).toBeDefined();
-    expect(rest.begin().done).toBe(done);
+    expect(rest.raiseBarrier().drained).toBe(done);
     expect(deadlines).toEqual([500]);
     comeToRest();
     await done;
-    expect(rest.begin().isDone).toBe(true);
+    expect(rest.raiseBarrier().isDrained).toBe(true);
     expect(refusal()).toBeUndefined();
   });
 
   it('is over at some time from which on the member may join, and not before', async () => {
-    const { done } = rest.begin();
-    expect(rest.doneEpochMs).toBe(Infinity);
+    const { drained: done } = rest.raiseBarrier();
+    expect(rest.drainedEpochMs).toBe(Infinity);
     comeToRest();
     await done;
     await Promise.resolve();
-    expect(rest.doneEpochMs).toBeLessThanOrEqual(realEpochMs());
-    rest.end();
-    expect(rest.doneEpochMs).toBe(Infinity);
+    expect(rest.drainedEpochMs).toBeLessThanOrEqual(realEpochMs());
+    rest.lowerBarrier();
+    expect(rest.drainedEpochMs).toBe(Infinity);
   });
 
   it('is wanted anew for each rebalance', async () => {
-    const first = rest.begin();
+    const first = rest.raiseBarrier();
     comeToRest();
-    await first.done;
-    rest.end();
-    expect(rest.isWanted).toBe(false);
+    await first.drained;
+    rest.lowerBarrier();
+    expect(rest.isRaised).toBe(false);
     expect(refusal()).toBeDefined();
     expect(deadlines).toEqual([7000, 7000]);
     comeToRest();
-    await rest.begin().done;
+    await rest.raiseBarrier().drained;
     expect(refusal()).toBeUndefined();
   });
 
   it('does not take the end of an earlier rest for that of a later one', async () => {
-    const earlier = rest.begin();
+    const earlier = rest.raiseBarrier();
     const endEarlier = comeToRest;
-    rest.end();
-    rest.begin();
+    rest.lowerBarrier();
+    rest.raiseBarrier();
     endEarlier();
-    await earlier.done;
+    await earlier.drained;
     expect(refusal()).toBeDefined();
   });
 });

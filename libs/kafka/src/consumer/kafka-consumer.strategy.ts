@@ -2,38 +2,38 @@ import { Logger } from '@nestjs/common';
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
 import { lastValueFrom } from 'rxjs';
 import { type InboundMessage } from './inbound-message.js';
-import { Inbox, type KafkaInboxOptions } from './inbox.js';
+import { KafkaConsumer, type KafkaConsumerOptions } from './kafka-consumer.js';
 
 /**
  * Nest's way into Kafka: controllers name topics with `@EventPattern`, without the prefix, and are handed their
  * messages by the dozen.
  */
-export class KafkaInboxStrategy extends Server implements CustomTransportStrategy {
+export class KafkaConsumerStrategy extends Server implements CustomTransportStrategy {
   protected override readonly logger = new Logger('Inbox');
-  readonly inbox: Inbox;
+  readonly consumer: KafkaConsumer;
 
-  constructor(options: KafkaInboxOptions) {
+  constructor(options: KafkaConsumerOptions) {
     super();
-    this.inbox = new Inbox(options, (messages) => this.dispatch(messages));
+    this.consumer = new KafkaConsumer(options, (messages) => this.dispatch(messages));
   }
 
   /** Calls back once the consumer is under supervision; joining the group goes on behind it. */
   listen(callback: (error?: unknown) => void): void {
-    void this.inbox.start([...this.messageHandlers.keys()]).then(() => {
+    void this.consumer.start([...this.messageHandlers.keys()]).then(() => {
       callback();
     }, callback);
   }
 
   close(): Promise<void> {
-    return this.inbox.close();
+    return this.consumer.close();
   }
 
   override on(): never {
-    throw new Error('KafkaInboxStrategy has no events: ask its inbox for its state');
+    throw new Error('KafkaConsumerStrategy has no events: ask its consumer for its state');
   }
 
   override unwrap(): never {
-    throw new Error('KafkaInboxStrategy does not lend its consumer');
+    throw new Error('KafkaConsumerStrategy does not lend its consumer');
   }
 
   private async dispatch(messages: readonly InboundMessage[]): Promise<void> {

@@ -10,16 +10,16 @@ const CUT_OFF_DEADLINE_MS = 500;
 const COMMIT_DEADLINE_MS = 1000;
 
 /** Brings the calls that messages lead to to rest: while partitions may go to another process, and before a stop. */
-export class CallsAtRest {
+export class CallDrain {
   private readonly logger = new Logger('Inbox');
   /** The rest that lasts, by its identity. */
-  private resting: object | undefined;
+  private draining: object | undefined;
 
   constructor(
     private readonly calls: CallSlots,
     private readonly partitions: Pick<
       AssignedPartitions,
-      'holdBack' | 'endRest' | 'flush' | 'closeAll'
+      'holdAll' | 'releaseAll' | 'commitPending' | 'closeBuffers'
     >,
   ) {}
 
@@ -28,32 +28,32 @@ export class CallsAtRest {
    * led to is committed: a call that still is at the deadline is cut off, rather than made a second time by the
    * new owner meanwhile.
    */
-  async begin(deadlineMs: number): Promise<void> {
+  async drainForRebalance(deadlineMs: number): Promise<void> {
     const rest = {};
-    this.resting = rest;
+    this.draining = rest;
     const { calls } = this;
     calls.hold();
-    this.partitions.holdBack();
+    this.partitions.holdAll();
     const isIdle = await withDeadline(calls.idle(), deadlineMs);
-    if (!isIdle && this.resting === rest) await this.cutOff();
+    if (!isIdle && this.draining === rest) await this.cutOff();
     // Those who wait for the last answer hear of it in this turn, and finish their messages.
     await new Promise(setImmediate);
-    await withDeadline(this.partitions.flush(), COMMIT_DEADLINE_MS);
+    await withDeadline(this.partitions.commitPending(), COMMIT_DEADLINE_MS);
   }
 
   /** It is known again what belongs here: calls may begin. */
-  end(): void {
-    this.resting = undefined;
-    this.partitions.endRest();
+  resumeCalls(): void {
+    this.draining = undefined;
+    this.partitions.releaseAll();
     this.calls.resume();
   }
 
   /** For a stop: lets calls in flight finish, and commits what they have led to. */
-  async finish(): Promise<void> {
-    this.partitions.holdBack();
-    const drained = this.partitions.closeAll();
+  async drainForStop(): Promise<void> {
+    this.partitions.holdAll();
+    const drained = this.partitions.closeBuffers();
     // A stop in the middle of a rebalance: what waits to be called again is let go of now.
-    this.end();
+    this.resumeCalls();
     // An answer that could not be waited for: its message stays uncommitted.
     if (!(await withDeadline(drained, FINISH_DEADLINE_MS))) await this.cutOff();
   }

@@ -1,7 +1,7 @@
 import { DoneItems, FinishedAhead } from '#libs/delivery';
 
 /** What a commit says beside its offset, for whoever owns the partition next. */
-export interface CommitNote {
+export interface OffsetMetadata {
   /** Ahead of the offset. */
   finished: FinishedAhead | undefined;
   /** Of messages that are not finished. */
@@ -19,11 +19,11 @@ const EARLIER_FORM = /^told\/1 \S+ (.+)$/;
  * @param ahead the metadata of {@link FinishedAhead.compose}; may be empty
  * @param items of {@link DoneItems.compose}; may be empty
  */
-export function writeNote(transaction: string, items: string, ahead: string): string {
+export function formatOffsetMetadata(transaction: string, items: string, ahead: string): string {
   return `tx/1 ${transaction} ${items || NONE}${ahead && ` ${ahead}`}`;
 }
 
-export function readNote(committed: number, metadata: string | null): CommitNote {
+export function parseOffsetMetadata(committed: number, metadata: string | null): OffsetMetadata {
   const [, transaction, items = '', ahead] = FORM.exec(metadata ?? '') ?? [];
   const [, aheadBefore] = EARLIER_FORM.exec(metadata ?? '') ?? [];
   return {

@@ -25,7 +25,11 @@ interface MembershipHooks extends CoordinatorGuard {
 }
 
 /** A member of the group that never restarts by itself: {@link SupervisedConsumer} does that. */
-export function createConsumer(kafka: Kafka, groupId: string, hooks: MembershipHooks): Consumer {
+export function createGroupConsumer(
+  kafka: Kafka,
+  groupId: string,
+  hooks: MembershipHooks,
+): Consumer {
   return kafka.consumer({
     groupId,
     partitionAssigners: [

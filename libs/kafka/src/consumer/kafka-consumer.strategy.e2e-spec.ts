@@ -3,10 +3,10 @@ import { Logger } from '@nestjs/common';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
-import { ensureTopics } from '../client/ensure-topics.js';
 import { type Admin, Kafka, logLevel } from '#libs/kafkajs-patches';
+import { ensureTopics } from '../client/ensure-topics.js';
 import { type InboundMessage } from './inbound-message.js';
-import { KafkaInboxStrategy } from './kafka-inbox.strategy.js';
+import { KafkaConsumerStrategy } from './kafka-consumer.strategy.js';
 
 const INPUT = 'input';
 /** More than are handed over at once. */
@@ -39,12 +39,14 @@ class WatchedSlots extends CallSlots {
 class Member {
   readonly calls = new WatchedSlots(1);
   readonly handed: InboundMessage[] = [];
-  readonly inbox: KafkaInboxStrategy;
+  readonly strategy: KafkaConsumerStrategy;
 
   constructor(kafka: Kafka, topicPrefix: string, onHanded: () => Promise<void>) {
-    this.inbox = new KafkaInboxStrategy({
+    this.strategy = new KafkaConsumerStrategy({
       ...{ kafka, groupId: topicPrefix, topicPrefix, calls: this.calls, stateTopics: [] },
-      deadLetters: { letterOf: () => ({ topic: 'letters', key: null, value: null, headers: {} }) },
+      deadLetters: {
+        deadLetterOf: () => ({ topic: 'letters', key: null, value: null, headers: {} }),
+      },
       commitIntervalMs: 100,
       prepare: () => Promise.resolve(),
     });
@@ -52,8 +54,12 @@ class Member {
       this.handed.push(...messages);
       return onHanded();
     };
-    this.inbox.addHandler(INPUT, handle as Parameters<KafkaInboxStrategy['addHandler']>[1], true);
-    this.inbox.listen(() => undefined);
+    this.strategy.addHandler(
+      INPUT,
+      handle as Parameters<KafkaConsumerStrategy['addHandler']>[1],
+      true,
+    );
+    this.strategy.listen(() => undefined);
   }
 
   /** A call that goes on until it is given back. */
@@ -64,7 +70,7 @@ class Member {
   }
 }
 
-describe('KafkaInboxStrategy', () => {
+describe('KafkaConsumerStrategy', () => {
   let kafka: Kafka;
   let admin: Admin;
   let topicPrefix: string;
@@ -83,7 +89,7 @@ describe('KafkaInboxStrategy', () => {
 
   afterAll(async () => {
     for (const { calls } of members) calls.cutOff(new Error('the test is over'));
-    await Promise.all(members.map(({ inbox }) => inbox.close()));
+    await Promise.all(members.map(({ strategy }) => strategy.close()));
     await admin.disconnect();
   });
 

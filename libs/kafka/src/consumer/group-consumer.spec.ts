@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import { AssignerProtocol, type Cluster } from '#libs/kafkajs-patches';
-import { coPartitionedAssigner, guardCoordinator, SessionLease } from './create-consumer.js';
+import { coPartitionedAssigner, guardCoordinator, SessionLease } from './group-consumer.js';
 
 /** As much of kafkajs's cluster as the assigner asks for; like the real one, it knows only the topics it was told of. */
 function clusterOf(partitions: Readonly<Record<string, number>>, known: string[] = []) {

@@ -4,24 +4,24 @@ const FEW_PARTITIONS = 12;
 const MOST_STRETCHED = 2.5;
 
 /** How far the transactions of a partition lie apart: further where many partitions are busy at once. */
-export class CommitPace {
-  private readonly begunMs = new Map<object, number>();
+export class CommitInterval {
+  private readonly beganMs = new Map<object, number>();
 
   /** @param baseMs real milliseconds, for few partitions */
   constructor(private readonly baseMs: number) {}
 
   /** A transaction of a partition begins. */
-  begun(partition: object, nowMs: number): void {
-    this.begunMs.delete(partition);
-    this.begunMs.set(partition, nowMs);
-    for (const [other, atMs] of this.begunMs) {
+  transactionBegins(partition: object, nowMs: number): void {
+    this.beganMs.delete(partition);
+    this.beganMs.set(partition, nowMs);
+    for (const [other, atMs] of this.beganMs) {
       if (atMs > nowMs - BUSY_MS) break;
-      this.begunMs.delete(other);
+      this.beganMs.delete(other);
     }
   }
 
   get intervalMs(): number {
-    const stretch = this.begunMs.size / FEW_PARTITIONS;
+    const stretch = this.beganMs.size / FEW_PARTITIONS;
     return this.baseMs * Math.min(MOST_STRETCHED, Math.max(1, stretch));
   }
 }

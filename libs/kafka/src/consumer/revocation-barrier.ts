@@ -1,61 +1,61 @@
 import { realEpochMs, realNowMs } from '#libs/clock';
 
-interface Rest {
+interface Draining {
   /** Nothing is under way any more, or the deadline has passed. */
-  isDone: boolean;
-  done: Promise<void>;
+  isDrained: boolean;
+  drained: Promise<void>;
   sinceMs: number;
   /** Real epoch milliseconds when it was done; infinitely late before. */
-  doneEpochMs: number;
+  drainedEpochMs: number;
 }
 
 /**
  * Keeps this member from joining the group anew, and with that from handing its partitions on, while
  * calls are in flight for them: the new owner must not call a machine that the old one is still calling.
  */
-export class RestBeforeJoin {
-  private rest: Rest | undefined;
+export class RevocationBarrier {
+  private current: Draining | undefined;
 
-  /** @param comeToRest lets nothing new begin; resolves once nothing is under way, or after the deadline */
+  /** @param drain lets nothing new begin; resolves once nothing is under way, or after the deadline */
   constructor(
-    private readonly comeToRest: (deadlineMs: number) => Promise<void>,
+    private readonly drain: (deadlineMs: number) => Promise<void>,
     private readonly deadlineMs: () => number,
   ) {}
 
   /** From the first sign of a rebalance until it is over. */
-  get isWanted(): boolean {
-    return this.rest !== undefined;
+  get isRaised(): boolean {
+    return this.current !== undefined;
   }
 
   /** Real epoch milliseconds since when nothing keeps the member from joining; infinitely late before. */
-  get doneEpochMs(): number {
-    return this.rest?.doneEpochMs ?? Infinity;
+  get drainedEpochMs(): number {
+    return this.current?.drainedEpochMs ?? Infinity;
   }
 
   /** Real milliseconds since that first sign; 0 while there was none. */
-  get lastsMs(): number {
-    return this.rest === undefined ? 0 : realNowMs() - this.rest.sinceMs;
+  get raisedForMs(): number {
+    return this.current === undefined ? 0 : realNowMs() - this.current.sinceMs;
   }
 
-  begin(): Rest {
-    if (this.rest !== undefined) return this.rest;
-    const rest: Rest = {
-      isDone: false,
-      done: this.comeToRest(this.deadlineMs()),
+  raiseBarrier(): Draining {
+    if (this.current !== undefined) return this.current;
+    const rest: Draining = {
+      isDrained: false,
+      drained: this.drain(this.deadlineMs()),
       sinceMs: realNowMs(),
-      doneEpochMs: Infinity,
+      drainedEpochMs: Infinity,
     };
-    void rest.done.finally(() => {
-      rest.isDone = true;
-      rest.doneEpochMs = realEpochMs();
+    void rest.drained.finally(() => {
+      rest.isDrained = true;
+      rest.drainedEpochMs = realEpochMs();
     });
-    this.rest = rest;
+    this.current = rest;
     return rest;
   }
 
   /** The rebalance is over: partitions are assigned, or the member is out of the group. */
-  end(): void {
-    this.rest = undefined;
+  lowerBarrier(): void {
+    this.current = undefined;
   }
 
   /**
@@ -64,8 +64,8 @@ export class RestBeforeJoin {
    *
    * @throws an error of that kind until nothing is under way
    */
-  assertAtRest(): void {
-    if (this.begin().isDone) return;
+  assertDrained(): void {
+    if (this.raiseBarrier().isDrained) return;
     throw Object.assign(new Error('calls are still in flight'), { type: 'REBALANCE_IN_PROGRESS' });
   }
 }

@@ -1,7 +1,7 @@
 /** Failing for longer than this is worth telling an operator. */
 const PROBLEM_AFTER_MS = 5000;
 
-interface Run {
+interface Failures {
   sinceMs: number;
   latestMs: number;
   count: number;
@@ -20,8 +20,8 @@ interface RunOptions {
  * What fails and is tried again, as long as it goes on failing. Pure: times are real milliseconds, of the same clock
  * all of them.
  */
-export class FailureRun {
-  private run: Run | undefined;
+export class ConsecutiveFailures {
+  private run: Failures | undefined;
 
   constructor(private readonly options: RunOptions = {}) {}
 
@@ -49,7 +49,7 @@ export class FailureRun {
     return untilMs - run.sinceMs >= PROBLEM_AFTER_MS ? run.why : undefined;
   }
 
-  private current(nowMs: number): Run | undefined {
+  private current(nowMs: number): Failures | undefined {
     const { run } = this;
     const { overAfterMs = Infinity } = this.options;
     return run !== undefined && nowMs - run.latestMs <= overAfterMs ? run : undefined;

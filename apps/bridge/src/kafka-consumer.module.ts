@@ -8,8 +8,8 @@ import {
   describeKafkaFailure,
   ensureTopics,
   type KafkaClient,
-  type KafkaInboxOptions,
-  KafkaInboxStrategy,
+  type KafkaConsumerOptions,
+  KafkaConsumerStrategy,
   MissingTopicsError,
   type TopicSpecification,
 } from '#libs/kafka';
@@ -22,7 +22,7 @@ import { WorkOrderTopics } from './work-orders/index.js';
 /** What is made of an input, a dead letter or state, may be larger than that, which fitted into a broker's default of 1 MB. */
 const LARGEST_RECORD_BYTES = 16 * 1024 * 1024;
 const logger = new Logger('Inbox');
-type StateTopic = Pick<KafkaInboxOptions['stateTopics'][number], 'name' | 'inputs'>;
+type StateTopic = Pick<KafkaConsumerOptions['stateTopics'][number], 'name' | 'inputs'>;
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
 
 /** The way in: the consumer of all flows that are switched on. */
@@ -31,7 +31,7 @@ const BACK_OFF = { baseMs: 200, capMs: 5000 };
   imports: [DeliveryModule],
   providers: [
     {
-      provide: KafkaInboxStrategy,
+      provide: KafkaConsumerStrategy,
       inject: [
         BRIDGE_SETTINGS,
         KAFKA,
@@ -40,28 +40,28 @@ const BACK_OFF = { baseMs: 200, capMs: 5000 };
         { token: MachineTracking, optional: true },
         { token: WorkOrderTopics, optional: true },
       ],
-      useFactory: createInbox,
+      useFactory: createConsumerStrategy,
     },
   ],
-  exports: [KafkaInboxStrategy],
+  exports: [KafkaConsumerStrategy],
 })
-export class InboxModule {}
+export class KafkaConsumerModule {}
 
-function createInbox(
+function createConsumerStrategy(
   settings: BridgeSettings,
   kafka: KafkaClient,
   deadLetters: DeadLetters,
   calls: CallSlots,
   tracking?: MachineTracking,
   workOrders?: WorkOrderTopics,
-): KafkaInboxStrategy {
+): KafkaConsumerStrategy {
   const { groupId, topicPrefix, commitIntervalMs } = settings.kafka;
   const stateTopics = [
     ...(tracking === undefined ? [] : [tracking]),
     ...(workOrders?.states ?? []),
   ];
   const topics = topicsToPrepare(settings, stateTopics, workOrders?.queues ?? []);
-  return new KafkaInboxStrategy({
+  return new KafkaConsumerStrategy({
     kafka,
     groupId,
     topicPrefix,

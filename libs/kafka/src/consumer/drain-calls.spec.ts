@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { CallSlots } from '#libs/delivery';
-import { CallsAtRest } from './calls-at-rest.js';
+import { CallDrain } from './drain-calls.js';
 
 const NEVER_MS = 60_000;
 
@@ -13,7 +13,7 @@ async function pass(): Promise<void> {
 
 describe('CallsAtRest', () => {
   let slots: CallSlots;
-  let rest: CallsAtRest;
+  let rest: CallDrain;
   /** What is asked of the queues, in its order. */
   let log: string[];
   let flush: () => Promise<void>;
@@ -28,14 +28,14 @@ describe('CallsAtRest', () => {
     flush = () => Promise.resolve();
     drained = Promise.resolve();
     slots = new CallSlots(4);
-    rest = new CallsAtRest(slots, {
-      holdBack: () => log.push('holds back'),
-      endRest: () => log.push('goes on'),
-      flush: () => {
+    rest = new CallDrain(slots, {
+      holdAll: () => log.push('holds back'),
+      releaseAll: () => log.push('goes on'),
+      commitPending: () => {
         log.push('commits');
         return flush();
       },
-      closeAll: () => {
+      closeBuffers: () => {
         log.push('closes');
         return drained;
       },
@@ -48,20 +48,20 @@ describe('CallsAtRest', () => {
     });
 
   it('lets nothing begin before it has ended', async () => {
-    await rest.begin(NEVER_MS);
+    await rest.drainForRebalance(NEVER_MS);
     expect(log).toEqual(['holds back', 'commits']);
     let hasBegun = false;
     void call().then(() => (hasBegun = true));
     await pass();
     expect(hasBegun).toBe(false);
-    rest.end();
+    rest.resumeCalls();
     await pass();
     expect([hasBegun, log.at(-1)]).toEqual([true, 'goes on']);
   });
 
   it('commits what calls have led to that were still under way', async () => {
     await call();
-    const atRest = rest.begin(NEVER_MS).then(() => log.push('at rest'));
+    const atRest = rest.drainForRebalance(NEVER_MS).then(() => log.push('at rest'));
     await pass();
     expect(log).toEqual(['holds back']);
     slots.release();
@@ -71,14 +71,14 @@ describe('CallsAtRest', () => {
 
   it('does not wait for long for what no topic takes', async () => {
     flush = () => new Promise(() => undefined);
-    await rest.begin(NEVER_MS);
+    await rest.drainForRebalance(NEVER_MS);
     expect(log).toEqual(['holds back', 'commits']);
   });
 
   it('cuts off what is under way at the deadline', async () => {
     await call();
     const { signal } = slots.permit();
-    const atRest = rest.begin(1);
+    const atRest = rest.drainForRebalance(1);
     await new Promise((resolve) => {
       signal.addEventListener('abort', resolve);
     });
@@ -90,17 +90,17 @@ describe('CallsAtRest', () => {
   it('does not cut off calls once it has ended', async () => {
     await call();
     const { signal } = slots.permit();
-    const atRest = rest.begin(1);
-    rest.end();
+    const atRest = rest.drainForRebalance(1);
+    rest.resumeCalls();
     await atRest;
     expect(signal.aborted).toBe(false);
   });
 
   it('lets calls end before a stop, and those go on that a rest has kept waiting', async () => {
-    await rest.begin(NEVER_MS);
+    await rest.drainForRebalance(NEVER_MS);
     let drain: () => void = () => undefined;
     drained = new Promise((resolve) => (drain = resolve));
-    const finished = rest.finish().then(() => log.push('finished'));
+    const finished = rest.drainForStop().then(() => log.push('finished'));
     await pass();
     expect(log.slice(2)).toEqual(['holds back', 'closes', 'goes on']);
     drain();

@@ -1,7 +1,7 @@
 import { RecordRefusedError } from '../producer/record-refused.js';
-import { type Place } from './partition-progress.js';
+import { type CommitPosition } from './partition-progress.js';
+import { type TransactionEntry, PendingEntries } from './pending-entries.js';
 import { TestEntry } from './testing/entry.js';
-import { type Entry, WaitingWrites } from './waiting-writes.js';
 
 const OUTCOMES = 'outcomes';
 const LETTERS = 'letters';
@@ -9,28 +9,34 @@ const LETTERS = 'letters';
 describe('WaitingWrites', () => {
   /** As the progress of a partition would answer; undefined items where more than one is done. */
   let room: { upTo: number; items: number };
-  let waiting: WaitingWrites;
+  let waiting: PendingEntries;
 
   beforeEach(() => {
     room = { upTo: Infinity, items: Infinity };
-    const after = (_: ReadonlySet<number>, done: readonly { offset: number }[]): Place => ({
+    const after = (
+      _: ReadonlySet<number>,
+      done: readonly { offset: number }[],
+    ): CommitPosition => ({
       ...{ offset: 0, ahead: '', upTo: room.upTo },
       items: done.length > room.items ? undefined : done.flatMap(({ offset }) => offset).join(),
     });
-    waiting = new WaitingWrites({ after });
+    waiting = new PendingEntries({ positionAfter: after });
   });
 
-  const entry = (offset: number, changed: Partial<Entry> & { topics?: string[] } = {}): Entry => {
+  const entry = (
+    offset: number,
+    changed: Partial<TransactionEntry> & { topics?: string[] } = {},
+  ): TransactionEntry => {
     const { topics = [OUTCOMES], ...rest } = changed;
     const records = topics.map((topic) => ({ topic, key: null, value: 'x', headers: {} }));
     return new TestEntry({ offsets: [offset], records, ...rest });
   };
 
   const offsetsTaken = (nowMs = 0): number[] =>
-    waiting.take(nowMs).entries.flatMap(({ offsets }) => offsets);
+    waiting.takeForTransaction(nowMs).entries.flatMap(({ offsets }) => offsets);
 
   it('takes all in their order', () => {
-    for (const offset of [3, 1, 2]) waiting.add(entry(offset), 5);
+    for (const offset of [3, 1, 2]) waiting.addEntry(entry(offset), 5);
     expect(waiting.dueMs(9)).toBe(5);
     expect(offsetsTaken()).toEqual([3, 1, 2]);
     expect([waiting.isEmpty, waiting.dueMs(9)]).toEqual([true, Infinity]);
@@ -39,37 +45,37 @@ describe('WaitingWrites', () => {
   it('is full by bytes and takes no more than fits, but one at least', () => {
     const value = 'x'.repeat(600_000);
     const records = [{ topic: OUTCOMES, key: null, value, headers: {} }];
-    for (const offset of [1, 2]) waiting.add(entry(offset, { records }), 0);
+    for (const offset of [1, 2]) waiting.addEntry(entry(offset, { records }), 0);
     expect(waiting.isFull).toBe(true);
     expect([offsetsTaken(), offsetsTaken()]).toEqual([[1], [2]]);
   });
 
   it('keeps what lies beyond the room for what is finished ahead, until something else comes', () => {
-    for (const offset of [1, 7]) waiting.add(entry(offset), 0);
+    for (const offset of [1, 7]) waiting.addEntry(entry(offset), 0);
     room.upTo = 5;
     expect(offsetsTaken()).toEqual([1]);
     expect(offsetsTaken()).toEqual([]);
     expect(waiting.dueMs(0)).toBe(Infinity);
     room.upTo = Infinity;
-    waiting.add(entry(2), 0);
+    waiting.addEntry(entry(2), 0);
     expect(offsetsTaken()).toEqual([7, 2]);
   });
 
   it('says of nothing that it is done that is kept for want of room', () => {
     room.upTo = 5;
-    waiting.add(entry(1, { isLast: false, item: 0 }), 0);
-    waiting.add(entry(7, { isLast: false, item: 0 }), 0);
-    expect(waiting.take(0).place?.items).toBe('1');
+    waiting.addEntry(entry(1, { isLast: false, item: 0 }), 0);
+    waiting.addEntry(entry(7, { isLast: false, item: 0 }), 0);
+    expect(waiting.takeForTransaction(0).place?.items).toBe('1');
     room.upTo = Infinity;
-    waiting.add(entry(2), 0);
-    expect(waiting.take(0).place?.items).toBe('7');
+    waiting.addEntry(entry(2), 0);
+    expect(waiting.takeForTransaction(0).place?.items).toBe('7');
   });
 
   it('has nothing overtake what is done in part and has no room', () => {
     room.items = 1;
-    waiting.add(entry(1, { isLast: false, item: 0 }), 0);
-    waiting.add(entry(2, { isLast: false, item: 0 }), 0);
-    waiting.add(entry(3), 0);
+    waiting.addEntry(entry(1, { isLast: false, item: 0 }), 0);
+    waiting.addEntry(entry(2, { isLast: false, item: 0 }), 0);
+    waiting.addEntry(entry(3), 0);
     expect(offsetsTaken()).toEqual([1]);
     room.items = Infinity;
     expect(offsetsTaken()).toEqual([2, 3]);
@@ -77,52 +83,52 @@ describe('WaitingWrites', () => {
 
   it('needs no room for what is done of a message that is finished with it', () => {
     room.items = 0;
-    waiting.add(entry(1, { isLast: false, item: 0 }), 0);
-    waiting.add(entry(1), 0);
+    waiting.addEntry(entry(1, { isLast: false, item: 0 }), 0);
+    waiting.addEntry(entry(1), 0);
     expect(offsetsTaken()).toEqual([1, 1]);
   });
 
   it('takes messages that end together with the last of them', () => {
-    waiting.add(entry(1, { offsets: [1, 7] }), 0);
-    waiting.add(entry(2), 0);
+    waiting.addEntry(entry(1, { offsets: [1, 7] }), 0);
+    waiting.addEntry(entry(2), 0);
     room.upTo = 5;
     expect(offsetsTaken()).toEqual([2]);
     room.upTo = Infinity;
-    waiting.add(entry(3), 0);
+    waiting.addEntry(entry(3), 0);
     expect(offsetsTaken()).toEqual([1, 7, 3]);
   });
 
   it('searches the one at fault by halves, and goes on with all once something is committed', () => {
-    for (const offset of [1, 2, 3, 4]) waiting.add(entry(offset), 0);
-    const { entries } = waiting.take(0);
-    waiting.putBack(entries, 2);
-    const half = waiting.take(0).entries;
+    for (const offset of [1, 2, 3, 4]) waiting.addEntry(entry(offset), 0);
+    const { entries } = waiting.takeForTransaction(0);
+    waiting.returnToFront(entries, 2);
+    const half = waiting.takeForTransaction(0).entries;
     expect(half).toHaveLength(2);
-    waiting.committed(half);
+    waiting.transactionCommitted(half);
     expect(offsetsTaken()).toEqual([3, 4]);
   });
 
   describe('after a failure', () => {
     beforeEach(() => {
-      waiting.add(entry(1, { topics: [LETTERS, OUTCOMES] }), 0);
-      waiting.add(entry(2), 0);
-      waiting.add(entry(3), 0);
-      const { entries } = waiting.take(0);
-      waiting.failed(entries, 1000);
-      waiting.putBack(entries);
+      waiting.addEntry(entry(1, { topics: [LETTERS, OUTCOMES] }), 0);
+      waiting.addEntry(entry(2), 0);
+      waiting.addEntry(entry(3), 0);
+      const { entries } = waiting.takeForTransaction(0);
+      waiting.transactionFailed(entries, 1000);
+      waiting.returnToFront(entries);
     });
 
     it('has nothing overtake what is kept under the same key', () => {
-      waiting.clear();
+      waiting.removeAll();
       const state = { topic: 'state', value: 'x', headers: {}, isState: true as const };
       const [mine, other] = ['mine', 'other'].map((key) => ({ ...state, key }));
       const letter = { topic: LETTERS, key: null, value: 'x', headers: {} };
-      waiting.add(entry(4, { records: [mine!, letter] }), 0);
-      waiting.add(entry(5, { records: [mine!] }), 0);
-      waiting.add(entry(6, { records: [other!] }), 0);
-      const { entries } = waiting.take(0);
-      waiting.failed(entries.slice(0, 1), 1000);
-      waiting.putBack(entries);
+      waiting.addEntry(entry(4, { records: [mine!, letter] }), 0);
+      waiting.addEntry(entry(5, { records: [mine!] }), 0);
+      waiting.addEntry(entry(6, { records: [other!] }), 0);
+      const { entries } = waiting.takeForTransaction(0);
+      waiting.transactionFailed(entries.slice(0, 1), 1000);
+      waiting.returnToFront(entries);
       expect([offsetsTaken(), offsetsTaken()]).toEqual([[6], []]);
       expect(waiting.dueMs(0)).toBe(1000);
       expect([offsetsTaken(1000), offsetsTaken(1000)]).toEqual([[4], [5]]);
@@ -134,15 +140,15 @@ describe('WaitingWrites', () => {
     });
 
     it('lets the kind wait that fails by itself, and the others go on', () => {
-      const letters = waiting.take(0).entries;
-      waiting.failed(letters, 1000);
-      waiting.putBack(letters);
-      const outcomes = waiting.take(0).entries;
+      const letters = waiting.takeForTransaction(0).entries;
+      waiting.transactionFailed(letters, 1000);
+      waiting.returnToFront(letters);
+      const outcomes = waiting.takeForTransaction(0).entries;
       expect(outcomes.flatMap(({ offsets }) => offsets)).toEqual([2, 3]);
-      waiting.committed(outcomes);
+      waiting.transactionCommitted(outcomes);
       expect(offsetsTaken()).toEqual([]);
       expect(waiting.dueMs(0)).toBe(1000);
-      waiting.add(entry(4), 10);
+      waiting.addEntry(entry(4), 10);
       expect(waiting.dueMs(10)).toBeLessThanOrEqual(10);
       expect(offsetsTaken(10)).toEqual([4]);
       expect(waiting.dueMs(1000)).toBeLessThanOrEqual(1000);
@@ -150,30 +156,31 @@ describe('WaitingWrites', () => {
     });
 
     it('ends no message before what was said of it has gone', () => {
-      const letters = waiting.take(0).entries;
-      waiting.failed(letters, 1000);
-      waiting.putBack(letters);
-      waiting.committed(waiting.take(0).entries);
-      waiting.add(entry(5, { topics: [LETTERS, OUTCOMES], isLast: false, item: 0 }), 10);
-      waiting.add(entry(5), 10);
+      const letters = waiting.takeForTransaction(0).entries;
+      waiting.transactionFailed(letters, 1000);
+      waiting.returnToFront(letters);
+      waiting.transactionCommitted(waiting.takeForTransaction(0).entries);
+      waiting.addEntry(entry(5, { topics: [LETTERS, OUTCOMES], isLast: false, item: 0 }), 10);
+      waiting.addEntry(entry(5), 10);
       expect(waiting.dueMs(10)).toBe(1000);
       expect(offsetsTaken(10)).toEqual([]);
-      waiting.add(entry(6), 20);
+      waiting.addEntry(entry(6), 20);
       expect(offsetsTaken(20)).toEqual([6]);
       expect([offsetsTaken(1000), offsetsTaken(1000)]).toEqual([[1, 5], [5]]);
     });
 
     it('has all go together again once none fails', () => {
-      for (const nowMs of [0, 1]) waiting.committed(waiting.take(nowMs).entries);
-      waiting.add(entry(5, { topics: [LETTERS, OUTCOMES] }), 2);
-      waiting.add(entry(6), 2);
+      for (const nowMs of [0, 1])
+        waiting.transactionCommitted(waiting.takeForTransaction(nowMs).entries);
+      waiting.addEntry(entry(5, { topics: [LETTERS, OUTCOMES] }), 2);
+      waiting.addEntry(entry(6), 2);
       expect(offsetsTaken(2)).toEqual([5, 6]);
     });
   });
 
   it('returns all that waits when the partition is lost', () => {
-    waiting.add(entry(1), 0);
-    expect(waiting.clear().flatMap(({ offsets }) => offsets)).toEqual([1]);
+    waiting.addEntry(entry(1), 0);
+    expect(waiting.removeAll().flatMap(({ offsets }) => offsets)).toEqual([1]);
     expect(waiting.isEmpty).toBe(true);
   });
 
@@ -181,9 +188,9 @@ describe('WaitingWrites', () => {
     const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
     const whole = { topic: LETTERS, key: null, value: 'whole', headers: {} };
 
-    const taken = (records: Entry['records']) => {
-      waiting.add(entry(1, { records }), 0);
-      return waiting.take(0).entries[0]!;
+    const taken = (records: TransactionEntry['records']) => {
+      waiting.addEntry(entry(1, { records }), 0);
+      return waiting.takeForTransaction(0).entries[0]!;
     };
 
     it('is first the same compressed, then what stands for its records, one after the other', () => {

@@ -1,5 +1,5 @@
 /** How something that runs by callbacks comes to its end, once: well, or with an error. */
-export class Ending {
+export class Completion {
   /** Resolves or rejects with the first word of how it ended. */
   readonly reached: Promise<void>;
   private over = false;

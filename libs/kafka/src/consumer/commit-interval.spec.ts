@@ -1,20 +1,20 @@
-import { CommitPace } from './commit-pace.js';
+import { CommitInterval } from './commit-interval.js';
 
 describe('CommitPace', () => {
-  const begin = (pace: CommitPace, partitions: object[], nowMs: number): void => {
-    for (const partition of partitions) pace.begun(partition, nowMs);
+  const begin = (pace: CommitInterval, partitions: object[], nowMs: number): void => {
+    for (const partition of partitions) pace.transactionBegins(partition, nowMs);
   };
   const some = (count: number): object[] => Array.from({ length: count }, () => ({}));
 
   it('is what was asked for while few partitions are busy, however often they commit', () => {
-    const pace = new CommitPace(100);
+    const pace = new CommitInterval(100);
     const few = some(12);
     for (let nowMs = 0; nowMs < 3000; nowMs += 100) begin(pace, few, nowMs);
     expect(pace.intervalMs).toBe(100);
   });
 
   it('grows with those that are busy, up to two and a half times', () => {
-    const pace = new CommitPace(100);
+    const pace = new CommitInterval(100);
     begin(pace, some(24), 0);
     expect(pace.intervalMs).toBe(200);
     begin(pace, some(100), 0);
@@ -22,7 +22,7 @@ describe('CommitPace', () => {
   });
 
   it('forgets those that have not committed for a second', () => {
-    const pace = new CommitPace(100);
+    const pace = new CommitInterval(100);
     begin(pace, some(60), 0);
     begin(pace, some(1), 1001);
     expect(pace.intervalMs).toBe(100);

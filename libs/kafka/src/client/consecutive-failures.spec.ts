@@ -1,15 +1,15 @@
-import { FailureRun } from './failure-run.js';
+import { ConsecutiveFailures } from './consecutive-failures.js';
 
 describe('a run of failures', () => {
   it('counts them until something succeeds', () => {
-    const run = new FailureRun();
+    const run = new ConsecutiveFailures();
     expect([1, 2, 3].map((second) => run.failed(second * 1000, 'away'))).toEqual([1, 2, 3]);
     run.succeeded();
     expect(run.failed(4000, 'away')).toBe(1);
   });
 
   it('is a problem once it has lasted for five seconds, and says what failed last', () => {
-    const run = new FailureRun();
+    const run = new ConsecutiveFailures();
     run.failed(1000, 'away');
     // one failure alone may be over, however long ago it was
     expect(run.problem(60_000)).toBeUndefined();
@@ -22,7 +22,7 @@ describe('a run of failures', () => {
   });
 
   it('is a problem as soon as that where nothing but another try can end it', () => {
-    const run = new FailureRun({ isTriedUntilDone: true });
+    const run = new ConsecutiveFailures({ isTriedUntilDone: true });
     run.failed(1000, 'away');
     expect(run.problem(5999)).toBeUndefined();
     expect(run.problem(6000)).toBe('away');
@@ -31,7 +31,7 @@ describe('a run of failures', () => {
   });
 
   it('goes on after a success that had to do with less', () => {
-    const run = new FailureRun();
+    const run = new ConsecutiveFailures();
     run.failed(1000, 'forbidden', ['memory', 'events']);
     run.succeeded(new Set(['memory']));
     expect(run.failed(2000, 'forbidden', ['memory', 'events'])).toBe(2);
@@ -40,7 +40,7 @@ describe('a run of failures', () => {
   });
 
   it('is over when nothing has failed for long', () => {
-    const run = new FailureRun({ overAfterMs: 60_000 });
+    const run = new ConsecutiveFailures({ overAfterMs: 60_000 });
     run.failed(1000, 'forbidden');
     run.failed(9000, 'forbidden');
     expect(run.problem(69_000)).toBe('forbidden');

@@ -1,8 +1,8 @@
 import { realDelayMs } from '#libs/clock';
-import { withAdmin } from '../client/with-admin.js';
 import { type Kafka, type TopicPartition } from '#libs/kafkajs-patches';
+import { withAdmin } from '../client/with-admin.js';
 import { topicSpans } from '../reading/topic-span.js';
-import { type CommitNote, readNote } from './commit-note.js';
+import { type OffsetMetadata, parseOffsetMetadata } from './offset-metadata.js';
 
 /** Partitions come by the dozen: so long one waits for the others to be asked for with it, in real milliseconds. */
 const GATHER_MS = 10;
@@ -13,7 +13,7 @@ const GATHER_MS = 10;
 const SETTLE_MS = 50;
 
 /** What earlier owners have left of a partition. */
-export interface Recalled extends CommitNote {
+export interface CommittedProgress extends OffsetMetadata {
   /** Where the first fetch begins. */
   begin: number;
   /** Below this all is finished; 0 where nothing was committed, or the partition has been made anew since. */
@@ -21,12 +21,12 @@ export interface Recalled extends CommitNote {
 }
 
 interface Asked extends TopicPartition {
-  resolve: (left: Recalled | undefined) => void;
+  resolve: (left: CommittedProgress | undefined) => void;
   reject: (error: unknown) => void;
 }
 
 /** Asks what was committed of partitions, of many at once. */
-export class Recalls {
+export class CommittedOffsets {
   private asked: Asked[] = [];
 
   constructor(
@@ -39,7 +39,7 @@ export class Recalls {
    *
    * @throws what Kafka answers
    */
-  of(topic: string, partition: number): Promise<Recalled | undefined> {
+  fetchProgress(topic: string, partition: number): Promise<CommittedProgress | undefined> {
     return new Promise((resolve, reject) => {
       this.asked.push({ topic, partition, resolve, reject });
       if (this.asked.length === 1) void realDelayMs(GATHER_MS).then(() => this.ask());
@@ -59,7 +59,7 @@ export class Recalls {
     }
   }
 
-  private async readSettled(asked: readonly Asked[]): Promise<(Recalled | undefined)[]> {
+  private async readSettled(asked: readonly Asked[]): Promise<(CommittedProgress | undefined)[]> {
     for (let before = await this.read(asked); ;) {
       await realDelayMs(SETTLE_MS);
       const now = await this.read(asked);
@@ -72,7 +72,9 @@ export class Recalls {
     }
   }
 
-  private async read(partitions: readonly TopicPartition[]): Promise<(Recalled | undefined)[]> {
+  private async read(
+    partitions: readonly TopicPartition[],
+  ): Promise<(CommittedProgress | undefined)[]> {
     const { kafka, groupId } = this;
     const topics = [...new Set(partitions.map(({ topic }) => topic))];
     const [committed, spans] = await Promise.all([
@@ -87,7 +89,7 @@ export class Recalls {
       const offset = Number(commit.offset);
       const begin = Math.max(offset, span.from);
       const floor = offset <= span.until ? Math.max(offset, 0) : 0;
-      return { ...readNote(offset, commit.metadata), begin, floor };
+      return { ...parseOffsetMetadata(offset, commit.metadata), begin, floor };
     });
   }
 }
