@@ -12,7 +12,7 @@ describe('a service whose clock is not ours', () => {
   let answers: TopicReader;
 
   beforeAll(async () => {
-    plant = await startPlant();
+    plant = await startPlant({ sandboxEnv: { SANDBOX_MACHINES: '24' } });
     answers = await plant.kafka.read(OUTCOMES, DEAD_LETTERS);
   });
 
@@ -32,6 +32,9 @@ describe('a service whose clock is not ours', () => {
   };
 
   describe.each([
+    ['0.3 s behind', -0.3, true, ['M-009', 'M-010']],
+    ['0.3 s ahead', 0.3, true, ['M-011', 'M-012']],
+    ['2 s ahead', 2, true, ['M-013', 'M-014']],
     ['2 s behind', -2, true, ['M-001', 'M-002']],
     ['2 s behind, and says nothing of it', -2, false, ['M-003', 'M-004']],
     ['30 s ahead', 30, true, ['M-005', 'M-006']],
