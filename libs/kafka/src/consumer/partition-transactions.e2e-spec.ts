@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { createRequire } from 'node:module';
 import { Logger } from '@nestjs/common';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
@@ -15,6 +16,14 @@ import { PartitionProgress } from './partition-progress.js';
 import { PartitionTransactions } from './partition-transactions.js';
 import { TestEntry } from './testing/entry.js';
 import { TopicHealth } from './topic-health.js';
+
+/** Inside kafkajs: where an error of the client can come up amid a request. */
+interface BrokerClass {
+  prototype: {
+    produce: (request: { topicData: readonly { topic: string }[] }) => Promise<unknown>;
+  };
+}
+const Broker = createRequire(import.meta.url)('kafkajs/src/broker/index.js') as BrokerClass;
 
 async function eventually(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const giveUpMs = realNowMs() + 40_000;
@@ -285,6 +294,29 @@ describe('PartitionTransactions', () => {
       await owner.transactions.commitPending();
       await untilWritten('letters', ['0', '1', '3', '4', 'lean']);
       await untilCommitted(5);
+    },
+  );
+
+  it.each([TypeError, RangeError])(
+    'writes a record again, as it was, after a %p of the client that passes',
+    async (Passing) => {
+      const owner = new Owner();
+      await owner.takes(1);
+      const { produce } = Broker.prototype;
+      let failures = 0;
+      Broker.prototype.produce = function (request) {
+        const isIts = request.topicData.some(({ topic }) => topic === `${prefix}letters`);
+        if (!isIts || failures > 0) return produce.call(this, request);
+        failures += 1;
+        return Promise.reject(new Passing('of undefined'));
+      };
+      owner.write(0, [{ ...record('whole', 'letters'), leaner: () => record('lean', 'letters') }]);
+      await owner.transactions.commitPending().finally(() => {
+        Broker.prototype.produce = produce;
+      });
+      expect(failures).toBe(1);
+      await untilWritten('letters', ['whole']);
+      await untilCommitted(1);
     },
   );
 
