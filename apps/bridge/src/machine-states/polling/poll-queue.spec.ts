@@ -110,6 +110,17 @@ describe('PollQueue', () => {
     expect(queue.take(600_000, false)).toBe(lost);
   });
 
+  it('asks one that hangs in every fourth interval once it is lost, though slots are free', () => {
+    const hour = 60 * INTERVAL_MS;
+    const hanging = fleet(3, false, 30);
+    pollFor(hanging, 2 * hour, () => 50, Math.random);
+    for (const { polledMs } of hanging) {
+      const later = polledMs.filter((ms) => ms >= hour);
+      expect(later.length).toBeGreaterThanOrEqual(14);
+      expect(later.length).toBeLessThanOrEqual(16);
+    }
+  });
+
   it('has all turns due again that were passed over, once they are made up', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(60_000), { maxLength: 40 }), (times) => {
@@ -126,4 +137,21 @@ describe('PollQueue', () => {
       }),
     );
   });
+});
+
+describe('PollTurns', () => {
+  it.each([null, 30])(
+    'mixes the machines of factories that are listed one after the other: updated at %p',
+    (updatedAt) => {
+      const turns = new PollTurns<Machine>(INTERVAL_MS, STALE_AFTER_MS, 1);
+      const [first, second] = [fleet(300, true, updatedAt), fleet(300, false, updatedAt)];
+      const inOrder = turns
+        .first([...first, ...second], 0, 0)
+        .toSorted((one, other) => one.dueMs - other.dueMs)
+        .map(({ polled }) => polled.answers);
+      // Half of either, give or take a few at random; unmixed it is all or nothing.
+      const ofFirst = inOrder.slice(0, 300).filter(Boolean).length;
+      expect(Math.abs(ofFirst - 150)).toBeLessThan(75);
+    },
+  );
 });
