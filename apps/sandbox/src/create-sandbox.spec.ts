@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { SettingsError } from '#libs/config';
-import { nestLogLevels } from './log-levels.js';
+import { nestLogLevels } from './create-sandbox.js';
 import { NOW, type RunningSandbox, runSandbox } from './testing/running-sandbox.js';
 
 describe('a sandbox', () => {

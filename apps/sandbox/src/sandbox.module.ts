@@ -1,10 +1,20 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { Controller, type DynamicModule, Get, Module } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import type { SandboxSettings } from '#libs/config';
 import { ControlModule } from './control/control.module.js';
-import { HealthController } from './health.controller.js';
-import { Plant } from './plant/index.js';
-import { AnswerOptions, LOGIN, ServiceModule, TokenRegistry } from './service/index.js';
+import { Plant } from './plant/plant.js';
+import { AnswerOptions } from './service/answer-options.js';
+import { LOGIN } from './service/login.controller.js';
+import { ServiceModule } from './service/service.module.js';
+import { TokenRegistry } from './service/token-registry.js';
+
+@Controller('health')
+class HealthController {
+  @Get('live')
+  live(): { status: 'ok' } {
+    return { status: 'ok' };
+  }
+}
 
 /** What the whole sandbox stands on. */
 export interface SandboxWorld {

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { NOW, type RunningSandbox, runSandbox } from '../testing/running-sandbox.js';
-import type { Call } from './calls/call-log.js';
-import type { Fault } from './faults/fault-board.js';
+import type { Call } from './call-log.js';
+import type { Fault } from './fault-board.js';
 
 const HTML = 'text/html; charset=utf-8';
 const ALWAYS_IDLE = [{ startTime: NOW - 86_400, state: 'IDLE' }];

@@ -1,7 +1,7 @@
 import { Body, Get, Put } from '@nestjs/common';
 import { IsBoolean, IsNumber, IsOptional, Min } from 'class-validator';
-import { AnswerOptions } from '../service/index.js';
-import { ControlController } from '../http/control-controller.decorator.js';
+import { AnswerOptions } from '../service/answer-options.js';
+import { ControlController } from './control-controller.decorator.js';
 
 class OptionsRequest {
   @IsOptional() @IsBoolean() durationJitter?: boolean;

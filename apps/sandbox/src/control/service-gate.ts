@@ -2,33 +2,29 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Injectable } from '@nestjs/common';
 import { Clock, realNowMs } from '#libs/clock';
 import { errorBody } from '../http/error-body.js';
-import {
-  answerStale,
-  authorise,
-  type Operation,
-  operationOf,
-  TokenRegistry,
-} from '../service/index.js';
-import { type Call, CallLog } from './calls/call-log.js';
-import { machineIdsOf } from './calls/machine-ids-of.js';
-import { bringAbout, endOf, replaceAnswer } from './faults/bring-about.js';
-import { type Fault, FaultBoard } from './faults/fault-board.js';
+import { answerStale } from '../service/staleness.js';
+import { authorise, TokenRegistry } from '../service/token-registry.js';
+import type { Operation } from '../service/operations.js';
+import { operationOf } from '../service/service-operation.decorator.js';
+import { type Call, CallLog, machineIdsOf } from './call-log.js';
+import { applyFaultAfter, applyFaultBefore, endOf } from './apply-fault.js';
+import { type Fault, FaultBoard } from './fault-board.js';
 
-/** What a call weighs in the log besides its body. */
+/** Estimated size of a logged call without its body. */
 const BYTES_OF_A_CALL = 500;
 
 interface Passage {
   call: Call;
-  /** Befalls the call before it is carried out: an answer that leaves is the fault's own. */
+  /** Applies before the call is carried out: the answer sent is the fault's own. */
   earlyFault?: Fault;
-  /** Befalls the call after it has been carried out. */
+  /** Applies after the call has been carried out. */
   lateFault?: Fault;
 }
 
 /**
- * What every call of the service passes through, in this order: the log of calls, the access token,
- * then, once the body is read, the faults. Hooks and not guards, because a token is judged before
- * the body is read.
+ * Fastify hooks for every call of the service, in this order: the log of calls, the access token and,
+ * once the body is read, the faults. Hooks and not guards, because the token is checked before the
+ * body is read.
  */
 @Injectable()
 export class ServiceGate {
@@ -48,15 +44,15 @@ export class ServiceGate {
     });
     instance.addHook('preHandler', async (request, reply) => {
       const passage = this.passages.get(request);
-      if (passage) await this.meetFault(passage, request, reply);
+      if (passage) await this.applyFault(passage, request, reply);
     });
     instance.addHook('onSend', async (request, reply, payload) => {
       const passage = this.passages.get(request);
       if (!passage) return payload;
       const { call, lateFault } = passage;
       if (isCarriedOut(passage, reply)) call.carriedOutAtMs = realNowMs();
-      const answer = lateFault ? await replaceAnswer(lateFault, reply, payload) : payload;
-      // noted before it leaves: a caller that has its answer never sees its call as unfinished
+      const answer = lateFault ? await applyFaultAfter(lateFault, reply, payload) : payload;
+      // logged before it is sent: a caller that has its answer never sees its call as unfinished
       if (!reply.raw.destroyed) call.status = reply.statusCode;
       // a caller that has gone ended its call when it went
       call.endedAtMs ??= realNowMs();
@@ -65,7 +61,7 @@ export class ServiceGate {
   }
 
   private admit(operation: Operation, request: FastifyRequest, reply: FastifyReply): boolean {
-    const call = this.begin(operation, request);
+    const call = this.logCall(operation, request);
     this.passages.set(request, { call });
     reply.raw.once('close', () => {
       call.endedAtMs ??= realNowMs();
@@ -77,9 +73,9 @@ export class ServiceGate {
     return false;
   }
 
-  private begin(operation: Operation, request: FastifyRequest): Call {
+  private logCall(operation: Operation, request: FastifyRequest): Call {
     const bytes = Number(request.headers['content-length'] ?? 0) + BYTES_OF_A_CALL;
-    return this.calls.begin(
+    return this.calls.logCall(
       {
         receivedAt: this.clock.nowSeconds(),
         startedAtMs: realNowMs(),
@@ -97,7 +93,7 @@ export class ServiceGate {
     );
   }
 
-  private async meetFault(
+  private async applyFault(
     passage: Passage,
     request: FastifyRequest,
     reply: FastifyReply,
@@ -105,7 +101,7 @@ export class ServiceGate {
     const { call } = passage;
     call.body = call.operation === 'getAPIToken' ? null : (request.body ?? null);
     call.machineIds = machineIdsOf(request.query, request.body);
-    const fault = this.faults.take(call.operation, call.machineIds);
+    const fault = this.faults.nextFaultFor(call.operation, call.machineIds);
     if (!fault) return;
     call.faultId = fault.id;
     if (fault.afterApplying === true) {
@@ -114,11 +110,11 @@ export class ServiceGate {
     }
     passage.earlyFault = fault;
     answerStale(request, fault);
-    await bringAbout(fault, reply);
+    await applyFaultBefore(fault, reply);
   }
 }
 
-/** Asked when the service has its answer ready, before a late fault can spoil it. */
+/** Whether the operation was carried out; asked before a late fault replaces the answer. */
 function isCarriedOut({ earlyFault }: Passage, { statusCode }: FastifyReply): boolean {
   const isOwnAnswer = earlyFault === undefined || endOf(earlyFault) === 'none';
   return isOwnAnswer && statusCode >= 200 && statusCode < 300;

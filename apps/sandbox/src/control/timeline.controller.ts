@@ -1,6 +1,7 @@
 import { BadRequestException, Body, Post } from '@nestjs/common';
-import { Plant, readTimelineScript } from '../plant/index.js';
-import { ControlController } from '../http/control-controller.decorator.js';
+import { Plant } from '../plant/plant.js';
+import { readTimelineScript } from '../plant/read-timeline-script.js';
+import { ControlController } from './control-controller.decorator.js';
 
 @ControlController('timeline')
 export class TimelineController {

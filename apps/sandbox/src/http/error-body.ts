@@ -1,5 +1,13 @@
 import { STATUS_CODES } from 'node:http';
 import { ApiProperty } from '@nestjs/swagger';
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  HttpException,
+  Logger,
+} from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 
 /** The body of every answer from 400 up; the interface leaves its shape open. */
 export class ErrorBody {
@@ -10,4 +18,27 @@ export class ErrorBody {
 
 export function errorBody(statusCode: number, message: string): ErrorBody {
   return { statusCode, error: STATUS_CODES[statusCode] ?? 'Error', message };
+}
+
+/** Gives every error the one shape, also those raised below the controllers (bad JSON, size). */
+@Catch()
+export class ErrorBodyFilter implements ExceptionFilter {
+  private readonly logger = new Logger(ErrorBodyFilter.name);
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const status = statusOf(error);
+    if (status >= 500) this.logger.error(error);
+    const message = status < 500 && error instanceof Error ? error.message : 'internal error';
+    void host
+      .switchToHttp()
+      .getResponse<FastifyReply>()
+      .code(status)
+      .send(errorBody(status, message));
+  }
+}
+
+function statusOf(error: unknown): number {
+  if (error instanceof HttpException) return error.getStatus();
+  const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
+  return typeof status === 'number' && status >= 400 && status < 500 ? status : 500;
 }

@@ -1,5 +1,4 @@
-import type { MinuteState } from './machine-state.js';
-import type { Segment, Timeline } from './timeline.js';
+import type { MinuteState, Segment, Timeline } from './timeline.js';
 
 const FORCED_SEGMENTS_REMEMBERED = 1000;
 

@@ -1,4 +1,4 @@
-import type { ClassificationReason } from './plant-machine.js';
+import type { ClassificationReason } from './plant.js';
 
 export interface MachineType {
   name: string;

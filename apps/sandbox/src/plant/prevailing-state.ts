@@ -1,4 +1,4 @@
-import type { MinuteState } from './machine-state.js';
+import type { MinuteState } from './timeline.js';
 
 export interface SignalPiece {
   state: MinuteState;

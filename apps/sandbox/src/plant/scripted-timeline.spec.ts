@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { ForcibleTimeline } from './forcible-timeline.js';
-import { MACHINE_STATES, type MinuteState } from './machine-state.js';
+import { endOfPeriod, MACHINE_STATES, type MinuteState, periodsBetween } from './timeline.js';
 import { prevailingState } from './prevailing-state.js';
-import { ScriptedTimeline, type ScriptedPeriod } from './scripted-timeline.js';
-import { endOfPeriod, periodsBetween } from './timeline.js';
+import { type ScriptedPeriod, ScriptedTimeline } from './scripted-timeline.js';
 
 const minutes = (timeline: ScriptedTimeline | ForcibleTimeline, count: number): MinuteState[] =>
   Array.from({ length: count }, (_, minute) => timeline.segmentAt(minute).state);

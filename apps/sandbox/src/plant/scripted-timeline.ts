@@ -1,6 +1,5 @@
-import type { MachineState, MinuteState } from './machine-state.js';
+import type { MachineState, MinuteState, Segment, Timeline } from './timeline.js';
 import { prevailingState } from './prevailing-state.js';
-import type { Segment, Timeline } from './timeline.js';
 
 /** Epoch seconds, end exclusive; Infinity for a state that stays. */
 export interface ScriptedPeriod {
@@ -9,7 +8,7 @@ export interface ScriptedPeriod {
   state: MachineState;
 }
 
-/** A life told in advance, to the second; what lies between its periods is "no data". */
+/** A timeline given in advance, to the second; gaps between its periods are "no data". */
 export class ScriptedTimeline implements Timeline {
   private readonly segments: readonly Segment[];
 

@@ -1,11 +1,10 @@
-import { FlickeringTimeline } from './flickering-timeline.js';
+import type { ShiftCalendar } from '#libs/clock';
+import { FlickeringTimeline, SimulatedTimeline } from './simulated-timeline.js';
 import { ForcibleTimeline } from './forcible-timeline.js';
-import type { PlantMachine } from './plant-machine.js';
+import type { PlantMachine } from './plant.js';
 import { COMMON_REASONS, MACHINE_TYPES, type MachineType } from './machine-types.js';
 import { ScriptedTimeline } from './scripted-timeline.js';
 import { seededRandom } from './seeded-random.js';
-import type { ShiftCalendar } from '#libs/clock';
-import { SimulatedTimeline } from './simulated-timeline.js';
 import type { Timeline } from './timeline.js';
 
 const FACTORIES = [

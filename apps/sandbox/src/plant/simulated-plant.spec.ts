@@ -1,10 +1,8 @@
 import fc from 'fast-check';
-import { FlickeringTimeline } from './flickering-timeline.js';
-import type { MinuteState } from './machine-state.js';
 import { ShiftCalendar } from '#libs/clock';
-import { SimulatedTimeline } from './simulated-timeline.js';
+import { FlickeringTimeline, SimulatedTimeline } from './simulated-timeline.js';
+import { type MinuteState, periodsBetween, startOfPeriod, type Timeline } from './timeline.js';
 import { simulateMachines } from './simulate-machines.js';
-import { periodsBetween, startOfPeriod, type Timeline } from './timeline.js';
 
 const calendar = new ShiftCalendar({ timeZone: 'UTC', startTimes: ['06:00', '14:00', '22:00'] });
 const MINUTES_OF_DAY = 1440;

@@ -1,7 +1,7 @@
-import { planShift, type ShiftPattern } from './plan-shift.js';
+import type { Shift, ShiftCalendar } from '#libs/clock';
 import { seededRandom } from './seeded-random.js';
-import type { ShiftCalendar } from '#libs/clock';
-import type { Segment, Timeline } from './timeline.js';
+import type { MachineState, Segment, Timeline } from './timeline.js';
+import { prevailingState, type SignalPiece } from './prevailing-state.js';
 
 const PLANS_REMEMBERED = 4;
 
@@ -38,4 +38,98 @@ function find(plan: readonly Segment[], minute: number): Segment | undefined {
   const last = plan.at(-1);
   if (!last || minute >= last.toMinute || minute < (plan[0]?.fromMinute ?? Infinity)) return;
   return plan.find((segment) => minute < segment.toMinute);
+}
+
+/** Which shifts a machine is manned in. */
+interface ShiftPattern {
+  shifts: number;
+  weekends: boolean;
+}
+
+/**
+ * A machine's life during one shift, drawn from `random`. Unmanned it is OFF; manned it is set up,
+ * runs for minutes to hours (OPERATING), waits for minutes (IDLE) and now and then is switched off
+ * for repair (OFF).
+ */
+function planShift(shift: Shift, pattern: ShiftPattern, random: () => number): Segment[] {
+  const fromMinute = Math.floor(shift.startTime / 60);
+  const toMinute = Math.floor(shift.endTime / 60);
+  if (!isManned(shift, pattern)) return [{ fromMinute, toMinute, state: 'OFF' }];
+  const segments: Segment[] = [];
+  let state: MachineState = random() < 0.5 ? 'IDLE' : 'OPERATING';
+  for (let minute = fromMinute; minute < toMinute;) {
+    const end = Math.min(minute + durationOf(state, random), toMinute);
+    segments.push({ fromMinute: minute, toMinute: end, state });
+    state = nextState(state, random);
+    minute = end;
+  }
+  return segments;
+}
+
+function isManned(shift: Shift, pattern: ShiftPattern): boolean {
+  const isWeekend = shift.weekday === 0 || shift.weekday === 6;
+  return shift.index < pattern.shifts && (pattern.weekends || !isWeekend);
+}
+
+function nextState(state: MachineState, random: () => number): MachineState {
+  switch (state) {
+    case 'OPERATING':
+      return random() < 0.93 ? 'IDLE' : 'OFF';
+    case 'IDLE':
+      return 'OPERATING';
+    case 'OFF':
+      return 'IDLE';
+    default:
+      return state satisfies never;
+  }
+}
+
+function durationOf(state: MachineState, random: () => number): number {
+  switch (state) {
+    case 'OPERATING':
+      return between(6, 180, random());
+    case 'IDLE':
+      return between(2, 25, random());
+    case 'OFF':
+      return between(20, 90, random());
+    default:
+      return state satisfies never;
+  }
+}
+
+/** Whole minutes, short spans likelier than long ones (uniform on a logarithmic scale). */
+function between(shortest: number, longest: number, draw: number): number {
+  return Math.round(shortest * (longest / shortest) ** draw);
+}
+
+/**
+ * A machine whose signal changes several times within a minute while it runs: short stops of 5 to
+ * 25 seconds. Each minute shows the state that prevailed in it.
+ */
+export class FlickeringTimeline implements Timeline {
+  constructor(
+    private readonly base: Timeline,
+    private readonly key: { seed: string; machineIndex: number },
+  ) {}
+
+  segmentAt(minute: number): Segment {
+    const segment = this.base.segmentAt(minute);
+    if (segment.state !== 'OPERATING') return segment;
+    const state = prevailingState(this.signalOf(minute));
+    return { fromMinute: minute, toMinute: minute + 1, state };
+  }
+
+  /** The signal within one minute; its pieces add up to 60 seconds. */
+  signalOf(minute: number): SignalPiece[] {
+    const random = seededRandom(this.key.seed, this.key.machineIndex, 'signal', minute);
+    const pieces: SignalPiece[] = [];
+    let state: MachineState = random() < 0.5 ? 'OPERATING' : 'IDLE';
+    for (let left = 60; left > 0;) {
+      const seconds = Math.min(left, 5 + Math.floor(random() * 21));
+      pieces.push({ state, seconds });
+      state = state === 'OPERATING' ? 'IDLE' : 'OPERATING';
+      left -= seconds;
+    }
+    return pieces;
+  }
 }

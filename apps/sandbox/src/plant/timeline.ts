@@ -1,4 +1,9 @@
-import type { MinuteState } from './machine-state.js';
+export const MACHINE_STATES = ['OPERATING', 'IDLE', 'OFF'] as const;
+
+export type MachineState = (typeof MACHINE_STATES)[number];
+
+/** What the one-minute calculation made of a minute; null is "no data". */
+export type MinuteState = MachineState | null;
 
 /** Minutes are whole minutes since the epoch; `toMinute` is exclusive and may be Infinity. */
 export interface Segment {

@@ -1,9 +1,9 @@
-import type { MachineState } from './machine-state.js';
 import {
   endOfPeriod,
+  type MachineState,
   periodsBetween,
-  startOfPeriod,
   type Segment,
+  startOfPeriod,
   type Timeline,
 } from './timeline.js';
 

@@ -1,3 +1,5 @@
+import { Clock } from '#libs/clock';
+
 /** Where the interface leaves room, how the service is to answer; changed through the control API. */
 export class AnswerOptions {
   /** Lets durationInMinutes be off by one minute either way from answer to answer. */
@@ -10,4 +12,18 @@ export class AnswerOptions {
   clockOffsetSeconds = 0;
   /** Sends a Date header with each answer, by the service's clock. */
   dateHeader = true;
+}
+
+/** The clock of the service, by which it judges times and dates its answers. It may be set wrong. */
+export class ServiceClock extends Clock {
+  constructor(
+    private readonly base: Clock,
+    private readonly options: AnswerOptions,
+  ) {
+    super({ speed: base.speed });
+  }
+
+  override nowMs(): number {
+    return this.base.nowMs() + this.options.clockOffsetSeconds * 1000;
+  }
 }

@@ -7,17 +7,61 @@ import {
   Query,
   UnprocessableEntityException,
 } from '@nestjs/common';
-import { ApiOkResponse } from '@nestjs/swagger';
+import { ApiOkResponse, ApiProperty } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { IsInt, IsNotEmpty, IsOptional, IsString, Max, Min } from 'class-validator';
 import { Clock } from '#libs/clock';
+import type { PlantMachine } from '../plant/plant.js';
+import { LATEST_EPOCH_SECONDS } from '../plant/limits.js';
 import { ClassificationReasonsAnswer } from './answers.js';
 import { Classifications } from './classifications.js';
 import { MachineLookup } from './machine-lookup.js';
 import { PATHS_OF } from './operations.js';
-import { refuseClassification } from './refuse-classification.js';
-import { ClassificationRequest } from './requests/classification.request.js';
-import { MachineQuery } from './requests/machine.query.js';
+import { EpochSeconds, Identifier, MachineQuery } from './request-fields.js';
 import { ServiceController } from './service-controller.decorator.js';
 import { BODY_STATUSES, ServiceOperation } from './service-operation.decorator.js';
+
+/** Request of setMachineClassification ("Classification setting"). */
+class ClassificationRequest {
+  @Identifier({ example: 'M-001' })
+  machineId!: string;
+
+  @EpochSeconds('Beginning of the classified period; not in the future.')
+  startTime!: number;
+
+  /** Absent, null and the empty string all mean open-ended: the field "may be empty". */
+  @ApiProperty({
+    required: false,
+    nullable: true,
+    oneOf: [
+      { type: 'integer', format: 'int64', minimum: 0, maximum: LATEST_EPOCH_SECONDS },
+      { type: 'string', maxLength: 0 },
+    ],
+    description: 'End of the classified period; empty: open-ended.',
+  })
+  @Transform(({ value }: { value: unknown }) => (value === '' ? null : value))
+  @IsOptional()
+  @Min(0)
+  @Max(LATEST_EPOCH_SECONDS)
+  @IsInt()
+  endTime?: number | null;
+
+  @ApiProperty({ required: false, minLength: 1, example: '22', description: 'Code of the reason.' })
+  @IsOptional()
+  @IsNotEmpty()
+  @IsString()
+  reasonId?: string;
+
+  @ApiProperty({
+    required: false,
+    minLength: 1,
+    description: 'Another spelling of reasonId, which wins when both are given.',
+  })
+  @IsOptional()
+  @IsNotEmpty()
+  @IsString()
+  reason?: string;
+}
 
 /** GET is the interface's method; its sample request uses POST: both are served alike. */
 function ReasonList(statuses: readonly number[]): MethodDecorator {
@@ -77,4 +121,19 @@ export class ClassificationsController {
     if (refusal !== null) throw new UnprocessableEntityException(refusal);
     this.classifications.receive(machine.machineId, call, now);
   }
+}
+
+/** Why a classification is refused (interface, "setMachineClassification": 422), or null. */
+function refuseClassification(
+  request: { startTime: number; endTime: number | null; reasonId: string },
+  machine: PlantMachine,
+  now: number,
+): string | null {
+  if (!machine.reasons.some(({ code }) => code === request.reasonId)) {
+    return `reason ID ${request.reasonId} does not exist for machine ${machine.machineId}`;
+  }
+  if (request.endTime !== null && request.startTime > request.endTime) {
+    return 'startTime is later than endTime';
+  }
+  return request.startTime > now ? 'startTime is in the future' : null;
 }

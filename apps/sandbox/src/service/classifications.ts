@@ -1,10 +1,79 @@
 import { Injectable } from '@nestjs/common';
-import {
-  classificationPeriods,
-  type ClassificationPeriod,
-  Plant,
-  type ReceivedClassification,
-} from '../plant/index.js';
+import { Plant } from '../plant/plant.js';
+
+/** A call of setMachineClassification that was accepted; times in epoch seconds. */
+export interface ReceivedClassification {
+  /** Order of receipt, from 1. */
+  sequence: number;
+  receivedAt: number;
+  startTime: number;
+  /** null: open-ended. */
+  endTime: number | null;
+  reasonId: string;
+  /** End of the shift that was in progress at `receivedAt`. */
+  shiftEndTime: number;
+}
+
+/** A stretch of a machine's time with the reason that applies to it; end exclusive. */
+export interface ClassificationPeriod {
+  startTime: number;
+  endTime: number;
+  reasonId: string;
+  /** The call it comes from. */
+  sequence: number;
+  openEnded: boolean;
+}
+
+/**
+ * What the calls received for one machine amount to (interface, "States and transitions" rule 2):
+ *
+ * - With an end time a classification applies to exactly [startTime, endTime).
+ * - Without one it applies from startTime to the end of the current shift, which is the shift in
+ *   progress when the call is received, or until a later call that carries an end time is received:
+ *   then it ends at the moment of that receipt.
+ * - Where two overlap, the one received later applies; what it leaves of the earlier one stays.
+ */
+export function classificationPeriods(
+  received: readonly ReceivedClassification[],
+): ClassificationPeriod[] {
+  let periods: ClassificationPeriod[] = [];
+  for (const call of received) {
+    if (call.endTime !== null) periods = periods.map((period) => endOpenPeriod(period, call));
+    const added: ClassificationPeriod = {
+      startTime: call.startTime,
+      endTime: call.endTime ?? call.shiftEndTime,
+      reasonId: call.reasonId,
+      sequence: call.sequence,
+      openEnded: call.endTime === null,
+    };
+    periods = [...periods.flatMap((period) => outside(period, added)), added].filter(isNotEmpty);
+  }
+  return periods.sort((a, b) => a.startTime - b.startTime);
+}
+
+function endOpenPeriod(
+  period: ClassificationPeriod,
+  { receivedAt }: ReceivedClassification,
+): ClassificationPeriod {
+  if (!period.openEnded) return period;
+  return { ...period, endTime: Math.min(period.endTime, receivedAt) };
+}
+
+/** The parts of a period that lie before and after another. */
+function outside(
+  period: ClassificationPeriod,
+  { startTime, endTime }: ClassificationPeriod,
+): ClassificationPeriod[] {
+  if (startTime >= endTime) return [period];
+  return [
+    { ...period, endTime: Math.min(period.endTime, startTime) },
+    { ...period, startTime: Math.max(period.startTime, endTime) },
+  ].filter(isNotEmpty);
+}
+
+function isNotEmpty(period: ClassificationPeriod): boolean {
+  return period.startTime < period.endTime;
+}
 
 const CALLS_REMEMBERED_PER_MACHINE = 1000;
 

@@ -1,13 +1,23 @@
 import { Body, HttpCode, Inject, Post, UnauthorizedException } from '@nestjs/common';
-import { ApiOkResponse } from '@nestjs/swagger';
+import { ApiOkResponse, ApiProperty } from '@nestjs/swagger';
+import { IsString } from 'class-validator';
 import type { SandboxSettings } from '#libs/config';
-import { TokenRegistry } from './access/token-registry.js';
+import { TokenRegistry } from './token-registry.js';
 import { AnswerOptions } from './answer-options.js';
 import { LoginAnswer } from './answers.js';
 import { PATHS_OF } from './operations.js';
-import { LoginRequest } from './requests/login.request.js';
 import { ServiceController } from './service-controller.decorator.js';
 import { BODY_STATUSES, ServiceOperation } from './service-operation.decorator.js';
+
+class LoginRequest {
+  @ApiProperty({ example: 'operator@example.com' })
+  @IsString()
+  userEmail!: string;
+
+  @ApiProperty({ example: 'sandbox-password' })
+  @IsString()
+  password!: string;
+}
 
 export const LOGIN = Symbol('login');
 

@@ -1,6 +1,6 @@
 import { Get } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import { Plant } from '../plant/index.js';
+import { Plant } from '../plant/plant.js';
 import { MachineInfo } from './answers.js';
 import { PATHS_OF } from './operations.js';
 import { ServiceController } from './service-controller.decorator.js';

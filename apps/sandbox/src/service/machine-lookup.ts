@@ -1,5 +1,5 @@
 import { Injectable, NotFoundException, UnprocessableEntityException } from '@nestjs/common';
-import { Plant, type PlantMachine } from '../plant/index.js';
+import { Plant, type PlantMachine } from '../plant/plant.js';
 
 /** Finds machines, and answers for those that do not exist. */
 @Injectable()
@@ -16,7 +16,7 @@ export class MachineLookup {
   /**
    * The interface states 422 for a machine that does not exist only for setMachineClassification;
    * state, activity log and work order list answer alike: of the statuses it gives them it is the
-   * one that tells a wrong ID from a machine without data.
+   * one that distinguishes a wrong ID from a machine without data.
    *
    * @throws UnprocessableEntityException 422
    */

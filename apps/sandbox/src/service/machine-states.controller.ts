@@ -1,17 +1,28 @@
 import { Body, Get, HttpCode, Post, Query, UnprocessableEntityException } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import { Clock } from '#libs/clock';
-import { seededRandom, visiblePeriods, visibleState } from '../plant/index.js';
-import { refuseWindow } from './activity-window.js';
+import { seededRandom } from '../plant/seeded-random.js';
+import { visiblePeriods, visibleState } from '../plant/visible-states.js';
 import { AnswerOptions } from './answer-options.js';
 import { ActivityLogEntry, MachineStateAnswer } from './answers.js';
 import { MachineLookup } from './machine-lookup.js';
 import { PATHS_OF } from './operations.js';
-import { ActivityRequest } from './requests/activity.request.js';
-import { MachineQuery } from './requests/machine.query.js';
+import { EpochSeconds, Identifier, MachineQuery } from './request-fields.js';
 import { ServiceController } from './service-controller.decorator.js';
 import { BODY_STATUSES, ServiceOperation } from './service-operation.decorator.js';
 import { type Staleness, StalenessOfCall } from './staleness.js';
+
+/** Request of MachineActivityLog. */
+class ActivityRequest {
+  @Identifier({ example: 'M-001' })
+  machineId!: string;
+
+  @EpochSeconds('Beginning of the window.')
+  startTime!: number;
+
+  @EpochSeconds('End of the window, at most 30 days after its beginning.', 1_763_683_600)
+  endTime!: number;
+}
 
 @ServiceController('states')
 export class MachineStatesController {
@@ -74,4 +85,16 @@ export class MachineStatesController {
       durationInMinutes: Math.floor((period.endTime - period.startTime) / 60),
     }));
   }
+}
+
+/** Interface, "Limits". */
+const LONGEST_WINDOW_SECONDS = 30 * 24 * 3600;
+
+/** Why an activity log of this window (epoch seconds) is refused, or null. */
+function refuseWindow(window: { startTime: number; endTime: number }): string | null {
+  if (window.startTime > window.endTime) return 'startTime is later than endTime';
+  if (window.endTime - window.startTime > LONGEST_WINDOW_SECONDS) {
+    return 'the requested period is above the maximum of 30 days';
+  }
+  return null;
 }

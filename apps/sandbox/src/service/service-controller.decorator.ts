@@ -1,7 +1,57 @@
-import { applyDecorators, Controller, UseInterceptors, UsePipes } from '@nestjs/common';
+import {
+  applyDecorators,
+  type ArgumentMetadata,
+  type CallHandler,
+  Controller,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  UnprocessableEntityException,
+  UseInterceptors,
+  UsePipes,
+  ValidationPipe,
+} from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { NoDataInterceptor } from './no-data.interceptor.js';
-import { RequestPipe } from './request.pipe.js';
+import type { FastifyReply } from 'fastify';
+import { type Observable, tap } from 'rxjs';
+import { validationProblems } from '../http/validation-problems.js';
+
+/**
+ * Checks a query or body against its class. What is well-formed JSON but not a request the
+ * operation understands is a 422, as the interface has it for missing and contradicting fields;
+ * fields it does not know are tolerated.
+ */
+@Injectable()
+class RequestPipe extends ValidationPipe {
+  constructor() {
+    super({
+      transform: true,
+      stopAtFirstError: true,
+      exceptionFactory: (errors) =>
+        new UnprocessableEntityException(validationProblems(errors).join('; ')),
+    });
+  }
+
+  override transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    if (metadata.type === 'body' && value !== undefined && !isObject) {
+      throw new UnprocessableEntityException('the body must be a JSON object');
+    }
+    return super.transform(value, metadata) as Promise<unknown>;
+  }
+}
+
+/** A handler that returns null has nothing to show: 204, without a body. */
+@Injectable()
+class NoDataInterceptor implements NestInterceptor<unknown, unknown> {
+  intercept(context: ExecutionContext, next: CallHandler<unknown>): Observable<unknown> {
+    return next.handle().pipe(
+      tap((answer) => {
+        if (answer === null) context.switchToHttp().getResponse<FastifyReply>().code(204);
+      }),
+    );
+  }
+}
 
 /** A controller of operations under the version segment of the interface. */
 export function ServiceController(tag: string): ClassDecorator {

@@ -1,12 +1,38 @@
 import { Body, Put } from '@nestjs/common';
-import { ApiOkResponse } from '@nestjs/swagger';
+import { ApiOkResponse, ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import { ArrayMaxSize, IsArray, ValidateNested } from 'class-validator';
 import { Clock } from '#libs/clock';
 import { MachineLookup } from './machine-lookup.js';
 import { PATHS_OF } from './operations.js';
-import { WorkOrderListRequest } from './requests/work-order-list.request.js';
 import { ServiceController } from './service-controller.decorator.js';
 import { BODY_STATUSES, ServiceOperation } from './service-operation.decorator.js';
 import { WorkOrderLists } from './work-order-lists.js';
+import { Identifier } from './request-fields.js';
+
+const MOST_MACHINES = 10_000;
+const MOST_WORKING_ORDERS = 10_000;
+
+class WorkOrderAssignment {
+  @Identifier({ example: 'M-001' })
+  machineId!: string;
+
+  /** Kept in the order given; empty clears the list. */
+  @IsArray()
+  @ArrayMaxSize(MOST_WORKING_ORDERS)
+  @Identifier({ example: '4711', each: true })
+  workingOrders!: string[];
+}
+
+/** Request of setWorkOrderList. */
+class WorkOrderListRequest {
+  @ApiProperty({ type: WorkOrderAssignment, isArray: true })
+  @IsArray()
+  @ArrayMaxSize(MOST_MACHINES)
+  @ValidateNested({ each: true })
+  @Type(() => WorkOrderAssignment)
+  machines!: WorkOrderAssignment[];
+}
 
 @ServiceController('work orders')
 export class WorkOrderListsController {

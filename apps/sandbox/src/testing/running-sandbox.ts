@@ -29,7 +29,7 @@ export async function runSandbox(environment: Record<string, string> = {}) {
     clock,
     url,
     close: () => app.close(),
-    /** A call of the service, with the all-scopes token unless told otherwise. */
+    /** A call of the service, by default with the all-scopes token. */
     service: (method: string, path: string, options: CallOptions = {}) =>
       request(`${url}/api/v1/${path}`, method, {
         ...options,

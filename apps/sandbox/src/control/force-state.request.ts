@@ -1,5 +1,6 @@
 import { IsIn, IsInt, IsOptional, Max, Min, ValidateIf } from 'class-validator';
-import { LATEST_EPOCH_SECONDS, MACHINE_STATES, type MachineState } from '../../plant/index.js';
+import { LATEST_EPOCH_SECONDS } from '../plant/limits.js';
+import { MACHINE_STATES, type MachineState } from '../plant/timeline.js';
 
 /** The word for "no data", as null releases the machine. */
 export const NO_DATA = 'NO_DATA';

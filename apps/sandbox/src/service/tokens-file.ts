@@ -1,7 +1,7 @@
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import { SettingsError } from '#libs/config';
-import { parseTokens } from './parse-tokens.js';
-import type { TokenRegistry } from './token-registry.js';
+import type { TokenRegistry, TokenScopes } from './token-registry.js';
+import { isScope, type Scope, SCOPES } from './operations.js';
 
 /** Polling survives the file being replaced by a rename, which is how secrets are rotated. */
 const WATCH_INTERVAL_MS = 100;
@@ -41,4 +41,27 @@ function load(path: string, registry: TokenRegistry): string | undefined {
   if (!parsed.ok) return parsed.problem;
   registry.replaceListed(parsed.tokens);
   return undefined;
+}
+
+type ParsedTokens = { ok: true; tokens: TokenScopes } | { ok: false; problem: string };
+
+/** Reads the text of a tokens file: JSON `{token: [scopes]}`. Problems never quote a token. */
+function parseTokens(text: string): ParsedTokens {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return { ok: false, problem: 'is not JSON' };
+  }
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    return { ok: false, problem: 'must be a JSON object of tokens and their scopes' };
+  }
+  const tokens = new Map<string, ReadonlySet<Scope>>();
+  for (const [token, scopes] of Object.entries(json) as [string, unknown][]) {
+    if (!Array.isArray(scopes) || !scopes.every(isScope)) {
+      return { ok: false, problem: `must list scopes out of ${SCOPES.join(', ')} for each token` };
+    }
+    tokens.set(token, new Set(scopes));
+  }
+  return { ok: true, tokens };
 }

@@ -11,7 +11,7 @@ import {
   Post,
   Put,
 } from '@nestjs/common';
-import { CONTROL_VALIDATION, ControlController } from '../../http/control-controller.decorator.js';
+import { CONTROL_VALIDATION, ControlController } from './control-controller.decorator.js';
 import { type Fault, FaultBoard, MOST_FAULTS } from './fault-board.js';
 import { contradictionIn, FaultRequest } from './fault.request.js';
 
@@ -21,7 +21,7 @@ export class FaultsController {
 
   @Get()
   list(): Fault[] {
-    return this.faults.list();
+    return this.faults.listFaults();
   }
 
   /** Places a fault; the answer (201) carries its id. */
@@ -29,10 +29,10 @@ export class FaultsController {
   add(@Body() request: FaultRequest): Fault {
     refuseContradictions([request]);
     if (this.faults.isFull) throw new ConflictException('there are too many faults: remove some');
-    return this.faults.add(request);
+    return this.faults.placeFault(request);
   }
 
-  /** Puts these in place of all faults in one step: no call finds neither the old nor the new ones. */
+  /** Replaces all faults in one step: no call sees a moment without any. */
   @Put()
   replace(
     @Body(new ParseArrayPipe({ ...CONTROL_VALIDATION, items: FaultRequest }))
@@ -41,19 +41,19 @@ export class FaultsController {
     refuseContradictions(requests);
     if (requests.length > MOST_FAULTS)
       throw new ConflictException(`there may be ${MOST_FAULTS} faults at the most`);
-    return this.faults.replace(requests);
+    return this.faults.replaceFaults(requests);
   }
 
   @Delete()
   @HttpCode(204)
   clear(): void {
-    this.faults.clear();
+    this.faults.clearFaults();
   }
 
   @Delete(':id')
   @HttpCode(204)
   remove(@Param('id') id: string): void {
-    if (!this.faults.remove(id)) throw new NotFoundException(`no fault ${id}`);
+    if (!this.faults.removeFault(id)) throw new NotFoundException(`no fault ${id}`);
   }
 }
 

@@ -1,11 +1,11 @@
 import type { FastifyReply } from 'fastify';
 import { realDelayMs } from '#libs/clock';
-import { errorBody } from '../../http/error-body.js';
+import { errorBody } from '../http/error-body.js';
 import type { Fault } from './fault-board.js';
 
 const STATUSES_WITHOUT_BODY = [204, 205, 304];
 
-/** How a call ends that a fault befalls; `none`: as it would have, only later. */
+/** How a fault ends a call; `none`: the call ends by itself, only later. */
 type FaultEnd = 'answer' | 'drop' | 'hang' | 'none';
 
 export function endOf(fault: Fault): FaultEnd {
@@ -14,7 +14,7 @@ export function endOf(fault: Fault): FaultEnd {
   return fault.status === undefined && fault.body === undefined ? 'none' : 'answer';
 }
 
-/** Waits as long as the fault wants the answer delayed. */
+/** Waits for the fault's latency. */
 async function delayOf(fault: Fault): Promise<void> {
   if (fault.latencyMs !== undefined) await realDelayMs(fault.latencyMs);
 }
@@ -28,8 +28,8 @@ function prepareAnswer(fault: Fault, reply: FastifyReply): string {
   return fault.body ?? JSON.stringify(errorBody(status, `fault ${fault.id}`));
 }
 
-/** Lets the fault befall a call before it is carried out. */
-export async function bringAbout(fault: Fault, reply: FastifyReply): Promise<void> {
+/** Applies a fault to a call that has not been carried out yet. */
+export async function applyFaultBefore(fault: Fault, reply: FastifyReply): Promise<void> {
   await delayOf(fault);
   const end = endOf(fault);
   switch (end) {
@@ -50,8 +50,8 @@ export async function bringAbout(fault: Fault, reply: FastifyReply): Promise<voi
   }
 }
 
-/** Lets the fault befall the answer of a call that has been carried out; returns what is sent. */
-export async function replaceAnswer(
+/** Applies a fault to the answer of a call that has been carried out; returns the payload to send. */
+export async function applyFaultAfter(
   fault: Fault,
   reply: FastifyReply,
   payload: unknown,

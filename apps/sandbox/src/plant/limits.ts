@@ -3,3 +3,6 @@
  * milliseconds.
  */
 export const LATEST_EPOCH_SECONDS = 253_402_300_799;
+
+/** In characters; of a machine, a reason or a work order. */
+export const LONGEST_IDENTIFIER = 256;

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsNotEmpty, IsString, Max, MaxLength, Min } from 'class-validator';
-import { LATEST_EPOCH_SECONDS, LONGEST_IDENTIFIER } from '../../plant/index.js';
+import { LATEST_EPOCH_SECONDS, LONGEST_IDENTIFIER } from '../plant/limits.js';
 
 /** A machine ID, reason ID or work order: a string of 1 to 256 characters. */
 export function Identifier(options: { example: string; each?: boolean }): PropertyDecorator {
@@ -33,4 +33,9 @@ export function EpochSeconds(description: string, example = 1_763_680_000): Prop
     Max(LATEST_EPOCH_SECONDS),
     IsInt(),
   );
+}
+
+export class MachineQuery {
+  @Identifier({ example: 'M-001' })
+  machineId!: string;
 }

@@ -1,8 +1,8 @@
 import { Delete, Get, HttpCode, Query } from '@nestjs/common';
 import { Type } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsString, Min } from 'class-validator';
-import { OPERATIONS } from '../../service/index.js';
-import { ControlController } from '../../http/control-controller.decorator.js';
+import { OPERATIONS } from '../service/operations.js';
+import { ControlController } from './control-controller.decorator.js';
 import { type Call, type CallExtent, CallLog } from './call-log.js';
 
 class CallQuery {
@@ -20,7 +20,7 @@ export class CallsController {
 
   @Get()
   list(@Query() query: CallQuery): Call[] {
-    return this.calls.list(query);
+    return this.calls.listCalls(query);
   }
 
   @Get('extent')
@@ -31,6 +31,6 @@ export class CallsController {
   @Delete()
   @HttpCode(204)
   clear(): void {
-    this.calls.clear();
+    this.calls.clearCalls();
   }
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { classificationPeriods, type ReceivedClassification } from './classification-periods.js';
+import { classificationPeriods, type ReceivedClassification } from './classifications.js';
 
 const SHIFT_END = 1000;
 

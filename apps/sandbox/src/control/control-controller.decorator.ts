@@ -7,7 +7,7 @@ import {
   type ValidationPipeOptions,
 } from '@nestjs/common';
 import type { ValidationError } from 'class-validator';
-import { validationProblems } from './validation-problems.js';
+import { validationProblems } from '../http/validation-problems.js';
 
 /** Every field at fault is named, unknown ones included: a mistyped fault should not pass for one. */
 export const CONTROL_VALIDATION: ValidationPipeOptions = {

@@ -12,7 +12,7 @@ import {
   Max,
   Min,
 } from 'class-validator';
-import { type Operation, OPERATIONS } from '../../service/index.js';
+import { type Operation, OPERATIONS } from '../service/operations.js';
 
 const LONGEST_LATENCY_MS = 600_000;
 
@@ -37,9 +37,9 @@ export class FaultRequest {
   @IsOptional() @IsString({ each: true }) @ArrayNotEmpty() machineIds?: string[];
   /** Only calls that name a machine of this factory. */
   @IsOptional() @IsString() @IsNotEmpty() factoryId?: string;
-  /** Share of the matching calls it befalls; default 1. */
+  /** Share of the matching calls it applies to; default 1. */
   @IsOptional() @IsNumber() @Min(0) @Max(1) rate?: number;
-  /** How many calls it befalls before it is gone. */
+  /** Number of calls after which the fault is removed. */
   @IsOptional() @IsInt() @Min(1) count?: number;
   /** How long it stays. */
   @IsOptional() @IsNumber() @Min(0) durationSeconds?: number;

@@ -1,11 +1,36 @@
 import { BadRequestException, Body, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { Clock } from '#libs/clock';
-import { periodsBetween, Plant, type StatePeriod, toStatePeriods } from '../../plant/index.js';
-import { MachineLookup } from '../../service/index.js';
-import { ControlController } from '../../http/control-controller.decorator.js';
+import { periodsBetween } from '../plant/timeline.js';
+import { Plant } from '../plant/plant.js';
+import { type StatePeriod, toStatePeriods } from '../plant/visible-states.js';
+import { MachineLookup } from '../service/machine-lookup.js';
+import { ControlController } from './control-controller.decorator.js';
 import { ForceStateRequest, NO_DATA } from './force-state.request.js';
-import { MachineReporter, type MachineReport, type MachineSummary } from './machine-report.js';
-import { minutesOf, TimelineQuery } from './timeline.query.js';
+import { type MachineReport, MachineReporter, type MachineSummary } from './machine-report.js';
+import { Type } from 'class-transformer';
+import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { LATEST_EPOCH_SECONDS } from '../plant/limits.js';
+
+const LONGEST_SECONDS = 31 * 24 * 3600;
+const DEFAULT_SECONDS = 24 * 3600;
+
+/** Epoch seconds; default the last 24 hours. */
+class TimelineQuery {
+  @IsOptional() @Type(() => Number) @IsInt() @Min(0) @Max(LATEST_EPOCH_SECONDS) from?: number;
+  @IsOptional() @Type(() => Number) @IsInt() @Min(0) @Max(LATEST_EPOCH_SECONDS) to?: number;
+}
+
+/** The whole minutes asked for, or what is wrong with the question. */
+function minutesOf(
+  query: TimelineQuery,
+  now: number,
+): { fromMinute: number; toMinute: number } | { problem: string } {
+  const to = query.to ?? now;
+  const from = query.from ?? Math.max(0, to - DEFAULT_SECONDS);
+  if (from > to) return { problem: 'from is later than to' };
+  if (to - from > LONGEST_SECONDS) return { problem: 'the period is above the maximum of 31 days' };
+  return { fromMinute: Math.floor(from / 60), toMinute: Math.ceil(to / 60) };
+}
 
 @ControlController('machines')
 export class MachinesController {

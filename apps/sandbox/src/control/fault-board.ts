@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
-import { Plant, seededRandom } from '../../plant/index.js';
-import type { Operation } from '../../service/index.js';
+import { Plant } from '../plant/plant.js';
+import { seededRandom } from '../plant/seeded-random.js';
+import type { Operation } from '../service/operations.js';
 import type { FaultRequest } from './fault.request.js';
 
 export interface Fault extends FaultRequest {
   id: string;
-  /** Calls it has befallen so far. */
+  /** Calls it has been applied to so far. */
   applied: number;
 }
 
@@ -17,7 +18,7 @@ interface PlacedFault {
 
 export const MOST_FAULTS = 1000;
 
-/** The faults in force. A call meets at most one of them: the first placed that befalls it. */
+/** The active faults. At most one applies to a call: the first placed that matches. */
 @Injectable()
 export class FaultBoard {
   private placed: PlacedFault[] = [];
@@ -28,10 +29,10 @@ export class FaultBoard {
   constructor(private readonly plant: Plant) {}
 
   get isFull(): boolean {
-    return this.list().length >= MOST_FAULTS;
+    return this.listFaults().length >= MOST_FAULTS;
   }
 
-  add(request: FaultRequest): Fault {
+  placeFault(request: FaultRequest): Fault {
     this.lastId += 1;
     const fault = Object.assign(request, { id: `fault-${this.lastId}`, applied: 0 });
     const lifeMs = (request.durationSeconds ?? Infinity) * 1000;
@@ -39,12 +40,12 @@ export class FaultBoard {
     return fault;
   }
 
-  replace(requests: readonly FaultRequest[]): Fault[] {
-    this.clear();
-    return requests.map((request) => this.add(request));
+  replaceFaults(requests: readonly FaultRequest[]): Fault[] {
+    this.clearFaults();
+    return requests.map((request) => this.placeFault(request));
   }
 
-  list(): Fault[] {
+  listFaults(): Fault[] {
     const now = realNowMs();
     this.placed = this.placed.filter(({ fault, expiresAtMs }) => {
       return expiresAtMs > now && fault.applied < (fault.count ?? Infinity);
@@ -52,10 +53,10 @@ export class FaultBoard {
     return this.placed.map(({ fault }) => fault);
   }
 
-  /** The fault that befalls this call, counted as applied. */
-  take(operation: Operation, machineIds: readonly string[]): Fault | undefined {
+  /** Chooses the fault for a call and counts it as applied. */
+  nextFaultFor(operation: Operation, machineIds: readonly string[]): Fault | undefined {
     if (this.placed.length === 0) return undefined;
-    const fault = this.list().find(
+    const fault = this.listFaults().find(
       (candidate) =>
         this.concerns(candidate, operation, machineIds) && this.random() < (candidate.rate ?? 1),
     );
@@ -63,13 +64,13 @@ export class FaultBoard {
     return fault;
   }
 
-  remove(id: string): boolean {
-    const before = this.list().length;
+  removeFault(id: string): boolean {
+    const before = this.listFaults().length;
     this.placed = this.placed.filter(({ fault }) => fault.id !== id);
     return this.placed.length < before;
   }
 
-  clear(): void {
+  clearFaults(): void {
     this.placed = [];
   }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { Operation } from '../../service/index.js';
+import type { Operation } from '../service/operations.js';
 
-/** One call of the service, whatever became of it. */
+/** One call of the service, successful or not. */
 export interface Call {
   /** From 1, without gaps. */
   sequence: number;
@@ -11,7 +11,7 @@ export interface Call {
   startedAtMs: number;
   /** When the answer left or the connection broke, the first of both; null while in progress. */
   endedAtMs: number | null;
-  /** When the operation was carried out, whatever its caller came to hear; null when it was not. */
+  /** When the operation was carried out, whichever answer its caller received; null when it was not. */
   carriedOutAtMs: number | null;
   operation: Operation;
   method: string;
@@ -32,9 +32,9 @@ export interface CallFilter {
   limit?: number;
 }
 
-/** What the log reaches from and to. */
+/** Range of the calls in the log. */
 export interface CallExtent {
-  /** Sequence number of the oldest call it has not forgotten. */
+  /** Sequence number of the oldest call still in the log. */
   oldest: number;
   /** Sequence number of the latest call, 0 before the first. */
   newest: number;
@@ -51,7 +51,7 @@ export class CallLog {
   private newest = 0;
   private bytes = 0;
 
-  begin(call: Omit<Call, 'sequence'>, bytes: number): Call {
+  logCall(call: Omit<Call, 'sequence'>, bytes: number): Call {
     this.newest += 1;
     const entry = { sequence: this.newest, ...call };
     this.entries.set(this.newest, { call: entry, bytes });
@@ -65,7 +65,7 @@ export class CallLog {
   }
 
   /** In order of receipt. */
-  list(filter: CallFilter = {}): Call[] {
+  listCalls(filter: CallFilter = {}): Call[] {
     const calls: Call[] = [];
     const { since = 0, limit = Infinity } = filter;
     for (let at = Math.max(this.oldest, since + 1); at <= this.newest; at += 1) {
@@ -77,7 +77,7 @@ export class CallLog {
   }
 
   /** Forgets all calls; the numbering goes on. */
-  clear(): void {
+  clearCalls(): void {
     this.entries.clear();
     this.bytes = 0;
     this.oldest = this.newest + 1;
@@ -95,4 +95,17 @@ function matches(call: Call, { operation, machineId }: CallFilter): boolean {
     (operation === undefined || call.operation === operation) &&
     (machineId === undefined || call.machineIds.includes(machineId))
   );
+}
+
+/** The machines a call names: in its query, its body, or the list in its body. */
+export function machineIdsOf(query: unknown, body: unknown): string[] {
+  const machines = field(body, 'machines');
+  const listed = Array.isArray(machines) ? machines.map((entry) => field(entry, 'machineId')) : [];
+  const named = [field(query, 'machineId'), field(body, 'machineId'), ...listed];
+  return [...new Set(named.filter((id): id is string => typeof id === 'string'))];
+}
+
+function field(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return (value as Record<string, unknown>)[name];
 }

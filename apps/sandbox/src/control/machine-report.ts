@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import {
   type ClassificationPeriod,
-  Plant,
-  type PlantMachine,
+  Classifications,
   type ReceivedClassification,
-  visibleState,
-} from '../../plant/index.js';
-import { Classifications, WorkOrderLists } from '../../service/index.js';
+} from '../service/classifications.js';
+import { Plant, type PlantMachine } from '../plant/plant.js';
+import { visibleState } from '../plant/visible-states.js';
+import { WorkOrderLists } from '../service/work-order-lists.js';
 import { NO_DATA } from './force-state.request.js';
 
 /** A machine and what the service shows and has received of it; times in epoch seconds. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { realNowMs } from '#libs/clock';
-import { ALL_SCOPES, type Scope } from './scopes.js';
+import { ALL_SCOPES, type Operation, type Scope, SCOPE_OF } from './operations.js';
 
 const ISSUED_TOKENS_REMEMBERED = 1000;
 
@@ -37,4 +37,25 @@ export class TokenRegistry {
     const isGood = token === this.ownToken || (this.issued.get(token) ?? 0) > realNowMs();
     return isGood ? ALL_SCOPES : undefined;
   }
+}
+
+type Authorisation = { allowed: true } | { allowed: false; status: 401 | 403; message: string };
+
+/**
+ * Decides whether a call may be made (interface, "Authentication"). The interface knows 403 for a
+ * token without the scope; a token that is missing or unknown has no scope to speak of and is
+ * answered with 401.
+ */
+export function authorise(
+  operation: Operation,
+  authorization: string | undefined,
+  registry: TokenRegistry,
+): Authorisation {
+  const scope = SCOPE_OF[operation];
+  if (scope === null) return { allowed: true };
+  const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+  const scopes = token === undefined ? undefined : registry.scopesOf(token);
+  if (!scopes) return { allowed: false, status: 401, message: 'access token missing or unknown' };
+  if (scopes.has(scope)) return { allowed: true };
+  return { allowed: false, status: 403, message: `unauthorized scope request: ${scope} is needed` };
 }
