@@ -80,7 +80,7 @@ export class RecordCutter {
       if (sharing === 0) break;
       const whole = bytes.subarray(from, until);
       if (whole.length > MAX_RECORD_BYTES) this.omit(whole, whole.length);
-      else this.add(Buffer.from(whole), sharing);
+      else this.add(copyOf(whole), sharing);
       from = until;
     }
     return from;
@@ -114,6 +114,13 @@ export class RecordCutter {
       cursor.at = end;
     }
   }
+}
+
+/** In memory of its own: Node 24's pool, of which Buffer.from takes, would keep 64 KiB for as long as one record waits. */
+function copyOf(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
 }
 
 /** How many whole records from there on share what is kept, and where the last of them ends. */
