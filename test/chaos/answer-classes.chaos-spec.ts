@@ -118,7 +118,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
         const calls = await Promise.all(machineIds.map(callsFor));
         return calls.flat().length >= times;
       },
-      { what: `${times} calls`, timeoutMs: 30_000 },
+      { what: `${times} calls` },
     );
 
   describe.each([400, 404, 409, 413, 415, 422])('%i', (status) => {

@@ -57,7 +57,7 @@ describe('a bridge whose clock is two hours ahead', () => {
         const { outcomes = '' } = (await healthOf(url)).problems;
         return outcomes.includes(SAYING) && waiting.every((topic) => outcomes.includes(topic));
       },
-      { what: 'the clock and the topics are named', timeoutMs: 30_000 },
+      { what: 'the clock and the topics are named' },
     );
     expect(await startTimesCalled()).toEqual(startTimes);
     expect(await kafka.topics.count(TOPICS.commandOutcomes)).toBe(0);

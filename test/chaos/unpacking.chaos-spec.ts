@@ -55,7 +55,7 @@ describe('record batches that unpack to far more than they are', () => {
         const committed = await plant.kafka.groups.committedOffsets(plant.groupId, TOPIC);
         return committed.get(0) === (await plant.kafka.topics.end(TOPIC));
       },
-      { what: 'all is committed', timeoutMs: 30_000 },
+      { what: 'all is committed' },
     );
   };
 

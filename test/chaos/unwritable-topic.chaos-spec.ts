@@ -39,7 +39,7 @@ describe.each(['made again', 'made again by a new process, the old one killed'] 
           const committed = await plant.kafka.groups.committedOffsets(plant.groupId, topic);
           return isSo(committed);
         },
-        { what: `the commits of ${topic}`, timeoutMs: 30_000 },
+        { what: `the commits of ${topic}` },
       );
 
     const unwritable = async (): Promise<string[]> => {

@@ -96,7 +96,7 @@ describe('following topics', () => {
     const { read, states } = follow(clientOf([relay.address]), [{ topic, from: 'beginning' }]);
     await eventually(() => states.at(-1) === 'up', { what: 'all has been read' });
     relay.cut();
-    await eventually(() => states.at(-1) === 'down', { what: 'Kafka is away', timeoutMs: 30_000 });
+    await eventually(() => states.at(-1) === 'down', { what: 'Kafka is away' });
     await plant.send('away', { key: 'a', value: '2' });
     relay.restore();
     await eventually(() => states.at(-1) === 'up', { what: 'Kafka is back', timeoutMs: 60_000 });
@@ -113,7 +113,7 @@ describe('following topics', () => {
     const first = await send('0');
     relay.cutInPlaceOfAnswer();
     const sending = Promise.all(['1', '2', '3'].map(send));
-    await eventually(() => producer.problem, { what: 'it says so', timeoutMs: 30_000 });
+    await eventually(() => producer.problem, { what: 'it says so' });
     relay.restore();
     const places = await sending;
     expect(places.map(({ offset }) => offset - first.offset)).toEqual([1, 2, 3]);

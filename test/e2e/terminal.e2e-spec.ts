@@ -431,7 +431,6 @@ describe('the terminal', () => {
       relay.cut();
       await eventually(() => events.some(({ data }) => linkOf(data) === 'down'), {
         what: 'Kafka is away',
-        timeoutMs: 30_000,
       });
       const entry = reasonOf();
       const refused = await post(terminal, entry);

@@ -42,9 +42,15 @@ export class AppProcess {
     return this.child.exitCode;
   }
 
-  /** Leaves nothing behind after a test that failed. */
+  /**
+   * Leaves nothing behind after a test that failed.
+   *
+   * @throws Error when Node has warned of something, such as of what a later version will no longer do
+   */
   async close(): Promise<void> {
     this.child.kill('SIGKILL');
     await this.exited;
+    const [warning] = /^\(node:\d+\).*Warning.*/m.exec(this.output) ?? [];
+    if (warning !== undefined) throw new Error(warning);
   }
 }

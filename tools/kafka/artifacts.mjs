@@ -9,6 +9,8 @@ import { step } from '../setup/steps.mjs';
 import { removeLeftFolders } from './left-folders.mjs';
 
 const POM = fileURLToPath(new URL('./pom.xml', import.meta.url));
+/** Another version than that of the pom.xml; a Kafka in Docker is of it too, see docker-compose.yml. */
+const { KAFKA_VERSION = '' } = process.env;
 /** What a process has begun to fetch, by its number. */
 const UNFINISHED = /^artifacts-[0-9a-f]+\.(\d+)$/;
 const COPY = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
@@ -17,6 +19,7 @@ const COPY = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-depend
 export async function artifactsFolder() {
   const version = createHash('sha256')
     .update(await readFile(POM))
+    .update(KAFKA_VERSION)
     .digest('hex')
     .slice(0, 8);
   return join(LOCAL, 'kafka', `artifacts-${version}`);
@@ -32,7 +35,7 @@ export async function fetchArtifacts(maven) {
   // of commands that were interrupted while they fetched
   await removeLeftFolders(dirname(folder), UNFINISHED);
   if (!existsSync(folder)) {
-    await step('fetching Apache Kafka 4.1.1 with Maven (about 45 MB)', () =>
+    await step(`fetching Apache Kafka ${KAFKA_VERSION || '4.1.1'} with Maven (about 45 MB)`, () =>
       fetchInto(folder, maven),
     );
   }
@@ -46,6 +49,7 @@ async function fetchInto(folder, maven) {
   await mkdir(unfinished, { recursive: true });
   try {
     const args = ['-B', '-ntp', '-q', '-f', POM, COPY, `-DoutputDirectory=${unfinished}`];
+    if (KAFKA_VERSION) args.push(`-Dkafka.version=${KAFKA_VERSION}`);
     await runTool(maven, args);
     // another command may have been faster
     await rename(unfinished, folder).catch(() => undefined);
