@@ -12,12 +12,23 @@ import { memory } from './bench/scenarios/memory.mjs';
 import { orders } from './bench/scenarios/orders.mjs';
 import { reasons } from './bench/scenarios/reasons.mjs';
 import { manyStates, states } from './bench/scenarios/states.mjs';
+import { terminal } from './bench/scenarios/terminal.mjs';
 import { findKafka } from './kafka/find-kafka.mjs';
 import { createShutdown } from './process/shutdown.mjs';
 import { runCommand, setUp } from './setup.mjs';
 import { say, secondsSince } from './setup/steps.mjs';
 
-const SCENARIOS = [reasons, lists, orders, isolation, memory, states, manyStates, handOver];
+const SCENARIOS = [
+  reasons,
+  lists,
+  orders,
+  isolation,
+  memory,
+  states,
+  manyStates,
+  handOver,
+  terminal,
+];
 
 const startMs = performance.now();
 const shutdown = createShutdown({ interruptedCode: 130, say });

@@ -5,12 +5,13 @@ import { ROOT } from '../setup/root.mjs';
 import { startProgram, untilHealthy } from '../start/app-process.mjs';
 
 const BRIDGE = join(ROOT, 'dist/apps/bridge/src/main.js');
+const TERMINAL = join(ROOT, 'dist/apps/terminal/src/main.js');
 const STUB = fileURLToPath(new URL('./service-stub/main.mjs', import.meta.url));
 const BASELINE = fileURLToPath(new URL('./baseline/main.mjs', import.meta.url));
 const BARE = fileURLToPath(new URL('./bare/main.mjs', import.meta.url));
 // what the user has set for a bridge of his own would change what is measured
 const SETTINGS_OF_A_BRIDGE =
-  /^(KAFKA|MACHINE_CLOUD|BRIDGE|CLOCK|POLL|STALE|SETTLE|DIRECTORY|BACKFILL)_/;
+  /^(KAFKA|MACHINE_CLOUD|BRIDGE|CLOCK|POLL|TERMINAL|STALE|SETTLE|DIRECTORY|BACKFILL)_/;
 
 /**
  * The bridge on a trial's topics, as its user would run it; `settings` go over the bench's own.
@@ -33,6 +34,19 @@ export async function startBridge(
     // done is what has an outcome: on a slow machine, those that only say "not yet" would be counted too
     OUTCOME_DEFERRED_AFTER_SECONDS: '3600',
     ...settings,
+  });
+  return { ...app, url: `http://127.0.0.1:${port}` };
+}
+
+/** The terminal on the topics with a prefix, as its user would run it. */
+export async function startTerminal(bench, prefix) {
+  const port = String(await anyFreePort());
+  const app = start(bench, 'bench-terminal', [TERMINAL], {
+    KAFKA_BROKERS: bench.brokers,
+    KAFKA_TOPIC_PREFIX: prefix,
+    KAFKA_GROUP_ID: `${prefix}terminal`,
+    TERMINAL_HTTP_PORT: port,
+    LOG_LEVEL: 'warn',
   });
   return { ...app, url: `http://127.0.0.1:${port}` };
 }
