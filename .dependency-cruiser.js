@@ -91,9 +91,26 @@ const forbidden = [
       'Loaded before it is patched it would keep modules of its own; an import of a type may load it as well.',
     from: {
       path: '^(libs|test)/',
-      pathNot: [`^libs/.*${SPEC}`, '^libs/kafkajs-patches/src/index\\.ts$'],
+      pathNot: [
+        `^libs/.*${SPEC}`,
+        '^libs/kafkajs-patches/src/index\\.ts$',
+        '^test/support/stock-kafkajs\\.ts$',
+      ],
     },
     to: { path: CLIENT('kafkajs'), pathNot: 'node_modules/kafkajs/(src/|package\\.json$)' },
+  },
+  {
+    name: 'tests-talk-to-kafka-with-a-client-of-their-own',
+    comment:
+      "What writes and reads beside the bridge must not share its mistakes: the stock client (test/support/stock-kafkajs.ts) or Java's.",
+    from: { path: '^test/' },
+    to: { path: '^libs/kafkajs-patches/' },
+  },
+  {
+    name: 'test-support-without-the-kafka-lib',
+    comment: 'A test may try a part of libs/kafka; its helpers do without.',
+    from: { path: '^test/support/' },
+    to: { path: '^libs/kafka/' },
   },
   {
     name: 'axios-only-in-cloud-client',

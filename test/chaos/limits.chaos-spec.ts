@@ -1,10 +1,10 @@
-import { CompressionTypes } from '#libs/kafkajs-patches';
 import { TOPICS } from '#libs/contracts';
 import { Answers } from '../support/chaos/answers.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { type CommandKind, numberOfList, REASON_ID } from '../support/chaos/commands.js';
 import { deliveryFaults } from '../support/chaos/delivery.js';
 import { overlaps } from '../support/chaos/overlaps.js';
+import { CompressionTypes } from '../support/stock-kafkajs.js';
 import { header } from '../support/topic-reader.js';
 
 /** A broker takes record batches of 1,048,588 bytes unless told otherwise; a batch of one adds about 150. */

@@ -1,6 +1,5 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { ConfigResourceTypes } from '#libs/kafkajs-patches';
 import { loadKafkaSettings } from '#libs/config';
 import {
   createKafka,
@@ -10,6 +9,7 @@ import {
   type TopicSpecification,
 } from '#libs/kafka';
 import { testBrokers, uniqueTopicPrefix } from '../support/kafka.js';
+import { ConfigResourceTypes } from '../support/stock-kafkajs.js';
 
 describe('the topics the bridge needs', () => {
   const kafka = createKafka(loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }));

@@ -1,6 +1,6 @@
-import { CompressionTypes } from '#libs/kafkajs-patches';
 import { TOPICS } from '#libs/contracts';
 import { type Plant, startPlant } from '../support/plant.js';
+import { CompressionTypes } from '../support/stock-kafkajs.js';
 
 describe('input as producers write it', () => {
   let plant: Plant;

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { ConfigResourceTypes, type Message } from '#libs/kafkajs-patches';
+import { loadKafkaSettings } from '#libs/config';
+import { CallSlots } from '#libs/delivery';
 import {
   createKafka,
   ensureTopics,
@@ -10,12 +11,12 @@ import {
   readSpans,
   topicSpans,
 } from '#libs/kafka';
-import { loadKafkaSettings } from '#libs/config';
-import { CallSlots } from '#libs/delivery';
 import { eventually } from '../support/eventually.js';
+import { offsetsAsForeigner } from '../support/foreign-client.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
-import { withAdmin } from '../support/with-admin.js';
+import { ConfigResourceTypes, type Message } from '../support/stock-kafkajs.js';
 import { header } from '../support/topic-reader.js';
+import { withAdmin } from '../support/with-admin.js';
 
 interface Counted {
   count: number;
@@ -308,10 +309,13 @@ describe('keyed state', () => {
       await send({ key: 'kept', value: '{"count":7}' }, ...numbers(50).map(countOfA));
       // and here nothing: each fills a segment of its own, of which the latest is never compacted.
       for (const count of numbers(5)) await send(countOfA(count, 'x'.repeat(SEGMENT_BYTES - 400)));
-      await eventually(async () => (await compacted.offsetsLeft(name, 55)).join() === '0,54,55', {
-        what: 'the topic begins with batches whose end is missing',
-        timeoutMs: 60_000,
-      });
+      await eventually(
+        async () => (await offsetsAsForeigner(testBrokers(), fullName)).join() === '0,54,55',
+        {
+          what: 'the topic begins with batches whose end is missing',
+          timeoutMs: 60_000,
+        },
+      );
     });
 
     afterAll(() => compacted.close());

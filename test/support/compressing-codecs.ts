@@ -1,7 +1,7 @@
 import { Encoder } from '@toondepauw/node-zstd';
 import snappy from 'kafkajs-snappy';
 import { compressFrame } from 'lz4-napi';
-import { CompressionCodecs, CompressionTypes } from '#libs/kafkajs-patches';
+import { CompressionCodecs, CompressionTypes } from './stock-kafkajs.js';
 
 /** What kafkajs hands to a codec: its encoder, of which only the bytes matter here. */
 interface EncodedRecords {

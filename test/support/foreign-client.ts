@@ -23,12 +23,13 @@ export interface ForeignReading {
 
 const NULL = '(null)';
 const NOTHING_MORE_MS = 15_000;
+/** Of a topic whose last record is read at once, if at all. */
+const NO_RECORD_LEFT_MS = 3000;
 const LONGEST_MS = 60_000;
 
 /** Reads a topic from its beginning with Java's client, which shares no code with the bridge's. */
 export async function readAsForeigner(reading: ForeignReading): Promise<PrintedRecord[]> {
   const { brokers, topic, isolation, records } = reading;
-  const [program, ...args] = await consoleConsumer();
   const options = {
     'bootstrap-server': brokers.join(','),
     topic,
@@ -40,6 +41,28 @@ export async function readAsForeigner(reading: ForeignReading): Promise<PrintedR
     ...['print.headers=true', 'print.key=true'],
     ...['headers.separator=|', `null.literal=${NULL}`],
   ];
+  return (await printedLines(options, properties)).map(parsePrinted);
+}
+
+/** The offsets of all records of a topic of one partition, as Java's client reads them. */
+export async function offsetsAsForeigner(
+  brokers: readonly string[],
+  topic: string,
+): Promise<number[]> {
+  const options = {
+    'bootstrap-server': brokers.join(','),
+    topic,
+    'timeout-ms': String(NO_RECORD_LEFT_MS),
+  };
+  const lines = await printedLines(options, ['print.offset=true', 'print.value=false']);
+  return lines.map((line) => Number(line.replace('Offset:', '')));
+}
+
+async function printedLines(
+  options: Readonly<Record<string, string>>,
+  properties: readonly string[],
+): Promise<string[]> {
+  const [program, ...args] = await consoleConsumer();
   const asked = [
     '--from-beginning',
     ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),
@@ -47,7 +70,7 @@ export async function readAsForeigner(reading: ForeignReading): Promise<PrintedR
   ];
   const run = promisify(execFile);
   const { stdout } = await run(program, [...args, ...asked], { timeout: LONGEST_MS });
-  return stdout.trimEnd().split('\n').map(parsePrinted);
+  return stdout.trimEnd().split('\n');
 }
 
 /** `name:value|name:value`, key and value, with tabs between them. */

@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { CommittedReader } from './committed-reader.js';
+import { registerCompressingCodecs } from './compressing-codecs.js';
+import { PartitionedProducer } from './partitioned-producer.js';
 import {
   CompressionTypes,
   type IHeaders,
@@ -6,9 +9,7 @@ import {
   logLevel,
   type Message,
   Partitioners,
-  type Producer,
-} from '#libs/kafkajs-patches';
-import { registerCompressingCodecs } from './compressing-codecs.js';
+} from './stock-kafkajs.js';
 import { TestGroups } from './test-groups.js';
 import { TestTopics } from './test-topics.js';
 import { TopicReader } from './topic-reader.js';
@@ -27,10 +28,7 @@ export function uniqueTopicPrefix(): string {
   return `test-${randomUUID().slice(0, 8)}.`;
 }
 
-/**
- * What an ERP, a terminal or a subscriber does with Kafka, with a client of their own: as the bridge has it, since
- * kafkajs by itself loses and doubles what it sends to several brokers.
- */
+/** What an ERP, a terminal or a subscriber does with Kafka, with a client of their own: kafkajs as it is published. */
 export class TestKafka {
   readonly topics: TestTopics;
   readonly groups: TestGroups;
@@ -98,14 +96,8 @@ export class TestKafka {
   }
 
   /** Gives its messages to Kafka in their order and each once, also when they are sent again after an error. */
-  async steadyProducer(): Promise<Producer> {
-    const producer = this.kafka.producer({
-      idempotent: true,
-      maxInFlightRequests: 1,
-      createPartitioner: Partitioners.DefaultPartitioner,
-      allowAutoTopicCreation: false,
-      retry: { retries: Number.MAX_SAFE_INTEGER },
-    });
+  async steadyProducer(): Promise<PartitionedProducer> {
+    const producer = new PartitionedProducer(this.kafka);
     this.closers.push(() => producer.disconnect());
     await producer.connect();
     return producer;
@@ -118,31 +110,13 @@ export class TestKafka {
   async read(...topics: string[]): Promise<TopicReader> {
     const reader = new TopicReader();
     this.readers.push(reader);
-    const consumer = this.kafka.consumer({
-      groupId: `${this.topicPrefix}reader-${randomUUID()}`,
-      maxWaitTimeInMs: 100,
+    const groupId = `${this.topicPrefix}reader-${randomUUID()}`;
+    const consumer = new CommittedReader(this.kafka, groupId, ({ topic, ...record }) => {
+      reader.add({ ...record, topic: topic.slice(this.topicPrefix.length) });
     });
-    this.closers.push(() => consumer.disconnect());
-    await consumer.connect();
-    const names = topics.map((topic) => `${this.topicPrefix}${topic}`);
-    await consumer.subscribe({ topics: names, fromBeginning: true });
-    await consumer.run({
-      eachMessage: ({ topic, partition, message }) => {
-        const { key, value, headers = {}, timestamp } = message;
-        const name = topic.slice(this.topicPrefix.length);
-        const offset = Number(message.offset);
-        reader.add({ topic: name, partition, offset, timestamp, key, value, headers });
-        return Promise.resolve();
-      },
-    });
+    this.closers.push(() => consumer.stop());
+    await consumer.start(topics.map((topic) => `${this.topicPrefix}${topic}`));
     return reader;
-  }
-
-  /** The offsets of what is left of a topic of one partition, up to its last record, which is known. */
-  async offsetsLeft(topic: string, last: number): Promise<number[]> {
-    const reader = await this.read(topic);
-    await reader.find(({ offset }) => offset === last, `the last record of ${topic}`);
-    return reader.records.map(({ offset }) => offset);
   }
 
   /** @throws InvalidEventError when something was read that the bridge should not have published */

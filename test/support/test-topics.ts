@@ -1,10 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { realDelayMs } from '#libs/clock';
-import { ensureTopics, readSpans, topicSpans } from '#libs/kafka';
-import { ConfigResourceTypes, type Kafka } from '#libs/kafkajs-patches';
+import { CommittedReader } from './committed-reader.js';
 import { eventually } from './eventually.js';
+import { ConfigResourceTypes, type Kafka } from './stock-kafkajs.js';
 import { withAdmin } from './with-admin.js';
 
 const SHOWN_AFTER_MS = 150;
+const READ_TIMEOUT_MS = 60_000;
 
 /** The topics of one test, named without their prefix, as whoever runs a plant's Kafka sees them. */
 export class TestTopics {
@@ -13,13 +15,16 @@ export class TestTopics {
     private readonly prefix: string,
   ) {}
 
-  /** Creates them before a bridge does. */
+  /** Creates those that are not there, before a bridge does. */
   async create(numPartitions: number, ...names: string[]): Promise<void> {
-    const topics = names.map((name) => ({
-      name: `${this.prefix}${name}`,
-      cleanupPolicy: 'delete' as const,
-    }));
-    await ensureTopics(this.kafka, topics, { create: true, partitions: numPartitions });
+    const all = names.map((name) => `${this.prefix}${name}`);
+    const topics = all.map((topic) => ({ topic, numPartitions }));
+    await withAdmin(this.kafka, async (admin) => {
+      await admin.createTopics({ topics, waitForLeaders: false });
+      for (const topic of all) {
+        await eventually(() => admin.fetchTopicOffsets(topic), { what: `${topic} has leaders` });
+      }
+    });
   }
 
   /** Creates one topic of one partition that is cleaned up as `config` says. */
@@ -81,25 +86,27 @@ export class TestTopics {
 
   /** How many records of a topic a subscriber is shown: read, since the markers of transactions have offsets, too. */
   async count(topic: string): Promise<number> {
+    const name = `${this.prefix}${topic}`;
     // A transaction that has been committed is shown a moment later.
-    let spans = await topicSpans(this.kafka, `${this.prefix}${topic}`);
-    for (let before = ''; JSON.stringify(spans) !== before;) {
-      before = JSON.stringify(spans);
+    let ends = await this.endsOf(name);
+    for (let before = ''; JSON.stringify(ends) !== before;) {
+      before = JSON.stringify(ends);
       await realDelayMs(SHOWN_AFTER_MS);
-      spans = await topicSpans(this.kafka, `${this.prefix}${topic}`);
+      ends = await this.endsOf(name);
     }
     let count = 0;
-    await readSpans(
-      this.kafka,
-      spans.filter(({ from, until }) => from < until),
-      {
-        groupIdPrefix: `${this.prefix}count`,
-        signal: new AbortController().signal,
-        onRecords: (records) => {
-          count += records.length;
-        },
-      },
-    );
+    const reader = new CommittedReader(this.kafka, `${this.prefix}count-${randomUUID()}`, () => {
+      count += 1;
+    });
+    try {
+      await reader.start([name]);
+      await eventually(
+        () => ends.every(({ partition, end }) => reader.positionOf(name, partition) >= end),
+        { what: `${topic} is read to its end`, timeoutMs: READ_TIMEOUT_MS },
+      );
+    } finally {
+      await reader.stop();
+    }
     return count;
   }
 
@@ -109,6 +116,14 @@ export class TestTopics {
       admin.fetchTopicOffsets(`${this.prefix}${topic}`),
     );
     return partitions.reduce((sum, { high }) => sum + Number(high), 0);
+  }
+
+  private async endsOf(name: string): Promise<{ partition: number; end: number }[]> {
+    const partitions = await withAdmin(this.kafka, (admin) => admin.fetchTopicOffsets(name));
+    return partitions
+      .filter(({ low, high }) => low !== high)
+      .map(({ partition, high }) => ({ partition, end: Number(high) }))
+      .sort((a, b) => a.partition - b.partition);
   }
 
   /** Removes what a topic holds, as its retention would in time. */

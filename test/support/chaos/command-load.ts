@@ -1,5 +1,5 @@
-import { type Producer } from '#libs/kafkajs-patches';
 import { realDelayMs } from '#libs/clock';
+import { type PartitionedProducer } from '../partitioned-producer.js';
 import {
   type Command,
   COMMAND_KINDS,
@@ -20,7 +20,7 @@ export class CommandLoad {
   private next = 0;
 
   constructor(
-    private readonly producer: Producer,
+    private readonly producer: PartitionedProducer,
     private readonly topicPrefix: string,
     readonly machineIds: readonly string[],
   ) {
@@ -115,6 +115,6 @@ export class CommandLoad {
       topic: `${this.topicPrefix}${TOPIC_OF[kind]}`,
       messages: commands.filter((command) => command.kind === kind).map(commandMessage),
     })).filter(({ messages }) => messages.length > 0);
-    await this.producer.sendBatch({ topicMessages });
+    await Promise.all(topicMessages.map((of) => this.producer.send(of)));
   }
 }

@@ -1,6 +1,7 @@
-import { type Message, type Producer } from '#libs/kafkajs-patches';
 import { realDelayMs } from '#libs/clock';
 import { TOPICS } from '#libs/contracts';
+import { type PartitionedProducer } from '../partitioned-producer.js';
+import { type Message } from '../stock-kafkajs.js';
 import { listsOf, orderBody, type ToldOrder, toldOrder } from './order-model.js';
 
 const ROUND_MS = 50;
@@ -38,7 +39,7 @@ export class OrderLoad {
   private next = 0;
 
   constructor(
-    private readonly producer: Producer,
+    private readonly producer: PartitionedProducer,
     private readonly topicPrefix: string,
     private readonly machineIds: readonly string[],
     orders: number,

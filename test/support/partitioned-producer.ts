@@ -1,0 +1,59 @@
+import { type Kafka, type Message, Partitioners, type Producer } from './stock-kafkajs.js';
+import { withAdmin } from './with-admin.js';
+
+type Choose = ReturnType<typeof Partitioners.DefaultPartitioner>;
+
+/**
+ * Gives messages to Kafka in the order of each partition and each once, also when they are sent again after an error. A
+ * request holds messages of one partition: of a request to several brokers, kafkajs loses a part when a leader moves,
+ * and writes another twice (tulios/kafkajs#1798).
+ */
+export class PartitionedProducer {
+  private readonly producer: Producer;
+  private readonly choose: Choose = Partitioners.DefaultPartitioner();
+  private readonly partitions = new Map<string, Parameters<Choose>[0]['partitionMetadata']>();
+
+  constructor(private readonly kafka: Kafka) {
+    this.producer = kafka.producer({
+      idempotent: true,
+      maxInFlightRequests: 1,
+      createPartitioner: Partitioners.DefaultPartitioner,
+      allowAutoTopicCreation: false,
+      retry: { retries: Number.MAX_SAFE_INTEGER },
+    });
+  }
+
+  async connect(): Promise<void> {
+    await this.producer.connect();
+  }
+
+  async disconnect(): Promise<void> {
+    await this.producer.disconnect();
+  }
+
+  /** Resolves once Kafka has all of them. */
+  async send({ topic, messages }: { topic: string; messages: readonly Message[] }): Promise<void> {
+    const byPartition = new Map<number, Message[]>();
+    for (const message of messages) {
+      const partitionMetadata = await this.partitionsOf(topic);
+      const partition = this.choose({ topic, partitionMetadata, message });
+      const known = byPartition.get(partition) ?? [];
+      known.push({ ...message, partition });
+      byPartition.set(partition, known);
+    }
+    await Promise.all(
+      [...byPartition.values()].map((some) => this.producer.send({ topic, messages: some })),
+    );
+  }
+
+  private async partitionsOf(topic: string): Promise<Parameters<Choose>[0]['partitionMetadata']> {
+    const known = this.partitions.get(topic);
+    if (known !== undefined) return known;
+    const { topics } = await withAdmin(this.kafka, (admin) =>
+      admin.fetchTopicMetadata({ topics: [topic] }),
+    );
+    const partitions = topics[0]?.partitions ?? [];
+    this.partitions.set(topic, partitions);
+    return partitions;
+  }
+}
