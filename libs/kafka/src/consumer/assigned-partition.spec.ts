@@ -203,7 +203,7 @@ describe('AssignedPartition', () => {
     it('nothing during a rebalance, though nothing is lacking and the fetch goes on as it did', async () => {
       const handling = new Handling({ maxUnfinished: 4 });
       expect(handling.queue.bufferFetched(recordsAt(1, 2))).toBe(false);
-      handling.queue.holdMessages('rest');
+      handling.queue.holdMessages('rebalance');
       expect(handling.queue.isHeld).toBe(false);
       await nextTurn();
       expect(handling.queue.bufferFetched(recordsAt(3))).toBe(false);
@@ -211,7 +211,7 @@ describe('AssignedPartition', () => {
       await nextTurn();
       await nextTurn();
       expect(handling.handed).toEqual([1, 2]);
-      handling.queue.releaseHold('rest');
+      handling.queue.releaseHold('rebalance');
       expect(handling.handed).toEqual([1, 2, 3, 4]);
       expect(handling.resumed).toBe(0);
       handling.finish(1, 2, 3);
@@ -221,9 +221,9 @@ describe('AssignedPartition', () => {
     it('nothing after a rebalance whose judgement is not there yet', () => {
       const handling = new Handling();
       handling.queue.holdMessages('state');
-      handling.queue.holdMessages('rest');
+      handling.queue.holdMessages('rebalance');
       handling.queue.bufferFetched(recordsAt(1));
-      handling.queue.releaseHold('rest');
+      handling.queue.releaseHold('rebalance');
       expect(handling.queue.isHeld).toBe(true);
       expect(handling.handed).toEqual([]);
       handling.queue.releaseHold('state');

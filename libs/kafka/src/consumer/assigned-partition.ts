@@ -27,14 +27,14 @@ export type Transactions = Pick<
   'addToTransaction' | 'commitPending' | 'endTransactions' | 'problem' | 'fenced'
 >;
 
-/** What all partitions have to do with. */
+/** What a partition needs of its surroundings. */
 export interface PartitionContext {
   handle: MessageHandler;
-  /** Sets a message aside that could not be handled. */
+  /** Finishes a message that could not be handled with a dead letter. */
   deadLetter: (message: PartitionMessage) => void;
-  /** Fetches from a partition again that had to be paused. */
+  /** Resumes the fetch of a paused partition. */
   resume: (topic: string, partition: number) => void;
-  /** Fetches a partition from that offset on. */
+  /** Fetches a partition from that offset. */
   seek: (topic: string, partition: number, offset: number) => void;
   /** Begins the transactions of a partition. */
   beginTransactions: (
@@ -55,10 +55,10 @@ export interface PartitionBacklog {
 }
 
 /**
- * Why messages wait though they have been fetched: for what they are judged by, for what earlier owners have finished,
- * or for a rebalance to be over.
+ * Why fetched messages are not handed over yet: their keyed state is not restored, the progress of earlier owners is not
+ * read, or a rebalance is under way.
  */
-type HoldReason = 'state' | 'recall' | 'rest';
+type HoldReason = 'state' | 'progress' | 'rebalance';
 
 const MIB = 1024 * 1024;
 const LIMITS: PartitionLimits = {
@@ -66,28 +66,28 @@ const LIMITS: PartitionLimits = {
   maxUnfinishedBytes: 8 * MIB,
   maxSpan: 250_000,
 };
-/** At half of what pauses a partition it is resumed. */
+/** The share of the limits at which a paused partition is resumed. */
 const RESUME_AT = 0.5;
-/** Handed over in one turn of the event loop, so that parsing a whole fetch does not stop heartbeats and answers. */
+/** Bounds of one turn of the event loop: parsing a whole fetch at once would hold up heartbeats and answers. */
 const CHUNK_MESSAGES = 64;
 const CHUNK_BYTES = 256 * 1024;
 /**
- * So many times the messages that pause a partition may be under way at most, and half of it before it goes on: one batch
- * may hold hundreds of thousands, each of which takes kilobytes until its outcome is out.
+ * Messages in flight at most, as a multiple of those that pause a partition; handing over goes on at half of it. One batch
+ * may hold hundreds of thousands of messages, each of which takes kilobytes until its outcome is written.
  */
-const UNDER_WAY_FACTOR = 2;
+const IN_FLIGHT_FACTOR = 2;
 const ATTEMPTS = 3;
 const BACK_OFF = { baseMs: 100, capMs: 2000 };
 const logger = new Logger('Inbox');
 
 /**
- * An input partition from its assignment until it is revoked or the process stops: what has been fetched of it and is
+ * An input partition from its assignment until it is revoked or the process stops: the buffer of what was fetched and is
  * not committed yet.
  *
- * A message is *waiting* (fetched), then *under way* (handed over), then *ended*: finished in a transaction, or abandoned.
- * Nothing is handed over while the partition is held, see {@link HoldReason}. So much may be waiting and under way that
- * the partition is *paused*: nothing more is fetched. What has not been finished when the partition is closed stays
- * uncommitted, and is delivered again to the next owner.
+ * A message is *waiting* (fetched), then *in flight* (handed over), then *ended*: finished in a transaction, or abandoned.
+ * Nothing is handed over while the partition is *held*, see {@link HoldReason}. While too much is waiting and in flight,
+ * the partition is *paused*: nothing more is fetched. A message that is not finished when the partition is closed stays
+ * uncommitted and is delivered again to the next owner.
  */
 export class AssignedPartition {
   readonly ownership = new PartitionOwnership();
@@ -96,23 +96,23 @@ export class AssignedPartition {
   private readonly holds = new Set<HoldReason>();
   private isPaused = false;
   private isHandingOver = false;
-  /** As many as may be are under way. */
+  /** As many messages are in flight as may be. */
   private isFull = false;
   private inFlight = 0;
   private readonly whenEmpty: (() => void)[] = [];
-  /** Where the first fetch has begun. */
+  /** The offset of the first fetch. */
   private firstFetched: number | undefined;
-  /** Where it must begin, once that is known and until it has. */
+  /** The offset at which the first fetch must begin; undefined until progress is read, and once it has begun there. */
   private requiredStart: number | undefined;
   private hasSought = false;
-  /** The end of the partition when it was last read. */
+  /** The end of the partition, as the latest fetch has it. */
   private highWatermark = 0;
   /** The offset whose commit Kafka last acknowledged. */
   private acknowledged = 0;
-  /** No fetch begins below this while the log is the one it was. */
+  /** No fetch of the same log begins below this. */
   private floor = 0;
 
-  /** @param isAnotherLog its log has begun anew: what was committed is of the one before */
+  /** @param isAnotherLog the topic was recreated or truncated: committed offsets belong to the former log */
   constructor(
     readonly topic: string,
     readonly partition: number,
@@ -131,11 +131,11 @@ export class AssignedPartition {
   }
 
   /**
-   * Whether a fetch that begins there leaves out what is to be done first: it was under way when the partition came
-   * here, asked for by this process as it had the partition before. What it leaves out is fetched, once: where it is no
-   * more, the log itself begins later.
+   * Whether a fetch that begins there skips messages that are not finished. This process may have asked for it when it
+   * owned the partition before, and the answer may arrive after the partition was assigned again. The skipped messages
+   * are fetched once; where they are gone, the log itself begins later.
    *
-   * @param isEmpty it has nothing for anybody; where it is from before that, its end must not count
+   * @param isEmpty the fetch has no message; the end of such an early fetch must not count
    */
   skips(first: number, isEmpty = false): boolean {
     this.firstFetched ??= first;
@@ -156,9 +156,8 @@ export class AssignedPartition {
   }
 
   /**
-   * Whether a fetch that begins there is of another log: a topic that was made anew, or truncated, holds other messages
-   * under old offsets. It may begin below what is committed by now: where it begins is settled before it is under way,
-   * and commits go on meanwhile.
+   * Whether a fetch that begins there is of another log: a topic that was recreated or truncated holds other messages under
+   * old offsets. A fetch of the same log may begin below the committed offset, because commits go on while it is sent.
    *
    * @param highWatermark the end of the partition, which may be lower than before
    */
@@ -167,15 +166,15 @@ export class AssignedPartition {
     return first < this.floor || (first < fetchedEnd && highWatermark < fetchedEnd);
   }
 
-  /** A rebalance has left the partition here: it is fetched from what was committed by now. */
+  /** A rebalance has left the partition here: it is fetched from the latest committed offset. */
   assignedAgain(): void {
     this.floor = this.acknowledged;
   }
 
   /**
-   * Takes what was fetched, returns whether the partition must be paused now.
+   * Buffers a fetch; returns whether the partition must be paused now.
    *
-   * @param end the offset behind all that was fetched, markers of transactions and the like included
+   * @param end the offset behind the fetch, including transaction markers
    * @param highWatermark the end of the partition
    */
   bufferFetched(records: readonly InboundRecord[], end = 0, highWatermark = 0): boolean {
@@ -189,7 +188,7 @@ export class AssignedPartition {
     return this.isPaused;
   }
 
-  /** The end of the partition as Kafka was asked for it, perhaps before the latest fetch. */
+  /** Takes the end of the partition as an admin request has it, which may be older than the latest fetch. */
   endOffsetRead(highWatermark: number): void {
     this.highWatermark = Math.max(this.highWatermark, highWatermark);
   }
@@ -201,17 +200,17 @@ export class AssignedPartition {
     return { topic, partition, messages, lag };
   }
 
-  /** So much is unfinished that nothing more is fetched. */
+  /** Back-pressure: too much is unfinished, nothing more is fetched. */
   get isFetchPaused(): boolean {
     return this.isPaused;
   }
 
-  /** Messages wait for something that is not there yet. In a rebalance nothing is lacking: it is over in a moment. */
+  /** Messages wait for state or progress. A rebalance does not count: it is over in a moment. */
   get isHeld(): boolean {
-    return this.holds.has('state') || this.holds.has('recall');
+    return this.holds.has('state') || this.holds.has('progress');
   }
 
-  /** Nothing is handed over until {@link releaseHold}. */
+  /** Hands nothing over until {@link releaseHold}. */
   holdMessages(reason: HoldReason): void {
     this.holds.add(reason);
   }
@@ -221,7 +220,7 @@ export class AssignedPartition {
     this.handOver();
   }
 
-  /** Hands nothing more over; resolves when every message handed over has ended one way or another. */
+  /** Hands nothing more over; resolves once every message in flight has ended. */
   async closeBuffer(reason: Error): Promise<void> {
     this.progress.dropWaiting();
     this.ownership.lose(reason);
@@ -245,7 +244,7 @@ export class AssignedPartition {
     this.transactions.addToTransaction(new FinishedMessages(this, messages, records, refused));
   }
 
-  /** A message has ended: {@link PartitionMessage} sees to it that each does so once. */
+  /** Takes the end of a message; {@link PartitionMessage} ensures that each ends once. */
   messageEnded(message: PartitionMessage, how: 'finished' | 'abandoned'): void {
     this.progress.recordEnded(message, how);
     this.inFlight -= 1;
@@ -259,20 +258,20 @@ export class AssignedPartition {
     void this.retryHandler(message, error);
   }
 
-  /** What earlier owners have left, for which the messages of a partition that has come here wait. */
+  /** Takes the progress of earlier owners, for which messages have waited since the assignment. */
   private progressRead(left: CommittedProgress | undefined): void {
     this.requiredStart = left?.begin;
     if (this.firstFetched !== undefined && this.skips(this.firstFetched)) {
       this.progress.forgetFetched();
     }
     if (left !== undefined) this.progress.inheritProgress(left);
-    this.releaseHold('recall');
+    this.releaseHold('progress');
   }
 
   /**
-   * Handles a message anew, by itself, after something failed that no message can cause; sets it aside when that has
-   * happened too often, because one message must neither stop those behind it nor end the process. One whose calls have
-   * been answered is set aside at once. Never rejects.
+   * Hands a message over again, by itself, after a failure that no message can cause, which is a bug. After
+   * {@link ATTEMPTS} it becomes a dead letter: one message must neither stop those behind it nor end the process. A
+   * message whose calls have been answered becomes one at once. Never rejects.
    */
   private async retryHandler(message: PartitionMessage, error: unknown): Promise<void> {
     const { ownership } = this;
@@ -298,7 +297,7 @@ export class AssignedPartition {
     }
   }
 
-  /** One chunk after the other, so that messages are taken in their order. */
+  /** Hands over one chunk after the other, in the order of offsets. */
   private handOver(): void {
     if (this.isHandingOver || this.holds.size > 0 || this.ownership.isLost) return;
     this.isFull = this.inFlight >= this.maxInFlight;
@@ -323,7 +322,7 @@ export class AssignedPartition {
   }
 
   private get maxInFlight(): number {
-    return this.limits.maxUnfinished * UNDER_WAY_FACTOR;
+    return this.limits.maxUnfinished * IN_FLIGHT_FACTOR;
   }
 
   private nextChunk(): PartitionMessage[] {
@@ -344,7 +343,7 @@ export class AssignedPartition {
     this.context.resume(this.topic, this.partition);
   }
 
-  /** Whether more is unfinished than this share of what may be. */
+  /** Whether more is unfinished than this share of the limits. */
   private isBeyond(share: number): boolean {
     const { limits, progress } = this;
     return (
@@ -356,19 +355,19 @@ export class AssignedPartition {
 }
 
 /**
- * A message on its way through the bridge. A class: there are tens of thousands a second. What it says of its record
- * is read there when it is asked for, so it must not be spread.
+ * A message in flight. A class, because there are tens of thousands a second. Its getters read the record on demand, so
+ * it must not be spread.
  */
 export class PartitionMessage implements InboundMessage {
   /** How often handling it has failed. */
   failures = 0;
-  /** Its calls have been answered: it must not be handled anew. */
+  /** Its calls have been answered: it must not be handled again. */
   isAnswered = false;
-  /** It is known what becomes of it; that may have to be written still. */
+  /** Its end is decided, and may wait to be written. */
   private hasEnded = false;
-  /** Since it was last handled: what several of its commands tell of one attempt is one failure. */
+  /** Since it was last handled: failures of several of its commands in one attempt count once. */
   private hasFailed = false;
-  /** What of it was told here, written or not. */
+  /** Items published here, committed or not. */
   private publishedItems: Set<number> | undefined;
 
   constructor(
@@ -444,7 +443,7 @@ export class PartitionMessage implements InboundMessage {
     const messages = [this, ...others].filter((message) => !message.hasEnded);
     if (messages.length === 0) return;
     for (const message of messages) message.hasEnded = true;
-    // they end in their order, before those behind them
+    // they end in the order of offsets, before those behind them
     this.assigned.finishMessages(messages, records, () => {
       for (const message of messages) {
         message.hasEnded = false;
@@ -472,7 +471,7 @@ export class PartitionMessage implements InboundMessage {
   }
 }
 
-/** What is said of a message before it is finished. */
+/** Records that are published before their message is finished. */
 class PublishedRecords extends TransactionEntry {
   constructor(
     private readonly partition: AssignedPartition,
@@ -489,7 +488,7 @@ class PublishedRecords extends TransactionEntry {
   }
 
   override entryDropped(): void {
-    // its message is abandoned by whoever handles it
+    // the handler abandons the message
   }
 
   override entryRefused(error: RecordRefusedError): void {
@@ -498,7 +497,7 @@ class PublishedRecords extends TransactionEntry {
   }
 }
 
-/** The end of a message, or of several. A class: there are tens of thousands a second. */
+/** The end of one or several messages. A class, because there are tens of thousands a second. */
 class FinishedMessages extends TransactionEntry {
   constructor(
     private readonly partition: AssignedPartition,

@@ -11,9 +11,9 @@ interface FetchedFrom {
   topic: string;
   partition: number;
   highWatermark: number;
-  /** The offset of the first that was fetched, also of what is no message. */
+  /** The offset of the first fetched record, be it a message or not. */
   first: number;
-  /** The offset behind all that was fetched, also of what is no message. */
+  /** The offset behind the last fetched record, be it a message or not. */
   end: number;
 }
 
@@ -25,13 +25,13 @@ export class AssignedPartitions {
 
   constructor(private readonly context: PartitionContext) {}
 
-  /** After a rebalance: what is no longer owned is dropped before anything is committed for it. */
+  /** Drops revoked partitions after a rebalance, before anything more is committed for them. */
   revokeAllBut(assignment: Assignment): void {
     for (const [key, owned] of this.owned) {
       const { topic, partition } = owned;
       if (assignment.get(topic)?.includes(partition)) continue;
       this.owned.delete(key);
-      // kafkajs remembers a pause across assignments: it must not greet the partition when it returns.
+      // kafkajs keeps a pause across assignments: the partition must not be paused when it is assigned again.
       this.context.resume(topic, partition);
       void owned.closeBuffer(new Error(`${topic}/${partition} went to another process`));
       void owned.transactions.endTransactions();
@@ -39,8 +39,8 @@ export class AssignedPartitions {
   }
 
   /**
-   * After a rebalance: what is newly owned waits until what earlier owners have left of it is known and, where
-   * `mustWait` says so, for {@link stateRestored}.
+   * Takes the assignment of a rebalance. A new partition is held until the progress of earlier owners is read and, where
+   * `mustWait` says so, until {@link stateRestored}.
    */
   assignPartitions(
     assignment: Assignment,
@@ -53,7 +53,7 @@ export class AssignedPartitions {
         kept?.assignedAgain();
         if (kept !== undefined) continue;
         const opened = this.open(topic, partition);
-        opened.holdMessages('recall');
+        opened.holdMessages('progress');
         if (mustWait(topic, partition)) opened.holdMessages('state');
         this.owned.set(keyOf(topic, partition), opened);
       }
@@ -61,8 +61,8 @@ export class AssignedPartitions {
   }
 
   /**
-   * Returns whether the partition must be paused until it is resumed. A fetch that was under way when
-   * its partition was lost is ignored: committing for it would skip what the new owner has not done.
+   * Returns whether the partition must be paused. A fetch whose partition was revoked meanwhile is ignored: a commit for
+   * it would skip messages that the new owner has not finished.
    */
   bufferFetched(from: FetchedFrom, messages: readonly InboundRecord[]): boolean {
     const key = keyOf(from.topic, from.partition);
@@ -76,17 +76,17 @@ export class AssignedPartitions {
     return owned.bufferFetched(messages, from.end, from.highWatermark);
   }
 
-  /** Whatever the partition's messages had to wait for has come. */
+  /** The keyed state of the partition's messages is restored. */
   stateRestored(topic: string, partition: number): void {
     this.owned.get(keyOf(topic, partition))?.releaseHold('state');
   }
 
-  /** Resolves once no earlier owner can write any more what messages of the partition have led to. */
+  /** Resolves once no earlier owner can write any more what the partition's messages led to. */
   async untilFenced(topic: string, partition: number): Promise<void> {
     await this.owned.get(keyOf(topic, partition))?.transactions.fenced;
   }
 
-  /** Partitions whose messages wait for what they are judged by. */
+  /** How many partitions wait for state or progress. */
   get heldPartitions(): number {
     return [...this.owned.values()].filter(({ isHeld }) => isHeld).length;
   }
@@ -96,13 +96,13 @@ export class AssignedPartitions {
     await Promise.all([...this.owned.values()].map((owned) => owned.closeBuffer(reason)));
   }
 
-  /** Hands nothing over until {@link releaseAll}; what has been handed over goes on. */
+  /** Hands nothing over until {@link releaseAll}; messages in flight go on. */
   holdAll(): void {
     this.isHeldBack = true;
-    for (const owned of this.owned.values()) owned.holdMessages('rest');
+    for (const owned of this.owned.values()) owned.holdMessages('rebalance');
   }
 
-  /** Resolves once all that messages have led to so far is committed. */
+  /** Resolves once everything that messages led to so far is committed. */
   async commitPending(): Promise<void> {
     const all = [...this.owned.values()];
     await Promise.all(all.map(({ transactions }) => transactions.commitPending()));
@@ -124,10 +124,10 @@ export class AssignedPartitions {
 
   releaseAll(): void {
     this.isHeldBack = false;
-    for (const owned of this.owned.values()) owned.releaseHold('rest');
+    for (const owned of this.owned.values()) owned.releaseHold('rebalance');
   }
 
-  /** Topics of which something is paused: no fetch tells where that ends by now. */
+  /** Topics with a paused partition: no fetch updates its high watermark. */
   get pausedTopics(): ReadonlySet<string> {
     const paused = [...this.owned.values()].filter(({ isFetchPaused }) => isFetchPaused);
     return new Set(paused.map(({ topic }) => topic));
@@ -144,7 +144,7 @@ export class AssignedPartitions {
 
   private open(topic: string, partition: number, isAnotherLog = false): AssignedPartition {
     const opened = new AssignedPartition(topic, partition, this.context, isAnotherLog);
-    if (this.isHeldBack) opened.holdMessages('rest');
+    if (this.isHeldBack) opened.holdMessages('rebalance');
     return opened;
   }
 

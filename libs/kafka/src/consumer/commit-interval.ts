@@ -1,9 +1,9 @@
 const BUSY_MS = 1000;
-/** So many partitions commit at the interval that was asked for: each commit costs about a millisecond, whatever is in it. */
+/** So many busy partitions commit at the configured interval: a commit costs about a millisecond of CPU, whatever is in it. */
 const FEW_PARTITIONS = 12;
 const MOST_STRETCHED = 2.5;
 
-/** How far the transactions of a partition lie apart: further where many partitions are busy at once. */
+/** The interval between the transactions of a partition: longer while many partitions are busy. */
 export class CommitInterval {
   private readonly beganMs = new Map<object, number>();
 

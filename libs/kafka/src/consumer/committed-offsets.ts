@@ -4,19 +4,19 @@ import { withAdmin } from '../client/with-admin.js';
 import { topicSpans } from '../reading/topic-span.js';
 import { type OffsetMetadata, parseOffsetMetadata } from './offset-metadata.js';
 
-/** Partitions come by the dozen: so long one waits for the others to be asked for with it, in real milliseconds. */
+/** Partitions are assigned by the dozen: so long, in real milliseconds, a request waits for the others to join it. */
 const GATHER_MS = 10;
 /**
- * Brokers before 4.0 may take an offset over a moment after the transaction that has it has ended. So it is read until
- * it stays the same.
+ * Brokers before 4.0 may apply an offset a moment after its transaction has ended. So offsets are read until they stay
+ * the same.
  */
 const SETTLE_MS = 50;
 
-/** What earlier owners have left of a partition. */
+/** The progress that earlier owners have committed for a partition. */
 export interface CommittedProgress extends OffsetMetadata {
-  /** Where the first fetch begins. */
+  /** The offset of the first fetch. */
   begin: number;
-  /** Below this all is finished; 0 where nothing was committed, or the partition has been made anew since. */
+  /** All below it is finished; 0 where nothing was committed, or the partition was recreated since. */
   floor: number;
 }
 
@@ -25,7 +25,7 @@ interface Asked extends TopicPartition {
   reject: (error: unknown) => void;
 }
 
-/** Asks what was committed of partitions, of many at once. */
+/** Fetches committed offsets and their metadata, for many partitions in one request. */
 export class CommittedOffsets {
   private asked: Asked[] = [];
 
@@ -35,9 +35,9 @@ export class CommittedOffsets {
   ) {}
 
   /**
-   * Undefined where there is no such partition any more.
+   * Undefined where the partition is no more.
    *
-   * @throws what Kafka answers
+   * @throws the broker's error
    */
   fetchProgress(topic: string, partition: number): Promise<CommittedProgress | undefined> {
     return new Promise((resolve, reject) => {

@@ -8,17 +8,17 @@ import {
   type PartitionAssigner,
 } from '#libs/kafkajs-patches';
 
-/** A member that is silent for this long is taken for dead, by the coordinator and by us. */
+/** A member without a heartbeat for this long is dead to the coordinator, and to itself. */
 export const SESSION_TIMEOUT_MS = 8000;
 
 interface CoordinatorGuard {
-  /** A consumer that crashes leaves the group by itself, which hands its partitions on, and says so only afterwards. */
+  /** Before a consumer leaves the group, which gives its partitions up. A crashed one does so by itself. */
   beforeLeave: () => Promise<void>;
-  /** Before a member that has joined asks for what it is assigned in a generation of the group. */
+  /** Before a member that has joined a generation of the group asks for its assignment. */
   beforeSync: (generation: number) => void;
 }
 
-/** The moments before a member gives up its partitions or says how far they are done, of which kafkajs tells nobody. */
+/** The moments before a member gives up its partitions, for which kafkajs has no event. */
 interface MembershipHooks extends CoordinatorGuard {
   /** Before it joins, at first and in each rebalance; what it throws keeps it from joining. */
   beforeJoin: () => void;
@@ -34,19 +34,19 @@ export function createGroupConsumer(
     groupId,
     partitionAssigners: [
       (given) => {
-        // The only place at which kafkajs hands out what it knows the group's coordinator by.
+        // The only place where kafkajs gives access to the cluster, and with it to the group's coordinator.
         guardCoordinator(given.cluster, hooks);
         return coPartitionedAssigner(hooks.beforeJoin)(given);
       },
     ],
     sessionTimeout: SESSION_TIMEOUT_MS,
     rebalanceTimeout: 15_000,
-    // Members hear of a rebalance by it: what a dead one had stands still for so much longer.
+    // Members learn of a rebalance from it: the partitions of a dead one wait for so much longer.
     heartbeatInterval: 1000,
     maxWaitTimeInMs: 250,
-    // A partition that is full by one fetch too many holds that much more.
+    // A full partition may get one more fetch.
     maxBytesPerPartition: 256 * 1024,
-    // An input that has grown is noticed by it, and once more that the bridge's state has grown with it.
+    // Notices an input that has more partitions, and then that its state has them too.
     metadataMaxAge: 10_000,
     allowAutoTopicCreation: false,
     retry: {
@@ -59,7 +59,7 @@ export function createGroupConsumer(
   });
 }
 
-/** In kafkajs but not in its types: what its consumer asks of the group's coordinator. */
+/** In kafkajs but not in its types: requests to the group's coordinator. */
 interface Coordinator {
   leaveGroup(request: { groupId: string; memberId: string }): Promise<unknown>;
   syncGroup(request: { generationId: number }): Promise<unknown>;
@@ -68,7 +68,7 @@ interface CoordinatedCluster {
   findBroker(request: { nodeId: string }): Promise<Coordinator>;
 }
 
-/** Asks the guard before a consumer tells the group's coordinator what cannot be taken back. */
+/** Calls the guard before a consumer leaves the group or takes an assignment. */
 export function guardCoordinator(cluster: Cluster, guard: CoordinatorGuard): void {
   const coordinated = cluster as unknown as CoordinatedCluster;
   const guarded = new WeakSet<Coordinator>();
@@ -98,12 +98,12 @@ const NAME = 'machine-bridge-co-partitioned';
 const NO_USER_DATA = Buffer.alloc(0);
 
 /**
- * Partition p of every topic goes to the same member among those that subscribe to the topic, so
- * that what belongs to one machine (its lists, its reasons, its states) is in one process. Members
- * of one group may run different flows: nobody is given a topic it did not ask for.
+ * Assigns partition p of every topic to the same member among its subscribers, so that one process has all of a machine:
+ * lists, reasons and states. Members of one group may run different flows: none is assigned a topic that it has not
+ * subscribed to.
  *
- * `beforeJoin` is called each time before this member offers itself, and with that gives up what it
- * has: kafkajs has no other moment for it. What it throws keeps the member from joining.
+ * `beforeJoin` is called each time before this member joins, which gives its partitions up: kafkajs has no other hook
+ * for it. What it throws keeps the member from joining.
  */
 export function coPartitionedAssigner(beforeJoin: () => void): PartitionAssigner {
   return ({ cluster }) => ({
@@ -153,7 +153,7 @@ function shareOut(
   return shares;
 }
 
-/** In kafkajs but not in its types: makes the leader learn of topics that only others subscribe to. */
+/** In kafkajs but not in its types: loads metadata of topics that only other members subscribe to. */
 interface TopicAwareCluster {
   addMultipleTargetTopics(topics: string[]): Promise<void>;
 }
@@ -206,7 +206,7 @@ export class GroupMember {
     });
   }
 
-  /** A consumer that is ending refuses, and whatever was asked of it ends with it. */
+  /** Ignores the refusal of a consumer that is ending: its pauses and positions end with it. */
   private ask(of: (consumer: Consumer) => void): void {
     try {
       if (this.consumer !== undefined) of(this.consumer);
@@ -216,14 +216,14 @@ export class GroupMember {
   }
 }
 
-/** How long ago it was certain that the group coordinator takes this process for a member. */
+/** The age of the coordinator's latest confirmation that this process is a member. */
 export class SessionLease {
   private monotonicMs = -Infinity;
   private wallMs = -Infinity;
 
   /**
-   * The coordinator has confirmed it, in answer to what was sent then (real epoch milliseconds): an
-   * answer that lay in a socket while the process was suspended is as old as its question.
+   * Takes a confirmation, as old as the request that it answers (real epoch milliseconds): the answer may have lain in a
+   * socket while the process was suspended.
    */
   renew(sentAtMs = realEpochMs()): void {
     const ageMs = Math.max(0, realEpochMs() - sentAtMs);
@@ -231,7 +231,7 @@ export class SessionLease {
     this.wallMs = realEpochMs() - ageMs;
   }
 
-  /** The longer by two clocks: one stands still while the machine is suspended, the other may be set back. */
+  /** The greater of the ages by two clocks: one stops while the machine is suspended, the other may be set back. */
   get ageMs(): number {
     return Math.max(realNowMs() - this.monotonicMs, realEpochMs() - this.wallMs);
   }

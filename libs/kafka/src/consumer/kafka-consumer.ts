@@ -32,7 +32,7 @@ export interface KafkaConsumerOptions {
   deadLetters: Pick<DeadLetters, 'deadLetterOf'>;
   /** Topics that hold the bridge's own state, shared out with the input topics. */
   stateTopics: readonly KeyedStateTopic[];
-  /** The calls that messages lead to: they come to rest before partitions go to another process. */
+  /** The calls that messages lead to: they are drained before partitions are given up. */
   calls: CallSlots;
   /** Real milliseconds between the beginnings of two transactions of a partition, unless one is full. */
   commitIntervalMs: number;
@@ -40,9 +40,9 @@ export interface KafkaConsumerOptions {
   prepare: (signal: AbortSignal, report: (problem: string) => void) => Promise<void>;
 }
 
-/** State that is being restored may wait for a Kafka that says nothing. */
-const MEMORY_DEADLINE_MS = 3000;
-/** Whoever scrapes metrics waits no longer for Kafka. */
+/** A restore may wait for a Kafka that does not answer. */
+const STATE_DEADLINE_MS = 3000;
+/** A scrape of the metrics waits no longer for Kafka. */
 const PAUSED_ENDS_DEADLINE_MS = 2000;
 
 const UNHANDLED: DeadLetterReason = {
@@ -58,12 +58,12 @@ const NOT_PUBLISHED: DeadLetterReason = {
 };
 
 /**
- * What comes in from Kafka, from its fetch to its commit. Fetch is decoupled from delivery: of a batch, state goes to what
- * is remembered and messages to their partition, and the batch handler returns at once. Messages are handed over by the
- * dozen and end in any order; the committed offset is the lowest unfinished one.
+ * The consumer of all input topics, from the fetch of a message to its commit. Fetch is decoupled from delivery: the batch
+ * handler puts messages into the buffer of their partition, records of state into its restore, and returns at once.
+ * Messages are handed over by the dozen and end in any order; the committed offset is the lowest unfinished one.
  */
 export class KafkaConsumer {
-  /** Why it has not come to joining yet, in words. */
+  /** Why it cannot join yet, in words. */
   startProblem: string | undefined;
   private readonly stopping = new AbortController();
   private readonly supervised: SupervisedConsumer;
@@ -137,38 +137,38 @@ export class KafkaConsumer {
     return this.supervised.endedBecause;
   }
 
-  /** Partitions whose messages wait until the state they are judged by is restored. */
+  /** How many partitions wait for their state or the progress of earlier owners. */
   get heldPartitions(): number {
     return this.partitions.heldPartitions;
   }
 
-  /** Why what is remembered can be neither read nor written for a while now, in words. */
+  /** Why state can be neither restored nor written for a while now, in words. */
   get stateProblem(): string | undefined {
     return this.stateTopics.problem;
   }
 
-  /** Why what messages lead to cannot be committed at all for a while now, in words. */
+  /** Why nothing can be committed for a while now, in words. */
   get commitProblem(): string | undefined {
     return this.partitions.commitProblem;
   }
 
-  /** Of each topic that what messages lead to is written to, whether it takes that. */
+  /** The topics that transactions write to, and whether they take records. */
   get writtenTopics(): WrittenTopic[] {
     return this.health.all();
   }
 
-  /** What is not finished, by topic and partition. */
+  /** Unfinished messages and lag, by topic and partition. */
   get backlog(): PartitionBacklog[] {
     return this.partitions.backlog();
   }
 
-  /** The same; where nothing is fetched for now, Kafka is asked for the end. */
+  /** The same, with the ends of paused partitions asked of Kafka. */
   async measureBacklog(): Promise<PartitionBacklog[]> {
     await withDeadline(this.readPausedEnds(), PAUSED_ENDS_DEADLINE_MS);
     return this.backlog;
   }
 
-  /** Stops fetching, lets calls in flight finish, commits, leaves the group; once, however often it is asked. */
+  /** Stops fetching, lets calls in flight finish, commits, leaves the group; once, however often it is called. */
   close(): Promise<void> {
     this.closing ??= this.leave();
     return this.closing;
@@ -178,7 +178,7 @@ export class KafkaConsumer {
     this.stopping.abort(new Error('the bridge is stopping'));
     await this.drain.drainForStop();
     await this.partitions.endTransactions();
-    await withDeadline(this.stateTopics.closeState(), MEMORY_DEADLINE_MS);
+    await withDeadline(this.stateTopics.closeState(), STATE_DEADLINE_MS);
     await this.supervised.stop();
   }
 
@@ -227,11 +227,11 @@ export class KafkaConsumer {
       this.supervised.member.pause(topic, partition);
   }
 
-  /** What is lost is given up before this returns; what is new waits for what is known of it. */
+  /** Gives revoked partitions up before it returns, and holds the new ones. */
   private reassign(assignment: Assignment): void {
     const { stateTopics: memory, partitions } = this;
     if (this.stopping.signal.aborted) {
-      // what has gone has another owner, whose commits the last one from here must not set back
+      // a revoked partition has another owner, whose commits must not be set back by the last one from here
       partitions.revokeAllBut(assignment);
       return;
     }
@@ -243,7 +243,7 @@ export class KafkaConsumer {
     this.drain.resumeCalls();
   }
 
-  /** An input has grown while the bridge runs: its state must as well, upon which kafkajs joins anew. */
+  /** Adds partitions to the state of an input that has more since; kafkajs joins again when it notices. */
   private widenState(): void {
     this.logger.warn({ msg: 'messages wait: state has fewer partitions than its input' });
     this.options
@@ -254,10 +254,10 @@ export class KafkaConsumer {
   }
 }
 
-/** The input partitions, by full name, whose messages are judged by state. */
+/** The input partitions, by full name, whose messages wait for state. */
 type StateInputs = Pick<AssignedPartitions, 'untilFenced' | 'stateRestored'>;
 
-/** The topics of the bridge's own state among those that its consumer is given. */
+/** The topics of keyed state among those that the consumer subscribes to. */
 class StateTopics {
   constructor(
     private readonly topics: readonly KeyedStateTopic[],
@@ -268,7 +268,7 @@ class StateTopics {
     return this.topics.map(({ name }) => name);
   }
 
-  /** Why something can be neither read nor written for a while now, in words. */
+  /** Why state can be neither restored nor written for a while now, in words. */
   get problem(): string | undefined {
     return this.topics.map(({ problem }) => problem).find(Boolean);
   }
@@ -287,14 +287,14 @@ class StateTopics {
     }
   }
 
-  /** Returns whether the batch was one of state. */
+  /** Returns whether the batch was of a state topic. */
   acceptStateBatch({ topic, partition, messages }: Batch): boolean {
     const state = this.topics.find(({ name }) => name === topic);
     state?.acceptFetched(partition, messages);
     return state !== undefined;
   }
 
-  /** Whether input is assigned whose state is not: a topic of state that is narrower than its input, or not known to all. */
+  /** Whether an input partition is assigned without its state: the state topic has fewer partitions, or is not known to all members. */
   lackPartitions(assignment: Assignment): boolean {
     return this.topics.some((state) => {
       const own = new Set(assignment.get(state.name));
@@ -305,14 +305,14 @@ class StateTopics {
     });
   }
 
-  /** Returns what of the assignment is input. */
+  /** Returns the input topics of the assignment. */
   assignState(assignment: Assignment): Assignment {
     for (const state of this.topics) state.assignPartitions(assignment.get(state.name) ?? []);
     const names = new Set(this.names);
     return new Map([...assignment].filter(([topic]) => !names.has(topic)));
   }
 
-  /** Whether the messages of an input partition are judged by state that is not restored. */
+  /** Whether the messages of an input partition wait for state that is not restored. */
   isStateAwaited(topic: string, partition: number): boolean {
     const name = topic.slice(this.topicPrefix.length);
     return this.topics.some((state) => state.inputs.includes(name) && !state.isRestored(partition));

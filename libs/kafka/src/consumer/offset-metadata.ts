@@ -1,12 +1,12 @@
 import { DoneItems, FinishedAhead } from '#libs/delivery';
 
-/** What a commit says beside its offset, for whoever owns the partition next. */
+/** The metadata of a committed offset, for the next owner of the partition. */
 export interface OffsetMetadata {
-  /** Ahead of the offset. */
+  /** What is finished ahead of the offset. */
   finished: FinishedAhead | undefined;
-  /** Of messages that are not finished. */
+  /** Items that are done of unfinished messages. */
   items: DoneItems;
-  /** The transaction that has written it; undefined where it was none of ours. */
+  /** The transaction that has committed it; undefined where it was none of the bridge's. */
   transaction: string | undefined;
 }
 

@@ -1,22 +1,22 @@
 import { setMaxListeners } from 'node:events';
 
-/** That this process owns a partition, from its assignment until it is revoked or the process stops. */
+/** The ownership of a partition, from its assignment until it is revoked or the process stops. */
 export class PartitionOwnership {
   private readonly controller = new AbortController();
   private readonly listeners = new Set<() => void>();
   private lost = false;
 
   constructor() {
-    // As many messages as wait for something listen to it; that is no leak.
+    // Each message that waits for something listens to it; that is no leak.
     setMaxListeners(0, this.controller.signal);
   }
 
-  /** Once true no further call may begin for the partition's messages: they are delivered again to their new owner. */
+  /** Once true, no call may begin for the partition's messages: they are delivered again to the new owner. */
   get isLost(): boolean {
     return this.lost;
   }
 
-  /** Aborts when the partition is lost; for whoever waits for something on behalf of a message. */
+  /** Aborts when the partition is lost; for waits on behalf of a message. */
   get signal(): AbortSignal {
     return this.controller.signal;
   }

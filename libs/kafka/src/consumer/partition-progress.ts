@@ -2,23 +2,22 @@ import { ContiguousOffsets, DoneItems } from '#libs/delivery';
 import { type InboundRecord } from '../reading/inbound-record.js';
 import { type CommittedProgress } from './committed-offsets.js';
 
-/** Records handed over are dropped by the thousand: one by one each would move all that wait. */
+/** Records handed over are removed by the thousand: one by one each would move all that wait. */
 const FORGET_AT = 1000;
 
-/** What a commit says of how far a partition is done. */
+/** The progress that a commit records: its offset, and what its metadata says. */
 export interface CommitPosition {
-  /** Before it all is finished. */
+  /** All before it is finished. */
   offset: number;
-  /** What is finished beyond it, as far as `upTo`: there is no room for more. */
+  /** What is finished beyond it, up to `upTo`: the metadata has no room for more. */
   ahead: string;
   upTo: number;
-  /** What is done of messages that are not finished; undefined where there is no room for it. */
+  /** Items that are done of unfinished messages; undefined where the metadata has no room for them. */
   items: string | undefined;
 }
 
 /**
- * How far a partition has come: what of it has been fetched, what has been handed over, and what is finished.
- * Keeps count and calls nobody.
+ * The progress of a partition: which records were fetched, handed over and finished. Pure: it counts and calls nobody.
  */
 export class PartitionProgress {
   private readonly offsets = new ContiguousOffsets();
@@ -26,7 +25,7 @@ export class PartitionProgress {
   private readonly waiting = new WaitingRecords();
   private unfinishedBytes = 0;
 
-  /** @param end the offset behind all that was fetched, markers of transactions and the like included */
+  /** @param end the offset behind the fetch, including transaction markers */
   addFetched(records: readonly InboundRecord[], end: number): void {
     for (const record of records) {
       if (this.waiting.add(record)) this.unfinishedBytes += record.bytes;
@@ -34,7 +33,7 @@ export class PartitionProgress {
     this.waiting.fetchedUpTo(end);
   }
 
-  /** The next to be handed over, without those that an earlier owner has finished; undefined when none waits. */
+  /** The next record to be handed over, leaving out those that an earlier owner has finished; undefined when none waits. */
   nextRecord(): InboundRecord | undefined {
     for (let record = this.waiting.take(); record !== undefined; record = this.waiting.take()) {
       if (this.offsets.start(record.offset)) return record;
@@ -44,18 +43,18 @@ export class PartitionProgress {
     return undefined;
   }
 
-  /** Nothing of what waits will be handed over. */
+  /** Drops the waiting records: none of them will be handed over. */
   dropWaiting(): void {
     this.waiting.clear();
   }
 
-  /** What has been fetched will be fetched again; only before any of it is handed over. */
+  /** Forgets the fetched records, which will be fetched again; only before any is handed over. */
   forgetFetched(): void {
     this.waiting.reset();
     this.unfinishedBytes = 0;
   }
 
-  /** Whether it is committed that this of the message is done. */
+  /** Whether this item of the message is committed as done. */
   isItemDone(offset: number, item: number): boolean {
     return this.items.has(offset, item);
   }
@@ -64,7 +63,7 @@ export class PartitionProgress {
     this.items.add(offset, item);
   }
 
-  /** A message that was handed over has ended; one that was abandoned stays unfinished. */
+  /** Takes the end of a message; an abandoned one stays unfinished. */
   recordEnded({ offset, bytes }: InboundRecord, how: 'finished' | 'abandoned'): void {
     if (how === 'finished') {
       this.offsets.finish(offset);
@@ -74,7 +73,7 @@ export class PartitionProgress {
     this.unfinishedBytes -= bytes;
   }
 
-  /** What earlier owners have finished is finished here as well, and what they have done of other messages is done. */
+  /** Takes over what earlier owners have finished, and the items that they have done. */
   inheritProgress({
     finished,
     floor,
@@ -84,7 +83,7 @@ export class PartitionProgress {
     this.items = items;
   }
 
-  /** What a commit says once these are finished, and these done; undefined where nothing was handed over yet. */
+  /** What to commit once these messages are finished and these items done; undefined before anything is handed over. */
   positionAfter(
     finished: ReadonlySet<number>,
     done: readonly { offset: number; item: number }[],
@@ -98,13 +97,13 @@ export class PartitionProgress {
     return { ...place, items: items.compose() };
   }
 
-  /** The lowest offset that is not finished; undefined before the first fetch. */
+  /** The lowest unfinished offset; undefined before the first fetch. */
   get position(): number | undefined {
     const { takenUpTo } = this.waiting;
     return this.offsets.lowestUnfinished ?? (takenUpTo === 0 ? undefined : takenUpTo);
   }
 
-  /** Behind all that has been fetched; 0 before the first fetch. */
+  /** The offset behind the latest fetch; 0 before the first. */
   get fetchedEnd(): number {
     return this.waiting.fetchedEnd;
   }
@@ -114,7 +113,7 @@ export class PartitionProgress {
     return this.waiting.size + this.offsets.open;
   }
 
-  /** Of the messages fetched that have not ended. */
+  /** Bytes of the fetched messages that have not ended. */
   get bytes(): number {
     return this.unfinishedBytes;
   }
@@ -125,7 +124,7 @@ export class PartitionProgress {
   }
 }
 
-/** Records of one partition that have been fetched and not yet handed over, in their order. */
+/** Fetched records of one partition that are not handed over yet, in the order of offsets. */
 class WaitingRecords {
   private readonly records: InboundRecord[] = [];
   private taken = 0;
@@ -139,17 +138,17 @@ class WaitingRecords {
     return this.records[this.taken];
   }
 
-  /** Behind all that has been fetched; 0 before the first fetch. */
+  /** The offset behind the latest fetch; 0 before the first. */
   get fetchedEnd(): number {
     return this.end;
   }
 
-  /** Before this, all that has been fetched has been taken as well; 0 before the first fetch. */
+  /** All fetched records before it are handed over; 0 before the first fetch. */
   get takenUpTo(): number {
     return this.first?.offset ?? this.end;
   }
 
-  /** Returns whether it is new: after a rebalance that left the partition here, Kafka hands out again what is here. */
+  /** Returns whether the record is new: after a rebalance that left the partition here, it is fetched again. */
   add(record: InboundRecord): boolean {
     if (record.offset < this.end) return false;
     this.end = record.offset + 1;
@@ -157,7 +156,7 @@ class WaitingRecords {
     return true;
   }
 
-  /** What has been fetched ends there, which may be behind the last record. */
+  /** Moves the end of the fetch, which may lie behind its last record. */
   fetchedUpTo(end: number): void {
     this.end = Math.max(this.end, end);
   }
@@ -173,7 +172,7 @@ class WaitingRecords {
     return first;
   }
 
-  /** As if nothing had been fetched; only before the first is taken. */
+  /** Back to the state before the first fetch; only before a record is taken. */
   reset(): void {
     this.clear();
     this.end = 0;

@@ -20,13 +20,13 @@ import {
 } from './pending-entries.js';
 import { type TopicHealth } from './topic-health.js';
 
-/** What comes together shares a transaction also where none was committed lately. */
+/** Entries that come together share a transaction also where none was committed lately. */
 const LINGER_MS = 10;
 const BACK_OFF = { baseMs: 100, capMs: 5000 };
-/** A topic that takes nothing costs a new beginning each time it is tried. */
+/** Each try of a topic that takes no records costs a new fencing. */
 const TOPIC_BACK_OFF = { baseMs: 200, capMs: 5000 };
 const PERMIT_POLL_MS = 50;
-/** How often it is looked whether the partition has come further by what is no message, or was finished before. */
+/** How often progress without an entry is looked for: by transaction markers, or by messages finished by earlier owners. */
 const LOOK_MS = 500;
 
 interface TransactionOptions {
@@ -36,28 +36,28 @@ interface TransactionOptions {
   health: TopicHealth;
   /** Between the beginnings of two transactions of a partition, unless one is full. */
   interval: CommitInterval;
-  /** Whether no other process can own the partition by now: whoever is fenced must not fence its successor in turn. */
+  /** Whether no other process can own the partition yet: a fenced process must not fence its successor in turn. */
   mayFence: () => boolean;
 }
 
-/** Where it is heard what Kafka has of a partition. */
+/** Receives what Kafka has committed for a partition. */
 export interface TransactionListener {
-  /** Told once what earlier owners have left; undefined where Kafka knows nothing of the partition. */
+  /** Called once with the progress of earlier owners; undefined where the partition is no more. */
   progressRead: (left: CommittedProgress | undefined) => void;
   offsetCommitted: (offset: number) => void;
 }
 
 /**
- * The transactions of one input partition, from its assignment to its loss: what its messages lead to is written
- * together with how far they are done, all of it or nothing.
+ * The transactions of one input partition, from its assignment to its revocation: what its messages lead to is committed
+ * together with their offsets, or not at all.
  *
- * States: *fencing* (every earlier writer is shut out), *recalling* (reading what the last of them has committed),
- * *running* (gather, commit, and again), *closed*. A commit that fails ends in fencing, with its entries kept: the
- * number of a transaction stands in the metadata of its offset, so what is recalled tells whether it was committed
- * after all. Nothing is looked up in what was written, and no call is made again for it.
+ * States: *fencing* (earlier writers are shut out), *reading progress* (offset and metadata of the last of them),
+ * *running* (wait for entries, commit, and again), *closed*. A failed commit leads back to fencing, with its entries kept:
+ * the offset's metadata names its transaction, so the progress read then shows whether it was committed after all.
+ * No output topic is read, and no call is made again.
  *
- * A crash at any point leaves the last committed transaction: what was in none is done again by the next owner.
- * A topic that takes nothing holds back only what is to be written to it, once a transaction has failed by it.
+ * A crash at any point leaves the last committed transaction; the next owner does the rest again. A topic that takes no
+ * records holds back only the entries for it, once a transaction has failed.
  */
 export class PartitionTransactions {
   private readonly logger = new Logger('Transactions');
@@ -76,7 +76,7 @@ export class PartitionTransactions {
   private readonly whenIdle: (() => void)[] = [];
   private readonly opening = new ConsecutiveFailures({ isTriedUntilDone: true });
   private resolveFenced: () => void = () => undefined;
-  /** Resolves once what earlier writers had under way is committed, or aborted for good; or when the partition is lost. */
+  /** Resolves once the transactions of earlier writers are committed or aborted, or when the partition is revoked. */
   readonly fenced = new Promise<void>((resolve) => (this.resolveFenced = resolve));
   private living: Promise<void> | undefined;
 
@@ -106,11 +106,11 @@ export class PartitionTransactions {
     }
     const { mayGoSooner } = this.waiting;
     this.waiting.addEntry(entry, realNowMs());
-    // what joins others goes with them: to wake up for each of thousands would cost as much as they do
+    // an entry that joins others goes with them: to wake up for each of thousands would cost as much as they do
     if (mayGoSooner || this.waiting.isFull) this.wake();
   }
 
-  /** Resolves once all that was added so far is committed, but for what no topic takes. */
+  /** Resolves once all entries so far are committed, but for those whose topic takes no records. */
   async commitPending(): Promise<void> {
     if (this.waiting.isEmpty && !this.isWriting && this.uncertain === undefined) return;
     this.isHurried = true;
@@ -118,7 +118,7 @@ export class PartitionTransactions {
     await new Promise<void>((resolve) => this.whenIdle.push(resolve));
   }
 
-  /** Lets a commit under way end, for a moment; drops what is in none. */
+  /** Lets a commit in flight end, for a moment; drops the other entries. */
   async endTransactions(): Promise<void> {
     this.closing.abort(new Error(`${this.topic}/${this.partition} is no longer owned`));
     this.options.health.forgetWriter(this);
@@ -154,7 +154,7 @@ export class PartitionTransactions {
     await realDelayMs(backOffMs(attempt, BACK_OFF), this.closing.signal).catch(() => undefined);
   }
 
-  /** Returns once the partition is lost, or to begin anew. Throws what has kept it from beginning. */
+  /** Returns when the partition is revoked, or to be fenced again. Throws what has kept it from running. */
   private async round(): Promise<void> {
     const { kafka, groupId, committedOffsets, mayFence } = this.options;
     const { topic, partition } = this;
@@ -179,7 +179,7 @@ export class PartitionTransactions {
     }
   }
 
-  /** Resolves once a transaction is to begin; false when the partition is lost. */
+  /** Resolves once a transaction is due; false when the partition is revoked. */
   private async due(): Promise<boolean> {
     const { signal } = this.closing;
     for (;;) {
@@ -205,13 +205,13 @@ export class PartitionTransactions {
     });
   }
 
-  /** What was committed is not as far as it could be, though no message waits to be. */
+  /** Whether the committed offset can be moved, though no entry waits. */
   private hasMoved(): boolean {
     const { offset = -1 } = this.progress.positionAfter(new Set(), []) ?? {};
     return offset > Math.max(this.committedTo, 0);
   }
 
-  /** Returns whether to go on; if not, it is to be begun anew. */
+  /** Returns whether to go on; otherwise the partition is fenced again. */
   private async writeNext(writer: TransactionalWriter): Promise<boolean> {
     const { entries, place } = this.waiting.takeForTransaction(realNowMs());
     if (entries.length === 0 && !this.hasMoved()) return true;
@@ -297,7 +297,7 @@ export class PartitionTransactions {
     return false;
   }
 
-  /** A record is too large, or cannot be encoded: the transaction is aborted, and the one at fault found by halves. */
+  /** Takes a refusal (a record is too large, or cannot be encoded): the transaction is aborted, its cause found by halves. */
   private refused(entries: readonly TransactionEntry[], refusal: RecordRefusedError): void {
     const [only] = entries;
     if (only === undefined) return;
@@ -309,7 +309,7 @@ export class PartitionTransactions {
       this.waiting.returnToFront([only], 1);
       return;
     }
-    // what is written in its place goes before what lies behind it
+    // its replacement goes before the entries behind it
     const behind = this.waiting.removeAll();
     only.entryRefused(refusal);
     this.waiting.returnToEnd(behind);

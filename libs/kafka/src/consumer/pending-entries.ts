@@ -10,16 +10,16 @@ import { type PartitionProgress, type CommitPosition } from './partition-progres
 
 const MAX_ENTRIES = 2000;
 
-/** What became of a message, to be written with its offset; or something that is said of it before. */
+/** Records that belong together in one transaction: those that finish messages, with their offsets, or that come before. */
 export abstract class TransactionEntry {
   bytes: number;
-  /** What came compressed and fitted may fit again when it is compressed. */
+  /** A message that came compressed may fit again only when it is compressed. */
   isCompressed = false;
 
   /**
-   * @param offsets of the message; or of several that are finished together
-   * @param isLast it finishes the message
-   * @param item what of the message is done by it, by its place in that, where it does not finish it
+   * @param offsets of the message, or of several that are finished together
+   * @param isLast whether it finishes its messages
+   * @param item the item of the message that it finishes, where it does not finish the message
    */
   constructor(
     readonly offsets: readonly number[],
@@ -30,16 +30,16 @@ export abstract class TransactionEntry {
     this.bytes = bytesOf(records);
   }
 
-  /** Kafka has all of it, and the offset. */
+  /** Its transaction is committed. */
   abstract entryCommitted(): void;
 
-  /** It is not known to be written, and the partition is lost: its next owner does it again. */
+  /** The partition is revoked before its transaction is known to be committed: the next owner does it again. */
   abstract entryDropped(): void;
 
-  /** It can never be written, not even a leaner form of it. */
+  /** Kafka will never take it, not even a leaner form. */
   abstract entryRefused(error: RecordRefusedError): void;
 
-  /** Makes of what was refused by itself what is to be tried in its place; false where there is nothing left to try. */
+  /** Replaces a refused record by its next form: compressed, then leaner. Returns false where no form is left. */
   makeLeaner(refusal: RecordRefusedError): boolean {
     const mayFit = !isToCompress([this]) && this.bytes <= MAX_RECORD_BYTES;
     if (refusal.code === 'too-large' && mayFit) {
@@ -56,16 +56,22 @@ export abstract class TransactionEntry {
   }
 }
 
-/** What waits to be committed, in its order, and what of it goes into the next transaction. Keeps count and calls nobody. */
+/**
+ * The entries that wait for a transaction, in their order, and the choice of those that go into the next. Pure: it counts
+ * and calls nobody.
+ *
+ * All entries go together until a transaction fails. From then on each *lane*, the entries for the same topics, goes by
+ * itself and backs off by itself, until each has been committed once.
+ */
 export class PendingEntries {
   private entries: TransactionEntry[] = [];
   private bytes = 0;
   private firstMs = 0;
-  /** At most so many go together: fewer while one at fault is searched for. */
+  /** The most entries of a transaction: fewer while the refused one is searched for by halves. */
   private most = MAX_ENTRIES;
-  /** By lane, until when it waits since it failed by itself. Undefined while all go together. */
+  /** By lane, the end of its back-off. Undefined while all go together. */
   private failing: Map<string, number> | undefined;
-  /** No room in the metadata for what waits, until something else comes. */
+  /** The metadata has no room for what waits, until another entry comes. */
   private isBlocked = false;
 
   constructor(private readonly progress: Pick<PartitionProgress, 'positionAfter'>) {}
@@ -74,7 +80,7 @@ export class PendingEntries {
     return this.entries.length === 0;
   }
 
-  /** Whether what comes next may go before what waits: nothing waits, or what does is held up. */
+  /** Whether the next entry may be due before those that wait: none waits, or they are held up. */
   get mayGoSooner(): boolean {
     return this.isEmpty || this.isBlocked || this.failing !== undefined;
   }
@@ -90,7 +96,7 @@ export class PendingEntries {
     this.isBlocked = false;
   }
 
-  /** Since when, or from when on, something may go; Infinity where nothing may. */
+  /** When the first entry is, or was, due; Infinity where none is. */
   dueMs(nowMs: number): number {
     if (this.isEmpty || this.isBlocked) return Infinity;
     const { failing } = this;
@@ -109,7 +115,7 @@ export class PendingEntries {
     return earliestMs <= nowMs ? Math.min(earliestMs, this.firstMs) : earliestMs;
   }
 
-  /** What goes next, as much as there is room for; what does not fit waits for what lies before it. */
+  /** Removes the entries of the next transaction, as many as the metadata has room for. */
   takeForTransaction(nowMs: number): {
     entries: TransactionEntry[];
     place: CommitPosition | undefined;
@@ -120,7 +126,7 @@ export class PendingEntries {
     for (;;) {
       const fitting = withRoom(entries, place);
       if (fitting.length === entries.length) break;
-      // What it says is done must be what is written with it.
+      // The metadata must name exactly the items that are written with it.
       entries = fitting;
       place = this.placeAfter(entries);
     }
@@ -139,17 +145,17 @@ export class PendingEntries {
     if (this.failing.size === 0) this.failing = undefined;
   }
 
-  /** A transaction has failed: from now on each lane goes by itself, and where this was one lane, it waits. */
+  /** After a failure each lane goes by itself; where the transaction was one lane, that backs off. */
   transactionFailed(entries: readonly TransactionEntry[], untilMs: number): void {
     this.failing ??= new Map();
     const lanes = new Set(entries.map(laneOf));
     const [lane = ''] = lanes;
-    // One that has not failed by itself is there to be tried by itself, at once.
+    // A lane that has not failed by itself is tried by itself at once.
     for (const each of lanes) this.failing.set(each, -Infinity);
     if (lanes.size <= 1) this.failing.set(lane, untilMs);
   }
 
-  /** @param most that go together until something is committed */
+  /** @param most entries of a transaction until one is committed */
   returnToFront(entries: readonly TransactionEntry[], most = this.most): void {
     this.entries.unshift(...entries);
     this.bytes += entries.reduce((sum, entry) => sum + entry.bytes, 0);
@@ -157,13 +163,12 @@ export class PendingEntries {
     this.isBlocked = false;
   }
 
-  /** What {@link removeAll} has given out waits again, behind what has come since. */
+  /** Returns the entries of {@link removeAll} behind those that have come since. */
   returnToEnd(entries: readonly TransactionEntry[]): void {
     this.entries.push(...entries);
     this.bytes += entries.reduce((sum, entry) => sum + entry.bytes, 0);
   }
 
-  /** Returns all, and forgets it. */
   removeAll(): TransactionEntry[] {
     const all = this.entries;
     this.entries = [];
@@ -172,8 +177,8 @@ export class PendingEntries {
   }
 
   /**
-   * What is said of a message goes in its order: its end must not be committed without what comes before that. So does
-   * what is kept under a key.
+   * The next entries of a lane. Entries of one message keep their order: its end must not be committed without what comes
+   * before it. So do entries of one state key.
    */
   private nextOfLane(nowMs: number): TransactionEntry[] {
     const { failing } = this;
@@ -212,13 +217,13 @@ export class PendingEntries {
   }
 }
 
-/** In which it overtakes nothing: of its messages, and of each key that it keeps something under. */
+/** The sequences in which an entry overtakes no other: of its messages, and of each state key that it writes. */
 function sequencesOf({ offsets, records }: TransactionEntry): (number | string)[] {
   const kept = records.filter(({ isState }) => isState === true);
   return [...offsets, ...kept.map(({ topic, key }) => `${topic}/${String(key)}`)];
 }
 
-/** Those that the commit has room for. What is done behind one that has none must not be committed before it. */
+/** The entries that the metadata has room for, none of which lies behind one that it has no room for. */
 function withRoom(
   entries: TransactionEntry[],
   place: CommitPosition | undefined,
@@ -246,7 +251,7 @@ function bytesOf(records: readonly OutboundRecord[]): number {
   return bytes;
 }
 
-/** The topics it is written to, as one text: what is to go apart goes by that. */
+/** The lane of an entry: the topics that it writes to, as one text. */
 function laneOf({ records }: TransactionEntry): string {
   const [first] = records;
   if (first === undefined) return '';

@@ -1,22 +1,25 @@
 import { realEpochMs, realNowMs } from '#libs/clock';
 
 interface Draining {
-  /** Nothing is under way any more, or the deadline has passed. */
+  /** No call is in flight, or the deadline has passed. */
   isDrained: boolean;
   drained: Promise<void>;
   sinceMs: number;
-  /** Real epoch milliseconds when it was done; infinitely late before. */
+  /** Real epoch milliseconds; Infinity before. */
   drainedEpochMs: number;
 }
 
 /**
- * Keeps this member from joining the group anew, and with that from handing its partitions on, while
- * calls are in flight for them: the new owner must not call a machine that the old one is still calling.
+ * Keeps this member from joining the group again, which gives its partitions up, while calls are in flight for them: the
+ * new owner must not call a machine that the old one is still calling. kafkajs has no hook for a revocation.
+ *
+ * *Lowered*, then *raised* from the first sign of a rebalance, *drained* once no call is in flight, and lowered again
+ * with the assignment.
  */
 export class RevocationBarrier {
   private current: Draining | undefined;
 
-  /** @param drain lets nothing new begin; resolves once nothing is under way, or after the deadline */
+  /** @param drain lets no call begin; resolves once none is in flight, or after the deadline */
   constructor(
     private readonly drain: (deadlineMs: number) => Promise<void>,
     private readonly deadlineMs: () => number,
@@ -27,30 +30,30 @@ export class RevocationBarrier {
     return this.current !== undefined;
   }
 
-  /** Real epoch milliseconds since when nothing keeps the member from joining; infinitely late before. */
+  /** Real epoch milliseconds since when the member may join; Infinity before. */
   get drainedEpochMs(): number {
     return this.current?.drainedEpochMs ?? Infinity;
   }
 
-  /** Real milliseconds since that first sign; 0 while there was none. */
+  /** Real milliseconds since the barrier was raised; 0 while it is lowered. */
   get raisedForMs(): number {
     return this.current === undefined ? 0 : realNowMs() - this.current.sinceMs;
   }
 
   raiseBarrier(): Draining {
     if (this.current !== undefined) return this.current;
-    const rest: Draining = {
+    const draining: Draining = {
       isDrained: false,
       drained: this.drain(this.deadlineMs()),
       sinceMs: realNowMs(),
       drainedEpochMs: Infinity,
     };
-    void rest.drained.finally(() => {
-      rest.isDrained = true;
-      rest.drainedEpochMs = realEpochMs();
+    void draining.drained.finally(() => {
+      draining.isDrained = true;
+      draining.drainedEpochMs = realEpochMs();
     });
-    this.current = rest;
-    return rest;
+    this.current = draining;
+    return draining;
   }
 
   /** The rebalance is over: partitions are assigned, or the member is out of the group. */

@@ -20,10 +20,10 @@ import { RevocationBarrier } from './revocation-barrier.js';
 /** Partitions by topic. */
 export type Assignment = ReadonlyMap<string, readonly number[]>;
 
-/** A fetch in which there was nothing for anybody: markers of transactions, what was aborted or compacted away. */
+/** A fetch without a message: transaction markers, aborted or compacted records. */
 export interface EmptyFetch extends TopicPartition {
   highWatermark: string;
-  /** Of what was in it; the first is null where all of that lies before what was asked for. */
+  /** The first is null where all records of the fetch lie before the requested offset. */
   firstOffset: string | null;
   lastOffset: string;
 }
@@ -35,8 +35,8 @@ export interface ConsumerCallbacks {
   /** The partitions this process owns from now on, after each rebalance; empty once it is out of the group. */
   onAssigned: (assignment: Assignment) => void;
   /**
-   * Partitions may be about to go to another process: nothing new may begin for any of them until the
-   * next {@link onAssigned}. Resolves once nothing is under way, after `deadlineMs` at the latest.
+   * Partitions may be revoked soon: no call may begin for any of them until the next {@link onAssigned}. Resolves once no
+   * call is in flight, after `deadlineMs` at the latest.
    */
   onRevoking: (deadlineMs: number) => Promise<void>;
   /** The group coordinator has confirmed this member. */
@@ -47,22 +47,25 @@ export type ConsumerState = 'starting' | 'running' | 'broken' | 'stopped';
 
 const RESTART_BACK_OFF = { baseMs: 500, capMs: 10_000 };
 const DISCONNECT_DEADLINE_MS = 3000;
-/** A member that lasted this long was healthy: the next crash is the first of a new row. */
+/** The back-off begins again for a member that has lasted this long. */
 const HEALTHY_MS = 60_000;
 const SESSION_MARGIN_MS = 1000;
-/** A call in flight is waited for this long before its partition is given up, and no longer than the session lasts. */
+/** Calls in flight are waited for this long before partitions are given up, and no longer than the session lasts. */
 const REST_DEADLINE_MS = 5000;
-/** Joining may wait for other members to finish what they have; longer is taken for a hang. */
+/** Joining may wait for other members to drain; longer is taken for a hang. */
 const JOIN_TIMEOUT_MS = 60_000;
-/** A rebalance takes the rest before it and the wait for all members, and not longer. */
+/** A rebalance takes the drain before it and the wait for all members, and no longer. */
 const REBALANCE_TIMEOUT_MS = 30_000;
 /** kafkajs tries to join twice a second at least; until then fetches from other brokers go on, and heartbeats with them. */
 const JOIN_DUE_MS = 1000;
 
 /**
- * A kafkajs consumer that is made anew whenever it crashes or falls silent. kafkajs restarts itself
- * only after the errors it calls retriable; after any other it stays alive but deaf, so its own
- * restart is off and every end is treated alike.
+ * A kafkajs consumer that is replaced whenever it crashes or falls silent. kafkajs restarts itself after errors that it
+ * calls retriable only; after any other it stays alive and fetches nothing. So its own restart is off, and every end is
+ * treated alike.
+ *
+ * States: *starting*, *running* (partitions are assigned), *broken* (it has ended, and is replaced after a back-off),
+ * *stopped*.
  */
 export class SupervisedConsumer {
   readonly member = new GroupMember();
@@ -74,7 +77,7 @@ export class SupervisedConsumer {
   private readonly barrier: RevocationBarrier;
   private consumer: Consumer | undefined;
   private memberId: string | undefined;
-  /** Of the group: that of the last assignment, and that of the one that was last asked for. */
+  /** Generations of the group: of the last assignment, and of the last join. */
   private generation: number | undefined;
   private joinedGeneration: number | undefined;
   private topics: string[] = [];
@@ -96,8 +99,8 @@ export class SupervisedConsumer {
   }
 
   /**
-   * Whether no other process can have taken the partitions over yet. A process that was suspended finds
-   * out by this, before its timers and heartbeats tell.
+   * Whether no other process can own the partitions yet. A process that was suspended learns it here, before its timers
+   * and heartbeats.
    */
   get holdsSession(): boolean {
     return this.sessionLeftMs > 0;
@@ -144,9 +147,9 @@ export class SupervisedConsumer {
     }
   }
 
-  /** Leaving the group hands the partitions on: calls in flight come first, as long as the session lasts. */
+  /** Drains calls before the group is left, as long as the session lasts. */
   private async drain(): Promise<void> {
-    // A stop has come to rest before.
+    // A stop has drained before.
     if (this.isStopping()) return;
     await this.barrier.raiseBarrier().drained;
   }
@@ -157,11 +160,11 @@ export class SupervisedConsumer {
     const isCurrent = (): boolean => !isOver && consumer === this.consumer && !this.isStopping();
     const consumer = createGroupConsumer(this.kafka, this.groupId, {
       beforeJoin: () => {
-        // kafkajs goes on by itself until it has stopped: it must neither take partitions nor hold up calls.
+        // kafkajs goes on by itself until it has stopped: it must neither join nor raise the barrier.
         if (!isCurrent()) throw new Error('this consumer is given up');
         this.barrier.assertDrained();
       },
-      // One that is put away has come to rest before; its successor must not be held by it.
+      // A replaced consumer has drained before; it must not hold up its successor.
       beforeLeave: () => (consumer === this.consumer ? this.drain() : Promise.resolve()),
       beforeSync: (generation) => {
         if (consumer === this.consumer) this.joinedGeneration = generation;
@@ -192,8 +195,8 @@ export class SupervisedConsumer {
     this.currentState = 'running';
     this.barrier.lowerBarrier();
     this.member.join(consumer);
-    // Others have gone on with whatever this process held, if only in a generation that it has missed between its
-    // join and its assignment: not even what it is given again is as it was.
+    // Otherwise other members have owned the partitions, if only in a generation that this one missed between its join
+    // and its assignment: partitions that are assigned again must begin anew, too.
     const hasStayed =
       memberId === this.memberId && this.joinedGeneration === (this.generation ?? 0) + 1;
     if (!hasStayed) this.callbacks.onAssigned(new Map());
@@ -209,7 +212,7 @@ export class SupervisedConsumer {
       autoCommit: false,
       partitionsConsumedConcurrently: 8,
       eachBatch: (payload) => {
-        // What was fetched before a seek would be taken for what comes after it.
+        // A batch that was fetched before a seek is stale.
         if (consumer === this.consumer && !payload.isStale()) this.callbacks.onBatch(payload);
         return Promise.resolve();
       },
@@ -228,16 +231,16 @@ export class SupervisedConsumer {
 export interface WatchOptions {
   lease: SessionLease;
   barrier: RevocationBarrier;
-  /** False once this one is given up: what it says then is of no interest. */
+  /** False once this consumer is replaced: its events are ignored. */
   isCurrent: () => boolean;
   isJoined: () => boolean;
   onMembershipConfirmed: () => void;
   onEmptyFetch: (fetch: EmptyFetch) => void;
-  /** `memberId` is another one when the coordinator had given this process up meanwhile. */
+  /** `memberId` is another one when the coordinator has removed the member meanwhile. */
   onJoined: (memberId: string, assignment: Assignment) => void;
 }
 
-/** Listens to what kafkajs tells of a consumer; `end` resolves with why it is of no use any more. */
+/** Listens to the events of a consumer; `end` resolves with why it must be replaced. */
 export function watchConsumer(
   consumer: Consumer,
   options: WatchOptions,
@@ -267,7 +270,7 @@ export function watchConsumer(
       if (!isCurrent()) return;
       lease.renew(heartbeatSentAtMs === 0 ? undefined : heartbeatSentAtMs);
       onSign();
-      // kafkajs has given the join up and goes on as before, where calls stay held: it will not come to it.
+      // kafkajs has given up joining and goes on as before, while calls stay held.
       if (heartbeatSentAtMs > rest.drainedEpochMs + JOIN_DUE_MS) {
         resolve('a rebalance was not gone through with');
       }
@@ -290,7 +293,7 @@ export function watchConsumer(
     // The assignment may have lain in the socket while the process was suspended.
     lease.renew(syncSentAtMs);
     onJoined(payload.memberId, new Map(Object.entries(payload.memberAssignment)));
-    // What is lost must be known before whatever waits for the session goes on.
+    // Revoked partitions must be known before calls that wait for the session go on.
     onSign();
   });
   return { end, stop };

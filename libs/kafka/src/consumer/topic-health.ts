@@ -1,14 +1,14 @@
 import { realNowMs } from '#libs/clock';
 import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 
-/** A topic that something was written to. */
+/** A topic that transactions write to. */
 export interface WrittenTopic {
   topic: string;
-  /** Why it, or one of its partitions, does not take records, once that has gone on for a while. */
+  /** Why it, or one of its partitions, has not taken records for a while, in words. */
   problem: string | undefined;
 }
 
-/** A topic that has taken something so long before a failure, or since, is not taken to be at fault where others are. */
+/** A topic that took records so shortly before a failure, or since, is not suspected where another one can be. */
 const FINE_MS = 15_000;
 
 interface Failing {
@@ -21,7 +21,7 @@ interface Writers {
   failing: Map<object, Failing>;
 }
 
-/** Of each topic that transactions write to whether it takes what they write. */
+/** Which of the topics that transactions write to do not take records. */
 export class TopicHealth {
   private readonly topics = new Map<string, Writers>();
 
@@ -33,7 +33,7 @@ export class TopicHealth {
     }
   }
 
-  /** Of the topics of a transaction that has failed those that may be at fault: others have been written to meanwhile. */
+  /** The topics of a failed transaction that may be at fault: those that nobody has written to meanwhile. */
   suspects(writer: object, topics: ReadonlySet<string>): string[] {
     const writtenTopics = [...topics];
     const since = writtenTopics.map((topic) => this.writersOf(topic).failing.get(writer)?.sinceMs);
@@ -44,7 +44,7 @@ export class TopicHealth {
   }
 
   /**
-   * Returns how many failures there have been in a row.
+   * Returns the number of consecutive failures.
    *
    * @param topics all that the transaction was to write to
    */
@@ -69,7 +69,7 @@ export class TopicHealth {
     return attempts;
   }
 
-  /** It writes no more. */
+  /** Forgets the failures of a writer that writes no more. */
   forgetWriter(writer: object): void {
     for (const { failing } of this.topics.values()) failing.delete(writer);
   }
