@@ -3,28 +3,31 @@ const CHAOS = '\\.chaos-spec\\.ts$';
 const QUICK_CHAOS = '\\.quick\\.chaos-spec\\.ts$';
 const LONG = '\\.long\\.(e2e-)?spec\\.ts$';
 
-const run = (paths, ignored = [], needs = {}) => ({ paths, ignored, ...needs });
+const run = (paths, ignored = [], more = {}) => ({ paths, ignored, workers: 3, ...more });
 const kafka = { needsKafka: true };
-const browser = run([BROWSER], [], { ...kafka, needsBrowser: true });
+const browser = run([BROWSER], [], { ...kafka, needsBrowser: true, workers: 2 });
+/** Each starts processes by the dozen. */
+const chaos = { ...kafka, workers: 2 };
 
 /**
  * The runs of Jest that a tier consists of: patterns of which a spec's path matches one of `paths` and none of
  * `ignored`. `.long.` in a name marks what would make `npm test` too long, `.quick.` the chaos that it includes.
- * Chaos kills processes by the dozen, so nothing that goes by the clock runs beside it.
+ * Much of a test is waiting, so there are more workers than cores; nothing that goes by the clock runs beside chaos.
  */
 export const TIERS = {
   unit: [run(['\\.spec\\.ts$'], [LONG])],
   e2e: [run(['\\.e2e-spec\\.ts$', LONG], [BROWSER], kafka)],
-  chaos: [run([CHAOS], [], kafka)],
+  chaos: [run([CHAOS], [], chaos)],
   browser: [browser],
   /** What `npm test` runs. */
-  quick: [run(['\\.(e2e-)?spec\\.ts$'], [LONG, BROWSER], kafka), run([QUICK_CHAOS], [], kafka)],
+  quick: [run(['\\.(e2e-)?spec\\.ts$'], [LONG, BROWSER], kafka), run([QUICK_CHAOS], [], chaos)],
   /** What `npm test` leaves out. */
-  rest: [run([LONG], [BROWSER], kafka), browser, run([CHAOS], [QUICK_CHAOS], kafka)],
+  rest: [run([LONG], [BROWSER], kafka), browser, run([CHAOS], [QUICK_CHAOS], chaos)],
 };
 
-export function jestArguments({ paths, ignored }) {
+export function jestArguments({ paths, ignored, workers }) {
   return [
+    `--maxWorkers=${workers}`,
     ...paths.flatMap((pattern) => ['--testPathPatterns', pattern]),
     ...['/node_modules/', ...ignored].flatMap((pattern) => ['--testPathIgnorePatterns', pattern]),
   ];
