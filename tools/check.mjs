@@ -20,6 +20,11 @@ const CHECKS = [
     args: ['apps', 'libs', 'test'],
   },
   { name: 'dead code (knip)', tool: 'knip/bin/knip.js', args: [] },
+  {
+    name: 'picture of the architecture',
+    script: 'tools/check/architecture.mjs',
+    args: [],
+  },
   { name: 'topics and events (asyncapi)', script: 'tools/check/asyncapi.mjs', args: [] },
 ];
 
