@@ -77,7 +77,7 @@ const forbidden = [
     comment:
       'What the page is built of goes to tablets: of the server, the types of what they say.',
     from: { path: '^apps/terminal/page/' },
-    to: { path: '^(apps|libs|test|tools)/', pathNot: '^apps/terminal/(page/|src/api\\.ts$)' },
+    to: { path: '^(apps|libs|test|tools)/', pathNot: '^apps/terminal/(page/|src/api/index\\.ts$)' },
   },
   {
     name: 'kafkajs-only-in-kafka',

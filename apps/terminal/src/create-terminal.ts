@@ -15,7 +15,7 @@ export interface Terminal {
   /** Where its HTTP listens; known once {@link start} has resolved. */
   url: () => Promise<string>;
   /**
-   * Listens at once, so that pages are told of Kafka being away, then reads the topics. Resolves when it has begun to.
+   * Listens at once, so that pages can say that Kafka is away, then reads the topics. Resolves when it has begun to.
    *
    * @throws MissingTopicsError when topics are missing and may not be created
    */

@@ -1,2 +1,2 @@
 export { createTerminal, type Terminal } from './create-terminal.js';
-export type * from './api.js';
+export type * from './api/index.js';

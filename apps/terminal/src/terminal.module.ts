@@ -18,7 +18,7 @@ import { Submissions } from './kafka/submissions.js';
 import { LiveUpdates } from './live/live-updates.js';
 import { LiveController } from './live/live.controller.js';
 import { Plant } from './plant/index.js';
-import { KAFKA, TERMINAL_SETTINGS } from './tokens.js';
+import { KAFKA, TERMINAL_SETTINGS } from './platform/tokens.js';
 
 @Module({})
 export class TerminalModule {

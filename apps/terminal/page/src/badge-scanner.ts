@@ -4,7 +4,7 @@ import { signInNeeded } from './store.js';
 
 /** What the space bar presses. */
 const PRESSED_BY_SPACE = 'button, summary, [role=button]';
-/** What letters choose from. */
+/** Elements in which typed characters choose an option. */
 const CHOSEN_BY_LETTERS = 'select';
 
 /** Registers whoever scans a badge, wherever the focus is; what the scanner typed neither presses nor stays. */

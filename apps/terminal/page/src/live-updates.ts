@@ -4,7 +4,15 @@
  * Wi-Fi goes unnoticed for minutes) nor the status of an answer.
  */
 import { batch } from '@preact/signals';
-import type { Entry, Link, MachineView, Note, ReasonLists, Session, Tile } from '../../src/api.js';
+import type {
+  Entry,
+  Link,
+  MachineView,
+  Note,
+  ReasonLists,
+  Session,
+  Tile,
+} from '../../src/api/index.js';
 import { failureOf, get } from './api-client.js';
 import { createEventParser, type StreamEvent } from './model/event-stream.js';
 import { withReasons } from './model/reason-choices.js';
@@ -18,7 +26,7 @@ const MAX_RETRY_MS = 15_000;
 const REASONS_EVERY_MS = 300_000;
 const ANSWERS_EVERY_MS = 20_000;
 
-type Told =
+type Update =
   | { event: 'snapshot'; data: { kafka: Link; session: Session; tiles: Tile[] } }
   | { event: 'tiles'; data: { tiles: Tile[]; gone: string[] } }
   | { event: 'reasons'; data: ReasonLists }
@@ -136,7 +144,7 @@ function connected(): void {
 
 /** As many tiles as are drawn within a frame on a slow tablet. */
 const TILES_A_FRAME = 100;
-const waiting: { id: string | null; told: Told }[] = [];
+const waiting: { id: string | null; update: Update }[] = [];
 let frame = 0;
 
 /**
@@ -146,7 +154,7 @@ let frame = 0;
 function receive(events: readonly StreamEvent[]): void {
   if (events.length === 0) return;
   for (const { id, event, data } of events)
-    waiting.push({ id, told: { event, data: JSON.parse(data) as unknown } as Told });
+    waiting.push({ id, update: { event, data: JSON.parse(data) as unknown } as Update });
   if (document.hidden) {
     cancelAnimationFrame(frame);
     applyWaiting();
@@ -161,9 +169,9 @@ function applyWaiting(): void {
   const touched = new Set<string>();
   const answers: Entry[] = [];
   batch(() => {
-    for (const { id, told } of events) {
+    for (const { id, update } of events) {
       if (id !== null) lastEventId = id;
-      take(told, touched, answers);
+      take(update, touched, answers);
     }
   });
   if (answers.length > 0) void takeAnswers(answers);
@@ -175,12 +183,12 @@ function eventsOfFrame(): typeof waiting {
   const taken: typeof waiting = [];
   let room = TILES_A_FRAME;
   for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
-    if (next.told.event === 'tiles') {
-      const { tiles } = next.told.data;
+    if (next.update.event === 'tiles') {
+      const { tiles } = next.update.data;
       if (room <= 0) break;
       if (tiles.length > room) {
         const part = { tiles: tiles.splice(0, room), gone: [] };
-        taken.push({ id: null, told: { event: 'tiles', data: part } });
+        taken.push({ id: null, update: { event: 'tiles', data: part } });
         break;
       }
       room -= tiles.length;
@@ -191,46 +199,46 @@ function eventsOfFrame(): typeof waiting {
   return taken;
 }
 
-function take(told: Told, touched: Set<string>, answers: Entry[]): void {
-  switch (told.event) {
+function take(update: Update, touched: Set<string>, answers: Entry[]): void {
+  switch (update.event) {
     case 'snapshot':
-      store.setSession(told.data.session);
-      store.link.value = told.data.kafka;
+      store.setSession(update.data.session);
+      store.link.value = update.data.kafka;
       store.heardNow();
-      store.replaceTiles(told.data.tiles);
+      store.replaceTiles(update.data.tiles);
       for (const machineId of watchers.keys()) touched.add(machineId);
       void loadReasons();
-      // what was answered in between is not told again
+      // what was answered in between is not sent again
       void askForAnswers();
       sendSoon();
       return;
     case 'tiles':
-      store.changeTiles(told.data.tiles, told.data.gone);
-      for (const { machineId } of told.data.tiles) touched.add(machineId);
+      store.changeTiles(update.data.tiles, update.data.gone);
+      for (const { machineId } of update.data.tiles) touched.add(machineId);
       return;
     case 'reasons':
-      store.reasonLists.value = withReasons(store.reasonLists.peek(), told.data);
-      for (const since of toldMeanwhile) since.push(told.data);
-      for (const machineId of Object.keys(told.data.machines)) touched.add(machineId);
+      store.reasonLists.value = withReasons(store.reasonLists.peek(), update.data);
+      for (const since of receivedMeanwhile) since.push(update.data);
+      for (const machineId of Object.keys(update.data.machines)) touched.add(machineId);
       return;
     case 'entry':
-      answers.push(told.data.entry);
-      touched.add(told.data.machineId);
+      answers.push(update.data.entry);
+      touched.add(update.data.machineId);
       return;
     case 'note':
-      touched.add(told.data.machineId);
+      touched.add(update.data.machineId);
       return;
     case 'link':
-      store.link.value = told.data.kafka;
+      store.link.value = update.data.kafka;
       store.heardNow();
-      if (told.data.kafka.state === 'up') sendSoon();
+      if (update.data.kafka.state === 'up') sendSoon();
       return;
     case 'session':
-      store.setSession(told.data.session);
+      store.setSession(update.data.session);
       return;
     default:
       // an event of a newer server
-      told satisfies never;
+      update satisfies never;
   }
 }
 
@@ -238,15 +246,15 @@ function notify(machineId: string): void {
   for (const changed of watchers.get(machineId) ?? []) changed();
 }
 
-/** Of each request for all reasons that is under way: what was told meanwhile, for the answer may be older. */
-const toldMeanwhile = new Set<ReasonLists[]>();
+/** Of each request for all reasons that is under way: the lists received meanwhile, for the answer may be older. */
+const receivedMeanwhile = new Set<ReasonLists[]>();
 
 async function loadReasons(): Promise<void> {
-  const told: ReasonLists[] = [];
-  toldMeanwhile.add(told);
+  const received: ReasonLists[] = [];
+  receivedMeanwhile.add(received);
   const answer = await get<ReasonLists>('/api/reasons');
-  toldMeanwhile.delete(told);
-  if (answer.ok) store.reasonLists.value = told.reduce(withReasons, answer.value);
+  receivedMeanwhile.delete(received);
+  if (answer.ok) store.reasonLists.value = received.reduce(withReasons, answer.value);
 }
 
 /** Asks what became of entries of which nothing was heard: after a gap, or of machines of another factory. */

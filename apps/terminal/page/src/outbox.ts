@@ -8,7 +8,7 @@
  * only what is not marked, in a transaction as well: an entry is either taken back or sent, never both.
  */
 import { computed, signal } from '@preact/signals';
-import type { Entry, MachineView } from '../../src/api.js';
+import type { Entry, MachineView } from '../../src/api/index.js';
 import { type Answer, get, send } from './api-client.js';
 import {
   compareSending,

@@ -3,7 +3,7 @@
  * live-updates.ts, read by the views.
  */
 import { batch, computed, effect, type Signal, signal } from '@preact/signals';
-import type { Link, ReasonLists, Session, Tile } from '../../src/api.js';
+import type { Link, ReasonLists, Session, Tile } from '../../src/api/index.js';
 import { createFormats } from './model/formats.js';
 import { reasonName } from './model/reason-choices.js';
 import { type Language, languageOf, STRINGS } from './model/strings.js';

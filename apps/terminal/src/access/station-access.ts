@@ -4,9 +4,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { Clock, realEpochMs } from '#libs/clock';
 import { type TerminalAccess, type TerminalSettings } from '#libs/config';
-import { ApiError } from '../api-error.js';
+import { ApiError } from '../api/api-error.js';
 import { Plant } from '../plant/index.js';
-import { TERMINAL_SETTINGS } from '../tokens.js';
+import { TERMINAL_SETTINGS } from '../platform/tokens.js';
 import {
   cookieValue,
   digest,
@@ -23,7 +23,7 @@ const DAY_SECONDS = 86_400;
 const BEARER = /^bearer +(?<token>.+)$/i;
 const HOST_OF_LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)(:\d+)?$/i;
 
-/** Tells who asks: by a session cookie, a station's token, or the headers of a proxy. */
+/** Identifies who sends a request: by a session cookie, a station's token, or the headers of a proxy. */
 @Injectable()
 export class StationAccess {
   private readonly access: TerminalAccess;
@@ -124,7 +124,7 @@ export class StationAccess {
     return found?.station;
   }
 
-  /** Compares with all of them, so that the time it takes tells nothing. */
+  /** Compares with all of them, so that the time it takes reveals nothing. */
   private stationWith(sent: Buffer): { digest: Buffer; station: string } | undefined {
     let found: { digest: Buffer; station: string } | undefined;
     for (const known of this.stations) {

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { Injectable, Logger } from '@nestjs/common';
-import { ApiError } from '../api-error.js';
+import { ApiError } from '../api/api-error.js';
 import { RateLimit } from './rate-limit.js';
 
 /** Ten at once, and ten a minute after that. */
@@ -10,7 +10,7 @@ const PER_SECOND = 10 / 60;
 /**
  * Answers wrong tokens, at the sign-in and as Bearer alike: after some of them from an address with 429. Right ones
  * are never held up by it: a hall of terminals behind one address keeps working while one of them has an old token.
- * A token is not guessed because it is long; the limit tells a sender to wait, and keeps the log readable.
+ * A token is not guessed because it is long; the limit makes a sender wait, and keeps the log readable.
  */
 @Injectable()
 export class WrongTokens {

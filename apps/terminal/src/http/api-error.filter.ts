@@ -6,7 +6,7 @@ import {
   Logger,
 } from '@nestjs/common';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
-import { ApiError } from '../api-error.js';
+import { ApiError } from '../api/api-error.js';
 
 /** By status: what Fastify refuses by itself. */
 const CODES: Readonly<Record<number, string | undefined>> = {
@@ -16,7 +16,7 @@ const CODES: Readonly<Record<number, string | undefined>> = {
   415: 'unsupported-media-type',
 };
 
-/** Every error becomes `{code, message}`; what is nobody's fault outside is logged and not told. */
+/** Every error becomes `{code, message}`; a bug is logged, and its message is not sent. */
 @Catch()
 export class ApiErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger('Http');

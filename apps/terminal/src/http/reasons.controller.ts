@@ -5,10 +5,10 @@ import { AccessGuard, type IdentifiedRequest } from '../access/access.guard.js';
 import { type Identity } from '../access/identity.js';
 import { RateLimit } from '../access/rate-limit.js';
 import { StationAccess } from '../access/station-access.js';
-import { type Entry, type NewEntry, type NewNote, type ReasonLists } from '../api.js';
+import { type Entry, type NewEntry, type NewNote, type ReasonLists } from '../api/index.js';
 import { type Sender, Submissions } from '../kafka/submissions.js';
 import { MAX_AGE_SECONDS, Plant, refuseEntry } from '../plant/index.js';
-import { ApiError } from '../api-error.js';
+import { ApiError } from '../api/api-error.js';
 import { readEntry, readNote, recordsOf } from './new-records.js';
 
 type Result = { ok: true; source: Entry['source'] } | { ok: false; code: string; message: string };
@@ -119,7 +119,7 @@ export class ReasonsController {
   }
 }
 
-/** All of them at once; those that fail are told of when the others are done, which may be tried again with them. */
+/** Sends all records at once; a failure is thrown when the others are done, which may be sent again with it. */
 async function all<T>(
   records: readonly T[],
   send: (record: T) => Promise<Result>,

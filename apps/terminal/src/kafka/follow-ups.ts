@@ -6,7 +6,7 @@ import { Submissions } from './submissions.js';
 /**
  * Sends what follows from open-ended reasons: the same with its end, when its machine runs again; the same anew, when
  * the reason for an earlier stop has ended it. What is due follows from the topics alone: it is found again after a restart, by another terminal beside this one, and by nobody once it is on its topic.
- * Two that send it at once send the same under the same id: the service is told the same twice, which changes nothing,
+ * Two that send it at once send the same under the same id: the service receives the same twice, which changes nothing,
  * and terminals show it as one.
  */
 @Injectable()

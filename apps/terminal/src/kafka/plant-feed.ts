@@ -12,9 +12,9 @@ import {
   MissingTopicsError,
   type TopicSpecification,
 } from '#libs/kafka';
-import { type Link } from '../api.js';
+import { type Link } from '../api/index.js';
 import { Plant } from '../plant/index.js';
-import { KAFKA, TERMINAL_SETTINGS } from '../tokens.js';
+import { KAFKA, TERMINAL_SETTINGS } from '../platform/tokens.js';
 
 /** By key, so that their latest records are all there is to know. */
 const KEYED = [TOPICS.registry, TOPICS.states, TOPICS.classificationReasons];
@@ -26,7 +26,7 @@ const BY_TIME = [
 ];
 /** Of each partition: two shifts of ten thousand machines that change every ten minutes come to less. */
 const MAX_PER_PARTITION = 200_000;
-/** A record is written some time after what it tells of: the clocks of writers may differ by so much. */
+/** A record is written some time after what it describes: the clocks of writers may differ by so much. */
 const MARGIN_SECONDS = 300;
 const TRY_AGAIN_AFTER_MS = 1000;
 

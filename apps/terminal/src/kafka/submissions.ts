@@ -9,10 +9,10 @@ import {
   readSince,
   RecordRefusedError,
 } from '#libs/kafka';
-import { type Entry, type NewEntry, type NewNote } from '../api.js';
-import { ApiError } from '../api-error.js';
+import { type Entry, type NewEntry, type NewNote } from '../api/index.js';
+import { ApiError } from '../api/api-error.js';
 import { Plant, sourceOf, STATION_SOURCE } from '../plant/index.js';
-import { KAFKA, TERMINAL_SETTINGS } from '../tokens.js';
+import { KAFKA, TERMINAL_SETTINGS } from '../platform/tokens.js';
 import { PlantFeed } from './plant-feed.js';
 
 /** Who entered it, and when. */

@@ -27,7 +27,7 @@ class Page implements StreamClient {
   }
 
   /** The data of the events. */
-  get told(): unknown[] {
+  get received(): unknown[] {
     return [...this.text.matchAll(/^data: (.*)$/gm)].map(
       ([, data]) => JSON.parse(data ?? '') as unknown,
     );
@@ -46,21 +46,21 @@ describe('the stream of events', () => {
     return page;
   };
 
-  it('tells each page what concerns it, compressed or not', () => {
+  it('sends each page what concerns it, compressed or not', () => {
     const stream = new EventStream();
     const [all, one, small] = [new Page(), new Page('F-1'), new Page('F-2', true)];
     for (const page of [all, one, small]) connected(stream, page);
     stream.publish('tiles', 'F-1', 1);
     stream.publish('tiles', 'F-2', 2);
     stream.publish('link', null, 3);
-    expect([all.told, one.told, small.told]).toEqual([
+    expect([all.received, one.received, small.received]).toEqual([
       [1, 2, 3],
       [1, 3],
       [2, 3],
     ]);
   });
 
-  it('tells a page that comes back what it has missed, as long as that is kept', () => {
+  it('sends a page that comes back what it has missed, as long as that is kept', () => {
     const stream = new EventStream(limits);
     const page = connected(stream, new Page());
     stream.publish('tiles', null, 1);
@@ -68,7 +68,7 @@ describe('the stream of events', () => {
     for (const data of [2, 3, 4]) stream.publish('tiles', null, data);
     const back = new Page();
     stream.connect(back, [], stream.sequenceOf(seen)!);
-    expect(back.told).toEqual([2, 3, 4]);
+    expect(back.received).toEqual([2, 3, 4]);
     stream.publish('tiles', null, 5);
     expect(stream.sequenceOf(seen)).toBeUndefined();
     expect(stream.sequenceOf('other-1')).toBeUndefined();
@@ -76,7 +76,7 @@ describe('the stream of events', () => {
     expect(stream.sequenceOf(undefined)).toBeUndefined();
   });
 
-  it('knows nothing to go on from when something was told that is not kept', () => {
+  it('knows nothing to go on from when something was sent that is not kept', () => {
     const stream = new EventStream(limits);
     const page = connected(stream, new Page());
     stream.publish('tiles', null, 1);

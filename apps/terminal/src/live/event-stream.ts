@@ -40,7 +40,7 @@ export interface StreamClient {
   isCompressed: boolean;
   /** Of one factory alone; null for all. */
   factoryId: string | null;
-  /** What it was told when it came, which may wait for longer than the rest: bytes. */
+  /** Bytes sent when it connected, which may wait for longer than the rest. */
   firstBytes: number;
 }
 
@@ -67,7 +67,7 @@ const LIMITS: StreamLimits = {
 
 /**
  * The events that pages follow (SSE). Each has an id, `<epoch>-<sequence>`; the epoch is this server's. The latest are
- * kept, so that a page that comes back with the last id it has seen is told what it has missed. A page that does not
+ * kept, so that a page that comes back with the last id it has seen is sent what it has missed. A page that does not
  * take what it is sent is dropped, comes back, and goes on there.
  */
 export class EventStream<C extends StreamClient = StreamClient> {
@@ -104,7 +104,7 @@ export class EventStream<C extends StreamClient = StreamClient> {
     return `id: ${this.epoch}-${sequence}\nevent: ${type}\ndata: `;
   }
 
-  /** Whether a page that has seen that id can be told what came since. */
+  /** The sequence in an event's id; undefined unless all events behind it are kept. */
   sequenceOf(lastEventId: string | undefined): number | undefined {
     const [epoch, digits = ''] = lastEventId?.split('-') ?? [];
     const sequence = /^\d{1,15}$/.test(digits) ? Number(digits) : Infinity;
@@ -117,14 +117,14 @@ export class EventStream<C extends StreamClient = StreamClient> {
     return sequence <= this.sequence && sequence >= first - 1;
   }
 
-  /** Pages that come back are told everything anew: something has been told that is not kept. */
+  /** Pages that come back get a snapshot: something was sent that is not kept. */
   forget(): void {
     this.sequence += 1;
     this.kept.length = 0;
     this.keptBytes = 0;
   }
 
-  /** @param chunks what the page is told first, as of `sequence` */
+  /** @param chunks sent first, as of `sequence` */
   connect(client: C, chunks: readonly StreamChunk[], sequence: number): void {
     this.clients.add(client);
     if (client.isCompressed) client.output.write(GZIP_HEADER);
@@ -143,10 +143,10 @@ export class EventStream<C extends StreamClient = StreamClient> {
     this.clients.delete(client);
   }
 
-  /** Tells every page something of its own. */
-  tellEach(tell: (client: C) => readonly StreamChunk[]): void {
+  /** Sends every page chunks of its own. */
+  sendEach(chunksFor: (client: C) => readonly StreamChunk[]): void {
     for (const client of this.clients) {
-      for (const chunk of tell(client)) this.write(client, chunk);
+      for (const chunk of chunksFor(client)) this.write(client, chunk);
     }
   }
 

@@ -2,17 +2,17 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Clock, everyRealMs, realNowMs } from '#libs/clock';
 import { type Identity } from '../access/identity.js';
 import { SessionView } from '../access/session-view.js';
-import { type Link, type Tile } from '../api.js';
+import { type Link, type Tile } from '../api/index.js';
 import { PlantFeed } from '../kafka/plant-feed.js';
 import { FollowUps } from '../kafka/follow-ups.js';
 import { Submissions } from '../kafka/submissions.js';
 import { entryView, type Machine, Plant } from '../plant/index.js';
 import { EventStream, StreamChunk, type StreamClient } from './event-stream.js';
 
-/** What comes in such a time is told at once: about four events a second. */
+/** Changes of such a time are published together: about four events a second. */
 const TICK_MS = 250;
 const HEARTBEAT_MS = 10_000;
-/** How often it is told that no more than that has moved on. */
+/** How often `knownUntil` alone is published. */
 const KNOWN_UNTIL_MS = 5000;
 /** Pages that come at once, as after a power cut, share what is drawn up once a second. */
 const SNAPSHOT_LASTS_MS = 1000;
@@ -31,13 +31,13 @@ interface TilesAsOf {
   chunk: StreamChunk;
 }
 
-/** Tells pages what changes: looks four times a second, works out what has changed once for all of them. */
+/** Publishes changes to pages four times a second, each worked out once for all of them. */
 @Injectable()
 export class LiveUpdates implements OnApplicationShutdown {
   readonly stream = new EventStream<LiveClient>();
   private readonly snapshots = new Map<string | null, TilesAsOf>();
   private stopTicking: (() => void)[] = [];
-  private toldLink:
+  private publishedLink:
     { link: PlantFeed['link']; knownUntil: number | null; atMs: number } | undefined;
   private wasRestored = false;
   private shiftStart: number | undefined;
@@ -67,7 +67,7 @@ export class LiveUpdates implements OnApplicationShutdown {
     this.stream.close();
   }
 
-  /** Tells a page what it has missed, or how everything is. */
+  /** Sends a page the events it has missed, or a snapshot. */
   connect(client: LiveClient, lastEventId: string | undefined): void {
     if (this.feed.isRestored && !this.wasRestored) this.restored();
     const seen = this.stream.sequenceOf(lastEventId);
@@ -78,18 +78,18 @@ export class LiveUpdates implements OnApplicationShutdown {
     }
   }
 
-  /** What there is to tell of what has come since the last time. */
+  /** Publishes what has changed since the last time. */
   private tick(): void {
     const now = this.clock.nowSeconds();
-    this.tellLink();
-    // What the topics held is not told piece by piece.
+    this.publishLink();
+    // What the topics held at the start comes as one snapshot.
     if (!this.feed.isRestored) return;
     if (!this.wasRestored) this.restored();
     this.followShift(now);
     this.plant.markDue(now);
     const { machineIds, reasons, entries, notes } = this.plant.takeChanges();
-    this.tellTiles(machineIds, now);
-    this.tellReasons(reasons);
+    this.publishTiles(machineIds, now);
+    this.publishReasons(reasons);
     for (const entry of entries) {
       this.stream.publish('entry', this.factoryOf(entry.machineId), {
         machineId: entry.machineId,
@@ -106,14 +106,15 @@ export class LiveUpdates implements OnApplicationShutdown {
     this.endings.sendDue(machineIds, now);
   }
 
-  private tellLink(): void {
+  private publishLink(): void {
     const { link } = this.feed;
     const { knownUntil } = this.plant;
-    const told = this.toldLink;
+    const published = this.publishedLink;
     const nowMs = realNowMs();
-    const isDue = told?.knownUntil !== knownUntil && nowMs - (told?.atMs ?? 0) >= KNOWN_UNTIL_MS;
-    if (link === told?.link && !isDue) return;
-    this.toldLink = { link, knownUntil, atMs: nowMs };
+    const isDue =
+      published?.knownUntil !== knownUntil && nowMs - (published?.atMs ?? 0) >= KNOWN_UNTIL_MS;
+    if (link === published?.link && !isDue) return;
+    this.publishedLink = { link, knownUntil, atMs: nowMs };
     this.stream.publish('link', null, { kafka: this.link });
   }
 
@@ -121,12 +122,12 @@ export class LiveUpdates implements OnApplicationShutdown {
     return { ...this.feed.link, knownUntil: this.plant.knownUntil };
   }
 
-  /** Pages that came before have seen a part: they are told everything once, and not what it came of. */
+  /** Pages that came before have seen a part: they get one snapshot, and none of the changes behind it. */
   private restored(): void {
     this.wasRestored = true;
     this.plant.takeChanges();
     this.snapshots.clear();
-    this.stream.tellEach((client) => this.snapshot(client, this.tilesFor(client.factoryId)));
+    this.stream.sendEach((client) => this.snapshot(client, this.tilesFor(client.factoryId)));
   }
 
   private followShift(now: number): void {
@@ -136,16 +137,16 @@ export class LiveUpdates implements OnApplicationShutdown {
     this.shiftStart = startTime;
     if (isFirst) return;
     this.plant.forgetBefore(last.startTime);
-    // A session is told to each page by itself.
+    // Each page has a session of its own.
     this.stream.forget();
-    this.stream.tellEach((client) => {
+    this.stream.sendEach((client) => {
       const session = this.sessions.of(client.identity());
       const head = this.stream.head('session', this.stream.latest);
       return [StreamChunk.of(`${head}${JSON.stringify({ session })}\n\n`)];
     });
   }
 
-  private tellTiles(machineIds: ReadonlySet<string>, now: number): void {
+  private publishTiles(machineIds: ReadonlySet<string>, now: number): void {
     const byFactory = new Map<string | null, { tiles: Tile[]; gone: string[] }>();
     for (const machineId of machineIds) {
       const machine = this.plant.machines.get(machineId);
@@ -164,7 +165,7 @@ export class LiveUpdates implements OnApplicationShutdown {
     }
   }
 
-  private tellReasons(machineIds: ReadonlySet<string>): void {
+  private publishReasons(machineIds: ReadonlySet<string>): void {
     const byFactory = new Map<string, Machine[]>();
     for (const machineId of machineIds) {
       const machine = this.plant.machines.get(machineId);

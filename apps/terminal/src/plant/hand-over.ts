@@ -1,4 +1,4 @@
-import { type HandOver, type Note } from '../api.js';
+import { type HandOver, type Note } from '../api/index.js';
 import { type Evaluation, type Machine } from './machine.js';
 import { lengthOf, type Span, uncovered, within } from './period.js';
 import { stopsIn } from './stops.js';

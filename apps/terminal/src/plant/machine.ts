@@ -1,6 +1,6 @@
 import { type ShiftCalendar } from '#libs/clock';
 import { type MachineRegistryRecord, type MachineStateRecord } from '#libs/contracts';
-import { type MachineView, type Note, type Tile } from '../api.js';
+import { type MachineView, type Note, type Tile } from '../api/index.js';
 import { classify, type ClassifiedSpan } from './classification.js';
 import { entryView, type KnownEntry } from './known-entry.js';
 import { nameBasedUuid } from './name-based-uuid.js';

@@ -15,7 +15,7 @@ import {
   TOPICS,
 } from '#libs/contracts';
 import { type RecordPlace, type StoredRecord } from '#libs/kafka';
-import { type Entry, type Note, type ReasonLists } from '../api.js';
+import { type Entry, type Note, type ReasonLists } from '../api/index.js';
 import { type KnownEntry } from './known-entry.js';
 import { type Evaluation, Machine, type ReasonList } from './machine.js';
 import { type Span } from './period.js';
@@ -125,7 +125,7 @@ export class Plant {
   evaluate(machine: Machine, now: number): Evaluation {
     const known = this.evaluations.get(machine.machineId);
     if (known !== undefined && known.nextAt > now) return known;
-    // Whoever asks first once its time has come, the others are still to be told.
+    // Whoever asks first once its time has come, the change is still to be published to the others.
     if (known !== undefined) this.changed.machineIds.add(machine.machineId);
     const { calendar, stopThresholdSeconds } = this.options;
     const window = this.window(now);
@@ -203,7 +203,7 @@ export class Plant {
     const wasListed = machine.isListed;
     machine.registry =
       value === null ? undefined : (objectOf(value) as MachineRegistryRecord | undefined);
-    // Its reasons may have been read before: pages were not told of those of a machine that they do not know.
+    // Its reasons may have been read before: those of an unknown machine were not published to pages.
     if (!wasListed && machine.reasons.length > 0) this.changed.reasons.add(machine.machineId);
     this.mark(machine.machineId);
   }
@@ -378,7 +378,7 @@ const STATUSES: Readonly<Record<string, Entry['status'] | undefined>> = {
   [OUTCOME_TYPES.downtimeReasonDeferred]: 'deferred',
 };
 
-/** A record's place as pages are told of it. */
+/** A record's place as pages receive it. */
 export function sourceOf({ topic, partition, offset }: RecordPlace): Entry['source'] {
   return { topic, partition, offset: String(offset) };
 }

@@ -1,4 +1,4 @@
-import { type NewEntry } from '../api.js';
+import { type NewEntry } from '../api/index.js';
 import { type Machine } from './machine.js';
 import { type Period } from './period.js';
 

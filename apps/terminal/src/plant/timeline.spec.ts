@@ -121,7 +121,7 @@ describe('a timeline', () => {
     expect(inBrief(timeline)).toEqual([['OPERATING', 0, null]]);
   });
 
-  it('tells the life of a machine, minutes without data too, however its events were corrected on the way', () => {
+  it('has the life of a machine, minutes without data too, however its events were corrected on the way', () => {
     const mistakes = fc.array(
       fc.record({ moved: fc.integer({ min: -3, max: 3 }), other: fc.boolean() }),
     );

@@ -30,8 +30,8 @@ const MAX_ROWS = 3000;
 const MAX_MOVES = 200;
 
 /**
- * What one machine's events tell, as docs/machine-states.md says how to read them: a row for each `changed` event,
- * overwritten by the `corrected` event that names it. Holes that `historyTruncatedBefore` tells of are a month old,
+ * The periods of one machine's events, as docs/machine-states.md says how to read them: a row for each `changed` event,
+ * overwritten by the `corrected` event that names it. Holes that `historyTruncatedBefore` announces are a month old,
  * and out of sight here.
  */
 export class Timeline {

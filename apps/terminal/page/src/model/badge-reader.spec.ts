@@ -12,7 +12,7 @@ function type(text: string, gapMs: number): { badge: string | null; swallowed: n
 }
 
 describe('a badge scanner', () => {
-  it('is told by its speed', () => {
+  it('is recognised by its speed', () => {
     expect(type('E-004711', 12).badge).toBe('E-004711');
   });
 

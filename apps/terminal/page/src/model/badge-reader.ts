@@ -1,5 +1,5 @@
 /**
- * Tells a badge scanner, which types like a keyboard, from a person: a burst of characters, each within
+ * Distinguishes a badge scanner, which types like a keyboard, from a person: a burst of characters, each within
  * MAX_GAP_MS of the one before, ended by Enter. Scanners type with 1 to 30 ms between keys, the fastest typists
  * rarely below 50.
  */

@@ -1,4 +1,4 @@
-import type { Entry } from '../../../src/api.js';
+import type { Entry } from '../../../src/api/index.js';
 import {
   compareSending,
   isForgotten,

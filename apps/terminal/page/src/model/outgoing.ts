@@ -1,4 +1,4 @@
-import type { Entry, MachineView, NewEntry, NewNote, Session } from '../../../src/api.js';
+import type { Entry, MachineView, NewEntry, NewNote, Session } from '../../../src/api/index.js';
 import { type Period, without } from './periods.js';
 
 /** How long an entry can be taken back, in real milliseconds: until then it is not sent. */
@@ -181,7 +181,7 @@ function withFollowUp(
   return endedAt(entry, endTime);
 }
 
-/** Who is registered at that time (epoch seconds of the plant): a page that is offline is not told that a shift ends. */
+/** Who is registered at that time (epoch seconds of the plant): no event says so to a page that is offline when a shift ends. */
 export function operatorAt(
   session: Pick<Session, 'operator' | 'shifts'> | null,
   time: number,

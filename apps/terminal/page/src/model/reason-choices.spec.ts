@@ -52,12 +52,12 @@ describe('the choice of reasons', () => {
 });
 
 describe('the reasons of machines', () => {
-  it('are those told last, each list once', () => {
+  it('are those received last, each list once', () => {
     const [cooling, tools] = [[{ code: '22', name: 'Cooling' }], [{ code: '23', name: 'Tools' }]];
     const of = (list: number) => ({ list, favourites: [] });
     const first = withReasons(null, { lists: [cooling], machines: { a: of(0), b: of(0) } });
-    const told = { lists: [tools, [...cooling]], machines: { b: of(0), c: of(1) } };
-    expect(withReasons(first, told)).toEqual({
+    const received = { lists: [tools, [...cooling]], machines: { b: of(0), c: of(1) } };
+    expect(withReasons(first, received)).toEqual({
       lists: [cooling, tools],
       machines: { a: of(0), b: of(1), c: of(0) },
     });

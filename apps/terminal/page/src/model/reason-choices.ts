@@ -1,4 +1,4 @@
-import type { ReasonLists, Session } from '../../../src/api.js';
+import type { ReasonLists, Session } from '../../../src/api/index.js';
 import type { Language } from './strings.js';
 
 export interface Reason {
@@ -78,8 +78,8 @@ export function choicesOf(
   };
 }
 
-/** What is known of machines' reasons with those that were told since; each list once. */
-export function withReasons(known: ReasonLists | null, told: ReasonLists): ReasonLists {
+/** What is known of machines' reasons with those received since; each list once. */
+export function withReasons(known: ReasonLists | null, received: ReasonLists): ReasonLists {
   const lists = known?.lists.slice() ?? [];
   const machines = { ...known?.machines };
   const places = new Map(lists.map((list, index) => [JSON.stringify(list), index]));
@@ -89,8 +89,8 @@ export function withReasons(known: ReasonLists | null, told: ReasonLists): Reaso
     places.set(text, place);
     return place;
   };
-  for (const [machineId, { list, favourites }] of Object.entries(told.machines)) {
-    machines[machineId] = { list: placeOf(told.lists[list] ?? []), favourites };
+  for (const [machineId, { list, favourites }] of Object.entries(received.machines)) {
+    machines[machineId] = { list: placeOf(received.lists[list] ?? []), favourites };
   }
   return { lists, machines };
 }

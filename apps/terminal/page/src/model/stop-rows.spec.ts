@@ -1,4 +1,4 @@
-import type { Tile } from '../../../src/api.js';
+import type { Tile } from '../../../src/api/index.js';
 import { type OutgoingReason, type Stop } from './outgoing.js';
 import { compareRows, heldRows, stopRows } from './stop-rows.js';
 

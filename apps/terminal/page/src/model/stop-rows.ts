@@ -1,4 +1,4 @@
-import type { Tile } from '../../../src/api.js';
+import type { Tile } from '../../../src/api/index.js';
 import {
   mayCover,
   type Outgoing,

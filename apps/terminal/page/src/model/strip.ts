@@ -1,4 +1,4 @@
-import type { Entry, MachineState, MachineView } from '../../../src/api.js';
+import type { Entry, MachineState, MachineView } from '../../../src/api/index.js';
 import { type OutgoingStatus, stands } from './outgoing.js';
 import { overlap, type Period } from './periods.js';
 

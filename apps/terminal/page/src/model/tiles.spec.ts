@@ -1,4 +1,4 @@
-import type { Tile } from '../../../src/api.js';
+import type { Tile } from '../../../src/api/index.js';
 import { ALL_TILES, compareTiles, lookOf, matches, ordersWithin } from './tiles.js';
 
 const tile = (more: Partial<Tile>): Tile => ({

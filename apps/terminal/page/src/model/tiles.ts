@@ -1,4 +1,4 @@
-import type { MachineState, Tile } from '../../../src/api.js';
+import type { MachineState, Tile } from '../../../src/api/index.js';
 
 /** What a tile shows: a state, or that nothing can be said. A state that is no longer observed is not shown as one. */
 export type Look = MachineState | 'NO_DATA';

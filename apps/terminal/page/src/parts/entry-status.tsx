@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { Entry } from '../../../src/api.js';
+import type { Entry } from '../../../src/api/index.js';
 import { type Outgoing, rowStatus, type RowStatus, UNDO_MS } from '../model/outgoing.js';
 import { refusalText } from '../model/strings.js';
 import { sending } from '../outbox.js';

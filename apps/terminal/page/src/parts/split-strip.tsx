@@ -12,7 +12,7 @@ interface SplitProps {
   period: Period;
   state: string;
   at: number;
-  /** What the time of the split becomes, told by what it is: keys come faster than the page is drawn. */
+  /** What the time of the split becomes, computed from what it is: keys come faster than the page is drawn. */
   onSplit: (next: (at: number) => number) => void;
   /** Which part the reason is for. */
   part: 0 | 1;

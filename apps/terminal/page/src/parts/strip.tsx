@@ -12,10 +12,10 @@ const GAP = 10;
 const REASONS = 48;
 const AXIS = 30;
 const HEIGHT = TOP + LANE + GAP + REASONS + AXIS;
-/** A state is told by the height of its bar as well: what stands is lower than what runs. */
+/** The height of a bar shows its state as well: what stands is lower than what runs. */
 const SHARE = { OPERATING: 1, IDLE: 0.7, OFF: 0.45, NO_DATA: 1 } as const;
 const DRAG_PX = 8;
-/** Narrower bars show no name, rather than a letter of it. */
+/** Narrower bars show no name, rather than its first character. */
 const NAME_FROM_PX = 64;
 const ZOOM_STEP = 0.5;
 

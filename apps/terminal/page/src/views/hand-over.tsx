@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { HandOver as HandOverData } from '../../../src/api.js';
+import type { HandOver as HandOverData } from '../../../src/api/index.js';
 import { get } from '../api-client.js';
 import { unsentEntries } from '../outbox.js';
 import { FactoryChoice } from '../parts/factory-choice.js';

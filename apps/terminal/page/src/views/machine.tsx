@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Entry, MachineView, Note } from '../../../src/api.js';
+import type { Entry, MachineView, Note } from '../../../src/api/index.js';
 import { openSheet, type Target } from '../actions.js';
 import { get } from '../api-client.js';
 import { watchMachine } from '../live-updates.js';

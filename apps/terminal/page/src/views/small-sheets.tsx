@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Session } from '../../../src/api.js';
+import type { Session } from '../../../src/api/index.js';
 import { closeSheet, registerOperator, submitNote } from '../actions.js';
 import { get, send } from '../api-client.js';
 import { type Language, LANGUAGES } from '../model/strings.js';

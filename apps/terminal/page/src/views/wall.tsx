@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { Tile } from '../../../src/api.js';
+import type { Tile } from '../../../src/api/index.js';
 import { StateBlock, Icon } from '../parts/icons.js';
 import {
   ALL_TILES,
@@ -28,7 +28,7 @@ import { FactoryChoice } from '../parts/factory-choice.js';
 import { useGrowing } from '../parts/use-growing.js';
 
 const LOOKS: readonly Look[] = ['OPERATING', 'IDLE', 'OFF', 'NO_DATA'];
-/** More tiles than anyone can look at; beyond it the page asks to be told what to show. */
+/** More tiles than anyone can look at; beyond it the page asks for a filter. */
 const MAX_TILES = 1000;
 /** So many are drawn at once; the others, which are below the screen, with the next frames. */
 const TILES_A_FRAME = 60;

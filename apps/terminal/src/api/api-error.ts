@@ -1,6 +1,6 @@
 import { HttpException } from '@nestjs/common';
 
-/** An error as pages are told of it: `{code, message}` under its status. */
+/** An error as a response: `{code, message}` with its status. */
 export class ApiError extends HttpException {
   constructor(
     status: number,

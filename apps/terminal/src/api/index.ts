@@ -1,5 +1,5 @@
 /**
- * What the terminal's page and its server say to each other (draft; the server engineer owns it as apps/terminal/src/api.ts).
+ * Requests, answers and events between the terminal's page and its server: types alone, which both import.
  * All times are epoch seconds of the plant's clock (see Session.clock) unless a name says otherwise.
  * Every request but GET carries `content-type: application/json` and `x-machine-terminal: 1`; errors are {code, message} with 4xx/5xx.
  */
@@ -70,7 +70,7 @@ export interface Link {
   problem: string | null;
   /**
    * Latest update of any machine: where observation is `ok`, states are known up to then. (A machine that has become
-   * stale since is reported within minutes.) Told with every `link`, which comes at most every 5 s for this alone.
+   * stale since is reported within minutes.) Sent with every `link` event, at most every 5 s for this alone.
    */
   knownUntil: number | null;
 }
