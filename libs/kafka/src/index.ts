@@ -19,7 +19,8 @@ export {
   MissingTopicsError,
   type TopicSpecification,
 } from './client/ensure-topics.js';
-export { createKafka, type KafkaClient } from './client/kafka-client.js';
+export { createKafka } from './client/kafka-client.js';
+export { type KafkaClient } from './client/kafka-port.js';
 export { partitionCount } from './client/partition-count.js';
 export { isForbiddenTopic } from './client/protocol-error.js';
 export { type InboundMessage, type WhenRefused } from './consumer/inbound-message.js';

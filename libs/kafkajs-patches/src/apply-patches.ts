@@ -5,9 +5,9 @@ import { parseProduced } from './fixes/produce-batches.js';
 import { type RequestQueueClass, withoutIdleTimers } from './fixes/request-queue.js';
 import { createSendMessages } from './fixes/send-messages.js';
 import { assertVersion, patchMember, patchModule } from './patch-module.js';
-import { type CreateManager, withKnownCoordinator } from './speed/known-coordinator.js';
+import { type CreateManager, withCachedCoordinator } from './speed/cached-coordinator.js';
 import { produceRequest } from './speed/produce-request.js';
-import { type GroupClass, withWaitsByPauses } from './speed/waits-by-pauses.js';
+import { type GroupClass, withAdaptiveMaxWait } from './speed/adaptive-max-wait.js';
 
 const PROTOCOL = 'kafkajs/src/protocol/requests';
 const CONSUMER_GROUP = 'kafkajs/src/consumer/consumerGroup.js';
@@ -27,8 +27,8 @@ export function applyPatches(): void {
   patchModule('kafkajs/src/producer/sendMessages.js', () => createSendMessages);
   patchModule<RequestQueueClass>('kafkajs/src/network/requestQueue/index.js', withoutIdleTimers);
   patchModule<GroupClass & RecoveringGroupClass>(CONSUMER_GROUP, (Group) =>
-    withLeaderMoves(withWaitsByPauses(Group)),
+    withLeaderMoves(withAdaptiveMaxWait(Group)),
   );
   patchModule(`${PROTOCOL}/produce/v3/request.js`, () => produceRequest);
-  patchModule<CreateManager>('kafkajs/src/producer/eosManager/index.js', withKnownCoordinator);
+  patchModule<CreateManager>('kafkajs/src/producer/eosManager/index.js', withCachedCoordinator);
 }

@@ -1,4 +1,4 @@
-import { type Kafka } from '#libs/kafkajs-patches';
+import { type KafkaClient } from './kafka-port.js';
 import { withAdmin } from './with-admin.js';
 
 /** The topic's policy, or a missing right, does not let records be deleted: nothing that passes by itself. */
@@ -22,7 +22,11 @@ const NOT_ALLOWED = /^(POLICY_VIOLATION|.*_AUTHORIZATION_FAILED|UNSUPPORTED_VERS
  *
  * @throws MayNotDeleteError where the broker does not allow it, also while there is nothing to be deleted
  */
-export async function deleteCommitted(kafka: Kafka, groupId: string, topic: string): Promise<void> {
+export async function deleteCommitted(
+  kafka: KafkaClient,
+  groupId: string,
+  topic: string,
+): Promise<void> {
   await withAdmin(kafka, async (admin) => {
     const spans = await admin.fetchTopicOffsets(topic);
     const committed = new Map<number, number>();

@@ -1,13 +1,13 @@
 import { Logger } from '@nestjs/common';
 import { realDelayMs, realNowMs } from '#libs/clock';
+import { ConfigResourceTypes } from '#libs/kafkajs-patches';
+import { type AboutTopic, describeKafkaFailure } from './describe-kafka-failure.js';
 import {
   type Admin,
-  ConfigResourceTypes,
   type DescribeConfigResponse,
-  type ITopicConfig,
-  type Kafka,
-} from '#libs/kafkajs-patches';
-import { type AboutTopic, describeKafkaFailure } from './describe-kafka-failure.js';
+  type KafkaClient,
+  type TopicConfig,
+} from './kafka-port.js';
 import { isProtocolError } from './protocol-error.js';
 import { withAdmin } from './with-admin.js';
 
@@ -43,7 +43,7 @@ export class MissingTopicsError extends Error {
  * @throws MissingTopicsError when topics are missing and may not be created
  */
 export async function ensureTopics(
-  kafka: Kafka,
+  kafka: KafkaClient,
   topics: readonly TopicSpecification[],
   options: { create: boolean; partitions: number },
 ): Promise<void> {
@@ -100,7 +100,7 @@ async function createTopics(
   new Logger('Topics').log({ msg: 'topics created', topics: names, partitions });
 }
 
-function topicConfig(topic: TopicSpecification, partitions: number): ITopicConfig {
+function topicConfig(topic: TopicSpecification, partitions: number): TopicConfig {
   const configEntries: { name: string; value: string }[] = [
     { name: 'cleanup.policy', value: topic.cleanupPolicy },
   ];

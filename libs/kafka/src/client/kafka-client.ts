@@ -62,9 +62,6 @@ const toNestLogger: logCreator = () => {
   };
 };
 
-/** The configured client, opaque outside this lib. */
-export type KafkaClient = Kafka;
-
 const compress = promisify<Buffer, Buffer>(gzip);
 
 /**

@@ -1,4 +1,4 @@
-import { type Kafka } from '#libs/kafkajs-patches';
+import { type KafkaClient } from './kafka-port.js';
 import { withAdmin } from './with-admin.js';
 
 /**
@@ -6,7 +6,7 @@ import { withAdmin } from './with-admin.js';
  *
  * @throws when Kafka does not answer or the topic does not exist
  */
-export async function partitionCount(kafka: Kafka, topic: string): Promise<number> {
+export async function partitionCount(kafka: KafkaClient, topic: string): Promise<number> {
   const { topics } = await withAdmin(kafka, (admin) =>
     admin.fetchTopicMetadata({ topics: [topic] }),
   );

@@ -1,7 +1,10 @@
-import { type Admin, type Kafka } from '#libs/kafkajs-patches';
+import { type Admin, type KafkaClient } from './kafka-port.js';
 
 /** Asks the cluster something over a connection that is closed again. */
-export async function withAdmin<T>(kafka: Kafka, ask: (admin: Admin) => Promise<T>): Promise<T> {
+export async function withAdmin<T>(
+  kafka: KafkaClient,
+  ask: (admin: Admin) => Promise<T>,
+): Promise<T> {
   const admin = kafka.admin();
   await admin.connect();
   try {

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import { type MessageHeaders } from '#libs/contracts';
 import { backOffMs } from '#libs/delivery';
-import { type Unreadable } from '#libs/kafkajs-patches';
+import { type Unreadable } from '../client/kafka-port.js';
 import { type OutboundRecord } from '../producer/outbound-record.js';
 import { type RecordRefusedError } from '../producer/record-refused.js';
 import { type InboundRecord } from '../reading/inbound-record.js';

@@ -1,5 +1,5 @@
 import { realDelayMs } from '#libs/clock';
-import { type Kafka, type TopicPartition } from '#libs/kafkajs-patches';
+import { type KafkaClient, type TopicPartition } from '../client/kafka-port.js';
 import { withAdmin } from '../client/with-admin.js';
 import { topicSpans } from '../reading/topic-span.js';
 import { type OffsetMetadata, parseOffsetMetadata } from './offset-metadata.js';
@@ -30,7 +30,7 @@ export class CommittedOffsets {
   private asked: Asked[] = [];
 
   constructor(
-    private readonly kafka: Kafka,
+    private readonly kafka: KafkaClient,
     private readonly groupId: string,
   ) {}
 

@@ -1,12 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { realEpochMs, realNowMs } from '#libs/clock';
-import {
-  AssignerProtocol,
-  type Cluster,
-  type Consumer,
-  type Kafka,
-  type PartitionAssigner,
-} from '#libs/kafkajs-patches';
+import { AssignerProtocol, type Cluster, type PartitionAssigner } from '#libs/kafkajs-patches';
+import { type Consumer, type KafkaClient } from '../client/kafka-port.js';
 
 /** A member without a heartbeat for this long is dead to the coordinator, and to itself. */
 export const SESSION_TIMEOUT_MS = 8000;
@@ -26,7 +21,7 @@ interface MembershipHooks extends CoordinatorGuard {
 
 /** A member of the group that never restarts by itself: {@link SupervisedConsumer} does that. */
 export function createGroupConsumer(
-  kafka: Kafka,
+  kafka: KafkaClient,
   groupId: string,
   hooks: MembershipHooks,
 ): Consumer {

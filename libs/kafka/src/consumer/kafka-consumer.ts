@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { type CallSlots } from '#libs/delivery';
-import { type Batch, type Kafka } from '#libs/kafkajs-patches';
 import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+import { type Batch, type KafkaClient } from '../client/kafka-port.js';
 import { type FetchControl } from '../keyed-state/keyed-state-options.js';
 import { type KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
 import { type DeadLetterReason, type DeadLetters } from '../producer/dead-letters.js';
@@ -26,7 +26,7 @@ import {
 import { TopicHealth, type WrittenTopic } from './topic-health.js';
 
 export interface KafkaConsumerOptions {
-  kafka: Kafka;
+  kafka: KafkaClient;
   groupId: string;
   topicPrefix: string;
   deadLetters: Pick<DeadLetters, 'deadLetterOf'>;

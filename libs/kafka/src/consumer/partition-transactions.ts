@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { abortable, afterRealMs, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
-import { type Kafka } from '#libs/kafkajs-patches';
 import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+import { type KafkaClient } from '../client/kafka-port.js';
 import { assertSendable, compressionOf } from '../producer/record-batches.js';
 import { type RecordRefusedError, refusalOf } from '../producer/record-refused.js';
 import { TransactionalWriter } from '../producer/transactional-writer.js';
@@ -30,7 +30,7 @@ const PERMIT_POLL_MS = 50;
 const LOOK_MS = 500;
 
 interface TransactionOptions {
-  kafka: Kafka;
+  kafka: KafkaClient;
   groupId: string;
   committedOffsets: CommittedOffsets;
   health: TopicHealth;

@@ -1,14 +1,14 @@
 import { Logger } from '@nestjs/common';
 import { everyRealMs, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
+import { withDeadline } from '../client/deadline.js';
+import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import {
   type Consumer,
   type EachBatchPayload,
-  type Kafka,
+  type KafkaClient,
   type TopicPartition,
-} from '#libs/kafkajs-patches';
-import { withDeadline } from '../client/deadline.js';
-import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+} from '../client/kafka-port.js';
 import {
   createGroupConsumer,
   GroupMember,
@@ -84,7 +84,7 @@ export class SupervisedConsumer {
   private currentState: ConsumerState = 'starting';
 
   constructor(
-    private readonly kafka: Kafka,
+    private readonly kafka: KafkaClient,
     private readonly groupId: string,
     private readonly callbacks: ConsumerCallbacks,
   ) {

@@ -1,9 +1,9 @@
-import { type Kafka } from '#libs/kafkajs-patches';
+import { type KafkaClient } from '../client/kafka-port.js';
 import { type OutboundRecord } from '../producer/outbound-record.js';
 import { type KeyPlacement } from './repartition.js';
 
 export interface KeyedStateOptions<V> {
-  kafka: Kafka;
+  kafka: KafkaClient;
   /** Full name of a compacted topic of the bridge's own. */
   name: string;
   /** Input topics, without the prefix, whose messages wait until the same partition is restored. */

@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { abortable, onAbort, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
-import { type KafkaMessage } from '#libs/kafkajs-patches';
 import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+import { type KafkaMessage } from '../client/kafka-port.js';
 import { partitionCount } from '../client/partition-count.js';
 import { type OutboundRecord } from '../producer/outbound-record.js';
 import { TransactionalWriter } from '../producer/transactional-writer.js';

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { everyRealMs } from '#libs/clock';
-import { type KafkaMessage } from '#libs/kafkajs-patches';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+import { type KafkaMessage } from '../client/kafka-port.js';
 import { partitionCount } from '../client/partition-count.js';
 import { type FetchControl, type KeyedStateOptions } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { abortable } from '#libs/clock';
-import { type KafkaMessage } from '#libs/kafkajs-patches';
+import { type KafkaMessage } from '../client/kafka-port.js';
 import { type OutboundRecord } from '../producer/outbound-record.js';
 import { Completion } from '../reading/completion.js';
 import { SilenceWatch } from '../reading/silence-watch.js';

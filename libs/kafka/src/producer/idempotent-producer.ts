@@ -1,10 +1,11 @@
 import { Logger } from '@nestjs/common';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
-import { type Kafka, type Producer, unsentBatches } from '#libs/kafkajs-patches';
+import { unsentBatches } from '#libs/kafkajs-patches';
 import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+import { type KafkaClient, type Producer } from '../client/kafka-port.js';
 import { type RecordPlace } from '../reading/read-records.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { partitionByKey } from './partition-of.js';
@@ -44,7 +45,7 @@ export class IdempotentProducer {
   private producer: Producer | undefined;
   private isSending = false;
 
-  constructor(private readonly kafka: Kafka) {}
+  constructor(private readonly kafka: KafkaClient) {}
 
   /** Records that are not acknowledged yet. */
   get waiting(): number {

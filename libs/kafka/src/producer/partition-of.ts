@@ -1,4 +1,5 @@
-import { type ICustomPartitioner, type Message, Partitioners } from '#libs/kafkajs-patches';
+import { type ICustomPartitioner, Partitioners } from '#libs/kafkajs-patches';
+import { type Message } from '../client/kafka-port.js';
 import { type OutboundRecord } from './outbound-record.js';
 
 /** The partition of a key as every client with Java's default partitioner computes it (murmur2). */

@@ -1,4 +1,5 @@
-import { CompressionTypes, type Message, type TopicMessages } from '#libs/kafkajs-patches';
+import { CompressionTypes } from '#libs/kafkajs-patches';
+import { type Message, type TopicMessages } from '../client/kafka-port.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { RecordRefusedError } from './record-refused.js';
 

@@ -1,13 +1,13 @@
 import { realDelayMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
+import { CompressionTypes } from '#libs/kafkajs-patches';
+import { withDeadline } from '../client/deadline.js';
 import {
-  CompressionTypes,
-  type Kafka,
+  type KafkaClient,
   type Producer,
   type TopicPartitionOffset,
   type Transaction,
-} from '#libs/kafkajs-patches';
-import { withDeadline } from '../client/deadline.js';
+} from '../client/kafka-port.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { partitionByKey } from './partition-of.js';
 import { batchesOf, MAX_BATCH_BYTES, toTopicMessages } from './record-batches.js';
@@ -38,7 +38,7 @@ export class TransactionalWriter {
   private opening: Promise<void> = Promise.resolve();
   private previous: Promise<void> = Promise.resolve();
 
-  constructor(kafka: Kafka, transactionalId: string) {
+  constructor(kafka: KafkaClient, transactionalId: string) {
     this.producer = kafka.producer({
       transactionalId,
       idempotent: true,

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { everyRealMs, onAbort, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
-import { type Consumer, type EachBatchPayload, type Kafka } from '#libs/kafkajs-patches';
 import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+import { type Consumer, type EachBatchPayload, type KafkaClient } from '../client/kafka-port.js';
 import { withAdmin } from '../client/with-admin.js';
 import { Completion } from './completion.js';
 import { latestSpans } from './read-since.js';
@@ -48,7 +48,7 @@ const BACK_OFF = { baseMs: 200, capMs: 3000 };
  * client can only read as a member of a consumer group, each attempt has a group of its own, deleted afterwards.
  */
 export async function followTopics(
-  kafka: Kafka,
+  kafka: KafkaClient,
   topics: readonly FollowedTopic[],
   options: FollowOptions,
 ): Promise<void> {
@@ -76,7 +76,7 @@ class FollowAttempt {
   private lastSignMs = realNowMs();
 
   constructor(
-    private readonly kafka: Kafka,
+    private readonly kafka: KafkaClient,
     private readonly topics: readonly FollowedTopic[],
     /** Next offset by partition. */
     private readonly positions: Map<string, number>,

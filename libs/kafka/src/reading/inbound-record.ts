@@ -1,10 +1,6 @@
 import { type MessageHeaders, rejected } from '#libs/contracts';
-import {
-  DecodedRecord,
-  type KafkaMessage,
-  type Unreadable,
-  UnreadableRecord,
-} from '#libs/kafkajs-patches';
+import { DecodedRecord, UnreadableRecord } from '#libs/kafkajs-patches';
+import { type KafkaMessage, type Unreadable } from '../client/kafka-port.js';
 import { toStoredRecord } from './stored-record.js';
 
 /**

@@ -1,4 +1,4 @@
-import { type Kafka } from '#libs/kafkajs-patches';
+import { type KafkaClient } from '../client/kafka-port.js';
 import { isMissingTopic } from '../client/protocol-error.js';
 import { type ReadOptions, readSpans } from './read-spans.js';
 import { type StoredRecord } from './stored-record.js';
@@ -19,7 +19,7 @@ export interface RecordPlace {
  * @throws the signal's reason when it aborts before, or what keeps Kafka from answering
  */
 export async function readRecords(
-  kafka: Kafka,
+  kafka: KafkaClient,
   places: readonly RecordPlace[],
   options: Omit<ReadOptions, 'onRecords'>,
 ): Promise<(StoredRecord | undefined)[]> {
@@ -46,7 +46,7 @@ export async function readRecords(
 }
 
 /** What the topics hold; nothing of those that are gone. */
-async function spansOf(kafka: Kafka, topics: ReadonlySet<string>): Promise<TopicSpan[]> {
+async function spansOf(kafka: KafkaClient, topics: ReadonlySet<string>): Promise<TopicSpan[]> {
   const spans: TopicSpan[] = [];
   for (const topic of topics) {
     try {

@@ -1,4 +1,4 @@
-import { type Kafka } from '#libs/kafkajs-patches';
+import { type KafkaClient } from '../client/kafka-port.js';
 import { withAdmin } from '../client/with-admin.js';
 import { type ReadOptions, readSpans } from './read-spans.js';
 import { type TopicSpan, topicSpans } from './topic-span.js';
@@ -19,7 +19,7 @@ export interface LatestRecords {
  * @throws what onRecords throws, or what keeps Kafka from answering
  */
 export async function readSince(
-  kafka: Kafka,
+  kafka: KafkaClient,
   { topics, ...latest }: LatestRecords,
   options: ReadOptions,
 ): Promise<void> {
@@ -29,7 +29,7 @@ export async function readSince(
 
 /** Of each partition what was written since, at most the latest so many records. */
 export async function latestSpans(
-  kafka: Kafka,
+  kafka: KafkaClient,
   topic: string,
   { sinceMs, maxPerPartition }: Omit<LatestRecords, 'topics'>,
 ): Promise<TopicSpan[]> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type Consumer, type EachBatchPayload, type Kafka } from '#libs/kafkajs-patches';
 import { withDeadline } from '../client/deadline.js';
+import { type Consumer, type EachBatchPayload, type KafkaClient } from '../client/kafka-port.js';
 import { withAdmin } from '../client/with-admin.js';
 import { Completion } from './completion.js';
 import { SilenceWatch } from './silence-watch.js';
@@ -29,7 +29,7 @@ const CLEAN_UP_DEADLINE_MS = 3000;
  * @throws what onRecords throws, or an Error when Kafka is away or has nothing more to say for 30 s
  */
 export async function readSpans(
-  kafka: Kafka,
+  kafka: KafkaClient,
   spans: readonly TopicSpan[],
   options: ReadOptions,
 ): Promise<void> {
@@ -47,7 +47,7 @@ export async function readSpans(
   }
 }
 
-function createConsumer(kafka: Kafka, groupId: string): Consumer {
+function createConsumer(kafka: KafkaClient, groupId: string): Consumer {
   return kafka.consumer({
     groupId,
     sessionTimeout: 30_000,

@@ -1,5 +1,6 @@
 import { type MessageHeaders } from '#libs/contracts';
-import { DecodedRecord, type KafkaMessage } from '#libs/kafkajs-patches';
+import { DecodedRecord } from '#libs/kafkajs-patches';
+import { type KafkaMessage } from '../client/kafka-port.js';
 
 /** A record as it lies in Kafka. */
 export interface StoredRecord {

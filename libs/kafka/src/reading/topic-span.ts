@@ -1,7 +1,7 @@
 import { realDelayMs, realNowMs } from '#libs/clock';
+import { type Admin, type KafkaClient, type SeekEntry } from '../client/kafka-port.js';
 import { isProtocolError } from '../client/protocol-error.js';
 import { withAdmin } from '../client/with-admin.js';
-import { type Admin, type Kafka, type SeekEntry } from '#libs/kafkajs-patches';
 
 /** A stretch of one partition's log: offsets from `from` up to, but not with, `until`. */
 export interface TopicSpan {
@@ -13,7 +13,7 @@ export interface TopicSpan {
 }
 
 /** The names of all topics there are. */
-export function topicNames(kafka: Kafka): Promise<string[]> {
+export function topicNames(kafka: KafkaClient): Promise<string[]> {
   return withAdmin(kafka, (admin) => admin.listTopics());
 }
 
@@ -23,7 +23,7 @@ export function topicNames(kafka: Kafka): Promise<string[]> {
  *
  * @throws when the topic does not exist or Kafka does not answer
  */
-export async function topicSpans(kafka: Kafka, topic: string): Promise<TopicSpan[]> {
+export async function topicSpans(kafka: KafkaClient, topic: string): Promise<TopicSpan[]> {
   const partitions = await withAdmin(kafka, (admin) => offsetsOf(admin, topic));
   return partitions
     .map(({ partition, low, high }) => ({

@@ -1,4 +1,4 @@
-import { type CreateManager, withKnownCoordinator } from './known-coordinator.js';
+import { type CreateManager, withCachedCoordinator } from './cached-coordinator.js';
 
 describe('the coordinator of transactions', () => {
   const TRANSACTION = 1;
@@ -42,7 +42,7 @@ describe('the coordinator of transactions', () => {
       abort: request,
     };
   };
-  const manager = () => withKnownCoordinator(createManager)({ cluster });
+  const manager = () => withCachedCoordinator(createManager)({ cluster });
 
   beforeEach(() => {
     leader = 1;

@@ -40,9 +40,9 @@ const REQUESTS = [
  * Keeps in mind which broker coordinates a producer's transactions, until a request to it fails. kafkajs asks before
  * each of them: twice a transaction, two fifths of all that goes back and forth for it.
  */
-export function withKnownCoordinator(createManager: CreateManager): CreateManager {
+export function withCachedCoordinator(createManager: CreateManager): CreateManager {
   return (options) => {
-    const cluster = new ClusterWithCoordinator(options.cluster);
+    const cluster = new CoordinatorCache(options.cluster);
     const manager = createManager({ ...options, cluster });
     for (const name of REQUESTS) manager[name] = cluster.watch(manager[name]);
     const { initProducerId } = manager;
@@ -55,7 +55,7 @@ export function withKnownCoordinator(createManager: CreateManager): CreateManage
   };
 }
 
-class ClusterWithCoordinator implements Cluster {
+class CoordinatorCache implements Cluster {
   readonly retry: unknown;
   private found: Broker['nodeId'] | undefined;
   private known: Broker['nodeId'] | undefined;

@@ -4,7 +4,7 @@ import { jest } from '@jest/globals';
 import { loadKafkaSettings, readEnvironment } from '#libs/config';
 import { ensureTopics } from '#libs/kafka';
 import { createKafka } from '#libs/kafka';
-import { type FetchingGroup, type GroupClass, withWaitsByPauses } from './waits-by-pauses.js';
+import { type FetchingGroup, type GroupClass, withAdaptiveMaxWait } from './adaptive-max-wait.js';
 
 const LONGEST_MS = 250;
 
@@ -33,7 +33,7 @@ describe('what a fetch waits for at most', () => {
   beforeEach(() => {
     jest.useFakeTimers();
     [paused, waitsMs] = [[], []];
-    group = new (withWaitsByPauses<GroupClass>(GroupOfKafkajs))({} as never);
+    group = new (withAdaptiveMaxWait<GroupClass>(GroupOfKafkajs))({} as never);
   });
   afterEach(() => jest.useRealTimers());
 

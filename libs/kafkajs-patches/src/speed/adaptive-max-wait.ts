@@ -19,7 +19,7 @@ const SHORTEST_WAIT_MS = 10;
  * next fetch, and one for idle partitions alone, which waits as long as it may, would keep it from its turn until
  * all that had been fetched of it is done. The longer a pause lasts, the less often is asked.
  */
-export function withWaitsByPauses<G extends GroupClass>(GroupOfKafkajs: G): G {
+export function withAdaptiveMaxWait<G extends GroupClass>(GroupOfKafkajs: G): G {
   const Base: GroupClass = GroupOfKafkajs;
   return class ConsumerGroup extends Base {
     private readonly longestWaitMs = this.maxWaitTime;

@@ -1,0 +1,65 @@
+import type * as Kafkajs from '#libs/kafkajs-patches';
+
+/**
+ * What libs/kafka asks of a Kafka client. kafkajs with its patches is the only implementation; a move to another client
+ * has to provide this part of it:
+ *
+ * - a group membership with an assignor of the bridge's own and calls before a member joins, syncs and leaves
+ *   (`consumer/group-consumer.ts`);
+ * - batches of one partition, with the offsets of records that are no message; pause, resume and seek by partition;
+ * - raw records: bytes of key and value, headers in their order (`reading/inbound-record.ts`);
+ * - transactions of records and of offsets with metadata (`producer/transactional-writer.ts`);
+ * - idempotent sends, with the records that a failed one has not sent (`producer/idempotent-producer.ts`);
+ * - administration of topics, offsets and groups.
+ */
+export interface KafkaClient {
+  admin(): Admin;
+  consumer(config: Kafkajs.ConsumerConfig): Consumer;
+  producer(config: Kafkajs.ProducerConfig): Producer;
+}
+
+export type Admin = Pick<
+  Kafkajs.Admin,
+  | 'connect'
+  | 'createPartitions'
+  | 'createTopics'
+  | 'deleteGroups'
+  | 'deleteTopicRecords'
+  | 'describeConfigs'
+  | 'disconnect'
+  | 'fetchOffsets'
+  | 'fetchTopicMetadata'
+  | 'fetchTopicOffsets'
+  | 'fetchTopicOffsetsByTimestamp'
+  | 'listTopics'
+>;
+
+export type Consumer = Pick<
+  Kafkajs.Consumer,
+  'connect' | 'disconnect' | 'events' | 'on' | 'pause' | 'resume' | 'run' | 'seek' | 'subscribe'
+>;
+
+export type Producer = Pick<
+  Kafkajs.Producer,
+  'connect' | 'disconnect' | 'sendBatch' | 'transaction'
+>;
+
+export type Transaction = Pick<
+  Kafkajs.Transaction,
+  'abort' | 'commit' | 'sendBatch' | 'sendOffsets'
+>;
+
+export type {
+  Batch,
+  DescribeConfigResponse,
+  EachBatchPayload,
+  ITopicConfig as TopicConfig,
+  KafkaJSProtocolError,
+  KafkaMessage,
+  Message,
+  SeekEntry,
+  TopicMessages,
+  TopicPartition,
+  TopicPartitionOffset,
+  Unreadable,
+} from '#libs/kafkajs-patches';
