@@ -22,6 +22,8 @@ export interface ForeignReading {
 }
 
 const NULL = '(null)';
+/** Kafka 4.2 prints so where the others print records; they do not know `--formatter-property`. */
+const NOT_A_RECORD = 'Option --property is deprecated';
 const NOTHING_MORE_MS = 15_000;
 /** Of a topic whose last record is read at once, if at all. */
 const NO_RECORD_LEFT_MS = 3000;
@@ -70,7 +72,10 @@ async function printedLines(
   ];
   const run = promisify(execFile);
   const { stdout } = await run(program, [...args, ...asked], { timeout: LONGEST_MS });
-  return stdout.trimEnd().split('\n');
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .filter((line) => !line.startsWith(NOT_A_RECORD));
 }
 
 /** `name:value|name:value`, key and value, with tabs between them. */
