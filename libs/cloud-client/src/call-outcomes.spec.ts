@@ -3,7 +3,7 @@ import { hang, respond, StubService } from '../test/stub-service.js';
 import { type CloudClientOptions } from './cloud-client-options.js';
 import { CloudError } from './cloud-answer.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
-import { fixedToken } from './token/token-way.js';
+import { fixedToken } from './token-source.js';
 
 const PUT_NOTHING = [{ machineId: 'M-1', workingOrders: [] }];
 

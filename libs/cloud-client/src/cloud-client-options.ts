@@ -1,14 +1,6 @@
 import { type Clock } from '#libs/clock';
-import { type Operation } from './exchange.js';
-import { type TokenWay } from './token/token-way.js';
-
-/** One HTTP request as it is counted: its status or why it has none. Logins are counted like calls. */
-export interface CloudCall {
-  operation: Operation;
-  status: number | 'timeout' | 'network' | 'aborted';
-  /** Real milliseconds; waiting for a token or for its turn comes before. */
-  durationMs: number;
-}
+import { type CloudCall } from './exchange.js';
+import { type TokenWay } from './token-source.js';
 
 export interface CloudClientOptions {
   /** Without `/api/v1`. */
@@ -26,6 +18,6 @@ export interface CloudClientOptions {
   maxRequestsPerSecond?: number;
   /** Compared with the service's; default real time. */
   clock?: Clock;
-  /** Told of every HTTP request; must not throw. */
+  /** Called after every HTTP request; must not throw. */
   onCall?: (call: CloudCall) => void;
 }

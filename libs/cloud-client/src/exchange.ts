@@ -1,3 +1,5 @@
+import { afterRealMs, onAbort, realNowMs } from '#libs/clock';
+
 /** The six operations of the Machine Data Service, by the names the bridge logs and counts them under. */
 type ServiceOperation =
   | 'getMachineInfo'
@@ -12,9 +14,9 @@ export type TokenOperation = 'getAPIToken' | 'getOAuthToken';
 
 export type Operation = ServiceOperation | TokenOperation;
 
-/** On whose behalf a call is made. */
+/** The caller's hold on a call: it may cancel it, or object before it is sent. */
 export interface Caller {
-  /** Aborts when nothing is to come of the call any more; the call rejects with its reason. */
+  /** Cancels the call, which rejects with its reason. */
   readonly signal: AbortSignal | undefined;
   /**
    * Asked right before anything is written to the service, however long the request has waited for its
@@ -44,7 +46,7 @@ export function apiPath(baseUrl: string): string {
 /** Names and values in turn, as undici takes them. */
 export type HeaderList = string[];
 
-/** What each request asks for beside what is its own. */
+/** Headers common to all requests. */
 export const ASKED_FOR: Readonly<HeaderList> = [
   ...['accept', 'application/json'],
   ...['accept-encoding', 'identity'],
@@ -77,6 +79,124 @@ export interface ServiceReply {
   bodyFault?: { code: 'network' | 'timeout' | 'malformed-answer'; cause: CloudErrorCause };
 }
 
-/** What became of one HTTP request. */
+/** Result of one HTTP request. */
 export type Exchange =
   ServiceReply | { kind: 'failed'; code: 'timeout' | 'network'; cause: CloudErrorCause };
+
+/** One HTTP request as it is counted: its status or why it has none. Logins are counted like calls. */
+export interface CloudCall {
+  operation: Operation;
+  status: number | 'timeout' | 'network' | 'aborted';
+  /** Real milliseconds; waiting for a token or for its turn comes before. */
+  durationMs: number;
+}
+
+/** Gives each HTTP request its deadline and reports its result. */
+export class TimedExchanges {
+  constructor(
+    readonly timeoutMs: number,
+    private readonly onCall?: (call: CloudCall) => void,
+  ) {}
+
+  /** @throws the reason of the caller's signal when that aborts, or the caller's objection; nothing else */
+  async run(
+    operation: Operation,
+    caller: Caller | undefined,
+    send: (end: CallAbort) => Promise<Exchange>,
+  ): Promise<Exchange> {
+    const startedMs = realNowMs();
+    let status: CloudCall['status'] = 'aborted';
+    let callEnd: CallAbort | undefined;
+    try {
+      const sent = await withTimeout(this.timeoutMs, caller, (end) => send((callEnd = end)));
+      const exchange = sent === TIMED_OUT ? this.tooLate(callEnd?.arrived) : sent;
+      status = exchange.kind === 'reply' ? exchange.status : exchange.code;
+      return exchange;
+    } finally {
+      this.onCall?.({ operation, status, durationMs: realNowMs() - startedMs });
+    }
+  }
+
+  /** Keeps an arrived status although the body hangs: for a command the status is the whole answer. */
+  private tooLate(arrived: ServiceReply | undefined): Exchange {
+    if (arrived === undefined) {
+      const cause = { message: `no answer in ${this.timeoutMs} ms` };
+      return { kind: 'failed', code: 'timeout', cause };
+    }
+    const cause = { message: `no whole answer in ${this.timeoutMs} ms` };
+    return { ...arrived, body: '', bodyFault: { code: 'timeout', cause } };
+  }
+}
+
+export const TIMED_OUT = Symbol('timed out');
+
+/** Abort handle of one call: a small part of an AbortSignal, which itself costs as much as the request. */
+export class CallAbort {
+  /** The reply once its status has arrived: the call may be aborted before its body has. */
+  arrived: ServiceReply | undefined;
+  private isAborted = false;
+  private listener: (() => void) | undefined;
+  private objected: Error | undefined;
+
+  constructor(private readonly objection: Caller['objection']) {}
+
+  /** Of a request that is made again on another connection, the last attempt counts. */
+  onAbort(abort: () => void): void {
+    this.listener = abort;
+  }
+
+  /** Asks the caller; to be called right before the request is written. */
+  maySend(): boolean {
+    if (!this.isAborted) this.objected = this.objection?.();
+    return !this.isAborted && this.objected === undefined;
+  }
+
+  /** Why the request was not sent; undefined when its caller had no objection. */
+  get whyNotSent(): Error | undefined {
+    return this.objected;
+  }
+
+  abort(): void {
+    this.isAborted = true;
+    this.listener?.();
+  }
+}
+
+/**
+ * Aborts `work` with the caller's signal or after `timeoutMs`, and does not wait for work that
+ * ignores it (a request queued behind a connection that is still opening does).
+ *
+ * @throws the reason of the caller's signal once that is aborted, or the caller's objection, whatever
+ *   `work` came to
+ */
+export function withTimeout<T>(
+  timeoutMs: number,
+  caller: Caller | undefined,
+  work: (end: CallAbort) => Promise<T>,
+): Promise<T | typeof TIMED_OUT> {
+  const signal = caller?.signal;
+  if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
+  return new Promise((resolve, reject) => {
+    const end = new CallAbort(caller?.objection);
+    const settle = (result: T | typeof TIMED_OUT): void => {
+      leave();
+      if (signal?.aborted === true) reject(signal.reason as Error);
+      else if (end.whyNotSent !== undefined) reject(end.whyNotSent);
+      else resolve(result);
+    };
+    const giveUp = (): void => {
+      settle(TIMED_OUT);
+      end.abort();
+    };
+    const stopTimer = afterRealMs(timeoutMs, giveUp);
+    const stopWatching = signal && onAbort(signal, giveUp);
+    const leave = (): void => {
+      stopTimer();
+      stopWatching?.();
+    };
+    work(end).then(settle, (error: unknown) => {
+      leave();
+      reject(error instanceof Error ? error : new Error(String(error)));
+    });
+  });
+}

@@ -9,15 +9,14 @@ import {
   isAxiosError,
 } from 'axios';
 import { type Dispatcher, Pool } from 'undici';
-import {
-  type CloudErrorCause,
-  type Exchange,
-  type HttpRequest,
-  type ServiceReply,
+import type {
+  CallAbort,
+  CloudErrorCause,
+  Exchange,
+  HttpRequest,
+  ServiceReply,
 } from './exchange.js';
-import { redactToken } from './redact-token.js';
 import { resettingConnector } from './resetting-connector.js';
-import { type CallEnd } from './timed-exchanges.js';
 
 interface HttpTransportOptions {
   origin: string;
@@ -45,7 +44,7 @@ export class HttpTransport {
     this.http = new Axios({ adapter: undiciAdapter(this.pool) });
   }
 
-  async send(request: HttpRequest, end: CallEnd): Promise<Exchange> {
+  async send(request: HttpRequest, end: CallAbort): Promise<Exchange> {
     try {
       const config: SendingConfig = { sending: new Sending(request, end) };
       const { data } = await this.http.request<ServiceReply>(config);
@@ -71,7 +70,7 @@ export class HttpTransport {
 class Sending {
   constructor(
     readonly request: HttpRequest,
-    readonly end: CallEnd,
+    readonly end: CallAbort,
   ) {}
 }
 
@@ -137,8 +136,8 @@ class Answer implements Dispatcher.DispatchHandler {
     const abort = (): void => {
       controller.abort(new Error('aborted'));
     };
-    // It may have waited for a connection; what follows this is written in the same turn.
-    if (end.maySend()) end.whenItComes(abort);
+    // the request may have waited for a connection; what follows is written in the same turn
+    if (end.maySend()) end.onAbort(abort);
     else abort();
   }
 
@@ -192,4 +191,34 @@ class Answer implements Dispatcher.DispatchHandler {
 
 function firstValue(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
+}
+
+const REDACTED = '***';
+/** A longer body is no sentence about what was wrong. */
+const LONGEST_BODY = 256 * 1024;
+/** Shorter runs of letters and digits would be found in ordinary words. */
+const FRAGMENT_LENGTH = 8;
+
+/**
+ * An error body without the token: a service may echo the request, and the body ends up in logs and dead letters.
+ * The token itself is replaced. Letters and digits stay as they are in JSON, URLs and HTML, so an escaped or
+ * shortened echo still holds the beginning or the end of one of the token's alphanumeric runs: such a body is dropped.
+ */
+function redactToken(body: string, token: string): string {
+  if (body.length > LONGEST_BODY) return '';
+  if (token === '') return body;
+  const redacted = body.replaceAll(token, REDACTED);
+  return fragmentsOf(token).some((fragment) => redacted.includes(fragment)) ? '' : redacted;
+}
+
+function fragmentsOf(token: string): string[] {
+  const runs = token.split(/[^A-Za-z0-9]+/).filter(({ length }) => length >= FRAGMENT_LENGTH);
+  // A token without such a run is short, or mostly punctuation: its longest one has to do.
+  if (runs.length === 0) return longestRun(token);
+  return runs.flatMap((run) => [run.slice(0, FRAGMENT_LENGTH), run.slice(-FRAGMENT_LENGTH)]);
+}
+
+function longestRun(token: string): string[] {
+  const runs = token.split(/[^A-Za-z0-9]+/).sort((one, other) => other.length - one.length);
+  return runs.slice(0, 1).filter(({ length }) => length >= 4);
 }

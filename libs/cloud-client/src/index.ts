@@ -1,6 +1,6 @@
 export { type CloudAnswer, CloudError, type CloudErrorCode } from './cloud-answer.js';
-export { type CloudCall, type CloudClientOptions } from './cloud-client-options.js';
-export { type Caller, type Operation } from './exchange.js';
+export { type CloudClientOptions } from './cloud-client-options.js';
+export { type Caller, type CloudCall, type Operation } from './exchange.js';
 export { MachineCloudClient } from './machine-cloud-client.js';
 export {
   type ActivityLogEntry,
@@ -10,4 +10,4 @@ export {
 } from './machine-data.js';
 export { type IncompleteEntries } from './parse-answers.js';
 export { type ClockOffset } from './service-clock.js';
-export { fixedToken, type TokenWay } from './token/token-way.js';
+export { fixedToken, type TokenWay } from './token-source.js';

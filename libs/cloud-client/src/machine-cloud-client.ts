@@ -140,7 +140,7 @@ export class MachineCloudClient {
     );
   }
 
-  /** How far the service's clock is ahead of ours, by its latest answers; undefined while none of them has told. */
+  /** How far the service's clock is ahead of ours, by its latest answers; undefined while none had a usable `Date`. */
   get clockOffset(): ClockOffset | undefined {
     return this.calls.clockOffset;
   }

@@ -5,7 +5,7 @@ import { captureLogs, type CapturedLogs } from '../test/captured-logs.js';
 import { ServiceWithLogin } from '../test/service-with-login.js';
 import { respond } from '../test/stub-service.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
-import { fixedToken, type TokenWay } from './token/token-way.js';
+import { fixedToken, type TokenWay } from './token-source.js';
 
 const LOGIN: TokenWay = { kind: 'login', email: 'me@example.com', password: 'hunter2' };
 const APPLIED = { kind: 'data', data: null };

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { realNowMs } from '#libs/clock';
 import { captureLogs } from '../test/captured-logs.js';
 import { ServiceWithLogin } from '../test/service-with-login.js';
-import { type CloudCall } from './cloud-client-options.js';
+import { type CloudCall } from './exchange.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
 import { nextDueMs, RequestPace } from './request-pace.js';
-import { fixedToken } from './token/token-way.js';
+import { fixedToken } from './token-source.js';
 
 describe('the next turn', () => {
   it('is due one spacing after the last was, though that was taken a little late', () => {
@@ -42,7 +42,7 @@ describe('a pace', () => {
     const passed: number[] = [];
     const startedMs = realNowMs();
     const turns = Array.from({ length: 15 }, async (_, index) => {
-      await pace.turn();
+      await pace.awaitTurn();
       passed.push(index);
     });
     await Promise.all(turns);
@@ -53,7 +53,7 @@ describe('a pace', () => {
   it('keeps up with more turns than a timer has ticks', async () => {
     const pace = new RequestPace(20_000);
     const startedMs = realNowMs();
-    await Promise.all(Array.from({ length: 2000 }, () => pace.turn()));
+    await Promise.all(Array.from({ length: 2000 }, () => pace.awaitTurn()));
     const tookMs = realNowMs() - startedMs;
     expect(tookMs).toBeGreaterThanOrEqual(95);
     expect(tookMs).toBeLessThan(2000);
@@ -61,16 +61,16 @@ describe('a pace', () => {
 
   it('gives the turn of a caller that gives up to the next', async () => {
     const pace = new RequestPace(1);
-    await pace.turn();
+    await pace.awaitTurn();
     const abort = new AbortController();
     const startedMs = realNowMs();
-    const given = pace.turn(abort.signal);
-    const next = pace.turn();
+    const given = pace.awaitTurn(abort.signal);
+    const next = pace.awaitTurn();
     abort.abort(new Error('shutting down'));
     await expect(given).rejects.toThrow('shutting down');
     await next;
     expect(realNowMs() - startedMs).toBeLessThan(1900);
-    await expect(pace.turn(AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
+    await expect(pace.awaitTurn(AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
   });
 });
 

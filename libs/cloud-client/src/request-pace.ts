@@ -10,7 +10,7 @@ export function nextDueMs(dueMs: number, nowMs: number, spacingMs: number): numb
   return Math.max(dueMs, nowMs - TIMER_LATENESS_MS) + spacingMs;
 }
 
-/** Spreads requests evenly: first come, first served; turns that nobody took are not saved up. */
+/** Rate limit that spaces requests evenly, first in, first out; unused turns are not saved up. */
 export class RequestPace {
   private readonly spacingMs: number;
   private readonly waiting = new Set<() => void>();
@@ -26,7 +26,7 @@ export class RequestPace {
    *
    * @throws the reason of `signal` as soon as that aborts; the turn is then left to others
    */
-  async turn(signal?: AbortSignal): Promise<void> {
+  async awaitTurn(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     if (this.waiting.size === 0 && realNowMs() >= this.dueMs) {
       this.dueMs = realNowMs() + this.spacingMs;
@@ -48,8 +48,8 @@ export class RequestPace {
     });
   }
 
-  /** Takes the next turn before all who wait: a login, without which none of them gets anywhere. */
-  async turnAhead(): Promise<void> {
+  /** Takes the next turn before all waiting calls: a login, without which none of them can proceed. */
+  async awaitTurnAhead(): Promise<void> {
     const nowMs = realNowMs();
     const dueMs = Math.max(this.dueMs, nowMs);
     this.dueMs = dueMs + this.spacingMs;

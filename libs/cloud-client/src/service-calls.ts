@@ -1,6 +1,6 @@
 import { Clock, realEpochMs } from '#libs/clock';
-import { type CloudAnswer } from './cloud-answer.js';
-import { type CloudClientOptions } from './cloud-client-options.js';
+import type { CloudAnswer } from './cloud-answer.js';
+import type { CloudClientOptions } from './cloud-client-options.js';
 import {
   apiPath,
   ASKED_FOR,
@@ -8,19 +8,21 @@ import {
   type HeaderList,
   type HttpRequest,
   type ServiceRequest,
+  TIMED_OUT,
+  TimedExchanges,
+  withTimeout,
 } from './exchange.js';
 import { HttpTransport } from './http-transport.js';
 import { RequestPace } from './request-pace.js';
 import { type ClockOffset, ServiceClock } from './service-clock.js';
-import { TIMED_OUT, TimedExchanges, withTimeout } from './timed-exchanges.js';
 import { type SuccessMeaning, toAnswer, withoutToken } from './to-answer.js';
-import { openTokenSource } from './token/open-token-source.js';
-import { type NoToken, type TokenSource } from './token/token-source.js';
+import { openTokenSource } from './open-token-source.js';
+import type { NoToken, TokenSource } from './token-source.js';
 
 /** 30 days of a machine that changes state every minute are 5 MB. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
-/** Puts together what calls of the service go through; nothing is sent before the first of them. */
+/** Wires token, rate limit, deadline and transport together; nothing is sent before the first call. */
 export function openServiceCalls(options: CloudClientOptions): ServiceCalls {
   const { baseUrl, token, onCall, maxRequestsPerSecond } = options;
   const { timeoutMs = 10_000, maxConnections = 64, clock = new Clock() } = options;
@@ -74,7 +76,7 @@ export class ServiceCalls {
     let token = tokens.current() ?? (await this.obtain(caller));
     if (typeof token !== 'string') return withoutToken(request.operation, token);
     if (pace !== undefined) {
-      await pace.turn(signal);
+      await pace.awaitTurn(signal);
       // it may have been renewed meanwhile
       token = tokens.current() ?? token;
     }
@@ -83,7 +85,7 @@ export class ServiceCalls {
     const other = await this.replace(token, answer.status, caller);
     if (other === null) return answer;
     if (typeof other !== 'string') return withoutToken(request.operation, other);
-    await pace?.turn(signal);
+    await pace?.awaitTurn(signal);
     return this.send(request, other, meaning, caller);
   }
 

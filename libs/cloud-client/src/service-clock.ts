@@ -18,7 +18,7 @@ const MOST_SAMPLES = 15;
 const SPACING_MS = 370;
 /** Ten minutes: the machine list is read every five. Two clocks drift apart by less than 0.1 s meanwhile. */
 const MAX_AGE_MS = 600_000;
-/** A day: clocks that have never been set, or a page that was stored, tell nothing of the service's. */
+/** A day: clocks that have never been set, or a page that was stored, say nothing about the service's. */
 const IMPLAUSIBLE_MS = 86_400_000;
 
 /**
@@ -50,7 +50,7 @@ export class ServiceClock {
     this.median = byOffset[Math.floor(byOffset.length / 2)];
   }
 
-  /** Undefined while no answer of the last ten minutes has told. Asked for every reason. */
+  /** Undefined while no answer of the last ten minutes had a usable `Date`. */
   offset(nowMs: number): ClockOffset | undefined {
     const { median } = this;
     const latestMs = this.samples.at(-1)?.takenMs ?? -Infinity;

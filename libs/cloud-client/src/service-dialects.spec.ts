@@ -1,7 +1,7 @@
 import { respond, StubService, type StubAnswer } from '../test/stub-service.js';
 import { type CloudClientOptions } from './cloud-client-options.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
-import { fixedToken } from './token/token-way.js';
+import { fixedToken } from './token-source.js';
 
 const REASONS = { reasons: [{ name: 'Tool change', code: '22' }] };
 

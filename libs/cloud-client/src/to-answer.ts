@@ -2,7 +2,7 @@ import { type CloudAnswer, CloudError } from './cloud-answer.js';
 import { type Exchange, type Operation, type ServiceReply } from './exchange.js';
 import { FieldReader, MalformedField } from './field-reader.js';
 import { type ListEntries } from './parse-answers.js';
-import { type NoToken } from './token/token-source.js';
+import { type NoToken } from './token-source.js';
 
 /** A document, perhaps behind a byte order mark, an XML declaration and comments. */
 const WEB_PAGE =
@@ -122,7 +122,7 @@ function repeat(error: CloudError, afterMs: number | null = null): CloudAnswer<n
 export type StatusClass = 'success' | 'noContent' | 'unauthorised' | 'rejected' | 'retry';
 
 /**
- * The request's own fault, as far as one answer can tell. Any other client error, and a redirect, tells of the way (a
+ * Statuses that mean a faulty request. Any other client error, and a redirect, may come from the path to the service (a
  * gateway, a proxy, a maintenance page, a method or path that is not served there) and may pass; a message must not be
  * given up for it.
  */
@@ -144,7 +144,7 @@ const LONGEST_DETAIL = 300;
 /** Where services commonly put the sentence; the interface does not show the shape of an error body. */
 const SENTENCE_FIELDS = ['message', 'detail', 'error', 'reason', 'title'];
 
-/** One printable line that tells why the service refused, from its status and error body. */
+/** One printable line on why the service refused, from its status and error body. */
 export function describeRejection(status: number, body: string): string {
   if (status >= 300 && status < 400) return `HTTP ${status}: redirects are not followed`;
   const sentence = (sentenceOf(body) ?? body).replace(/[\s\p{Cc}]+/gu, ' ').trim();

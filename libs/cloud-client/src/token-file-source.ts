@@ -1,11 +1,10 @@
 import { readFile, stat } from 'node:fs/promises';
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
-import { whyUnsendable } from './sendable-token.js';
-import { type TokenAnswer, type TokenSource } from './token-source.js';
+import { type TokenAnswer, type TokenSource, whyUnsendable } from './token-source.js';
 
-/** Thousands of calls a second need not look at the file each; a token refused meanwhile is looked up at once. */
-const LOOK_EVERY_MS = 1000;
+/** Thousands of calls a second need not check the file each; a refused token is checked at once. */
+const CHECK_INTERVAL_MS = 1000;
 
 /**
  * The content of a file without surrounding white space, read again whenever the file has changed.
@@ -14,8 +13,8 @@ const LOOK_EVERY_MS = 1000;
 export class TokenFileSource implements TokenSource {
   private readonly logger = new Logger('AccessToken');
   private known: { version: string; token: string } | undefined;
-  private lookAgainMs = -Infinity;
-  private looking: Promise<TokenAnswer> | undefined;
+  private nextCheckMs = -Infinity;
+  private refreshing: Promise<TokenAnswer> | undefined;
   private isLost = false;
 
   constructor(
@@ -24,14 +23,14 @@ export class TokenFileSource implements TokenSource {
   ) {}
 
   current(): string | undefined {
-    return this.nowMs() < this.lookAgainMs ? this.known?.token : undefined;
+    return this.nowMs() < this.nextCheckMs ? this.known?.token : undefined;
   }
 
   obtain(): Promise<TokenAnswer> {
-    this.looking ??= this.look().finally(() => {
-      this.looking = undefined;
+    this.refreshing ??= this.refresh().finally(() => {
+      this.refreshing = undefined;
     });
-    return this.looking;
+    return this.refreshing;
   }
 
   async replace(refused: string): Promise<TokenAnswer | null> {
@@ -43,16 +42,16 @@ export class TokenFileSource implements TokenSource {
     return Promise.resolve();
   }
 
-  private async look(): Promise<TokenAnswer> {
-    const answer = await this.read();
-    this.lookAgainMs = this.nowMs() + LOOK_EVERY_MS;
-    this.tell(answer);
+  private async refresh(): Promise<TokenAnswer> {
+    const answer = await this.readToken();
+    this.nextCheckMs = this.nowMs() + CHECK_INTERVAL_MS;
+    this.logChange(answer);
     return this.known === undefined ? answer : { kind: 'token', token: this.known.token };
   }
 
-  private async read(): Promise<TokenAnswer> {
+  private async readToken(): Promise<TokenAnswer> {
     try {
-      // looked at before reading: a change in between is then seen the next time
+      // before the content: a change between the two is then noticed the next time
       const version = await versionOf(this.path);
       if (this.known?.version === version) return { kind: 'token', token: this.known.token };
       const token = (await readFile(this.path, 'utf8')).trim();
@@ -70,7 +69,7 @@ export class TokenFileSource implements TokenSource {
     return { kind: 'unavailable', why: `token file ${this.path}${why}`, afterMs: null };
   }
 
-  private tell(answer: TokenAnswer): void {
+  private logChange(answer: TokenAnswer): void {
     const isLost = answer.kind !== 'token';
     if (isLost === this.isLost) return;
     this.isLost = isLost;

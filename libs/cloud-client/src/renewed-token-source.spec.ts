@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { captureLogs, type CapturedLogs } from '../../test/captured-logs.js';
-import { type CloudAnswer, CloudError } from '../cloud-answer.js';
-import { RenewedTokenSource } from './renewed-token-source.js';
-import { type TokenGrant } from './token-grant.js';
+import { captureLogs, type CapturedLogs } from '../test/captured-logs.js';
+import { type CloudAnswer, CloudError } from './cloud-answer.js';
+import { renewAfterMs, renewalPauseMs, RenewedTokenSource } from './renewed-token-source.js';
+import { type TokenGrant } from './token-requests.js';
 
 type Issued = CloudAnswer<TokenGrant>;
 
@@ -220,5 +220,32 @@ describe('a login that fails', () => {
     await source.close();
     await answer(FAILED);
     expect(logs.lines()).toEqual([]);
+  });
+});
+
+describe('the pause after a renewal that failed', () => {
+  it('doubles up to a minute', () => {
+    const pauses = [1, 2, 3, 7, 8, 1000].map((count) =>
+      renewalPauseMs(count, 'unavailable', () => 1),
+    );
+    expect(pauses).toEqual([1000, 2000, 4000, 60_000, 60_000, 60_000]);
+  });
+
+  it('is longer when the credentials were refused', () => {
+    expect([1, 2, 5].map((count) => renewalPauseMs(count, 'refused', () => 1))).toEqual([
+      5000, 10_000, 60_000,
+    ]);
+  });
+
+  it('is shortened at random, by half at most', () => {
+    expect(renewalPauseMs(1, 'unavailable', () => 0)).toBe(500);
+  });
+});
+
+describe('the time to renew a token', () => {
+  it('is a minute before its end, or a fifth of a short life before', () => {
+    expect(renewAfterMs(3_600_000)).toBe(3_540_000);
+    expect(renewAfterMs(300_000)).toBe(240_000);
+    expect(renewAfterMs(10_000)).toBe(8000);
   });
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { jwtLifeMs, renewAfterMs } from './token-life.js';
+import { jwtLifeMs } from './token-requests.js';
 
 const NOW_MS = 1_763_680_000_000;
 
@@ -29,13 +29,5 @@ describe('the life of a JWT', () => {
 
   it('is not known of any text', () => {
     fc.assert(fc.property(fc.string(), (text) => jwtLifeMs(`a.${text}.c`, NOW_MS) === null));
-  });
-});
-
-describe('the time to renew a token', () => {
-  it('is a minute before its end, or a fifth of a short life before', () => {
-    expect(renewAfterMs(3_600_000)).toBe(3_540_000);
-    expect(renewAfterMs(300_000)).toBe(240_000);
-    expect(renewAfterMs(10_000)).toBe(8000);
   });
 });

@@ -1,0 +1,158 @@
+import { type CloudAnswer } from './cloud-answer.js';
+import { apiPath, type TimedExchanges } from './exchange.js';
+import { type FieldReader } from './field-reader.js';
+import { RememberedForm } from './remembered-form.js';
+import { RenewedTokenSource, type TokenIssuer } from './renewed-token-source.js';
+import { type RequestPace } from './request-pace.js';
+import { TokenFileSource } from './token-file-source.js';
+import { readToken, type TokenGrant, TokenRequests } from './token-requests.js';
+import {
+  type TokenAnswer,
+  type TokenSource,
+  type TokenWay,
+  whyUnsendable,
+} from './token-source.js';
+
+export interface TokenSurroundings {
+  /** Of the service. */
+  baseUrl: string;
+  exchanges: TimedExchanges;
+  /** Counts the login, which is the service's; an OAuth server is another's. */
+  pace: RequestPace | undefined;
+}
+
+export function openTokenSource(way: TokenWay, surroundings: TokenSurroundings): TokenSource {
+  switch (way.kind) {
+    case 'fixed':
+      return new FixedTokenSource(way.token);
+    case 'file':
+      return new TokenFileSource(way.path);
+    case 'login':
+      return loginSource(way, surroundings);
+    case 'oauth':
+      return clientCredentialsSource(way, surroundings);
+    default:
+      return way satisfies never;
+  }
+}
+
+function loginSource(
+  { email, password }: Extract<TokenWay, { kind: 'login' }>,
+  { baseUrl, exchanges, pace }: TokenSurroundings,
+): TokenSource {
+  const requests = new TokenRequests({
+    operation: 'getAPIToken',
+    url: new URL(`${apiPath(baseUrl)}/security/getAPIToken`, baseUrl),
+    parse: (answer) => ({ token: readToken(answer.field('token')), lifeMs: null }),
+    exchanges,
+    ...(pace && { turn: () => pace.awaitTurnAhead() }),
+  });
+  const body = JSON.stringify({ userEmail: email, password });
+  const headers = { 'Content-Type': 'application/json' };
+  return renewed(requests, () => requests.post(headers, body));
+}
+
+/** The client credentials grant (RFC 6749, section 4.4). */
+function clientCredentialsSource(
+  credentials: ClientCredentials,
+  { exchanges }: TokenSurroundings,
+): TokenSource {
+  const requests = new TokenRequests({
+    operation: 'getOAuthToken',
+    url: new URL(credentials.tokenUrl),
+    parse: parseGrant,
+    exchanges,
+  });
+  const forms = new RememberedForm<CredentialsForm>(['basic', 'body'], isRefused);
+  return renewed(requests, () =>
+    forms.call((form) => {
+      const authorization = form === 'basic' ? { Authorization: basic(credentials) } : {};
+      const headers = { 'Content-Type': 'application/x-www-form-urlencoded', ...authorization };
+      return requests.post(headers, bodyIn(form, credentials));
+    }),
+  );
+}
+
+function renewed(requests: TokenRequests, issue: TokenIssuer['issue']): TokenSource {
+  const { operation } = requests;
+  return new RenewedTokenSource({ operation, issue, close: () => requests.close() });
+}
+
+/** Where the credentials go (RFC 6749, section 2.3.1): every server should take the first, many want the second. */
+type CredentialsForm = 'basic' | 'body';
+
+type ClientCredentials = Extract<TokenWay, { kind: 'oauth' }>;
+
+/**
+ * Reads `access_token`, `token_type` (Bearer, in any case, or absent) and `expires_in` in seconds.
+ * A life that makes no sense is left out: the token is good all the same.
+ *
+ * @throws MalformedField
+ */
+function parseGrant(answer: FieldReader): TokenGrant {
+  const type = answer.field('token_type');
+  if (!/^bearer$/i.test(type.textOr('bearer'))) type.fail('Bearer');
+  const lifeMs = readLifeMs(answer.field('expires_in').value);
+  return { token: readToken(answer.field('access_token')), lifeMs };
+}
+
+function readLifeMs(value: unknown): number | null {
+  const seconds = typeof value === 'string' ? Number(value) : value;
+  return typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0
+    ? seconds * 1000
+    : null;
+}
+
+function isRefused(answer: CloudAnswer<unknown>): boolean {
+  if (answer.kind === 'rejected') return answer.status === 400;
+  return answer.kind === 'unauthorised' && answer.status === 401;
+}
+
+function bodyIn(form: CredentialsForm, credentials: ClientCredentials): string {
+  const { clientId, clientSecret, scope } = credentials;
+  return new URLSearchParams({
+    grant_type: 'client_credentials',
+    ...(scope === undefined ? {} : { scope }),
+    ...(form === 'body' ? { client_id: clientId, client_secret: clientSecret } : {}),
+  }).toString();
+}
+
+/** Both parts are form-encoded first, so that a colon in them does not divide them. */
+function basic({ clientId, clientSecret }: ClientCredentials): string {
+  const pair = [clientId, clientSecret].map(formEncoded).join(':');
+  return `Basic ${Buffer.from(pair).toString('base64')}`;
+}
+
+function formEncoded(text: string): string {
+  return new URLSearchParams({ '': text }).toString().slice(1);
+}
+
+/** A token that never changes. */
+class FixedTokenSource implements TokenSource {
+  private readonly answer: TokenAnswer;
+  private readonly token: string | undefined;
+
+  constructor(text: string) {
+    const token = text.trim();
+    const why = whyUnsendable(token);
+    this.token = why === undefined ? token : undefined;
+    this.answer =
+      why === undefined ? { kind: 'token', token } : { kind: 'unavailable', why, afterMs: null };
+  }
+
+  current(): string | undefined {
+    return this.token;
+  }
+
+  obtain(): Promise<TokenAnswer> {
+    return Promise.resolve(this.answer);
+  }
+
+  replace(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}

@@ -1,0 +1,222 @@
+import { Logger } from '@nestjs/common';
+import { realNowMs } from '#libs/clock';
+import type { CloudAnswer } from './cloud-answer.js';
+import type { TokenOperation } from './exchange.js';
+import type { TokenGrant } from './token-requests.js';
+import type { NoToken, TokenAnswer, TokenSource } from './token-source.js';
+
+/** Issues tokens; `issue` never rejects. */
+export interface TokenIssuer {
+  operation: TokenOperation;
+  issue: () => Promise<CloudAnswer<TokenGrant>>;
+  close: () => Promise<void>;
+}
+
+/**
+ * Tokens issued for credentials: renewed before they expire or when the service refuses them, by one
+ * request for all calls. While renewal fails, calls fail at once with the latest failure.
+ */
+export class RenewedTokenSource implements TokenSource {
+  private readonly logger = new Logger('AccessToken');
+  private held: HeldToken | undefined;
+  private renewing: Promise<TokenAnswer> | undefined;
+  private failed: FailedRenewals | undefined;
+  private replacedMs = -Infinity;
+  /** The next token is obtained because of a 403. */
+  private isForForbidden = false;
+  private isClosed = false;
+
+  constructor(
+    private readonly issuer: TokenIssuer,
+    private readonly nowMs: () => number = realNowMs,
+  ) {}
+
+  current(): string | undefined {
+    const { held } = this;
+    if (held === undefined) return undefined;
+    const nowMs = this.nowMs();
+    if (nowMs < held.renewMs) return held.token;
+    if (nowMs >= held.expiresMs) return undefined;
+    // renewed in the background
+    void this.obtain();
+    return held.token;
+  }
+
+  obtain(): Promise<TokenAnswer> {
+    if (this.renewing !== undefined) return this.renewing;
+    const known = knownFailure(this.failed, this.nowMs());
+    if (known !== undefined) return Promise.resolve(known);
+    this.renewing = this.renew().finally(() => {
+      this.renewing = undefined;
+    });
+    return this.renewing;
+  }
+
+  async replace(refused: string, status: 401 | 403): Promise<TokenAnswer | null> {
+    const token = this.current();
+    if (token !== undefined && token !== refused) return { kind: 'token', token };
+    if (token !== undefined && !this.mayReplace(status)) return null;
+    const answer = await this.obtain();
+    return answer.kind === 'token' && answer.token === refused ? null : answer;
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.issuer.close();
+  }
+
+  private mayReplace(status: 401 | 403): boolean {
+    // a renewal is in progress, or known to fail
+    if (this.renewing !== undefined || this.failed !== undefined) return true;
+    const nowMs = this.nowMs();
+    if (this.held === undefined || !isWorthReplacing(status, this.held, this.replacedMs, nowMs)) {
+      return false;
+    }
+    this.replacedMs = nowMs;
+    this.isForForbidden = status === 403;
+    return true;
+  }
+
+  private async renew(): Promise<TokenAnswer> {
+    const { operation } = this.issuer;
+    const answer = await this.issuer.issue();
+    if (answer.kind !== 'data') return this.recordFailure(explainRefusal(operation, answer));
+    if (this.failed !== undefined) this.logger.log({ msg: 'access token renewed again' });
+    this.failed = undefined;
+    this.held = holdToken(answer.data, this.isForForbidden, this.nowMs());
+    this.isForForbidden = false;
+    const { token, lifeMs } = answer.data;
+    this.logger.debug({ msg: 'access token obtained', operation, lifeMs });
+    return { kind: 'token', token };
+  }
+
+  private recordFailure(answer: NoToken): NoToken {
+    const isFirst = this.failed === undefined;
+    this.failed = addFailure(this.failed, answer, this.nowMs());
+    const { why } = answer;
+    if (isFirst && !this.isClosed) this.logger.warn({ msg: 'access token not renewed', why });
+    return answer;
+  }
+}
+
+type Failure = Exclude<CloudAnswer<never>, { kind: 'data' }>;
+
+/** Turns a failed token request into the reason why calls have no token. */
+function explainRefusal(operation: TokenOperation, answer: Failure): NoToken {
+  switch (answer.kind) {
+    case 'unauthorised':
+      return refused(operation, `HTTP ${answer.status}`);
+    case 'rejected':
+      // RFC 6749 answers wrong credentials with 400, some logins do too
+      if (answer.status === 400) return refused(operation, answer.detail);
+      return { kind: 'unavailable', why: `${operation}: ${answer.detail}`, afterMs: null };
+    case 'retry':
+      return { kind: 'unavailable', why: answer.error.message, afterMs: answer.afterMs };
+    case 'noData':
+      return { kind: 'unavailable', why: `${operation}: an empty answer`, afterMs: null };
+    default:
+      return answer satisfies never;
+  }
+}
+
+function refused(operation: TokenOperation, detail: string): NoToken {
+  return { kind: 'refused', why: `${operation}: the credentials are not accepted (${detail})` };
+}
+
+/** Consecutive failed renewals; times are real, monotonic milliseconds. */
+interface FailedRenewals {
+  count: number;
+  latest: NoToken;
+  nextAttemptMs: number;
+}
+
+/** `Retry-After` is the floor of the pause. */
+function addFailure(
+  earlier: FailedRenewals | undefined,
+  latest: NoToken,
+  nowMs: number,
+): FailedRenewals {
+  const count = (earlier?.count ?? 0) + 1;
+  const floorMs = latest.kind === 'unavailable' ? (latest.afterMs ?? 0) : 0;
+  const pauseMs = Math.max(renewalPauseMs(count, latest.kind), floorMs);
+  return { count, latest, nextAttemptMs: nowMs + pauseMs };
+}
+
+/** The latest failure while no other attempt is due; undefined once it is. */
+function knownFailure(failed: FailedRenewals | undefined, nowMs: number): NoToken | undefined {
+  if (failed === undefined || nowMs >= failed.nextAttemptMs) return undefined;
+  const { latest, nextAttemptMs } = failed;
+  if (latest.kind === 'refused') return latest;
+  return { ...latest, afterMs: Math.ceil(nextAttemptMs - nowMs) };
+}
+
+const LONGEST_PAUSE_MS = 60_000;
+/** The first pause; credentials that were refused seldom become right in a second. */
+const FIRST_PAUSE_MS = { unavailable: 1000, refused: 5000 };
+
+/**
+ * Real milliseconds to leave the login alone after it has failed `failures` times in a row: doubling,
+ * capped, and somewhat random so that several bridges do not come back together.
+ */
+export function renewalPauseMs(
+  failures: number,
+  kind: keyof typeof FIRST_PAUSE_MS,
+  random: () => number = Math.random,
+): number {
+  const pauseMs = Math.min(
+    FIRST_PAUSE_MS[kind] * 2 ** Math.min(failures - 1, 30),
+    LONGEST_PAUSE_MS,
+  );
+  return Math.round(pauseMs * (0.5 + random() / 2));
+}
+
+/** A token in use; times are real, monotonic milliseconds, `Infinity` where its life is not known. */
+interface HeldToken {
+  token: string;
+  obtainedMs: number;
+  /** It was obtained because its predecessor was answered 403. */
+  isForForbidden: boolean;
+  /** From here on it is renewed while it is still used. */
+  renewMs: number;
+  expiresMs: number;
+}
+
+/** One machine that is forbidden is answered 403 with any token: one obtained for that reason is kept so long. */
+const FORBIDDEN_AFTER_MS = 60_000;
+/** A service that refuses every token costs no more than a login in this time. */
+const REPLACED_EVERY_MS = 5000;
+
+function holdToken(
+  { token, lifeMs }: TokenGrant,
+  isForForbidden: boolean,
+  nowMs: number,
+): HeldToken {
+  const held = { token, obtainedMs: nowMs, isForForbidden };
+  if (lifeMs === null) return { ...held, renewMs: Infinity, expiresMs: Infinity };
+  return { ...held, renewMs: nowMs + renewAfterMs(lifeMs), expiresMs: nowMs + lifeMs };
+}
+
+/**
+ * Whether a token that the service has refused is worth a new one.
+ *
+ * @param replacedMs when a refused token was last replaced
+ */
+function isWorthReplacing(
+  status: 401 | 403,
+  held: HeldToken,
+  replacedMs: number,
+  nowMs: number,
+): boolean {
+  if (nowMs - replacedMs < REPLACED_EVERY_MS) return false;
+  if (status === 401 || !held.isForForbidden) return true;
+  return nowMs - held.obtainedMs >= FORBIDDEN_AFTER_MS;
+}
+
+/** How long before the end of a token's life its successor is fetched: a share of short lives, a minute of long ones. */
+const MARGIN_SHARE = 0.2;
+const LONGEST_MARGIN_MS = 60_000;
+
+/** Real milliseconds from its issue after which a token that lives `lifeMs` should be renewed. */
+export function renewAfterMs(lifeMs: number): number {
+  return lifeMs - Math.min(LONGEST_MARGIN_MS, lifeMs * MARGIN_SHARE);
+}

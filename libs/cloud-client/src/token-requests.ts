@@ -1,0 +1,126 @@
+import { realEpochMs } from '#libs/clock';
+import type { CloudAnswer } from './cloud-answer.js';
+import { ASKED_FOR, type Exchange, type TimedExchanges, type TokenOperation } from './exchange.js';
+import { HttpTransport } from './http-transport.js';
+import { bodyRead, parseHttpDate, type SuccessMeaning, toAnswer } from './to-answer.js';
+import type { FieldReader } from './field-reader.js';
+import { whyUnsendable } from './token-source.js';
+
+const MAX_ANSWER_BYTES = 64 * 1024;
+
+export interface TokenRequestsOptions {
+  operation: TokenOperation;
+  url: URL;
+  parse: (answer: FieldReader) => TokenGrant;
+  exchanges: TimedExchanges;
+  /** Awaited before each request. */
+  turn?: () => Promise<void>;
+}
+
+/** Requests for a token, on a connection of their own: calls that hang must not hold them up. */
+export class TokenRequests {
+  readonly operation: TokenOperation;
+  private readonly transport: HttpTransport;
+
+  constructor(private readonly options: TokenRequestsOptions) {
+    const { operation, url, exchanges } = options;
+    this.operation = operation;
+    this.transport = new HttpTransport({
+      origin: url.origin,
+      maxConnections: 1,
+      timeoutMs: exchanges.timeoutMs,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
+    });
+  }
+
+  async post(headers: Record<string, string>, body: string): Promise<CloudAnswer<TokenGrant>> {
+    const { operation, url, parse, exchanges, turn } = this.options;
+    await turn?.();
+    const exchange = await exchanges.run(operation, undefined, (end) =>
+      this.transport.send(
+        {
+          method: 'POST',
+          path: `${url.pathname}${url.search}`,
+          headers: [...ASKED_FOR, ...Object.entries(headers).flat()],
+          body,
+        },
+        end,
+      ),
+    );
+    return toAnswer(operation, withoutEcho(exchange), grantRead(parse), realEpochMs());
+  }
+
+  /** Requests in flight fail. */
+  async close(): Promise<void> {
+    await this.transport.destroy();
+  }
+}
+
+/** Reduces an error body to a known OAuth code: the body may repeat the credentials in any encoding. */
+function withoutEcho(exchange: Exchange): Exchange {
+  if (exchange.kind === 'failed' || exchange.status < 300) return exchange;
+  return { ...exchange, body: oauthErrorCode(exchange.body) ?? '' };
+}
+
+/** An issued token; `lifeMs` counts from its issue, null when it is unknown. */
+export interface TokenGrant {
+  token: string;
+  lifeMs: number | null;
+}
+
+/** Reads a successful answer; where the token is a JWT its own expiry counts too. */
+function grantRead(parse: TokenRequestsOptions['parse']): SuccessMeaning<TokenGrant> {
+  const read = bodyRead(parse);
+  return (operation, reply): CloudAnswer<TokenGrant> => {
+    const answer = read(operation, reply);
+    if (answer.kind !== 'data') return answer;
+    const { token, lifeMs } = answer.data;
+    const issuedMs = parseHttpDate(reply.headers.date ?? '') ?? realEpochMs();
+    const lives = [lifeMs, jwtLifeMs(token, issuedMs)].filter((life) => life !== null);
+    return { kind: 'data', data: { token, lifeMs: lives.length > 0 ? Math.min(...lives) : null } };
+  };
+}
+
+/** @throws MalformedField, which repeats no value */
+export function readToken(field: FieldReader): string {
+  const { value } = field;
+  if (typeof value !== 'string' || value === '') return field.fail('a non-empty string');
+  return whyUnsendable(value) === undefined ? value : field.fail('what a header can carry');
+}
+
+/** Above this it is milliseconds, which RFC 7519 does not know. */
+const LARGEST_EPOCH_SECONDS = 99_999_999_999;
+
+/**
+ * Remaining life of a JWT (RFC 7519) by its claim `exp`, in milliseconds. Null for any other token,
+ * and for one that seems to have expired: it has just been issued, so a clock must be wrong.
+ *
+ * @param nowMs epoch milliseconds, preferably by the issuer's clock
+ */
+export function jwtLifeMs(token: string, nowMs: number): number | null {
+  const [, payload, signature] = token.split('.');
+  if (payload === undefined || signature === undefined) return null;
+  try {
+    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as unknown;
+    const { exp } = Object(claims) as { exp?: unknown };
+    if (typeof exp !== 'number' || exp > LARGEST_EPOCH_SECONDS) return null;
+    return exp * 1000 > nowMs ? exp * 1000 - nowMs : null;
+  } catch {
+    return null;
+  }
+}
+
+/** RFC 6749, section 5.2. */
+const OAUTH_ERROR_CODES = [
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+] as const;
+
+/** The code of an OAuth error answer, undefined for any other body. */
+function oauthErrorCode(body: string): (typeof OAUTH_ERROR_CODES)[number] | undefined {
+  return OAUTH_ERROR_CODES.find((code) => new RegExp(`"error"\\s*:\\s*"${code}"`).test(body));
+}
