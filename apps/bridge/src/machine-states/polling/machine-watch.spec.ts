@@ -269,6 +269,27 @@ describe('MachineWatch', () => {
     expect(windows).toHaveLength(2);
   });
 
+  it.each([120, 900])(
+    'takes a start for settled after SETTLE_SECONDS of %i',
+    async (settleSeconds) => {
+      watch = watchWith({ SETTLE_SECONDS: String(settleSeconds) });
+      activity = logged(['IDLE', T0 - 1200, T0 - 60], ['OPERATING', T0 - 60, T0]);
+      let minute = 0;
+      for (; windows.length < 2 && minute < 30; minute += 1) {
+        const update = T0 + minute * 60;
+        clock.set(update + 60);
+        state = operating(update, minute + 1);
+        activity = logged(['IDLE', T0 - 1200, T0 - 60], ['OPERATING', T0 - 60, update]);
+        await turn();
+      }
+      const latestUpdate = T0 + (minute - 1) * 60;
+      const sinceStart = latestUpdate - (T0 - 60);
+      expect(sinceStart).toBeGreaterThanOrEqual(settleSeconds);
+      expect(sinceStart).toBeLessThanOrEqual(settleSeconds + 120);
+      expect(watch.tracked?.settledUntil).toBe(latestUpdate - settleSeconds);
+    },
+  );
+
   it('goes on without a log that was only to confirm a start, and asks for it again', async () => {
     state = operating(T0, 3);
     activity = logged(['OPERATING', T0 - 180, T0]);
