@@ -5,11 +5,11 @@ import { VitalsWatch } from '../support/chaos/vitals-watch.js';
 import { eventually } from '../support/eventually.js';
 import { testBrokers } from '../support/kafka.js';
 import {
+  batchOfRecords,
   batchOfOne,
   type PackedBatch,
   produce,
   snappyInBlocks,
-  zstdOfEmptyRecords,
   zstdOfHeaders,
   zstdOfOneByte,
 } from '../support/poison/packed-batches.js';
@@ -127,7 +127,7 @@ describe('record batches that unpack to far more than they are', () => {
 
   it('are set aside one by one where they are read, of twenty thousand records', async () => {
     const before = await plant.kafka.topics.count(`${TOPIC}.dlq`);
-    await send(await zstdOfEmptyRecords(20_000));
+    await send(await batchOfRecords('zstd', 20_000));
     await listArrives();
     expect(await plant.kafka.topics.count(`${TOPIC}.dlq`)).toBe(before + 20_000);
     await expectWell();
@@ -136,7 +136,7 @@ describe('record batches that unpack to far more than they are', () => {
   it('are set aside by one letter that names the range, of millions of records', async () => {
     const offset = await plant.kafka.topics.end(TOPIC);
     const records = 1_000_000;
-    await send(await zstdOfEmptyRecords(records));
+    await send(await batchOfRecords('zstd', records));
     await listArrives();
     const letter = await letters.find(
       (it) => header(it, 'dlq-source-offset') === String(offset),
@@ -152,4 +152,60 @@ describe('record batches that unpack to far more than they are', () => {
     await listArrives();
     await expectWell();
   });
+});
+
+describe('record batches of as many records as one may have, or as many bytes', () => {
+  const TOPIC = TOPICS.workOrderLists;
+  const RECORDS = 25_000;
+  let plant: ChaosPlant;
+
+  beforeAll(async () => {
+    plant = await ChaosPlant.open({ machines: 3, partitions: 1 });
+    await plant.kafka.topics.allowBatchesOf(TOPIC, 20 * MIB);
+  });
+
+  afterAll(async () => {
+    await plant.close();
+  });
+
+  const untilCommitted = (): Promise<unknown> =>
+    eventually(
+      async () => {
+        const committed = await plant.kafka.groups.committedOffsets(plant.groupId, TOPIC);
+        return committed.get(0) === (await plant.kafka.topics.end(TOPIC));
+      },
+      { what: 'all is committed', timeoutMs: 60_000 },
+    );
+
+  // A process of its own each: what one batch leaves in the heap must not count for the next.
+  it.each([
+    ['tiny ones in gzip', () => batchOfRecords('gzip', RECORDS)],
+    ['tiny ones in snappy', () => batchOfRecords('snappy', RECORDS)],
+    ['tiny ones in lz4', () => batchOfRecords('lz4', RECORDS)],
+    ['tiny ones in zstd', () => batchOfRecords('zstd', RECORDS)],
+    ['10,000 of 40 MiB in zstd', () => batchOfRecords('zstd', 10_000, 4200)],
+    ['2,000 of 58 MiB in zstd', () => batchOfRecords('zstd', 2000, 30_000)],
+    ['25,000 of 6 MiB in zstd', () => batchOfRecords('zstd', RECORDS, 250)],
+  ])(
+    'are set aside one by one: %s',
+    async (codec, make) => {
+      const bridge = plant.startBridge();
+      const url = await bridge.ready();
+      await plant.kafka.sendJson(TOPIC, 'M-001', { machineId: 'M-001', workingOrders: [codec] });
+      await plant.sandbox.listBecomes('M-001', [codec]);
+      const before = await plant.kafka.topics.count(`${TOPIC}.dlq`);
+      const batch = await make();
+      const vitals = new VitalsWatch(bridge.pid, url);
+      await produce(testBrokers()[0]!, `${plant.kafka.topicPrefix}${TOPIC}`, 0, batch);
+      await untilCommitted();
+      const { longestMs, growthBytes } = await vitals.read();
+      await vitals.stop();
+      bridge.kill('SIGTERM');
+      expect(await bridge.exitCode()).toBe(0);
+      expect(await plant.kafka.topics.count(`${TOPIC}.dlq`)).toBe(before + batch.records);
+      expect(longestMs).toBeLessThan(LONGEST_SILENCE_MS);
+      expect(growthBytes).toBeLessThan(MOST_GROWTH_BYTES);
+    },
+    120_000,
+  );
 });

@@ -15,19 +15,23 @@ export interface PackedBatch {
   packed: Buffer;
 }
 
-const compressSnappy = (bytes: Buffer): Promise<Buffer> => snappy().compress({ buffer: bytes });
-
-/** One record with so many bytes of `x`, in one codec. */
-export async function batchOfOne(codec: keyof typeof CODEC, bytes: number): Promise<PackedBatch> {
-  const record = recordOf(Buffer.alloc(bytes, 'x'));
-  const compress = {
+function compress(codec: keyof typeof CODEC, bytes: Buffer): Promise<Buffer> {
+  const into = {
     none: (it: Buffer) => Promise.resolve(it),
     gzip: (it: Buffer) => promisify<Uint8Array, Buffer>(gzip)(it),
     snappy: (it: Buffer) => inXerialBlocks(it, 32_768),
     lz4: (it: Buffer) => compressFrame(it),
     zstd: (it: Buffer) => new Encoder(3).encode(it),
-  }[codec];
-  return { codec: CODEC[codec], records: 1, packed: await compress(record) };
+  };
+  return into[codec](bytes);
+}
+
+const compressSnappy = (bytes: Buffer): Promise<Buffer> => snappy().compress({ buffer: bytes });
+
+/** One record with so many bytes of `x`, in one codec. */
+export async function batchOfOne(codec: keyof typeof CODEC, bytes: number): Promise<PackedBatch> {
+  const record = recordOf(Buffer.alloc(bytes, 'x'));
+  return { codec: CODEC[codec], records: 1, packed: await compress(codec, record) };
 }
 
 /** One record, in snappy in the framing of Java's clients, in blocks of so many bytes. */
@@ -50,15 +54,19 @@ export function zstdOfHeaders(headers: number): PackedBatch {
   return zstdOf(1, [Buffer.from(length), before, ...repeated('\0', 2 * headers)]);
 }
 
-/** So many records without anything, in zstd. */
-export async function zstdOfEmptyRecords(records: number): Promise<PackedBatch> {
+/** So many records without a key or a header, in one codec; without a value as well unless that has some bytes. */
+export async function batchOfRecords(
+  codec: keyof typeof CODEC,
+  records: number,
+  valueBytes = 0,
+): Promise<PackedBatch> {
+  const value = valueBytes === 0 ? [1] : [...varint(valueBytes), ...Buffer.alloc(valueBytes, 'x')];
   const all: Buffer[] = [];
   for (let delta = 0; delta < records; delta += 1) {
-    const body = [0, 0, ...varint(delta), 1, 1, 0];
+    const body = [0, 0, ...varint(delta), 1, ...value, 0];
     all.push(Buffer.from([...varint(body.length), ...body]));
   }
-  const packed = await new Encoder(12).encode(Buffer.concat(all));
-  return { codec: CODEC.zstd, records, packed };
+  return { codec: CODEC[codec], records, packed: await compress(codec, Buffer.concat(all)) };
 }
 
 /**

@@ -5,6 +5,7 @@ import { type DecodedRecord } from './decoded-record.js';
 import { plainRecord } from '../testing/plain-record.js';
 import { encodeRecord } from '../testing/encode-record.js';
 import { recordFields } from '../testing/record-fields.js';
+import { batchUnpacker } from './unpack-batch.js';
 
 const require = createRequire(import.meta.url);
 const Decoder = require('kafkajs/src/protocol/decoder.js') as new (bytes: Buffer) => Fetched;
@@ -108,6 +109,32 @@ describe('the decoding of a record batch', () => {
     expect(omitted).toMatchObject({
       value: null,
       unreadable: { rejection: { code: 'too-large' }, omittedBytes: expect.any(Number) as number },
+    });
+  });
+
+  it('may unpack to fewer bytes the more records it has: half of the records leave 55 %', async () => {
+    const { maxBytes } = batchUnpacker;
+    batchUnpacker.maxBytes = 2_000_000;
+    const half = async (valueBytes: number): Promise<Buffer> => {
+      const value = 'x'.repeat(valueBytes);
+      const halfOfAll = Array.from({ length: 12_500 }, (_, offsetDelta) => ({
+        value,
+        offsetDelta,
+      }));
+      const batch = { compression: GZIP, lastOffsetDelta: halfOfAll.length - 1 } as BatchFields;
+      return encode({ ...batch, records: halfOfAll });
+    };
+    expect(await recordsOf(await half(70))).toHaveLength(12_500);
+    const [refused, ...others] = await recordsOf(await half(90));
+    batchUnpacker.maxBytes = maxBytes;
+    expect(others).toEqual([]);
+    expect(refused).toMatchObject({
+      unreadable: {
+        rejection: {
+          code: 'too-large',
+          detail: expect.stringContaining('1100000 bytes (gzip)') as string,
+        },
+      },
     });
   });
 

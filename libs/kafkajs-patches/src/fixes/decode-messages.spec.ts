@@ -69,11 +69,30 @@ describe("the decoding of a partition's part of a fetch", () => {
     expect((await read(answerOf(older), delegating)).offsets).toEqual([decoded.offset]);
   });
 
-  it('takes a batch of more records than the stack would hold', async () => {
-    const many = new Array<Buffer>(300_000).fill(recordOf('x', 0));
-    many.push(recordOf('x', many.length));
-    const { offsets } = await read(answerOf(await batchOf(0, many)), ours);
+  const manyRecords = (count: number): Buffer[] => {
+    const many = new Array<Buffer>(count - 1).fill(recordOf('x', 0));
+    return [...many, recordOf('x', count - 1)];
+  };
+
+  it('takes a batch of as many records as one may have, and leaves the next to another fetch', async () => {
+    const many = manyRecords(25_000);
+    const next = await batchOf(many.length, [recordOf('x', 0)]);
+    const { offsets, rest } = await read(answerOf(await batchOf(0, many), next), ours);
     expect(offsets).toHaveLength(many.length);
+    expect(offsets.at(-1)).toBe('24999');
+    expect(rest).toBe('behind');
+    expect((await read(answerOf(next), ours)).offsets).toEqual(['25000']);
+  });
+
+  it('takes several batches of no more records together', async () => {
+    const first = await batchOf(0, manyRecords(24_999));
+    const second = await batchOf(24_999, [recordOf('x', 0)]);
+    expect((await read(answerOf(first, second), ours)).offsets).toHaveLength(25_000);
+  });
+
+  it('has one record stand for a batch of more, which would be more than the stack holds', async () => {
+    const { offsets } = await read(answerOf(await batchOf(7, manyRecords(300_000))), ours);
+    expect(offsets).toEqual(['7', '300006']);
   });
 });
 

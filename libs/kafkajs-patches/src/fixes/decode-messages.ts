@@ -3,6 +3,8 @@ import {
   type DecodedBatch,
   type Fetched,
   KafkaJSPartialMessageError,
+  MAX_RECORDS,
+  recordsOfNext,
 } from './decode-batch.js';
 
 /** Reads a partition's part of a fetch: its size, and so many bytes. */
@@ -15,7 +17,8 @@ const RECORD_BATCH = 2;
 const BATCH_BYTES = 61;
 /**
  * Beyond this no further batch of a partition is unpacked, or of a whole fetch: what is left is fetched again. A queue
- * holds no more of a partition, and while much is unpacked no heartbeat is sent.
+ * holds no more of a partition, and while much is unpacked no heartbeat is sent. Nor are more records of a partition
+ * read at once than one batch may have.
  */
 const MOST_OF_PARTITION_BYTES = 8 * 1024 * 1024;
 const MOST_OF_FETCH_BYTES = 192 * 1024 * 1024;
@@ -24,10 +27,9 @@ const MOST_OF_FETCH_BYTES = 192 * 1024 * 1024;
 const unpackedOf = new WeakMap<Buffer, number>();
 
 /**
- * Puts the records of all batches together one by one. kafkajs hands those of a batch to `push` as arguments, of which
- * some hundred thousand are more than the stack holds: a producer that compresses well makes such batches, and no
- * consumer would ever get past them. Not all that is fetched need be unpacked at once. Messages in the formats before
- * Kafka 0.11 are read by kafkajs.
+ * Reads the record batches of a partition one by one, up to the bounds above: not all that is fetched need be unpacked
+ * at once. kafkajs reads them all, and hands the records of each to `push` as arguments, of which a hundred thousand are
+ * more than the stack holds. Messages in the formats before Kafka 0.11 are read by kafkajs.
  */
 export function withBatchesOfAnySize(decodeMessages: DecodeMessages): DecodeMessages {
   return async (fetched) => {
@@ -54,6 +56,7 @@ async function recordsOf(batches: Fetched, mostBytes: number): Promise<DecodedBa
   const all: DecodedBatch['records'] = [];
   while (batches.buffer.length - batches.offset >= BATCH_BYTES) {
     if ((batches.unpackedBytes ?? 0) >= mostBytes) break;
+    if (all.length > 0 && all.length + recordsOfNext(batches) > MAX_RECORDS) break;
     try {
       const batch = await decodeBatch(batches);
       for (const record of batch.records) all.push(record);

@@ -7,6 +7,8 @@ interface PackedRecords {
   /** Kafka's number of it. */
   codec: number;
   packed: Buffer;
+  /** Of the bytes that a batch may unpack to, those that this one may; all by default. */
+  share?: number;
 }
 
 /** What the thread reports: a filled window, or how a batch has ended. */
@@ -55,7 +57,7 @@ class BatchUnpacker {
   }
 
   private async unpackNext(
-    { codec, packed }: PackedRecords,
+    { codec, packed, share = 1 }: PackedRecords,
     take: (bytes: Buffer) => void,
   ): Promise<number> {
     const name = CODEC_NAMES[codec];
@@ -63,16 +65,17 @@ class BatchUnpacker {
       throw new UnreadableBatchError('invalid-message', `the batch has an unknown codec, ${codec}`);
     }
     this.thread ??= this.startThread();
-    const { thread, maxBytes } = this;
+    const { thread } = this;
+    const limit = Math.floor(this.maxBytes * share);
     let isWhole = false;
     try {
       // Its own bytes: with a part of the fetch all of that would go along.
       const own = new Uint8Array(packed);
-      thread.worker.postMessage({ codec, packed: own, limit: maxBytes }, [own.buffer]);
+      thread.worker.postMessage({ codec, packed: own, limit }, [own.buffer]);
       const { end, unpacked = 0, why } = await endOf(thread, take);
       isWhole = end === 'whole';
       if (isWhole) return unpacked;
-      if (end === 'too large') throw tooLarge(`unpacks to more than ${maxBytes} bytes (${name})`);
+      if (end === 'too large') throw tooLarge(`unpacks to more than ${limit} bytes (${name})`);
       throw new UnreadableBatchError('invalid-message', `the batch is no ${name}: ${why}`);
     } finally {
       // The next one begins with the memory of a new thread: a codec that was stopped gives nothing back.
