@@ -7,10 +7,10 @@
  *   *revoked* when the group gives it to another process. Its transactions are *fencing*, *reading progress*, *running*,
  *   *closed* (`partition-transactions.ts`).
  * - `keyed-state` owns what the bridge remembers, a compacted topic for each kind. A partition is *fencing*, *restoring*,
- *   *owned*; a write whose result is unknown begins it anew (`keyed-state-partition.ts`).
+ *   *owned*; a write whose result is unknown leads back to *fencing* (`keyed-state-partition.ts`).
  * - `producer` writes: idempotently, or in transactions. It owns the shape of dead letters.
  * - `reading` reads topics from one end to the other, or follows them, and commits nothing.
- * - `client` owns the connection settings, the topics' creation, and what an operator is told of a failure.
+ * - `client` owns the connection settings, the creation of topics, and the description of failures for an operator.
  */
 export { deleteCommitted, MayNotDeleteError } from './client/delete-committed.js';
 export { describeKafkaFailure } from './client/describe-kafka-failure.js';

@@ -1,4 +1,4 @@
-/** Failing for longer than this is worth telling an operator. */
+/** An operator is shown what fails for longer than this. */
 const PROBLEM_AFTER_MS = 5000;
 
 interface Failures {

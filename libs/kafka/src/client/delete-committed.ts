@@ -18,7 +18,7 @@ export class MayNotDeleteError extends Error {
 const NOT_ALLOWED = /^(POLICY_VIOLATION|.*_AUTHORIZATION_FAILED|UNSUPPORTED_VERSION)$/;
 
 /**
- * Deletes from a topic what its only group is done with: of each partition what lies before the committed offset.
+ * Deletes the records of a topic that its only group has finished: in each partition those before the committed offset.
  *
  * @throws MayNotDeleteError where the broker does not allow it, also while there is nothing to be deleted
  */
@@ -46,7 +46,7 @@ export async function deleteCommitted(
   });
 }
 
-/** kafkajs tells them partition by partition, in the cause of what it throws. */
+/** The broker's answers by partition, which kafkajs has in the cause of its error. */
 function answersIn(error: unknown): string[] {
   const answers: unknown[] = [];
   for (let cause = error; cause instanceof Error; cause = cause.cause) {

@@ -11,8 +11,8 @@ const CLIENT_CERTIFICATE =
 const NO_TLS =
   'no TLS could be agreed on: if that goes on, the port is one without TLS, see KAFKA_SSL and KAFKA_BROKERS';
 
-/** What settings are about, by the code of Node's TLS, the type of the broker's answer or the name of kafkajs's error. */
-const SAYINGS: readonly (readonly [RegExp, string])[] = [
+/** Advice on settings, by the code of Node's TLS, the type of the broker's answer or the name of kafkajs's error. */
+const ADVICE: readonly (readonly [RegExp, string])[] = [
   [
     /^(UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(_LOCALLY)?)|(DEPTH_ZERO_)?SELF_SIGNED_CERT(_IN_CHAIN)?|CERT_SIGNATURE_FAILURE|CERT_UNTRUSTED)$/,
     UNTRUSTED,
@@ -43,56 +43,56 @@ const SAYINGS: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-interface ToldOf extends Error, AboutTopic {
+interface KafkaFailure extends Error, AboutTopic {
   code?: unknown;
   type?: unknown;
   broker?: unknown;
-  /** What kafkajs tells of topics that are made together. */
+  /** The failures of topics that are created together. */
   errors?: readonly CreateTopicFailure[];
 }
 
 /**
- * Why Kafka did not do as it was asked, for an operator: where the way to it is at fault, by the name of the setting
- * and never with its value; where a right or a topic is, by their names; anything else as kafkajs has it.
+ * Describes why a request to Kafka failed, for an operator: a wrong setting by its name and never with its value, a missing
+ * right and a topic by their names, anything else as kafkajs has it.
  */
 export function describeKafkaFailure(error: unknown, asked: Asked = {}): string {
   let known = asked;
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const told: ToldOf = cause;
-    const { name, type, topic, right = known.right } = told;
-    if (name === 'KafkaJSAggregateError') return describeCreateTopicFailures(told.errors ?? []);
+    const failure: KafkaFailure = cause;
+    const { name, type, topic, right = known.right } = failure;
+    if (name === 'KafkaJSAggregateError') return describeCreateTopicFailures(failure.errors ?? []);
     known = { ...known, ...(right && { right }), ...(topic && { topics: [topic] }) };
-    const saying = sayingOf(told);
-    if (saying !== undefined) return `${saying} (${detailOf(told)})`;
+    const advice = adviceOf(failure);
+    if (advice !== undefined) return `${advice} (${detailOf(failure)})`;
     const answer = typeof type === 'string' ? type : name;
-    const remedy = sayingOfAnswer(answer, known);
+    const remedy = adviceOfAnswer(answer, known);
     if (remedy) return `${remedy} (${answer})`;
   }
   return String(error);
 }
 
-function sayingOf(error: ToldOf): string | undefined {
+function adviceOf(error: KafkaFailure): string | undefined {
   // Node reports it by the code of a connection that broke, which may be anything.
   if (error.message.includes('before secure TLS connection was established')) return NO_TLS;
   const marks = [error.code, error.type, error.name].filter((mark) => typeof mark === 'string');
-  return SAYINGS.find(([pattern]) => marks.some((mark) => pattern.test(mark)))?.[1];
+  return ADVICE.find(([pattern]) => marks.some((mark) => pattern.test(mark)))?.[1];
 }
 
-/** OpenSSL's messages are of no use to anybody but its authors: its code says the same. */
-function detailOf({ code, broker, message }: ToldOf): string {
+/** The code in place of OpenSSL's message, which is of use to its authors only. */
+function detailOf({ code, broker, message }: KafkaFailure): string {
   const what = typeof code === 'string' && code.startsWith('ERR_SSL_') ? code : message.trim();
   return typeof broker === 'string' ? `${broker}: ${what}` : what;
 }
 
-/** What was asked of Kafka, where whoever has asked knows more of it than the answer tells. */
+/** The request that failed, as far as the caller knows more than the error has. */
 export interface Asked {
-  /** The right on topics it takes, beside Describe. */
+  /** The right on topics that it needs, beside Describe. */
   right?: 'Read' | 'Write' | 'Alter' | 'Delete';
-  /** The topics it was about, by their full names. */
+  /** Its topics, by their full names. */
   topics?: readonly string[];
 }
 
-/** An error that tells the same of what was asked. */
+/** An error that carries the same about its request. */
 export interface AboutTopic {
   readonly right?: Asked['right'];
   readonly topic?: string;
@@ -102,14 +102,14 @@ const ON_GROUPS = 'Read on groups whose names begin with that of KAFKA_GROUP_ID'
 const ON_TRANSACTIONAL_IDS =
   'Write and Describe on transactional ids whose names begin with that of KAFKA_GROUP_ID';
 
-/** What is to be done about a broker's answer, by its type, or the name of kafkajs's error; undefined if that says it all. */
-function sayingOfAnswer(type: string, { right, topics = [] }: Asked): string | undefined {
+/** Advice on a broker's answer, by its type or the name of kafkajs's error; undefined where that is clear by itself. */
+function adviceOfAnswer(type: string, { right, topics = [] }: Asked): string | undefined {
   const named = topics.length > 1 ? `one of ${topics.join(', ')}` : topics.join('');
   switch (type) {
     case 'TOPIC_AUTHORIZATION_FAILED':
       return `a right is missing: ${needed(right)} on ${named || 'one of the topics'}`;
     case 'OPERATION_NOT_ATTEMPTED':
-      // of several topics it is told of one, which need not be the one that is refused
+      // the answer names one of several topics, which need not be the one that is refused
       return named && `a right is missing: ${needed(right)} on ${named}`;
     case 'GROUP_AUTHORIZATION_FAILED':
       return `a right is missing: ${ON_GROUPS}`;

@@ -38,7 +38,7 @@ export class MissingTopicsError extends Error {
 }
 
 /**
- * Creates the topics that are missing and leaves the others as they are; says which of these lose what they are to keep.
+ * Creates missing topics and leaves the others as they are; warns of those whose policy deletes what they are to keep.
  *
  * @throws MissingTopicsError when topics are missing and may not be created
  */
@@ -70,7 +70,7 @@ export async function ensureTopics(
   });
 }
 
-/** Those made as wide as others come last, when these are there for certain. */
+/** Creates topics that are as wide as others last, when those exist. */
 async function createMissing(
   admin: Admin,
   missing: readonly TopicSpecification[],
@@ -119,7 +119,7 @@ function topicConfig(topic: TopicSpecification, partitions: number): TopicConfig
 const VISIBLE_DEADLINE_MS = 10_000;
 const VISIBLE_POLL_MS = 50;
 
-/** kafkajs does not tell which topic an answer is about. */
+/** Names the topic of an answer, which kafkajs does not. */
 class TopicError extends Error implements AboutTopic {
   constructor(
     readonly topic: string,
@@ -131,7 +131,7 @@ class TopicError extends Error implements AboutTopic {
   }
 }
 
-/** Only topics that no key's hash shares out may grow: the others would change hands. */
+/** Adds partitions; only to topics whose records are not partitioned by key, because keys would change their partition. */
 async function widen(admin: Admin, { name, count }: NarrowTopic): Promise<void> {
   try {
     await admin.createPartitions({ topicPartitions: [{ topic: name, count }] });
@@ -151,7 +151,7 @@ interface NarrowTopic {
   count: number;
 }
 
-/** Those with fewer partitions than the topics they are to be as wide as. */
+/** The topics with fewer partitions than those that they must be as wide as. */
 async function narrowTopics(
   admin: Admin,
   topics: readonly { name: string; asWideAs?: readonly string[] }[],
@@ -167,7 +167,7 @@ async function narrowTopics(
   return narrow;
 }
 
-/** Brokers learn of a change one after the other; whoever subscribes before the last has would miss it. */
+/** Brokers learn of a change one after the other: a subscription before the last one has would miss it. */
 async function untilAsWide(admin: Admin, topic: string, count: number): Promise<void> {
   const deadlineMs = realNowMs() + VISIBLE_DEADLINE_MS;
   while (!(await isAsWide(admin, topic, count))) {
@@ -196,7 +196,7 @@ async function widthOf(admin: Admin, topics: readonly string[]): Promise<number>
 
 const logger = new Logger('Topics');
 
-/** Says which of these topics, all of which are to keep what they hold, somebody else has made with a policy that deletes. */
+/** Warns of topics that must keep their records but were created elsewhere with a policy that deletes. */
 async function warnOfDeletion(admin: Admin, kept: readonly string[]): Promise<void> {
   if (kept.length === 0) return;
   try {

@@ -40,7 +40,7 @@ function inAnyOrder(brokers: readonly string[]): string[] {
 
 /**
  * Said of every transactional producer. It would be right if a failed transaction were taken up
- * again; here it ends the producer, and the state is read anew.
+ * again; here it ends the producer, and the state is restored again.
  */
 const TRANSACTIONAL_RETRIES_LIMITED =
   'Limiting retries for the idempotent producer may invalidate EoS guarantees';

@@ -174,7 +174,7 @@ export class GroupMember {
     return this.consumer === consumer;
   }
 
-  /** Partitions have been assigned to the consumer, at first or anew. */
+  /** Takes the consumer that partitions have been assigned to. */
   join(consumer: Consumer): void {
     this.consumer = consumer;
   }

@@ -162,7 +162,7 @@ export class PartitionTransactions {
     while (!mayFence()) await realDelayMs(PERMIT_POLL_MS, signal);
     const writer = new TransactionalWriter(kafka, `${groupId}-${topic}-${partition}`);
     try {
-      // A broker that says nothing would hold up whoever closes the partition.
+      // A broker that does not answer must not hold up the close of the partition.
       await abortable(writer.openWriter(), signal);
       await abortable(writer.fenceEarlierWriters(), signal);
       this.resolveFenced();

@@ -196,7 +196,7 @@ export class SupervisedConsumer {
     this.barrier.lowerBarrier();
     this.member.join(consumer);
     // Otherwise other members have owned the partitions, if only in a generation that this one missed between its join
-    // and its assignment: partitions that are assigned again must begin anew, too.
+    // and its assignment: partitions that are assigned again must be taken over like new ones.
     const hasStayed =
       memberId === this.memberId && this.joinedGeneration === (this.generation ?? 0) + 1;
     if (!hasStayed) this.callbacks.onAssigned(new Map());

@@ -33,9 +33,9 @@ export type StateChange<V> = readonly [key: string, value: V | null];
 export interface OwnedState<V> {
   readonly partition: number;
   readonly signal: AbortSignal;
-  /** Aborts when the partition is no longer this process's; `signal` alone aborts when it is only restored anew. */
+  /** Aborts when the partition is revoked; `signal` alone aborts when it is only restored again. */
   readonly lost: AbortSignal;
-  /** Keys are shared out over so many partitions by their hash; absent where that is not for a hash to decide. */
+  /** The number of partitions that keys are hashed over; absent where keys are not hashed. */
   readonly partitions?: number;
   get(key: string): V | undefined;
   /** Cheaper than {@link entries}, which reads the values as well. */
@@ -54,7 +54,7 @@ export interface OwnedState<V> {
    * none. On success the changes show in {@link get}.
    *
    * @throws when it is not known to be committed; `signal` has aborted then, and the partition is
-   *   restored anew from what Kafka holds
+   *   restored again from Kafka
    */
   commit(changes: readonly StateChange<V>[], records: readonly OutboundRecord[]): Promise<void>;
 }

@@ -19,18 +19,19 @@ import { Restore } from './restore.js';
 import { StoredValues } from './stored-values.js';
 
 /**
- * One partition of keyed state, from assignment to revocation. Each round: fence whoever wrote
- * before (a producer with the same transactional id, and those of its inputs' partitions), mark the end of the log, read up to the mark,
- * own. Where keys are shared out by a hash, what belongs to another partition since there are more of them is handed
- * over before, see {@link Repartition}. A write whose result is unknown ends the round; the next one reads what became of it, after a pause that
- * grows while writes go on failing.
+ * One partition of keyed state, from assignment to revocation.
+ *
+ * States of a round: *fencing* (earlier writers are shut out: the producer with the same transactional id, and those of
+ * its inputs' partitions), *restoring* (write a mark, read the log up to it), *owned*. Where keys are partitioned by hash,
+ * keys that belong to a partition added since are handed over before, see {@link Repartition}. A write whose result is
+ * unknown ends the round; the next one reads its result, after a pause that grows while writes go on failing.
  */
 export class KeyedStatePartition<V> {
   private readonly closing = new AbortController();
   private lifecycle: Promise<void> | undefined;
   private restore: Restore | undefined;
   private restored = false;
-  /** Partitions that keys are shared out over, as far as the present round knows; undefined where they are not. */
+  /** Partitions that keys are hashed over, as the present round knows; undefined where keys are not hashed. */
   private partitions: number | undefined;
   private fewestPartitions = 0;
   private outgrown = new AbortController();
@@ -40,7 +41,7 @@ export class KeyedStatePartition<V> {
     private readonly partition: number,
     private readonly options: KeyedStateOptions<V>,
     private readonly member: FetchControl,
-    /** Resolves once no earlier owner of the inputs can write here what their messages have led to. */
+    /** Resolves once no earlier owner of the inputs can write here any more. */
     private readonly inputsFenced: () => Promise<void> = () => Promise.resolve(),
     private readonly delay: typeof realDelayMs = realDelayMs,
   ) {
@@ -51,7 +52,7 @@ export class KeyedStatePartition<V> {
     return this.restored;
   }
 
-  /** Why it can be neither read nor written for a while now, in words. */
+  /** Why it can be neither restored nor written for a while now, in words. */
   get problem(): string | undefined {
     return this.failures.problem;
   }
@@ -61,15 +62,15 @@ export class KeyedStatePartition<V> {
   }
 
   acceptFetched(messages: readonly KafkaMessage[]): void {
-    // What arrives after the restore is the echo of our own writes.
+    // Records after the restore are those of our own writes.
     if (this.restore?.acceptRecords(messages) !== true) {
       this.member.pause(this.options.name, this.partition);
     }
   }
 
-  /** Begins anew where keys are shared out over more partitions than it knows of. */
+  /** Begins another round where keys are hashed over more partitions than it knows of. */
   grow(partitions: number): void {
-    // A round that is about to learn it from another broker may hear of fewer.
+    // Another broker may not know of them when the next round asks it.
     this.fewestPartitions = partitions;
     if (this.partitions === undefined || this.partitions >= partitions) return;
     this.outgrown.abort(
@@ -97,7 +98,7 @@ export class KeyedStatePartition<V> {
     }
   }
 
-  /** Returns the write that has failed, or undefined once the partition is lost; throws when it could not be set up. */
+  /** Returns the failed write, or undefined once the partition is revoked; throws when it cannot be restored. */
   private async round(): Promise<FailedWrite | undefined> {
     const { name, transactionalIdPrefix, kafka } = this.options;
     const { partition } = this;
@@ -105,14 +106,14 @@ export class KeyedStatePartition<V> {
     const { signal } = this.closing;
     const writer = new TransactionalWriter(kafka, transactionalId);
     try {
-      // A broker that says nothing would hold up whoever closes the partition.
+      // A broker that does not answer must not hold up the close of the partition.
       await abortable(writer.openWriter(), signal);
       await abortable(this.inputsFenced(), signal);
       const repartition = await this.repartition(signal);
       const restore = new Restore(name, partition, repartition);
       await abortable(writer.writeTransaction([restore.mark]), signal);
       this.member.seek(name, partition, 0);
-      // Not before: what is fetched from somewhere in the middle must not be taken for the beginning.
+      // Not before the seek: a fetch from the middle must not be taken for the beginning.
       this.restore = restore;
       this.member.resume(name, partition);
       if (repartition !== undefined) await this.handOver(repartition, restore, writer);
@@ -135,7 +136,7 @@ export class KeyedStatePartition<V> {
     const counted = await abortable(partitionCount(kafka, placement.topic), signal);
     const partitions = Math.max(counted, this.fewestPartitions);
     this.partitions = partitions;
-    // A topic of state may be wider than the one its keys are shared out over.
+    // A topic of state may have more partitions than the one that its keys are hashed over.
     if (this.partition >= partitions) return undefined;
     return new Repartition(name, this.partition, partitions, placement);
   }
@@ -153,7 +154,7 @@ export class KeyedStatePartition<V> {
       await abortable(writer.writeTransaction(records), signal);
       for (const { key, value } of records) if (value === null) texts.delete(String(key));
     }
-    // Of a log without its beginning nobody knows who has handed over: what was there is lost whoever is waited for.
+    // Without the beginning of the log it is unknown who has handed over: waiting for them would be in vain.
     const isKnownToGrow = partitionsBefore !== undefined && partitionsBefore !== this.partitions;
     if (!isKnownToGrow && (await this.hasLostItsBeginning(signal))) restore.endRestore();
   }
@@ -196,16 +197,16 @@ export class KeyedStatePartition<V> {
 
 const RESTORE_BACK_OFF = { baseMs: 200, capMs: 5000 };
 /**
- * Each restore has the partition's machines polled that have just missed their turn, no more often than they should;
- * and one that fails for good reads all for nothing.
+ * Each restore has the partition's machines polled that have just missed their turn, which must not happen too often; and
+ * where writes fail for good, each restore reads the whole partition in vain.
  */
 const SLOW_BACK_OFF = { baseMs: 200, capMs: 30_000 };
-/** What failed may have been given up, or come to nothing. */
+/** A failed write may have been given up by its caller. */
 const WRITES_WORK_AFTER_MS = 120_000;
 
 /**
- * What goes wrong with a partition of keyed state: says so, and how long to wait before the next round. Restores and
- * writes are counted apart, for a partition that is restored may fail with every write.
+ * The failures of a partition of keyed state: logs them, and decides the pause before the next round. Restores and writes
+ * are counted apart, because a restored partition may fail with every write.
  */
 class StateFailures {
   private readonly logger = new Logger('KeyedState');
@@ -218,7 +219,7 @@ class StateFailures {
     private readonly partition: number,
   ) {}
 
-  /** Why it can be neither read nor written for a while now, in words. */
+  /** Why it can be neither restored nor written for a while now, in words. */
   get problem(): string | undefined {
     const nowMs = realNowMs();
     const why = this.writing.problem(nowMs) ?? this.restoring.problem(nowMs);
@@ -255,19 +256,19 @@ class StateFailures {
   }
 }
 
-/** A change on its way to Kafka, and the text it is kept as. */
+/** The record of a change, whose value is the text kept in memory. */
 type StateRecord = OutboundRecord & { key: string; value: string | null };
 
-/** A transaction whose fate only Kafka knows. */
+/** A transaction whose result only Kafka knows. */
 interface FailedWrite {
   error: unknown;
-  /** Those it wrote to. */
+  /** Topics that it wrote to. */
   topics: readonly string[];
 }
 
 /** The writes to one partition from the moment it is restored; ends with the first that fails. */
 class OwnedWrites<V> {
-  /** Aborts with the first write that fails, or when the partition is lost or to be restored anew. */
+  /** Aborts with the first failed write, or when the partition is revoked or restored again. */
   readonly signal: AbortSignal;
   failed: FailedWrite | undefined;
   private readonly broken = new AbortController();
@@ -300,7 +301,7 @@ class OwnedWrites<V> {
     let written: readonly StateRecord[];
     try {
       written = changes.map((change) => this.toRecord(change));
-      // A broker that falls silent while the partition is lost would keep a write waiting for ever.
+      // A broker that does not answer must not keep a write waiting after the partition is revoked.
       await abortable(this.writer.writeTransaction([...written, ...records]), this.signal);
     } catch (error) {
       this.failed ??= { error, topics: [...topics] };

@@ -6,26 +6,26 @@ import { partitionCount } from '../client/partition-count.js';
 import { type FetchControl, type KeyedStateOptions } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
 
-/** A broker may have told of fewer partitions than there were, when they had just been added. */
+/** A broker may not know of partitions that were added a moment ago. */
 const GROWTH_CHECK_MS = 30_000;
 
-/** What the state of a partition has to do with the same partition of its inputs. */
+/** The partitions of the inputs that belong to a partition of state. */
 export interface PartitionInputs {
-  /** Resolves once no earlier owner can write to the state any more what messages have led to. */
+  /** Resolves once no earlier owner of the inputs can write to the state any more. */
   fenced: (partition: number) => Promise<void>;
-  /** Told that their messages need not wait for the state any more. */
+  /** Called once the state is restored, for which their messages wait. */
   restored: (partition: number) => void;
 }
 
-/** A compacted topic as memory: what the bridge remembers, shared out by partition within the group. */
+/** State in a compacted topic, assigned by partition within the group. */
 export interface KeyedStateTopic {
   readonly name: string;
-  /** Input topics, without the prefix, whose messages are judged by the state of the same partition. */
+  /** Input topics, without the prefix, whose messages need the state of the same partition. */
   readonly inputs: readonly string[];
   attachConsumer(member: FetchControl, inputs: PartitionInputs): void;
   /** Owned, and restored. */
   isRestored(partition: number): boolean;
-  /** Why a partition can be neither read nor written for a while now, in words. */
+  /** Why a partition can be neither restored nor written for a while now, in words. */
   readonly problem: string | undefined;
   acceptFetched(partition: number, messages: readonly KafkaMessage[]): void;
   assignPartitions(partitions: readonly number[]): void;
@@ -92,7 +92,7 @@ export class KeyedState<V> implements KeyedStateTopic {
     this.watchGrowth();
   }
 
-  /** The group shares out a topic that has grown, but partitions that stay where they are do not notice. */
+  /** Looks for added partitions: the group assigns them, but the owners of the others do not notice. */
   private watchGrowth(): void {
     const { placement } = this.options;
     if (placement === undefined) return;

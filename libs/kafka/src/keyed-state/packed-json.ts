@@ -1,4 +1,4 @@
-/** What cannot be told apart from data is bounded: an object that is used as a map has other keys each time. */
+/** A bound, because an object that is used as a map has another shape each time. */
 const MOST_SHAPES = 256;
 const ARRAY = -1;
 

@@ -40,14 +40,14 @@ export class Repartition {
     private readonly placement: KeyPlacement,
   ) {}
 
-  /** Returns whether the record is one by which a partition says that it has handed over. */
+  /** Takes the record that a partition has handed over; returns false for any other. */
   acceptHandOver(key: string, value: Buffer | null): boolean {
     if (!key.startsWith(HANDED_OVER_BY)) return false;
     this.handedOver.set(Number(key.slice(HANDED_OVER_BY.length)), Number(value?.toString()));
     return true;
   }
 
-  /** Nobody keeps anything any more that belongs here. */
+  /** Whether no other partition keeps a key that belongs here. */
   get isOver(): boolean {
     return this.awaited.length === 0;
   }
@@ -78,10 +78,10 @@ export class Repartition {
     }
     let records: OutboundRecord[] = [];
     for (const [key, text] of placement.whenGrown === undefined ? texts : []) {
-      const home = partitionOf(key, partitions);
-      if (home === this.partition) continue;
-      // What is said of this partition itself, under a key that nobody else has, is not so of another.
-      if (!key.startsWith(OF_PARTITION)) records.push(this.record(home, key, text));
+      const target = partitionOf(key, partitions);
+      if (target === this.partition) continue;
+      // A record about this partition itself does not hold for another one.
+      if (!key.startsWith(OF_PARTITION)) records.push(this.record(target, key, text));
       records.push(this.record(this.partition, key, null));
       if (records.length < 2 * KEYS_PER_TRANSACTION) continue;
       yield records;

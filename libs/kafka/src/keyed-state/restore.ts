@@ -65,7 +65,7 @@ export class Restore {
    * The values by key, as they are stored.
    *
    * @throws the signal's reason when it aborts first, or an Error when nothing has come for 30 s: the mark may
-   *   be no more, as in a topic that was made anew or emptied
+   *   be gone, as in a topic that was recreated or emptied
    */
   finished(signal: AbortSignal): Promise<Map<string, string>> {
     return this.reached(this.ending, signal);

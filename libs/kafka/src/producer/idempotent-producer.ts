@@ -97,7 +97,7 @@ export class IdempotentProducer {
     try {
       while (this.pending.length > 0) await this.sendPending(this.firstOfOneKey());
     } catch {
-      // Closed: who waits has been told.
+      // Closed: all who wait are rejected.
     }
     this.isSending = false;
   }

@@ -7,15 +7,15 @@ export interface OutboundRecord {
   topic: string;
   key: Buffer | string | null;
   value: Buffer | string | null;
-  /** By name what the bridge says itself; in a list what it passes on. */
+  /** An object for the bridge's own headers, a list for those that it forwards. */
   headers: MessageHeaders | Readonly<Record<string, string>>;
-  /** Whose hash shares the record out; without it, the key's. */
+  /** Chooses the partition by its hash; without it, the key does. */
   partitionKey?: string;
-  /** Only where the partition is not left to a hash. */
+  /** Only where no hash chooses the partition. */
   partition?: number;
   /** Epoch milliseconds in decimal digits; without it, when it is sent. */
   timestamp?: string;
-  /** The latest of its key counts for good: none overtakes another of the same key, whatever topics those behind it wait for. */
+  /** A record of state: it overtakes none of the same key, whatever topics others wait for. */
   isState?: true;
   /** What to write in its place where it is refused; without it, it must be written as it is or not at all. */
   leaner?: (refusal: RecordRefusedError) => OutboundRecord;

@@ -128,7 +128,7 @@ class FollowAttempt {
     for (const { topic, partition, from, until } of spans.flat()) {
       const key = keyOf(topic, partition);
       const known = this.positions.get(key);
-      // A topic that was made anew ends before what has been read of the old one.
+      // A recreated topic ends before the position in the old one.
       const position = known === undefined || known > until ? from : Math.max(known, from);
       this.positions.set(key, position);
       if (position < until) this.targets.set(key, until);

@@ -5,7 +5,7 @@ import { toStoredRecord } from './stored-record.js';
 
 /**
  * A record of an input topic, under the topic's name without the prefix. It may be read when it is asked for
- * something, each time anew: to be asked, and not to be spread.
+ * something, each time again, so it must not be spread.
  */
 export interface InboundRecord {
   readonly topic: string;

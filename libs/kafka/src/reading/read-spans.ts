@@ -26,7 +26,7 @@ const CLEAN_UP_DEADLINE_MS = 3000;
  * itself.) Memory stays bounded: the next records are fetched when `onRecords` is done with these. Spans
  * of one partition must come in the order of their offsets and not overlap.
  *
- * @throws what onRecords throws, or an Error when Kafka is away or has nothing more to say for 30 s
+ * @throws what onRecords throws, or an Error when Kafka is away or sends nothing more for 30 s
  */
 export async function readSpans(
   kafka: KafkaClient,
