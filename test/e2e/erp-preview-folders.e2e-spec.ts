@@ -34,7 +34,7 @@ describe('npm run erp -- preview, of folders', () => {
     writeFileSync(map, 'plant,workCentre,machineId\n1000,FR01,M-1\n1000,FR02,M-2\n');
     const { exitCode, stdout, stderr } = await preview(documents, '--map', map);
     expect(stdout).toContain('0020: released on 1000/FR99, not mapped');
-    expect(stdout).toContain('! set aside as unmapped-work-centre');
+    expect(stdout).toContain('! rejected as unmapped-work-centre');
     expect(stdout).toContain('- superseded: order 4711 changed at 1763680030');
     expect(stdout).toContain('lists in the end\n  M-1: (empty)\n  M-2: 4711\n');
     expect(stderr).toContain('1 rejection');
@@ -70,7 +70,7 @@ describe('npm run erp -- preview, of folders', () => {
     truncateSync(join(mixed, '1.dump'), 3 * 2 ** 30);
     writeFileSync(join(mixed, '2.json'), JSON.stringify(order(1_763_680_000, 'FR01')));
     const { exitCode, stdout } = await preview(mixed);
-    expect(stdout).toContain('1.dump\n  ! set aside as too-large: the body has 3221225472 bytes');
+    expect(stdout).toContain('1.dump\n  ! rejected as too-large: the body has 3221225472 bytes');
     expect(stdout).toContain('2.json\n  order 4711: released');
     expect(exitCode).toBe(1);
   });

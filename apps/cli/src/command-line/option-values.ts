@@ -1,9 +1,11 @@
+import { resolve } from 'node:path';
+import { readEnvironment } from '#libs/config';
 import { readEpochSeconds, REJECTION_CODES, type RejectionCode } from '#libs/contracts';
 
-/** What is limited is kept in memory. */
+/** Limited dead letters are kept in memory. */
 const MAX_LIMIT = 100_000;
 
-/** Told by its code, commander says which option it is that the value is wrong for. */
+/** A wrong value; by the code, commander adds the name of the option. */
 class InvalidOptionError extends Error {
   readonly code = 'commander.invalidArgument';
 }
@@ -37,4 +39,14 @@ export function readLimit(text: string): number {
     throw new InvalidOptionError(`It must lie between 1 and ${MAX_LIMIT}.`);
   }
   return limit;
+}
+
+/**
+ * A path, relative to the folder in which npm was called: npm runs scripts in the package's folder, and INIT_CWD is
+ * where it was called. Relative paths in settings stay those of the process.
+ */
+export function readPath(path: string, environment = readEnvironment()): string {
+  const calledIn = environment['INIT_CWD'];
+  // Resolved, an empty path would be the folder itself.
+  return calledIn === undefined || path === '' ? path : resolve(calledIn, path);
 }

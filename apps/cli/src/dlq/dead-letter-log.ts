@@ -8,38 +8,38 @@ import {
   type TopicSpan,
   topicSpans,
 } from '#libs/kafka';
-import { reachTopics } from '../command-line/command-kafka.js';
-import { note } from '../command-line/terminal.js';
+import { reachTopics } from '../command-line/kafka.js';
+import { printStatus } from '../command-line/output.js';
+import { type DeadLetter, readDeadLetter } from './dead-letter.js';
 import { type TopicListing } from './dead-letter-topics.js';
-import { lengthOf } from './letter-selection.js';
 import { REPLAYS_TOPIC, ReplayMarks } from './replay-marks.js';
-import { type StoredLetter, toStoredLetter } from './stored-letter.js';
+import { isSelected, offsetCount, selectedSpans, type Selection } from './selection.js';
 
 const PROGRESS_MS = 5000;
 
 export interface LogReading {
   /** Ends the reading early. */
   signal: AbortSignal;
-  /** Takes some letters of one partition, in order. */
-  onLetters: (letters: readonly StoredLetter[], marks: ReplayMarks) => Promise<void> | void;
-  /** What is to be said of a reading that takes long, beside how far it is. */
+  /** Dead letters of one partition, in order. */
+  onBatch: (deadLetters: readonly DeadLetter[], marks: ReplayMarks) => Promise<void> | void;
+  /** Text appended to each report of progress. */
   progress?: () => string;
 }
 
-/** The dead letters in Kafka, read without disturbing anybody, each with what has become of it. */
+/** Reader of dead letters and their replay marks, without any effect on the bridge's consumer group. */
 export class DeadLetterLog {
   readonly kafka: KafkaClient;
   readonly marksTopic: string;
 
-  constructor(private readonly settings: KafkaSettings) {
+  constructor(readonly settings: KafkaSettings) {
     this.kafka = createKafka(settings);
     this.marksTopic = `${settings.topicPrefix}${REPLAYS_TOPIC}`;
   }
 
   /**
-   * The topics there are: the first thing a command asks.
+   * All topics in Kafka. A command asks for them first.
    *
-   * @throws Error that says Kafka is not there
+   * @throws Error that says Kafka cannot be reached
    */
   async topics(): Promise<TopicListing> {
     const { topicPrefix } = this.settings;
@@ -50,12 +50,24 @@ export class DeadLetterLog {
     return (await Promise.all(topics.map((topic) => topicSpans(this.kafka, topic)))).flat();
   }
 
-  /** Reads the marks of what has been replayed, and then the letters of these spans. */
+  /** Reads the selected dead letters of these spans, one after the other. */
+  async readSelected(
+    spans: readonly TopicSpan[],
+    { selection, signal }: { selection: Selection; signal: AbortSignal },
+    onDeadLetter: (deadLetter: DeadLetter) => void,
+  ): Promise<void> {
+    const onBatch = (deadLetters: readonly DeadLetter[]): void => {
+      for (const one of deadLetters) if (isSelected(one, selection)) onDeadLetter(one);
+    };
+    await this.read(selectedSpans(spans, selection), { signal, onBatch });
+  }
+
+  /** Reads all replay marks, and then the dead letters of these spans. */
   async read(spans: readonly TopicSpan[], reading: LogReading): Promise<void> {
-    const total = lengthOf(spans);
+    const total = offsetCount(spans);
     if (total === 0) return;
-    // What holds nothing is not even subscribed to: to read it takes a right that may be missing.
-    const all = [...(await this.markSpans()), ...spans.filter((span) => lengthOf([span]) > 0)];
+    // An empty topic is not subscribed to: reading it takes a right that may be missing.
+    const all = [...(await this.markSpans()), ...spans.filter((span) => offsetCount([span]) > 0)];
     const marks = new ReplayMarks();
     let count = 0;
     const onRecords = async (records: readonly StoredRecord[]): Promise<void> => {
@@ -64,19 +76,16 @@ export class DeadLetterLog {
         return;
       }
       count += records.length;
-      const letters = records.map((one) => toStoredLetter(one, marks.replayedAt(one)));
-      await reading.onLetters(letters, marks);
+      const deadLetters = records.map((one) => readDeadLetter(one, marks.replayedAt(one)));
+      await reading.onBatch(deadLetters, marks);
     };
     const stopReporting = everyRealMs(PROGRESS_MS, () => {
-      note(`${count} of ${total} dead letters read${reading.progress?.() ?? ''}`);
+      printStatus(`${count} of ${total} dead letters read${reading.progress?.() ?? ''}`);
     });
     try {
       const { groupId } = this.settings;
-      await readSpans(this.kafka, all, {
-        groupIdPrefix: groupId,
-        signal: reading.signal,
-        onRecords,
-      });
+      const { signal } = reading;
+      await readSpans(this.kafka, all, { groupIdPrefix: groupId, signal, onRecords });
     } finally {
       stopReporting();
     }

@@ -2,28 +2,28 @@ import { deadLetterTopic, INPUT_TOPICS, WORK_ORDER_QUEUES } from '#libs/contract
 
 export type FoundTopic = { ok: true; topic: string } | { ok: false; problem: string };
 
-/** Topics as Kafka lists them, and the prefix of those that are the bridge's. */
+/** The topics in Kafka, and the prefix of the bridge's own. */
 export interface TopicListing {
   topics: readonly string[];
   topicPrefix: string;
 }
 
-/** Full names of the bridge's inputs that there are. */
+/** Full names of the bridge's existing input topics. */
 export function inputTopics(listing: TopicListing): string[] {
   return existing(listing, INPUT_TOPICS);
 }
 
-/** Full names of the inputs' dead-letter topics that there are. */
+/** Full names of their existing dead-letter topics. */
 export function deadLetterTopics(listing: TopicListing): string[] {
   return existing(listing, INPUT_TOPICS.map(deadLetterTopic));
 }
 
-/** Full names of those of the bridge's own topics, which only a fault of the bridge puts letters on. */
+/** Full names of the internal topics' existing dead-letter topics: only a fault of the bridge writes there. */
 export function internalDeadLetterTopics(listing: TopicListing): string[] {
   return existing(listing, Object.values(WORK_ORDER_QUEUES).map(deadLetterTopic));
 }
 
-/** Finds a dead-letter topic by its own name or that of the topic it is for, each with or without the prefix. */
+/** Finds a dead-letter topic by its own name or that of its source topic, each with or without the prefix. */
 export function findDeadLetterTopic(name: string, listing: TopicListing): FoundTopic {
   const { topicPrefix } = listing;
   const there = [...deadLetterTopics(listing), ...internalDeadLetterTopics(listing)];

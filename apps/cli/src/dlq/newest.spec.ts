@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { Newest } from './newest.js';
-import { letter } from './testing/letter.js';
+import { deadLetter } from './testing/dead-letter.js';
 
 const failing = (failedAt: number, offset: number) =>
-  letter({ offset, headers: { 'dlq-failed-at': String(failedAt) } });
+  deadLetter({ offset, headers: { 'dlq-failed-at': String(failedAt) } });
 
 describe('Newest', () => {
   it('keeps what failed last, the newest at the end, in whatever order it comes', () => {
@@ -20,7 +20,7 @@ describe('Newest', () => {
     );
   });
 
-  it('goes by the place where letters failed at the same time', () => {
+  it('goes by the place where dead letters failed at the same time', () => {
     const newest = new Newest<string>(2);
     for (const offset of [7, 9, 8]) newest.offer(failing(1, offset), String(offset));
     expect(newest.inOrder()).toEqual(['8', '9']);

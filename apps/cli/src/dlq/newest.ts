@@ -1,4 +1,4 @@
-import { type StoredLetter } from './stored-letter.js';
+import { type DeadLetter } from './dead-letter.js';
 
 interface Kept<T> {
   failedAt: number;
@@ -8,7 +8,7 @@ interface Kept<T> {
   item: T;
 }
 
-/** Keeps what belongs to the letters that failed last, however many are offered. */
+/** Keeps the items of the dead letters that failed last, however many are offered. */
 export class Newest<T> {
   private kept: Kept<T>[] = [];
   private count = 0;
@@ -20,8 +20,8 @@ export class Newest<T> {
     return this.count;
   }
 
-  /** Of the letter itself nothing is kept: a message may be large, and there may be many. */
-  offer({ record, failedAt }: StoredLetter, item: T): void {
+  /** Keeps the item, not the dead letter: a message may be large, and there may be many. */
+  offer({ record, failedAt }: DeadLetter, item: T): void {
     const { partition, offset, timestamp } = record;
     this.count += 1;
     this.kept.push({ failedAt, writtenAtMs: Number(timestamp), partition, offset, item });

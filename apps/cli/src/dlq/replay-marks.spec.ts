@@ -1,12 +1,12 @@
 import { type OutboundRecord, type StoredRecord } from '#libs/kafka';
-import { replayMark, ReplayMarks, withoutMark } from './replay-marks.js';
-import { letter, TOPIC } from './testing/letter.js';
+import { markTombstone, replayMark, ReplayMarks } from './replay-marks.js';
+import { deadLetter, TOPIC } from './testing/dead-letter.js';
 
 const replay = { toTopic: 'p1.mes.downtime-reasons.v1', replayedAt: 1_763_690_000 };
 
 /** A record as Kafka gives it back. */
 const stored = ({ key, value }: Pick<OutboundRecord, 'key' | 'value'>): StoredRecord => ({
-  ...letter().record,
+  ...deadLetter().record,
   key: key === null ? null : Buffer.from(key),
   value: value === null ? null : Buffer.from(value),
 });
@@ -18,9 +18,9 @@ const marksOf = (...records: Pick<OutboundRecord, 'key' | 'value'>[]): ReplayMar
 };
 
 describe('ReplayMarks', () => {
-  const { record } = letter({ partition: 2, offset: 17 });
+  const { record } = deadLetter({ partition: 2, offset: 17 });
 
-  it('knows when a letter was replayed, by a mark under the place of the letter', () => {
+  it('knows when a dead letter was replayed, by a mark under the place of the dead letter', () => {
     const mark = replayMark('marks', record, replay);
     expect(mark).toMatchObject({ topic: 'marks', key: `${TOPIC}/2/17` });
     expect(marksOf(mark).replayedAt(record)).toBe(1_763_690_000);
@@ -31,11 +31,11 @@ describe('ReplayMarks', () => {
     const first = replayMark('marks', record, replay);
     const second = replayMark('marks', record, { ...replay, replayedAt: 1_763_700_000 });
     expect(marksOf(first, second).replayedAt(record)).toBe(1_763_700_000);
-    const taken = withoutMark('marks', `${TOPIC}/2/17`);
+    const taken = markTombstone('marks', `${TOPIC}/2/17`);
     expect(marksOf(first, taken).replayedAt(record)).toBeUndefined();
   });
 
-  it('does not take another letter in the same place, in a topic made anew, for replayed', () => {
+  it('does not take another dead letter in the same place, in a topic made anew, for replayed', () => {
     const mark = replayMark('marks', record, replay);
     const another = { ...record, timestamp: '1763699999999' };
     expect(marksOf(mark).replayedAt(another)).toBeUndefined();
@@ -48,7 +48,7 @@ describe('ReplayMarks', () => {
     }
   });
 
-  it('names the marks that have outlived their letters', () => {
+  it('names the marks that have outlived their dead letters', () => {
     const offsets = [16, 17];
     const marks = marksOf(
       ...offsets.map((offset) => replayMark('marks', { ...record, offset }, replay)),

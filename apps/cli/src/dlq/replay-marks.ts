@@ -7,23 +7,23 @@ interface ReplayMark {
   /** Epoch seconds. */
   replayedAt: number;
   toTopic: string;
-  /** The letter's own timestamp, in milliseconds. */
+  /** Timestamp of the dead letter's record, in milliseconds. */
   letterTimestamp: string;
 }
 
-/** Says of a letter that it was put back: a record for the topic of marks. */
+/** The mark of a dead letter that has been replayed. */
 export function replayMark(
   marksTopic: string,
-  letter: StoredRecord,
+  deadLetter: StoredRecord,
   replay: { toTopic: string; replayedAt: number },
 ): OutboundRecord {
-  const mark: ReplayMark = { ...replay, letterTimestamp: letter.timestamp };
+  const mark: ReplayMark = { ...replay, letterTimestamp: deadLetter.timestamp };
   const value = JSON.stringify(mark);
-  return { topic: marksTopic, key: markKey(letter), value, headers: {} };
+  return { topic: marksTopic, key: markKey(deadLetter), value, headers: {} };
 }
 
-/** Takes back what a mark said, once its letter is gone. */
-export function withoutMark(marksTopic: string, key: string): OutboundRecord {
+/** Deletes a mark. */
+export function markTombstone(marksTopic: string, key: string): OutboundRecord {
   return { topic: marksTopic, key, value: null, headers: {} };
 }
 
@@ -40,14 +40,14 @@ export class ReplayMarks {
     }
   }
 
-  /** When a letter was replayed, in epoch seconds; undefined if it was not. */
-  replayedAt(letter: StoredRecord): number | undefined {
-    const mark = this.marks.get(markKey(letter));
-    // After a topic has been deleted and made anew, another letter lies in the same place.
-    return mark?.letterTimestamp === letter.timestamp ? mark.replayedAt : undefined;
+  /** Epoch seconds; undefined for a dead letter that has not been replayed. */
+  replayedAt(deadLetter: StoredRecord): number | undefined {
+    const mark = this.marks.get(markKey(deadLetter));
+    // A topic that was deleted and created again has other records at the same offsets.
+    return mark?.letterTimestamp === deadLetter.timestamp ? mark.replayedAt : undefined;
   }
 
-  /** The keys of marks whose letters have passed out of these spans of a whole topic. */
+  /** Keys of marks whose dead letters are no longer in these spans of a whole topic. */
   outlived(spans: readonly TopicSpan[]): string[] {
     return [...this.marks.keys()].filter((key) =>
       spans.some((span) => {
@@ -62,7 +62,7 @@ function markKey({ topic, partition, offset }: StoredRecord): string {
   return `${topic}/${partition}/${offset}`;
 }
 
-/** Nobody else writes this topic; what cannot be read says nothing. */
+/** Undefined for an unreadable value: only this command writes the topic. */
 function parseMark(value: Buffer): ReplayMark | undefined {
   try {
     const mark = JSON.parse(value.toString()) as Partial<ReplayMark> | null;

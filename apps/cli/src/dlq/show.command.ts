@@ -1,82 +1,66 @@
 import { Option, SubCommand } from 'nest-commander';
-import { commandKafkaSettings } from '../command-line/command-kafka.js';
-import { interruption } from '../command-line/interruption.js';
+import { commandKafkaSettings } from '../command-line/kafka.js';
 import { readLimit } from '../command-line/option-values.js';
-import { print } from '../command-line/terminal.js';
+import { print } from '../command-line/output.js';
+import { type DeadLetter, positionOf } from './dead-letter.js';
 import { DeadLetterLog } from './dead-letter-log.js';
-import { letterInFull } from './letter-in-full.js';
-import { isSelected, type LetterSelection, spansOfSelection } from './letter-selection.js';
+import { formatInFull } from './format-dead-letter.js';
 import { Newest } from './newest.js';
-import { SelectingCommand } from './selecting-command.js';
-import { placeOf, type StoredLetter } from './stored-letter.js';
+import { type Selection } from './selection.js';
+import { SelectionCommand } from './selection.command.js';
 
 const DEFAULT_LIMIT = 10;
 
-interface ShowOptions extends LetterSelection {
+interface ShowOptions extends Selection {
   limit?: number;
   raw?: boolean;
 }
 
-/** `dlq show <topic>`: letters in full. */
+/** `dlq show <topic>`: dead letters in full. */
 @SubCommand({
   name: 'show',
   arguments: '<topic>',
   description:
-    'Shows dead letters in full: why, where from, headers, and the first 64 kB of the value.',
+    'Shows dead letters in full: cause, source, headers, and the first 64 kB of the value.',
 })
-export class ShowCommand extends SelectingCommand {
+export class ShowCommand extends SelectionCommand {
   async run([name = '']: string[], options: ShowOptions): Promise<void> {
     const { limit = DEFAULT_LIMIT, raw = false, ...selection } = options;
     const log = new DeadLetterLog(commandKafkaSettings());
     const topic = this.topicCalled(name, await log.topics());
-    const newest = await this.find(log, topic, selection, limit);
-    const letters = newest.inOrder();
-    if (letters.length === 0) throw new Error(`no such dead letter on ${topic}`);
-    if (raw) {
-      this.writeValue(letters, newest.offered);
-      return;
-    }
-    for (const letter of letters) letterInFull(letter).forEach(print);
-    if (newest.offered > letters.length) {
-      print(`the newest ${letters.length} of ${newest.offered}; --limit N shows more`);
-    }
-  }
-
-  private async find(
-    log: DeadLetterLog,
-    topic: string,
-    selection: LetterSelection,
-    limit: number,
-  ): Promise<Newest<StoredLetter>> {
-    const newest = new Newest<StoredLetter>(limit);
-    const signal = interruption();
-    await log.read(spansOfSelection(await log.spans(topic), selection), {
-      signal,
-      onLetters: (letters) => {
-        for (const letter of letters) {
-          if (isSelected(letter, selection)) newest.offer(letter, letter);
-        }
-      },
+    const newest = new Newest<DeadLetter>(limit);
+    const signal = this.interruption();
+    await log.readSelected(await log.spans(topic), { selection, signal }, (deadLetter) => {
+      newest.offer(deadLetter, deadLetter);
     });
     if (signal.aborted) throw new Error('stopped before everything was read');
-    return newest;
+    const shown = newest.inOrder();
+    if (shown.length === 0) throw new Error(`no such dead letter on ${topic}`);
+    if (raw) {
+      this.writeValue(shown, newest.offered);
+      return;
+    }
+    for (const deadLetter of shown) formatInFull(deadLetter).forEach(print);
+    if (newest.offered > shown.length) {
+      print(`the newest ${shown.length} of ${newest.offered}; --limit N shows more`);
+    }
   }
 
-  private writeValue(letters: readonly StoredLetter[], found: number): void {
-    const [letter] = letters;
-    if (letter === undefined || found > 1) {
-      const places = letters.map(placeOf).join(', ');
+  private writeValue(shown: readonly DeadLetter[], found: number): void {
+    const [deadLetter] = shown;
+    if (deadLetter === undefined || found > 1) {
+      const positions = shown.map(positionOf).join(', ');
       throw new Error(
-        `--raw writes one value, and ${found} letters match (partition/offset: ${places}); ` +
+        `--raw writes one value, and ${found} dead letters match (partition/offset: ${positions}); ` +
           'name one with --partition and --offset',
       );
     }
-    process.stdout.write(letter.record.value ?? '');
+    process.stdout.write(deadLetter.record.value ?? '');
   }
 
   @Option({
     flags: '--limit <number>',
-    description: `of the newest letters; ${DEFAULT_LIMIT} unless given`,
+    description: `of the newest dead letters; ${DEFAULT_LIMIT} unless given`,
   })
   limit(number: string): number {
     return readLimit(number);

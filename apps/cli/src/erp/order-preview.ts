@@ -13,18 +13,17 @@ import {
   takeInOrder,
 } from '#libs/order-ledger';
 
-/** What the bridge would make of a document. */
+/** The effect that a document would have. */
 export interface PreviewedDocument {
   messages: readonly OrderMessage[];
   /** Machines whose lists it would set. */
   machineIds: readonly string[];
-  /** What it would set aside, and why. */
   rejections: readonly Rejection[];
-  /** Why parts of it would change nothing: something newer is known. */
+  /** Details of parts that are older than what is known, and change nothing. */
   superseded: readonly string[];
 }
 
-/** What the bridge would do with documents, by the code that would do it, and without Kafka or the service. */
+/** Applies documents as the bridge would, with the same ledger, but without Kafka and the service. */
 export class OrderPreview {
   private readonly orders = new Map<string, KnownOrder>();
   private readonly operations = new Map<string, readonly AssignedOperation[]>();
@@ -40,8 +39,8 @@ export class OrderPreview {
     private readonly clock = new Clock(),
   ) {}
 
-  /** Documents one after the other, as they would come. */
-  async take(document: OrderDocument): Promise<Parsed<PreviewedDocument>> {
+  /** Call in the order of the messages, one at a time. */
+  async previewDocument(document: OrderDocument): Promise<Parsed<PreviewedDocument>> {
     const messages = await readOrders(document, this.erp, this.mapping, this.clock.nowSeconds());
     if (!messages.ok) return messages;
     const position = { partition: 0, offset: this.offset++, recordedAt: 0 };
@@ -51,8 +50,8 @@ export class OrderPreview {
     for (const message of messages.value) {
       rejections.push(...this.unmappedOf(message));
       const { orderId } = message.order;
-      const told = { told: [message], position };
-      const taken = takeInOrder(told, this.orders.get(orderId), this.machineOf);
+      const relayed = { told: [message], position };
+      const taken = takeInOrder(relayed, this.orders.get(orderId), this.machineOf);
       if (taken.known !== undefined) this.orders.set(orderId, taken.known);
       for (const [machineId, operations] of taken.assignments) {
         touched.add(machineId);
@@ -75,14 +74,14 @@ export class OrderPreview {
 
   private readonly machineOf: MachineOf = (operation) => this.erp.equipmentMap.machineOf(operation);
 
-  /** As they are refused where a document is read. */
+  /** The bridge rejects these when it reads a document. */
   private unmappedOf({ kind, order }: OrderMessage): Rejection[] {
     if (kind === 'change') return [];
     const { unmapped } = placeOrder(order, this.machineOf);
     return unmapped.length === 0 ? [] : [rejectUnmapped(order.orderId, unmapped)];
   }
 
-  /** The list of each machine that was touched, as it would be in the end. */
+  /** The final list of each machine that a document concerned. */
   lists(): [machineId: string, workingOrders: readonly string[]][] {
     return [...this.machineIds]
       .sort()

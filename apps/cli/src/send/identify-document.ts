@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, readJson, TOPICS, type TopicName } from '#libs/contracts';
 import { readOrderDocument } from '#libs/erp-formats';
 
-/** Where a document belongs and under which key. */
+/** The topic and the key of a document. */
 export interface IdentifiedDocument {
   topic: TopicName;
   key: string;
@@ -9,11 +9,11 @@ export interface IdentifiedDocument {
 }
 
 /**
- * Tells by its shape what a document is: a list names `workingOrders` or `machines`, a reason names
- * a `reasonId` or `reason`, anything else must be an order in a format the bridge reads. So is what has an `orderId`
- * and a `status`, whatever else it says: a cancelled order may give its `reason`.
+ * Identifies a document by its shape: a list has `workingOrders` or `machines`, a reason has `reasonId` or `reason`,
+ * anything else must be an order in a format the bridge reads. A document with `orderId` and `status` is an order in
+ * any case: a cancelled order may have a `reason`.
  *
- * @throws Error saying what is wrong with a document that is none of these
+ * @throws Error saying what is wrong with a document of neither kind
  */
 export function identifyDocument(body: Buffer, timeZone: string): IdentifiedDocument {
   const json = readJson(body);
@@ -26,10 +26,10 @@ export function identifyDocument(body: Buffer, timeZone: string): IdentifiedDocu
   if (!isOrder && ('reasonId' in fields || 'reason' in fields)) {
     return { topic: TOPICS.downtimeReasons, key: text(fields['machineId']), contentType };
   }
-  // Without its type: of what is neither JSON nor XML the fault is told in the one that it begins like.
-  // Kafka dates the record when it is sent; a document that has no time of its own needs no other
+  // Without a content type the fault of a broken document is described in the syntax that it begins like. Any
+  // recordedAt will do: Kafka dates the record when it is sent.
   const orders = readOrderDocument({ contentType: null, body, recordedAt: 0 }, { timeZone });
-  // Documents of the operator's own mapping are known to the bridge alone.
+  // It may be a document for the bridge's mapping file, which is not read here.
   if (!orders.ok) throw new Error(`${orders.rejection.detail}; --topic sends it all the same`);
   const key = orders.value[0]?.order.orderId ?? '';
   return { topic: TOPICS.workOrders, key, contentType };

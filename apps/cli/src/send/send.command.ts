@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { Command, Help, Option } from 'nest-commander';
 import { createKafka, IdempotentProducer } from '#libs/kafka';
-import { BridgeCommand } from '../command-line/bridge-command.js';
-import { commandKafkaSettings, KAFKA_HELP, reachTopics } from '../command-line/command-kafka.js';
-import { givenPath } from '../command-line/given-path.js';
+import { BaseCommand } from '../command-line/base-command.js';
+import { commandKafkaSettings, KAFKA_HELP, reachTopics } from '../command-line/kafka.js';
+import { readPath } from '../command-line/option-values.js';
+import { print } from '../command-line/output.js';
 import { identifyDocument } from './identify-document.js';
-import { print } from '../command-line/terminal.js';
 
 interface SendOptions {
   /** Without KAFKA_TOPIC_PREFIX. */
@@ -22,16 +22,16 @@ interface SentRecord {
   headers: Record<string, string>;
 }
 
-/** `send <file>…`: a document from a file to its topic. Done once Kafka has acknowledged it. */
+/** `send <file>…`: sends documents to their topics. Resolves once Kafka has acknowledged them. */
 @Command({
   name: 'send',
   arguments: '[files...]',
-  description: `Puts documents on the topics they belong to.
+  description: `Sends documents to the topics they belong to.
 
-A file is recognised by what is in it: a work order list, a downtime reason, or an order in a format
-the bridge reads. --topic, --key and --content-type override what was found.`,
+A file is recognised by its content: a work order list, a downtime reason, or an order in a format
+the bridge reads. --topic, --key and --content-type override what was recognised.`,
 })
-export class SendCommand extends BridgeCommand {
+export class SendCommand extends BaseCommand {
   async run(files: string[], options: SendOptions): Promise<void> {
     if (files.length === 0) {
       throw new Error(`name a file to send\n\n${this.command.helpInformation()}`);
@@ -43,7 +43,7 @@ export class SendCommand extends BridgeCommand {
     try {
       for (const file of files) {
         const record = await recordOf(file, settings.topicPrefix, options);
-        // For a topic that is not there a producer would wait for ever.
+        // A producer would wait for ever for a missing topic.
         if (!topics.includes(record.topic)) throw new Error(missing(record.topic));
         await producer.send(record);
         print(sentLine(file, record));
@@ -63,7 +63,7 @@ export class SendCommand extends BridgeCommand {
     return key;
   }
 
-  @Option({ flags: '--content-type <type>', description: 'goes into the header of that name' })
+  @Option({ flags: '--content-type <type>', description: 'the content-type header' })
   contentType(type: string): string {
     return type;
   }
@@ -78,19 +78,19 @@ export class SendCommand extends BridgeCommand {
   }
 
   @Help('after')
-  whereKafkaIs(): string {
+  kafkaHelp(): string {
     return KAFKA_HELP;
   }
 }
 
-/** @throws Error naming the file: others may have been sent before it */
+/** @throws Error that names the file: others may have been sent before it */
 async function recordOf(
   file: string,
   topicPrefix: string,
   options: SendOptions,
 ): Promise<SentRecord> {
   try {
-    const value = await readFile(givenPath(file));
+    const value = await readFile(readPath(file));
     const found =
       options.topic === undefined ? identifyDocument(value, options.timeZone) : undefined;
     const topic = `${topicPrefix}${options.topic ?? found?.topic ?? ''}`;

@@ -1,0 +1,31 @@
+import { type KafkaSettings, loadKafkaSettings, readEnvironment } from '#libs/config';
+import { describeKafkaFailure, type KafkaClient, topicNames } from '#libs/kafka';
+
+export const KAFKA_HELP = `
+Kafka is found by the KAFKA_… settings of the bridge; without KAFKA_BROKERS at 127.0.0.1:9092.`;
+
+/**
+ * The Kafka settings of the bridge; without KAFKA_BROKERS, 127.0.0.1:9092.
+ *
+ * @throws SettingsError naming everything that is wrong
+ */
+export function commandKafkaSettings(): KafkaSettings {
+  return loadKafkaSettings({ KAFKA_BROKERS: '127.0.0.1:9092', ...readEnvironment() });
+}
+
+/**
+ * Full names of all topics. A command asks for them first, since later requests may wait for Kafka for ever.
+ *
+ * @throws Error that says why Kafka cannot be reached
+ */
+export async function reachTopics(
+  kafka: KafkaClient,
+  { brokers }: Pick<KafkaSettings, 'brokers'>,
+): Promise<string[]> {
+  try {
+    return await topicNames(kafka);
+  } catch (cause) {
+    const why = describeKafkaFailure(cause);
+    throw new Error(`Kafka cannot be reached at ${brokers.join(', ')}: ${why}`, { cause });
+  }
+}

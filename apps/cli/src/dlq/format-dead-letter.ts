@@ -1,0 +1,203 @@
+import { type MessageHeaders, originalHeaders, readJson, rfc3339 } from '#libs/contracts';
+import { type TopicSpan } from '#libs/kafka';
+import { visible, visibleJson, visibleLines } from '../command-line/output.js';
+import { type DeadLetter, machineIdsOf, positionOf } from './dead-letter.js';
+import { offsetCount } from './selection.js';
+
+/** Position, time, code, machine; the detail, last, has any width. */
+const COLUMN_WIDTHS = [17, 21, 20, 14];
+const MAX_MACHINES_SHOWN = 3;
+/** Of the machines on a line: a key, which stands for the machine where none is named, may be as long as a message. */
+const MAX_MACHINES_LENGTH = 100;
+/** The last second a Date can hold. */
+const LAST_SECOND = 8_640_000_000_000;
+const MAX_HEADER_LINES = 100;
+const MAX_TEXT_LENGTH = 1000;
+const MAX_SHOWN_BYTES = 64 * 1024;
+const HEX_DUMP_BYTES_A_LINE = 16;
+
+export const LINE_HEADING = columns('partition/offset', 'failed', 'code', 'machine', 'detail');
+
+/** A list of dead letters, one a line. */
+export interface LineFormat {
+  line: (deadLetter: DeadLetter) => string;
+  /** Undefined for a program, which reads dead letters alone. */
+  heading?: string;
+}
+
+/**
+ * @param spans hold the dead letters
+ * @param namesTopics each line begins with the topic
+ */
+export function lineFormat(
+  spans: readonly TopicSpan[],
+  { json, namesTopics }: { json: boolean; namesTopics: boolean },
+): LineFormat {
+  if (json) return { line: formatJson };
+  if (!namesTopics) return { line: formatLine, heading: LINE_HEADING };
+  const lengths = spans.filter((span) => offsetCount([span]) > 0).map(({ topic }) => topic.length);
+  const width = Math.max('topic'.length, ...lengths);
+  return {
+    line: (deadLetter) => `${deadLetter.record.topic.padEnd(width)}  ${formatLine(deadLetter)}`,
+    heading: `${'topic'.padEnd(width)}  ${LINE_HEADING}`,
+  };
+}
+
+/** A dead letter on one line, for a terminal. */
+export function formatLine(deadLetter: DeadLetter): string {
+  const { fields, failedAt, replayedAt } = deadLetter;
+  const machines = machinesText(machineIdsOf(deadLetter));
+  const isLong = machines.length > MAX_MACHINES_LENGTH;
+  const replayed = replayedAt === undefined ? '' : ` [replayed ${timeText(replayedAt)}]`;
+  return columns(
+    positionOf(deadLetter),
+    timeText(failedAt),
+    fields.code ?? '(no code)',
+    isLong ? `${machines.slice(0, MAX_MACHINES_LENGTH)}...` : machines,
+    `${fields.detail ?? ''}${replayed}`,
+  );
+}
+
+function columns(...cells: string[]): string {
+  const padded = cells.map((cell, index) => visible(cell).padEnd(COLUMN_WIDTHS[index] ?? 0));
+  return padded.join(' ').trimEnd();
+}
+
+export function machinesText(machineIds: readonly string[]): string {
+  const more = machineIds.length - MAX_MACHINES_SHOWN;
+  const shown = machineIds.slice(0, MAX_MACHINES_SHOWN).join(', ');
+  return more > 0 ? `${shown} and ${more} more` : shown;
+}
+
+/** RFC 3339; the number itself where it is beyond any date. */
+export function timeText(epochSeconds: number): string {
+  return Math.abs(epochSeconds) <= LAST_SECOND ? rfc3339(epochSeconds) : String(epochSeconds);
+}
+
+/** A dead letter on one line, for a program. */
+export function formatJson(deadLetter: DeadLetter): string {
+  const { record, fields, failedAt, replayedAt = null } = deadLetter;
+  const { topic, partition, offset, value } = record;
+  return visibleJson({
+    topic,
+    partition,
+    offset,
+    ...fields,
+    failedAt,
+    machineIds: machineIdsOf(deadLetter),
+    key: record.key?.toString() ?? null,
+    valueBytes: value?.length ?? null,
+    replayedAt,
+  });
+}
+
+/** A dead letter in full, for a terminal: cause, source, headers and value. */
+export function formatInFull(deadLetter: DeadLetter): string[] {
+  const { record } = deadLetter;
+  const { heading, lines } = showValue(record.value);
+  return [
+    `${record.topic} ${positionOf(deadLetter)}`,
+    ...facts(deadLetter).map(([name, text]) => `  ${name.padEnd(10)}${visible(text)}`),
+    ...headerLines(record.headers).map((line) => `  ${line}`),
+    `  ${heading}`,
+    ...lines.map((line) => `    ${line}`),
+  ];
+}
+
+function facts(deadLetter: DeadLetter): [name: string, text: string][] {
+  const { record, fields, failedAt, replayedAt } = deadLetter;
+  const { attempts = 0, httpStatus } = fields;
+  const status = httpStatus === undefined ? '' : `, the last one HTTP ${httpStatus}`;
+  return [
+    ['why', `${fields.code ?? '(no code)'}: ${fields.detail ?? ''}`],
+    ['failed', timeText(failedAt)],
+    ['calls', `${attempts}${status}`],
+    ['machine', machineIdsOf(deadLetter).join(', ')],
+    ['source', source(deadLetter)],
+    ['replayed', replayedAt === undefined ? 'no' : timeText(replayedAt)],
+    ['key', record.key === null ? '(none)' : readable(record.key)],
+  ];
+}
+
+function source({ fields }: DeadLetter): string {
+  const { sourceTopic, sourcePartition, sourceOffset, sourceTimestamp, valueOmittedBytes } = fields;
+  if (sourceTopic === undefined) return '(not named)';
+  const parts = [`${sourceTopic} ${sourcePartition ?? '?'}/${sourceOffset ?? '?'}`];
+  if (sourceTimestamp !== undefined) {
+    parts.push(`, written ${timeText(Math.floor(sourceTimestamp / 1000))}`);
+  }
+  if (valueOmittedBytes !== undefined) {
+    parts.push(`; its value of ${valueOmittedBytes} bytes is there alone`);
+  }
+  return parts.join('');
+}
+
+function headerLines(headers: MessageHeaders): string[] {
+  const lines = originalHeaders(headers).map(([name, value]) => {
+    const shown = value === null ? '(null)' : readable(value);
+    return `header    ${visible(readable(name))}: ${visible(shown)}`;
+  });
+  const more = lines.length - MAX_HEADER_LINES;
+  const rest = more > 0 ? [`header    and ${more} more`] : [];
+  return [...lines.slice(0, MAX_HEADER_LINES), ...rest];
+}
+
+/** UTF-8 as text, other bytes in hex; truncated when long. */
+function readable(value: Buffer | string): string {
+  const bytes = Buffer.from(value);
+  const text = bytes.toString();
+  const shown = Buffer.from(text).equals(bytes) ? text : `0x${bytes.toString('hex')}`;
+  if (shown.length <= MAX_TEXT_LENGTH) return shown;
+  return `${shown.slice(0, MAX_TEXT_LENGTH)}… (${bytes.length} bytes)`;
+}
+
+/** JSON indented, other UTF-8 text as it is, all else as a hex dump; no more than the first 64 kB. */
+export function showValue(value: Buffer | null): { heading: string; lines: string[] } {
+  if (value === null) return { heading: 'no value', lines: [] };
+  const isWhole = value.length <= MAX_SHOWN_BYTES;
+  const shown = value.subarray(0, MAX_SHOWN_BYTES);
+  const size = isWhole
+    ? `${value.length} bytes`
+    : `the first ${shown.length} of ${value.length} bytes (--raw writes all of them)`;
+  const text = decode(shown, isWhole);
+  if (text === undefined) return { heading: `value, binary, ${size}`, lines: hexDump(shown) };
+  const json = isWhole ? indentedJson(value, text) : undefined;
+  if (json !== undefined) return { heading: `value, JSON, ${size}`, lines: visibleLines(json) };
+  return { heading: `value, text, ${size}`, lines: visibleLines(text) };
+}
+
+/** The last character of a truncated value may be truncated too. */
+function decode(bytes: Buffer, isWhole: boolean): string | undefined {
+  try {
+    const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+    return decoder.decode(bytes, { stream: !isWhole });
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Undefined where indenting would change the content: parsing drops repeated fields and the digits of large numbers,
+ * which may be the very fault of the message.
+ */
+function indentedJson(value: Buffer, text: string): string | undefined {
+  const json = readJson(value);
+  const compact = text.replace(/("(?:[^"\\]|\\.)*")|[ \t\r\n]+/g, (_, literal?: string) => {
+    return literal ?? '';
+  });
+  if (!json.ok || JSON.stringify(json.value) !== compact) return undefined;
+  return JSON.stringify(json.value, null, 2);
+}
+
+/** Offset, bytes and printable ASCII. */
+function hexDump(bytes: Buffer): string[] {
+  const lines: string[] = [];
+  for (let start = 0; start < bytes.length; start += HEX_DUMP_BYTES_A_LINE) {
+    const some = bytes.subarray(start, start + HEX_DUMP_BYTES_A_LINE);
+    const hex = some.toString('hex').replace(/..(?!$)/g, '$& ');
+    const ascii = some.toString('latin1').replace(/[^ -~]/g, '.');
+    const offset = start.toString(16).padStart(8, '0');
+    lines.push(`${offset}  ${hex.padEnd(3 * HEX_DUMP_BYTES_A_LINE - 1)}  |${ascii}|`);
+  }
+  return lines;
+}

@@ -1,0 +1,158 @@
+import { type MessageHeaders } from '#libs/contracts';
+import { type IdempotentProducer, type OutboundRecord, RecordRefusedError } from '#libs/kafka';
+import { planReplay, Replayer } from './replay.js';
+import { deadLetter } from './testing/dead-letter.js';
+
+const order = {
+  selection: {},
+  again: false,
+  inputTopics: new Set(['p1.mes.downtime-reasons.v1']),
+};
+
+describe('planReplay', () => {
+  it('makes the message again of a dead letter, without what was said about its failure', () => {
+    const key = Buffer.from([0xfd]);
+    const original: MessageHeaders = [
+      ['10', Buffer.from('one')],
+      ['9', null],
+      ['10', Buffer.from('two')],
+      ['empty', Buffer.alloc(0)],
+    ];
+    const headers = { 'dlq-machine-ids': 'M-1', 'dlq-http-status': '422' };
+    const one = deadLetter({ key, value: Buffer.from([0xff]), original, headers });
+    expect(planReplay([one], order)).toEqual({
+      replays: [
+        {
+          deadLetter: one,
+          original: {
+            topic: 'p1.mes.downtime-reasons.v1',
+            key,
+            value: Buffer.from([0xff]),
+            headers: original,
+            timestamp: '1763680000123',
+          },
+        },
+      ],
+      replayedBefore: 0,
+      impossible: [],
+    });
+  });
+
+  it.each([[undefined], ['0'], ['soon']])(
+    'leaves the time to Kafka where the dead letter says %s',
+    (time) => {
+      const one = deadLetter({ headers: { 'dlq-source-timestamp': time } });
+      expect(planReplay([one], order).replays[0]?.original).not.toHaveProperty('timestamp');
+    },
+  );
+
+  it('keeps what has no key or no value as it is', () => {
+    const [replay] = planReplay([deadLetter({ key: null, value: null })], order).replays;
+    expect(replay?.original).toMatchObject({ key: null, value: null });
+  });
+
+  it('takes the selected dead letters alone, in their order', () => {
+    const deadLetters = [0, 1, 2, 3].map((offset) =>
+      deadLetter({ offset, key: null, value: `${offset}` }),
+    );
+    const { replays } = planReplay(deadLetters, order);
+    expect(replays.map((replay) => replay.deadLetter.record.offset)).toEqual([0, 1, 2, 3]);
+    const selection = { offset: 2 };
+    expect(planReplay(deadLetters, { ...order, selection }).replays).toHaveLength(1);
+  });
+
+  it('leaves alone what has been replayed, unless it is to be replayed again', () => {
+    const deadLetters = [deadLetter({ replayedAt: 1_763_690_000 }), deadLetter({ offset: 1 })];
+    expect(planReplay(deadLetters, order)).toMatchObject({
+      replays: [{ deadLetter: deadLetters[1] }],
+      replayedBefore: 1,
+    });
+    expect(planReplay(deadLetters, { ...order, again: true })).toMatchObject({
+      replays: [{ deadLetter: deadLetters[0] }, { deadLetter: deadLetters[1] }],
+      replayedBefore: 0,
+    });
+  });
+
+  it.each([
+    ['its value was left out', { 'dlq-value-omitted': '2000000' }, /2000000 bytes.*offset 41/],
+    ['it names no source', { 'dlq-source-topic': undefined }, /where it came from/],
+    ['its source is no input', { 'dlq-source-topic': 'machine.states.v1' }, /machine\.states\.v1/],
+  ])('says why it cannot replay a dead letter: %s', (_, headers, why) => {
+    expect(planReplay([deadLetter({ headers })], order)).toEqual({
+      replays: [],
+      replayedBefore: 0,
+      impossible: [expect.objectContaining({ why: expect.stringMatching(why) as string })],
+    });
+  });
+});
+
+const inputTopics = new Set(['p1.mes.downtime-reasons.v1']);
+const { replays } = planReplay(
+  [deadLetter({ offset: 0, value: 'a' }), deadLetter({ offset: 1, value: 'b' })],
+  { selection: {}, again: false, inputTopics },
+);
+
+describe('Replayer', () => {
+  const sent: string[][] = [];
+  const replayerWith = (sendAll: IdempotentProducer['sendAll']): Replayer =>
+    new Replayer({ sendAll }, 'marks', () => 1_763_690_000);
+
+  const take = (
+    records: readonly OutboundRecord[],
+  ): Promise<ReadonlyMap<OutboundRecord, RecordRefusedError>> => {
+    sent.push(records.map(({ topic, key }) => `${topic} ${String(key)}`));
+    return Promise.resolve(new Map());
+  };
+
+  beforeEach(() => {
+    sent.length = 0;
+  });
+
+  it('marks dead letters once their messages have been acknowledged, and not before', async () => {
+    let acknowledge: () => void = () => undefined;
+    const acknowledged = new Promise<void>((resolve) => {
+      acknowledge = resolve;
+    });
+    const replayer = replayerWith(async (records) => {
+      const refused = await take(records);
+      await acknowledged;
+      return refused;
+    });
+    const replayed = replayer.replay(replays);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(sent).toEqual([replays.map(({ original }) => `${original.topic} M-1`)]);
+    acknowledge();
+    expect(await replayed).toEqual([]);
+    expect(sent.slice(1)).toEqual([
+      ['marks p1.mes.downtime-reasons.v1.dlq/0/0', 'marks p1.mes.downtime-reasons.v1.dlq/0/1'],
+    ]);
+  });
+
+  it('yields what Kafka will never take, and leaves it unmarked', async () => {
+    const refusal = new RecordRefusedError('too-large', new Error('1 MB at most'));
+    const replayer = replayerWith(async (records) => {
+      await take(records);
+      const refused = records.filter(({ value }) => String(value) === 'a');
+      return new Map(refused.map((record) => [record, refusal]));
+    });
+    expect(await replayer.replay(replays)).toEqual([
+      { deadLetter: replays[0]?.deadLetter, why: 'the record is too-large: 1 MB at most' },
+    ]);
+    expect(sent[1]).toEqual(['marks p1.mes.downtime-reasons.v1.dlq/0/1']);
+  });
+
+  it('fails when it cannot know what has become of a message', async () => {
+    const replayer = replayerWith(() => Promise.reject(new Error('the producer is closed')));
+    await expect(replayer.replay(replays)).rejects.toThrow('the producer is closed');
+  });
+
+  it('takes marks back', async () => {
+    const records: OutboundRecord[] = [];
+    const replayer = replayerWith((all) => {
+      records.push(...all);
+      return Promise.resolve(new Map());
+    });
+    await replayer.deleteMarks(['dlq/0/0']);
+    expect(records).toEqual([{ topic: 'marks', key: 'dlq/0/0', value: null, headers: {} }]);
+  });
+});

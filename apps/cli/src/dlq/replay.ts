@@ -1,0 +1,105 @@
+import { originalHeaders } from '#libs/contracts';
+import { type IdempotentProducer, type OutboundRecord } from '#libs/kafka';
+import { type DeadLetter } from './dead-letter.js';
+import { markTombstone, replayMark } from './replay-marks.js';
+import { isSelected, type Selection } from './selection.js';
+
+export interface ReplayRequest {
+  selection: Selection;
+  /** Replay those that have been replayed before, too. */
+  again: boolean;
+  /** The topics a message may be put back on, full names: existing inputs of the bridge. */
+  inputTopics: ReadonlySet<string>;
+}
+
+/** A dead letter and its original message. */
+export interface PlannedReplay {
+  deadLetter: DeadLetter;
+  original: OutboundRecord;
+}
+
+export interface ImpossibleReplay {
+  deadLetter: DeadLetter;
+  why: string;
+}
+
+export interface ReplayPlan {
+  /** In the order of the dead letters. */
+  replays: PlannedReplay[];
+  /** How many are skipped because they have been replayed. */
+  replayedBefore: number;
+  impossible: ImpossibleReplay[];
+}
+
+/** What to replay of these dead letters of one topic. */
+export function planReplay(
+  deadLetters: readonly DeadLetter[],
+  { selection, again, inputTopics }: ReplayRequest,
+): ReplayPlan {
+  const plan: ReplayPlan = { replays: [], replayedBefore: 0, impossible: [] };
+  for (const deadLetter of deadLetters) {
+    if (!isSelected(deadLetter, selection)) continue;
+    const why = obstacle(deadLetter, inputTopics);
+    if (deadLetter.replayedAt !== undefined && !again) plan.replayedBefore += 1;
+    else if (why !== undefined) plan.impossible.push({ deadLetter, why });
+    else plan.replays.push({ deadLetter, original: originalOf(deadLetter) });
+  }
+  return plan;
+}
+
+/** Why a dead letter cannot be replayed; undefined when it can. */
+function obstacle({ fields }: DeadLetter, inputTopics: ReadonlySet<string>): string | undefined {
+  const { sourceTopic, sourcePartition, sourceOffset, valueOmittedBytes } = fields;
+  if (sourceTopic === undefined) return 'it does not say where it came from';
+  if (!inputTopics.has(sourceTopic)) return `there is no input topic ${sourceTopic}`;
+  if (valueOmittedBytes === undefined) return undefined;
+  return (
+    `its value of ${valueOmittedBytes} bytes was too large to be kept; the message was at ` +
+    `offset ${sourceOffset ?? '?'} of partition ${sourcePartition ?? '?'} of ${sourceTopic}`
+  );
+}
+
+/** The original message: key, value, headers and time, without the headers of the dead letter. */
+function originalOf({ record, fields }: DeadLetter): OutboundRecord {
+  const { sourceTopic: topic = '', sourceTimestamp = 0 } = fields;
+  const { key, value } = record;
+  const original = { topic, key, value, headers: originalHeaders(record.headers) };
+  // A message dated by its record alone must not count as newer than what has come since. No record has time 0.
+  return sourceTimestamp === 0 ? original : { ...original, timestamp: String(sourceTimestamp) };
+}
+
+/** Puts messages back and marks their dead letters. */
+export class Replayer {
+  constructor(
+    private readonly producer: Pick<IdempotentProducer, 'sendAll'>,
+    private readonly marksTopic: string,
+    private readonly nowSeconds: () => number,
+  ) {}
+
+  /**
+   * Resolves once Kafka has acknowledged the messages and then their marks. After a crash in between, a message is put
+   * back once more.
+   *
+   * @returns the dead letters whose messages Kafka refuses for good
+   * @throws when the producer is closed before
+   */
+  async replay(replays: readonly PlannedReplay[]): Promise<ImpossibleReplay[]> {
+    const refused = await this.producer.sendAll(replays.map(({ original }) => original));
+    const accepted = replays.filter(({ original }) => !refused.has(original));
+    await this.producer.sendAll(accepted.map((one) => this.markOf(one)));
+    return replays.flatMap(({ deadLetter, original }) => {
+      const refusal = refused.get(original);
+      return refusal === undefined ? [] : [{ deadLetter, why: refusal.message }];
+    });
+  }
+
+  /** Deletes marks whose dead letters no longer exist. */
+  async deleteMarks(keys: readonly string[]): Promise<void> {
+    await this.producer.sendAll(keys.map((key) => markTombstone(this.marksTopic, key)));
+  }
+
+  private markOf({ deadLetter, original }: PlannedReplay): OutboundRecord {
+    const replay = { toTopic: original.topic, replayedAt: this.nowSeconds() };
+    return replayMark(this.marksTopic, deadLetter.record, replay);
+  }
+}

@@ -1,0 +1,59 @@
+import { type RejectionCode } from '#libs/contracts';
+import { type TopicSpan } from '#libs/kafka';
+import { type DeadLetter, machineIdsOf } from './dead-letter.js';
+
+/** Criteria for dead letters of a topic: all that are given must apply. */
+export interface Selection {
+  code?: RejectionCode;
+  machine?: string;
+  partition?: number;
+  offset?: number;
+  /** Epoch seconds: failed then or later. */
+  since?: number;
+  /** Epoch seconds: failed before. */
+  until?: number;
+}
+
+/** Whether a selection has a criterion beyond the position: every record has to be read. */
+export function needsContent({ code, machine, since, until }: Selection): boolean {
+  return [code, machine, since, until].some((criterion) => criterion !== undefined);
+}
+
+export function isSelected(deadLetter: DeadLetter, selection: Selection): boolean {
+  const { code, machine, partition, offset, since, until } = selection;
+  const { record, fields, failedAt } = deadLetter;
+  return (
+    (code === undefined || fields.code === code) &&
+    (partition === undefined || record.partition === partition) &&
+    (offset === undefined || record.offset === offset) &&
+    (since === undefined || failedAt >= since) &&
+    (until === undefined || failedAt < until) &&
+    // Last, because it may have to read the message.
+    (machine === undefined || machineIdsOf(deadLetter).includes(machine))
+  );
+}
+
+/** The parts of a topic that can hold selected dead letters. */
+export function selectedSpans(
+  spans: readonly TopicSpan[],
+  { partition, offset }: Selection,
+): TopicSpan[] {
+  return spans
+    .filter((span) => partition === undefined || span.partition === partition)
+    .map((span) => (offset === undefined ? span : spanOfOffset(span, offset)));
+}
+
+/** The last `count` offsets of each partition. */
+export function newestSpans(spans: readonly TopicSpan[], count: number): TopicSpan[] {
+  return spans.map((span) => ({ ...span, from: Math.max(span.from, span.until - count) }));
+}
+
+/** How many records spans hold at most. */
+export function offsetCount(spans: readonly TopicSpan[]): number {
+  return spans.reduce((sum, { from, until }) => sum + Math.max(0, until - from), 0);
+}
+
+function spanOfOffset(span: TopicSpan, offset: number): TopicSpan {
+  const isInside = offset >= span.from && offset < span.until;
+  return { ...span, from: offset, until: isInside ? offset + 1 : offset };
+}

@@ -1,0 +1,126 @@
+import { type Dirent } from 'node:fs';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MAX_BODY_BYTES, openEnvelope, parsed, type Parsed, tooLarge } from '#libs/contracts';
+import { type OrderDocument } from '#libs/erp-formats';
+import { readPath } from '../command-line/option-values.js';
+
+/** A limit for a folder given by mistake, such as the root. */
+const MAX_ENTRIES = 100_000;
+
+interface SourceFile {
+  path: string;
+  /** As it was given; of a file in a folder, its path below that folder. */
+  name: string;
+}
+
+export interface SourceFiles {
+  /** In the order of the given paths, those of a folder by name. */
+  files: readonly SourceFile[];
+  /** Entries of a folder that are not read, and why. */
+  skipped: readonly string[];
+}
+
+/**
+ * Finds the given files, and those in given folders and their subfolders. Links to files are followed, as a mounted
+ * ConfigMap is a folder of them; links to folders are not, as they may lead in circles.
+ *
+ * @throws Error for a missing path, and for folders that hold more than `maxEntries`
+ */
+export async function findSourceFiles(
+  paths: readonly string[],
+  maxEntries = MAX_ENTRIES,
+): Promise<SourceFiles> {
+  const files: SourceFile[] = [];
+  const skipped: string[] = [];
+  for (const given of paths) {
+    const path = readPath(given);
+    if (!(await stat(path)).isDirectory()) {
+      files.push({ path, name: given });
+      continue;
+    }
+    const folder = await searchFolder(path, maxEntries);
+    // Two folders may have files of the same name.
+    const shown = paths.length === 1 ? (name: string) => name : (name: string) => join(given, name);
+    for (const name of folder.files.sort()) {
+      files.push({ path: join(path, name), name: shown(name) });
+    }
+    skipped.push(...folder.skipped.sort().map(shown));
+  }
+  return { files, skipped };
+}
+
+/** Paths relative to the folder. */
+async function searchFolder(
+  root: string,
+  maxEntries: number,
+): Promise<{ files: string[]; skipped: string[] }> {
+  const files: string[] = [];
+  const skipped: string[] = [];
+  // Grows while it is iterated.
+  const folders = [''];
+  for (const folder of folders) {
+    for (const entry of await readdir(join(root, folder), { withFileTypes: true })) {
+      const name = join(folder, entry.name);
+      const kind = await kindOf(entry, join(root, name));
+      if (kind === 'file') files.push(name);
+      else if (kind === 'folder') folders.push(name);
+      else skipped.push(`${name}: ${kind.notRead}`);
+      if (files.length + skipped.length + folders.length > maxEntries) {
+        throw new Error(`${root} holds more than ${maxEntries} files and folders`);
+      }
+    }
+  }
+  return { files, skipped };
+}
+
+async function kindOf(
+  entry: Dirent,
+  path: string,
+): Promise<'file' | 'folder' | { notRead: string }> {
+  if (entry.name.startsWith('.')) return { notRead: 'hidden' };
+  if (entry.isDirectory()) return 'folder';
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined) return { notRead: 'a link to nothing' };
+  if (found.isDirectory()) return { notRead: 'a link to a folder' };
+  return found.isFile() ? 'file' : { notRead: 'no file' };
+}
+
+export interface RecordOptions {
+  contentType?: string;
+  topic?: string;
+}
+
+/**
+ * Reads files as the records of erp.work-orders.v1 that would carry them. Records of a topic are in the order of their
+ * timestamps: a record has the time of its file, but never an earlier one than the record before it.
+ */
+export class FileRecords {
+  /** Epoch seconds. */
+  private recordedAt = 0;
+
+  /** @param options stand for the headers of each record */
+  constructor(private readonly options: RecordOptions) {}
+
+  /** Returns an Error for a file that cannot be read. */
+  async read(path: string): Promise<Parsed<OrderDocument> | Error> {
+    const file = await contentOf(path).catch((error: unknown) => error as Error);
+    if (file instanceof Error) return file;
+    const { body, changedAt } = file;
+    this.recordedAt = Math.max(this.recordedAt, changedAt);
+    if (!body.ok) return body;
+    const { contentType, topic } = this.options;
+    const headers = contentType === undefined ? [] : [['content-type', contentType] as const];
+    const envelope = openEnvelope({ value: body.value, headers });
+    if (!envelope.ok) return envelope;
+    const { recordedAt } = this;
+    return parsed({ ...envelope.value, sourceTopic: topic ?? null, recordedAt });
+  }
+}
+
+/** Does not load a file that is too large. `changedAt` in epoch seconds. */
+async function contentOf(path: string): Promise<{ body: Parsed<Buffer>; changedAt: number }> {
+  const { mtimeMs, size } = await stat(path);
+  const body = size > MAX_BODY_BYTES ? tooLarge(size) : parsed(await readFile(path));
+  return { body, changedAt: Math.floor(mtimeMs / 1000) };
+}
