@@ -1,6 +1,6 @@
 import { loadBridgeSettings } from './bridge-settings.js';
 import { type Environment } from './environment-reader.js';
-import { SettingsError } from './settings-error.js';
+import { SettingsError } from './environment-reader.js';
 
 const NEEDED = {
   KAFKA_BROKERS: 'kafka:9092',

@@ -1,13 +1,16 @@
 import { type ClockOptions } from '#libs/clock';
 import { readClockSettings } from './clock-settings.js';
-import { type Environment, EnvironmentReader, type IntegerBounds } from './environment-reader.js';
+import {
+  type Environment,
+  type EnvironmentReader,
+  type IntegerBounds,
+  readSettings,
+} from './environment-reader.js';
 import { type ErpSettings, readErpSettings } from './erp-settings.js';
 import { readHttpSettings, type HttpSettings } from './http-settings.js';
 import { type KafkaSettings, readKafkaSettings } from './kafka-settings.js';
-import { LOG_LEVELS, type LogLevel } from './log-level.js';
+import { type LogLevel, readLogLevel } from './log-level.js';
 import { type MachineCloudSettings, readMachineCloudSettings } from './machine-cloud-settings.js';
-import { SettingsError } from './settings-error.js';
-import { readUnsupported, type UnsupportedSetting } from './unsupported-settings.js';
 
 /** setTimeout overflows past 2^31 - 1 ms, and then fires at once. */
 const LONGEST_TIMER_SECONDS = 2_147_483;
@@ -21,6 +24,21 @@ const MOST_MACHINES = 10_000;
 
 const FLOWS = ['work-orders', 'downtime-reasons', 'machine-states'] as const;
 export type Flow = (typeof FLOWS)[number];
+
+/** A known setting without effect, and its replacement. */
+interface UnsupportedSetting {
+  name: string;
+  instead: string;
+}
+
+const UNSUPPORTED: readonly UnsupportedSetting[] = [
+  // Platforms set it for every process they run: no reason not to start.
+  {
+    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    instead:
+      'nothing is sent to a collector: let it scrape GET /metrics, and read logs from stdout',
+  },
+];
 
 /** The bridge's settings, contract §4; `…Seconds` are the clock's time, `…Ms` real time. */
 export interface BridgeSettings {
@@ -42,14 +60,13 @@ export interface BridgeSettings {
   outcomeDeferredAfterSeconds: number;
   erp: ErpSettings;
   logLevel: LogLevel;
-  /** Set, but without effect. */
+  /** Settings that are given, but without effect: the log reports them. */
   unsupported: readonly UnsupportedSetting[];
 }
 
 /** @throws SettingsError naming everything that is wrong */
 export function loadBridgeSettings(environment: Environment): BridgeSettings {
-  const env = new EnvironmentReader(environment);
-  const settings: BridgeSettings = {
+  return readSettings(environment, (env) => ({
     kafka: readKafkaSettings(env),
     machineCloud: readMachineCloudSettings(env),
     http: readHttpSettings(env),
@@ -80,11 +97,9 @@ export function loadBridgeSettings(environment: Environment): BridgeSettings {
       max: LONGEST_TIMER_SECONDS,
     }),
     erp: readErpSettings(env),
-    logLevel: env.oneOf<LogLevel>('LOG_LEVEL', LOG_LEVELS, 'info'),
-    unsupported: readUnsupported(env),
-  };
-  if (env.problems.length > 0) throw new SettingsError(env.problems);
-  return settings;
+    logLevel: readLogLevel(env),
+    unsupported: UNSUPPORTED.filter(({ name }) => env.isSet(name)),
+  }));
 }
 
 function readSpan(env: EnvironmentReader, name: string, bounds: IntegerBounds): number {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EnvironmentReader } from './environment-reader.js';
+import { EnvironmentReader, readEnvironment } from './environment-reader.js';
 
 const SECRET = 'hunter2-hunter2';
 
@@ -121,5 +121,12 @@ describe('EnvironmentReader', () => {
     env.fileContent('NAME', SECRET);
     expect(env.problems).toHaveLength(5);
     expect(env.problems.join('\n')).not.toContain(SECRET);
+  });
+});
+
+describe('readEnvironment', () => {
+  it("shows the process's environment", () => {
+    expect(readEnvironment()['PATH']).toBeTruthy();
+    expect(readEnvironment()['NO_SETTING_IS_CALLED_THIS']).toBeUndefined();
   });
 });

@@ -2,6 +2,33 @@ import { readFileSync } from 'node:fs';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** The exit code of a process whose settings are wrong (sysexits: EX_CONFIG). */
+export const EXIT_CODE_BAD_SETTINGS = 78;
+
+/** Everything that is wrong with the settings, by name and never with a value. */
+export class SettingsError extends Error {
+  readonly code = 'bad-settings';
+  readonly retryable = false;
+
+  constructor(readonly problems: readonly string[]) {
+    super(['The settings are wrong:', ...problems.map((problem) => `  - ${problem}`)].join('\n'));
+    this.name = 'SettingsError';
+  }
+}
+
+/** The only place that reads the process's environment. */
+export function readEnvironment(): Environment {
+  return process.env;
+}
+
+/** @throws SettingsError naming everything that is wrong */
+export function readSettings<T>(environment: Environment, read: (env: EnvironmentReader) => T): T {
+  const env = new EnvironmentReader(environment);
+  const settings = read(env);
+  if (env.problems.length > 0) throw new SettingsError(env.problems);
+  return settings;
+}
+
 const DECIMAL = /^\d*\.?\d+$/;
 
 export interface IntegerBounds {
@@ -77,6 +104,17 @@ export class EnvironmentReader {
     const found = allowed.find((candidate) => candidate === raw);
     if (found === undefined) this.problem(name, `must be one of ${allowed.join(', ')}`);
     return found ?? fallback;
+  }
+
+  /** A zone of the IANA database that the runtime knows; UTC unless given. */
+  timeZone(name: string): string {
+    const timeZone = this.text(name, 'UTC');
+    try {
+      new Intl.DateTimeFormat('en', { timeZone });
+    } catch {
+      this.problem(name, 'must be an IANA time zone such as Europe/Berlin');
+    }
+    return timeZone;
   }
 
   list(name: string, fallback: readonly string[]): string[] {

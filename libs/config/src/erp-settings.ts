@@ -6,17 +6,15 @@ import {
   parseOrderMapping,
 } from '#libs/erp-formats';
 import { expressionFault } from '#libs/expressions';
-import { type Environment, EnvironmentReader } from './environment-reader.js';
-import { SettingsError } from './settings-error.js';
-import { isTimeZone } from './time-zone.js';
+import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
 
-/** A day: who takes times that lie further ahead takes any. */
+/** A day: a larger skew would accept any time. */
 const LARGEST_SKEW_SECONDS = 86_400;
 
 export interface ErpSettings {
   /** Which work centre is which machine; without a file a work centre is taken as the machineId. */
   equipmentMap: EquipmentMap;
-  /** Where the map was read from and what was there, to see when it changes; undefined without a file. */
+  /** Source of the map, to notice when it changes; undefined without a file. */
   equipmentMapFile: { path: string; content: string } | undefined;
   /** Expressions for formats without an adapter, each checked; none without a file. */
   mapping: readonly MappingEntry[];
@@ -27,27 +25,24 @@ export interface ErpSettings {
 }
 
 /**
- * For what reads ERP documents without being the bridge.
+ * The ERP settings alone, for the commands.
  *
  * @throws SettingsError naming everything that is wrong
  */
 export function loadErpSettings(environment: Environment): ErpSettings {
-  const env = new EnvironmentReader(environment);
-  const settings = readErpSettings(env);
-  if (env.problems.length > 0) throw new SettingsError(env.problems);
-  return settings;
+  return readSettings(environment, readErpSettings);
 }
 
 export function readErpSettings(env: EnvironmentReader): ErpSettings {
-  const timeZone = env.text('ERP_TIME_ZONE', 'UTC');
-  if (!isTimeZone(timeZone)) {
-    env.problem('ERP_TIME_ZONE', 'must be an IANA time zone such as Europe/Berlin');
-  }
-  const commandMaxSkewSeconds = env.integer('COMMAND_MAX_SKEW_SECONDS', {
-    default: 300,
-    max: LARGEST_SKEW_SECONDS,
-  });
-  return { timeZone, commandMaxSkewSeconds, ...readEquipmentMap(env), mapping: readMapping(env) };
+  return {
+    timeZone: env.timeZone('ERP_TIME_ZONE'),
+    commandMaxSkewSeconds: env.integer('COMMAND_MAX_SKEW_SECONDS', {
+      default: 300,
+      max: LARGEST_SKEW_SECONDS,
+    }),
+    ...readEquipmentMap(env),
+    mapping: readMapping(env),
+  };
 }
 
 function readEquipmentMap(

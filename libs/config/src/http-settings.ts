@@ -1,6 +1,10 @@
+import { isIP } from 'node:net';
 import { type EnvironmentReader } from './environment-reader.js';
-import { checkReceivable } from './header-characters.js';
-import { listenAddress } from './listen-address.js';
+
+const HOST_NAME = /^[A-Za-z0-9._-]+$/;
+/** All of 127.0.0.0/8 is loopback. */
+const LOOPBACK_HOST = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
+const TOKEN_IN_HEADER = /^[\x20-\x7e]*$/;
 
 export interface HttpSettings {
   host: string;
@@ -12,9 +16,34 @@ export interface HttpSettings {
 export function readHttpSettings(env: EnvironmentReader): HttpSettings {
   const { isLoopback, ...address } = listenAddress(env, 'BRIDGE', 3000);
   const apiToken = env.secret('BRIDGE_API_TOKEN');
-  if (apiToken !== undefined) checkReceivable(env, 'BRIDGE_API_TOKEN', apiToken);
-  else if (!isLoopback) {
+  if (apiToken !== undefined && !TOKEN_IN_HEADER.test(apiToken)) {
+    // Nobody could send it.
+    env.problem(
+      'BRIDGE_API_TOKEN',
+      'holds a line break or another character that no header can carry',
+    );
+  }
+  if (apiToken === undefined && !isLoopback) {
     env.problem('BRIDGE_API_TOKEN', 'is required when BRIDGE_HTTP_HOST is not loopback');
   }
   return { ...address, ...(apiToken !== undefined && { apiToken }) };
+}
+
+/** The address an app listens on: `<APP>_HTTP_HOST` and `<APP>_HTTP_PORT`. */
+export function listenAddress(
+  env: EnvironmentReader,
+  app: string,
+  defaultPort: number,
+): { host: string; port: number; isLoopback: boolean } {
+  const host = env.text(`${app}_HTTP_HOST`, '127.0.0.1');
+  const isHost = isIP(host) !== 0 || HOST_NAME.test(host);
+  if (!isHost) {
+    env.problem(`${app}_HTTP_HOST`, 'must be a host name or an IP address, and nothing else');
+  }
+  return {
+    host,
+    port: env.integer(`${app}_HTTP_PORT`, { default: defaultPort, max: 65_535 }),
+    // A wrong host is reported once: no token is asked for, too.
+    isLoopback: !isHost || LOOPBACK_HOST.test(host),
+  };
 }

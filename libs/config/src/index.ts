@@ -1,11 +1,15 @@
 export { type BridgeSettings, type Flow, loadBridgeSettings } from './bridge-settings.js';
-export { type Environment } from './environment-reader.js';
+export {
+  type Environment,
+  EXIT_CODE_BAD_SETTINGS,
+  readEnvironment,
+  SettingsError,
+} from './environment-reader.js';
 export { type ErpSettings, loadErpSettings } from './erp-settings.js';
 export { type HttpSettings } from './http-settings.js';
 export { type KafkaSettings, loadKafkaSettings } from './kafka-settings.js';
 export { type LogLevel } from './log-level.js';
 export { type MachineCloudSettings } from './machine-cloud-settings.js';
-export { readEnvironment } from './read-environment.js';
 export { loadSandboxSettings, type SandboxSettings } from './sandbox-settings.js';
 export {
   loadTerminalSettings,
@@ -13,4 +17,3 @@ export {
   type TerminalAccess,
   type TerminalSettings,
 } from './terminal-settings.js';
-export { EXIT_CODE_BAD_SETTINGS, SettingsError } from './settings-error.js';

@@ -1,8 +1,11 @@
-import { type Environment, EnvironmentReader } from './environment-reader.js';
-import { readBrokers } from './kafka-brokers.js';
-import { type KafkaSaslSettings, readSasl } from './kafka-sasl.js';
+import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
 import { type KafkaTlsSettings, readTls } from './kafka-tls.js';
-import { SettingsError } from './settings-error.js';
+
+interface KafkaSaslSettings {
+  mechanism: (typeof MECHANISMS)[number];
+  username: string;
+  password: string;
+}
 
 export interface KafkaSettings {
   brokers: string[];
@@ -11,31 +14,34 @@ export interface KafkaSettings {
   topicPrefix: string;
   createTopics: boolean;
   topicPartitions: number;
-  /** Real milliseconds for which what input leads to is gathered before it is committed. */
+  /** Real milliseconds between two transactions of an input partition. */
   commitIntervalMs: number;
-  /** What a record batch may unpack to, in bytes. */
+  /** Bytes that a record batch may unpack to. */
   maxUnpackedBatchBytes: number;
   tls?: KafkaTlsSettings;
   sasl?: KafkaSaslSettings;
 }
 
 const TOPIC_PREFIX = /^[A-Za-z0-9._-]*$/;
-// a topic's name holds 249 characters, and the bridge's own names take up to 99 of them
+/** A topic's name holds 249 characters, and the bridge's own names take up to 99 of them. */
 const LONGEST_TOPIC_PREFIX = 150;
 
 const MIB = 1024 * 1024;
 const UNPACKED_BATCH_BYTES = { default: 64 * MIB, min: 1024, max: 1024 * MIB };
+/** No brackets and no colon: kafkajs takes what stands before the first colon for the host. */
+const BROKER = /^[A-Za-z0-9._-]+:(?<port>\d{1,5})$/;
+const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const;
+const MECHANISM = 'KAFKA_SASL_MECHANISM';
+const USERNAME = 'KAFKA_SASL_USERNAME';
+const PASSWORD = 'KAFKA_SASL_PASSWORD';
 
 /**
- * Kafka's settings alone, for commands beside the bridge.
+ * Kafka's settings alone, for the commands.
  *
  * @throws SettingsError naming everything that is wrong
  */
 export function loadKafkaSettings(environment: Environment): KafkaSettings {
-  const env = new EnvironmentReader(environment);
-  const settings = readKafkaSettings(env);
-  if (env.problems.length > 0) throw new SettingsError(env.problems);
-  return settings;
+  return readSettings(environment, readKafkaSettings);
 }
 
 export function readKafkaSettings(env: EnvironmentReader): KafkaSettings {
@@ -66,4 +72,39 @@ function readId(env: EnvironmentReader, name: string): string {
   const id = env.text(name, 'machine-bridge');
   if (/\p{Cc}/u.test(id)) env.problem(name, 'must not hold line breaks or control characters');
   return id;
+}
+
+/** `host:port` of one or more brokers, by commas. */
+function readBrokers(env: EnvironmentReader): string[] {
+  const name = 'KAFKA_BROKERS';
+  const brokers = env.list(name, []);
+  if (brokers.length === 0) {
+    env.problem(name, 'is required: host:port of one or more brokers, by commas');
+  } else if (!brokers.every(isBroker)) {
+    env.problem(
+      name,
+      'must be host:port, by commas: a host name or IPv4 address and a port from 1 to 65535, ' +
+        'without blanks and without a scheme such as kafka://',
+    );
+  }
+  return brokers;
+}
+
+function isBroker(text: string): boolean {
+  const port = Number(BROKER.exec(text)?.groups?.['port']);
+  return port >= 1 && port <= 65_535;
+}
+
+/** Undefined without a mechanism; unused credentials are a problem. */
+function readSasl(env: EnvironmentReader): KafkaSaslSettings | undefined {
+  if (!env.isSet(MECHANISM)) {
+    const unused = [USERNAME, PASSWORD, `${PASSWORD}_FILE`].filter((name) => env.isSet(name));
+    if (unused.length > 0) env.problem(MECHANISM, `is required beside ${unused.join(', ')}`);
+    return undefined;
+  }
+  return {
+    mechanism: env.oneOf(MECHANISM, MECHANISMS, 'plain'),
+    username: env.required(USERNAME, `${MECHANISM} is set`),
+    password: env.requiredSecret(PASSWORD, `${MECHANISM} is set`),
+  };
 }

@@ -1,10 +1,14 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { type EnvironmentReader } from './environment-reader.js';
-import { parseCertificates, parsePrivateKey } from './pem.js';
 
 const CA = 'KAFKA_SSL_CA_FILE';
 const CERT = 'KAFKA_SSL_CERT_FILE';
 const KEY = 'KAFKA_SSL_KEY_FILE';
 const NO_CERTIFICATE = 'names a file that holds no certificate in PEM';
+
+const LABEL = '(?:X509 |TRUSTED )?CERTIFICATE';
+const CERTIFICATE = new RegExp(`-----BEGIN ${LABEL}-----.+?-----END ${LABEL}-----`, 'gs');
+const PRIVATE_KEY = /-----BEGIN ([A-Z0-9 ]*)PRIVATE KEY-----.+?-----END \1PRIVATE KEY-----/s;
 
 /** PEM texts. */
 export interface KafkaTlsSettings {
@@ -14,8 +18,8 @@ export interface KafkaTlsSettings {
 }
 
 /**
- * Undefined unless `KAFKA_SSL` is on. The files are looked into: kafkajs would try for ever to connect
- * with what cannot work, or trust other authorities than those that were meant.
+ * Undefined unless `KAFKA_SSL` is on. The files are parsed: kafkajs would try for ever to connect
+ * with broken ones, or trust other authorities than those that were meant.
  */
 export function readTls(env: EnvironmentReader): KafkaTlsSettings | undefined {
   const ca = readPem(env, CA);
@@ -47,7 +51,7 @@ function checkPair(
 ): void {
   if (env.isSet(CERT) && !env.isSet(KEY)) env.problem(KEY, `is required: ${CERT} is set`);
   if (env.isSet(KEY) && !env.isSet(CERT)) env.problem(CERT, `is required: ${KEY} is set`);
-  // the first certificate is the client's own, those after it lead to its authority
+  // The first certificate is the client's own; those after it lead to its authority.
   const [own] = cert === undefined ? [] : (parseCertificates(cert) ?? []);
   const parsedKey = key === undefined ? undefined : parsePrivateKey(key);
   if (cert !== undefined && own === undefined) env.problem(CERT, NO_CERTIFICATE);
@@ -56,5 +60,26 @@ function checkPair(
   }
   if (own && parsedKey && !own.checkPrivateKey(parsedKey)) {
     env.problem(KEY, `names a file whose key is not that of ${CERT}`);
+  }
+}
+
+/** All certificates of a PEM text; undefined when there is none, or one that is broken. */
+function parseCertificates(pem: string): X509Certificate[] | undefined {
+  const blocks = pem.match(CERTIFICATE);
+  try {
+    return blocks?.map((block) => new X509Certificate(block));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined when the text holds no private key, or one that asks for a passphrase. */
+function parsePrivateKey(pem: string): KeyObject | undefined {
+  // OpenSSL may write other blocks before it, such as the parameters of its curve.
+  const [block] = PRIVATE_KEY.exec(pem) ?? [];
+  try {
+    return block === undefined ? undefined : createPrivateKey(block);
+  } catch {
+    return undefined;
   }
 }

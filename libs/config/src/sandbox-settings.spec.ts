@@ -1,6 +1,6 @@
 import { type Environment } from './environment-reader.js';
 import { loadSandboxSettings } from './sandbox-settings.js';
-import { SettingsError } from './settings-error.js';
+import { SettingsError } from './environment-reader.js';
 
 function problemsOf(environment: Environment): readonly string[] {
   try {

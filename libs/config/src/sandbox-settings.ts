@@ -1,8 +1,7 @@
 import { type ClockOptions } from '#libs/clock';
 import { readClockSettings } from './clock-settings.js';
-import { type Environment, EnvironmentReader } from './environment-reader.js';
-import { LOG_LEVELS, type LogLevel } from './log-level.js';
-import { SettingsError } from './settings-error.js';
+import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
+import { type LogLevel, readLogLevel } from './log-level.js';
 import { readShifts, type ShiftSettings } from './shift-settings.js';
 
 export interface SandboxSettings {
@@ -23,10 +22,13 @@ export interface SandboxSettings {
 
 /** @throws SettingsError naming everything that is wrong */
 export function loadSandboxSettings(environment: Environment): SandboxSettings {
-  const env = new EnvironmentReader(environment);
+  return readSettings(environment, readSandboxSettings);
+}
+
+function readSandboxSettings(env: EnvironmentReader): SandboxSettings {
   const tokensFile = env.optional('SANDBOX_TOKENS_FILE');
   const timelineFile = env.optional('SANDBOX_TIMELINE_FILE');
-  const settings: SandboxSettings = {
+  return {
     http: {
       host: env.text('SANDBOX_HTTP_HOST', '127.0.0.1'),
       port: env.integer('SANDBOX_HTTP_PORT', { default: 3100, max: 65_535 }),
@@ -42,8 +44,6 @@ export function loadSandboxSettings(environment: Environment): SandboxSettings {
     },
     shifts: readShifts(env, 'SANDBOX_SHIFT_STARTS', 'SANDBOX_TIME_ZONE'),
     clock: readClockSettings(env),
-    logLevel: env.oneOf<LogLevel>('LOG_LEVEL', LOG_LEVELS, 'info'),
+    logLevel: readLogLevel(env),
   };
-  if (env.problems.length > 0) throw new SettingsError(env.problems);
-  return settings;
 }

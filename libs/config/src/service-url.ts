@@ -10,19 +10,9 @@ export function readServiceUrl(env: EnvironmentReader, name: string, what: strin
   return raw;
 }
 
-/** One that paths are added to: without slashes at its end. */
-export function readBaseUrl(env: EnvironmentReader, name: string, what: string): string {
-  const url = readServiceUrl(env, name, what).replace(/\/+$/, '');
-  if (url.includes('?')) env.problem(name, 'must not carry a query');
-  if (/\/api\/v\d+$/i.test(url)) {
-    env.problem(name, 'must not end in /api/v1: leave that away, the bridge adds it');
-  }
-  return url;
-}
-
 function faultOf(raw: string): string | undefined {
   const url = URL.canParse(raw) ? new URL(raw) : undefined;
-  // the parser leaves line breaks out and takes other blanks for part of the path
+  // The parser leaves line breaks out and takes other blanks for part of the path.
   if (url === undefined || /\s/.test(raw)) {
     return 'must be a URL such as https://cloud.example.com';
   }

@@ -1,5 +1,4 @@
 import { type EnvironmentReader } from './environment-reader.js';
-import { isTimeZone } from './time-zone.js';
 
 export interface ShiftSettings {
   /** IANA name. */
@@ -19,9 +18,5 @@ export function readShifts(
   if (startTimes.length === 0 || !startTimes.every((time) => TIME_OF_DAY.test(time))) {
     env.problem(startsName, 'must be times of day such as 06:00,14:00,22:00');
   }
-  const timeZone = env.text(timeZoneName, 'UTC');
-  if (!isTimeZone(timeZone)) {
-    env.problem(timeZoneName, 'must be an IANA time zone such as Europe/Berlin');
-  }
-  return { timeZone, startTimes: [...startTimes].sort() };
+  return { timeZone: env.timeZone(timeZoneName), startTimes: [...startTimes].sort() };
 }

@@ -1,11 +1,10 @@
 import { isIP } from 'node:net';
 import { type ClockOptions } from '#libs/clock';
 import { readClockSettings } from './clock-settings.js';
-import { type Environment, EnvironmentReader } from './environment-reader.js';
+import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
 import { type KafkaSettings, readKafkaSettings } from './kafka-settings.js';
-import { listenAddress } from './listen-address.js';
-import { LOG_LEVELS, type LogLevel } from './log-level.js';
-import { SettingsError } from './settings-error.js';
+import { listenAddress } from './http-settings.js';
+import { type LogLevel, readLogLevel } from './log-level.js';
 import { readShifts, type ShiftSettings } from './shift-settings.js';
 
 /** Who may use the terminal, and as which station. */
@@ -57,9 +56,12 @@ const COLOUR = /^(#[0-9a-fA-F]{3,8}|[a-z]+)$/;
 
 /** @throws SettingsError naming everything that is wrong */
 export function loadTerminalSettings(environment: Environment): TerminalSettings {
-  const env = new EnvironmentReader(environment);
+  return readSettings(environment, readTerminalSettings);
+}
+
+function readTerminalSettings(env: EnvironmentReader): TerminalSettings {
   const { isLoopback, ...http } = listenAddress(env, 'TERMINAL', 3200);
-  const settings: TerminalSettings = {
+  return {
     kafka: readKafkaSettings(env),
     http,
     access: readAccess(env, isLoopback),
@@ -71,10 +73,8 @@ export function loadTerminalSettings(environment: Environment): TerminalSettings
     reasonLooks: readReasonLooks(env),
     shifts: readShifts(env, 'TERMINAL_SHIFTS', 'TERMINAL_TIME_ZONE'),
     clock: readClockSettings(env),
-    logLevel: env.oneOf<LogLevel>('LOG_LEVEL', LOG_LEVELS, 'info'),
+    logLevel: readLogLevel(env),
   };
-  if (env.problems.length > 0) throw new SettingsError(env.problems);
-  return settings;
 }
 
 function readAccess(env: EnvironmentReader, isLoopback: boolean): TerminalAccess {

@@ -1,5 +1,4 @@
 import { type EnvironmentReader } from './environment-reader.js';
-import { checkSendable } from './header-characters.js';
 import { readServiceUrl } from './service-url.js';
 
 /** Where the access token comes from; exactly one way is configured. */
@@ -14,6 +13,8 @@ interface TokenWay {
   read: (env: EnvironmentReader) => TokenSettings;
 }
 
+/** RFC 6750 allows fewer still. */
+const TOKEN_IN_HEADER = /^[\x21-\x7e]*$/;
 const LOGIN = 'MACHINE_CLOUD_LOGIN';
 const OAUTH = 'MACHINE_CLOUD_OAUTH';
 
@@ -32,7 +33,7 @@ const WAYS: readonly TokenWay[] = [
   },
 ];
 
-/** One setting is enough to begin a way: what it lacks is then a problem, as is a second way. */
+/** One setting is enough to choose a way: it is a problem when others of that way are missing, or a second way is chosen. */
 export function readToken(env: EnvironmentReader): TokenSettings {
   const isSet = (name: string): boolean => env.isSet(name);
   const begun = WAYS.filter(({ names }) => names.some(isSet));
@@ -53,11 +54,17 @@ export function readToken(env: EnvironmentReader): TokenSettings {
 function readFixed(env: EnvironmentReader): TokenSettings {
   const name = 'MACHINE_CLOUD_TOKEN';
   const token = env.text(name, '');
-  checkSendable(env, name, token);
+  // Each call would fail, with the token in the library's message.
+  if (!TOKEN_IN_HEADER.test(token)) {
+    env.problem(
+      name,
+      'holds a line break, a blank or another character that no token in a header can have',
+    );
+  }
   return { kind: 'fixed', token };
 }
 
-/** What a token file holds may be put right while the bridge runs: only that it is there is asked for. */
+/** The file may be corrected while the bridge runs: it must only exist, and not be empty. */
 function readFile(env: EnvironmentReader): TokenSettings {
   const name = 'MACHINE_CLOUD_TOKEN_FILE';
   const path = env.text(name, '');
