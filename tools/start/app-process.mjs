@@ -32,7 +32,7 @@ export function startProgram(name, args, env) {
     const lines = lastLines(await readFile(log, 'utf8').catch(() => '')).join('\n');
     return `The ${name} ended (${error ?? `exit ${code ?? signal}`}). Its last lines, of ${log}:\n${lines}`;
   });
-  return { name, log, ended, stop: node.stop, kill: node.kill };
+  return { name, log, ended, pid: node.started, stop: node.stop, kill: node.kill };
 }
 
 /** @throws SetupError when the app ends, or is not healthy in time */

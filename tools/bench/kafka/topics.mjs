@@ -1,4 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 const PARTITIONS = 6;
+const KNOWN_POLL_MS = 100;
 // the broker's clock stamps input and outcome alike, so that their difference is the time a message took
 const CONFIG = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
 
@@ -6,8 +9,20 @@ export async function createTopics(admin, topics) {
   const numPartitions = PARTITIONS;
   await admin.createTopics({
     topics: topics.map((topic) => ({ topic, numPartitions, configEntries: CONFIG })),
-    waitForLeaders: true,
+    waitForLeaders: false,
   });
+  while (!(await areKnown(admin, topics))) await delay(KNOWN_POLL_MS);
+}
+
+/** A busy broker knows a topic some time after it was created, which kafkajs's own wait takes for a failure. */
+async function areKnown(admin, topics) {
+  try {
+    await admin.fetchTopicMetadata({ topics });
+    return true;
+  } catch (error) {
+    if (!['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE'].includes(error.type)) throw error;
+    return false;
+  }
 }
 
 /** Where the next record of each partition goes. */

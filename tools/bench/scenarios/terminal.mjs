@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { constants, createGunzip } from 'node:zlib';
 import { readMetrics } from '../costs.mjs';
 import { produce, producePaced } from '../kafka/produce.mjs';
@@ -8,6 +10,7 @@ import { createTopics, removeAll } from '../kafka/topics.mjs';
 import { startTerminal } from '../programs.mjs';
 import { untilCount } from '../progress.mjs';
 import { percentile } from '../statistics.mjs';
+import { openTablet, watchFrames } from '../tablet.mjs';
 import { untilHealthy } from '../../start/app-process.mjs';
 
 const MACHINES = 10_000;
@@ -15,6 +18,9 @@ const FACTORIES = 5;
 const CHANGES_EACH = 20;
 const PAGES = 200;
 const WATCHED_SECONDS = 60;
+const MACHINES_OF_A_WALL = 500;
+const WALL_CHANGES_PER_SECOND = 50;
+const SLOWED_DOWN = 4;
 const HOURS = 3600;
 const SECONDS = { digits: 2 };
 const TOPICS = {
@@ -35,45 +41,99 @@ export const terminal = {
   name: 'terminal',
   // a minute of real time, and thousands of changes are rounds enough
   rounds: 1,
-  title: `the terminal with ${MACHINES.toLocaleString('en-US')} machines: a restart, ${PAGES} pages at once`,
+  title: `the terminal with ${MACHINES.toLocaleString('en-US')} machines: a restart, ${PAGES} pages at once on one core; ${MACHINES_OF_A_WALL} on a slow tablet`,
   async round(bench, figures) {
-    const prefix = `bench-${randomUUID().slice(0, 8)}.`;
-    const machines = bench.scaled(MACHINES);
-    const pages = [];
-    let app;
-    try {
-      const names = Object.values(TOPICS).map((topic) => prefix + topic);
-      await createTopics(bench.admin, names);
-      const end = Math.floor(Date.now() / 1000);
-      await bench.step('writing two shifts of changes', () => fill(bench, prefix, machines, end));
-      const start = async () => {
-        const startMs = performance.now();
-        app = await startTerminal(bench, prefix);
-        await untilHealthy(app, `${app.url}/health/ready`);
-        return (performance.now() - startMs) / 1000;
-      };
-      figures.add('restart', 'ready after, s', await bench.step('a start', start), {
-        atMost: 5,
-        ...SECONDS,
-      });
-      await bench.step(`${PAGES} pages come at once`, async () => {
-        const startMs = performance.now();
-        for (let page = 1; page < PAGES; page += 1) pages.push(new Page(app.url));
-        pages.push(new ReadPage(app.url));
-        await Promise.all(pages.map((page) => page.begun));
-        const seconds = (performance.now() - startMs) / 1000;
-        figures.add('pages', 'all have all tiles after, s', seconds, SECONDS);
-      });
-      await bench.step('each machine changes once a minute', () =>
-        watchChanges(bench, figures, { prefix, machines, pages, app }),
-      );
-    } finally {
-      for (const page of pages) page.leave();
-      await app?.stop();
-      await removeAll(bench.admin, prefix);
-    }
+    await withTerminal(bench, bench.scaled(MACHINES), (plant) => watchPages(bench, figures, plant));
+    await withTerminal(bench, MACHINES_OF_A_WALL, (plant) => watchTablet(bench, figures, plant));
   },
 };
+
+/** Runs `body` with a terminal that has just read two shifts of so many machines, and removes its topics. */
+async function withTerminal(bench, machines, body) {
+  const prefix = `bench-${randomUUID().slice(0, 8)}.`;
+  let app;
+  try {
+    const names = Object.values(TOPICS).map((topic) => prefix + topic);
+    await createTopics(bench.admin, names);
+    const end = Math.floor(Date.now() / 1000);
+    await bench.step('writing two shifts of changes', () => fill(bench, prefix, machines, end));
+    const startMs = performance.now();
+    app = await startTerminal(bench, prefix);
+    await bench.step('a start', () => untilHealthy(app, `${app.url}/health/ready`));
+    const readyAfter = (performance.now() - startMs) / 1000;
+    await body({ prefix, machines, app, readyAfter });
+  } finally {
+    await app?.stop();
+    await removeAll(bench.admin, prefix);
+  }
+}
+
+async function watchPages(bench, figures, { readyAfter, ...plant }) {
+  const { app } = plant;
+  figures.add('restart', 'ready after, s', readyAfter, { atMost: 5, ...SECONDS });
+  const { cpuSeconds } = await readMetrics(app.url);
+  figures.add('restart', 'CPU of reading the topics, s', cpuSeconds, SECONDS);
+  figures.add('pages', 'cores that the process may use', (await keepOnOneCore(app)) ? 1 : NaN);
+  const pages = [];
+  try {
+    await bench.step(`${PAGES} pages come at once`, async () => {
+      const startMs = performance.now();
+      for (let page = 1; page < PAGES; page += 1) pages.push(new Page(app.url));
+      pages.push(new ReadPage(app.url));
+      await Promise.all(pages.map((page) => page.begun));
+      const seconds = (performance.now() - startMs) / 1000;
+      figures.add('pages', 'all have all tiles after, s', seconds, SECONDS);
+    });
+    await bench.step('each machine changes once a minute', () =>
+      watchChanges(bench, figures, { ...plant, pages }),
+    );
+  } finally {
+    for (const page of pages) page.leave();
+  }
+}
+
+/** Whether it is kept there: `taskset` is of Linux. */
+async function keepOnOneCore({ pid }) {
+  const options = ['--all-tasks', '--cpu-list', '--pid', '0', String(await pid)];
+  return promisify(execFile)('taskset', options).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The first load at the machine's own speed, then changes on a page that has a quarter of it. */
+async function watchTablet(bench, figures, { prefix, machines, app }) {
+  const tablet = await openTablet(app.url);
+  if (tablet === undefined) return;
+  try {
+    const { bytes, paintMs, tilesMs } = tablet.load;
+    figures.add('tablet', 'first paint after, ms', paintMs, { atMost: 1000 });
+    figures.add('tablet', 'first tiles after, ms', tilesMs);
+    figures.add('tablet', 'kB over the wire', bytes / 1000, { atMost: 100 });
+    const step = `each of ${machines} machines changes twice, on a slow tablet`;
+    const { tasks, frames } = await bench.step(step, () =>
+      watchFrames(tablet, SLOWED_DOWN, () =>
+        producePaced(
+          bench.kafka,
+          prefix + TOPICS.states,
+          { first: 0, count: machines * 2, perSecond: WALL_CHANGES_PER_SECOND },
+          (index) => {
+            const sequence = CHANGES_EACH + 1 + Math.floor(index / machines);
+            return stateOf(index % machines, sequence, Math.floor(Date.now() / 1000) - 60);
+          },
+        ),
+      ),
+    );
+    const of = `tablet, ${SLOWED_DOWN} times slower`;
+    figures.add(of, 'frames', frames.length);
+    figures.add(of, 'p99 of a frame, ms', percentile(frames, 0.99));
+    figures.add(of, 'longest frame, ms', percentile(frames, 1));
+    figures.add(of, 'tasks over 50 ms', tasks.length);
+    figures.add(of, 'longest task, ms', Math.max(0, ...tasks));
+  } finally {
+    await tablet.close();
+  }
+}
 
 async function fill({ kafka }, prefix, machines, end) {
   const write = (topic, count, record) => produce(kafka, prefix + topic, count, record);

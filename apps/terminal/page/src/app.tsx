@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
-import { openSheet, sheet } from './actions.js';
-import { isKept, unsentEntries } from './outbox.js';
-import { UndoBar } from './parts/undo-bar.js';
+import { openSheet, selection, sheet } from './actions.js';
+import { undoableBatch } from './model/outgoing.js';
+import { isKept, outgoing, takeBack, unsentEntries } from './outbox.js';
+import { OutgoingStatus } from './parts/entry-status.js';
 import { Icon, type IconName } from './parts/icons.js';
 import { hrefOf, route } from './router.js';
 import {
@@ -14,6 +15,7 @@ import {
   session,
   signInNeeded,
   strings,
+  tick,
   toast,
 } from './store.js';
 import { HandOver } from './views/hand-over.js';
@@ -37,6 +39,22 @@ export function App(): JSX.Element {
         {toast.value?.text}
       </p>
     </>
+  );
+}
+
+/** One tap takes back all that was given together; their rows take back one each. */
+function UndoBar(): JSX.Element | null {
+  const batch = undoableBatch(outgoing.value, tick.value);
+  const [first] = batch;
+  if (!first || selection.value) return null;
+  return (
+    <div class="bottom-bar undo-bar no-print">
+      <button class="button" type="button" onClick={() => void takeBack(batch.map(({ id }) => id))}>
+        <Icon name="undo" />
+        {strings.value.undoAll(batch.length)}
+      </button>
+      <OutgoingStatus entry={first} />
+    </div>
   );
 }
 
