@@ -1,18 +1,29 @@
 import {
   MAX_LIST_LENGTH,
   mediaType,
-  parsed,
-  parseOrderMessage,
-  rejected,
   type OrderMessage,
+  parsed,
   type Parsed,
+  parseOrderMessage,
   type Refused,
+  rejected,
 } from '#libs/contracts';
-
-import { FORMATS } from './formats.js';
-import type { DocumentContent, OrderDocument, OrderDocumentOptions } from './order-format.js';
+import type {
+  DocumentContent,
+  OrderDocument,
+  OrderDocumentOptions,
+  OrderFormat,
+} from './order-format.js';
 import { readContent } from './read-content.js';
-import { unwrapSoap } from './xml/unwrap-soap.js';
+import { type DocumentElement, onlyElement } from './xml/document-element.js';
+import { b2mml } from './b2mml/b2mml.format.js';
+import { canonical } from './canonical/canonical.format.js';
+import { sapIdoc } from './sap-idoc/sap-idoc.format.js';
+import { sapOData } from './sap-odata/sap-odata.format.js';
+import { umh } from './umh/umh.format.js';
+
+/** In the order of recognition. */
+export const FORMATS: readonly OrderFormat[] = [canonical, sapIdoc, b2mml, sapOData, umh];
 
 const BY_MEDIA_TYPE = new Map(
   FORMATS.flatMap((format) => format.mediaTypes.map((type) => [type, format] as const)),
@@ -60,4 +71,11 @@ function unknownFormat(content: DocumentContent): Refused {
   const order = parseOrderMessage(content.value);
   const fault = order.ok ? 'the JSON is not read' : order.rejection.detail;
   return rejected('invalid-message', `${fault}; ${known}`);
+}
+
+/** What a SOAP envelope carries, where a document comes in one; otherwise the document. */
+function unwrapSoap(root: DocumentElement): DocumentElement {
+  if (root.name !== 'Envelope') return root;
+  const content = onlyElement(root, 'Body')?.children ?? [];
+  return content.length === 1 && content[0] !== undefined ? content[0] : root;
 }

@@ -1,13 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
-
 import type { OrderMessage } from '#libs/contracts';
 import { BoundedExpressions, expressionFault } from '#libs/expressions';
-
-import { FORMATS } from '../src/formats.js';
+import { FORMATS, readOrderDocument } from '../src/read-order-document.js';
 import { OrderMapping } from '../src/mapping/order-mapping.js';
 import { parseOrderMapping } from '../src/mapping/parse-order-mapping.js';
 import type { OrderDocument } from '../src/order-format.js';
-import { readOrderDocument } from '../src/read-order-document.js';
 
 const PAGES = readdirSync('docs/erp').filter((name) => name !== 'index.md');
 

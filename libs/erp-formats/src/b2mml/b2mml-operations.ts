@@ -1,17 +1,15 @@
 import {
-  operationIdAt,
-  parsed,
-  rejected,
   type OperationChange,
+  operationIdAt,
   type OrderChange,
+  parsed,
   type Parsed,
+  rejected,
 } from '#libs/contracts';
-
-import { elements, pathOf, textOf, type DocumentElement } from '../xml/document-element.js';
-import { placesOf, type Place } from './b2mml-place.js';
+import { type DocumentElement, elements, pathOf, textOf } from '../xml/document-element.js';
+import { type Place, placesOf } from './b2mml-place.js';
 import { statusOfSegment } from './b2mml-status.js';
 import { readDateTime } from './b2mml-time.js';
-import { numberRepeats, type NamedSegment } from './number-repeats.js';
 
 const KINDS_OF_WORK = ['ProcessSegmentID', 'ProductSegmentID'] as const;
 
@@ -110,4 +108,32 @@ function idAt(id: string, { workCentre }: Place, places: readonly Place[]): stri
 
 function workOf(plannedStart: number | undefined, status?: OperationChange['status']): Work {
   return { ...(plannedStart !== undefined && { plannedStart }), ...(status && { status }) };
+}
+
+/** A segment, whether its id is its own or what kind of work it is, and the ids that it makes under an id. */
+interface NamedSegment {
+  id: string;
+  isNamed: boolean;
+  idsUnder: (id: string) => readonly string[];
+}
+
+/**
+ * Segments without an id of their own go by what kind of work they are, and an order may have the same kind
+ * several times: `MILL`, `MILL#2`, in order of the document. Ids that segments do have are left as they are;
+ * it is a fault to give one twice.
+ */
+function numberRepeats<T extends NamedSegment>(segments: readonly T[]): T[] {
+  const named = segments.filter(({ isNamed }) => isNamed);
+  const taken = new Set(named.flatMap(({ id, idsUnder }) => [id, ...idsUnder(id)]));
+  const counts = new Map<string, number>();
+  return segments.map((segment) => {
+    if (segment.isNamed) return segment;
+    const { id: kind, idsUnder } = segment;
+    let count = counts.get(kind) ?? 1;
+    let id = count === 1 ? kind : `${kind}#${count}`;
+    while ([id, ...idsUnder(id)].some((each) => taken.has(each))) id = `${kind}#${(count += 1)}`;
+    for (const each of [id, ...idsUnder(id)]) taken.add(each);
+    counts.set(kind, count);
+    return { ...segment, id };
+  });
 }

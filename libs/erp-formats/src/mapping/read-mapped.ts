@@ -1,19 +1,19 @@
 import {
+  MAX_LIST_LENGTH,
   mediaType,
+  type OrderMessage,
   parsed,
+  type Parsed,
   parseOrderMessage,
   rejected,
-  MAX_LIST_LENGTH,
-  type OrderMessage,
-  type Parsed,
 } from '#libs/contracts';
-
 import { placed } from '../checked-message.js';
-import type { OrderDocument, OrderDocumentOptions } from '../order-format.js';
+import type { DocumentContent, OrderDocument, OrderDocumentOptions } from '../order-format.js';
 import { readContent } from '../read-content.js';
+import { groupBy } from '../xml/group-by.js';
+import type { DocumentElement } from '../xml/document-element.js';
 import type { Expressions } from './expressions.js';
 import { type MappingEntry, topicOf } from './mapping-entry.js';
-import { plainValue } from './plain-value.js';
 
 /** What an expression makes of a document: one canonical order or a list of them, held to the same rules. */
 export async function readMapped(
@@ -54,4 +54,29 @@ function readResult(name: string, result: unknown): Parsed<OrderMessage[]> {
 function readOrder(path: string, order: unknown): Parsed<OrderMessage> {
   const checked = parseOrderMessage(order);
   return checked.ok ? parsed({ kind: 'snapshot', order: checked.value }) : placed(path, checked);
+}
+
+/**
+ * A document as an expression sees it. Of XML an element is its text, or an object of its children by name, of
+ * its attributes with `@` before the name and of its text as `#text`; what repeats is a list. The root is a
+ * field of the outermost object.
+ */
+export function plainValue(content: DocumentContent): unknown {
+  if (content.syntax === 'json') return content.value;
+  return Object.fromEntries([[content.root.name, plainElement(content.root)]]);
+}
+
+function plainElement({ children, attributes, text }: DocumentElement): unknown {
+  const fields = Object.entries(attributes).map(([name, value]) => [`@${name}`, value] as const);
+  if (children.length === 0 && fields.length === 0) return text;
+  const nested = [...groupBy(children, ({ name }) => name)].map(([name, alike]) => {
+    const values = alike.map(plainElement);
+    return [name, values.length === 1 ? values[0] : values] as const;
+  });
+  // fromEntries defines fields, whatever they are called
+  return Object.fromEntries([
+    ...fields,
+    ...(text === '' ? [] : [['#text', text] as const]),
+    ...nested,
+  ]);
 }

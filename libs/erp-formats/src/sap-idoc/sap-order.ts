@@ -1,17 +1,15 @@
 import {
-  rejected,
   type OrderMessage,
   type OrderStatus,
   type OrderVersion,
   type Parsed,
+  rejected,
 } from '#libs/contracts';
-
 import { snapshotMessage } from '../checked-message.js';
 import { orderNumber } from '../sap/order-number.js';
 import { statusOf } from '../sap/sap-status.js';
-import { elements, pathOf, textOf, type DocumentElement } from '../xml/document-element.js';
-import { DELETED } from './message-function.js';
-import { readSapOperations } from './sap-operations.js';
+import { type DocumentElement, elements, pathOf, textOf } from '../xml/document-element.js';
+import { DELETED, readSapOperations } from './sap-operations.js';
 
 /** One E1AFKOL, an order with its sequences and operations, as a snapshot. */
 export function readSapOrder(

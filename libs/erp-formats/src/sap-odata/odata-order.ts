@@ -1,12 +1,10 @@
-import { parsed, rejected, type OrderMessage, type Parsed } from '#libs/contracts';
-
+import { isJsonObject, type OrderMessage, parsed, type Parsed, rejected } from '#libs/contracts';
 import { changeMessage, snapshotMessage } from '../checked-message.js';
 import type { ReadingContext } from '../order-format.js';
 import { orderNumber } from '../sap/order-number.js';
 import { statusWithin } from '../sap/sap-status.js';
 import { checkEntities, checkEntity } from './check-entity.js';
-import { checkPages } from './check-pages.js';
-import { expanded, pathTo, textField, type ODataEntity } from './odata-entity.js';
+import { expanded, type ODataEntity, pathTo, textField, valueOf } from './odata-entity.js';
 import { readODataOperations } from './odata-operation.js';
 import { ORDER_FLAGS, readStatus, STATUS_TEXTS } from './odata-status.js';
 import { readLastChange } from './odata-time-stamp.js';
@@ -64,4 +62,24 @@ export function readOrderId(entity: ODataEntity): Parsed<string> {
   const orderId = orderNumber(number);
   if (orderId !== undefined) return parsed(orderId);
   return rejected('invalid-message', `${pathTo(entity, 'ManufacturingOrder')} is missing`);
+}
+
+/** Refuses an entity of whose parts the server sent the first page: the others would count as gone. */
+function checkPages(entity: ODataEntity, names: readonly string[]): Parsed<undefined> {
+  const link = names.map((name) => nextPageOf(entity, name)).find(Boolean);
+  if (link === undefined) return parsed(undefined);
+  const remedy = '$expand without paging by the server, or send operations alone';
+  return rejected('invalid-message', `${pathTo(entity, link)} leads to a further page: ${remedy}`);
+}
+
+/** The link is within what is expanded in V2, beside it in V4, and goes by a shorter name in V4.01. */
+function nextPageOf({ fields }: ODataEntity, name: string): string | undefined {
+  const value = valueOf(fields, name);
+  if (isJsonObject(value) && isLink(valueOf(value, '__next'))) return `${name}.__next`;
+  const besides = [`${name}@odata.nextLink`, `${name}@nextLink`];
+  return besides.find((each) => isLink(valueOf(fields, each)));
+}
+
+function isLink(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '';
 }

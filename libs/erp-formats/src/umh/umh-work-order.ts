@@ -1,17 +1,15 @@
 import {
-  parsed,
-  rejected,
   type JsonObject,
   type OrderMessage,
   type OrderOperation,
   type OrderStatus,
+  parsed,
   type Parsed,
+  readEpochSeconds,
+  rejected,
 } from '#libs/contracts';
-
 import { changeMessage, snapshotMessage } from '../checked-message.js';
 import type { ReadingContext } from '../order-format.js';
-import { otherMessage } from './other-message.js';
-import { readUmhTime } from './umh-time.js';
 import { actionOf, locationOf, type UmhAction } from './umh-topic.js';
 
 /** A work order is one piece of work at one place. */
@@ -116,4 +114,44 @@ function placeMissing(topic: string | null): string {
 
 function unknownAction(action: never): never {
   throw new Error(`unknown action ${String(action)}`);
+}
+
+const ALL_THAT_IS_READ =
+  'of the _analytics contract only work-order create, start and stop are read';
+
+/** What messages about products have and those about work orders do not; the product of an order is in `product`. */
+const PRODUCT_FIELDS = ['external_product_type_id', 'product_batch_id', 'bad_quantity'] as const;
+
+/**
+ * Why a message that names a work order is not about it, by its topic or, where that says neither way, by its
+ * fields; undefined where it may be.
+ */
+function otherMessage(message: JsonObject, topic: string | null): string | undefined {
+  if (actionOf(topic) !== undefined) return undefined;
+  const [, ending] = /\._analytics\.([^]+)$/.exec(topic ?? '') ?? [];
+  if (ending !== undefined && ending !== 'work-order') {
+    return `the topic ends in _analytics.${ending.slice(0, 100)}; ${ALL_THAT_IS_READ}`;
+  }
+  const field = PRODUCT_FIELDS.find((name) => Object.hasOwn(message, name));
+  return field && `${field} makes it a message about products; ${ALL_THAT_IS_READ}`;
+}
+
+/** `<name>_unix_ms` in milliseconds, as its name says, or `<name>` in RFC 3339, as epoch seconds. */
+function readUmhTime(
+  message: JsonObject,
+  name: 'start_time' | 'end_time',
+): Parsed<number | undefined> {
+  const milliseconds = message[`${name}_unix_ms`] ?? undefined;
+  const field = milliseconds === undefined ? name : `${name}_unix_ms`;
+  const value = milliseconds ?? message[name] ?? undefined;
+  if (value === undefined || value === '') return parsed(undefined);
+  if (milliseconds !== undefined && !Number.isSafeInteger(milliseconds)) {
+    return rejected('invalid-message', `${field} must be whole milliseconds`);
+  }
+  const reading = readEpochSeconds(
+    typeof milliseconds === 'number' ? Math.floor(milliseconds / 1000) : value,
+  );
+  return reading.ok
+    ? parsed(reading.seconds)
+    : rejected('invalid-message', `${field} ${reading.problem}`);
 }

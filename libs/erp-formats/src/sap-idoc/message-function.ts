@@ -1,2 +1,0 @@
-/** MSGFN of a segment whose object was deleted in the ERP. */
-export const DELETED = '003';
