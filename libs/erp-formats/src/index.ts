@@ -9,7 +9,7 @@ export type { Evaluation, EvaluationRequest, Expressions } from './mapping/expre
 export type { MappingEntry } from './mapping/mapping-entry.js';
 export { OrderMapping, type MappedFormat } from './mapping/order-mapping.js';
 export { OrderMappingError, parseOrderMapping } from './mapping/parse-order-mapping.js';
-export type { OrderDocument, OrderDocumentOptions } from './order-format.js';
+export type { OrderDocument, OrderDocumentOptions } from './document/order-format.js';
 export { readOrderDocument } from './read-order-document.js';
 export { readOrders, type OrderReadOptions } from './read-orders.js';
 export { offsetSeconds } from './time/local-time.js';

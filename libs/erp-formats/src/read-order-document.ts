@@ -13,8 +13,8 @@ import type {
   OrderDocument,
   OrderDocumentOptions,
   OrderFormat,
-} from './order-format.js';
-import { readContent } from './read-content.js';
+} from './document/order-format.js';
+import { readContent } from './document/read-content.js';
 import { type DocumentElement, onlyElement } from './xml/document-element.js';
 import { b2mml } from './b2mml/b2mml.format.js';
 import { canonical } from './canonical/canonical.format.js';

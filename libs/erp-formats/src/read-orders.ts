@@ -1,6 +1,6 @@
 import { describeAhead, type OrderMessage, type Parsed, rejected } from '#libs/contracts';
 import type { OrderMapping } from './mapping/order-mapping.js';
-import type { OrderDocument, OrderDocumentOptions } from './order-format.js';
+import type { OrderDocument, OrderDocumentOptions } from './document/order-format.js';
 import { readOrderDocument } from './read-order-document.js';
 
 type Read = Parsed<OrderMessage[]>;

@@ -4,7 +4,7 @@ import { BoundedExpressions, expressionFault } from '#libs/expressions';
 import { FORMATS, readOrderDocument } from '../src/read-order-document.js';
 import { OrderMapping } from '../src/mapping/order-mapping.js';
 import { parseOrderMapping } from '../src/mapping/parse-order-mapping.js';
-import type { OrderDocument } from '../src/order-format.js';
+import type { OrderDocument } from '../src/document/order-format.js';
 
 const PAGES = readdirSync('docs/erp').filter((name) => name !== 'index.md');
 

@@ -1,6 +1,6 @@
 import type { OrderMessage, OrderSnapshot } from '#libs/contracts';
 
-import type { OrderDocument } from '../src/order-format.js';
+import type { OrderDocument } from '../src/document/order-format.js';
 import { readOrderDocument } from '../src/read-order-document.js';
 
 type Options = Partial<Omit<OrderDocument, 'body'>> & { timeZone?: string };

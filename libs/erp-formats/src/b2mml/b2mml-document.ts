@@ -1,6 +1,6 @@
 import { isJsonObject } from '#libs/contracts';
 
-import type { DocumentContent } from '../order-format.js';
+import type { DocumentContent } from '../document/order-format.js';
 import type { DocumentElement } from '../xml/document-element.js';
 import { jsonElement } from './json-elements.js';
 

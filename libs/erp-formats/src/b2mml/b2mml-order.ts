@@ -8,7 +8,7 @@ import {
   type Parsed,
 } from '#libs/contracts';
 
-import { changeMessage, snapshotMessage } from '../checked-message.js';
+import { changeMessage, snapshotMessage } from '../document/checked-message.js';
 import { pathOf, readText, type DocumentElement } from '../xml/document-element.js';
 import type { Intent } from './b2mml-intent.js';
 import { readB2mmlOperations } from './b2mml-operations.js';

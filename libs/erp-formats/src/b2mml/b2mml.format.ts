@@ -1,6 +1,6 @@
 import { parsed, rejected, type OrderMessage, type Parsed } from '#libs/contracts';
 
-import type { DocumentContent, OrderFormat, ReadingContext } from '../order-format.js';
+import type { DocumentContent, OrderFormat, ReadingContext } from '../document/order-format.js';
 import { pathOf, unlessTwice, type DocumentElement } from '../xml/document-element.js';
 import { b2mmlRoot, ordersIn } from './b2mml-document.js';
 import { checkB2mmlFields } from './b2mml-fields.js';

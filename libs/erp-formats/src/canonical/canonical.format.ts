@@ -1,6 +1,6 @@
 import { isJsonObject, parseOrderMessage, parsed } from '#libs/contracts';
 
-import type { OrderFormat } from '../order-format.js';
+import type { OrderFormat } from '../document/order-format.js';
 
 /** The bridge's own form: one JSON object that is one order as it now is. */
 export const canonical: OrderFormat = {

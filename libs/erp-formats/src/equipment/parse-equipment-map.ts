@@ -1,7 +1,7 @@
 import { parse as parseYaml } from 'yaml';
 import { parse } from 'csv-parse/sync';
 import { isIdentifier } from '#libs/contracts';
-import { syntaxFault } from '../syntax-fault.js';
+import { syntaxFault } from '../document/syntax-fault.js';
 
 /** The machine that stands for a plant's work centre. */
 export interface EquipmentMapEntry {

@@ -1,6 +1,6 @@
 import { TOPICS } from '#libs/contracts';
 
-import type { OrderDocument } from '../order-format.js';
+import type { OrderDocument } from '../document/order-format.js';
 
 /** An expression and the documents it is for; what a criterion leaves out does not matter. */
 export interface MappingEntry {

@@ -1,6 +1,6 @@
 import { mediaType, type OrderMessage, type Parsed } from '#libs/contracts';
 
-import type { OrderDocument, OrderDocumentOptions } from '../order-format.js';
+import type { OrderDocument, OrderDocumentOptions } from '../document/order-format.js';
 import type { Expressions } from './expressions.js';
 import { type MappingEntry, topicOf } from './mapping-entry.js';
 import { readMapped } from './read-mapped.js';

@@ -2,7 +2,7 @@ import { parse as parseYaml } from 'yaml';
 
 import { isIdentifier, isJsonObject, mediaType, type JsonObject } from '#libs/contracts';
 
-import { syntaxFault } from '../syntax-fault.js';
+import { syntaxFault } from '../document/syntax-fault.js';
 import type { ExpressionCheck } from './expressions.js';
 import type { MappingEntry } from './mapping-entry.js';
 

@@ -7,9 +7,13 @@ import {
   parseOrderMessage,
   rejected,
 } from '#libs/contracts';
-import { placed } from '../checked-message.js';
-import type { DocumentContent, OrderDocument, OrderDocumentOptions } from '../order-format.js';
-import { readContent } from '../read-content.js';
+import { placed } from '../document/checked-message.js';
+import type {
+  DocumentContent,
+  OrderDocument,
+  OrderDocumentOptions,
+} from '../document/order-format.js';
+import { readContent } from '../document/read-content.js';
 import { groupBy } from '../xml/group-by.js';
 import type { DocumentElement } from '../xml/document-element.js';
 import type { Expressions } from './expressions.js';

@@ -1,6 +1,6 @@
 import { parsed, rejected, type OrderMessage, type Parsed } from '#libs/contracts';
 
-import type { OrderFormat } from '../order-format.js';
+import type { OrderFormat } from '../document/order-format.js';
 import { checkFields } from '../xml/check-fields.js';
 import { elements, pathOf, textOf, type DocumentElement } from '../xml/document-element.js';
 import { readControlRecord, type ControlRecordContext } from './control-record.js';

@@ -5,7 +5,7 @@ import {
   type Parsed,
   rejected,
 } from '#libs/contracts';
-import { snapshotMessage } from '../checked-message.js';
+import { snapshotMessage } from '../document/checked-message.js';
 import { orderNumber } from '../sap/order-number.js';
 import { statusOf } from '../sap/sap-status.js';
 import { type DocumentElement, elements, pathOf, textOf } from '../xml/document-element.js';

@@ -1,6 +1,6 @@
 import { isJsonObject, type OrderMessage, parsed, type Parsed, rejected } from '#libs/contracts';
-import { changeMessage, snapshotMessage } from '../checked-message.js';
-import type { ReadingContext } from '../order-format.js';
+import { changeMessage, snapshotMessage } from '../document/checked-message.js';
+import type { ReadingContext } from '../document/order-format.js';
 import { orderNumber } from '../sap/order-number.js';
 import { statusWithin } from '../sap/sap-status.js';
 import { checkEntities, checkEntity } from './check-entity.js';

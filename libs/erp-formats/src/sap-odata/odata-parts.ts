@@ -6,8 +6,8 @@ import {
   type Parsed,
 } from '#libs/contracts';
 
-import { changeMessage } from '../checked-message.js';
-import type { ReadingContext } from '../order-format.js';
+import { changeMessage } from '../document/checked-message.js';
+import type { ReadingContext } from '../document/order-format.js';
 import { checkEntities } from './check-entity.js';
 import { pathTo, type ODataEntity } from './odata-entity.js';
 import { isOperation, readODataOperations } from './odata-operation.js';

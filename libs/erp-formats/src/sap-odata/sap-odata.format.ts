@@ -1,6 +1,6 @@
 import { isJsonObject, parsed, rejected, type OrderMessage, type Parsed } from '#libs/contracts';
 
-import type { OrderFormat, ReadingContext } from '../order-format.js';
+import type { OrderFormat, ReadingContext } from '../document/order-format.js';
 import { entitiesOf, type ODataEntity } from './odata-entity.js';
 import { isOperation } from './odata-operation.js';
 import { readODataOrder } from './odata-order.js';

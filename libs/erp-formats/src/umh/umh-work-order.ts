@@ -8,8 +8,8 @@ import {
   readEpochSeconds,
   rejected,
 } from '#libs/contracts';
-import { changeMessage, snapshotMessage } from '../checked-message.js';
-import type { ReadingContext } from '../order-format.js';
+import { changeMessage, snapshotMessage } from '../document/checked-message.js';
+import type { ReadingContext } from '../document/order-format.js';
 import { actionOf, locationOf, type UmhAction } from './umh-topic.js';
 
 /** A work order is one piece of work at one place. */

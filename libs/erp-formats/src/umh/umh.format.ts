@@ -1,6 +1,6 @@
 import { isJsonObject, parsed, rejected, type JsonObject } from '#libs/contracts';
 
-import type { OrderFormat } from '../order-format.js';
+import type { OrderFormat } from '../document/order-format.js';
 import { readUmhWorkOrder } from './umh-work-order.js';
 
 const ID = 'external_work_order_id';

@@ -1,6 +1,6 @@
 import type { OrderMessage, Parsed } from '#libs/contracts';
 
-import type { DocumentElement } from './xml/document-element.js';
+import type { DocumentElement } from '../xml/document-element.js';
 
 export interface OrderDocument {
   contentType: string | null;
