@@ -33,7 +33,7 @@ const STARTS = [
  * An E1AFVOL and those of its sub-operations that are work for another work centre. One without a work centre
  * is done elsewhere (control key PP02: by a supplier) and no work for a machine.
  */
-export function readWithSubOperations(
+function readWithSubOperations(
   segment: DocumentElement,
   frame: OrderFrame,
 ): Parsed<OrderOperation[]> {
