@@ -1,0 +1,308 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import ts from 'typescript';
+import { loadBridgeSettings, loadSandboxSettings, loadTerminalSettings } from '#libs/config';
+import {
+  DEAD_LETTER_HEADERS,
+  deadLetterTopic,
+  REJECTION_CODES,
+  TOPIC_DEFINITIONS,
+  TOPICS,
+  WORK_ORDER_QUEUES,
+} from '#libs/contracts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** The text of a page from a heading to the next of the same level or above. */
+function section(page: string, heading: string): string {
+  const text = readFileSync(join(ROOT, 'docs', page), 'utf8').replace(/^```[^]*?^```/gm, '');
+  const level = /^#+/.exec(heading)?.[0].length ?? 0;
+  const [, rest] = text.split(`\n${heading}\n`);
+  if (rest === undefined) throw new Error(`${page} has no heading ${heading}`);
+  const end = rest.search(new RegExp(`^#{1,${level}} `, 'm'));
+  return end < 0 ? rest : rest.slice(0, end);
+}
+
+/** The cells of the tables in a text, header rows left out. */
+function rowsOf(text: string): string[][] {
+  const tables = text.match(/(^\|.*\n)+/gm) ?? [];
+  return tables.flatMap((table) =>
+    table
+      .trim()
+      .split('\n')
+      .slice(2)
+      .map((row) =>
+        row
+          .slice(1, -1)
+          .split(/(?<!\\)\|/)
+          .map((cell) => cell.trim()),
+      ),
+  );
+}
+
+function codeSpans(text: string): string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map(([, span = '']) => span);
+}
+
+/** What the first column names, row by row. */
+function named(page: string, heading: string): string[] {
+  return rowsOf(section(page, heading)).flatMap(([first = '']) => codeSpans(first));
+}
+
+function sorted(names: Iterable<string>): string[] {
+  return [...new Set(names)].sort();
+}
+
+describe('the settings in the documents', () => {
+  const WAYS = [
+    {},
+    { KAFKA_SSL: 'true', KAFKA_SASL_MECHANISM: 'plain', MACHINE_CLOUD_TOKEN: 'x' },
+    { MACHINE_CLOUD_TOKEN_FILE: '/none' },
+    { MACHINE_CLOUD_LOGIN_EMAIL: 'x' },
+    { MACHINE_CLOUD_OAUTH_CLIENT_ID: 'x' },
+  ];
+  const NO_SETTINGS_OF_OURS = new Set(['NODE_ENV']);
+
+  /** The names that a program asks its environment for, however it is set up. */
+  function askedFor(load: (env: Record<string, string | undefined>) => unknown): string[] {
+    const names = new Set<string>();
+    for (const way of WAYS) {
+      const env = new Proxy<Record<string, string | undefined>>(way, {
+        get: (target, name) => {
+          if (typeof name === 'string' && !NO_SETTINGS_OF_OURS.has(name)) names.add(name);
+          return target[name as string];
+        },
+      });
+      try {
+        load(env);
+      } catch {
+        // wrong settings are reported after all have been read
+      }
+    }
+    return sorted(names);
+  }
+
+  const settingsIn = (text: string) =>
+    codeSpans(text).filter((span) => /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$/.test(span));
+  /** `…_FILE` after a name stands for its twin. */
+  const isTwinOf = (names: readonly string[]) => (name: string) =>
+    name.endsWith('_FILE') && names.includes(name.replace(/_FILE$/, ''));
+
+  it.each([
+    ['operations.md', loadBridgeSettings],
+    ['sandbox.md', loadSandboxSettings],
+    ['terminal.md', loadTerminalSettings],
+  ])('are those that the program reads: %s', (page, load) => {
+    const asked = askedFor(load);
+    const text = section(page, '## Settings');
+    // the other programs take settings of the bridge as well, which their pages refer to
+    const documented = settingsIn(text + section('operations.md', '## Settings'));
+    expect(asked.filter((name) => !documented.includes(name))).toEqual([]);
+    const inFirstColumn = rowsOf(text).flatMap(([first = '']) => settingsIn(first));
+    const isTwin = isTwinOf(asked);
+    expect(inFirstColumn.filter((name) => !asked.includes(name) && !isTwin(name))).toEqual([]);
+  });
+});
+
+describe('the topics in the documents', () => {
+  const STATES = [
+    'machine-bridge.machine-states.v1',
+    'machine-bridge.work-order-list-fences.v1',
+    'machine-bridge.orders.v1',
+    'machine-bridge.assignments.v1',
+    'machine-bridge.dead-letter-replays.v1',
+  ];
+
+  it('are all that there are', () => {
+    const queues = Object.values<string>(WORK_ORDER_QUEUES);
+    const topics = [
+      ...TOPIC_DEFINITIONS.map(({ name }) => name),
+      TOPICS.downtimeNotes,
+      ...queues,
+      ...queues.map(deadLetterTopic),
+      ...STATES,
+    ];
+    const text = section('operations.md', '## Topics');
+    const rows = rowsOf(text).flatMap(([first = '']) => codeSpans(first));
+    expect(sorted(rows)).toEqual(sorted(topics));
+  });
+
+  it('are named so in the code', () => {
+    const code = sources.map(({ text }) => text).join('\n');
+    const own = [...code.matchAll(/machine-bridge\.[a-z-]+\.v\d+/g)].map(([name]) => name);
+    expect(sorted(own)).toEqual(sorted([...STATES, ...Object.values(WORK_ORDER_QUEUES)]));
+  });
+
+  it.each(TOPIC_DEFINITIONS.map(({ name, ...rest }) => [name, rest] as const))(
+    'have the direction and policy of %s',
+    (name, { direction, cleanupPolicy }) => {
+      const row = rowsOf(section('operations.md', '## Topics')).find(([first = '']) =>
+        codeSpans(first).includes(name),
+      );
+      expect([row?.[1], row?.[3]]).toEqual([direction, cleanupPolicy]);
+    },
+  );
+});
+
+describe('the codes and headers in the documents', () => {
+  const names = named('operations.md', '## Dead letters');
+
+  it('are the codes of rejections', () => {
+    const codes = rowsOf(section('operations.md', '## Dead letters').split('### ')[0] ?? '')
+      .flatMap(([first = '']) => codeSpans(first))
+      .filter((name) => !name.startsWith('dlq-'));
+    expect(sorted(codes)).toEqual(sorted(REJECTION_CODES));
+  });
+
+  it('are the headers of dead letters', () => {
+    const headers = names.filter((name) => name.startsWith('dlq-'));
+    expect(sorted(headers)).toEqual(sorted(Object.values(DEAD_LETTER_HEADERS)));
+  });
+});
+
+interface Source {
+  path: string;
+  text: string;
+  tree: ts.SourceFile;
+}
+
+const sources: Source[] = ['apps/bridge', 'apps/cli', 'apps/terminal/src', 'libs'].flatMap(
+  (folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .map((file) => `${folder}/${file}`)
+      .filter((path) => path.endsWith('.ts') && !/[.-]spec\.ts$|\.d\.ts$/.test(path))
+      .filter((path) => !/\/test(ing)?\//.test(path))
+      .map((path) => {
+        const text = readFileSync(join(ROOT, path), 'utf8');
+        return { path, text, tree: ts.createSourceFile(path, text, ts.ScriptTarget.Latest) };
+      }),
+);
+
+function visit(node: ts.Node, seen: (node: ts.Node) => void): void {
+  seen(node);
+  node.forEachChild((child) => {
+    visit(child, seen);
+  });
+}
+
+/** Texts in an expression; `*` stands for what is put in when it runs. */
+function textsIn(expression: ts.Node): string[] {
+  if (ts.isStringLiteralLike(expression)) return [expression.text];
+  if (ts.isTemplateExpression(expression)) {
+    const tail = expression.templateSpans.map(({ literal }) => `*${literal.text}`);
+    return [expression.head.text + tail.join('')];
+  }
+  if (ts.isConditionalExpression(expression)) {
+    return [expression.whenTrue, expression.whenFalse].flatMap(textsIn);
+  }
+  if (ts.isParenthesizedExpression(expression)) return textsIn(expression.expression);
+  return [];
+}
+
+describe('the metrics in the documents', () => {
+  /** Of the calls that make a metric by its name without the prefix. */
+  function scraped({ expression, arguments: given }: ts.CallExpression, tree: ts.SourceFile) {
+    const maker = expression.getText(tree);
+    const [name] = given[0] === undefined ? [] : textsIn(given[0]);
+    if (name === undefined) return [];
+    if (maker === 'ofEach') return [`machine_bridge_${name}{flow}`];
+    if (maker !== 'scrapedGauge' && maker !== 'scrapedCounter') return [];
+    const labels = given[2];
+    if (labels === undefined || !ts.isArrayLiteralExpression(labels)) {
+      throw new Error(`the labels of ${name} are no list`);
+    }
+    const names = labels.elements.flatMap(textsIn);
+    return [`machine_bridge_${name}${names.length === 0 ? '' : `{${names.join(',')}}`}`];
+  }
+
+  /** `name{label,label}`, as the tables have them. */
+  function metricsIn(prefix: string, folders: RegExp): string[] {
+    const found: string[] = [];
+    for (const { path, tree } of sources.filter((source) => folders.test(source.path))) {
+      visit(tree, (node) => {
+        if (ts.isCallExpression(node)) found.push(...scraped(node, tree));
+        if (!ts.isObjectLiteralExpression(node)) return;
+        const values = new Map(
+          node.properties
+            .filter(ts.isPropertyAssignment)
+            .map(({ name, initializer }) => [name.getText(tree), initializer]),
+        );
+        const [name = ''] = values.has('name') ? textsIn(values.get('name') as ts.Node) : [];
+        if (!name.startsWith(prefix) || name.includes('*')) return;
+        const labels = values.get('labelNames');
+        if (labels !== undefined && !ts.isArrayLiteralExpression(labels)) {
+          throw new Error(`the labels of ${name} in ${path} are no list`);
+        }
+        const names = labels?.elements.flatMap(textsIn) ?? [];
+        found.push(names.length === 0 ? name : `${name}{${names.join(',')}}`);
+      });
+    }
+    return sorted(found);
+  }
+
+  it('are those of the bridge, with their labels', () => {
+    const rows = rowsOf(section('operations.md', '## Metrics and alerts').split('| alert')[0] ?? '')
+      .flatMap(([first = '']) => codeSpans(first))
+      .filter((name) => name.startsWith('machine_bridge_'));
+    expect(sorted(rows)).toEqual(metricsIn('machine_bridge_', /^(apps\/bridge|libs)\//));
+  });
+
+  it('and no alert names another one', () => {
+    const known = metricsIn('machine_bridge_', /./).map((name) => name.replace(/\{.*/, ''));
+    const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+    const used = [...page.matchAll(/machine_bridge_[a-z_]+[a-z]/g)].map(([name]) =>
+      name.replace(/_(bucket|count|sum)$/, ''),
+    );
+    expect(sorted(used).filter((name) => !known.includes(name))).toEqual([]);
+  });
+});
+
+describe('the log messages in the documents', () => {
+  const LEVELS = new Set(['log', 'warn', 'error', 'fatal', 'debug']);
+
+  function messagesOf(folders: RegExp): string[] {
+    const found: string[] = [];
+    for (const { tree } of sources.filter(({ path }) => folders.test(path))) {
+      visit(tree, (node) => {
+        if (ts.isPropertyAssignment(node) && node.name.getText(tree) === 'msg') {
+          found.push(...textsIn(node.initializer));
+        }
+        if (
+          ts.isCallExpression(node) &&
+          ts.isPropertyAccessExpression(node.expression) &&
+          LEVELS.has(node.expression.name.text) &&
+          /[lL]ogger$/.test(node.expression.expression.getText(tree)) &&
+          node.arguments[0] !== undefined
+        ) {
+          found.push(...textsIn(node.arguments[0]));
+        }
+      });
+    }
+    return sorted(found);
+  }
+
+  /** `…` stands for anything. */
+  function matcher(documented: string): RegExp {
+    const parts = documented.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    return new RegExp(`^${parts.join('.*')}$`);
+  }
+
+  it('are those of the bridge', () => {
+    const documented = named('operations.md', '## Log events').map(matcher);
+    const logged = messagesOf(/^(apps\/bridge\/|libs\/(?!kafkajs-patches\/))/);
+    const missing = logged.filter((text) => !documented.some((each) => each.test(text)));
+    expect(missing).toEqual([]);
+  });
+
+  it('and each of them is logged', () => {
+    const texts: string[] = [];
+    for (const { tree } of sources) visit(tree, (node) => texts.push(...textsIn(node)));
+    const all = [
+      ...named('operations.md', '## Log events'),
+      ...rowsOf(section('terminal.md', '## Metrics and log events'))
+        .flatMap(([first = '']) => codeSpans(first))
+        .filter((name) => !name.startsWith('machine_')),
+    ];
+    expect(all.filter((name) => !texts.some((text) => matcher(name).test(text)))).toEqual([]);
+  });
+});
