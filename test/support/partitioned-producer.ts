@@ -4,8 +4,8 @@ import { withAdmin } from './with-admin.js';
 type Choose = ReturnType<typeof Partitioners.DefaultPartitioner>;
 
 /**
- * Gives messages to Kafka in the order of each partition and each once, also when they are sent again after an error. A
- * request holds messages of one partition: of a request to several brokers, kafkajs loses a part when a leader moves,
+ * Gives messages to Kafka in the order of each partition and each once, also when they are sent again after an error. Where
+ * a topic lies on several brokers, a request holds messages of one partition: of a request to several brokers, kafkajs loses a part when a leader moves,
  * and writes another twice (tulios/kafkajs#1798).
  */
 export class PartitionedProducer {
@@ -33,9 +33,14 @@ export class PartitionedProducer {
 
   /** Resolves once Kafka has all of them. */
   async send({ topic, messages }: { topic: string; messages: readonly Message[] }): Promise<void> {
+    const partitionMetadata = await this.partitionsOf(topic);
+    if (new Set(partitionMetadata.flatMap(({ replicas }) => replicas)).size === 1) {
+      // There is no other broker that a partition could move to.
+      await this.producer.send({ topic, messages: [...messages] });
+      return;
+    }
     const byPartition = new Map<number, Message[]>();
     for (const message of messages) {
-      const partitionMetadata = await this.partitionsOf(topic);
       const partition = this.choose({ topic, partitionMetadata, message });
       const known = byPartition.get(partition) ?? [];
       known.push({ ...message, partition });
