@@ -5,7 +5,7 @@ interface Sleeper {
   wake: () => void;
 }
 
-/** A clock that stands still until it is told to move: for tests of what depends on time. */
+/** A clock that tests advance by hand. */
 export class ManualClock extends Clock {
   private readonly sleepers = new Set<Sleeper>();
   /** How far the wall clock has been set away from where it would be. */

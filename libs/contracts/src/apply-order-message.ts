@@ -111,7 +111,7 @@ function operationsAfter(
 
 const FURTHEST_FIRST = ['started', 'held', 'released'] as const;
 
-/** Where an order stands that only its operations tell of. It is not over for those that are: there may be more. */
+/** Status of an order known by its operations alone. It is not over for those that are: there may be more. */
 function furthest(operations: readonly OperationChange[]): OrderStatus {
   const found = FURTHEST_FIRST.find((status) => operations.some((each) => each.status === status));
   return found ?? 'planned';

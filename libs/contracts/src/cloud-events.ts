@@ -77,7 +77,7 @@ export function stateChangeId(
  * `ce_id` of an outcome: the same message, order, machine and outcome give the same id after a crash. A hash of the
  * JSON of a list, written by hand for the sake of every message.
  *
- * @param orderId of messages that tell of orders
+ * @param orderId of order messages
  */
 export function outcomeId(
   source: Pick<OutcomeSource, 'topic' | 'partition' | 'offset'>,

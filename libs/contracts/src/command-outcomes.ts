@@ -26,7 +26,7 @@ export interface OutcomeSource {
 export interface CommandOutcome {
   /** null when the message names no readable machine. */
   machineId: string | null;
-  /** Of messages that tell of orders: which one it is about; absent where none is readable. */
+  /** The order of an order message; absent where none is readable. */
   orderId?: string | undefined;
   source: OutcomeSource;
   /** Only for rejected ones. */

@@ -3,7 +3,7 @@ import { headerText, type MessageHeaders } from './envelope.js';
 
 /** What the headers of a dead letter say; undefined what is absent or cannot be read. */
 export interface DeadLetterFields {
-  /** One of the rejection codes, unless somebody else has written the letter. */
+  /** One of the rejection codes, unless another program has written the dead letter. */
   code: string | undefined;
   detail: string | undefined;
   /** Full name, prefix included. */
@@ -17,7 +17,7 @@ export interface DeadLetterFields {
   attempts: number | undefined;
   httpStatus: number | undefined;
   machineIds: readonly string[] | undefined;
-  /** Bytes of the value that the letter lacks. */
+  /** Bytes of the value missing from the dead letter. */
   valueOmittedBytes: number | undefined;
 }
 

@@ -36,22 +36,22 @@ export interface DeadLetter {
  * Headers added to a dead letter. `dlq-machine-ids` separates the ids by commas; a comma or a per cent sign
  * inside an id is percent-encoded.
  */
-export function deadLetterHeaders(letter: DeadLetter): Record<string, string> {
+export function deadLetterHeaders(deadLetter: DeadLetter): Record<string, string> {
   const headers: Record<string, string> = {
-    [DEAD_LETTER_HEADERS.code]: letter.code,
-    [DEAD_LETTER_HEADERS.detail]: printable(letter.detail),
-    [DEAD_LETTER_HEADERS.sourceTopic]: letter.sourceTopic,
-    [DEAD_LETTER_HEADERS.sourcePartition]: String(letter.partition),
-    [DEAD_LETTER_HEADERS.sourceOffset]: letter.offset,
-    [DEAD_LETTER_HEADERS.sourceTimestamp]: letter.timestamp,
-    [DEAD_LETTER_HEADERS.failedAt]: String(letter.failedAt),
-    [DEAD_LETTER_HEADERS.attempts]: String(letter.attempts),
+    [DEAD_LETTER_HEADERS.code]: deadLetter.code,
+    [DEAD_LETTER_HEADERS.detail]: printable(deadLetter.detail),
+    [DEAD_LETTER_HEADERS.sourceTopic]: deadLetter.sourceTopic,
+    [DEAD_LETTER_HEADERS.sourcePartition]: String(deadLetter.partition),
+    [DEAD_LETTER_HEADERS.sourceOffset]: deadLetter.offset,
+    [DEAD_LETTER_HEADERS.sourceTimestamp]: deadLetter.timestamp,
+    [DEAD_LETTER_HEADERS.failedAt]: String(deadLetter.failedAt),
+    [DEAD_LETTER_HEADERS.attempts]: String(deadLetter.attempts),
   };
-  if (letter.httpStatus !== undefined) {
-    headers[DEAD_LETTER_HEADERS.httpStatus] = String(letter.httpStatus);
+  if (deadLetter.httpStatus !== undefined) {
+    headers[DEAD_LETTER_HEADERS.httpStatus] = String(deadLetter.httpStatus);
   }
-  if (letter.machineIds !== undefined) {
-    headers[DEAD_LETTER_HEADERS.machineIds] = letter.machineIds.map(escapeComma).join(',');
+  if (deadLetter.machineIds !== undefined) {
+    headers[DEAD_LETTER_HEADERS.machineIds] = deadLetter.machineIds.map(escapeComma).join(',');
   }
   return headers;
 }

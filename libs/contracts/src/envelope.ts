@@ -19,7 +19,7 @@ export interface Envelope {
   body: Buffer;
 }
 
-/** A header of a record. Kafka tells one without a value from one with an empty value. */
+/** A header of a record. Kafka distinguishes a missing value from an empty one. */
 export type MessageHeader = readonly [name: string, value: Buffer | string | null];
 
 /** The headers of a record in their order, of which Kafka promises that it is kept; names may come several times. */

@@ -30,7 +30,7 @@ export interface StateChanged {
   startTimeSource: 'activityLog' | 'duration';
   /** Where the previous period ended, if nothing is known of the time between it and this one; else left out. */
   previousEndTime?: number;
-  /** See {@link ObservationRestored}; on the first event after a gap that none other tells of. */
+  /** See {@link ObservationRestored}; on the first event after a gap that no other event reports. */
   historyTruncatedBefore?: number;
 }
 

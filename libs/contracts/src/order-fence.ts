@@ -9,7 +9,7 @@ export interface OrderFence {
   value: string;
 }
 
-/** What tells an older state of an order from a newer one. */
+/** Distinguishes an older state of an order from a newer one. */
 export interface OrderVersion {
   /** Epoch seconds. */
   changedAt: number;

@@ -53,10 +53,10 @@ export function parseOrderMessage(json: unknown): Parsed<OrderSnapshot> {
   const fields = readFields(OrderDto, json);
   if (!fields.ok) return fields;
   const { orderId, status } = fields.value;
-  const told = isBlank(fields.value.operations) ? undefined : fields.value.operations;
-  if (told === undefined && !isOver(status))
+  const given = isBlank(fields.value.operations) ? undefined : fields.value.operations;
+  if (given === undefined && !isOver(status))
     return rejected('invalid-message', 'operations is missing');
-  const operations = readOperations(told ?? [], status);
+  const operations = readOperations(given ?? [], status);
   if (!operations.ok) return operations;
   const changedAt = secondsOf(fields.value.changedAt) ?? 0;
   return parsed({ orderId, changedAt, status, operations: operations.value });

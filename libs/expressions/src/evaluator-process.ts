@@ -29,7 +29,7 @@ export class EvaluatorProcess {
   private readonly child: ChildProcess;
   private isReady = false;
   private exit: Happening | undefined;
-  private tell: (happening: Happening) => void = () => undefined;
+  private notify: (happening: Happening) => void = () => undefined;
 
   constructor(
     private readonly limits: Limits,
@@ -43,7 +43,7 @@ export class EvaluatorProcess {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
     this.child.on('message', (message) => {
-      this.tell({ kind: 'message', message: message as Message });
+      this.notify({ kind: 'message', message: message as Message });
     });
     this.child.on('exit', (code, signal) => {
       this.end(signal, signal ?? `exit code ${code ?? 'unknown'}`);
@@ -103,10 +103,10 @@ export class EvaluatorProcess {
       const cancel = afterRealMs(withinMs, () => {
         // where we were busy ourselves, an answer that came in time is read first
         setImmediate(() => {
-          this.tell({ kind: 'nothing' });
+          this.notify({ kind: 'nothing' });
         });
       });
-      this.tell = (happening) => {
+      this.notify = (happening) => {
         cancel();
         resolve(happening);
       };
@@ -115,7 +115,7 @@ export class EvaluatorProcess {
 
   private end(signal: NodeJS.Signals | null, how: string): void {
     this.exit ??= { kind: 'exit', signal, how };
-    this.tell(this.exit);
+    this.notify(this.exit);
   }
 
   private keepUsAlive(isBusy: boolean): void {

@@ -15,7 +15,7 @@ export function failureOf(error: unknown): Failure {
   };
 }
 
-/** A failure as a rejection tells it. */
+/** A failure as the text of a rejection. */
 export function describeFailure({ code, position }: Failure, limits: Limits): string {
   const isLibrarys = code !== undefined && /^[A-Z]\d{4}$/.test(code);
   const fault = isLibrarys ? `JSONata error ${code}` : 'it fails';

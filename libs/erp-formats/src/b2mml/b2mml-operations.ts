@@ -15,7 +15,7 @@ const KINDS_OF_WORK = ['ProcessSegmentID', 'ProductSegmentID'] as const;
 
 /** Where an order is done, and of what that is every place. */
 export interface B2mmlOperations extends Pick<Required<OrderChange>, 'operations' | 'replaces'> {
-  /** Segments that name no place and say how far they are: a change may tell of nothing else. */
+  /** Segments that name no place and say how far they are: a change may contain nothing else. */
   states: OperationChange[];
 }
 

@@ -21,7 +21,7 @@ export interface B2mmlOrderContext {
 }
 
 /**
- * A production request, operations request or job order. Without operations it tells of its status alone. The
+ * A production request, operations request or job order. Without operations it gives its status alone. The
  * operations of a job order have its status, in a change too: they have none of their own.
  */
 export function readB2mmlOrder(

@@ -99,7 +99,7 @@ function refuseDuplicates(entries: readonly EquipmentMapEntry[]): void {
 }
 
 /**
- * Rows by column name. Spreadsheets begin with `sep=;` where they are told to, and end in rows of empty cells.
+ * Rows by column name. Spreadsheets begin with `sep=;` where so configured, and end in rows of empty cells.
  *
  * @param columns those that must be there, in the names that the rows have them by
  * @throws Error where it is no CSV, or a column is missing or there twice

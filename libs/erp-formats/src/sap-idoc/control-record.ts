@@ -12,7 +12,7 @@ export interface ControlRecordContext {
 }
 
 /**
- * Which state of the order an IDoc tells of. SERIAL starts with the time of serialisation in UTC and counts
+ * Reads which state of the order an IDoc describes. SERIAL starts with the time of serialisation in UTC and counts
  * on from there, DOCNUM counts the IDocs of a client. What has no time of its own, as where an integration
  * has left the control record out, is as old as its message. A time that is none is refused: dated by its message, an
  * old state of the order would outrank all that is known.

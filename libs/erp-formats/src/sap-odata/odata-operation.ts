@@ -56,7 +56,7 @@ function withoutSteps(entities: readonly ODataEntity[]): ODataEntity[] {
 }
 
 /**
- * Operations as their entities tell of them; without a status where none of their indicators is set. One
+ * Operations as their entities describe them; without a status where none of their indicators is set. One
  * without a work centre is done elsewhere (by a supplier) and no work for a machine; where none of them so
  * much as has the field, it was not asked for.
  */

@@ -30,7 +30,7 @@ interface UmhTimes {
   end: number | undefined;
 }
 
-/** A `create` tells the whole order; `start` and `stop` change its status, and say where if their topic does. */
+/** A `create` holds the whole order; `start` and `stop` change its status, and say where if their topic does. */
 export function readUmhWorkOrder(
   message: JsonObject,
   { sourceTopic, recordedAt }: ReadingContext,

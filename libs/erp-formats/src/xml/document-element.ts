@@ -36,7 +36,7 @@ function indexOf(parent: DocumentElement): Map<string, DocumentElement[]> {
   return index;
 }
 
-/** The child of a name that occurs once; of two there is no telling which one is meant. */
+/** The child of a name that occurs once; of two neither is chosen. */
 export function onlyElement(parent: DocumentElement, name: string): DocumentElement | undefined {
   const found = elements(parent, name);
   return found.length === 1 ? found[0] : undefined;
