@@ -154,7 +154,7 @@ describe('record batches that unpack to far more than they are', () => {
   });
 });
 
-describe('record batches of as many records as one may have, or as many bytes', () => {
+describe('record batches of many records, or of many bytes', () => {
   const TOPIC = TOPICS.workOrderLists;
   const RECORDS = 25_000;
   let plant: ChaosPlant;

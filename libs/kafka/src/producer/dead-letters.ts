@@ -23,7 +23,7 @@ export interface DeadLetterReason extends Rejection {
 }
 
 /**
- * One batch may hold 25,000 records that are all set aside: their lines would wait in memory for as long as nobody
+ * One batch may hold 100,000 records that are all set aside: their lines would wait in memory for as long as nobody
  * reads the log as fast. The letters themselves say all of it.
  */
 const MOST_LINES_A_SECOND = 100;

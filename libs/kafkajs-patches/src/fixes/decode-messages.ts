@@ -3,7 +3,6 @@ import {
   type DecodedBatch,
   type Fetched,
   KafkaJSPartialMessageError,
-  MAX_RECORDS,
   recordsOfNext,
 } from './decode-batch.js';
 
@@ -18,9 +17,10 @@ const BATCH_BYTES = 61;
 /**
  * Beyond this no further batch of a partition is unpacked, or of a whole fetch: what is left is fetched again. A queue
  * holds no more of a partition, and while much is unpacked no heartbeat is sent. Nor are more records of a partition
- * read at once than one batch may have.
+ * read at once, unless they are of one batch.
  */
 const MOST_OF_PARTITION_BYTES = 8 * 1024 * 1024;
+const MOST_OF_PARTITION_RECORDS = 25_000;
 const MOST_OF_FETCH_BYTES = 192 * 1024 * 1024;
 
 /** What has been unpacked of each fetch, by the buffer that all its partitions are read from. */
@@ -56,7 +56,7 @@ async function recordsOf(batches: Fetched, mostBytes: number): Promise<DecodedBa
   const all: DecodedBatch['records'] = [];
   while (batches.buffer.length - batches.offset >= BATCH_BYTES) {
     if ((batches.unpackedBytes ?? 0) >= mostBytes) break;
-    if (all.length > 0 && all.length + recordsOfNext(batches) > MAX_RECORDS) break;
+    if (all.length > 0 && all.length + recordsOfNext(batches) > MOST_OF_PARTITION_RECORDS) break;
     try {
       const batch = await decodeBatch(batches);
       for (const record of batch.records) all.push(record);
