@@ -1,16 +1,15 @@
 import fc from 'fast-check';
-import { Breaker } from './breaker.js';
-import { type Failure } from './failures-in-a-row.js';
+import { Breaker, type CallFailure, DistinctMachines } from './breaker.js';
 
 const longest = (): number => 1;
 const shortest = (): number => 0;
 
-function failureOf(machineId: string, more: Partial<Failure> = {}): Failure {
+function failureOf(machineId: string, more: Partial<CallFailure> = {}): CallFailure {
   const usual = { cause: 'service' as const, why: '503', retryAfterMs: 0 };
-  return { machineId, busyMachines: 3, inCompany: false, isProbe: false, ...usual, ...more };
+  return { machineId, busyMachines: 3, isShared: false, isProbe: false, ...usual, ...more };
 }
 
-function failedProbe(machineId: string, more: Partial<Failure> = {}): Failure {
+function failedProbe(machineId: string, more: Partial<CallFailure> = {}): CallFailure {
   return failureOf(machineId, { isProbe: true, ...more });
 }
 
@@ -63,13 +62,13 @@ const LONGEST_WAIT_MS = 30_000;
 type Step =
   | { kind: 'call' | 'goes well' | 'is void' }
   | { kind: 'wait'; ms: number }
-  | { kind: 'fails'; failure: Failure };
+  | { kind: 'fails'; failure: CallFailure };
 
-const failures: fc.Arbitrary<Failure> = fc.record({
+const failures: fc.Arbitrary<CallFailure> = fc.record({
   isProbe: fc.constant(false),
   machineId: fc.constantFrom('a', 'b', 'c'),
   busyMachines: fc.constant(3),
-  inCompany: fc.boolean(),
+  isShared: fc.boolean(),
   cause: fc.constantFrom('service', 'forbidden', 'token-refused'),
   why: fc.constant('503'),
   retryAfterMs: fc.constantFrom(0, 0, 300, LONGEST_WAIT_MS),
@@ -183,7 +182,7 @@ describe('Breaker', () => {
 
   it('takes a call of several machines for several, though one of them is named every time', () => {
     const breaker = new Breaker();
-    const together = failureOf('a', { inCompany: true });
+    const together = failureOf('a', { isShared: true });
     const opened = [1, 2, 3, 4, 5].map(() => breaker.failed(together, 0));
     expect(opened).toEqual([false, false, false, false, true]);
   });
@@ -255,7 +254,7 @@ describe('Breaker', () => {
   it('waits at least as long as the service asks a call of several machines', () => {
     const breaker = new Breaker(shortest);
     failAll(breaker, 'abcd');
-    breaker.failed(failureOf('e', { inCompany: true, retryAfterMs: 60_000 }), 0);
+    breaker.failed(failureOf('e', { isShared: true, retryAfterMs: 60_000 }), 0);
     expect(breaker.nextProbeMs).toBe(60_000);
   });
 
@@ -365,5 +364,37 @@ describe('Breaker', () => {
         }
       }),
     );
+  });
+});
+
+describe('machines that something has to do with', () => {
+  let machines: DistinctMachines;
+
+  beforeEach(() => {
+    machines = new DistinctMachines();
+  });
+
+  it('are not several while it is one alone, however often', () => {
+    expect(machines.areSeveral).toBe(false);
+    machines.note('a', false);
+    machines.note('a', false);
+    expect(machines.areSeveral).toBe(false);
+  });
+
+  it('are several from the second on, whichever comes then', () => {
+    for (const machineId of ['a', 'b', 'a']) machines.note(machineId, false);
+    expect(machines.areSeveral).toBe(true);
+  });
+
+  it('are several where one stands for a company', () => {
+    machines.note('a', true);
+    expect(machines.areSeveral).toBe(true);
+  });
+
+  it('are told anew once they are forgotten', () => {
+    machines.note('a', true);
+    machines.forget();
+    machines.note('b', false);
+    expect(machines.areSeveral).toBe(false);
   });
 });

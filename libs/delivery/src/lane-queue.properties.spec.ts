@@ -1,6 +1,11 @@
 import fc from 'fast-check';
-import { type LaneEntry, LaneQueue } from './lane-queue.js';
-import { ANY_COMPANY, companyAfter, type Conduct } from './lane.js';
+import {
+  batchLimitAfter,
+  type CallQuality,
+  type LaneEntry,
+  LaneQueue,
+  NO_BATCH_LIMIT,
+} from './lane-queue.js';
 
 const MAX_BYTES = 10;
 
@@ -16,12 +21,12 @@ type Use = 'every entry counts' | 'the newest counts';
 type Step =
   | { kind: 'add'; machine: number; bytes: number; partition: number; issuedAt: number }
   | { kind: 'take'; afterMs: number }
-  | { kind: 'done'; pick: number; conduct: Conduct }
-  | { kind: 'again'; pick: number; conduct: Conduct; waitMs: number }
+  | { kind: 'done'; pick: number; conduct: CallQuality }
+  | { kind: 'again'; pick: number; conduct: CallQuality; waitMs: number }
   | { kind: 'lose'; partition: number }
   | { kind: 'forgive' };
 
-function stepsWith(...conducts: Conduct[]): fc.Arbitrary<Step[]> {
+function stepsWith(...conducts: CallQuality[]): fc.Arbitrary<Step[]> {
   const conduct = fc.constantFrom(...conducts);
   const pick = fc.nat(9);
   const partition = fc.nat(2);
@@ -56,7 +61,7 @@ function stepsWith(...conducts: Conduct[]): fc.Arbitrary<Step[]> {
   return fc.array(step, { maxLength: 120 });
 }
 
-/** Machines a batch may have: fewer than there are; and so many that a suspect may still keep one company. */
+/** Machines a batch may have: fewer than there are; and so many that a suspect may still keep one batchLimit. */
 const widths = fc.constantFrom(1, 3, 16);
 
 interface Machine {
@@ -64,8 +69,8 @@ interface Machine {
   waiting: Entry[];
   underWay: Entry | undefined;
   notBeforeMs: number;
-  company: number;
-  lastCompany: number;
+  batchLimit: number;
+  lastBatchSize: number;
   /** How many others may still go before it; undefined while it may not be sent. */
   patience: number | undefined;
 }
@@ -95,7 +100,7 @@ class Traffic {
     }
     for (let left = 2 * this.added; this.queue.busyMachines > 0; left -= 1) {
       expect(left).toBeGreaterThan(0);
-      while (this.underWay.length > 0) this.done({ pick: 0, conduct: 'fine' });
+      while (this.underWay.length > 0) this.done({ pick: 0, conduct: 'ok' });
       this.take(1000);
       this.checkCounts();
     }
@@ -120,8 +125,8 @@ class Traffic {
         this.lose(step.partition);
         return;
       case 'forgive':
-        this.queue.forgive();
-        for (const machine of this.machines.values()) machine.company = ANY_COMPANY;
+        this.queue.liftBatchLimits();
+        for (const machine of this.machines.values()) machine.batchLimit = NO_BATCH_LIMIT;
         return;
       default:
         step satisfies never;
@@ -135,7 +140,7 @@ class Traffic {
     const { waiting } = this.machineOf(machineId);
     const last = this.use === 'the newest counts' ? this.queue.lastOf(machineId) : undefined;
     if (last === undefined) {
-      this.queue.add(entry);
+      this.queue.enqueue(entry);
       waiting.push(entry);
     } else {
       const kept = this.keepOne(last, entry);
@@ -150,7 +155,7 @@ class Traffic {
     expect(this.queue.readyMachines(this.nowMs)).toBe(ready.length);
     this.checkNextDue();
     for (const machine of ready) machine.patience ??= ready.length - 1;
-    const batch = this.queue.take(this.nowMs);
+    const batch = this.queue.takeBatch(this.nowMs);
     expect(batch.length > 0).toBe(ready.length > 0);
     this.checkLimits(batch);
     for (const entry of batch) {
@@ -159,7 +164,7 @@ class Traffic {
       expect(machine.underWay).toBeUndefined();
       expect(machine.waiting.shift()).toBe(entry);
       machine.underWay = entry;
-      machine.lastCompany = batch.length;
+      machine.lastBatchSize = batch.length;
       machine.patience = undefined;
     }
     for (const machine of ready) {
@@ -170,13 +175,13 @@ class Traffic {
     }
   }
 
-  private done({ pick, conduct }: { pick: number; conduct: Conduct }): void {
+  private done({ pick, conduct }: { pick: number; conduct: CallQuality }): void {
     const machine = this.underWay[pick % this.underWay.length];
     const entry = machine?.underWay;
     if (entry === undefined) return;
     const isLost = this.lost.has(entry);
     this.ends.push({ entry, how: isLost ? 'lost' : 'done' });
-    this.free(machine!, isLost ? 'untold' : conduct, 0);
+    this.free(machine!, isLost ? 'unknown' : conduct, 0);
   }
 
   private again({ pick, conduct, waitMs }: Extract<Step, { kind: 'again' }>): void {
@@ -210,21 +215,21 @@ class Traffic {
       machine.waiting = waiting.filter((it) => it.partition !== partition);
       this.rest(machine);
     }
-    const removed = this.queue.remove((it) => it.partition === partition);
+    const removed = this.queue.removeWaiting((it) => it.partition === partition);
     expect(new Set(removed)).toEqual(new Set(expected));
     expect(removed).toHaveLength(expected.length);
     for (const entry of removed) this.ends.push({ entry, how: 'lost' });
   }
 
-  private free(machine: Machine, conduct: Conduct, notBeforeMs: number): void {
-    this.queue.free(machine.machineId, conduct, notBeforeMs);
+  private free(machine: Machine, conduct: CallQuality, notBeforeMs: number): void {
+    this.queue.releaseMachine(machine.machineId, conduct, notBeforeMs);
     this.note(machine, conduct, notBeforeMs);
   }
 
-  private note(machine: Machine, conduct: Conduct, notBeforeMs: number): void {
+  private note(machine: Machine, conduct: CallQuality, notBeforeMs: number): void {
     machine.underWay = undefined;
     machine.notBeforeMs = notBeforeMs;
-    machine.company = companyAfter(machine.company, machine.lastCompany, conduct);
+    machine.batchLimit = batchLimitAfter(machine.batchLimit, machine.lastBatchSize, conduct);
     this.rest(machine);
   }
 
@@ -253,7 +258,7 @@ class Traffic {
     const known = this.machines.get(machineId);
     if (known !== undefined) return known;
     const none = { underWay: undefined, notBeforeMs: 0, patience: undefined };
-    const trusted = { company: ANY_COMPANY, lastCompany: 1 };
+    const trusted = { batchLimit: NO_BATCH_LIMIT, lastBatchSize: 1 };
     const machine: Machine = { machineId, waiting: [], ...none, ...trusted };
     this.machines.set(machineId, machine);
     return machine;
@@ -263,8 +268,8 @@ class Traffic {
     const bytes = batch.reduce((sum, entry) => sum + entry.bytes, 0);
     if (batch.length > 1) expect(bytes).toBeLessThanOrEqual(MAX_BYTES);
     for (const { machineId } of batch) {
-      const { company } = this.machineOf(machineId);
-      expect(batch.length).toBeLessThanOrEqual(Math.min(company, this.maxMachines));
+      const { batchLimit } = this.machineOf(machineId);
+      expect(batch.length).toBeLessThanOrEqual(Math.min(batchLimit, this.maxMachines));
     }
   }
 
@@ -308,7 +313,7 @@ class Traffic {
 describe.each<Use>(['every entry counts', 'the newest counts'])('LaneQueue where %s', (use) => {
   it('loses and doubles nothing, keeps order and limits, and lets nobody starve', () => {
     fc.assert(
-      fc.property(stepsWith('fine', 'suspect', 'at-fault', 'untold'), widths, (steps, width) => {
+      fc.property(stepsWith('ok', 'suspect', 'failed', 'unknown'), widths, (steps, width) => {
         new Traffic(use, false, width).run(steps);
       }),
       { numRuns: 200 },
@@ -317,7 +322,7 @@ describe.each<Use>(['every entry counts', 'the newest counts'])('LaneQueue where
 
   it('lets only those go before a machine that were ready before it, while none is suspected', () => {
     fc.assert(
-      fc.property(stepsWith('fine', 'untold'), widths, (steps, width) => {
+      fc.property(stepsWith('ok', 'unknown'), widths, (steps, width) => {
         new Traffic(use, true, width).run(steps);
       }),
       { numRuns: 200 },

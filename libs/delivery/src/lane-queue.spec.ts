@@ -1,5 +1,12 @@
-import { type LaneEntry, LaneQueue } from './lane-queue.js';
-import { type Conduct } from './lane.js';
+import fc from 'fast-check';
+import {
+  batchLimitAfter,
+  type CallQuality,
+  Lane,
+  type LaneEntry,
+  LaneQueue,
+  NO_BATCH_LIMIT,
+} from './lane-queue.js';
 
 interface Entry extends LaneEntry {
   readonly payload: number;
@@ -17,46 +24,46 @@ describe('LaneQueue', () => {
   });
 
   const add = (...machineIds: string[]): void => {
-    for (const machineId of machineIds) queue.add(entry(machineId));
+    for (const machineId of machineIds) queue.enqueue(entry(machineId));
   };
 
   /** Sends the machine's entry alone, and says how that went. */
-  const sendAlone = (machineId: string, conduct: Conduct, notBeforeMs = 0): void => {
+  const sendAlone = (machineId: string, conduct: CallQuality, notBeforeMs = 0): void => {
     add(machineId);
-    expect(idsOf(queue.take(0))).toEqual([machineId]);
-    queue.free(machineId, conduct, notBeforeMs);
+    expect(idsOf(queue.takeBatch(0))).toEqual([machineId]);
+    queue.releaseMachine(machineId, conduct, notBeforeMs);
   };
 
   /** Of sixteen in a call, this one alone is suspected afterwards. */
   const suspectInFullCompany = (machineId: string): void => {
     const others = Array.from({ length: 15 }, (_, number) => `other-${number}`);
     add(machineId, ...others);
-    expect(idsOf(queue.take(0))).toHaveLength(16);
-    queue.free(machineId, 'suspect');
-    for (const other of others) queue.free(other, 'fine');
+    expect(idsOf(queue.takeBatch(0))).toHaveLength(16);
+    queue.releaseMachine(machineId, 'suspect');
+    for (const other of others) queue.releaseMachine(other, 'ok');
   };
 
   describe('puts together', () => {
     it('entries of different machines, oldest first, up to its limit', () => {
       add('a', 'b', 'c', 'd', 'e');
-      expect(idsOf(queue.take(0))).toEqual(['a', 'b', 'c', 'd']);
-      expect(idsOf(queue.take(0))).toEqual(['e']);
-      expect(queue.take(0)).toEqual([]);
+      expect(idsOf(queue.takeBatch(0))).toEqual(['a', 'b', 'c', 'd']);
+      expect(idsOf(queue.takeBatch(0))).toEqual(['e']);
+      expect(queue.takeBatch(0)).toEqual([]);
     });
 
     it('no more bytes than a request may have', () => {
-      queue.add(entry('a', 0, 60));
-      queue.add(entry('b', 0, 40));
-      queue.add(entry('c', 0, 60));
-      queue.add(entry('d', 0, 41));
-      queue.add(entry('e', 0, 1));
-      const batches = [queue.take(0), queue.take(0), queue.take(0)];
+      queue.enqueue(entry('a', 0, 60));
+      queue.enqueue(entry('b', 0, 40));
+      queue.enqueue(entry('c', 0, 60));
+      queue.enqueue(entry('d', 0, 41));
+      queue.enqueue(entry('e', 0, 1));
+      const batches = [queue.takeBatch(0), queue.takeBatch(0), queue.takeBatch(0)];
       expect(batches.map(idsOf)).toEqual([['a', 'b'], ['c'], ['d', 'e']]);
     });
 
     it('an even part of what is ready, where several requests are to share it', () => {
       add('a', 'b', 'c', 'd', 'e', 'f', 'g');
-      const batches = [queue.take(0, 3), queue.take(0, 2), queue.take(0, 1)];
+      const batches = [queue.takeBatch(0, 3), queue.takeBatch(0, 2), queue.takeBatch(0, 1)];
       expect(batches.map(idsOf)).toEqual([
         ['a', 'b', 'c'],
         ['d', 'e'],
@@ -66,53 +73,58 @@ describe('LaneQueue', () => {
 
     it('no more than its limit, however few requests are to share what is ready', () => {
       add('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j');
-      expect(idsOf(queue.take(0, 2))).toHaveLength(4);
+      expect(idsOf(queue.takeBatch(0, 2))).toHaveLength(4);
     });
 
     it('an entry that is larger than a request may be with nothing else', () => {
-      queue.add(entry('a', 0, 500));
-      queue.add(entry('b', 0, 0));
-      queue.add(entry('c', 0, 500));
-      queue.add(entry('d'));
-      const batches = [queue.take(0), queue.take(0), queue.take(0), queue.take(0)];
+      queue.enqueue(entry('a', 0, 500));
+      queue.enqueue(entry('b', 0, 0));
+      queue.enqueue(entry('c', 0, 500));
+      queue.enqueue(entry('d'));
+      const batches = [
+        queue.takeBatch(0),
+        queue.takeBatch(0),
+        queue.takeBatch(0),
+        queue.takeBatch(0),
+      ];
       expect(batches.map(idsOf)).toEqual([['a'], ['b'], ['c'], ['d']]);
     });
   });
 
   describe('of one machine', () => {
     it('sends one entry at a time, in the order in which they came', () => {
-      for (const payload of [1, 2, 3]) queue.add(entry('a', payload));
+      for (const payload of [1, 2, 3]) queue.enqueue(entry('a', payload));
       for (const payload of [1, 2, 3]) {
-        expect(queue.take(0)).toEqual([entry('a', payload)]);
-        expect(queue.take(0)).toEqual([]);
-        queue.free('a', 'fine');
+        expect(queue.takeBatch(0)).toEqual([entry('a', payload)]);
+        expect(queue.takeBatch(0)).toEqual([]);
+        queue.releaseMachine('a', 'ok');
       }
-      expect(queue.take(0)).toEqual([]);
+      expect(queue.takeBatch(0)).toEqual([]);
     });
 
     it('sends what came while one was under way', () => {
       add('a');
-      queue.take(0);
-      queue.add(entry('a', 2));
-      expect(queue.take(0)).toEqual([]);
-      queue.free('a', 'fine');
-      expect(queue.take(0)).toEqual([entry('a', 2)]);
+      queue.takeBatch(0);
+      queue.enqueue(entry('a', 2));
+      expect(queue.takeBatch(0)).toEqual([]);
+      queue.releaseMachine('a', 'ok');
+      expect(queue.takeBatch(0)).toEqual([entry('a', 2)]);
     });
 
     it('sends an entry that has to be sent again before those behind it', () => {
-      for (const payload of [1, 2]) queue.add(entry('a', payload));
-      queue.putBack(queue.take(0)[0]!, 'fine', 500);
-      expect(queue.take(500)).toEqual([entry('a', 1)]);
-      queue.free('a', 'fine');
-      expect(queue.take(500)).toEqual([entry('a', 2)]);
+      for (const payload of [1, 2]) queue.enqueue(entry('a', payload));
+      queue.putBack(queue.takeBatch(0)[0]!, 'ok', 500);
+      expect(queue.takeBatch(500)).toEqual([entry('a', 1)]);
+      queue.releaseMachine('a', 'ok');
+      expect(queue.takeBatch(500)).toEqual([entry('a', 2)]);
     });
 
     it('has one turn, and goes behind all others that wait', () => {
       queue = new LaneQueue({ maxMachines: 1, maxBytes: 100 });
       add('a', 'a', 'a', 'b', 'c');
       const order = [1, 2, 3, 4, 5].map(() => {
-        const [taken] = queue.take(0);
-        queue.free(taken!.machineId, 'fine');
+        const [taken] = queue.takeBatch(0);
+        queue.releaseMachine(taken!.machineId, 'ok');
         return taken!.machineId;
       });
       expect(order).toEqual(['a', 'b', 'c', 'a', 'a']);
@@ -122,40 +134,40 @@ describe('LaneQueue', () => {
   describe('sends nothing before its time', () => {
     it('of an entry put back', () => {
       add('a', 'b');
-      const [a] = queue.take(0);
-      queue.putBack(a!, 'fine', 500);
-      queue.free('b', 'fine');
+      const [a] = queue.takeBatch(0);
+      queue.putBack(a!, 'ok', 500);
+      queue.releaseMachine('b', 'ok');
       expect(queue.nextDueMs).toBe(500);
       expect(queue.readyMachines(499)).toBe(0);
-      expect(queue.take(499)).toEqual([]);
+      expect(queue.takeBatch(499)).toEqual([]);
       expect(queue.readyMachines(500)).toBe(1);
-      expect(idsOf(queue.take(500))).toEqual(['a']);
+      expect(idsOf(queue.takeBatch(500))).toEqual(['a']);
       expect(queue.nextDueMs).toBeUndefined();
     });
 
     it('of a machine whose entry has failed for good while a younger one waits', () => {
       add('a', 'a');
-      queue.take(0);
-      queue.free('a', 'fine', 500);
-      expect(queue.take(499)).toEqual([]);
-      expect(idsOf(queue.take(500))).toEqual(['a']);
+      queue.takeBatch(0);
+      queue.releaseMachine('a', 'ok', 500);
+      expect(queue.takeBatch(499)).toEqual([]);
+      expect(idsOf(queue.takeBatch(500))).toEqual(['a']);
     });
 
     it('and is not held up by what another machine waits for', () => {
       add('a', 'b');
-      queue.take(0);
-      queue.putBack(entry('a'), 'fine', 900);
-      queue.putBack(entry('b'), 'fine', 500);
+      queue.takeBatch(0);
+      queue.putBack(entry('a'), 'ok', 900);
+      queue.putBack(entry('b'), 'ok', 500);
       expect(queue.nextDueMs).toBe(500);
-      expect(idsOf(queue.take(500))).toEqual(['b']);
+      expect(idsOf(queue.takeBatch(500))).toEqual(['b']);
       expect(queue.nextDueMs).toBe(900);
     });
 
     it('behind those that were ready while it had to wait', () => {
       add('a');
-      queue.putBack(queue.take(0)[0]!, 'fine', 500);
+      queue.putBack(queue.takeBatch(0)[0]!, 'ok', 500);
       add('b', 'c');
-      expect(idsOf(queue.take(500))).toEqual(['b', 'c', 'a']);
+      expect(idsOf(queue.takeBatch(500))).toEqual(['b', 'c', 'a']);
     });
   });
 
@@ -169,11 +181,11 @@ describe('LaneQueue', () => {
       const others = Array.from({ length: 200 }, (_, number) => `good-${number}`);
       const sizes = [1, 2, 3, 4, 5].map(() => {
         add('bad', ...others);
-        const batch = queue.take(0);
+        const batch = queue.takeBatch(0);
         expect(idsOf(batch)).toContain('bad');
-        for (let rest = batch; rest.length > 0; rest = queue.take(0)) {
+        for (let rest = batch; rest.length > 0; rest = queue.takeBatch(0)) {
           for (const { machineId } of rest) {
-            queue.free(machineId, machineId === 'bad' ? 'suspect' : 'fine');
+            queue.releaseMachine(machineId, machineId === 'bad' ? 'suspect' : 'ok');
           }
         }
         return batch.length;
@@ -183,84 +195,84 @@ describe('LaneQueue', () => {
 
     it('and an eighth of the company it really had, not of what it could have had', () => {
       add('bad', 'a', 'b');
-      for (const machineId of idsOf(queue.take(0))) queue.free(machineId, 'suspect');
+      for (const machineId of idsOf(queue.takeBatch(0))) queue.releaseMachine(machineId, 'suspect');
       add('bad', 'a', 'c');
-      expect(idsOf(queue.take(0))).toEqual(['bad']);
-      expect(idsOf(queue.take(0))).toEqual(['a']);
+      expect(idsOf(queue.takeBatch(0))).toEqual(['bad']);
+      expect(idsOf(queue.takeBatch(0))).toEqual(['a']);
     });
 
     it('wherever it stands: who may join fewer than there are waits for the next batch', () => {
       suspectInFullCompany('bad');
       add('a', 'b', 'bad', 'c', 'd');
-      expect(idsOf(queue.take(0))).toEqual(['a', 'b', 'c', 'd']);
+      expect(idsOf(queue.takeBatch(0))).toEqual(['a', 'b', 'c', 'd']);
       add('e', 'f');
-      expect(idsOf(queue.take(0))).toEqual(['bad', 'e']);
+      expect(idsOf(queue.takeBatch(0))).toEqual(['bad', 'e']);
     });
 
     it('and lets nobody join it beyond the company it may keep', () => {
       suspectInFullCompany('bad');
       add('a', 'bad', 'c');
-      expect(idsOf(queue.take(0))).toEqual(['a', 'bad']);
-      expect(idsOf(queue.take(0))).toEqual(['c']);
+      expect(idsOf(queue.takeBatch(0))).toEqual(['a', 'bad']);
+      expect(idsOf(queue.takeBatch(0))).toEqual(['c']);
     });
 
     it('altogether once it was at fault alone, until a call of its own goes well', () => {
-      sendAlone('a', 'at-fault');
+      sendAlone('a', 'failed');
       add('a', 'b', 'c');
-      expect(idsOf(queue.take(0))).toEqual(['a']);
-      queue.free('a', 'suspect');
+      expect(idsOf(queue.takeBatch(0))).toEqual(['a']);
+      queue.releaseMachine('a', 'suspect');
       add('a');
-      expect(idsOf(queue.take(0))).toEqual(['b', 'c']);
-      expect(idsOf(queue.take(0))).toEqual(['a']);
-      queue.free('a', 'fine');
+      expect(idsOf(queue.takeBatch(0))).toEqual(['b', 'c']);
+      expect(idsOf(queue.takeBatch(0))).toEqual(['a']);
+      queue.releaseMachine('a', 'ok');
       add('a', 'd');
-      expect(idsOf(queue.take(0))).toEqual(['a', 'd']);
+      expect(idsOf(queue.takeBatch(0))).toEqual(['a', 'd']);
     });
 
     it('no more and no less after a call that says nothing of it', () => {
-      sendAlone('good', 'untold');
+      sendAlone('good', 'unknown');
       suspectInFullCompany('bad');
-      sendAlone('bad', 'untold');
+      sendAlone('bad', 'unknown');
       add('good', 'bad', 'c', 'd');
-      expect(idsOf(queue.take(0))).toEqual(['good', 'bad']);
+      expect(idsOf(queue.takeBatch(0))).toEqual(['good', 'bad']);
     });
 
     it('until it is forgiven, whether it waits, is under way or has nothing to send', () => {
-      for (const machineId of ['waits', 'under way', 'idle']) sendAlone(machineId, 'at-fault');
+      for (const machineId of ['waits', 'under way', 'idle']) sendAlone(machineId, 'failed');
       add('under way');
-      queue.take(0);
+      queue.takeBatch(0);
       add('waits');
-      queue.forgive();
-      queue.free('under way', 'untold');
+      queue.liftBatchLimits();
+      queue.releaseMachine('under way', 'unknown');
       add('under way', 'idle', 'another');
-      expect(idsOf(queue.take(0))).toEqual(['waits', 'under way', 'idle', 'another']);
+      expect(idsOf(queue.takeBatch(0))).toEqual(['waits', 'under way', 'idle', 'another']);
     });
 
     it('as long as it is among the ten thousand idle ones last suspected', () => {
-      for (let number = 0; number < 10_001; number += 1) sendAlone(`wrong-${number}`, 'at-fault');
+      for (let number = 0; number < 10_001; number += 1) sendAlone(`wrong-${number}`, 'failed');
       add('wrong-0', 'x');
-      expect(idsOf(queue.take(0))).toEqual(['wrong-0', 'x']);
+      expect(idsOf(queue.takeBatch(0))).toEqual(['wrong-0', 'x']);
       add('wrong-1', 'y');
-      expect(idsOf(queue.take(0))).toEqual(['wrong-1']);
+      expect(idsOf(queue.takeBatch(0))).toEqual(['wrong-1']);
       expect(queue.busyMachines).toBe(4);
     });
 
     it('longest where it was suspected last', () => {
-      sendAlone('again', 'at-fault');
-      for (let number = 0; number < 9_999; number += 1) sendAlone(`wrong-${number}`, 'at-fault');
-      sendAlone('again', 'at-fault');
-      sendAlone('one-more', 'at-fault');
+      sendAlone('again', 'failed');
+      for (let number = 0; number < 9_999; number += 1) sendAlone(`wrong-${number}`, 'failed');
+      sendAlone('again', 'failed');
+      sendAlone('one-more', 'failed');
       add('again', 'x');
-      expect(idsOf(queue.take(0))).toEqual(['again']);
+      expect(idsOf(queue.takeBatch(0))).toEqual(['again']);
       add('wrong-0', 'y');
-      expect(idsOf(queue.take(0))).toEqual(['x', 'wrong-0', 'y']);
+      expect(idsOf(queue.takeBatch(0))).toEqual(['x', 'wrong-0', 'y']);
     });
   });
 
   describe('to see whether anything gets through', () => {
     const fail = (machineId: string): void => {
-      queue.add(entry(machineId));
-      const [failed] = queue.take(0);
+      queue.enqueue(entry(machineId));
+      const [failed] = queue.takeBatch(0);
       queue.putBack(failed!, 'suspect', 10);
     };
 
@@ -273,21 +285,21 @@ describe('LaneQueue', () => {
     it('sends the others where there are no more', () => {
       for (const machineId of ['a', 'b']) fail(machineId);
       expect(idsOf(queue.takeProbe(10))).toEqual(['a']);
-      queue.free('a', 'fine');
+      queue.releaseMachine('a', 'ok');
       add('a');
       expect(idsOf(queue.takeProbe(10))).toEqual(['a']);
     });
 
     it('counts who could not be called as having failed', () => {
       add('a', 'b');
-      const [a] = queue.take(0, 2);
-      queue.putBack(a!, 'untold', 10);
+      const [a] = queue.takeBatch(0, 2);
+      queue.putBack(a!, 'unknown', 10);
       expect(idsOf(queue.takeProbe(10))).toEqual(['b']);
     });
 
     it('does not forget who failed when all is forgiven', () => {
       fail('a');
-      queue.forgive();
+      queue.liftBatchLimits();
       add('b');
       expect(idsOf(queue.takeProbe(10))).toEqual(['b']);
     });
@@ -302,85 +314,85 @@ describe('LaneQueue', () => {
       queue.replaceAll('a', [entry('a', 1), entry('a', 3)]);
       expect(queue.lastOf('a')).toEqual(entry('a', 3));
       expect(queue.waiting).toBe(2);
-      expect(queue.take(0)).toEqual([entry('a', 1)]);
-      queue.free('a', 'fine');
-      expect(queue.take(0)).toEqual([entry('a', 3)]);
+      expect(queue.takeBatch(0)).toEqual([entry('a', 1)]);
+      queue.releaseMachine('a', 'ok');
+      expect(queue.takeBatch(0)).toEqual([entry('a', 3)]);
       expect(queue.lastOf('a')).toBeUndefined();
     });
 
     it('does not take one under way for the youngest', () => {
-      queue.add(entry('a', 1));
-      queue.take(0);
+      queue.enqueue(entry('a', 1));
+      queue.takeBatch(0);
       expect(queue.lastOf('a')).toBeUndefined();
       queue.replaceAll('a', [entry('a', 2)]);
-      expect(queue.take(0)).toEqual([]);
-      queue.free('a', 'fine');
-      expect(queue.take(0)).toEqual([entry('a', 2)]);
+      expect(queue.takeBatch(0)).toEqual([]);
+      queue.releaseMachine('a', 'ok');
+      expect(queue.takeBatch(0)).toEqual([entry('a', 2)]);
     });
 
     it('keeps the turn of the one that is replaced', () => {
       add('a', 'b');
       queue.replaceAll('a', [entry('a', 2)]);
-      expect(queue.take(0)).toEqual([entry('a', 2), entry('b')]);
+      expect(queue.takeBatch(0)).toEqual([entry('a', 2), entry('b')]);
     });
 
     it('removes those that are meant, and keeps the others in their order', () => {
-      for (const payload of [1, 2, 3, 4]) queue.add(entry('a', payload));
-      queue.add(entry('b', 2));
-      const removed = queue.remove(({ payload }) => payload % 2 === 0);
+      for (const payload of [1, 2, 3, 4]) queue.enqueue(entry('a', payload));
+      queue.enqueue(entry('b', 2));
+      const removed = queue.removeWaiting(({ payload }) => payload % 2 === 0);
       expect(removed).toEqual([entry('a', 2), entry('a', 4), entry('b', 2)]);
-      expect(queue.take(0)).toEqual([entry('a', 1)]);
-      queue.free('a', 'fine');
-      expect(queue.take(0)).toEqual([entry('a', 3)]);
+      expect(queue.takeBatch(0)).toEqual([entry('a', 1)]);
+      queue.releaseMachine('a', 'ok');
+      expect(queue.takeBatch(0)).toEqual([entry('a', 3)]);
     });
 
     it('removes none that is under way, and none of its machine follows while it is', () => {
-      for (const payload of [1, 2]) queue.add(entry('a', payload));
-      queue.take(0);
-      expect(queue.remove(() => true)).toEqual([entry('a', 2)]);
-      queue.add(entry('a', 3));
-      expect(queue.take(0)).toEqual([]);
-      queue.free('a', 'untold');
-      expect(queue.take(0)).toEqual([entry('a', 3)]);
+      for (const payload of [1, 2]) queue.enqueue(entry('a', payload));
+      queue.takeBatch(0);
+      expect(queue.removeWaiting(() => true)).toEqual([entry('a', 2)]);
+      queue.enqueue(entry('a', 3));
+      expect(queue.takeBatch(0)).toEqual([]);
+      queue.releaseMachine('a', 'unknown');
+      expect(queue.takeBatch(0)).toEqual([entry('a', 3)]);
     });
 
     it('sends none of a machine twice, nor early, for a time that one of those removed had to wait for', () => {
-      queue.add(entry('a', 1));
-      queue.putBack(queue.take(0)[0]!, 'suspect', 500);
-      queue.remove(() => true);
-      for (const payload of [2, 3]) queue.add(entry('a', payload));
-      const [second] = queue.take(100);
-      expect(queue.take(500)).toEqual([]);
-      queue.putBack(second!, 'fine', 900);
-      expect(queue.take(899)).toEqual([]);
-      expect(queue.take(900)).toEqual([entry('a', 2)]);
+      queue.enqueue(entry('a', 1));
+      queue.putBack(queue.takeBatch(0)[0]!, 'suspect', 500);
+      queue.removeWaiting(() => true);
+      for (const payload of [2, 3]) queue.enqueue(entry('a', payload));
+      const [second] = queue.takeBatch(100);
+      expect(queue.takeBatch(500)).toEqual([]);
+      queue.putBack(second!, 'ok', 900);
+      expect(queue.takeBatch(899)).toEqual([]);
+      expect(queue.takeBatch(900)).toEqual([entry('a', 2)]);
     });
 
     it('sends none early for a time that is no longer the one it has to wait for', () => {
-      queue.add(entry('a', 1));
-      queue.putBack(queue.take(0)[0]!, 'suspect', 500);
-      queue.remove(() => true);
-      queue.add(entry('a', 2));
-      queue.putBack(queue.take(100)[0]!, 'fine', 900);
-      expect(queue.take(500)).toEqual([]);
-      expect(queue.take(900)).toEqual([entry('a', 2)]);
+      queue.enqueue(entry('a', 1));
+      queue.putBack(queue.takeBatch(0)[0]!, 'suspect', 500);
+      queue.removeWaiting(() => true);
+      queue.enqueue(entry('a', 2));
+      queue.putBack(queue.takeBatch(100)[0]!, 'ok', 900);
+      expect(queue.takeBatch(500)).toEqual([]);
+      expect(queue.takeBatch(900)).toEqual([entry('a', 2)]);
     });
 
     it('removes those whose time has not come, and lets the others of the machine wait for it', () => {
-      for (const payload of [1, 2]) queue.add(entry('a', payload));
-      queue.putBack(queue.take(0)[0]!, 'fine', 500);
-      expect(queue.remove(({ payload }) => payload === 1)).toEqual([entry('a', 1)]);
-      expect(queue.take(499)).toEqual([]);
-      expect(queue.take(500)).toEqual([entry('a', 2)]);
-      expect(queue.remove(() => true)).toEqual([]);
+      for (const payload of [1, 2]) queue.enqueue(entry('a', payload));
+      queue.putBack(queue.takeBatch(0)[0]!, 'ok', 500);
+      expect(queue.removeWaiting(({ payload }) => payload === 1)).toEqual([entry('a', 1)]);
+      expect(queue.takeBatch(499)).toEqual([]);
+      expect(queue.takeBatch(500)).toEqual([entry('a', 2)]);
+      expect(queue.removeWaiting(() => true)).toEqual([]);
     });
 
     it('remembers the suspicion of a machine of which none is left', () => {
-      sendAlone('bad', 'at-fault');
+      sendAlone('bad', 'failed');
       add('bad');
-      expect(queue.remove(() => true)).toHaveLength(1);
+      expect(queue.removeWaiting(() => true)).toHaveLength(1);
       add('bad', 'x');
-      expect(idsOf(queue.take(0))).toEqual(['bad']);
+      expect(idsOf(queue.takeBatch(0))).toEqual(['bad']);
     });
 
     it('counts them, and the machines they are of', () => {
@@ -388,14 +400,115 @@ describe('LaneQueue', () => {
       expect(counts()).toEqual([0, 0, 0]);
       add('a', 'a', 'b', 'c');
       expect(counts()).toEqual([4, 3, 3]);
-      queue.take(0);
+      queue.takeBatch(0);
       expect(counts()).toEqual([1, 3, 0]);
-      queue.free('a', 'fine');
-      queue.free('b', 'suspect');
-      queue.putBack(entry('c'), 'fine', 500);
+      queue.releaseMachine('a', 'ok');
+      queue.releaseMachine('b', 'suspect');
+      queue.putBack(entry('c'), 'ok', 500);
       expect(counts()).toEqual([2, 2, 1]);
-      expect(queue.remove(() => true)).toHaveLength(2);
+      expect(queue.removeWaiting(() => true)).toHaveLength(2);
       expect(counts()).toEqual([0, 0, 0]);
     });
+  });
+});
+
+type Step =
+  { do: 'add' | 'addFirst' | 'replaceAll' | 'removeFirst' } | { do: 'remove'; divisor: number };
+
+const steps = fc.array(
+  fc.oneof<fc.MaybeWeightedArbitrary<Step>[]>(
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        do: fc.constantFrom('add', 'addFirst', 'replaceAll', 'removeFirst'),
+      }),
+    },
+    fc.record({ do: fc.constant('remove'), divisor: fc.integer({ min: 1, max: 4 }) }),
+  ),
+);
+
+/** What a lane does, done to a plain list of numbers. */
+function change(list: readonly number[], step: Step, entry: number): number[] {
+  switch (step.do) {
+    case 'add':
+      return [...list, entry];
+    case 'addFirst':
+      return [entry, ...list];
+    case 'replaceAll':
+      return [entry, entry + 1];
+    case 'removeFirst':
+      return list.slice(1);
+    case 'remove':
+      return list.filter((one) => one % step.divisor !== 0);
+    default:
+      return step satisfies never;
+  }
+}
+
+describe('Lane', () => {
+  it('keeps the order of what waits, whatever comes and goes', () => {
+    fc.assert(
+      fc.property(steps, (all) => {
+        const lane = new Lane<number>('M-1');
+        let list: number[] = [];
+        all.forEach((step, index) => {
+          const entry = index + 1;
+          const removed: number[] = [];
+          if (step.do === 'remove') {
+            lane.remove(
+              (one) => one % step.divisor === 0,
+              (one) => removed.push(one),
+            );
+            expect(removed).toEqual(list.filter((one) => one % step.divisor === 0));
+          } else if (step.do === 'removeFirst') lane.removeFirst();
+          else if (step.do === 'replaceAll') lane.replaceAll([entry, entry + 1]);
+          else lane[step.do](entry);
+          list = change(list, step, entry);
+          expect([lane.size, lane.first, lane.last]).toEqual([list.length, list[0], list.at(-1)]);
+        });
+        const rest: number[] = [];
+        lane.remove(
+          () => true,
+          (one) => rest.push(one),
+        );
+        expect(rest).toEqual(list);
+      }),
+    );
+  });
+});
+
+const had = fc.integer({ min: 1, max: 1000 });
+const slowness = fc.double({ min: 4, max: 10_000, noNaN: true });
+
+describe('companyAfter', () => {
+  const afterSlow = (machines: number, times: number): number =>
+    batchLimitAfter(NO_BATCH_LIMIT, machines, { slowness: times });
+
+  it('leaves each machine of a slow call alone where that is cheap: usual calls are quick', () => {
+    // 3 s where 20 ms are usual, and where 100 ms are
+    expect(afterSlow(100, 150)).toBe(1);
+    expect(afterSlow(100, 30)).toBe(1);
+  });
+
+  it('parts the machines of a call into no more calls than its slowness is worth', () => {
+    expect(afterSlow(100, 4)).toBe(12);
+    expect(afterSlow(100, 10)).toBe(5);
+    fc.assert(
+      fc.property(had, slowness, (machines, times) => {
+        const company = afterSlow(machines, times);
+        // rounding to whole machines may double the calls
+        expect(machines / company).toBeLessThanOrEqual(2 * 2 * times);
+      }),
+    );
+  });
+
+  it('finds a machine that is slow no later than one that fails', () => {
+    fc.assert(
+      fc.property(had, slowness, (machines, times) => {
+        const afterFailure = batchLimitAfter(NO_BATCH_LIMIT, machines, 'suspect');
+        expect(afterSlow(machines, times)).toBeLessThanOrEqual(afterFailure);
+        expect(afterSlow(machines, times)).toBeGreaterThanOrEqual(1);
+      }),
+    );
   });
 });

@@ -1,14 +1,13 @@
-import { ANY_COMPANY, type Conduct, Lane } from './lane.js';
 import { DueQueue } from './due-queue.js';
 
 /**
  * What waits for the service: a lane a machine, in order, one entry of it under way at a time. Entries
  * of different machines leave together in batches; a machine whose batches go wrong leaves in ever
- * smaller company, until it is alone and no longer costs anybody else. Machines take turns: one that
+ * smaller batchSize, until it is alone and no longer costs anybody else. Machines take turns: one that
  * has had its turn goes behind all others that wait. Pure: knows neither time nor the service.
  */
 export class LaneQueue<T extends LaneEntry> {
-  private readonly lanes = new KnownLanes<T>();
+  private readonly lanes = new LaneRegistry<T>();
   private readonly turns = new LaneTurns<T>();
   private waitingCount = 0;
 
@@ -56,7 +55,7 @@ export class LaneQueue<T extends LaneEntry> {
     return this.lanes.get(machineId)?.inFlight === true;
   }
 
-  add(entry: T): void {
+  enqueue(entry: T): void {
     const lane = this.lanes.open(entry.machineId);
     lane.add(entry);
     this.waitingCount += 1;
@@ -74,17 +73,17 @@ export class LaneQueue<T extends LaneEntry> {
 
   /**
    * The next entries to send in one request, of machines that have none under way; each machine is
-   * then in flight until {@link free}. Empty when nothing may be sent.
+   * then in flight until {@link releaseMachine}. Empty when nothing may be sent.
    *
    * @param calls how many requests are to share what is ready evenly; this is the first of them
    */
-  take(nowMs: number, calls = 1): T[] {
+  takeBatch(nowMs: number, calls = 1): T[] {
     const ready = this.turns.readyAt(nowMs);
     return this.takeOf(ready, Math.ceil(ready.size / calls));
   }
 
   /**
-   * As {@link take}, to see whether anything gets through: of machines whose last call did not go wrong, if there
+   * As {@link takeBatch}, to see whether anything gets through: of machines whose last call did not go wrong, if there
    * are any. Others may fail for reasons of their own, and be many.
    */
   takeProbe(nowMs: number): T[] {
@@ -109,22 +108,22 @@ export class LaneQueue<T extends LaneEntry> {
    * Nothing of the machine is under way any more; the next entry that waits goes at `notBeforeMs` at the
    * earliest. With none waiting that is forgotten.
    */
-  free(machineId: string, conduct: Conduct, notBeforeMs = 0): void {
+  releaseMachine(machineId: string, conduct: CallQuality, notBeforeMs = 0): void {
     const lane = this.lanes.open(machineId);
     lane.callEnded(conduct, notBeforeMs);
     this.placeOrForget(lane);
   }
 
-  /** As {@link free}, with the entry that was under way back at the head of its lane. */
-  putBack(entry: T, conduct: Conduct, notBeforeMs: number): void {
+  /** As {@link releaseMachine}, with the entry that was under way back at the head of its lane. */
+  putBack(entry: T, conduct: CallQuality, notBeforeMs: number): void {
     const lane = this.lanes.open(entry.machineId);
     lane.addFirst(entry);
     this.waitingCount += 1;
-    this.free(entry.machineId, conduct, notBeforeMs);
+    this.releaseMachine(entry.machineId, conduct, notBeforeMs);
   }
 
   /** Takes out of their lanes all waiting entries of which that is true, and returns them. */
-  remove(isMeant: (entry: T) => boolean): T[] {
+  removeWaiting(isMeant: (entry: T) => boolean): T[] {
     const removed: T[] = [];
     for (const lane of this.lanes.all()) {
       const before = removed.length;
@@ -137,11 +136,11 @@ export class LaneQueue<T extends LaneEntry> {
   }
 
   /**
-   * Lets every machine keep any company again: what went wrong was the service, not they. In case it was some of
+   * Lets every machine keep any batchSize again: what went wrong was the service, not they. In case it was some of
    * them after all, those who have failed go behind the others.
    */
-  forgive(): void {
-    this.lanes.forgive();
+  liftBatchLimits(): void {
+    this.lanes.liftBatchLimits();
     this.turns.putFailedLast();
   }
 
@@ -159,7 +158,7 @@ export class LaneQueue<T extends LaneEntry> {
 const MAX_IDLE_SUSPECTS = 10_000;
 
 /** The lanes of machines that have something to send, and of some that had when their last calls went wrong. */
-class KnownLanes<T> {
+class LaneRegistry<T> {
   private readonly lanes = new Map<string, Lane<T>>();
   private readonly idleSuspects = new Set<string>();
 
@@ -180,7 +179,7 @@ class KnownLanes<T> {
   open(machineId: string): Lane<T> {
     const known = this.lanes.get(machineId);
     if (known !== undefined) {
-      if (known.company !== ANY_COMPANY) this.idleSuspects.delete(machineId);
+      if (known.batchLimit !== NO_BATCH_LIMIT) this.idleSuspects.delete(machineId);
       return known;
     }
     const lane = new Lane<T>(machineId);
@@ -191,13 +190,13 @@ class KnownLanes<T> {
   /** It has nothing to send, and nothing under way. */
   close(lane: Lane<T>): void {
     lane.notBeforeMs = 0;
-    if (lane.company === ANY_COMPANY) this.lanes.delete(lane.machineId);
+    if (lane.batchLimit === NO_BATCH_LIMIT) this.lanes.delete(lane.machineId);
     else this.remember(lane.machineId);
   }
 
   /** What went wrong was none of theirs. */
-  forgive(): void {
-    for (const lane of this.lanes.values()) lane.company = ANY_COMPANY;
+  liftBatchLimits(): void {
+    for (const lane of this.lanes.values()) lane.batchLimit = NO_BATCH_LIMIT;
     for (const machineId of this.idleSuspects) this.lanes.delete(machineId);
     this.idleSuspects.clear();
   }
@@ -272,7 +271,7 @@ export interface BatchLimits {
 }
 
 /**
- * The lanes whose first entries leave together in one request, none of them in larger company than it may keep.
+ * The lanes whose first entries leave together in one request, none of them in larger batchSize than it may keep.
  *
  * @param lanes in the order of their turns
  * @param share of them that the request is for at the most, whatever the limits
@@ -283,15 +282,149 @@ function chooseBatch<T extends LaneEntry>(
   share: number,
 ): Lane<T>[] {
   const chosen: Lane<T>[] = [];
-  let company = Math.min(maxMachines, share);
+  let batchSize = Math.min(maxMachines, share);
   let bytes = 0;
   for (const lane of lanes) {
-    if (chosen.length >= company) break;
-    if (lane.first === undefined || chosen.length >= lane.company) continue;
+    if (chosen.length >= batchSize) break;
+    if (lane.first === undefined || chosen.length >= lane.batchLimit) continue;
     bytes += lane.first.bytes;
     if (chosen.length > 0 && bytes > maxBytes) break;
-    company = Math.min(company, lane.company);
+    batchSize = Math.min(batchSize, lane.batchLimit);
     chosen.push(lane);
   }
   return chosen;
+}
+
+/** One machine's entries that wait, oldest first, and what is known of its calls. */
+export class Lane<T> {
+  /** One entry at a time is out of the lane, on its way to the service. */
+  inFlight = false;
+  /** Its last call went wrong, or could not be made. */
+  hasFailed = false;
+  /** Real milliseconds before which nothing of it is sent. */
+  notBeforeMs = 0;
+  /** How many machines may share a call with it, itself included. */
+  batchLimit = NO_BATCH_LIMIT;
+  /** How many shared its last one. */
+  private lastBatchSize = 1;
+  private head: T | undefined;
+  /** Behind the head. Most lanes never need it: a list that waits is replaced by the next. */
+  private others: T[] | undefined;
+
+  constructor(readonly machineId: string) {}
+
+  get size(): number {
+    return this.head === undefined ? 0 : 1 + (this.others?.length ?? 0);
+  }
+
+  get first(): T | undefined {
+    return this.head;
+  }
+
+  get last(): T | undefined {
+    return this.others?.at(-1) ?? this.head;
+  }
+
+  add(entry: T): void {
+    if (this.head === undefined) this.head = entry;
+    else if (this.others === undefined) this.others = [entry];
+    else this.others.push(entry);
+  }
+
+  addFirst(entry: T): void {
+    const { head } = this;
+    this.head = entry;
+    if (head === undefined) return;
+    if (this.others === undefined) this.others = [head];
+    else this.others.unshift(head);
+  }
+
+  all(): T[] {
+    return this.head === undefined ? [] : [this.head, ...(this.others ?? [])];
+  }
+
+  replaceAll([head, ...others]: readonly T[]): void {
+    this.head = head;
+    this.others = others.length === 0 ? undefined : others;
+  }
+
+  removeFirst(): void {
+    this.head = this.others?.shift();
+  }
+
+  /** Takes out the first, which leaves in a call for so many machines, this one included. */
+  sendFirst(batchSize: number): T | undefined {
+    const { head } = this;
+    this.inFlight = true;
+    this.lastBatchSize = batchSize;
+    this.removeFirst();
+    return head;
+  }
+
+  /** Its call has ended; the next entry goes at `notBeforeMs` at the earliest. */
+  callEnded(conduct: CallQuality, notBeforeMs: number): void {
+    this.inFlight = false;
+    this.notBeforeMs = notBeforeMs;
+    this.batchLimit = batchLimitAfter(this.batchLimit, this.lastBatchSize, conduct);
+    // whose call went well, or was refused, need not wait
+    if (notBeforeMs > 0) this.hasFailed = true;
+    else if (conduct !== 'unknown') this.hasFailed = false;
+  }
+
+  /** Takes out all of which that is true, and hands them to the second. */
+  remove(isMeant: (entry: T) => boolean, onRemoved: (entry: T) => void): void {
+    const kept: T[] = [];
+    for (const entry of this.all()) {
+      if (isMeant(entry)) onRemoved(entry);
+      else kept.push(entry);
+    }
+    this.replaceAll(kept);
+  }
+}
+
+/**
+ * How a machine's call went: well; badly in batchSize; badly alone; in a way that says nothing of it; or so
+ * slowly that one of the machines in it may have held up the others.
+ */
+export type CallQuality = 'ok' | 'suspect' | 'failed' | 'unknown' | SlowCall;
+
+export interface SlowCall {
+  /** How many times as long as a usual call it took. */
+  readonly slowness: number;
+}
+
+/**
+ * A machine that is not suspected shares a call with as many as a call may have. A small integer: every lane
+ * has one, and Infinity would be an object of its own in each.
+ */
+export const NO_BATCH_LIMIT = 2 ** 30;
+/** Few rounds until the machine at fault is alone: in each, those that share its call wait with it. */
+const SHARE = 8;
+/** How much longer than the slow call, at the most, the calls may take together that its machines make next. */
+const EFFORT = 2;
+
+/**
+ * How many machines may share the next call with one, itself included.
+ *
+ * @param allowed how many could share the last one
+ * @param had how many did
+ */
+export function batchLimitAfter(allowed: number, had: number, conduct: CallQuality): number {
+  if (typeof conduct === 'object') return partOf(had, EFFORT * conduct.slowness);
+  switch (conduct) {
+    case 'ok':
+      return NO_BATCH_LIMIT;
+    case 'suspect':
+      return partOf(had, SHARE);
+    case 'failed':
+      return 1;
+    case 'unknown':
+      return allowed;
+    default:
+      return conduct satisfies never;
+  }
+}
+
+function partOf(had: number, parts: number): number {
+  return Math.max(1, Math.floor(had / parts));
 }

@@ -12,7 +12,7 @@ export {
 export { fromStoredOrder, toStoredOrder } from './stored-order.js';
 export {
   type OrderFinding,
-  takeInOrder,
-  type TakenOrder,
-  type ToldOrder,
-} from './take-in-order.js';
+  applyToOrder,
+  type AppliedOrder,
+  type ReceivedOrder,
+} from './apply-to-order.js';

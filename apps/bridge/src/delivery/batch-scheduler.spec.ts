@@ -31,7 +31,7 @@ describe('BatchScheduler', () => {
     queue = new LaneQueue(LIMITS);
     status = new FlowStatus('work-orders', new Breaker(() => 0));
     scheduler = new BatchScheduler(queue, status, { slots, limits: LIMITS }, (share) => {
-      calls.push(queue.take(realNowMs(), share).map(({ machineId }) => machineId));
+      calls.push(queue.takeBatch(realNowMs(), share).map(({ machineId }) => machineId));
     });
   });
 
@@ -40,12 +40,12 @@ describe('BatchScheduler', () => {
   });
 
   const submit = (...machineIds: string[]): void => {
-    for (const machineId of machineIds) queue.add({ machineId, bytes: 1 });
-    scheduler.gather(LINGER_MS);
+    for (const machineId of machineIds) queue.enqueue({ machineId, bytes: 1 });
+    scheduler.lingerOrAsk(LINGER_MS);
   };
 
   const pause = (): void => {
-    const failure = { machineId: 'a', busyMachines: 1, inCompany: false, isProbe: false };
+    const failure = { machineId: 'a', busyMachines: 1, isShared: false, isProbe: false };
     const noToken = { cause: 'token-refused', why: '401', retryAfterMs: 0 } as const;
     status.failed({ ...failure, ...noToken });
   };
@@ -68,7 +68,7 @@ describe('BatchScheduler', () => {
     submit('a', 'b', 'c');
     jest.advanceTimersByTime(LINGER_MS);
     for (const machineId of ['a', 'b', 'c']) {
-      queue.putBack({ machineId, bytes: 1 }, 'untold', realNowMs() + 1000);
+      queue.putBack({ machineId, bytes: 1 }, 'unknown', realNowMs() + 1000);
     }
     submit('d');
     expect(calls).toHaveLength(1);
@@ -83,7 +83,7 @@ describe('BatchScheduler', () => {
     const large = { ...LIMITS, maxMachines: 100 };
     queue = new LaneQueue(large);
     scheduler = new BatchScheduler(queue, status, { slots, limits: large }, (share) => {
-      calls.push(queue.take(realNowMs(), share).map(({ machineId }) => machineId));
+      calls.push(queue.takeBatch(realNowMs(), share).map(({ machineId }) => machineId));
     });
     for (let call = 0; call < STEADY_CALLS; call += 1) scheduler.begun(realNowMs(), 1);
     submit(...machines);
@@ -104,7 +104,7 @@ describe('BatchScheduler', () => {
     for (let slot = 0; slot < 8; slot += 1) slots.ask(() => undefined);
     submit('a');
     jest.advanceTimersByTime(LINGER_MS);
-    queue.add({ machineId: 'b', bytes: 1 });
+    queue.enqueue({ machineId: 'b', bytes: 1 });
     expect(calls).toEqual([]);
     slots.release();
     expect(calls).toEqual([['a', 'b']]);

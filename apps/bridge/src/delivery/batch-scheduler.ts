@@ -1,6 +1,6 @@
 import { afterRealMs, realNowMs } from '#libs/clock';
 import { type LaneEntry, type LaneQueue } from '#libs/delivery';
-import { type DispatcherOptions } from './dispatcher-options.js';
+import { type DispatcherOptions } from './command.js';
 import { type FlowStatus } from './flow-status.js';
 
 /**
@@ -31,7 +31,7 @@ export class BatchScheduler<T extends LaneEntry> {
   ) {}
 
   /** Lets what is ready wait that long for company, unless a call is full already. */
-  gather(lingerMs: number): void {
+  lingerOrAsk(lingerMs: number): void {
     // Only those that may be sent now count: machines in back-off would make all others go alone.
     const mayGo = lingerMs === 0 || this.isFull(this.queue.readyMachines(realNowMs()));
     if (mayGo) this.ask();
@@ -93,7 +93,7 @@ const SIDE_BY_SIDE = 4;
 /** So few machines are not worth a further call. */
 const FEW = 8;
 /** How long a call says what the flow is like. */
-const TELLING_MS = 1000;
+const RELEVANT_MS = 1000;
 /** So many calls within that time make a flow that keeps coming; fewer may be of some that came on their own. */
 const STEADY_CALLS = 10;
 
@@ -114,9 +114,9 @@ export class CallSpread {
    * those that come on their own: a slow call holds up nothing else. In between, up to four.
    */
   callsFor(machines: number, nowMs: number): number {
-    const isFast = nowMs - this.latestFullMs < TELLING_MS;
+    const isFast = nowMs - this.latestFullMs < RELEVANT_MS;
     const [oldestMs = -Infinity] = this.latestMs;
-    const isSteady = nowMs - oldestMs < TELLING_MS;
+    const isSteady = nowMs - oldestMs < RELEVANT_MS;
     if (isFast || !isSteady) return 1;
     return Math.min(SIDE_BY_SIDE, Math.max(1, Math.ceil(machines / FEW)));
   }

@@ -6,11 +6,12 @@ import { type CallPermit, CallSlots, type ServiceAnswer } from '#libs/delivery';
 import { PartitionOwnership } from '#libs/kafka';
 import {
   type Admission,
+  Command,
+  CommandWaiter,
   type DispatcherOptions,
   GO,
   type Precedence,
-} from './dispatcher-options.js';
-import { Command, CommandWaiter } from './command.js';
+} from './command.js';
 import { CommandDispatcher } from './command-dispatcher.js';
 import { type CommandResult, MessageAnswers } from './message-answers.js';
 import { inboundMessage } from './testing/inbound-message.js';
@@ -204,7 +205,7 @@ class World {
     const dueMs = realNowMs() + terms.dueInMs;
     const payload = { number, dueMs, ...terms, ...list };
     const waiter = new CommandWaiter(machineId, answers, realNowMs());
-    this.dispatcher.submit(new Command(machineId, () => 1, payload, [waiter]));
+    this.dispatcher.submitCommand(new Command(machineId, () => 1, payload, [waiter]));
   }
 
   private note(machineId: string, number: number): void {
@@ -276,10 +277,10 @@ class World {
   }
 }
 
-function precedenceOf(older: Payload, younger: Payload): Precedence {
-  if (older.cumulative && younger.cumulative) return 'both';
-  const isOlder = (younger.issuedAt ?? Infinity) < (older.issuedAt ?? -Infinity);
-  return isOlder ? 'older' : 'younger';
+function precedenceOf(older: Payload, newer: Payload): Precedence {
+  if (older.cumulative && newer.cumulative) return 'both';
+  const isOlder = (newer.issuedAt ?? Infinity) < (older.issuedAt ?? -Infinity);
+  return isOlder ? 'older' : 'newer';
 }
 
 describe('CommandDispatcher, whatever comes in whatever order', () => {

@@ -5,11 +5,12 @@ import { type BatchLimits, type CallPermit, CallSlots, type ServiceAnswer } from
 import { PartitionOwnership } from '#libs/kafka';
 import {
   type Admission,
+  Command,
+  CommandWaiter,
   type DispatcherOptions,
   GO,
   type Precedence,
-} from './dispatcher-options.js';
-import { Command, CommandWaiter } from './command.js';
+} from './command.js';
 import { CommandDispatcher } from './command-dispatcher.js';
 import { type CommandResult, MessageAnswers } from './message-answers.js';
 import { inboundMessage } from './testing/inbound-message.js';
@@ -102,7 +103,7 @@ class Flow {
     });
     const machineId = machineOf(name);
     const waiter = new CommandWaiter(machineId, answers, realNowMs());
-    this.dispatcher.submit(new Command(machineId, () => bytes, name, [waiter]));
+    this.dispatcher.submitCommand(new Command(machineId, () => bytes, name, [waiter]));
     return delivered;
   }
 
@@ -148,7 +149,7 @@ function machineOf(name: string): string {
 
 function sharedCalls(
   limits: Partial<BatchLimits> = {},
-  precedence: () => Precedence = () => 'younger',
+  precedence: () => Precedence = () => 'newer',
 ): Partial<DispatcherOptions<string>> {
   return {
     limits: { maxMachines: 8, maxBytes: 10_000, ...limits },
@@ -1103,14 +1104,14 @@ describe('CommandDispatcher', () => {
       it('lets the older one stand where it takes precedence', async () => {
         flow = new Flow(sharedCalls({}, () => 'older'));
         const older = flow.submit('mill2');
-        const younger = flow.submit('mill1');
+        const newer = flow.submit('mill1');
         await pass(LINGER_MS);
         expect(older).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
-        expect(younger).toEqual(superseded(0));
+        expect(newer).toEqual(superseded(0));
         expect(flow.calls).toEqual([['mill2']]);
       });
 
-      it('answers both when applying the younger one applies the older one', async () => {
+      it('answers both when applying the newer one applies the older one', async () => {
         flow = new Flow(sharedCalls({}, () => 'both'));
         const delivered = ['mill1', 'mill2'].map((name) => flow.submit(name));
         await pass(LINGER_MS);
@@ -1134,7 +1135,7 @@ describe('CommandDispatcher', () => {
       });
 
       it.each<[Precedence, string]>([
-        ['younger', 'mill2'],
+        ['newer', 'mill2'],
         ['older', 'mill1'],
         ['both', 'mill2'],
       ])(
@@ -1144,18 +1145,18 @@ describe('CommandDispatcher', () => {
           flow.service = hang;
           const older = flow.submit('mill1');
           await pass(LINGER_MS);
-          const younger = flow.submit('mill2');
+          const newer = flow.submit('mill2');
           await flow.reply('mill1', awayFor(500));
-          if (precedence === 'younger') expect(older).toEqual(superseded(1));
-          if (precedence === 'older') expect(younger).toEqual(superseded(0));
+          if (precedence === 'newer') expect(older).toEqual(superseded(1));
+          if (precedence === 'older') expect(newer).toEqual(superseded(0));
           await pass(490);
           expect(flow.underWay).toEqual([]);
           await pass(10);
           expect(flow.underWay).toEqual([[sent]]);
           await flow.reply(sent, applied);
           const done = (attempts: number) => ({ results: [{ kind: 'applied', attempts }] });
-          if (precedence !== 'younger') expect(older).toMatchObject(done(2));
-          if (precedence !== 'older') expect(younger).toMatchObject(done(1));
+          if (precedence !== 'newer') expect(older).toMatchObject(done(2));
+          if (precedence !== 'older') expect(newer).toMatchObject(done(1));
         },
       );
 
@@ -1167,11 +1168,11 @@ describe('CommandDispatcher', () => {
         flow.admit = (name) => (name === 'mill1' ? looked : GO);
         const older = flow.submit('mill1');
         await pass(LINGER_MS);
-        const younger = flow.submit('mill2');
+        const newer = flow.submit('mill2');
         answer(GO);
         await pass(LINGER_MS);
         expect(older).toEqual(superseded(0));
-        expect(younger).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
+        expect(newer).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
         expect(flow.calls).toEqual([['mill2']]);
       });
     });

@@ -1,11 +1,16 @@
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
-import { CommandAdmission } from './admission.js';
+import { backOffMs, RETRY_BACK_OFF } from '#libs/delivery';
 import { ServiceCaller } from './service-caller.js';
 import { CommandLanes, OpenCommands } from './command-lanes.js';
-import { type Command } from './command.js';
+import {
+  type Admission,
+  type Command,
+  type DispatcherOptions,
+  GO,
+  type Unavailable,
+} from './command.js';
 import { BatchScheduler } from './batch-scheduler.js';
-import { type DispatcherOptions } from './dispatcher-options.js';
 import { FlowStatus } from './flow-status.js';
 
 /**
@@ -51,7 +56,7 @@ export class CommandDispatcher<P> {
     );
     this.status.reviewWhile(() => this.isStuck());
     this.status.whenResumed(() => {
-      this.lanes.queue.forgive();
+      this.lanes.queue.liftBatchLimits();
     });
   }
 
@@ -71,14 +76,14 @@ export class CommandDispatcher<P> {
   }
 
   /** Takes a command; those who wait for it hear what became of it, each once. */
-  submit(command: Command<P>): void {
+  submitCommand(command: Command<P>): void {
     for (const { answers } of command.waiters) {
       if (answers.message.ownership.isLost) answers.message.abandon();
       else answers.message.ownership.whenLost(this.dropLost);
     }
     if (command.isLost) return;
-    this.lanes.submit(command);
-    this.scheduler.gather(this.options.lingerMs);
+    this.lanes.enqueueCommand(command);
+    this.scheduler.lingerOrAsk(this.options.lingerMs);
   }
 
   /** One function for all partitions: they know their listeners by identity. */
@@ -108,7 +113,7 @@ export class CommandDispatcher<P> {
 
   private take(nowMs: number, calls: number): Command<P>[] {
     const { queue } = this.lanes;
-    return this.status.isPaused ? queue.takeProbe(nowMs) : queue.take(nowMs, calls);
+    return this.status.isPaused ? queue.takeProbe(nowMs) : queue.takeBatch(nowMs, calls);
   }
 
   /** Makes the call in the slot that has been given, and gives that back. */
@@ -116,14 +121,14 @@ export class CommandDispatcher<P> {
     const wanted = commands.filter((command) => !command.isLost);
     try {
       for (const command of commands) if (command.isLost) this.lanes.drop(command);
-      if (wanted.length > 0) await this.calls.make(wanted, isProbe);
+      if (wanted.length > 0) await this.calls.makeCall(wanted, isProbe);
       else if (isProbe) this.status.probeWasVoid();
     } catch (error) {
       this.giveBack(wanted, error);
       if (isProbe) this.status.probeWasVoid();
     } finally {
       this.options.slots.release();
-      this.scheduler.gather(Math.min(this.options.lingerMs, REUNION_MS));
+      this.scheduler.lingerOrAsk(Math.min(this.options.lingerMs, REUNION_MS));
     }
   }
 
@@ -131,7 +136,7 @@ export class CommandDispatcher<P> {
   private giveBack(commands: readonly Command<P>[], error: unknown): void {
     this.logger.error({ msg: 'call not concluded', flow: this.name, err: error });
     for (const { machineId, waiters } of commands) {
-      this.lanes.queue.free(machineId, 'untold');
+      this.lanes.queue.releaseMachine(machineId, 'unknown');
       for (const waiter of waiters) this.open.fail(waiter, error);
     }
   }
@@ -141,5 +146,93 @@ export class CommandDispatcher<P> {
     const { queue } = this.lanes;
     if (queue.readyMachines(realNowMs()) > 0) return false;
     return queue.someFirst(({ attempts, failedLookUps }) => attempts + failedLookUps > 0);
+  }
+}
+
+/** Looks into commands that are about to be sent, and sees to those that may not be. */
+export class CommandAdmission<P> {
+  constructor(
+    private readonly lanes: CommandLanes<P>,
+    private readonly status: FlowStatus,
+    private readonly ask: (command: Command<P>) => Admission | Promise<Admission>,
+    private readonly giveBack: (command: Command<P>, error: unknown) => void,
+  ) {}
+
+  /** Those that may be sent now, and what is under way to tell of others: their machines alone wait for it. */
+  sort(
+    batch: readonly Command<P>[],
+    isProbe: boolean,
+  ): { admitted: Command<P>[]; lookUps: Promise<void>[] } {
+    const lookUps: Promise<void>[] = [];
+    const admitted = batch.filter((command) => {
+      const admission = this.judge(command);
+      if (!(admission instanceof Promise)) return this.admit(command, admission, isProbe);
+      lookUps.push(this.lookUp(command, admission, isProbe));
+      return false;
+    });
+    return { admitted, lookUps };
+  }
+
+  private judge(command: Command<P>): Admission | Promise<Admission> {
+    if (command.isAdmitted) return GO;
+    try {
+      return this.ask(command);
+    } catch (error) {
+      return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  private async lookUp(
+    command: Command<P>,
+    asked: Promise<Admission>,
+    isProbe: boolean,
+  ): Promise<void> {
+    try {
+      const admission = await asked;
+      if (!this.admit(command, admission, isProbe)) return;
+      command.isAdmitted = true;
+      this.lanes.postpone(command, 'unknown', 0);
+    } catch (error) {
+      // It was looked up on behalf of one message, whose partition is lost; others may wait for it as well.
+      if (command.waiters.some(({ isLost }) => isLost)) this.lanes.postpone(command, 'unknown', 0);
+      else this.giveBack(command, error);
+    }
+  }
+
+  /** Whether the command may be sent; where not, what follows has been done. */
+  private admit(command: Command<P>, admission: Admission, isProbe: boolean): boolean {
+    switch (admission.kind) {
+      case 'go':
+        return true;
+      case 'rejected':
+      case 'superseded':
+        this.lanes.endCommand(command, 'unknown', admission);
+        return false;
+      case 'not-yet':
+        this.lanes.hold(command, realNowMs() + Math.max(1, admission.waitMs));
+        return false;
+      case 'unavailable':
+        this.backOff(command, admission, isProbe);
+        return false;
+      default:
+        return admission satisfies never;
+    }
+  }
+
+  private backOff(command: Command<P>, { why, afterMs }: Unavailable, isProbe: boolean): void {
+    const { machineId } = command;
+    command.failedLookUps += 1;
+    this.status.failed({
+      machineId,
+      busyMachines: this.lanes.queue.busyMachines,
+      isShared: false,
+      isProbe,
+      cause: 'service',
+      why,
+      // Asked of look-ups alone: it must not hold up a machine that needs none.
+      retryAfterMs: 0,
+    });
+    const waitMs = Math.max(1, afterMs ?? 0, backOffMs(command.failedLookUps, RETRY_BACK_OFF));
+    this.lanes.postpone(command, 'unknown', realNowMs() + waitMs);
   }
 }

@@ -1,10 +1,9 @@
 import { jest } from '@jest/globals';
 import { realNowMs } from '#libs/clock';
-import { type Conduct } from '#libs/delivery';
+import { type CallQuality } from '#libs/delivery';
 import { PartitionOwnership } from '#libs/kafka';
 import { CommandLanes, OpenCommands } from './command-lanes.js';
-import { Command, CommandWaiter } from './command.js';
-import { type Precedence } from './dispatcher-options.js';
+import { Command, CommandWaiter, type Precedence } from './command.js';
 import { type CommandResult, MessageAnswers } from './message-answers.js';
 import { inboundMessage } from './testing/inbound-message.js';
 
@@ -50,12 +49,12 @@ describe('CommandLanes', () => {
 
   const submit = (name: string, ...waiters: CommandWaiter[]): Command<string> => {
     const command = commandOf(name, ...waiters);
-    lanes.submit(command);
+    lanes.enqueueCommand(command);
     return command;
   };
 
   /** Takes the machine's next command out of its lane, as a call does. */
-  const take = (nowMs = NOW_MS): Command<string> | undefined => lanes.queue.take(nowMs)[0];
+  const take = (nowMs = NOW_MS): Command<string> | undefined => lanes.queue.takeBatch(nowMs)[0];
 
   it('knows everyone who waits', () => {
     submit('first');
@@ -69,7 +68,7 @@ describe('CommandLanes', () => {
     submit('second');
     const first = take();
     expect(take()).toBeUndefined();
-    lanes.end(first!, 'fine', applied);
+    lanes.endCommand(first!, 'ok', applied);
     expect(ends).toEqual(['first applied']);
     expect(take()?.payload).toBe('second');
   });
@@ -82,7 +81,7 @@ describe('CommandLanes', () => {
     expect(take(NOW_MS + 500)?.payload).toBe('first');
   });
 
-  it.each<Conduct>(['fine', 'suspect', 'at-fault', 'untold'])(
+  it.each<CallQuality>(['ok', 'suspect', 'failed', 'unknown'])(
     'lets a machine go for which nobody waits any more, though it was %s',
     (conduct) => {
       submit('first');
@@ -102,7 +101,7 @@ describe('CommandLanes', () => {
     ownership.lose(lost);
     lanes.dropLost();
     expect(ends).toEqual(['second abandoned']);
-    lanes.end(first, 'fine', applied);
+    lanes.endCommand(first, 'ok', applied);
     expect(ends).toEqual(['second abandoned', 'first applied']);
     expect(lanes.queue.busyMachines).toBe(0);
   });
@@ -126,13 +125,13 @@ describe('CommandLanes', () => {
     expect(ends).toEqual(['gone abandoned']);
     const merged = take()!;
     expect(merged.waiters).toHaveLength(1);
-    lanes.end(merged, 'fine', applied);
+    lanes.endCommand(merged, 'ok', applied);
     expect(ends).toEqual(['gone abandoned', 'kept applied']);
   });
 
   describe('where one command stands for all that wait', () => {
     it.each<[Precedence, string, string[], string[]]>([
-      ['younger', 'second', ['first superseded'], ['second applied']],
+      ['newer', 'second', ['first superseded'], ['second applied']],
       ['older', 'first', ['second superseded'], ['first applied']],
       ['both', 'second', [], ['first applied', 'second applied']],
     ])('keeps one of two: %s', (precedence, kept, atOnce, inTheEnd) => {
@@ -145,12 +144,12 @@ describe('CommandLanes', () => {
       // the service has been failing for as long as the older one tried
       expect(command.attempts).toBe(3);
       expect(lanes.queue.waiting).toBe(0);
-      lanes.end(command, 'fine', applied);
+      lanes.endCommand(command, 'ok', applied);
       expect(ends).toEqual([...atOnce, ...inTheEnd]);
     });
 
     it.each<[Precedence, string, string[]]>([
-      ['younger', 'second', ['first superseded']],
+      ['newer', 'second', ['first superseded']],
       ['older', 'first', ['second superseded']],
       ['both', 'second', []],
     ])(
@@ -169,11 +168,11 @@ describe('CommandLanes', () => {
     );
 
     describe('or two, where neither is sure to be the newer', () => {
-      /** `timed` ones may be outdated beside one that is not; of two alike the younger counts. */
+      /** `timed` ones may be outdated beside one that is not; of two alike the newer counts. */
       beforeEach(() => {
         const limits = { maxMachines: 8, maxBytes: Infinity };
-        lanes = new CommandLanes<string>(limits, open, (older, younger) =>
-          !older.startsWith('timed') && younger.startsWith('timed') ? 'apart' : 'younger',
+        lanes = new CommandLanes<string>(limits, open, (older, newer) =>
+          !older.startsWith('timed') && newer.startsWith('timed') ? 'apart' : 'newer',
         );
       });
 
@@ -181,8 +180,8 @@ describe('CommandLanes', () => {
         submit('first');
         submit('timed second');
         expect(ends).toEqual([]);
-        lanes.end(take()!, 'fine', applied);
-        lanes.end(take()!, 'fine', applied);
+        lanes.endCommand(take()!, 'ok', applied);
+        lanes.endCommand(take()!, 'ok', applied);
         expect(ends).toEqual(['first applied', 'timed second applied']);
       });
 
@@ -219,7 +218,7 @@ describe('CommandLanes', () => {
     });
 
     it('says after how many calls a command was superseded', () => {
-      lanes = lanesWith('younger');
+      lanes = lanesWith('newer');
       const waiter = waiterOf('first');
       waiter.calls = 2;
       submit('first', waiter);
@@ -314,7 +313,7 @@ describe('OpenCommands', () => {
     const waiter = wait('M-1');
     open.hold('M-1', realNowMs() + 30_000);
     await pass(DEFERRED_AFTER_MS + SWEEP_MS);
-    open.settle(waiter, applied);
+    open.settleWaiter(waiter, applied);
     await pass(DEFERRED_AFTER_MS);
     expect(deferred).toEqual([]);
     expect(open.size).toBe(0);
@@ -324,7 +323,7 @@ describe('OpenCommands', () => {
     [
       'settled',
       (waiter: CommandWaiter) => {
-        open.settle(waiter, applied);
+        open.settleWaiter(waiter, applied);
       },
     ],
     [
@@ -355,10 +354,10 @@ describe('OpenCommands', () => {
     await pass(500);
     expect(open.size).toBe(2);
     expect(open.oldestAgeMs(realNowMs())).toBe(2 * DEFERRED_AFTER_MS + 500);
-    open.settle(first, applied);
+    open.settleWaiter(first, applied);
     expect(open.size).toBe(1);
     expect(open.oldestAgeMs(realNowMs())).toBe(500);
-    open.settle(second, applied);
+    open.settleWaiter(second, applied);
     expect(open.size).toBe(0);
     expect(open.oldestAgeMs(realNowMs())).toBe(0);
   });
@@ -366,7 +365,7 @@ describe('OpenCommands', () => {
   it('tells what became of a command, after how many calls', async () => {
     const waiter = wait('M-1');
     waiter.calls = 3;
-    open.settle(waiter, applied);
+    open.settleWaiter(waiter, applied);
     await pass(0);
     expect(results).toEqual([{ kind: 'applied', machineId: 'M-1', attempts: 3, appliedAt: 100 }]);
     expect(ends).toEqual(['finished']);
@@ -375,7 +374,7 @@ describe('OpenCommands', () => {
   it('tells so of one that has been deferred, too', async () => {
     const waiter = wait('M-1');
     await pass(2 * DEFERRED_AFTER_MS);
-    open.settle(waiter, applied);
+    open.settleWaiter(waiter, applied);
     await pass(0);
     expect(results).toMatchObject([{ kind: 'applied' }]);
   });
@@ -384,13 +383,13 @@ describe('OpenCommands', () => {
     const bug = new Error('a bug');
     const waiters = ['M-1', 'M-2', 'M-3'].map(wait);
     const [settled, abandoned, failed] = waiters;
-    open.settle(settled!, applied);
+    open.settleWaiter(settled!, applied);
     open.abandon(abandoned!);
     open.fail(failed!, bug);
     await pass(0);
     expect(ends).toEqual(['finished', 'abandoned', bug]);
     for (const waiter of waiters) {
-      open.settle(waiter, applied);
+      open.settleWaiter(waiter, applied);
       open.abandon(waiter);
       open.fail(waiter, bug);
     }
@@ -400,7 +399,7 @@ describe('OpenCommands', () => {
   });
 
   it('rests while nobody waits', async () => {
-    open.settle(wait('M-1'), applied);
+    open.settleWaiter(wait('M-1'), applied);
     await pass(SWEEP_MS);
     expect(jest.getTimerCount()).toBe(0);
     wait('M-2');

@@ -1,7 +1,13 @@
 import { everyRealMs, realNowMs } from '#libs/clock';
-import { type BatchLimits, type Conduct, LaneQueue } from '#libs/delivery';
-import { type Command, type CommandEnd, type CommandWaiter, resultFor } from './command.js';
-import { type Precede, type Precedence } from './dispatcher-options.js';
+import { type BatchLimits, type CallQuality, LaneQueue } from '#libs/delivery';
+import {
+  type Command,
+  type CommandEnd,
+  type CommandWaiter,
+  type Precede,
+  type Precedence,
+  resultFor,
+} from './command.js';
 
 const SUPERSEDED: CommandEnd = {
   kind: 'superseded',
@@ -20,30 +26,30 @@ export class CommandLanes<P> {
     this.queue = new LaneQueue(limits);
   }
 
-  submit(command: Command<P>): void {
+  enqueueCommand(command: Command<P>): void {
     for (const waiter of command.waiters) this.open.add(waiter);
     const { machineId } = command;
     const isFirst = this.precedence === undefined || this.queue.lastOf(machineId) === undefined;
-    if (isFirst) this.queue.add(command);
+    if (isFirst) this.queue.enqueue(command);
     else this.queue.replaceAll(machineId, this.standing(this.queue.waitingOf(machineId), command));
   }
 
   /** The command is final. */
-  end(command: Command<P>, conduct: Conduct, end: CommandEnd): void {
-    this.queue.free(command.machineId, conduct);
-    this.settle(command, end);
+  endCommand(command: Command<P>, conduct: CallQuality, end: CommandEnd): void {
+    this.queue.releaseMachine(command.machineId, conduct);
+    this.settleWaiters(command, end);
   }
 
   /** Tells those who wait; the machine's lane has been freed already. */
-  settle(command: Command<P>, end: CommandEnd): void {
-    for (const waiter of command.waiters) this.open.settle(waiter, end);
+  settleWaiters(command: Command<P>, end: CommandEnd): void {
+    for (const waiter of command.waiters) this.open.settleWaiter(waiter, end);
   }
 
-  /** The command has to be sent again, unless a younger one has come that stands for it. */
-  postpone(command: Command<P>, conduct: Conduct, notBeforeMs: number): void {
+  /** The command has to be sent again, unless a newer one has come that stands for it. */
+  postpone(command: Command<P>, conduct: CallQuality, notBeforeMs: number): void {
     this.letGoOfLost(command);
     if (command.waiters.length === 0) {
-      this.queue.free(command.machineId, 'untold');
+      this.queue.releaseMachine(command.machineId, 'unknown');
       return;
     }
     const { machineId } = command;
@@ -52,29 +58,29 @@ export class CommandLanes<P> {
       this.queue.putBack(command, conduct, notBeforeMs);
       return;
     }
-    this.queue.free(machineId, conduct, notBeforeMs);
-    const younger = this.queue.waitingOf(machineId);
+    this.queue.releaseMachine(machineId, conduct, notBeforeMs);
+    const newer = this.queue.waitingOf(machineId);
     this.queue.replaceAll(
       machineId,
-      younger.reduce<readonly Command<P>[]>((all, each) => this.standing(all, each), [command]),
+      newer.reduce<readonly Command<P>[]>((all, each) => this.standing(all, each), [command]),
     );
   }
 
   /** The command's time comes then; what follows it of its machine stays behind it. */
   hold(command: Command<P>, untilMs: number): void {
     this.open.hold(command.machineId, untilMs);
-    this.postpone(command, 'untold', untilMs);
+    this.postpone(command, 'unknown', untilMs);
   }
 
   /** Nobody waits for the command, which was under way, any more. */
   drop(command: Command<P>): void {
-    this.queue.free(command.machineId, 'untold');
+    this.queue.releaseMachine(command.machineId, 'unknown');
     this.abandon(command);
   }
 
   /** What came by partitions that are lost now is another process's; commands under way are left alone. */
   dropLost(): void {
-    this.queue.remove((command) => {
+    this.queue.removeWaiting((command) => {
       this.letGoOfLost(command);
       return command.waiters.length === 0;
     });
@@ -92,28 +98,28 @@ export class CommandLanes<P> {
   }
 
   /** Those of a machine that stand from now on, oldest first, when one more comes behind those that wait. */
-  private standing(waiting: readonly Command<P>[], youngest: Command<P>): readonly Command<P>[] {
+  private standing(waiting: readonly Command<P>[], newest: Command<P>): readonly Command<P>[] {
     const older = waiting.at(-1);
-    if (older === undefined) return [youngest];
-    const isCalled = this.queue.isInFlight(youngest.machineId);
-    const precedence = this.precedence?.(older.payload, youngest.payload, isCalled) ?? 'younger';
-    if (precedence === 'apart') return [...waiting, youngest];
-    const kept = this.settleBetween(older, youngest, precedence);
+    if (older === undefined) return [newest];
+    const isCalled = this.queue.isInFlight(newest.machineId);
+    const precedence = this.precedence?.(older.payload, newest.payload, isCalled) ?? 'newer';
+    if (precedence === 'apart') return [...waiting, newest];
+    const kept = this.settleBetween(older, newest, precedence);
     return kept === older ? waiting : this.standing(waiting.slice(0, -1), kept);
   }
 
   /** The one of two that stands for the machine from now on; those who wait for the other are told, or wait for it too. */
   private settleBetween(
     older: Command<P>,
-    younger: Command<P>,
+    newer: Command<P>,
     precedence: Exclude<Precedence, 'apart'>,
   ): Command<P> {
-    const [kept, other] = precedence === 'older' ? [older, younger] : [younger, older];
-    kept.attempts = Math.max(older.attempts, younger.attempts);
-    kept.failedLookUps = Math.max(older.failedLookUps, younger.failedLookUps);
+    const [kept, other] = precedence === 'older' ? [older, newer] : [newer, older];
+    kept.attempts = Math.max(older.attempts, newer.attempts);
+    kept.failedLookUps = Math.max(older.failedLookUps, newer.failedLookUps);
     kept.forbidden ??= other.forbidden;
-    if (precedence === 'both') kept.waiters = [...older.waiters, ...younger.waiters];
-    else this.settle(other, SUPERSEDED);
+    if (precedence === 'both') kept.waiters = [...older.waiters, ...newer.waiters];
+    else this.settleWaiters(other, SUPERSEDED);
     return kept;
   }
 }
@@ -156,9 +162,9 @@ export class OpenCommands {
     this.heldUntilMs.set(machineId, untilMs);
   }
 
-  settle(waiter: CommandWaiter, end: CommandEnd): void {
+  settleWaiter(waiter: CommandWaiter, end: CommandEnd): void {
     if (!this.open.delete(waiter)) return;
-    waiter.answers.settle(resultFor(waiter, end), waiter.item);
+    waiter.answers.settleCommand(resultFor(waiter, end), waiter.item);
   }
 
   abandon(waiter: CommandWaiter): void {

@@ -1,13 +1,15 @@
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
-import { type CommandOutcome, type MessageHeaders } from '#libs/contracts';
+import { type CommandOutcome, type MessageHeaders, OUTCOME_TYPES } from '#libs/contracts';
 import { DeadLetters, type OutboundRecord } from '#libs/kafka';
 import {
   type CommandFamily,
   CommandOutcomes,
-  OutcomeCounts,
   oneOfEach,
+  OutcomeCounts,
+  type RecentOutcome,
+  RecentOutcomes,
 } from './command-outcomes.js';
 import { CommandWaiter } from './command.js';
 import {
@@ -86,7 +88,7 @@ describe('CommandOutcomes', () => {
     const answers = outcomes.answersTo('downtime-reason', answered, 1, []);
     const waiter = new CommandWaiter('M-1', answers, 0);
     waiter.calls = 3;
-    outcomes.tellDeferred('downtime-reason', waiter);
+    outcomes.publishDeferred('downtime-reason', waiter);
     const detail = 'waits for the service to take it';
     const value = { machineId: 'M-1', source, code: null, detail, attempts: 3, appliedAt: null };
     expect(message.told.map(({ records }) => records.map(read))).toEqual([
@@ -129,7 +131,7 @@ describe('CommandOutcomes', () => {
     const untold = { ...answered, isUntold: true };
     expect(recordsOf('work-order-list', [applied, invalid], untold)).toEqual([]);
     const answers = outcomes.answersTo('work-order-list', untold, 1, []);
-    outcomes.tellDeferred('work-order-list', new CommandWaiter('M-1', answers, 0));
+    outcomes.publishDeferred('work-order-list', new CommandWaiter('M-1', answers, 0));
     expect(message.told).toEqual([]);
     expect(outcomes.totals()).toEqual([]);
   });
@@ -202,11 +204,11 @@ describe('CommandOutcomes', () => {
 
     it('answers each machine with one outcome, the last of them with the end of the message', () => {
       const answers = outcomes.answersTo('work-order-list', answered, 2, [superseded]);
-      answers.settle(other, 1);
+      answers.settleCommand(other, 1);
       const [told] = message.told;
       expect(told?.records.map(read)).toMatchObject([{ value: { machineId: 'M-2' } }]);
       expect([told?.item, message.ends]).toEqual([1, []]);
-      answers.settle(applied, 0);
+      answers.settleCommand(applied, 0);
       expect(message.last.map(read)).toMatchObject([
         { value: { machineId: 'M-1', appliedAt: 100 } },
       ]);
@@ -282,5 +284,65 @@ describe('oneOfEach', () => {
 
   it('has nothing to say of a message that names no machine', () => {
     expect(oneOfEach([])).toEqual([]);
+  });
+});
+
+const APPLIED = OUTCOME_TYPES.workOrderListApplied;
+
+function outcomeAt(offset: number, machineId = 'M-1'): CommandOutcome {
+  const source = { topic: 'topic', partition: 0, offset, messageId: null };
+  return { machineId, source, code: null, detail: null, attempts: 1, appliedAt: offset };
+}
+
+/** As it is read again. */
+const readAt = (offset: number): RecentOutcome => ({ type: APPLIED, ...outcomeAt(offset) });
+
+describe('RecentOutcomes', () => {
+  it('knows nothing of a machine it has not heard of', () => {
+    expect(new RecentOutcomes().of('M-1')).toEqual([]);
+  });
+
+  it('keeps the last five outcomes of each machine, newest first', () => {
+    const recent = new RecentOutcomes();
+    recent.add('M-2', APPLIED, outcomeAt(99, 'M-2'));
+    for (const offset of [1, 2, 3, 4, 5, 6, 7]) recent.add('M-1', APPLIED, outcomeAt(offset));
+    expect(recent.of('M-1').map(({ source }) => source.offset)).toEqual([7, 6, 5, 4, 3]);
+    expect(recent.of('M-2').map(({ source }) => source.offset)).toEqual([99]);
+  });
+
+  it('writes over all that the oldest has said, and nothing that was read before', () => {
+    const recent = new RecentOutcomes();
+    for (const offset of [1, 2, 3, 4, 5]) recent.add('M-1', APPLIED, outcomeAt(offset));
+    const before = recent.of('M-1');
+    const other: RecentOutcome = {
+      type: OUTCOME_TYPES.downtimeReasonRejected,
+      machineId: 'M-1',
+      source: { topic: 'other', partition: 3, offset: 6, messageId: 'm-6' },
+      code: 'unknown-reason',
+      detail: 'none',
+      attempts: 2,
+      appliedAt: null,
+    };
+    const { type, ...outcome } = other;
+    recent.add('M-1', type, outcome);
+    expect(recent.of('M-1')).toEqual([other, ...[5, 4, 3, 2].map(readAt)]);
+    expect(before).toEqual([5, 4, 3, 2, 1].map(readAt));
+  });
+
+  it('forgets machines when 20,000 others have been heard of twice over since', () => {
+    const recent = new RecentOutcomes();
+    const hearOf = (from: number): void => {
+      for (let number = from; number < from + 20_000; number += 1) {
+        recent.add(`M-${number}`, APPLIED, outcomeAt(number));
+      }
+    };
+    hearOf(0);
+    hearOf(20_000);
+    expect(recent.of('M-1')).toHaveLength(1);
+    recent.add('M-0', APPLIED, outcomeAt(40_000));
+    hearOf(40_000);
+    expect(recent.of('M-0')).toHaveLength(2);
+    expect(recent.of('M-1')).toEqual([]);
+    expect(recent.of('M-40000')).toHaveLength(1);
   });
 });

@@ -30,7 +30,6 @@ import {
   type RecordsOf,
   type RejectedResult,
 } from './message-answers.js';
-import { type RecentOutcome, RecentOutcomes } from './recent-outcomes.js';
 
 /**
  * What became of input messages, as records for the transaction that commits their offsets: an outcome per machine, a
@@ -83,7 +82,7 @@ export class CommandOutcomes {
   ): OutboundRecord[] {
     const { origin, toRemember } = answered;
     const remembered = toRemember === undefined ? [] : found.flatMap(toRemember);
-    if (answered.isUntold === true) return remembered;
+    if (answered.isAnswered === true) return remembered;
     const results = oneOfEach(found);
     if (!results.some(isRejected)) {
       const records = this.outcomesOf(family, answered, results);
@@ -94,7 +93,8 @@ export class CommandOutcomes {
     const toldHere = origin === undefined ? results : results.filter((each) => !isRejected(each));
     const records = [...this.outcomesOf(family, answered, toldHere), ...remembered];
     const namesOthers = results.length > 1 || answered.namesOthers;
-    const refusal = origin?.refusal(faults) ?? this.letterOf({ ...answered, namesOthers }, faults);
+    const refusal =
+      origin?.refusal(faults) ?? this.deadLetterOf({ ...answered, namesOthers }, faults);
     return [refusal, ...records];
   }
 
@@ -111,14 +111,14 @@ export class CommandOutcomes {
   }
 
   /** @param faults why the message is set aside; one at least */
-  letterOf({ message, ...of }: Answered, faults: readonly RejectedResult[]): OutboundRecord {
+  deadLetterOf({ message, ...of }: Answered, faults: readonly RejectedResult[]): OutboundRecord {
     return this.deadLetters.deadLetterOf(message, reasonOf(faults, of.namesOthers, of.remark));
   }
 
   /** Says once that a message waits for the service; never final. */
-  tellDeferred(family: CommandFamily, { machineId, calls, answers }: CommandWaiter): void {
+  publishDeferred(family: CommandFamily, { machineId, calls, answers }: CommandWaiter): void {
     const { answered } = answers;
-    if (answered.isUntold === true) return;
+    if (answered.isAnswered === true) return;
     const { orderId } = answered;
     const outcome = toDeferral(machineId, orderId, this.sourceOf(answered), calls);
     answered.message.publish([this.counted(family, answered, 'deferred', outcome)]);
@@ -341,4 +341,86 @@ export class OutcomeCounts {
     this.counts[family].set(code ?? outcome, total);
     return total;
   }
+}
+
+/** An outcome beside the `ce_type` it was published under. */
+export interface RecentOutcome extends CommandOutcome {
+  type: OutcomeType;
+}
+
+const OUTCOMES_PER_MACHINE = 5;
+/** Of a generation; there are two. */
+const MACHINES = 20_000;
+
+/**
+ * The latest outcomes of each machine, for the read API. Kept in two generations, for every outcome passes
+ * here: when the younger is full it becomes the elder, and whoever has not been heard of since the one
+ * before is forgotten.
+ */
+export class RecentOutcomes {
+  private newer = new Map<string, OutcomeRing>();
+  private older = new Map<string, OutcomeRing>();
+
+  /** Newest first. */
+  of(machineId: string): readonly RecentOutcome[] {
+    return (this.newer.get(machineId) ?? this.older.get(machineId))?.newestFirst() ?? [];
+  }
+
+  /** Remembers what the outcome says, not the object. */
+  add(machineId: string, type: OutcomeType, outcome: CommandOutcome): void {
+    (this.newer.get(machineId) ?? this.toNewer(machineId)).add(type, outcome);
+  }
+
+  private toNewer(machineId: string): OutcomeRing {
+    const ring = this.older.get(machineId) ?? new OutcomeRing();
+    if (this.newer.size >= MACHINES) {
+      this.older = this.newer;
+      this.newer = new Map();
+    }
+    this.newer.set(machineId, ring);
+    return ring;
+  }
+}
+
+/**
+ * The oldest is written over: a new object for each outcome would, by the time it is dropped, be among what
+ * only a full collection of garbage frees.
+ */
+class OutcomeRing {
+  private readonly outcomes = new Array<RecentOutcome | undefined>(OUTCOMES_PER_MACHINE);
+  private next = 0;
+
+  add(type: OutcomeType, outcome: CommandOutcome): void {
+    const oldest = this.outcomes[this.next];
+    if (oldest === undefined) this.outcomes[this.next] = copyOf({ type, ...outcome });
+    else overwrite(oldest, type, outcome);
+    this.next = (this.next + 1) % OUTCOMES_PER_MACHINE;
+  }
+
+  newestFirst(): RecentOutcome[] {
+    const { outcomes, next } = this;
+    return [...outcomes.slice(next), ...outcomes.slice(0, next)]
+      .filter((outcome) => outcome !== undefined)
+      .map(copyOf)
+      .reverse();
+  }
+}
+
+/** Without a list, which would be kept for nothing. */
+function copyOf(outcome: RecentOutcome): RecentOutcome {
+  const { type, machineId, source, code, detail, attempts, appliedAt } = outcome;
+  return { type, machineId, source: { ...source }, code, detail, attempts, appliedAt };
+}
+
+/** By another one of the same machine. */
+function overwrite(old: RecentOutcome, type: OutcomeType, by: CommandOutcome): void {
+  old.type = type;
+  old.code = by.code;
+  old.detail = by.detail;
+  old.attempts = by.attempts;
+  old.appliedAt = by.appliedAt;
+  old.source.topic = by.source.topic;
+  old.source.partition = by.source.partition;
+  old.source.offset = by.source.offset;
+  old.source.messageId = by.source.messageId;
 }

@@ -66,11 +66,11 @@ describe('DeliveryModule', () => {
     const polling = slots.run(() => held);
     const [list, reason] = [answersToOne(), answersToOne()];
     const order = { machineId: 'M-1', workingOrders: () => [], cumulative: false };
-    bridge.get(WorkOrderLists).set(order, list.answers);
+    bridge.get(WorkOrderLists).setList(order, list.answers);
     const startTime = 1_763_680_000;
     bridge
       .get(DowntimeReasons)
-      .apply({ machineId: 'M-1', reasonId: '22', startTime }, reason.answers);
+      .applyReason({ machineId: 'M-1', reasonId: '22', startTime }, reason.answers);
     expect(log).toEqual([]);
     expect(slots.underWay).toBe(1);
     free();

@@ -1,19 +1,19 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { type Failure } from '#libs/delivery';
+import { type CallFailure } from '#libs/delivery';
 import { FlowStatus } from './flow-status.js';
 
-const timeOut: Failure = {
+const timeOut: CallFailure = {
   machineId: 'M-1',
   busyMachines: 1,
-  inCompany: false,
+  isShared: false,
   isProbe: false,
   cause: 'service',
   why: 'time-out',
   retryAfterMs: 0,
 };
-const noToken: Failure = { ...timeOut, cause: 'token-refused', why: '401' };
-const forbidden: Failure = { ...timeOut, cause: 'forbidden', why: '403' };
+const noToken: CallFailure = { ...timeOut, cause: 'token-refused', why: '401' };
+const forbidden: CallFailure = { ...timeOut, cause: 'forbidden', why: '403' };
 
 describe('what FlowStatus knows of calls', () => {
   it('is when the latest that went well began, and who else was forbidden since when', () => {
@@ -126,7 +126,7 @@ describe('FlowStatus', () => {
     const asked = { ...timeOut, why: 'HTTP 503', retryAfterMs: 3_600_000 };
 
     it.each([
-      ['a call for several', [{ ...asked, inCompany: true }]],
+      ['a call for several', [{ ...asked, isShared: true }]],
       ['calls for two', [asked, { ...asked, machineId: 'M-2' }]],
     ])('stands still after five seconds, though nothing fails any more: %s', (_, failures) => {
       for (const failure of failures) status.failed(failure);

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { everyRealMs, realNowMs } from '#libs/clock';
-import { Breaker, type Failure } from '#libs/delivery';
+import { Breaker, type CallFailure } from '#libs/delivery';
 
 /** What is known of a flow's calls at the moment. */
 export interface FlowCalls {
@@ -136,7 +136,7 @@ export class FlowStatus implements FlowCalls {
     this.onResumed();
   }
 
-  failed(failure: Failure): void {
+  failed(failure: CallFailure): void {
     this.stopReviews ??= everyRealMs(REVIEW_MS, () => {
       this.review();
     });
@@ -166,23 +166,23 @@ const REMEMBERED_MS = 60_000;
  * number. In two generations, for every call passes here: the elder is forgotten when the younger is a minute old.
  */
 class LatestApplied {
-  private younger = new Map<string, number>();
-  private elder = new Map<string, number>();
+  private newer = new Map<string, number>();
+  private older = new Map<string, number>();
   private begunMs = -Infinity;
 
   note(commands: readonly { machineId: string }[], startedMs: number): void {
     if (startedMs >= this.begunMs + REMEMBERED_MS) this.beginAnother(startedMs);
-    for (const { machineId } of commands) this.younger.set(machineId, startedMs);
+    for (const { machineId } of commands) this.newer.set(machineId, startedMs);
   }
 
   /** -Infinity if none is remembered. */
   startedMsOf(machineId: string): number {
-    return this.younger.get(machineId) ?? this.elder.get(machineId) ?? -Infinity;
+    return this.newer.get(machineId) ?? this.older.get(machineId) ?? -Infinity;
   }
 
   private beginAnother(startedMs: number): void {
-    this.elder = this.younger;
-    this.younger = new Map();
+    this.older = this.newer;
+    this.newer = new Map();
     this.begunMs = startedMs;
   }
 }

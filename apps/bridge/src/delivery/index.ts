@@ -5,10 +5,10 @@
  * again. `MessageAnswers` collects what became of a message's commands; `CommandOutcomes` turns that into records.
  * Touches the service through the options of the flow alone, and Kafka not at all.
  */
-export { Command, CommandWaiter } from './command.js';
+export { type Admission, Command, CommandWaiter, GO, type Precedence } from './command.js';
 export { DeliveryModule } from './delivery.module.js';
 export { CommandDispatcher } from './command-dispatcher.js';
-export { CommandOutcomes } from './command-outcomes.js';
+export { CommandOutcomes, type RecentOutcome } from './command-outcomes.js';
 export {
   acceptEach,
   type Answered,
@@ -22,5 +22,3 @@ export {
   rejection,
   type SetList,
 } from './message-answers.js';
-export { type Admission, GO, type Precedence } from './dispatcher-options.js';
-export { type RecentOutcome } from './recent-outcomes.js';

@@ -43,15 +43,15 @@ describe('MessageAnswers', () => {
 
   it('tells by its item what is applied or superseded before the last, and finishes with the last', () => {
     const answers = answersTo(3, []);
-    answers.settle(superseded, 2);
-    answers.settle(applied, 0);
+    answers.settleCommand(superseded, 2);
+    answers.settleCommand(applied, 0);
     expect(message.told).toEqual([
       { records: [recordOf(superseded)], item: 2 },
       { records: [recordOf(applied)], item: 0 },
     ]);
     expect(message.ends).toEqual([]);
     const last = { ...applied, machineId: 'M-5' };
-    answers.settle(last, 1);
+    answers.settleCommand(last, 1);
     expect(message.told).toHaveLength(2);
     expect(message.last).toEqual([recordOf(last)]);
     expect(message.ends).toEqual(['finished']);
@@ -59,20 +59,20 @@ describe('MessageAnswers', () => {
 
   it('keeps rejections until the end, for they share one dead letter', () => {
     const answers = answersTo(3, []);
-    answers.settle(faulty, 0);
+    answers.settleCommand(faulty, 0);
     expect({ asked, told: message.told, ends: message.ends }).toEqual({
       ...{ asked: [], told: [], ends: [] },
     });
-    answers.settle(applied, 1);
+    answers.settleCommand(applied, 1);
     expect(message.told).toEqual([{ records: [recordOf(applied)], item: 1 }]);
-    answers.settle(faultyToo, 2);
+    answers.settleCommand(faultyToo, 2);
     expect(asked).toEqual([[applied], [faulty, faultyToo]]);
     expect(message.last).toEqual([faulty, faultyToo].map(recordOf));
     expect(message.isItemDone(0)).toBe(false);
   });
 
   it('tells with the last what was known before', () => {
-    answersTo(1, [faulty]).settle(applied, 0);
+    answersTo(1, [faulty]).settleCommand(applied, 0);
     expect(asked).toEqual([[faulty, applied]]);
     expect(message.last).toEqual([faulty, applied].map(recordOf));
   });
@@ -93,7 +93,7 @@ describe('MessageAnswers', () => {
     asking = () => {
       throw new Error('a bug');
     };
-    answersTo(1, []).settle(applied, 0);
+    answersTo(1, []).settleCommand(applied, 0);
     expect(message.ends).toEqual(['set aside']);
     expect(message.last).toEqual([]);
   });
@@ -103,7 +103,7 @@ describe('MessageAnswers', () => {
     asking = () => {
       throw new Error('a bug');
     };
-    answers.settle(applied, 0);
+    answers.settleCommand(applied, 0);
     expect(message.told).toEqual([]);
     expect(message.ends).toEqual(['set aside']);
   });

@@ -75,7 +75,7 @@ export interface Answered {
   /** It names machines beside those at fault: a dead letter must say which these are. */
   namesOthers?: boolean | undefined;
   /** Nothing is told of it: that has been done already. */
-  isUntold?: boolean;
+  isAnswered?: boolean;
   /** Said beside the reason it is set aside for. */
   remark?: string;
   /** What is to be remembered of a result, written in one transaction with what is told of it. */
@@ -127,7 +127,7 @@ export type RecordsOf = (
  */
 export class MessageAnswers {
   /** Undefined until there is one: what is pushed onto an empty list takes room for seventeen. */
-  private untold: CommandResult[] | undefined;
+  private rejected: CommandResult[] | undefined;
 
   /** @param open commands still to be settled, beside what is `known` already */
   constructor(
@@ -144,14 +144,14 @@ export class MessageAnswers {
   }
 
   /** @param item the place of the command in its message, see {@link InboundMessage.isItemDone} */
-  settle(result: CommandResult, item: number): void {
+  settleCommand(result: CommandResult, item: number): void {
     this.open -= 1;
     if (this.open === 0) this.finish([result]);
-    else if (result.kind === 'rejected') (this.untold ??= []).push(result);
-    else this.tell(result, item);
+    else if (result.kind === 'rejected') (this.rejected ??= []).push(result);
+    else this.publish(result, item);
   }
 
-  private tell(result: CommandResult, item: number): void {
+  private publish(result: CommandResult, item: number): void {
     try {
       this.message.publish(this.recordsOf(this.answered, [result]), item);
     } catch (error) {
@@ -160,9 +160,9 @@ export class MessageAnswers {
   }
 
   private finish(last: readonly CommandResult[]): void {
-    const { known, untold = [] } = this;
-    const before = known.length + untold.length;
-    const results = before === 0 ? last : [...known, ...untold, ...last];
+    const { known, rejected = [] } = this;
+    const before = known.length + rejected.length;
+    const results = before === 0 ? last : [...known, ...rejected, ...last];
     try {
       const { message, whenRefused } = this.answered;
       message.finish(this.recordsOf(this.answered, results), whenRefused);

@@ -3,8 +3,8 @@ import { realNowMs } from '#libs/clock';
 import {
   backOffMs,
   type CallPermit,
-  type Conduct,
-  judgeAnswer,
+  type CallQuality,
+  classifyAnswer,
   RETRY_BACK_OFF,
   type RetryCause,
   type ServiceAnswer,
@@ -12,12 +12,10 @@ import {
   type Verdict,
 } from '#libs/delivery';
 import { type CommandLanes } from './command-lanes.js';
-import { type Command } from './command.js';
-import { type DispatcherOptions } from './dispatcher-options.js';
+import { type Command, type DispatcherOptions } from './command.js';
 import { type FlowStatus, type StartedCall } from './flow-status.js';
-import { reviewForbidden } from './forbidden.js';
+import { isUnlisted, reviewForbidden, UnlistedRefusals } from './refusal-attribution.js';
 import { type SetList } from './message-answers.js';
-import { isUnlisted, UnlistedRefusals } from './unlisted-refusals.js';
 
 type TryAgain = Extract<Verdict, { kind: 'try-again' }>;
 type Rejected = Extract<Verdict, { kind: 'rejected' }>;
@@ -42,7 +40,7 @@ export class ServiceCaller<P> {
     private readonly sendPart: (commands: readonly Command<P>[]) => void,
   ) {}
 
-  async make(commands: readonly Command<P>[], isProbe: boolean): Promise<void> {
+  async makeCall(commands: readonly Command<P>[], isProbe: boolean): Promise<void> {
     for (const command of commands) {
       command.attempts += 1;
       command.failedLookUps = 0;
@@ -55,7 +53,7 @@ export class ServiceCaller<P> {
       this.repeat(commands, isProbe);
       return;
     }
-    const verdict = await this.judge(commands, answer, call);
+    const verdict = await this.classify(commands, answer, call);
     if (verdict.kind === 'try-again') this.failed(commands, verdict, call, isProbe);
     else this.conclude(commands, verdict, call);
   }
@@ -82,13 +80,13 @@ export class ServiceCaller<P> {
     }
   }
 
-  private async judge(
+  private async classify(
     commands: readonly Command<P>[],
     answer: ServiceAnswer,
     call: StartedCall,
   ): Promise<Verdict> {
     const attempt = commands.reduce((most, { attempts }) => Math.max(most, attempts), 1);
-    const verdict = judgeAnswer(answer, attempt);
+    const verdict = classifyAnswer(answer, attempt);
     if (isUnlisted(verdict)) return this.reviewUnlisted(commands, verdict, attempt);
     if (!isForbidden(verdict)) return verdict;
     const [first] = commands;
@@ -122,7 +120,7 @@ export class ServiceCaller<P> {
     const call = this.status.callStarts();
     const answer = await this.ask(commands, (_, permit) => this.options.callEmpty(permit));
     if (answer === 'cut off') return;
-    const verdict = judgeAnswer(answer, 1);
+    const verdict = classifyAnswer(answer, 1);
     if (verdict.kind !== 'try-again' && !isUnlisted(verdict)) this.unlisted.emptyAnswered(call);
   }
 
@@ -136,16 +134,21 @@ export class ServiceCaller<P> {
     if (!isSplit) this.status.succeeded(call, isApplied, commands);
     if (!isUnlisted(verdict)) this.unlisted.answered(call, isApplied);
     if (verdict.kind === 'rejected') this.rejected(commands, verdict, call);
-    else this.applied(commands, this.pace.judge(durationMs(call), 'fine'));
+    else this.applied(commands, this.pace.qualityOf(durationMs(call), 'ok'));
   }
 
-  private applied(commands: readonly Command<P>[], conduct: Conduct): void {
+  private applied(commands: readonly Command<P>[], conduct: CallQuality): void {
     const appliedAt = this.options.clock.nowSeconds();
     for (const command of commands) {
       command.forbidden?.wentWell();
       const list = this.listSetBy(command);
       const { workingOrders, issuedAt } = list ?? {};
-      this.lanes.end(command, conduct, { kind: 'applied', appliedAt, workingOrders, issuedAt });
+      this.lanes.endCommand(command, conduct, {
+        kind: 'applied',
+        appliedAt,
+        workingOrders,
+        issuedAt,
+      });
     }
   }
 
@@ -174,7 +177,7 @@ export class ServiceCaller<P> {
         return;
       }
       const rejection = { code: 'rejected-by-service' as const, detail };
-      this.lanes.end(only, 'at-fault', { kind: 'rejected', rejection, httpStatus: status });
+      this.lanes.endCommand(only, 'failed', { kind: 'rejected', rejection, httpStatus: status });
       return;
     }
     this.splits += 1;
@@ -193,14 +196,14 @@ export class ServiceCaller<P> {
     const [first] = commands;
     if (first === undefined) return;
     this.retries[cause] += 1;
-    const inCompany = commands.length > 1;
+    const isShared = commands.length > 1;
     const { machineId } = first;
     const { busyMachines } = this.lanes.queue;
-    this.status.failed({ machineId, busyMachines, inCompany, isProbe, cause, why, retryAfterMs });
+    this.status.failed({ machineId, busyMachines, isShared, isProbe, cause, why, retryAfterMs });
     // Whether it is the service or one machine cannot be told, so each failure leaves an eighth of the company or less, as
     // long as others get through; when it was the service, all is forgiven as soon as it answers again.
     const conduct =
-      cause === 'token-refused' ? 'untold' : this.pace.judge(durationMs(call), 'suspect');
+      cause === 'token-refused' ? 'unknown' : this.pace.qualityOf(durationMs(call), 'suspect');
     const notBeforeMs = realNowMs() + waitMs;
     for (const command of commands) this.lanes.postpone(command, conduct, notBeforeMs);
   }
@@ -208,7 +211,7 @@ export class ServiceCaller<P> {
   /** The call was cut off or held back by us and says nothing; it is made again where its machines still belong here. */
   private repeat(commands: readonly Command<P>[], isProbe: boolean): void {
     if (isProbe) this.status.probeWasVoid();
-    for (const command of commands) this.lanes.postpone(command, 'untold', 0);
+    for (const command of commands) this.lanes.postpone(command, 'unknown', 0);
   }
 }
 
@@ -237,12 +240,12 @@ export class CallPace {
   private typicalMs: number | undefined;
 
   /** @param byAnswer what its answer says of the machines in a call; it counts unless the call was slow */
-  judge<C extends 'fine' | 'suspect'>(durationMs: number, byAnswer: C): C | SlowCall {
+  qualityOf<C extends 'ok' | 'suspect'>(durationMs: number, byAnswer: C): C | SlowCall {
     const typicalMs = this.typicalMs ?? durationMs;
     const isSlow = durationMs > Math.max(SLOW_FLOOR_MS, SLOW_FACTOR * typicalMs);
     const weight = isSlow ? SLOW_WEIGHT : USUAL_WEIGHT;
     // One that fails quickly does not tell how long the service takes when it works.
-    const isTelling = isSlow || byAnswer === 'fine';
+    const isTelling = isSlow || byAnswer === 'ok';
     if (isTelling) this.typicalMs = typicalMs + weight * (durationMs - typicalMs);
     return isSlow ? { slowness: durationMs / typicalMs } : byAnswer;
   }

@@ -24,6 +24,6 @@ export class DowntimeReasonsController {
     const { answered, parsed } = openMessage(message, ({ body }) => parseDowntimeReason(body));
     const faults = parsed.ok ? [] : [rejection(parsed.rejection)];
     const answers = this.outcomes.answersTo('downtime-reason', answered, parsed.ok ? 1 : 0, faults);
-    if (parsed.ok) this.reasons.apply(parsed.value, answers);
+    if (parsed.ok) this.reasons.applyReason(parsed.value, answers);
   }
 }

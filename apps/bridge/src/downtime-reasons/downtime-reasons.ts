@@ -53,16 +53,16 @@ export class DowntimeReasons {
       callEmpty: (permit) => cloud.setNoMachineClassification(permit),
       retryRefused: (...refused) => this.retryRefused(...refused),
       onDeferred: (waiter) => {
-        outcomes.tellDeferred('downtime-reason', waiter);
+        outcomes.publishDeferred('downtime-reason', waiter);
       },
     });
   }
 
   /** `answers` hear what became of the reason once it is applied or refused. */
-  apply(reason: DowntimeReason, answers: MessageAnswers): void {
+  applyReason(reason: DowntimeReason, answers: MessageAnswers): void {
     const { machineId } = reason;
     const waiter = new CommandWaiter(machineId, answers, realNowMs());
-    this.flow.submit(new Command(machineId, weightless, reason, [waiter]));
+    this.flow.submitCommand(new Command(machineId, weightless, reason, [waiter]));
   }
 
   private call(commands: readonly ReasonCommand[], permit: CallPermit) {

@@ -24,10 +24,10 @@ export type MachineAdmission =
   { kind: 'go' } | { kind: 'rejected'; rejection: Rejection } | Unavailable;
 
 /** An answer of the service that holds no result: neither data nor `noData`. */
-export type Failure = Exclude<CloudAnswer<unknown>, { kind: 'data' | 'noData' }>;
+export type FailedAnswer = Exclude<CloudAnswer<unknown>, { kind: 'data' | 'noData' }>;
 
 /** One sentence for operators on why an answer holds no data. */
-export function describeFailure(answer: Failure): string {
+export function describeFailure(answer: FailedAnswer): string {
   switch (answer.kind) {
     case 'rejected':
       return `refused with status ${answer.status}: ${answer.detail}`;
@@ -43,12 +43,12 @@ export function describeFailure(answer: Failure): string {
 /** Statuses of a path that does not serve the question: they do not pass in a moment. */
 const NOT_SERVED: readonly (number | undefined)[] = [405, 410, 414, 431];
 
-export function isFailure(answer: CloudAnswer<unknown>): answer is Failure {
+export function isFailure(answer: CloudAnswer<unknown>): answer is FailedAnswer {
   return answer.kind !== 'data' && answer.kind !== 'noData';
 }
 
 /** The answer to those who wait for a look-up that failed. */
-export function lookUpFailure(answer: Failure): LookUpFailure {
+export function lookUpFailure(answer: FailedAnswer): LookUpFailure {
   switch (answer.kind) {
     case 'rejected':
     case 'unauthorised':

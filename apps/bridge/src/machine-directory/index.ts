@@ -7,7 +7,7 @@
  */
 export { Absence } from './absence.js';
 export { MachineDirectory } from './machine-directory.js';
-export { describeFailure, type Failure } from './directory-answer.js';
+export { describeFailure, type FailedAnswer } from './directory-answer.js';
 export { MachineDirectoryModule } from './machine-directory.module.js';
 export { MIN_GAP_MS as LOOK_UP_GAP_MS } from './shared-look-up.js';
 export { ReasonRefresh } from './reason-refresh.js';

@@ -14,13 +14,12 @@ import {
 } from '#libs/order-ledger';
 import { CommandOutcomes, type MessageAnswers } from '../delivery/index.js';
 import { type Equipment, type UnmappedWorkCentres } from '../equipment/index.js';
-import { type ListToSet } from './lists/list-to-set.js';
-import { type WorkOrderLists } from './lists/work-order-lists.js';
+import { type ListToSet, type WorkOrderLists } from './lists/work-order-lists.js';
 import { Assignments } from './orders/assignments.js';
-import { type Homes } from './orders/homes.js';
+import { type OrderPartitioner } from './orders/order-partitioner.js';
 import { OrderLedger } from './orders/order-ledger.js';
 import { type QueueRetention } from './orders/queue-retention.js';
-import { type RefusedOrders } from './orders/refused-orders.js';
+import { type DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
 import { type UnknownMachines } from './orders/unknown-machines.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
 import { QueuesController } from './orders/queues.controller.js';
@@ -95,7 +94,7 @@ const equipment = { machineOf: ({ machineId }: OrderOperation) => machineId } as
 const homes = {
   known: () => Promise.resolve({ ofOrder: (id: string) => partitionOf(ORDERS, id) }),
   ofMachine: (id: string) => partitionOf(MACHINES, id),
-} as unknown as Homes;
+} as unknown as OrderPartitioner;
 
 /** Records that have ended are not looked at again: the topic may do without tombstones. */
 const retention = { endOf: () => [] } as unknown as QueueRetention;
@@ -166,7 +165,7 @@ class OrderFlow {
       homes,
       outcomes,
     );
-    const none = {} as RefusedOrders;
+    const none = {} as DeadLetterAggregator;
     this.queues = new QueuesController(homes, this.ledger, this.assignments, none);
     for (const stage of STAGES) for (const partition of PARTITIONS) this.own(stage, partition);
   }
@@ -268,7 +267,7 @@ class OrderFlow {
       // nothing is sent that nobody waits for
       if (each.answers.message.ownership.isLost) continue;
       this.service.set(machineId, each.list.workingOrders());
-      each.answers.settle({ kind: 'applied', machineId, attempts: 1, appliedAt: 1 }, 0);
+      each.answers.settleCommand({ kind: 'applied', machineId, attempts: 1, appliedAt: 1 }, 0);
     }
   }
 

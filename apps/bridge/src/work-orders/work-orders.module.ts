@@ -6,10 +6,10 @@ import { Assignments } from './orders/assignments.js';
 import { ListFences } from './lists/list-fences.js';
 import { WorkOrderListsController } from './lists/work-order-lists.controller.js';
 import { WorkOrderLists } from './lists/work-order-lists.js';
-import { Homes } from './orders/homes.js';
+import { OrderPartitioner } from './orders/order-partitioner.js';
 import { OrderLedger } from './orders/order-ledger.js';
 import { QueueRetention } from './orders/queue-retention.js';
-import { RefusedOrders } from './orders/refused-orders.js';
+import { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
 import { UnknownMachines } from './orders/unknown-machines.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
 import { QueuesController } from './orders/queues.controller.js';
@@ -24,8 +24,8 @@ import { WorkOrderTopics } from './work-order-topics.js';
     ListFences,
     WorkOrderLists,
     Assignments,
-    RefusedOrders,
-    Homes,
+    DeadLetterAggregator,
+    OrderPartitioner,
     OrderLedger,
     QueueRetention,
     UnknownMachines,

@@ -12,11 +12,10 @@ import { type MessageAnswers } from '../delivery/index.js';
 import { inboundMessage } from '../delivery/testing/inbound-message.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { PlatformModule } from '../platform/index.js';
-import { type ListToSet } from './lists/list-to-set.js';
-import { WorkOrderLists } from './lists/work-order-lists.js';
+import { type ListToSet, WorkOrderLists } from './lists/work-order-lists.js';
 import { Assignments } from './orders/assignments.js';
-import { GatheredReads } from './orders/gathered-reads.js';
-import { Homes } from './orders/homes.js';
+import { BatchedRecordReader } from './orders/dead-letter-aggregator.js';
+import { OrderPartitioner } from './orders/order-partitioner.js';
 import { OrderLedger } from './orders/order-ledger.js';
 import { QueueRetention } from './orders/queue-retention.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
@@ -92,13 +91,13 @@ describe('orders on their way to the lists of machines', () => {
     [lists, outcomes, letters, finished, failed] = [[], [], [], [], []];
     unwritable = undefined;
     jest.spyOn(bridge.get(MachineDirectory), 'hasMachine').mockReturnValue(true);
-    jest.spyOn(bridge.get(WorkOrderLists), 'set').mockImplementation((list, answers) => {
+    jest.spyOn(bridge.get(WorkOrderLists), 'setList').mockImplementation((list, answers) => {
       lists.push({ list, answers });
     });
     jest.spyOn(bridge.get(QueueRetention), 'endOf').mockReturnValue([]);
     const homes = { ofOrder: homeOf, ofMachine: () => 0 };
-    jest.spyOn(bridge.get(Homes), 'known').mockResolvedValue(homes);
-    jest.spyOn(bridge.get(Homes), 'ofMachine').mockImplementation(homes.ofMachine);
+    jest.spyOn(bridge.get(OrderPartitioner), 'known').mockResolvedValue(homes);
+    jest.spyOn(bridge.get(OrderPartitioner), 'ofMachine').mockImplementation(homes.ofMachine);
     for (const partition of [0, 1]) {
       bridge.get(OrderLedger).own(ownedState<KnownOrder>(undefined, { partition }));
     }
@@ -188,7 +187,7 @@ describe('orders on their way to the lists of machines', () => {
   const applyAll = async (): Promise<void> => {
     for (const { list, answers } of lists.splice(0)) {
       const { machineId } = list;
-      answers.settle({ kind: 'applied', machineId, attempts: 1, appliedAt: 100 }, 0);
+      answers.settleCommand({ kind: 'applied', machineId, attempts: 1, appliedAt: 100 }, 0);
     }
     await nextTurn();
   };
@@ -273,7 +272,7 @@ describe('orders on their way to the lists of machines', () => {
     ['to be relayed', RELAYED_ORDERS],
     ['to be kept', 'a-ledger'],
   ])('are set aside where they are too large %s', async (_what, topic) => {
-    jest.spyOn(GatheredReads.prototype, 'read').mockResolvedValue(undefined);
+    jest.spyOn(BatchedRecordReader.prototype, 'read').mockResolvedValue(undefined);
     for (const partition of [0, 1]) {
       bridge
         .get(OrderLedger)
@@ -341,7 +340,7 @@ describe('orders on their way to the lists of machines', () => {
   });
 
   it('rejects for its machine what is too large to be kept there, and never calls it applied', async () => {
-    jest.spyOn(GatheredReads.prototype, 'read').mockResolvedValue(undefined);
+    jest.spyOn(BatchedRecordReader.prototype, 'read').mockResolvedValue(undefined);
     bridge
       .get(Assignments)
       .own(ownedState<readonly AssignedOperation[]>(undefined, { name: 'assigned' }));

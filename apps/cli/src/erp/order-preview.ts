@@ -10,7 +10,7 @@ import {
   type MachineOf,
   placeOrder,
   rejectUnmapped,
-  takeInOrder,
+  applyToOrder,
 } from '#libs/order-ledger';
 
 /** The effect that a document would have. */
@@ -50,8 +50,8 @@ export class OrderPreview {
     for (const message of messages.value) {
       rejections.push(...this.unmappedOf(message));
       const { orderId } = message.order;
-      const relayed = { told: [message], position };
-      const taken = takeInOrder(relayed, this.orders.get(orderId), this.machineOf);
+      const relayed = { messages: [message], position };
+      const taken = applyToOrder(relayed, this.orders.get(orderId), this.machineOf);
       if (taken.known !== undefined) this.orders.set(orderId, taken.known);
       for (const [machineId, operations] of taken.assignments) {
         touched.add(machineId);

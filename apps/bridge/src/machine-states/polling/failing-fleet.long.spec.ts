@@ -22,7 +22,7 @@ const CALLS_AT_ONCE = 16;
 /** As long in a minute of the plant as ten seconds are in a real one. */
 const TIMEOUT_MS = 10_000 / CLOCK_SPEED;
 
-type Conduct = 'answers' | 'fails' | 'hangs';
+type CallQuality = 'answers' | 'fails' | 'hangs';
 
 /** Of one machine: when the last was, the longest time between two, both in seconds of the clock, and how many. */
 interface Polls {
@@ -33,7 +33,7 @@ interface Polls {
 
 /** A service, as HTTP, with factories of which each may conduct itself otherwise. */
 class FactoriesService {
-  readonly conduct = new Map<string, Conduct>();
+  readonly conduct = new Map<string, CallQuality>();
   private readonly polls = new Map<string, Polls>();
   private readonly server: Server;
 

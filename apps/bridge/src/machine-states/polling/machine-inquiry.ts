@@ -1,5 +1,5 @@
 import { type MachineStateReading } from '#libs/cloud-client';
-import { describeFailure, type Failure } from '../../machine-directory/index.js';
+import { describeFailure, type FailedAnswer } from '../../machine-directory/index.js';
 import { activityLogNeed, type LogRequest } from '../derivation/activity-log-need.js';
 import { type Sighting } from '../derivation/derive-state-changes.js';
 import { durationStart } from '../derivation/duration-start.js';
@@ -16,7 +16,7 @@ export interface Finding {
   sighting: Sighting;
   at: SightingTime;
   /** Why the machine was not answered for; null when it was. */
-  failure: Failure | null;
+  failure: FailedAnswer | null;
   /** Real milliseconds the service asked to be left alone for. */
   restMs: number;
   /** Start of the state as its duration has it, in epoch seconds, once the sighting is published. */
@@ -34,7 +34,7 @@ export class MachineInquiry {
   /** When the machine's own poll was answered last, at first when it began to be polled; monotonic milliseconds. */
   private answeredMs: number;
   /** Why its latest poll was not answered; null when it was. */
-  private unanswered: Failure | null = null;
+  private unanswered: FailedAnswer | null = null;
 
   /** @param signal of the partition: aborts when that is lost */
   constructor(
@@ -99,7 +99,7 @@ export class MachineInquiry {
   }
 
   /** Without an answer since `answeredMs`, which may be too long ago: then the machine is lost. */
-  private without(latest: Failure, answeredMs: number): Finding {
+  private without(latest: FailedAnswer, answeredMs: number): Finding {
     const { settings, clock } = this.context;
     const silentSeconds = (clock.monotonicMs() - answeredMs) / 1000;
     const isLost = silentSeconds > settings.polling.staleAfterSeconds;
@@ -189,10 +189,10 @@ export class MachineInquiry {
   }
 }
 
-function lossReason(failure: Failure): 'forbidden' | 'unreachable' {
+function lossReason(failure: FailedAnswer): 'forbidden' | 'unreachable' {
   return failure.kind === 'unauthorised' ? 'forbidden' : 'unreachable';
 }
 
-function restAfter(failure: Failure): number {
+function restAfter(failure: FailedAnswer): number {
   return failure.kind === 'retry' ? (failure.afterMs ?? 0) : 0;
 }

@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { type AdmittedCall, StandstillBreaker } from '#libs/delivery';
-import { describeFailure, type Failure } from '../../machine-directory/index.js';
+import { describeFailure, type FailedAnswer } from '../../machine-directory/index.js';
 
 /**
  * Which machines' latest polls failed, and whether it is the service: while that answers nobody, it is
@@ -14,8 +14,8 @@ export class PollHealth {
   private readonly logger = new Logger('MachineStates');
   private readonly breaker = new StandstillBreaker();
   private readonly failing = new Set<string>();
-  private latest: Failure | undefined;
-  private unanswered: Failure | undefined;
+  private latest: FailedAnswer | undefined;
+  private unanswered: FailedAnswer | undefined;
   private latestAnswerMs: number;
 
   constructor(private readonly clock: Clock) {
@@ -32,7 +32,7 @@ export class PollHealth {
   }
 
   /** Why the latest poll that was not answered was not; undefined before the first. */
-  get latestFailure(): Failure | undefined {
+  get latestFailure(): FailedAnswer | undefined {
     return this.unanswered;
   }
 
@@ -68,7 +68,7 @@ export class PollHealth {
   }
 
   /** @param failure why there was no answer; null when there was, undefined when the poll was not made */
-  pollEnds(call: AdmittedCall, failure: Failure | null | undefined): void {
+  pollEnds(call: AdmittedCall, failure: FailedAnswer | null | undefined): void {
     if (failure === undefined) {
       this.breaker.end(call, 'void', this.realMs);
       return;
@@ -83,7 +83,7 @@ export class PollHealth {
   }
 
   /** There is no answer to the machine's poll, or none to the question for its log, which it waits for. */
-  failed(machineId: string, failure: Failure): void {
+  failed(machineId: string, failure: FailedAnswer): void {
     this.latest = failure;
     const { problem } = this;
     if (this.failing.size === 0) this.logger.warn({ msg: 'polls fail', machineId, problem });

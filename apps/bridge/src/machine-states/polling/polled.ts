@@ -1,9 +1,9 @@
-import { type Failure } from '../../machine-directory/index.js';
+import { type FailedAnswer } from '../../machine-directory/index.js';
 
 /** What the service has answered. */
 export interface Poll {
   /** Why the machine was not answered for; null when it was, undefined when it was not asked for. */
-  failure: Failure | null | undefined;
+  failure: FailedAnswer | null | undefined;
   /** Real milliseconds the service asked to be left alone for. */
   restMs: number;
   /** Publishes what the answer brought to light; the next poll begins after it. */

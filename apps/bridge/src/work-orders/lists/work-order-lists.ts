@@ -3,6 +3,7 @@ import { Clock, realNowMs } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
+import { type WorkOrderAssignment } from '#libs/contracts';
 import {
   type Admission,
   Command,
@@ -17,7 +18,6 @@ import {
 import { MachineDirectory } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { ListFences } from './list-fences.js';
-import { isOlder, issuedOf, type ListToSet, precedenceOf, sizeOf } from './list-to-set.js';
 
 type ListCommand = Command<ListToSet>;
 
@@ -54,7 +54,7 @@ export class WorkOrderLists {
       limits: { maxMachines, maxBytes: MAX_REQUEST_BYTES },
       lingerMs,
       deferredAfterMs: settings.outcomeDeferredAfterSeconds * 1000,
-      precedence: (older, younger, isCalled) => this.decide(older, younger, isCalled),
+      precedence: (older, newer, isCalled) => this.decide(older, newer, isCalled),
       admit: (command) => this.admit(command),
       call: (commands, permit) =>
         this.cloud.setWorkOrderList(
@@ -64,7 +64,7 @@ export class WorkOrderLists {
       callEmpty: (permit) => cloud.setWorkOrderList([], permit),
       onApplied: (command) => this.remember(command),
       onDeferred: (waiter) => {
-        outcomes.tellDeferred('work-order-list', waiter);
+        outcomes.publishDeferred('work-order-list', waiter);
       },
     });
   }
@@ -79,21 +79,21 @@ export class WorkOrderLists {
    *
    * @param item its place in the message
    */
-  set(list: ListToSet, answers: MessageAnswers, item = 0): void {
+  setList(list: ListToSet, answers: MessageAnswers, item = 0): void {
     const { machineId } = list;
     const waiter = new CommandWaiter(machineId, answers, realNowMs(), item);
-    this.flow.submit(new Command(machineId, sizeOf, list, [waiter]));
+    this.flow.submitCommand(new Command(machineId, sizeOf, list, [waiter]));
   }
 
   /** A list that takes the place of another is no older than that: which one it was will not be known any more. */
-  private decide(older: ListToSet, younger: ListToSet, isCalled: boolean): Precedence {
-    const applied = this.fences.issuedAt(younger.machineId);
-    const precedence = precedenceOf(older, younger, applied, isCalled);
+  private decide(older: ListToSet, newer: ListToSet, isCalled: boolean): Precedence {
+    const applied = this.fences.issuedAt(newer.machineId);
+    const precedence = precedenceOf(older, newer, applied, isCalled);
     // those of the ledger have no time of issue, and no fences where they come through
     const issued = issuedOf(older);
-    if (precedence === 'younger' && !younger.cumulative && issued !== undefined) {
+    if (precedence === 'newer' && !newer.cumulative && issued !== undefined) {
       // the one it took the place of before may be the later
-      younger.notOlderThan = Math.max(issued, younger.notOlderThan ?? issued);
+      newer.notOlderThan = Math.max(issued, newer.notOlderThan ?? issued);
     }
     return precedence;
   }
@@ -144,4 +144,79 @@ export class WorkOrderLists {
     known.workingOrders = workingOrders;
     known.appliedAt = appliedAt;
   }
+}
+
+/** A list to set, as it waits. */
+export interface ListToSet {
+  readonly machineId: string;
+  /** Asked for when it is sent: what it was when the message came may be outdated by then. */
+  workingOrders(): readonly string[];
+  /** What it was when it was sent last; it may be another one by the time that is answered. */
+  sent?: readonly string[] | undefined;
+  /** Epoch seconds, where the sender says it; a list issued before the last one applied is superseded. */
+  readonly issuedAt?: number | undefined;
+  /** Where it took the place of one that said when it was issued: what is older than that is older than this. */
+  notOlderThan?: number | undefined;
+  /** Drawn from the ledger: a later one says all that an earlier one does, and applying it applies both. */
+  readonly cumulative: boolean;
+}
+
+/** A list as a message has it. */
+export class ReplacementList implements ListToSet {
+  readonly cumulative = false;
+  sent: readonly string[] | undefined = undefined;
+  notOlderThan: number | undefined = undefined;
+
+  constructor(private readonly assignment: WorkOrderAssignment) {}
+
+  get machineId(): string {
+    return this.assignment.machineId;
+  }
+
+  get issuedAt(): number | undefined {
+    return this.assignment.issuedAt;
+  }
+
+  workingOrders(): readonly string[] {
+    return this.assignment.workingOrders;
+  }
+}
+
+/**
+ * What becomes of a machine's list that waits when another one comes. One that says when it was issued does not
+ * stand for one that does not say so if it may turn out to be outdated itself: then neither would be sent.
+ *
+ * @param appliedIssuedAt of the last list applied to the machine, where that said so
+ * @param isCalled another list is under way, and may be applied before these
+ */
+export function precedenceOf(
+  older: ListToSet,
+  newer: ListToSet,
+  appliedIssuedAt: number | undefined,
+  isCalled: boolean,
+): Precedence {
+  if (older.cumulative && newer.cumulative) return 'both';
+  if (isOlder(newer, issuedOf(older))) return 'older';
+  const mayBeOutdated = isCalled || isOlder(newer, appliedIssuedAt);
+  return older.issuedAt === undefined && newer.issuedAt !== undefined && mayBeOutdated
+    ? 'apart'
+    : 'newer';
+}
+
+/** When it was issued, or the latest time it was certainly not issued before. */
+export function issuedOf({ issuedAt, notOlderThan }: ListToSet): number | undefined {
+  return issuedAt ?? notOlderThan;
+}
+
+/** Whether a list was issued before another one; without both times the later to come is the newer. */
+export function isOlder({ issuedAt }: ListToSet, than: number | undefined): boolean {
+  return issuedAt !== undefined && than !== undefined && issuedAt < than;
+}
+
+/** Bytes of the list in a request, near enough. */
+export function sizeOf(list: ListToSet): number {
+  const FRAME = 48;
+  let size = FRAME + list.machineId.length;
+  for (const order of list.workingOrders()) size += order.length + 3;
+  return size;
 }

@@ -20,7 +20,7 @@ import {
 import { type AnsweredMessage, CommandOutcomes, notTaken } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { WorkOrderLists } from '../lists/work-order-lists.js';
-import { LEDGER_BEGINS_ANEW } from './homes.js';
+import { LEDGER_BEGINS_ANEW } from './order-partitioner.js';
 import { QueueRetention } from './queue-retention.js';
 import { OwnedPartitions } from '../state/owned-partitions.js';
 import { answeredBy, ASSIGNMENT_CHANGES, type AssignmentChange } from './queues.js';
@@ -69,13 +69,13 @@ export class Assignments {
   }
 
   /** Takes a change, in the order of the partition's offsets; the message ends once the list it leads to is final. */
-  take(message: InboundMessage, change: AssignmentChange): void {
+  takeChange(message: InboundMessage, change: AssignmentChange): void {
     const assignments = this.partitions.get(message.partition);
     if (assignments === undefined) {
       message.abandon();
       return;
     }
-    const { machineId, isUntold = false } = change;
+    const { machineId, isAnswered: isUntold = false } = change;
     const answered = { ...answeredBy(this.topicPrefix, message, change), isUntold };
     const ending = this.retention.endOf(message);
     const { records, undo } = assignments.assign(change);
@@ -90,7 +90,7 @@ export class Assignments {
     };
     const answers = this.outcomes.answersTo('work-order-list', remembering, 1, []);
     const workingOrders = (): readonly string[] => assignments.listOf(machineId);
-    this.lists.set({ machineId, workingOrders, cumulative: true }, answers);
+    this.lists.setList({ machineId, workingOrders, cumulative: true }, answers);
   }
 }
 

@@ -16,8 +16,8 @@ import {
   isFinished,
   type KnownOrder,
   type OrderFinding,
-  takeInOrder,
-  type TakenOrder,
+  applyToOrder,
+  type AppliedOrder,
   toStoredOrder,
 } from '#libs/order-ledger';
 import {
@@ -39,7 +39,7 @@ import {
   type RelayedOrder,
   type RelayedOrders,
 } from './queues.js';
-import { Homes, LEDGER_BEGINS_ANEW } from './homes.js';
+import { OrderPartitioner, LEDGER_BEGINS_ANEW } from './order-partitioner.js';
 import { QueueRetention } from './queue-retention.js';
 
 /** The orders of one partition, and the order in which the finished ones were finished. */
@@ -70,7 +70,7 @@ export class OrderLedger {
     private readonly clock: Clock,
     private readonly equipment: Equipment,
     private readonly outcomes: CommandOutcomes,
-    private readonly homes: Homes,
+    private readonly partitioner: OrderPartitioner,
     private readonly retention: QueueRetention,
   ) {
     this.topicPrefix = topicPrefix;
@@ -95,7 +95,7 @@ export class OrderLedger {
   }
 
   /** Takes what is told of orders, in the order of the partition's offsets; ends the message. */
-  take(message: InboundMessage, { orders }: RelayedOrders): void {
+  takeOrders(message: InboundMessage, { orders }: RelayedOrders): void {
     const partition = this.partitions.get(message.partition);
     if (partition === undefined) {
       message.abandon();
@@ -103,14 +103,14 @@ export class OrderLedger {
     }
     tightenHeapForOrders();
     const ending = this.retention.endOf(message);
-    const taken = orders.map((order) => this.takeIn(message, partition, order));
+    const taken = orders.map((order) => this.applyOrder(message, partition, order));
     const records = taken.flatMap((each) => each.records);
     message.finish([...records, ...ending], (refusal) => {
       for (const { undo } of taken.toReversed()) undo();
       const [only] = orders;
       if (orders.length === 1 && only !== undefined) {
         const answered = answeredBy(this.topicPrefix, message, only);
-        return [...this.told(answered, [notTaken(refusal)]), ...ending];
+        return [...this.outcomesOf(answered, [notTaken(refusal)]), ...ending];
       }
       // to be taken one by one: a later message may come before them, which makes them superseded
       const again = orders.map((order) =>
@@ -121,7 +121,7 @@ export class OrderLedger {
   }
 
   /** Returns what is to be written, and what makes the order as it was, unless a later message has told of it. */
-  private takeIn(
+  private applyOrder(
     message: InboundMessage,
     orders: PartitionOrders,
     relayed: RelayedOrder,
@@ -139,13 +139,13 @@ export class OrderLedger {
       const results = this.resultsOf(relayed, taken);
       const records = this.changesOf(relayed, taken);
       if (taken.known !== undefined) records.push(...this.remember(orders, orderId, taken.known));
-      if (results.length > 0) records.push(...this.told(answered, results));
+      if (results.length > 0) records.push(...this.outcomesOf(answered, results));
       return { records, undo };
     } catch (error) {
       // A bug of ours that this order brings out.
       const { partition, offset } = message;
       this.logger.error({ msg: 'order not handled', orderId, partition, offset, err: error });
-      return { records: this.told(answered, [notHandled()]), undo };
+      return { records: this.outcomesOf(answered, [notHandled()]), undo };
     }
   }
 
@@ -166,11 +166,11 @@ export class OrderLedger {
     return { state, finished: new FinishedOrders(finished.map(([orderId]) => orderId)) };
   }
 
-  private derive(relayed: RelayedOrder, before: KnownOrder | undefined): TakenOrder {
-    const { source, recordedAt, told, refused } = relayed;
+  private derive(relayed: RelayedOrder, before: KnownOrder | undefined): AppliedOrder {
+    const { source, recordedAt, messages, refused } = relayed;
     const position = { partition: source.partition, offset: source.offset, recordedAt };
-    return takeInOrder(
-      { told, position, refused },
+    return applyToOrder(
+      { messages, position, refused },
       before,
       (operation) => this.equipment.machineOf(operation),
       this.latestSeconds,
@@ -198,12 +198,12 @@ export class OrderLedger {
 
   private changesOf(
     { orderId, source, refused }: RelayedOrder,
-    { assignments }: TakenOrder,
+    { assignments }: AppliedOrder,
   ): OutboundRecord[] {
     return [...assignments].map(([machineId, operations]) => {
       const isUntold = refused?.includes(machineId) === true ? true : undefined;
       const change = { machineId, orderId, operations, source, isUntold };
-      const partition = this.homes.ofMachine(machineId);
+      const partition = this.partitioner.ofMachine(machineId);
       return queueRecord(this.topicPrefix, ASSIGNMENT_CHANGES, partition, change);
     });
   }
@@ -211,7 +211,7 @@ export class OrderLedger {
   /** What is left to say is said by whoever owns the machines. */
   private resultsOf(
     { isAnswered }: RelayedOrder,
-    { findings }: TakenOrder,
+    { findings }: AppliedOrder,
   ): readonly CommandResult[] {
     return findings.flatMap((finding) =>
       finding.kind === 'taken-in' && isAnswered === true ? [] : [this.resultOf(finding)],
@@ -233,7 +233,7 @@ export class OrderLedger {
     }
   }
 
-  private told(
+  private outcomesOf(
     answered: AnsweredMessage,
     results: readonly CommandResult[],
   ): readonly OutboundRecord[] {

@@ -2,19 +2,19 @@ import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { type InboundMessage } from '#libs/kafka';
 import { Assignments } from './assignments.js';
-import { Homes } from './homes.js';
+import { OrderPartitioner } from './order-partitioner.js';
 import { OrderLedger } from './order-ledger.js';
-import { RefusedOrders } from './refused-orders.js';
+import { DeadLetterAggregator } from './dead-letter-aggregator.js';
 import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, RELAYED_ORDERS, takeEach } from './queues.js';
 
 /** What one part of this flow tells another. */
 @Controller()
 export class QueuesController {
   constructor(
-    private readonly homes: Homes,
+    private readonly partitioner: OrderPartitioner,
     private readonly ledger: OrderLedger,
     private readonly assignments: Assignments,
-    private readonly refused: RefusedOrders,
+    private readonly refused: DeadLetterAggregator,
   ) {}
 
   /** Resolves once the orders are in the ledger: those behind them must not overtake them. */
@@ -22,23 +22,23 @@ export class QueuesController {
   async handleOrders(messages: readonly InboundMessage[]): Promise<void> {
     const [first] = messages;
     if (first === undefined) return;
-    await this.homes.known(first.ownership.signal);
+    await this.partitioner.known(first.ownership.signal);
     takeEach(RELAYED_ORDERS, messages, (message, orders) => {
-      this.ledger.take(message, orders);
+      this.ledger.takeOrders(message, orders);
     });
   }
 
   @EventPattern(ASSIGNMENT_CHANGES)
   handleChanges(messages: readonly InboundMessage[]): void {
     takeEach(ASSIGNMENT_CHANGES, messages, (message, change) => {
-      this.assignments.take(message, change);
+      this.assignments.takeChange(message, change);
     });
   }
 
   @EventPattern(ORDER_REFUSALS)
   handleRefusals(messages: readonly InboundMessage[]): void {
     takeEach(ORDER_REFUSALS, messages, (message, refusal) => {
-      this.refused.take({ message, refusal });
+      this.refused.takeRefusal({ message, refusal });
     });
   }
 }

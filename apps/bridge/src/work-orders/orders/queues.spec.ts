@@ -48,7 +48,7 @@ describe('what one part of the flow tells another', () => {
     ['{', RELAYED_ORDERS],
     ['null', RELAYED_ORDERS],
     ['{"changes":[{"machineId":"M-1","orders":[],"source":{}}]}', ASSIGNMENT_CHANGES],
-    ['{"orderId":"4711","source":{},"told":[]}', ASSIGNMENT_CHANGES],
+    ['{"orderId":"4711","source":{},"messages":[]}', ASSIGNMENT_CHANGES],
     ['{"orderId":"4711","source":{}}', ORDER_REFUSALS],
   ] as const)('is set aside where this version has not written it: %s', (text, queue) => {
     const message = messageAt(1, { value: Buffer.from(text) });

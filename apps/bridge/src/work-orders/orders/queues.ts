@@ -28,7 +28,7 @@ interface QueuedOrder {
 /** What one message tells of one order. */
 export interface RelayedOrder extends QueuedOrder {
   /** In the order of the document; one at least. */
-  told: readonly OrderMessage[];
+  messages: readonly OrderMessage[];
   /** Epoch milliseconds, of the record of the message. */
   recordedAt: number;
   /** Machines it names that were refused when it was read. */
@@ -49,7 +49,7 @@ export interface AssignmentChange extends QueuedOrder {
   /** None: the order has left the machine. */
   operations: readonly AssignedOperation[];
   /** The machine was refused when the message was read: its list is set, but nothing told of it. */
-  isUntold?: boolean | undefined;
+  isAnswered?: boolean | undefined;
 }
 
 /** What was refused of an order after its message was read. */
@@ -109,7 +109,7 @@ const isOrder = (json: Json): boolean =>
 const IS_QUEUED: Record<keyof Queued, (json: Json) => boolean> = {
   [RELAYED_ORDERS]: ({ orders }) =>
     Array.isArray(orders) &&
-    (orders as Json[]).every((order) => isOrder(order) && Array.isArray(order['told'])),
+    (orders as Json[]).every((order) => isOrder(order) && Array.isArray(order['messages'])),
   [ASSIGNMENT_CHANGES]: (json) => isOrder(json) && Array.isArray(json['operations']),
   [ORDER_REFUSALS]: (json) => isOrder(json) && Array.isArray(json['faults']),
 };

@@ -24,7 +24,7 @@ import {
 import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { queueRecord, RELAYED_ORDERS, type RelayedOrder } from './queues.js';
-import { type HomeOf, Homes } from './homes.js';
+import { type Partitioner, OrderPartitioner } from './order-partitioner.js';
 import { UnknownMachines } from './unknown-machines.js';
 
 /** A message of the input, and the orders it tells of. */
@@ -51,7 +51,7 @@ export class WorkOrdersController {
     private readonly equipment: Equipment,
     private readonly unmapped: UnmappedWorkCentres,
     private readonly unknownMachines: UnknownMachines,
-    private readonly homes: Homes,
+    private readonly partitioner: OrderPartitioner,
     private readonly outcomes: CommandOutcomes,
   ) {
     this.topicPrefix = settings.kafka.topicPrefix;
@@ -79,7 +79,7 @@ export class WorkOrdersController {
     const [first] = read;
     if (first === undefined) return;
     const { ownership } = first.answered.message;
-    const { ofOrder } = await this.homes.known(ownership.signal);
+    const { ofOrder } = await this.partitioner.known(ownership.signal);
     const unknown = await this.unknownMachines.among(this.machinesOf(read), ownership);
     this.relay(read, ofOrder, unknown);
   }
@@ -102,7 +102,7 @@ export class WorkOrdersController {
     orders: Parsed<OrderMessage[]>,
   ): ReadMessage | undefined {
     if (orders.ok) return { answered, orders: orders.value };
-    answered.message.finish(this.told(answered, [rejection(orders.rejection)]));
+    answered.message.finish(this.outcomesOf(answered, [rejection(orders.rejection)]));
     return undefined;
   }
 
@@ -122,13 +122,13 @@ export class WorkOrdersController {
   }
 
   /** Ends messages with records of their orders, and with what is refused of them. */
-  private relay(read: readonly ReadMessage[], ofOrder: HomeOf, unknown: Unknown): void {
+  private relay(read: readonly ReadMessage[], ofOrder: Partitioner, unknown: Unknown): void {
     const byPartition = new Map<number, RelayedOrder[]>();
     const records: OutboundRecord[] = [];
     for (const each of read) {
       const { relayed, faults } = this.toRelay(each, unknown);
       for (const order of relayed) append(byPartition, ofOrder(order.orderId), order);
-      if (faults.length > 0) records.push(...this.told(each.answered, faults));
+      if (faults.length > 0) records.push(...this.outcomesOf(each.answered, faults));
     }
     for (const [partition, orders] of byPartition) {
       records.push(queueRecord(this.topicPrefix, RELAYED_ORDERS, partition, { orders }));
@@ -137,7 +137,7 @@ export class WorkOrdersController {
     if (first === undefined) return;
     const { message } = first.answered;
     if (others.length === 0) {
-      message.finish(records, (refusal) => this.told(first.answered, [notTaken(refusal)]));
+      message.finish(records, (refusal) => this.outcomesOf(first.answered, [notTaken(refusal)]));
       return;
     }
     message.finishWith(
@@ -159,12 +159,12 @@ export class WorkOrdersController {
     const byOrder = new Map<string, OrderMessage[]>();
     for (const each of orders) append(byOrder, each.order.orderId, each);
     const faults: CommandResult[] = [];
-    const relayed = [...byOrder].map(([orderId, told]): RelayedOrder => {
-      const found = this.faultsOf(orderId, told, unknown);
+    const relayed = [...byOrder].map(([orderId, messages]): RelayedOrder => {
+      const found = this.faultsOf(orderId, messages, unknown);
       faults.push(...found);
-      if (found.length === 0) return { orderId, told, source, recordedAt };
+      if (found.length === 0) return { orderId, messages, source, recordedAt };
       const refused = found.flatMap(({ machineId }) => machineId ?? []);
-      return { orderId, told, source, recordedAt, refused, isAnswered: true };
+      return { orderId, messages, source, recordedAt, refused, isAnswered: true };
     });
     if (relayed.length === 0) faults.push(nothingToDo(this.clock.nowSeconds()));
     if (faults.length > 0) {
@@ -175,12 +175,12 @@ export class WorkOrdersController {
 
   private faultsOf(
     orderId: string,
-    told: readonly OrderMessage[],
+    messages: readonly OrderMessage[],
     unknown: Unknown,
   ): CommandResult[] {
     const faults: CommandResult[] = [];
     const machineIds = new Set<string>();
-    for (const each of told) {
+    for (const each of messages) {
       if (unknown.size > 0) this.noteMachines(each.order, machineIds);
       // where the operations of a change are done is known to the ledger alone
       if (each.kind === 'change') continue;
@@ -198,7 +198,7 @@ export class WorkOrdersController {
     return faults;
   }
 
-  private told(
+  private outcomesOf(
     answered: AnsweredMessage,
     results: readonly CommandResult[],
   ): readonly OutboundRecord[] {

@@ -8,27 +8,27 @@ import { ASSIGNMENT_CHANGES, RELAYED_ORDERS } from './queues.js';
 
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
 
-/** What to do when a topic by which homes are told has grown all the same: orders on their way would get lost. */
+/** What to do when a topic by which partitioners are told has grown all the same: orders on their way would get lost. */
 export const LEDGER_BEGINS_ANEW =
   'orders and machines are shared out by it and cannot move. Stop all processes, delete the topics of the order ' +
   'ledger (machine-bridge.orders, relayed-orders, order-refusals, assignment-changes and assignments), start, and ' +
   'have the ERP send its open orders again';
 
 /** The partition an order is kept in, or a machine, by its id, whichever its messages come through. */
-export type HomeOf = (id: string) => number;
+export type Partitioner = (id: string) => number;
 
 /** By the hash of the id, over the partitions of the topic that takes what is told of it there: they never change. */
-export interface KnownHomes {
-  ofOrder: HomeOf;
-  ofMachine: HomeOf;
+export interface Partitioners {
+  ofOrder: Partitioner;
+  ofMachine: Partitioner;
 }
 
 /** Where orders and machines are at home. */
 @Injectable()
-export class Homes {
+export class OrderPartitioner {
   private readonly logger = new Logger('Homes');
   private readonly topicPrefix: string;
-  private homes: KnownHomes | undefined;
+  private partitioners: Partitioners | undefined;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix } }: BridgeSettings,
@@ -39,21 +39,21 @@ export class Homes {
 
   /** For what follows from orders: none is taken in before {@link known} has resolved. */
   ofMachine(machineId: string): number {
-    if (this.homes === undefined)
+    if (this.partitioners === undefined)
       throw new Error('nobody has asked yet where machines are at home');
-    return this.homes.ofMachine(machineId);
+    return this.partitioners.ofMachine(machineId);
   }
 
   /** Kafka is asked once, and again until it answers. Rejects only when aborted. */
-  async known(signal: AbortSignal): Promise<KnownHomes> {
-    this.homes ??= {
-      ofOrder: await this.homeBy(RELAYED_ORDERS, signal),
-      ofMachine: await this.homeBy(ASSIGNMENT_CHANGES, signal),
+  async known(signal: AbortSignal): Promise<Partitioners> {
+    this.partitioners ??= {
+      ofOrder: await this.partitionerOf(RELAYED_ORDERS, signal),
+      ofMachine: await this.partitionerOf(ASSIGNMENT_CHANGES, signal),
     };
-    return this.homes;
+    return this.partitioners;
   }
 
-  private async homeBy(name: string, signal: AbortSignal): Promise<HomeOf> {
+  private async partitionerOf(name: string, signal: AbortSignal): Promise<Partitioner> {
     const topic = `${this.topicPrefix}${name}`;
     for (let attempt = 1; ; attempt += 1) {
       try {

@@ -20,25 +20,25 @@ const BESIDE_MS = 1000;
  * of that company have gone well since. And where it alone is refused, for a while, what went well beside its first
  * call counts: in a quiet plant nothing else may come. One for each command.
  */
-export class Forbidden {
+export class ForbiddenAttribution {
   /** The latest call to have begun when the first 403 came. */
   private sinceCall: number | undefined;
   /** When the first call that was answered 403 began. */
   private firstMs: number | undefined;
   /** It could be called right before that: the token has lost its right since. */
   private wasAllowed = false;
-  private inCompany: RefusalInCompany | undefined;
+  private shared: SharedRefusal | undefined;
 
   constructor(private readonly machineId: string) {}
 
   /** A call for this machine and others was answered 403. */
-  refusedInCompany(refusal: RefusalInCompany): void {
-    this.inCompany = refusal;
+  wasRefusedWithOthers(refusal: SharedRefusal): void {
+    this.shared = refusal;
   }
 
   /** The machine's call has gone well. */
   wentWell(): void {
-    this.inCompany?.clear(this.machineId);
+    this.shared?.clear(this.machineId);
   }
 
   /**
@@ -67,26 +67,28 @@ export class Forbidden {
   }
 
   private earliest(sinceCall: number): number {
-    const { inCompany } = this;
-    if (inCompany?.leaves(this.machineId) !== true) return sinceCall;
-    return Math.min(sinceCall, inCompany.sinceCall);
+    const { shared } = this;
+    if (shared?.leaves(this.machineId) !== true) return sinceCall;
+    return Math.min(sinceCall, shared.sinceCall);
   }
 }
 
 /** The verdict on commands whose call was answered 403, which each of them remembers. */
 export function reviewForbidden(
-  commands: readonly { readonly machineId: string; forbidden: Forbidden | undefined }[],
+  commands: readonly { readonly machineId: string; forbidden: ForbiddenAttribution | undefined }[],
   verdict: Verdict,
   call: StartedCall,
   flow: FlowCalls,
 ): Verdict {
-  const each = commands.map((command) => (command.forbidden ??= new Forbidden(command.machineId)));
+  const each = commands.map(
+    (command) => (command.forbidden ??= new ForbiddenAttribution(command.machineId)),
+  );
   const [only] = each;
   if (only !== undefined && each.length === 1) return only.review(verdict, call, flow);
   // Of several machines together nothing can be said yet: they part, and each is judged by itself.
   const machineIds = commands.map(({ machineId }) => machineId);
-  const refusal = new RefusalInCompany(machineIds, flow.latestBegun);
-  for (const forbidden of each) forbidden.refusedInCompany(refusal);
+  const refusal = new SharedRefusal(machineIds, flow.latestBegun);
+  for (const forbidden of each) forbidden.wasRefusedWithOthers(refusal);
   return verdict;
 }
 
@@ -94,7 +96,7 @@ export function reviewForbidden(
  * A 403 that a call for several machines was answered. It is the fault of one of them, or of the token;
  * each that goes well afterwards was not it, and shows that the token was not either.
  */
-export class RefusalInCompany {
+export class SharedRefusal {
   private readonly suspects: Set<string>;
 
   /** @param sinceCall the latest call to have begun when the 403 came */
@@ -113,5 +115,72 @@ export class RefusalInCompany {
   /** Whether nobody but the machine can have been at fault. */
   leaves(machineId: string): boolean {
     return this.suspects.size === 1 && this.suspects.has(machineId);
+  }
+}
+
+type Rejected = Extract<Verdict, { kind: 'rejected' }>;
+
+/** A command's refusal with a status that the interface does not list for the operation. */
+export interface UnlistedRefusal {
+  status: number;
+  /** The latest call to have begun when the status was first answered to the command. */
+  sinceCall: number;
+}
+
+/** What follows: the command is at fault, or that is open, and an empty call of the operation might tell. */
+type Review = 'at-fault' | 'open' | 'ask';
+
+/** Of both writing operations. */
+const LISTED = [403, 422];
+/**
+ * So many commands may be given up because of empty calls before one is applied again. A service that refuses every
+ * command and still answers an empty one as it should has more wrong with it than these messages.
+ */
+const MOST_BY_EMPTY_CALLS = 3;
+
+export function isUnlisted(verdict: Verdict): verdict is Rejected {
+  return verdict.kind === 'rejected' && !LISTED.includes(verdict.status);
+}
+
+/**
+ * Tells a message that the service refuses from a way that does not lead to it. A wrong path, a gateway or a
+ * maintenance page answers one and the same status to every call, and none of it is a message's fault. So such a
+ * status counts against a command only when it is answered to it again after a call of the operation that had begun
+ * since was taken, or refused in a way that the interface lists. Where no other command comes, an empty call does.
+ * One of a flow.
+ */
+export class UnlistedRefusals {
+  /** Numbers of the latest calls, and empty calls, to have been answered as the interface lists. */
+  private latestAnswered = 0;
+  private latestEmptyAnswered = 0;
+  private givenUpByEmptyCalls = 0;
+
+  /** The service has taken a call, or refused it in a way that the interface lists. */
+  answered({ number }: StartedCall, isApplied: boolean): void {
+    this.latestAnswered = Math.max(this.latestAnswered, number);
+    if (isApplied) this.givenUpByEmptyCalls = 0;
+  }
+
+  /** The same of an empty call. */
+  emptyAnswered({ number }: StartedCall): void {
+    this.latestEmptyAnswered = Math.max(this.latestEmptyAnswered, number);
+  }
+
+  /** Looks into a command that was in a call by itself. */
+  review(
+    command: { unlisted: UnlistedRefusal | undefined },
+    { status }: Rejected,
+    { latestBegun }: Pick<FlowCalls, 'latestBegun'>,
+  ): Review {
+    const { unlisted } = command;
+    if (unlisted?.status !== status) {
+      command.unlisted = { status, sinceCall: latestBegun };
+      return 'open';
+    }
+    if (this.latestAnswered > unlisted.sinceCall) return 'at-fault';
+    if (this.givenUpByEmptyCalls >= MOST_BY_EMPTY_CALLS) return 'open';
+    if (this.latestEmptyAnswered <= unlisted.sinceCall) return 'ask';
+    this.givenUpByEmptyCalls += 1;
+    return 'at-fault';
   }
 }

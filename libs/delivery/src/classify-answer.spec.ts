@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { judgeAnswer, RETRY_BACK_OFF, type ServiceAnswer } from './judge-answer.js';
+import { classifyAnswer, RETRY_BACK_OFF, type ServiceAnswer } from './classify-answer.js';
 
 const longest = (): number => 1;
 
@@ -7,32 +7,32 @@ function retry(afterMs: number | null): ServiceAnswer {
   return { kind: 'retry', afterMs, error: new Error('503 from the service') };
 }
 
-describe('judgeAnswer', () => {
+describe('classifyAnswer', () => {
   it.each(['data', 'noData'] as const)('takes %s for applied', (kind) => {
-    expect(judgeAnswer({ kind }, 1)).toEqual({ kind: 'applied' });
+    expect(classifyAnswer({ kind }, 1)).toEqual({ kind: 'applied' });
   });
 
   it('passes a refusal on as it is', () => {
     const refusal = { kind: 'rejected', status: 422, detail: 'no such reason' } as const;
-    expect(judgeAnswer(refusal, 3)).toEqual(refusal);
+    expect(classifyAnswer(refusal, 3)).toEqual(refusal);
   });
 
   it('tries again after a failure, longer each time', () => {
     const why = '503 from the service';
     const tryAgain = { kind: 'try-again', why, cause: 'service', retryAfterMs: 0 };
-    expect(judgeAnswer(retry(null), 1, longest)).toEqual({ ...tryAgain, waitMs: 200 });
-    expect(judgeAnswer(retry(null), 2, longest)).toEqual({ ...tryAgain, waitMs: 400 });
+    expect(classifyAnswer(retry(null), 1, longest)).toEqual({ ...tryAgain, waitMs: 200 });
+    expect(classifyAnswer(retry(null), 2, longest)).toEqual({ ...tryAgain, waitMs: 400 });
   });
 
   it('takes Retry-After for the floor of its own back-off, not for a way around it', () => {
-    expect(judgeAnswer(retry(60_000), 1, longest)).toHaveProperty('waitMs', 60_000);
-    expect(judgeAnswer(retry(0), 1, longest)).toHaveProperty('waitMs', 200);
+    expect(classifyAnswer(retry(60_000), 1, longest)).toHaveProperty('waitMs', 60_000);
+    expect(classifyAnswer(retry(0), 1, longest)).toHaveProperty('waitMs', 200);
   });
 
   it('tells what the service asked for apart from its own back-off, which asks for nothing', () => {
-    expect(judgeAnswer(retry(60_000), 1, longest)).toHaveProperty('retryAfterMs', 60_000);
-    expect(judgeAnswer(retry(50), 1, longest)).toMatchObject({ retryAfterMs: 50, waitMs: 200 });
-    expect(judgeAnswer(retry(null), 9, longest)).toHaveProperty('retryAfterMs', 0);
+    expect(classifyAnswer(retry(60_000), 1, longest)).toHaveProperty('retryAfterMs', 60_000);
+    expect(classifyAnswer(retry(50), 1, longest)).toMatchObject({ retryAfterMs: 50, waitMs: 200 });
+    expect(classifyAnswer(retry(null), 9, longest)).toHaveProperty('retryAfterMs', 0);
   });
 
   it('waits as long as Retry-After asks, and no longer than the cap otherwise', () => {
@@ -40,7 +40,7 @@ describe('judgeAnswer', () => {
     const asked = fc.option(fc.nat(86_400_000));
     fc.assert(
       fc.property(asked, fc.integer({ min: 1, max: 1000 }), random, (afterMs, attempt, chance) => {
-        const verdict = judgeAnswer(retry(afterMs), attempt, () => chance);
+        const verdict = classifyAnswer(retry(afterMs), attempt, () => chance);
         if (verdict.kind !== 'try-again') throw new Error('a failure is tried again');
         expect(verdict.retryAfterMs).toBe(afterMs ?? 0);
         expect(verdict.waitMs).toBeGreaterThanOrEqual(verdict.retryAfterMs);
@@ -52,7 +52,7 @@ describe('judgeAnswer', () => {
   it.each([401, 403] as const)(
     'tries again when the token is refused with %i, and says whether one machine may be the cause',
     (status) => {
-      const verdict = judgeAnswer({ kind: 'unauthorised', status }, 1, longest);
+      const verdict = classifyAnswer({ kind: 'unauthorised', status }, 1, longest);
       expect(verdict).toMatchObject({
         kind: 'try-again',
         waitMs: 200,

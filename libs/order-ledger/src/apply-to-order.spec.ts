@@ -10,7 +10,7 @@ import { type AssignedOperation } from './assigned-operation.js';
 import { AssignmentTable } from './assignment-table.js';
 import { type KnownOrder } from './known-order.js';
 import { assignmentKey } from './stored-assignment.js';
-import { type OrderFinding, takeInOrder } from './take-in-order.js';
+import { type OrderFinding, applyToOrder } from './apply-to-order.js';
 
 const MACHINES = ['M-1', 'M-2', 'M-3'];
 const machineOf = ({ machineId }: OrderOperation): string | undefined => machineId;
@@ -36,8 +36,8 @@ class Ledger {
   ): Taken {
     this.offset = Math.max(this.offset, offset);
     const { orderId } = told[0]!.order;
-    const arrived = { told, position: { ...position, offset }, refused };
-    const { known, assignments, findings } = takeInOrder(
+    const arrived = { messages: told, position: { ...position, offset }, refused };
+    const { known, assignments, findings } = applyToOrder(
       arrived,
       this.orders.get(orderId),
       machineOf,

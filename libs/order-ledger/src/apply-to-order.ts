@@ -18,9 +18,9 @@ import {
 import { type MachineOf, placeOrder, rejectUnmapped } from './place-order.js';
 
 /** What one message tells of one order. */
-export interface ToldOrder {
+export interface ReceivedOrder {
   /** In the order of the document; one at least. */
-  told: readonly OrderMessage[];
+  messages: readonly OrderMessage[];
   position: MessagePosition;
   /** Machines it names that were refused when it was read: it is put on none of them where it is not listed already. */
   refused?: readonly string[] | undefined;
@@ -34,7 +34,7 @@ export type OrderFinding =
   | { kind: 'taken-in' };
 
 /** What follows from it. */
-export interface TakenOrder {
+export interface AppliedOrder {
   /** As it is known from now on; undefined where that has not changed. */
   known: KnownOrder | undefined;
   /** What of it belongs on the list of each machine that it names or has left, which may be nothing. */
@@ -47,19 +47,19 @@ export interface TakenOrder {
  *
  * @param latestSeconds epoch seconds after which no change can have been made; any can be if absent
  */
-export function takeInOrder(
-  { told, position, refused = [] }: ToldOrder,
+export function applyToOrder(
+  { messages, position, refused = [] }: ReceivedOrder,
   known: KnownOrder | undefined,
   machineOf: MachineOf,
   latestSeconds?: number,
-): TakenOrder {
+): AppliedOrder {
   let latest = known;
   const assignments = new Map<string, readonly AssignedOperation[]>();
   const rejected: OrderFinding[] = [];
   let superseded: Set<string> | undefined;
   let older: string | undefined;
   let isTakenIn = false;
-  for (const message of told) {
+  for (const message of messages) {
     const { orderId } = message.order;
     const before = believedOf(latest, message, latestSeconds);
     const met = meet(before, message, position);
@@ -130,11 +130,11 @@ function snapshotOf(orderId: string, known: KnownOrder): OrderSnapshot {
 }
 
 /** By what they were compared: counts of one counter come before times. */
-function whyOlder(told: OrderVersion, known: OrderVersion): string {
-  const { fence } = told;
+function whyOlder(received: OrderVersion, known: OrderVersion): string {
+  const { fence } = received;
   return fence !== undefined && fence.counter === known.fence?.counter
     ? `came with ${fence.counter} ${fence.value}; known is ${known.fence.value}`
-    : `changed at ${told.changedAt}; known is the change of ${known.changedAt}`;
+    : `changed at ${received.changedAt}; known is the change of ${known.changedAt}`;
 }
 
 function unknownOrder(orderId: string, known: KnownOrder | undefined): string {

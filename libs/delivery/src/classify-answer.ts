@@ -23,7 +23,7 @@ export type RetryCause = 'service' | 'token-refused' | 'forbidden' | 'unlisted-s
 export const RETRY_BACK_OFF: BackOffOptions = { baseMs: 200, capMs: 10_000 };
 
 /** `attempt` counts from 1; `Retry-After` is the floor of the wait, never shortened by jitter. */
-export function judgeAnswer(
+export function classifyAnswer(
   answer: ServiceAnswer,
   attempt: number,
   random: () => number = Math.random,
