@@ -18,7 +18,7 @@ export interface CallFailure {
   isShared: boolean;
   cause: RetryCause;
   why: string;
-  /** The call was the one that {@link Breaker.callBegins} called a probe; one from before the pause tells nothing new. */
+  /** The call was the one that {@link Breaker.callBegins} called a probe; one from before the pause says nothing new. */
   isProbe: boolean;
   /** What the service asked to wait, in milliseconds; 0 when it asked for nothing. */
   retryAfterMs: number;
@@ -38,7 +38,7 @@ export class ConsecutiveFailures {
     return this.count > 0;
   }
 
-  /** Real milliseconds at which the first of them was told. */
+  /** Real milliseconds at which the first of them was counted. */
   get sinceMs(): number {
     return this.firstMs;
   }
@@ -145,7 +145,7 @@ export class Breaker {
     return this.isProbing;
   }
 
-  /** The probe came to nothing that tells: another one may be made at once. */
+  /** The probe was not made or says nothing: another one may be made at once. */
   probeWasVoid(): void {
     this.isProbing = false;
   }

@@ -15,7 +15,7 @@ export type Verdict =
   | { kind: 'try-again'; waitMs: number; retryAfterMs: number; why: string; cause: RetryCause };
 
 /**
- * `forbidden` may be the token's fault or that of one machine: what happens to others meanwhile tells. So it does of
+ * `forbidden` may be the token's fault or that of one machine: the calls of others meanwhile show it. So they do for
  * `unlisted-status`, a refusal that the interface does not list, which may be the message's fault or that of the way.
  */
 export type RetryCause = 'service' | 'token-refused' | 'forbidden' | 'unlisted-status';

@@ -91,7 +91,7 @@ const MAX_LENGTH = 3000;
 const FORM = /^ahead\/1 ([0-9a-z]{1,11}) ((?:[0-9a-z]{1,11}(?:\.[0-9a-z]{1,11})*)?)$/;
 
 /**
- * Which messages beyond the committed offset have finished as well, as told in the commit's metadata, so
+ * Which messages beyond the committed offset have finished as well, by the commit's metadata, so
  * that whoever owns the partition next does not repeat them: an older list would come back for a moment.
  */
 export class FinishedAhead {
@@ -117,7 +117,7 @@ export class FinishedAhead {
 
   /**
    * Metadata for a commit of the lowest unfinished offset; empty when nothing beyond it has finished.
-   * `upTo` is lower than `highest` where so many are unfinished that it does not tell of all that have.
+   * `upTo` is lower than `highest` where so many are unfinished that the metadata has no room for all that have.
    *
    * @param unfinished in ascending order; the first is the offset to be committed
    * @param highest the highest offset started

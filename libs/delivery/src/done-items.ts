@@ -3,9 +3,9 @@ const MAX_LENGTH = 900;
 const FORM = /^([0-9a-z]{1,11}:[\w-]+)(?:,[0-9a-z]{1,11}:[\w-]+)*$/;
 
 /**
- * Which things that a message tells are done, where not all of them are: by the offset of the message, and within it
- * by their place in it, from 0. Told in the metadata of a commit, so that whoever owns the partition next does not do
- * them again behind younger messages.
+ * Which items of a message are done, where not all of them are: by the offset of the message, and by their place in it,
+ * from 0. Kept in the metadata of a commit, so that the next owner of the partition does not do them again behind newer
+ * messages.
  */
 export class DoneItems {
   private readonly byOffset = new Map<number, Set<number>>();

@@ -1,3 +1,8 @@
+/**
+ * Pure mechanisms of delivery, without Kafka and without the service; times are handed in. Lanes by machine with batch
+ * limits ({@link LaneQueue}), breakers, call slots, back-off, and which offsets of a partition are finished
+ * ({@link ContiguousOffsets}, {@link FinishedAhead}, {@link DoneItems}).
+ */
 export { backOffMs, type BackOffOptions } from './back-off.js';
 export { Breaker, type CallFailure } from './breaker.js';
 export { type CallPermit, CallSlots } from './call-slots.js';

@@ -3,7 +3,7 @@ import { DueQueue } from './due-queue.js';
 /**
  * What waits for the service: a lane a machine, in order, one entry of it under way at a time. Entries
  * of different machines leave together in batches; a machine whose batches go wrong leaves in ever
- * smaller batchSize, until it is alone and no longer costs anybody else. Machines take turns: one that
+ * smaller batches, until it is alone and holds up nobody else. Machines take turns: one that
  * has had its turn goes behind all others that wait. Pure: knows neither time nor the service.
  */
 export class LaneQueue<T extends LaneEntry> {
@@ -136,7 +136,7 @@ export class LaneQueue<T extends LaneEntry> {
   }
 
   /**
-   * Lets every machine keep any batchSize again: what went wrong was the service, not they. In case it was some of
+   * Lifts the batch limits of all machines: the service was at fault, not they. In case it was some of
    * them after all, those who have failed go behind the others.
    */
   liftBatchLimits(): void {
@@ -271,7 +271,7 @@ export interface BatchLimits {
 }
 
 /**
- * The lanes whose first entries leave together in one request, none of them in larger batchSize than it may keep.
+ * The lanes whose first entries leave together in one request, none of them in a larger batch than its limit.
  *
  * @param lanes in the order of their turns
  * @param share of them that the request is for at the most, whatever the limits
@@ -383,8 +383,8 @@ export class Lane<T> {
 }
 
 /**
- * How a machine's call went: well; badly in batchSize; badly alone; in a way that says nothing of it; or so
- * slowly that one of the machines in it may have held up the others.
+ * How a machine's call went: well; badly, shared with others; badly, alone; in a way that says nothing of the machine;
+ * or so slowly that one machine of the batch may have held up the others.
  */
 export type CallQuality = 'ok' | 'suspect' | 'failed' | 'unknown' | SlowCall;
 

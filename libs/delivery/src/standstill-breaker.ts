@@ -14,7 +14,7 @@ export interface AdmittedCall {
   readonly isKnownToFail: boolean;
 }
 
-/** `void` where a call tells nothing: it was cut off, or was not made after all. */
+/** `void` where a call says nothing: it was cut off, or was not made after all. */
 export type CallEnd = 'answered' | 'failed' | 'void';
 
 /**

@@ -17,7 +17,7 @@ import {
 } from './known-order.js';
 import { type MachineOf, placeOrder, rejectUnmapped } from './place-order.js';
 
-/** What one message tells of one order. */
+/** The part of one message that is about one order. */
 export interface ReceivedOrder {
   /** In the order of the document; one at least. */
   messages: readonly OrderMessage[];
@@ -26,11 +26,11 @@ export interface ReceivedOrder {
   refused?: readonly string[] | undefined;
 }
 
-/** What is to be said of it, beside what becomes of the lists of machines. */
+/** An outcome of the order, beside those of the machines' lists. */
 export type OrderFinding =
   | { kind: 'superseded'; machineId: string | null; detail: string }
   | { kind: 'rejected'; rejection: Rejection }
-  /** It concerns no machine: all there is to do for it is done. */
+  /** It concerns no machine, and is applied. */
   | { kind: 'taken-in' };
 
 /** What follows from it. */
@@ -43,7 +43,7 @@ export interface AppliedOrder {
 }
 
 /**
- * Takes in what a message tells of an order. Pure: what is known of the order changes by what is returned alone.
+ * Applies a message to an order. Pure: the known order changes by the returned value alone.
  *
  * @param latestSeconds epoch seconds after which no change can have been made; any can be if absent
  */
@@ -108,9 +108,8 @@ export function applyToOrder(
 }
 
 /**
- * What an order is, now that a message has told of it. As old as what is known counts as newer: an ERP may change an
- * order twice in a second. But not when the message was sent before the one that told what is known: it would bring
- * back what the later one has changed.
+ * Resolves the version of an order. A message as old as the known order counts as newer: an ERP may change an order
+ * twice in a second. But not when it was sent before the message of the known order: it would undo the later change.
  */
 function meet(
   known: KnownOrder | undefined,

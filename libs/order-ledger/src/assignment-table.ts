@@ -25,7 +25,7 @@ const FEW = 8;
 export class AssignmentTable {
   private readonly machines = new Map<string, MachineAssignments>();
 
-  /** @param operationsOf what of an order stands on a machine, with all changes that the table was told of */
+  /** @param operationsOf what of an order stands on a machine, with all changes reported by {@link changed} */
   constructor(
     private readonly operationsOf: (
       machineId: string,

@@ -8,7 +8,7 @@ export interface MessagePosition {
   recordedAt: number;
 }
 
-/** Whether a message was sent before another, as far as Kafka can tell. */
+/** Whether a message was sent before another, by its offset or else by its timestamp. */
 export function isBefore(message: MessagePosition, other: MessagePosition): boolean {
   return message.partition === other.partition
     ? message.offset < other.offset

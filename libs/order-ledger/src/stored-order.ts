@@ -40,7 +40,7 @@ export function toStoredOrder(order: KnownOrder): StoredOrder {
 export function fromStoredOrder(json: unknown): KnownOrder | undefined {
   if (!Array.isArray(json) || !Array.isArray(json[4])) return undefined;
   const [changedAt, offset, status, machineIds, stored] = json as StoredOrder;
-  // what earlier versions have stored ends here, or with the fence, or tells more
+  // records of earlier versions end here, or with the fence, or have more fields
   const [fence = null, partition = -1, recordedAt = 0] = json.slice(5) as StoredOrderEnd;
   const operations = stored.map((values) => {
     const present = FIELDS.flatMap((field, index) => {

@@ -9,7 +9,7 @@ import { unmappedView } from './read-views.js';
 export class EquipmentController {
   constructor(@Optional() private readonly unmapped?: UnmappedWorkCentres) {}
 
-  /** Work centres whose operations were set aside as `unmapped-work-centre`. */
+  /** Work centres whose operations were dead-lettered as `unmapped-work-centre`. */
   @Get('unmapped')
   listUnmapped(): UnmappedWorkCentre[] {
     return (this.unmapped?.list() ?? []).map(unmappedView);

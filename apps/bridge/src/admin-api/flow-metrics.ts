@@ -12,7 +12,7 @@ interface Flow {
   calls: { retries: Readonly<Record<string, number>>; splits: number };
 }
 
-/** What the command flows have to tell, asked for at each scrape. */
+/** Metrics of the command flows, collected at each scrape. */
 export function flowMetrics(flows: readonly Flow[]): Metric[] {
   return [
     ofEach('waiting_commands', 'Commands that wait for a call', flows, ({ waiting }) => waiting),

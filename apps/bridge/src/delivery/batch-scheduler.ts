@@ -4,14 +4,14 @@ import { type DispatcherOptions } from './command.js';
 import { type FlowStatus } from './flow-status.js';
 
 /**
- * When calls of a flow begin: what is ready waits a moment for company, unless it fills a call; what has to wait is
- * asked for when its time has come, and while the flow is paused, when it may try one. A flow has one slot asked for
- * at a time: those that share a call need only one.
+ * Decides when calls of a flow begin. Ready machines wait for the linger time, unless they fill a call; others until
+ * they are due, and while the flow is paused, until it may probe. A flow asks for one slot at a time: machines that
+ * share a call need only one.
  */
 export class BatchScheduler<T extends LaneEntry> {
   private readonly spread = new CallSpread();
   private readonly timer = new WakeTimer(() => {
-    // For what has gathered without filling a call: it may leave in several, see {@link CallSpread}.
+    // The linger time is over and no call is full: the machines may leave in several, see {@link CallSpread}.
     const nowMs = realNowMs();
     this.ask(this.spread.callsFor(this.queue.readyMachines(nowMs), nowMs));
   });
@@ -30,7 +30,7 @@ export class BatchScheduler<T extends LaneEntry> {
     private readonly begin: (calls: number) => void,
   ) {}
 
-  /** Lets what is ready wait that long for company, unless a call is full already. */
+  /** Lets ready machines wait that long for others to share their call, unless one is full already. */
   lingerOrAsk(lingerMs: number): void {
     // Only those that may be sent now count: machines in back-off would make all others go alone.
     const mayGo = lingerMs === 0 || this.isFull(this.queue.readyMachines(realNowMs()));
@@ -60,7 +60,7 @@ export class BatchScheduler<T extends LaneEntry> {
         });
       }
     } finally {
-      // A slot that comes later is for all that has gathered by then.
+      // A slot that comes later is for all machines that are ready by then.
       callsLeft = 1;
       this.isAsking = false;
     }
@@ -92,12 +92,12 @@ export class BatchScheduler<T extends LaneEntry> {
 const SIDE_BY_SIDE = 4;
 /** So few machines are not worth a further call. */
 const FEW = 8;
-/** How long a call says what the flow is like. */
+/** How long a call counts in the rate of the flow. */
 const RELEVANT_MS = 1000;
 /** So many calls within that time make a flow that keeps coming; fewer may be of some that came on their own. */
 const STEADY_CALLS = 10;
 
-/** Tells over how many calls what has gathered is spread, where it does not fill one. */
+/** Decides over how many calls ready machines are spread that do not fill one. */
 export class CallSpread {
   /** When the latest calls began, oldest first. */
   private readonly latestMs = Array<number>(STEADY_CALLS).fill(-Infinity);

@@ -14,8 +14,8 @@ import { BatchScheduler } from './batch-scheduler.js';
 import { FlowStatus } from './flow-status.js';
 
 /**
- * Calls that began together end within a few milliseconds of each other. Their machines leave together again:
- * a company that has once fallen apart would stay apart, and cost a call for each of its parts, time and again.
+ * Calls that began together end within a few milliseconds of each other. Their machines share a call again: a batch
+ * that has once been split would stay split, and cost a call for each of its parts, time and again.
  */
 const REUNION_MS = 5;
 
@@ -75,7 +75,7 @@ export class CommandDispatcher<P> {
     return this.open.size > 0 ? this.status.pausedBecause : undefined;
   }
 
-  /** Takes a command; those who wait for it hear what became of it, each once. */
+  /** Queues a command; each of its waiters gets one result. */
   submitCommand(command: Command<P>): void {
     for (const { answers } of command.waiters) {
       if (answers.message.ownership.isLost) answers.message.abandon();
@@ -132,7 +132,7 @@ export class CommandDispatcher<P> {
     }
   }
 
-  /** A bug of ours: the messages behind it are handled anew, and set aside when that does not help. */
+  /** After a bug of ours: the messages of the commands are handled again, and dead-lettered when that does not help. */
   private giveBack(commands: readonly Command<P>[], error: unknown): void {
     this.logger.error({ msg: 'call not concluded', flow: this.name, err: error });
     for (const { machineId, waiters } of commands) {
@@ -141,7 +141,7 @@ export class CommandDispatcher<P> {
     }
   }
 
-  /** What waits has failed before, and waits for its time; what is ready waits for a slot alone. */
+  /** Whether commands wait that have failed before and none is ready: one that is ready waits for a slot alone. */
   private isStuck(): boolean {
     const { queue } = this.lanes;
     if (queue.readyMachines(realNowMs()) > 0) return false;
@@ -158,7 +158,7 @@ export class CommandAdmission<P> {
     private readonly giveBack: (command: Command<P>, error: unknown) => void,
   ) {}
 
-  /** Those that may be sent now, and what is under way to tell of others: their machines alone wait for it. */
+  /** The commands that may be sent now, and the look-ups under way for others: their machines alone wait for these. */
   sort(
     batch: readonly Command<P>[],
     isProbe: boolean,

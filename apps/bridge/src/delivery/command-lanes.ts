@@ -14,7 +14,7 @@ const SUPERSEDED: CommandEnd = {
   detail: 'a newer list of the machine came before this one was taken',
 };
 
-/** The commands of one flow that wait, machine by machine, and what becomes of those who wait for them. */
+/** The commands of one flow that wait, machine by machine, and their waiters. */
 export class CommandLanes<P> {
   readonly queue: LaneQueue<Command<P>>;
 
@@ -40,12 +40,12 @@ export class CommandLanes<P> {
     this.settleWaiters(command, end);
   }
 
-  /** Tells those who wait; the machine's lane has been freed already. */
+  /** Gives the waiters their result; the machine's lane has been released already. */
   settleWaiters(command: Command<P>, end: CommandEnd): void {
     for (const waiter of command.waiters) this.open.settleWaiter(waiter, end);
   }
 
-  /** The command has to be sent again, unless a newer one has come that stands for it. */
+  /** The command has to be sent again, unless a newer one has come that replaces it. */
   postpone(command: Command<P>, conduct: CallQuality, notBeforeMs: number): void {
     this.letGoOfLost(command);
     if (command.waiters.length === 0) {
@@ -78,7 +78,7 @@ export class CommandLanes<P> {
     this.abandon(command);
   }
 
-  /** What came by partitions that are lost now is another process's; commands under way are left alone. */
+  /** Drops the waiters of lost partitions, which are another process's now; commands under way are left alone. */
   dropLost(): void {
     this.queue.removeWaiting((command) => {
       this.letGoOfLost(command);
@@ -92,7 +92,7 @@ export class CommandLanes<P> {
     command.waiters = command.waiters.filter(({ isLost }) => !isLost);
   }
 
-  /** Those whose partitions are lost wait no more. */
+  /** Abandons the waiters whose partitions are lost. */
   abandon({ waiters }: Command<P>): void {
     for (const waiter of waiters) if (waiter.isLost) this.open.abandon(waiter);
   }
@@ -108,7 +108,7 @@ export class CommandLanes<P> {
     return kept === older ? waiting : this.standing(waiting.slice(0, -1), kept);
   }
 
-  /** The one of two that stands for the machine from now on; those who wait for the other are told, or wait for it too. */
+  /** The one of two that stands for the machine from now on; the waiters of the other are answered, or join it. */
   private settleBetween(
     older: Command<P>,
     newer: Command<P>,
@@ -134,7 +134,7 @@ export class OpenCommands {
   private readonly heldUntilMs = new Map<string, number>();
   private stopSweep: (() => void) | undefined;
 
-  /** @param onDeferred told once of each that has waited `deferredAfterMs` of real time for the service */
+  /** @param onDeferred called once for each that has waited `deferredAfterMs` of real time for the service */
   constructor(
     private readonly deferredAfterMs: number,
     private readonly onDeferred: (waiter: CommandWaiter) => void,

@@ -32,8 +32,8 @@ import {
 } from './message-answers.js';
 
 /**
- * What became of input messages, as records for the transaction that commits their offsets: an outcome per machine, a
- * dead letter per message at fault.
+ * Turns the results of input messages into records for the transaction that commits their offsets: an outcome per
+ * machine, a dead letter per message at fault.
  */
 @Injectable()
 export class CommandOutcomes {
@@ -90,8 +90,9 @@ export class CommandOutcomes {
       return records;
     }
     const faults = results.filter(isRejected);
-    const toldHere = origin === undefined ? results : results.filter((each) => !isRejected(each));
-    const records = [...this.outcomesOf(family, answered, toldHere), ...remembered];
+    const publishedHere =
+      origin === undefined ? results : results.filter((each) => !isRejected(each));
+    const records = [...this.outcomesOf(family, answered, publishedHere), ...remembered];
     const namesOthers = results.length > 1 || answered.namesOthers;
     const refusal =
       origin?.refusal(faults) ?? this.deadLetterOf({ ...answered, namesOthers }, faults);
@@ -110,12 +111,12 @@ export class CommandOutcomes {
     });
   }
 
-  /** @param faults why the message is set aside; one at least */
+  /** @param faults why the message is dead-lettered; one at least */
   deadLetterOf({ message, ...of }: Answered, faults: readonly RejectedResult[]): OutboundRecord {
     return this.deadLetters.deadLetterOf(message, reasonOf(faults, of.namesOthers, of.remark));
   }
 
-  /** Says once that a message waits for the service; never final. */
+  /** Publishes the `deferred` outcome of a message; never final. */
   publishDeferred(family: CommandFamily, { machineId, calls, answers }: CommandWaiter): void {
     const { answered } = answers;
     if (answered.isAnswered === true) return;
@@ -144,7 +145,7 @@ export class CommandOutcomes {
 }
 
 /**
- * Why a message is set aside.
+ * The reason of a dead letter.
  *
  * @param faults one at least
  * @param namesOthers the message names other machines beside
@@ -171,7 +172,7 @@ function isRejected(result: CommandResult): result is RejectedResult {
   return result.kind === 'rejected';
 }
 
-/** A letter is found by its code, to be replayed once the work centre is mapped; other faults beside it stay. */
+/** This code takes precedence: a dead letter is found by it, to be replayed once the work centre is mapped. */
 function isUnmapped({ rejection }: RejectedResult): boolean {
   return rejection.code === 'unmapped-work-centre';
 }
@@ -297,8 +298,8 @@ class OutcomeRecords {
 const WEIGHT = { superseded: 0, applied: 1, rejected: 2 } as const;
 
 /**
- * A machine has one final outcome a message, or a message and order, whatever that tells of it: of its results a
- * rejection counts before a list applied, and that before a superseded one.
+ * Keeps one final result for each machine, or machine and order, of a message: a rejection counts before an applied
+ * list, and that before a superseded one.
  */
 export function oneOfEach(results: readonly CommandResult[]): readonly CommandResult[] {
   if (results.length < 2) return results;
@@ -354,7 +355,7 @@ const MACHINES = 20_000;
 
 /**
  * The latest outcomes of each machine, for the read API. Kept in two generations, for every outcome passes
- * here: when the younger is full it becomes the elder, and whoever has not been heard of since the one
+ * here: when the newer one is full it becomes the older, and a machine without an outcome since the one
  * before is forgotten.
  */
 export class RecentOutcomes {

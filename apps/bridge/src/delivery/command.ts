@@ -10,17 +10,17 @@ import { type Rejection } from '#libs/contracts';
 import { type CommandResult, type MessageAnswers, type SetList } from './message-answers.js';
 import { type ForbiddenAttribution, type UnlistedRefusal } from './refusal-attribution.js';
 
-/** A message that waits to hear what became of a command. */
+/** A message that waits for the result of a command. */
 export class CommandWaiter {
   /** Calls made on its behalf. */
   calls = 0;
-  /** It has been said that it waits for the service; that is said once. */
+  /** Its `deferred` outcome has been published, which happens once. */
   isDeferred = false;
 
   constructor(
     readonly machineId: string,
     readonly answers: MessageAnswers,
-    /** Real milliseconds at which it came. */
+    /** Real milliseconds of its arrival. */
     readonly sinceMs: number,
     /** The place of the command in its message, from 0. */
     readonly item = 0,
@@ -31,13 +31,13 @@ export class CommandWaiter {
   }
 }
 
-/** What is to be said to the service about one machine, and who waits for it. */
+/** A call to make for one machine, and the messages that wait for its result. */
 export class Command<P> implements LaneEntry {
   /** Calls it has been part of, for the back-off. */
   attempts = 0;
   /** Look-ups that have failed since its last call, for theirs. */
   failedLookUps = 0;
-  /** It has been looked into and may be sent; true until the next call. */
+  /** A look-up has admitted it; true until the next call. */
   isAdmitted = false;
   forbidden: ForbiddenAttribution | undefined;
   /** Its latest refusal, by itself, with a status that the interface does not list. */
@@ -50,12 +50,12 @@ export class Command<P> implements LaneEntry {
     public waiters: CommandWaiter[],
   ) {}
 
-  /** Measured when a call is put together: many never come to that, and what is to be sent may change until then. */
+  /** Measured when a batch is built: many commands never get there, and the payload may change until then. */
   get bytes(): number {
     return this.sizeOf(this.payload);
   }
 
-  /** Nobody waits for it any more: its partitions are lost. */
+  /** The partitions of all its waiters are lost. */
   get isLost(): boolean {
     for (const waiter of this.waiters) if (!waiter.isLost) return false;
     return true;
@@ -68,7 +68,7 @@ export type CommandEnd =
   | { kind: 'superseded'; detail: string }
   | Pick<Extract<CommandResult, { kind: 'rejected' }>, 'kind' | 'rejection' | 'httpStatus'>;
 
-/** What became of the command for this waiter. Written out: spreading objects costs as much as all the rest. */
+/** The result for this waiter. Written out: spreading objects costs as much as all the rest. */
 export function resultFor({ machineId, calls }: CommandWaiter, end: CommandEnd): CommandResult {
   const attempts = calls;
   switch (end.kind) {
@@ -103,7 +103,7 @@ export type Unavailable = Extract<Admission, { kind: 'unavailable' }>;
 export const GO: Admission = { kind: 'go' };
 
 /**
- * What becomes of two lists of one machine when both wait: the newer or the older one stands for both, they are
+ * What becomes of two lists of one machine when both wait: the newer or the older one replaces the other, both are
  * one, or each is sent, for neither is sure to be the newer.
  */
 export type Precedence = 'newer' | 'older' | 'both' | 'apart';
@@ -137,7 +137,7 @@ export interface DispatcherOptions<P> {
   retryRefused?: (command: Command<P>, status: number, callMs: number) => number | undefined;
   /** Takes note of a command that has been applied; returns what its result says of the list it has set. */
   onApplied?: (command: Command<P>) => SetList;
-  /** Where a newer command makes an older one that waits superfluous; without it each is sent. */
+  /** Whether a newer command replaces an older one that waits; without it each is sent. */
   precedence?: Precede<P>;
   onDeferred: (waiter: Command<P>['waiters'][number]) => void;
 }

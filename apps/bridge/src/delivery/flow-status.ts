@@ -163,7 +163,7 @@ const REMEMBERED_MS = 60_000;
 
 /**
  * When the latest calls that went well began, by machine: of the last minute or two, so that it is bounded by their
- * number. In two generations, for every call passes here: the elder is forgotten when the younger is a minute old.
+ * number. In two generations, for every call passes here: the older is forgotten when the newer is a minute old.
  */
 class LatestApplied {
   private newer = new Map<string, number>();

@@ -25,7 +25,7 @@ export interface SetList {
 interface ResultBase {
   /** null when the message names none that is readable, or none at all. */
   machineId: string | null;
-  /** Of a message that tells of orders, where {@link Answered.orderId} does not say it. */
+  /** The order it is about, where {@link Answered.orderId} does not say it. */
   orderId?: string;
   attempts: number;
 }
@@ -63,7 +63,7 @@ export function notHandled(machineId: string | null = null): CommandResult {
   return rejection({ code: 'invalid-message', detail }, machineId);
 }
 
-/** A message that is answered, as far as what is said of it goes. */
+/** A message that gets an outcome, and what its records say of it. */
 export interface Answered {
   message: InboundRecord;
   /** `ce_id` or `message-id` of the input. */
@@ -72,13 +72,13 @@ export interface Answered {
   orderId?: string;
   /** The message that is answered, where `message` is one of the bridge's own that it led to. */
   origin?: MessageOrigin;
-  /** It names machines beside those at fault: a dead letter must say which these are. */
+  /** The message names machines beside those at fault: a dead letter must say which these are. */
   namesOthers?: boolean | undefined;
-  /** Nothing is told of it: that has been done already. */
+  /** Its outcome has been published already: none is now. */
   isAnswered?: boolean;
-  /** Said beside the reason it is set aside for. */
+  /** Added to the detail of its dead letter. */
   remark?: string;
-  /** What is to be remembered of a result, written in one transaction with what is told of it. */
+  /** State records of a result, written in one transaction with its outcome. */
   toRemember?: (result: CommandResult) => readonly OutboundRecord[];
 }
 
@@ -92,11 +92,11 @@ export interface AnsweredMessage extends Answered {
 
 interface MessageOrigin {
   source: OutcomeSource;
-  /** What takes the faults to whoever sets the message aside, and tells of them. */
+  /** The record that takes faults to the partition of the message, whose owner dead-letters it. */
   refusal: (faults: readonly RejectedResult[]) => OutboundRecord;
 }
 
-/** Takes a message out of its wrapping and reads it; who has to be answered is known either way. */
+/** Opens the envelope of a message and parses its body. */
 export function openMessage<T>(
   message: InboundMessage,
   parse: (envelope: Envelope) => Parsed<T>,
@@ -114,16 +114,16 @@ export function openMessage<T>(
 
 const logger = new Logger('MessageAnswers');
 
-/** What is to be written of what became of a message. */
+/** The records of a message's results. */
 export type RecordsOf = (
   answered: AnsweredMessage,
   results: readonly CommandResult[],
 ) => readonly OutboundRecord[];
 
 /**
- * Collects what became of the commands of one message, and ends it when all are final. Until then what is applied or
- * superseded is told by itself, so that it is not done again behind younger messages when the message is delivered
- * again; rejections wait, for they share a dead letter.
+ * Collects the results of the commands of one message, and ends it when all are final. Until then an applied or
+ * superseded command is published by itself, so that it is not done again behind newer messages after a redelivery;
+ * rejections wait, for they share a dead letter.
  */
 export class MessageAnswers {
   /** Undefined until there is one: what is pushed onto an empty list takes room for seventeen. */
@@ -171,7 +171,7 @@ export class MessageAnswers {
     }
   }
 
-  /** A bug of ours. Not handled anew: that would make the calls again, which have been answered, behind younger ones. */
+  /** After a bug of ours. The message is not handled again: its calls, which were answered, would follow newer ones. */
   private notPublished(error: unknown, results: readonly CommandResult[]): void {
     const { message } = this;
     const { topic, partition, offset } = message;
@@ -180,7 +180,7 @@ export class MessageAnswers {
   }
 }
 
-/** Takes messages one by one: what fails with one, which is a bug of ours, does not keep the others from being taken. */
+/** Accepts messages one by one: one that fails, by a bug of ours, does not keep the others from being accepted. */
 export function acceptEach(
   messages: readonly InboundMessage[],
   accept: (message: InboundMessage) => void,

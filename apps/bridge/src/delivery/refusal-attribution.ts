@@ -7,17 +7,17 @@ const REJECTED: Verdict = {
   detail: 'the token may not do this for the machine, while it may for others',
 };
 
-/** How long a machine has been refused before what went well beside its first call tells against it. */
+/** How long a machine has been refused before a success beside its first call counts against it. */
 const SETTLED_MS = 2000;
 /** What began so shortly before that call counts as beside it. */
 const BESIDE_MS = 1000;
 
 /**
- * Tells a machine that the token may not touch from a token that may do nothing. A call for another
+ * Decides whether a 403 is about one machine or about the token as a whole. A call for another
  * machine that begins after a 403 and goes well shows that this 403 was not the token's fault; one that
  * had begun before shows nothing, since the token may have lost its right in between. When the machine is
- * answered 403 once more after that, it is the machine. A 403 in company counts as its first when all others
- * of that company have gone well since. And where it alone is refused, for a while, what went well beside its first
+ * answered 403 once more after that, it is the machine. A 403 of a shared call counts as its first when all others
+ * of that call have gone well since. And where it alone is refused, for a while, what went well beside its first
  * call counts: in a quiet plant nothing else may come. One for each command.
  */
 export class ForbiddenAttribution {
@@ -127,7 +127,7 @@ export interface UnlistedRefusal {
   sinceCall: number;
 }
 
-/** What follows: the command is at fault, or that is open, and an empty call of the operation might tell. */
+/** The command is at fault, or that is open, or an empty call of the operation is to show it. */
 type Review = 'at-fault' | 'open' | 'ask';
 
 /** Of both writing operations. */
@@ -143,7 +143,7 @@ export function isUnlisted(verdict: Verdict): verdict is Rejected {
 }
 
 /**
- * Tells a message that the service refuses from a way that does not lead to it. A wrong path, a gateway or a
+ * Decides whether a status that the interface does not list is about a message or about the way to the service. A wrong path, a gateway or a
  * maintenance page answers one and the same status to every call, and none of it is a message's fault. So such a
  * status counts against a command only when it is answered to it again after a call of the operation that had begun
  * since was taken, or refused in a way that the interface lists. Where no other command comes, an empty call does.

@@ -22,7 +22,7 @@ type Rejected = Extract<Verdict, { kind: 'rejected' }>;
 
 const TOO_LARGE = 413;
 
-/** Makes the calls of {@link CommandDispatcher} and draws the consequences for lanes and waiters. */
+/** Makes the calls of a flow, classifies their answers and applies the verdicts to lanes and waiters. */
 export class ServiceCaller<P> {
   readonly retries: Record<RetryCause | 'not-yet', number> = {
     ...{ service: 0, 'token-refused': 0, forbidden: 0, 'unlisted-status': 0, 'not-yet': 0 },
@@ -115,7 +115,7 @@ export class ServiceCaller<P> {
     return { kind: 'try-again', cause: 'unlisted-status', waitMs, retryAfterMs: 0, why };
   }
 
-  /** On behalf of a command that nothing else tells anything about. */
+  /** Sees whether the way to the operation is right, where no other command of the flow shows it. */
   private async callEmpty(commands: readonly Command<P>[]): Promise<void> {
     const call = this.status.callStarts();
     const answer = await this.ask(commands, (_, permit) => this.options.callEmpty(permit));
@@ -200,15 +200,15 @@ export class ServiceCaller<P> {
     const { machineId } = first;
     const { busyMachines } = this.lanes.queue;
     this.status.failed({ machineId, busyMachines, isShared, isProbe, cause, why, retryAfterMs });
-    // Whether it is the service or one machine cannot be told, so each failure leaves an eighth of the company or less, as
-    // long as others get through; when it was the service, all is forgiven as soon as it answers again.
+    // The service may be at fault, or one machine. So each failure cuts the batch limit of its machines to an eighth, as
+    // long as others get through; when it was the service, all limits are lifted as soon as it answers again.
     const conduct =
       cause === 'token-refused' ? 'unknown' : this.pace.qualityOf(durationMs(call), 'suspect');
     const notBeforeMs = realNowMs() + waitMs;
     for (const command of commands) this.lanes.postpone(command, conduct, notBeforeMs);
   }
 
-  /** The call was cut off or held back by us and says nothing; it is made again where its machines still belong here. */
+  /** We cut the call off or held it back; it is made again where its machines still belong here. */
   private repeat(commands: readonly Command<P>[], isProbe: boolean): void {
     if (isProbe) this.status.probeWasVoid();
     for (const command of commands) this.lanes.postpone(command, 'unknown', 0);
@@ -235,7 +235,7 @@ const SLOW_FLOOR_MS = 250;
 const USUAL_WEIGHT = 0.1;
 const SLOW_WEIGHT = 0.02;
 
-/** Tells calls that take much longer than the others: one machine in them may be holding up its company. */
+/** Recognises calls that take much longer than usual: one machine may be holding up the others in its batch. */
 export class CallPace {
   private typicalMs: number | undefined;
 
@@ -244,9 +244,9 @@ export class CallPace {
     const typicalMs = this.typicalMs ?? durationMs;
     const isSlow = durationMs > Math.max(SLOW_FLOOR_MS, SLOW_FACTOR * typicalMs);
     const weight = isSlow ? SLOW_WEIGHT : USUAL_WEIGHT;
-    // One that fails quickly does not tell how long the service takes when it works.
-    const isTelling = isSlow || byAnswer === 'ok';
-    if (isTelling) this.typicalMs = typicalMs + weight * (durationMs - typicalMs);
+    // A call that fails quickly does not show how long the service takes when it works.
+    const counts = isSlow || byAnswer === 'ok';
+    if (counts) this.typicalMs = typicalMs + weight * (durationMs - typicalMs);
     return isSlow ? { slowness: durationMs / typicalMs } : byAnswer;
   }
 }

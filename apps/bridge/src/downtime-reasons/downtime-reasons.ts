@@ -18,14 +18,14 @@ import { BRIDGE_SETTINGS } from '../platform/index.js';
 
 type ReasonCommand = Command<DowntimeReason>;
 
-/** Each goes alone. */
+/** Every call is for one reason: sizes play no part. */
 const weightless = (): number => 0;
 
-/** A held start is looked at again after so long: the first answers may tell the service's clock badly. */
+/** A held start is looked at again after so long: the first answers may date the service's clock badly. */
 const LONGEST_HOLD_MS = 5000;
 /** An end may lie ahead by as much as a shift: without one the service takes the end of the shift. */
 const LONGEST_SHIFT_SECONDS = 86_400;
-/** The interface: "start time in the future", among other reasons that the status does not tell apart. */
+/** The interface: "start time in the future", among other reasons that have the same status. */
 const UNPROCESSABLE = 422;
 
 /** Attaches downtime reasons to machines (interface, setMachineClassification), each machine's in order. */
@@ -58,7 +58,7 @@ export class DowntimeReasons {
     });
   }
 
-  /** `answers` hear what became of the reason once it is applied or refused. */
+  /** `answers` get the result once the reason is applied or refused. */
   applyReason(reason: DowntimeReason, answers: MessageAnswers): void {
     const { machineId } = reason;
     const waiter = new CommandWaiter(machineId, answers, realNowMs());
@@ -85,7 +85,7 @@ export class DowntimeReasons {
 
   /**
    * The service refuses a start that lies in its future. So a start a little ahead is held until it has passed
-   * here and, as far as the service's answers tell its clock, there.
+   * here and, as far as the service's clock is known from its answers, there.
    */
   private judgeTimes({ startTime, endTime = startTime }: DowntimeReason): Admission | undefined {
     const { downtimeReasonMaxSkewSeconds } = this.settings;

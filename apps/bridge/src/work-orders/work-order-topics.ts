@@ -12,7 +12,7 @@ import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, RELAYED_ORDERS } from './orders/que
 @Injectable()
 export class WorkOrderTopics {
   readonly states: readonly KeyedStateTopic[];
-  /** By which one part of it tells another; the dead letters are for what a bug keeps from being handled. */
+  /** Queues between its parts; their dead letters are for records that a bug keeps from being handled. */
   readonly queues: readonly TopicSpecification[];
 
   constructor(

@@ -44,7 +44,7 @@ export class WorkOrderListsController {
       this.settings.erp.commandMaxSkewSeconds,
     );
     const faulty = faults.map((fault) => rejection(fault.rejection, fault.machineId));
-    // what of it an earlier owner has told of is not done again; the places stay, whatever the clock says by now
+    // items that an earlier owner has published are not done again; item numbers do not depend on the clock
     const itemOf = (of: WorkOrderAssignment): number => parsed.value.assignments.indexOf(of);
     const open = assignments.filter((assignment) => !message.isItemDone(itemOf(assignment)));
     if (assignments.length + faults.length > 1) answered.namesOthers = true;

@@ -75,7 +75,7 @@ export class WorkOrderLists {
   }
 
   /**
-   * `answers` hear what became of the list once it is applied, superseded or refused.
+   * `answers` get the result once the list is applied, superseded or refused.
    *
    * @param item its place in the message
    */
@@ -155,9 +155,9 @@ export interface ListToSet {
   sent?: readonly string[] | undefined;
   /** Epoch seconds, where the sender says it; a list issued before the last one applied is superseded. */
   readonly issuedAt?: number | undefined;
-  /** Where it took the place of one that said when it was issued: what is older than that is older than this. */
+  /** The time of issue of a list that this one replaced: a list older than that is older than this one too. */
   notOlderThan?: number | undefined;
-  /** Drawn from the ledger: a later one says all that an earlier one does, and applying it applies both. */
+  /** Derived from the ledger: a later one includes an earlier one, and applying it applies both. */
   readonly cumulative: boolean;
 }
 

@@ -19,15 +19,16 @@ import { type OrderRefusal } from './queues.js';
 const REFUSALS_LINGER_MS = 500;
 const NO_LONGER_THERE = 'the message itself is no longer in its topic';
 
-/** A refusal, and the record of the bridge's own that tells of it. */
+/** A refusal, and the queue record that carries it. */
 interface Arrived {
   message: InboundMessage;
   refusal: OrderRefusal;
 }
 
 /**
- * Sets the messages of orders aside that machines were refused for. As far as that comes about together, one dead
- * letter tells of all machines of a message, written with their outcomes and the ends of all refusals. What comes later, as when a machine was waited for, has a letter of its own.
+ * Dead-letters messages of orders for which machines were refused. Refusals that come within half a second share one
+ * dead letter, written with their outcomes and the end of each refusal. A later one, as after a long look-up, has a dead
+ * letter of its own.
  */
 @Injectable()
 export class DeadLetterAggregator {
@@ -57,10 +58,10 @@ export class DeadLetterAggregator {
       return;
     }
     this.pending.set(place, [arrived]);
-    void realDelayMs(REFUSALS_LINGER_MS).then(() => this.setAside(place));
+    void realDelayMs(REFUSALS_LINGER_MS).then(() => this.deadLetter(place));
   }
 
-  private async setAside(place: string): Promise<void> {
+  private async deadLetter(place: string): Promise<void> {
     const refusals = this.pending.get(place) ?? [];
     this.pending.delete(place);
     const [first] = refusals;
@@ -79,7 +80,7 @@ export class DeadLetterAggregator {
     }
   }
 
-  /** Ends all of them with one letter. */
+  /** Ends all refusals with one dead letter. */
   private end(refusals: readonly Arrived[], answered: Answered): void {
     const [first, ...others] = refusals;
     if (first === undefined) return;
@@ -99,7 +100,7 @@ export class DeadLetterAggregator {
     }
   }
 
-  /** The message that is set aside. */
+  /** The message to dead-letter. */
   private async messageOf(refusal: OrderRefusal, signal: AbortSignal): Promise<Answered> {
     const { source } = refusal;
     const stored = await this.reads.read(source, signal);
@@ -128,7 +129,7 @@ function lost({ source, orderId }: OrderRefusal, topic: string): InboundRecord {
   };
 }
 
-/** Short beside a read, long beside what one answer of the service tells of many machines. */
+/** Short beside a read, long beside the time in which one answer refuses many machines. */
 const READS_LINGER_MS = 50;
 /** Read at once: so many messages are in memory together. */
 const MAX_PLACES = 100;
@@ -147,8 +148,8 @@ interface Wanted {
 }
 
 /**
- * Records that are asked for one by one and read together, each once: a read takes a second or more,
- * whatever it is for. Reads follow one another, and each goes on until Kafka answers or nobody waits.
+ * Reads records together that are asked for one by one, each once: a read takes a second or more, however many
+ * it is for. Reads follow one another, and each goes on until Kafka answers or nobody waits.
  */
 export class BatchedRecordReader {
   private readonly wanted = new Map<string, Wanted>();

@@ -49,9 +49,9 @@ interface PartitionOrders {
 }
 
 /**
- * The last snapshot of each order (contract §2.2), in the partition of its id. What a message tells of an order is
- * taken in at once, and written with all that follows from it in one transaction: the order, what changes on each
- * machine, what is to be said, and how far the partition is done.
+ * The last snapshot of each order (contract §2.2), in the partition of its id. A message is applied to its order
+ * at once, and written with all that follows in one transaction: the order, the assignment changes of each machine,
+ * outcomes, and the offset.
  */
 @Injectable()
 export class OrderLedger {
@@ -94,7 +94,7 @@ export class OrderLedger {
     this.partitions.own(state);
   }
 
-  /** Takes what is told of orders, in the order of the partition's offsets; ends the message. */
+  /** Applies a record of relayed orders, in the order of the partition's offsets; ends the message. */
   takeOrders(message: InboundMessage, { orders }: RelayedOrders): void {
     const partition = this.partitions.get(message.partition);
     if (partition === undefined) {
@@ -120,7 +120,7 @@ export class OrderLedger {
     });
   }
 
-  /** Returns what is to be written, and what makes the order as it was, unless a later message has told of it. */
+  /** Returns the records to write, and the function that restores the order, unless a later message has changed it. */
   private applyOrder(
     message: InboundMessage,
     orders: PartitionOrders,

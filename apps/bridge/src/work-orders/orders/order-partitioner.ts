@@ -8,7 +8,7 @@ import { ASSIGNMENT_CHANGES, RELAYED_ORDERS } from './queues.js';
 
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
 
-/** What to do when a topic by which partitioners are told has grown all the same: orders on their way would get lost. */
+/** What to do when a partitioning topic has grown all the same: orders on their way would get lost. */
 export const LEDGER_BEGINS_ANEW =
   'orders and machines are shared out by it and cannot move. Stop all processes, delete the topics of the order ' +
   'ledger (machine-bridge.orders, relayed-orders, order-refusals, assignment-changes and assignments), start, and ' +
@@ -17,13 +17,13 @@ export const LEDGER_BEGINS_ANEW =
 /** The partition an order is kept in, or a machine, by its id, whichever its messages come through. */
 export type Partitioner = (id: string) => number;
 
-/** By the hash of the id, over the partitions of the topic that takes what is told of it there: they never change. */
+/** By the hash of the id, over the partitions of the queue topic, whose number never changes. */
 export interface Partitioners {
   ofOrder: Partitioner;
   ofMachine: Partitioner;
 }
 
-/** Where orders and machines are at home. */
+/** Partitions of orders and machines. */
 @Injectable()
 export class OrderPartitioner {
   private readonly logger = new Logger('Homes');
@@ -37,10 +37,9 @@ export class OrderPartitioner {
     this.topicPrefix = topicPrefix;
   }
 
-  /** For what follows from orders: none is taken in before {@link known} has resolved. */
+  /** Only after {@link known} has resolved. */
   ofMachine(machineId: string): number {
-    if (this.partitioners === undefined)
-      throw new Error('nobody has asked yet where machines are at home');
+    if (this.partitioners === undefined) throw new Error('partition counts have not been read yet');
     return this.partitioners.ofMachine(machineId);
   }
 

@@ -7,7 +7,7 @@ import { OrderLedger } from './order-ledger.js';
 import { DeadLetterAggregator } from './dead-letter-aggregator.js';
 import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, RELAYED_ORDERS, takeEach } from './queues.js';
 
-/** What one part of this flow tells another. */
+/** Consumes the queues between the parts of this flow. */
 @Controller()
 export class QueuesController {
   constructor(

@@ -5,7 +5,7 @@ import { type AssignedOperation } from '#libs/order-ledger';
 import { acceptEach, type AnsweredMessage, type RejectedResult } from '../../delivery/index.js';
 
 /**
- * Topics by which one part of this flow tells another, without the prefix. Each record has a key of its own, and stays
+ * Queues between the parts of this flow, without the prefix. Each record has a key of its own, and stays
  * until it has ended: see {@link QueueRetention}.
  */
 
@@ -21,11 +21,11 @@ export const ORDER_REFUSALS = WORK_ORDER_QUEUES.orderRefusals;
 
 interface QueuedOrder {
   orderId: string;
-  /** The message that told of it. */
+  /** The input message it comes from. */
   source: OutcomeSource;
 }
 
-/** What one message tells of one order. */
+/** The part of one message that is about one order. */
 export interface RelayedOrder extends QueuedOrder {
   /** In the order of the document; one at least. */
   messages: readonly OrderMessage[];
@@ -33,7 +33,7 @@ export interface RelayedOrder extends QueuedOrder {
   recordedAt: number;
   /** Machines it names that were refused when it was read. */
   refused?: readonly string[] | undefined;
-  /** Something was said of it then. */
+  /** An outcome was published then. */
   isAnswered?: boolean | undefined;
 }
 
@@ -48,7 +48,7 @@ export interface AssignmentChange extends QueuedOrder {
   machineId: string;
   /** None: the order has left the machine. */
   operations: readonly AssignedOperation[];
-  /** The machine was refused when the message was read: its list is set, but nothing told of it. */
+  /** The machine was refused when the message was read, with an outcome: its list is set without another. */
   isAnswered?: boolean | undefined;
 }
 
@@ -83,7 +83,7 @@ export function queueRecord<Q extends keyof Queued>(
   };
 }
 
-/** Takes records of a queue. A tombstone is done at once; what cannot be read, an earlier version's, is set aside. */
+/** Takes records of a queue. A tombstone is done at once; an unreadable one, of an earlier version, is dead-lettered. */
 export function takeEach<Q extends keyof Queued>(
   queue: Q,
   messages: readonly InboundMessage[],
@@ -124,7 +124,7 @@ function read<Q extends keyof Queued>(queue: Q, value: Buffer): Queued[Q] | unde
   }
 }
 
-/** The message that told of an order, as whoever has that now answers it: what is refused goes back to its partition. */
+/** The context in which the owner of an order or machine answers the input message: refusals go to its partition. */
 export function answeredBy(
   topicPrefix: string,
   message: InboundMessage,

@@ -27,7 +27,7 @@ import { queueRecord, RELAYED_ORDERS, type RelayedOrder } from './queues.js';
 import { type Partitioner, OrderPartitioner } from './order-partitioner.js';
 import { UnknownMachines } from './unknown-machines.js';
 
-/** A message of the input, and the orders it tells of. */
+/** A message of the input, and the orders in it. */
 interface ReadMessage {
   answered: AnsweredMessage;
   orders: readonly OrderMessage[];
@@ -38,7 +38,7 @@ type Unknown = ReadonlyMap<string, Rejection>;
 
 /**
  * `erp.work-orders.v1`: orders as they change, in the ERP's own format. What can be refused of a document is refused
- * here, and set aside with it; each of its orders goes on to the partition of its id, in the same transaction.
+ * here, and dead-lettered; each of its orders goes on to the partition of its id, in the same transaction.
  */
 @Controller()
 export class WorkOrdersController {
