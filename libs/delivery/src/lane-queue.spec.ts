@@ -480,7 +480,7 @@ describe('Lane', () => {
 const had = fc.integer({ min: 1, max: 1000 });
 const slowness = fc.double({ min: 4, max: 10_000, noNaN: true });
 
-describe('companyAfter', () => {
+describe('batchLimitAfter', () => {
   const afterSlow = (machines: number, times: number): number =>
     batchLimitAfter(NO_BATCH_LIMIT, machines, { slowness: times });
 

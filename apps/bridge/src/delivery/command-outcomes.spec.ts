@@ -128,7 +128,7 @@ describe('CommandOutcomes', () => {
   });
 
   it('tells nothing of a message for which another tells, not that it waits either', () => {
-    const untold = { ...answered, isUntold: true };
+    const untold = { ...answered, isAnswered: true };
     expect(recordsOf('work-order-list', [applied, invalid], untold)).toEqual([]);
     const answers = outcomes.answersTo('work-order-list', untold, 1, []);
     outcomes.publishDeferred('work-order-list', new CommandWaiter('M-1', answers, 0));

@@ -155,7 +155,7 @@ class OrderFlow {
   constructor() {
     const outcomes = new CommandOutcomes(settings, clock, new DeadLetters(clock, ''));
     const lists = {
-      set: (list: ListToSet, answers: MessageAnswers) => this.waiting.push({ list, answers }),
+      setList: (list: ListToSet, answers: MessageAnswers) => this.waiting.push({ list, answers }),
     } as unknown as WorkOrderLists;
     this.ledger = new OrderLedger(settings, kafka, clock, equipment, outcomes, homes, retention);
     this.assignments = new Assignments(settings, kafka, lists, outcomes, retention);

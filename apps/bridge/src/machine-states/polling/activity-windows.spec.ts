@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { activityWindows, LONGEST_WINDOW_SECONDS } from './activity-windows.js';
+import { activityWindows, LONGEST_WINDOW_SECONDS } from './activity-log-reader.js';
 
 describe('activityWindows', () => {
   it('covers a period with windows that touch, none longer than 30 days', () => {

@@ -1,15 +1,17 @@
-import { type MachineStateReading } from '#libs/cloud-client';
+import { type CloudAnswer, type MachineStateReading } from '#libs/cloud-client';
 import { describeFailure, type FailedAnswer } from '../../machine-directory/index.js';
 import { activityLogNeed, type LogRequest } from '../derivation/activity-log-need.js';
 import { type Sighting } from '../derivation/derive-state-changes.js';
 import { durationStart } from '../derivation/duration-start.js';
-import { segmentsUpTo } from '../derivation/logged-periods.js';
+import { type ActivityLog, segmentsUpTo } from '../derivation/logged-periods.js';
 import { finalUntil, logLag, settledPart, unreadAfter } from '../derivation/settled-log.js';
 import { type TrackedMachine } from '../derivation/tracked-machine.js';
-import { type LogAnswer, MachineLog } from './machine-log.js';
-import { type SightingTime } from './machine-memory.js';
-import { ReadingIntake } from './reading-intake.js';
+import { type Freshness } from '../derivation/observation.js';
+import { isTooFarAhead } from '../derivation/times-ahead.js';
 import { type WatchContext } from './watch-context.js';
+
+/** When the service answered, and when the latest update was seen first; epoch seconds of our clock. */
+export type SightingTime = Pick<Freshness, 'now' | 'updateSeenAt'>;
 
 /** What one turn has found out of a machine. */
 export interface Finding {
@@ -195,4 +197,126 @@ function lossReason(failure: FailedAnswer): 'forbidden' | 'unreachable' {
 
 function restAfter(failure: FailedAnswer): number {
   return failure.kind === 'retry' ? (failure.afterMs ?? 0) : 0;
+}
+
+/** Seconds of the clock until a log is asked for again that was asked for in vain; the last one repeats. */
+const ASK_AGAIN_SECONDS = [60, 300, 900, 3600];
+/** A poll may come a little earlier in its interval than the one before. */
+const EARLY_SECONDS = 30;
+
+export type LogAnswer =
+  | { kind: 'data'; log: ActivityLog }
+  /** Without an entry where there must be one, or by a status: it says nothing of the time that it was asked for. */
+  | { kind: 'refused'; why: string }
+  | Extract<CloudAnswer<never>, { kind: 'retry' }>;
+
+/** The activity log of one machine: since when it is missed, and when it is asked for again. */
+export class MachineLog {
+  /** Monotonic milliseconds. */
+  private missingSinceMs: number | null = null;
+  private hasFailed = false;
+  private inVain: { times: number; at: number } | null = null;
+
+  constructor(
+    private readonly machineId: string,
+    private readonly context: WatchContext,
+  ) {}
+
+  async read(request: LogRequest, signal: AbortSignal): Promise<LogAnswer> {
+    const { from, to, purpose } = request;
+    const { machineId, hasFailed } = this;
+    const answer = await this.context.activityLog.read(machineId, from, to, signal, hasFailed);
+    this.hasFailed = answer.kind === 'retry';
+    if (answer.kind === 'retry') return answer;
+    this.isNotMissed();
+    if (answer.kind === 'noData') return { kind: 'refused', why: 'no entries' };
+    if (answer.kind !== 'data') return { kind: 'refused', why: describeFailure(answer) };
+    this.context.metrics.logRead(purpose);
+    return { kind: 'data', log: { ...request, entries: answer.data } };
+  }
+
+  /** Exact starts and missed changes are worth a delay, but not an endless one. */
+  isWorthWaitingFor(): boolean {
+    const { clock, settings } = this.context;
+    const nowMs = clock.monotonicMs();
+    this.missingSinceMs ??= nowMs;
+    return nowMs - this.missingSinceMs <= settings.polling.staleAfterSeconds * 1000;
+  }
+
+  /** The machine's turn had no use for it: when it is missed again, it is worth as long a delay again. */
+  isNotMissed(): void {
+    this.missingSinceMs = null;
+  }
+
+  /** Whether it is to be asked for again by now, for what it did not say before. */
+  get isDue(): boolean {
+    if (this.inVain === null) return true;
+    const { times, at } = this.inVain;
+    const index = Math.min(times, ASK_AGAIN_SECONDS.length) - 1;
+    return this.now - at >= (ASK_AGAIN_SECONDS[index] ?? 0) - EARLY_SECONDS;
+  }
+
+  /**
+   * It was asked for.
+   *
+   * @param isComplete whether it says all that led to the reading
+   * @param problem why it says less than it should by now, in words, if it does
+   */
+  wasAsked({ purpose }: LogRequest, isComplete: boolean, problem: string | undefined): void {
+    const { activityLog } = this.context;
+    const before = purpose === 'news' ? 0 : (this.inVain?.times ?? 0);
+    this.inVain = isComplete ? null : { times: before + 1, at: this.now };
+    if (problem !== undefined) activityLog.isBehind(this.machineId, problem);
+    else if (isComplete) activityLog.isComplete(this.machineId);
+  }
+
+  private get now(): number {
+    return this.context.clock.nowSeconds();
+  }
+}
+
+/** A reading as the service has it, and with the time it counts as of. */
+interface Redated {
+  stated: MachineStateReading;
+  taken: MachineStateReading;
+}
+
+/** Where a machine's readings come in: a reading of a time that cannot be counts as of when it came. */
+export class ReadingIntake {
+  private latestRedated: Redated | null = null;
+  private latestTime = 0;
+  private isAhead = false;
+
+  /**
+   * @param now epoch seconds, see {@link WatchContext.latestSeconds}
+   * @param onAhead told of the first reading in a row that is too far ahead; kept by each of a hundred thousand
+   *   machines it would take 11 MB
+   */
+  take(stated: MachineStateReading, now: number, onAhead: () => void): MachineStateReading {
+    const taken = this.redated(stated, now);
+    const isAhead = taken !== stated;
+    if (isAhead && !this.isAhead) onAhead();
+    this.isAhead = isAhead;
+    this.latestTime = taken.lastUpdateTime;
+    return taken;
+  }
+
+  /** The same answer again is no newer: a service that stands would else never become stale. */
+  private redated(stated: MachineStateReading, now: number): MachineStateReading {
+    const latest = this.latestRedated;
+    if (latest !== null && isSame(latest.stated, stated)) return latest.taken;
+    if (!isTooFarAhead(stated.lastUpdateTime, now)) return stated;
+    // newer than what came before it, from a clock that had not run quite so far ahead
+    const taken = { ...stated, lastUpdateTime: Math.max(now, this.latestTime + 1) };
+    this.latestRedated = { stated, taken };
+    return taken;
+  }
+}
+
+function isSame(one: MachineStateReading, other: MachineStateReading): boolean {
+  return (
+    one.lastUpdateTime === other.lastUpdateTime &&
+    one.state === other.state &&
+    one.durationInMinutes === other.durationInMinutes
+  );
 }

@@ -1,6 +1,6 @@
 import { type MachineInfo } from '#libs/cloud-client';
 import { partitionOf } from '#libs/kafka';
-import { PartitionShares } from './partition-shares.js';
+import { PartitionShares } from './owned-machines.js';
 
 const listOf = (count: number): Map<string, MachineInfo> =>
   new Map(

@@ -2,8 +2,7 @@ import { type MachineInfo } from '#libs/cloud-client';
 import { type OwnedState, partitionOf } from '#libs/kafka';
 import { namesOf, newlyTracked, type TrackedMachine } from '../derivation/tracked-machine.js';
 import { StatePublisher } from '../publication/state-publisher.js';
-import { type StoredMachines } from './machine-memory.js';
-import { MachineWatch } from './machine-watch.js';
+import { MachineWatch, type StoredMachines } from './machine-watch.js';
 import { type PollLoop } from './poll-loop.js';
 import { type WatchContext } from './watch-context.js';
 

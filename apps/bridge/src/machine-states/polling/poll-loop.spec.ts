@@ -4,8 +4,7 @@ import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
 import { PollHealth } from './poll-health.js';
-import { PollLoop } from './poll-loop.js';
-import { type Poll, type Polled } from './polled.js';
+import { type Poll, type Polled, PollLoop } from './poll-loop.js';
 import { PollingMetrics } from './polling-metrics.js';
 
 const T0 = 1_763_680_000;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { PollPlan } from './poll-plan.js';
+import { PollPlan } from './poll-turns.js';
 
 const MINUTE_MS = 60_000;
 const T0_MS = 1_763_680_020_000;

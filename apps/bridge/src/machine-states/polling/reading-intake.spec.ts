@@ -1,6 +1,6 @@
 import { type MachineStateReading } from '#libs/cloud-client';
 import { MAX_AHEAD_SECONDS } from '../derivation/times-ahead.js';
-import { ReadingIntake } from './reading-intake.js';
+import { ReadingIntake } from './machine-inquiry.js';
 
 const NOW = 1_763_680_020;
 const HOUR = 3600;

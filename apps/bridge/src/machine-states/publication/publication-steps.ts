@@ -1,10 +1,14 @@
 import { type OutboundRecord } from '#libs/kafka';
+import {
+  cloudEventHeaders,
+  factorySource,
+  type MachineRegistryRecord,
+  SEQUENCE_EXTENSION,
+  TOPICS,
+} from '#libs/contracts';
 import { type Derivation } from '../derivation/derive-state-changes.js';
 import { type SequencedEvent } from '../derivation/sequenced-event.js';
-import { type TrackedMachine } from '../derivation/tracked-machine.js';
-import { MAX_TRANSACTION_BYTES, recordBytes, trackedBytes } from './publication-bytes.js';
-import { directoryRecords } from './directory-records.js';
-import { latestStateRecord, stateEventRecord } from './state-event-records.js';
+import { namesOf, stateRecord, type TrackedMachine } from '../derivation/tracked-machine.js';
 
 /** What must be committed together. */
 export interface PublicationStep {
@@ -71,4 +75,84 @@ function cut(changes: readonly Change[], maxBytes: number): Change[][] {
     bytes += size;
   }
   return parts;
+}
+
+/**
+ * What is to be told about the directory: a machine that is new or is called otherwise than before on
+ * `machine.registry.v1`; of one that is gone, tombstones there and for its reasons.
+ */
+export function directoryRecords(
+  before: TrackedMachine | undefined,
+  after: TrackedMachine,
+  topicPrefix: string,
+): OutboundRecord[] {
+  const { machineId } = after;
+  const listed = before === undefined || before.observation === 'removed' ? null : namesOf(before);
+  const names = after.observation === 'removed' ? null : namesOf(after);
+  const record = (topic: string, value: MachineRegistryRecord | null): OutboundRecord => ({
+    topic: `${topicPrefix}${topic}`,
+    key: machineId,
+    value: value === null ? null : JSON.stringify(value),
+    headers: value === null ? {} : { 'content-type': 'application/json' },
+  });
+  if (names === null) {
+    const topics = [TOPICS.registry, TOPICS.classificationReasons];
+    return before?.observation === 'removed' ? [] : topics.map((topic) => record(topic, null));
+  }
+  const isTold = listed !== null && JSON.stringify(listed) === JSON.stringify(names);
+  return isTold ? [] : [record(TOPICS.registry, names)];
+}
+
+/** The event as a record of `machine.state-changes.v1`. */
+export function stateEventRecord(published: SequencedEvent, topicPrefix: string): OutboundRecord {
+  const { id, time, sequence, event } = published;
+  const { machineId, factoryId } = event.data;
+  return {
+    topic: `${topicPrefix}${TOPICS.stateChanges}`,
+    key: machineId,
+    value: JSON.stringify(event.data),
+    headers: cloudEventHeaders({
+      id,
+      source: factorySource(factoryId),
+      type: event.type,
+      time,
+      subject: machineId,
+      extensions: { [SEQUENCE_EXTENSION]: String(sequence) },
+    }),
+  };
+}
+
+/** The latest state as a record of `machine.states.v1`; none before the machine's first event, with which it begins. */
+export function latestStateRecord(
+  tracked: TrackedMachine,
+  topicPrefix: string,
+): OutboundRecord | undefined {
+  if (tracked.sequence === 0) return undefined;
+  const record = stateRecord(tracked);
+  return {
+    topic: `${topicPrefix}${TOPICS.states}`,
+    key: tracked.machineId,
+    value: record === null ? null : JSON.stringify(record),
+    headers: record === null ? {} : { 'content-type': 'application/json' },
+  };
+}
+
+/**
+ * Half of what Kafka takes as a batch by default (1 MB): a transaction that is refused would be derived
+ * again as it was, and refused again, for ever.
+ */
+export const MAX_TRANSACTION_BYTES = 512 * 1024;
+
+/** Headers and framing, roughly. */
+const OVERHEAD_BYTES = 512;
+
+export function recordBytes({ key, value }: Pick<OutboundRecord, 'key' | 'value'>): number {
+  const size = (part: Buffer | string | null): number =>
+    part === null ? 0 : Buffer.byteLength(part);
+  return size(key) + size(value) + OVERHEAD_BYTES;
+}
+
+/** Of what is remembered of a machine, as it is stored. */
+export function trackedBytes(tracked: TrackedMachine): number {
+  return recordBytes({ key: tracked.machineId, value: JSON.stringify(tracked) });
 }

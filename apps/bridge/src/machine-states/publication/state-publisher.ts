@@ -2,8 +2,11 @@ import { realDelayMs } from '#libs/clock';
 import { type OwnedState, type StateChange } from '#libs/kafka';
 import { type Derivation } from '../derivation/derive-state-changes.js';
 import { type TrackedMachine } from '../derivation/tracked-machine.js';
-import { MAX_TRANSACTION_BYTES } from './publication-bytes.js';
-import { type PublicationStep, publicationSteps } from './publication-steps.js';
+import {
+  MAX_TRANSACTION_BYTES,
+  type PublicationStep,
+  publicationSteps,
+} from './publication-steps.js';
 
 interface Submission extends PublicationStep {
   resolve: () => void;

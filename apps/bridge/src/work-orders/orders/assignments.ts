@@ -75,8 +75,8 @@ export class Assignments {
       message.abandon();
       return;
     }
-    const { machineId, isAnswered: isUntold = false } = change;
-    const answered = { ...answeredBy(this.topicPrefix, message, change), isUntold };
+    const { machineId, isAnswered = false } = change;
+    const answered = { ...answeredBy(this.topicPrefix, message, change), isAnswered };
     const ending = this.retention.endOf(message);
     const { records, undo } = assignments.assign(change);
     const remembering: AnsweredMessage = {

@@ -201,8 +201,8 @@ export class OrderLedger {
     { assignments }: AppliedOrder,
   ): OutboundRecord[] {
     return [...assignments].map(([machineId, operations]) => {
-      const isUntold = refused?.includes(machineId) === true ? true : undefined;
-      const change = { machineId, orderId, operations, source, isUntold };
+      const isAnswered = refused?.includes(machineId) === true ? true : undefined;
+      const change = { machineId, orderId, operations, source, isAnswered };
       const partition = this.partitioner.ofMachine(machineId);
       return queueRecord(this.topicPrefix, ASSIGNMENT_CHANGES, partition, change);
     });
