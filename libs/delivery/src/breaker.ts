@@ -28,7 +28,7 @@ export interface CallFailure {
  * The calls of a flow that have failed since the last one that went well, and what they say together: that nothing
  * gets through any more, or only that some machines have trouble of their own. Pure: times are handed in.
  */
-export class ConsecutiveFailures {
+class ConsecutiveFailures {
   private count = 0;
   private firstMs = 0;
   private readonly failing = new DistinctMachines();

@@ -81,7 +81,7 @@ function cut(changes: readonly Change[], maxBytes: number): Change[][] {
  * What is to be told about the directory: a machine that is new or is called otherwise than before on
  * `machine.registry.v1`; of one that is gone, tombstones there and for its reasons.
  */
-export function directoryRecords(
+function directoryRecords(
   before: TrackedMachine | undefined,
   after: TrackedMachine,
   topicPrefix: string,
@@ -104,7 +104,7 @@ export function directoryRecords(
 }
 
 /** The event as a record of `machine.state-changes.v1`. */
-export function stateEventRecord(published: SequencedEvent, topicPrefix: string): OutboundRecord {
+function stateEventRecord(published: SequencedEvent, topicPrefix: string): OutboundRecord {
   const { id, time, sequence, event } = published;
   const { machineId, factoryId } = event.data;
   return {
@@ -123,7 +123,7 @@ export function stateEventRecord(published: SequencedEvent, topicPrefix: string)
 }
 
 /** The latest state as a record of `machine.states.v1`; none before the machine's first event, with which it begins. */
-export function latestStateRecord(
+function latestStateRecord(
   tracked: TrackedMachine,
   topicPrefix: string,
 ): OutboundRecord | undefined {
@@ -146,13 +146,13 @@ export const MAX_TRANSACTION_BYTES = 512 * 1024;
 /** Headers and framing, roughly. */
 const OVERHEAD_BYTES = 512;
 
-export function recordBytes({ key, value }: Pick<OutboundRecord, 'key' | 'value'>): number {
+function recordBytes({ key, value }: Pick<OutboundRecord, 'key' | 'value'>): number {
   const size = (part: Buffer | string | null): number =>
     part === null ? 0 : Buffer.byteLength(part);
   return size(key) + size(value) + OVERHEAD_BYTES;
 }
 
 /** Of what is remembered of a machine, as it is stored. */
-export function trackedBytes(tracked: TrackedMachine): number {
+function trackedBytes(tracked: TrackedMachine): number {
   return recordBytes({ key: tracked.machineId, value: JSON.stringify(tracked) });
 }

@@ -204,7 +204,7 @@ export function precedenceOf(
 }
 
 /** When it was issued, or the latest time it was certainly not issued before. */
-export function issuedOf({ issuedAt, notOlderThan }: ListToSet): number | undefined {
+function issuedOf({ issuedAt, notOlderThan }: ListToSet): number | undefined {
   return issuedAt ?? notOlderThan;
 }
 
