@@ -96,8 +96,8 @@ function reading<T>(read: (answer: FieldReader) => CloudAnswer<T>): SuccessMeani
 
 /**
  * A command: the interface does not show the body of its success, so the status alone counts, and any body will do but
- * a web page. That is what a gateway or a proxy shows, under maintenance for instance; its content type alone would not
- * tell, for web frameworks send a plain `OK` as text/html, too.
+ * a web page. That is what a gateway or a proxy shows, under maintenance for instance; its content type alone does not
+ * decide, for web frameworks send a plain `OK` as text/html, too.
  */
 export const applied: SuccessMeaning<null> = (operation, { status, body }) => {
   if (!WEB_PAGE.test(body.slice(0, PAGE_HEAD))) return { kind: 'data', data: null };

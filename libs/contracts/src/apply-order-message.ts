@@ -12,7 +12,7 @@ export type OrderApplication =
   /** The message says how the order was before what is known. */
   | { kind: 'superseded'; known: OrderSnapshot }
   /**
-   * A change of an order nobody has sent, all of it done. Not to be kept: what is older may still come, and tell of
+   * A change of an order nobody has sent, all of it done. Not to be kept: what is older may still come, with
    * operations that are not.
    */
   | { kind: 'nothing-left'; order: OrderSnapshot }

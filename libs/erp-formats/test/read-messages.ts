@@ -16,7 +16,7 @@ export function readMessages(
   return messages.value;
 }
 
-/** The same of a document that tells whole orders alone. */
+/** The same of a document that has whole orders alone. */
 export function readSnapshots(body: Buffer | string, options: Options = {}): OrderSnapshot[] {
   return readMessages(body, options).map(({ kind, order }) => {
     if (kind === 'change') throw new Error(`order ${order.orderId} is no whole order`);

@@ -10,7 +10,7 @@ export class EquipmentMapFile {
   private version: string | undefined;
   /** As it was at the last look. */
   private seen: string | undefined;
-  /** What was told last, until there is a map again. */
+  /** The problem reported last, until there is a map again. */
   private problem: string | undefined;
 
   /**
@@ -36,7 +36,7 @@ export class EquipmentMapFile {
       if (version === this.version || !isSettled) return undefined;
       const content = await this.read(this.path);
       this.version = version;
-      // After a problem also what it was before: else neither its end would be told of nor the next one.
+      // After a problem also what it was before: else neither its end nor the next one would be reported.
       if (content === this.content && this.problem === undefined) return undefined;
       this.content = content;
       const entries = parseEquipmentMap(content, equipmentMapFormat(this.path));
@@ -54,7 +54,7 @@ export class EquipmentMapFile {
     try {
       return await versionOf(this.path);
     } catch (error) {
-      // It may be put back as it was, which is to be told of.
+      // It may be put back as it was, which is to be reported.
       [this.version, this.seen] = [undefined, undefined];
       throw error;
     }

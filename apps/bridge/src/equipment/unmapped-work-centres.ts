@@ -8,7 +8,7 @@ export interface UnmappedWorkCentre {
   /** Null where the order names none. */
   plant: string | null;
   workCentre: string | null;
-  /** Operations that were set aside for it since this process runs. */
+  /** Operations that were rejected for it since this process runs. */
   operations: number;
   /** Some of the orders they belong to, the latest last. */
   orderIds: string[];

@@ -45,7 +45,7 @@ class Member {
     this.strategy = new KafkaConsumerStrategy({
       ...{ kafka, groupId: topicPrefix, topicPrefix, calls: this.calls, stateTopics: [] },
       deadLetters: {
-        deadLetterOf: () => ({ topic: 'letters', key: null, value: null, headers: {} }),
+        deadLetterOf: () => ({ topic: 'dead-letters', key: null, value: null, headers: {} }),
       },
       commitIntervalMs: 100,
       prepare: () => Promise.resolve(),

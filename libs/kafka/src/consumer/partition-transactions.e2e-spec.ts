@@ -110,8 +110,8 @@ describe('PartitionTransactions', () => {
   beforeEach(async () => {
     prefix = `test-${randomUUID().slice(0, 8)}.`;
     owners = [];
-    const topics = ['input', 'outcomes', 'letters'].map((name) => {
-      const maxMessageBytes = name === 'letters' ? 100_000 : 1_000_000;
+    const topics = ['input', 'outcomes', 'dead-letters'].map((name) => {
+      const maxMessageBytes = name === 'dead-letters' ? 100_000 : 1_000_000;
       return { name: `${prefix}${name}`, cleanupPolicy: 'delete' as const, maxMessageBytes };
     });
     await ensureTopics(kafka, topics, { create: true, partitions: 1 });
@@ -173,21 +173,21 @@ describe('PartitionTransactions', () => {
     return { offset: Number(offset), metadata };
   };
 
-  it('writes what messages lead to with their offset, and tells the next owner what is finished beyond it', async () => {
+  it('writes what messages lead to with their offset, and leaves the next owner what is finished beyond it', async () => {
     const first = new Owner();
     await first.takes(4);
     first.write(0, [record('zero')]);
-    first.write(2, [record('two'), record('letter', 'letters')]);
+    first.write(2, [record('two'), record('dead-letter', 'dead-letters')]);
     await first.transactions.commitPending();
     expect(first.ends).toEqual(['0 committed', '2 committed']);
     await untilWritten('outcomes', ['zero', 'two']);
-    await untilWritten('letters', ['letter']);
+    await untilWritten('dead-letters', ['dead-letter']);
     await untilCommitted(1);
     await first.transactions.endTransactions();
     expect(await new Owner().takes(4)).toEqual([1, 3]);
   });
 
-  it('tells the next owner what of a message is done', async () => {
+  it('leaves the next owner what of a message is done', async () => {
     const first = new Owner();
     await first.takes(2);
     first.write(0, [record('of the third')], 2);
@@ -207,7 +207,7 @@ describe('PartitionTransactions', () => {
   it('writes what takes the place of a refused record before what lies behind it', async () => {
     const owner = new Owner();
     await owner.takes(2);
-    const tooLarge = { offsets: [0], records: [record(randomBytes(200_000), 'letters')] };
+    const tooLarge = { offsets: [0], records: [record(randomBytes(200_000), 'dead-letters')] };
     owner.transactions.addToTransaction(
       new TestEntry(tooLarge, () => {
         owner.write(0, [record('in its place')]);
@@ -264,18 +264,18 @@ describe('PartitionTransactions', () => {
   });
 
   it('lets a topic that is gone hold back what is to be written to it, and nothing else', async () => {
-    await admin.deleteTopics({ topics: [`${prefix}letters`] });
+    await admin.deleteTopics({ topics: [`${prefix}dead-letters`] });
     const owner = new Owner();
     await owner.takes(3);
-    owner.write(0, [record('letter', 'letters'), record('rejected')]);
+    owner.write(0, [record('dead-letter', 'dead-letters'), record('rejected')]);
     owner.write(1, [record('one')]);
     await eventually(() => owner.ends.includes('1 committed'), 'the other is committed');
     owner.write(2, [record('two')]);
     await eventually(() => owner.ends.includes('2 committed'), 'so is what comes later');
     expect(owner.ends).not.toContain('0 committed');
     await untilCommitted(0);
-    const letters = [{ name: `${prefix}letters`, cleanupPolicy: 'delete' as const }];
-    await ensureTopics(kafka, letters, { create: true, partitions: 1 });
+    const deadLetters = [{ name: `${prefix}dead-letters`, cleanupPolicy: 'delete' as const }];
+    await ensureTopics(kafka, deadLetters, { create: true, partitions: 1 });
     await eventually(() => owner.ends.includes('0 committed'), 'it is committed at last');
     await untilWritten('outcomes', ['one', 'two', 'rejected']);
     await untilCommitted(3);
@@ -289,10 +289,13 @@ describe('PartitionTransactions', () => {
     async (_, large) => {
       const owner = new Owner();
       await owner.takes(5);
-      for (const offset of [0, 1, 3, 4]) owner.write(offset, [record(String(offset), 'letters')]);
-      owner.write(2, [{ ...record(large, 'letters'), leaner: () => record('lean', 'letters') }]);
+      for (const offset of [0, 1, 3, 4])
+        owner.write(offset, [record(String(offset), 'dead-letters')]);
+      owner.write(2, [
+        { ...record(large, 'dead-letters'), leaner: () => record('lean', 'dead-letters') },
+      ]);
       await owner.transactions.commitPending();
-      await untilWritten('letters', ['0', '1', '3', '4', 'lean']);
+      await untilWritten('dead-letters', ['0', '1', '3', '4', 'lean']);
       await untilCommitted(5);
     },
   );
@@ -305,17 +308,19 @@ describe('PartitionTransactions', () => {
       const { produce } = Broker.prototype;
       let failures = 0;
       Broker.prototype.produce = function (request) {
-        const isIts = request.topicData.some(({ topic }) => topic === `${prefix}letters`);
+        const isIts = request.topicData.some(({ topic }) => topic === `${prefix}dead-letters`);
         if (!isIts || failures > 0) return produce.call(this, request);
         failures += 1;
         return Promise.reject(new Passing('of undefined'));
       };
-      owner.write(0, [{ ...record('whole', 'letters'), leaner: () => record('lean', 'letters') }]);
+      owner.write(0, [
+        { ...record('whole', 'dead-letters'), leaner: () => record('lean', 'dead-letters') },
+      ]);
       await owner.transactions.commitPending().finally(() => {
         Broker.prototype.produce = produce;
       });
       expect(failures).toBe(1);
-      await untilWritten('letters', ['whole']);
+      await untilWritten('dead-letters', ['whole']);
       await untilCommitted(1);
     },
   );
@@ -323,7 +328,7 @@ describe('PartitionTransactions', () => {
   it('says what can never be written, and goes on', async () => {
     const owner = new Owner();
     await owner.takes(2);
-    owner.write(0, [record(randomBytes(200_000), 'letters')]);
+    owner.write(0, [record(randomBytes(200_000), 'dead-letters')]);
     owner.write(1, [record('one')]);
     await eventually(() => owner.ends.length === 2, 'both have ended');
     expect(owner.ends.sort()).toEqual(['0 too-large', '1 committed']);

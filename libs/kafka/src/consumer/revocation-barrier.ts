@@ -63,7 +63,7 @@ export class RevocationBarrier {
 
   /**
    * For the moment before joining, in which kafkajs waits for nothing: but it joins again and again
-   * while it is told that the group is rebalancing.
+   * while the answer is that the group is rebalancing.
    *
    * @throws an error of that kind until nothing is under way
    */

@@ -58,7 +58,7 @@ describe('input that is written in transactions', () => {
     const strategy = new KafkaConsumerStrategy({
       ...{ kafka, groupId: topicPrefix, topicPrefix, calls: new CallSlots(1), stateTopics: [] },
       deadLetters: {
-        deadLetterOf: () => ({ topic: 'letters', key: null, value: null, headers: {} }),
+        deadLetterOf: () => ({ topic: 'dead-letters', key: null, value: null, headers: {} }),
       },
       commitIntervalMs: 100,
       prepare: () => Promise.resolve(),

@@ -13,7 +13,7 @@ import { type InboundRecord } from '../reading/inbound-record.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { type RecordRefusedError } from './record-refused.js';
 
-/** Why a message is set aside. */
+/** Why a message becomes a dead letter. */
 export interface DeadLetterReason extends Rejection {
   /** Calls made to the service before it was given up. */
   attempts: number;
@@ -23,12 +23,12 @@ export interface DeadLetterReason extends Rejection {
 }
 
 /**
- * One batch may hold 100,000 records that are all set aside: their lines would wait in memory for as long as nobody
- * reads the log as fast. The letters themselves say all of it.
+ * One batch may hold 100,000 records that are all rejected: their lines would wait in memory for as long as nobody
+ * reads the log as fast. The dead letters themselves say all of it.
  */
 const MOST_LINES_A_SECOND = 100;
 
-/** What to do about a letter that lacks something. */
+/** What to do about a dead letter that lacks something. */
 const ADVICE: Record<RecordRefusedError['code'], string> = {
   'too-large': 'raise max.message.bytes of the dead-letter topic',
   'beyond-bound': 'no setting helps, the bridge itself sends no record of this size',
@@ -36,7 +36,7 @@ const ADVICE: Record<RecordRefusedError['code'], string> = {
   'ill-dated': 'compare the clocks of the bridge and the brokers',
 };
 
-/** Sets messages aside on `<input topic>.dlq`, byte for byte, with the reason in headers. */
+/** Writes messages to `<input topic>.dlq`, byte for byte, with the reason in headers. */
 export class DeadLetters {
   private readonly logger = new Logger('DeadLetters');
   private lines = { second: 0, count: 0, leftOut: 0 };
@@ -119,7 +119,7 @@ export class DeadLetters {
   }
 }
 
-/** Larger ones are left out of a letter that its topic has refused twice. */
+/** Larger ones are left out of a dead letter that its topic has refused twice. */
 const MAX_KEY_BYTES = 1024;
 const MAX_MACHINE_IDS_BYTES = 8 * 1024;
 

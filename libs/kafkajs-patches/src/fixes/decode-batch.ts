@@ -29,7 +29,7 @@ export interface DecodedBatch extends BatchContext {
 }
 
 const require = createRequire(import.meta.url);
-/** Told by its name: a fetch has a limit, and may end within a batch. */
+/** Recognised by its name: a fetch has a limit, and may end within a batch. */
 export const { KafkaJSPartialMessageError } = require('kafkajs/src/errors.js') as {
   KafkaJSPartialMessageError: new (message: string) => Error;
 };

@@ -48,7 +48,7 @@ export interface TransactionalMessage {
   batchContext?: { producerId?: string; inTransaction?: boolean };
 }
 
-/** What a fetch tells of a transaction that was aborted: from where on its producer's messages are part of it. */
+/** An aborted transaction in the answer to a fetch: from where on its producer's messages are part of it. */
 export interface AbortedTransaction {
   producerId: string;
   firstOffset: string;
@@ -68,7 +68,7 @@ function positionOf({ position, offset }: TransactionalMessage): number {
  * first offset and ends with its producer's next marker, and any number of them may be open at a time.
  *
  * @param messages in the order of their offsets
- * @param aborted in any order: Kafka tells them in that of their ends, and some may have begun before the fetch
+ * @param aborted in any order: Kafka lists them in that of their ends, and some may have begun before the fetch
  */
 export function committedMessages<M extends TransactionalMessage>(
   messages: readonly M[],

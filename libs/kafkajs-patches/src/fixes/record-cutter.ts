@@ -41,7 +41,7 @@ export class RecordCutter {
   /**
    * Nothing of the piece is kept.
    *
-   * @throws UnreadableBatchError when there is no telling where a record ends
+   * @throws UnreadableBatchError when the end of a record cannot be found
    */
   push(piece: Buffer): void {
     let bytes = piece;
@@ -135,7 +135,7 @@ function share(bytes: Buffer, from: number, most: number): { until: number; shar
   return { until, sharing };
 }
 
-/** Where the record ends that begins there, which may be behind the bytes; undefined when they do not tell. */
+/** Where the record ends that begins there, which may be behind the bytes; undefined when they do not show it. */
 function endOfRecord(bytes: Buffer, start: number): number | undefined {
   const cursor = new Cursor(bytes, start);
   const length = cursor.varint();

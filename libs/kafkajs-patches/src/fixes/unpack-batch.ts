@@ -91,7 +91,7 @@ class BatchUnpacker {
       resourceLimits: RESOURCE_LIMITS,
     });
     worker.unref();
-    // Whoever waits for a batch is told as well; without anybody it would end the process.
+    // Whoever waits for a batch gets it as well; without a listener it would end the process.
     worker.on('error', () => undefined);
     worker.on('exit', () => {
       if (this.thread?.worker === worker) this.thread = undefined;

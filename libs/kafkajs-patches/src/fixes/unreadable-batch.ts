@@ -21,7 +21,7 @@ export interface Unreadable {
 
 /**
  * A batch may claim two thousand million offsets, and one of a few kilobytes does hold sixty million records. Up to
- * this many each of them is rejected by itself: librdkafka puts no more into a batch unless it is told to.
+ * this many each of them is rejected by itself: librdkafka puts no more into a batch unless it is configured to.
  */
 const MOST_REJECTED_EACH = 10_000;
 const LOG_APPEND_TIME = 1;

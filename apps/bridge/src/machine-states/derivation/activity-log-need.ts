@@ -67,7 +67,7 @@ export function activityLogNeed(
     : request;
 }
 
-/** A machine that has been lost ever since it was first seen tells what has happened since. */
+/** A machine that is lost since it was first seen has that time published as well. */
 function forFirstPeriods(
   lostSince: number | null,
   reading: MachineStateReading,

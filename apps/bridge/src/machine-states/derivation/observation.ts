@@ -1,7 +1,7 @@
 import { type MachineStateReading } from '#libs/cloud-client';
 import { type Observation, type TrackedMachine } from './tracked-machine.js';
 
-/** What tells an answer that is fresh from one that is not; epoch seconds of our clock. */
+/** What makes an answer fresh; epoch seconds of our clock. */
 export interface Freshness {
   now: number;
   staleAfterSeconds: number;

@@ -1,14 +1,14 @@
 import { type Pair } from './align-periods.js';
 import { isSamePeriod, type Period, type PublishedPeriod } from './published-period.js';
 
-/** What is to be told of a period, and what has been told of it, if anything. */
+/** A period as it is now, and as it was published, if it was. */
 export interface Link {
   published: PublishedPeriod | null;
   period: Period;
 }
 
 /**
- * The periods as they are to be told from now on, in order. As far as the log is settled it is the log
+ * The periods as they are to be published from now on, in order. As far as the log is settled it is the log
  * that counts; after that what was published stays, and what the log has in addition comes at the end.
  *
  * @param before the period before all pairs

@@ -8,7 +8,7 @@ import { presentPeriod } from './present-period.js';
 import { type Period, type PublishedPeriod } from './published-period.js';
 import { settledUntil, type TrackedMachine } from './tracked-machine.js';
 
-/** What is to be told from now on, and the published period before it that stays as it is, if any. */
+/** What is to be published from now on, and the published period before it that stays as it is, if any. */
 export interface PeriodsToTell {
   before: PublishedPeriod | null;
   chain: readonly Link[];

@@ -27,18 +27,18 @@ export function publishChain(
   most: number,
 ): SequencedEvent[] {
   const events: SequencedEvent[] = [];
-  const untold = chain.flatMap(({ published }) => (published === null ? [] : [published]));
-  let told = before === null ? [] : [before];
+  const notYetReached = chain.flatMap(({ published }) => (published === null ? [] : [published]));
+  let upToHere = before === null ? [] : [before];
   let next = tracked;
   for (const { published, period } of chain) {
-    const statement = statementOn(period, told.at(-1) ?? null);
-    const known = [...next.replaced, ...told, ...untold];
-    if (published !== null) untold.shift();
-    const isTold = published !== null && saysTheSame(published, statement);
-    const latest = isTold ? published : withRevision(statement, published, known);
-    told = [...told, latest].slice(-most - 1);
-    if (isTold) continue;
-    const after = withPeriods(next, [...told, ...untold], published, most);
+    const statement = statementOn(period, upToHere.at(-1) ?? null);
+    const known = [...next.replaced, ...upToHere, ...notYetReached];
+    if (published !== null) notYetReached.shift();
+    const isPublished = published !== null && saysTheSame(published, statement);
+    const latest = isPublished ? published : withRevision(statement, published, known);
+    upToHere = [...upToHere, latest].slice(-most - 1);
+    if (isPublished) continue;
+    const after = withPeriods(next, [...upToHere, ...notYetReached], published, most);
     const event =
       published === null
         ? stateChanged(after, latest, nextDetection())

@@ -9,7 +9,7 @@ export interface Period {
   previousEndTime: number | null;
 }
 
-/** A period as the latest of its events tells it. */
+/** A period as the latest of its events has it. */
 export interface PublishedPeriod extends Period {
   previousState: MachineState | null;
   previousStartTime: number | null;

@@ -12,7 +12,7 @@ import { currentPeriod, type TrackedMachine } from './tracked-machine.js';
 /** An event with its CloudEvents attributes, and what is remembered once it is published. */
 export interface SequencedEvent {
   id: string;
-  /** Epoch seconds: the start of what it tells of, not the time of its detection. */
+  /** Epoch seconds: the start of what it is about, not the time of its detection. */
   time: number;
   sequence: number;
   event: StateEvent;

@@ -13,7 +13,7 @@ const FAILING_SHARE = 1 / 8;
 
 /**
  * Reads a machine's activity log for a period of any length. Polls wait for it: while nobody's log is answered, and
- * while logs that failed before take their share of the polls, it is told as failed without being asked for, or
+ * while logs that failed before take their share of the polls, a read fails without being asked for, or
  * each would take its time before the next.
  */
 @Injectable()

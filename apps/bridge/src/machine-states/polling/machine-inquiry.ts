@@ -31,7 +31,7 @@ export class MachineInquiry {
   private readonly intake = new ReadingIntake();
   private durationStart: number | null = null;
   private lastUpdateTime = 0;
-  /** When that was seen first, to tell a service that stands from one whose clock is off. */
+  /** When that was seen first, to distinguish a service that stands from one whose clock is off. */
   private lastUpdateSeenAt = 0;
   /** When the machine's own poll was answered last, at first when it began to be polled; monotonic milliseconds. */
   private answeredMs: number;
@@ -289,7 +289,7 @@ export class ReadingIntake {
 
   /**
    * @param now epoch seconds, see {@link WatchContext.latestSeconds}
-   * @param onAhead told of the first reading in a row that is too far ahead; kept by each of a hundred thousand
+   * @param onAhead called for the first reading in a row that is too far ahead; kept by each of a hundred thousand
    *   machines it would take 11 MB
    */
   take(stated: MachineStateReading, now: number, onAhead: () => void): MachineStateReading {

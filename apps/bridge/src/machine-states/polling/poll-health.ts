@@ -95,7 +95,7 @@ export class PollHealth {
     this.logger.warn({ msg: 'update time is ahead and counts as now', machineId, lastUpdateTime });
   }
 
-  /** The machine's poll has told all that was to be told. */
+  /** The machine's poll has published all that there was. */
   completed(machineId: string): void {
     const wasFailing = this.failing.delete(machineId);
     if (wasFailing && this.failing.size === 0) this.logger.log({ msg: 'polls are answered again' });

@@ -11,7 +11,7 @@ const FAILING_SHARE = 1 / 4;
  * takes one for `MACHINE_CLOUD_TIMEOUT_MS`: at the default, 400 hanging machines would take all 64. Among them,
  * those that have failed for no longer than a machine may go unanswered come before those that are lost.
  *
- * Turns that come while the service answers nobody are set aside: they are looked at once an interval, may probe,
+ * Turns that come while the service answers nobody are kept apart: they are looked at once an interval, may probe,
  * and are all due as soon as it answers. Pure: times are monotonic milliseconds of the clock.
  */
 export class PollQueue<T> {

@@ -27,7 +27,7 @@ export class WatchContext {
 
   /**
    * Epoch seconds that a time of the service is judged by: the later of our clock and the service's as its answers
-   * tell it. Not the service's alone: the `Date` of a gateway that lags must not make good readings lie ahead.
+   * show it. Not the service's alone: the `Date` of a gateway that lags must not make good readings lie ahead.
    */
   get latestSeconds(): number {
     const { offsetMs } = this.client.clockOffset ?? { offsetMs: 0 };

@@ -18,7 +18,7 @@ export interface PublicationStep {
   bytes: number;
 }
 
-/** A machine that comes back after a month may have thousands of changes to tell. */
+/** A machine that comes back after a month may have thousands of changes to publish. */
 const MAX_EVENTS_PER_STEP = 200;
 
 /**
@@ -36,18 +36,18 @@ export function publicationSteps(
   const changes = events.map((event) => ({ event, record: stateEventRecord(event, topicPrefix) }));
   const closing = (from: TrackedMachine | undefined, tracked: TrackedMachine): PublicationStep => {
     const latest = latestStateRecord(tracked, topicPrefix);
-    const told = directoryRecords(from, tracked, topicPrefix);
-    const records = latest === undefined ? told : [latest, ...told];
+    const directory = directoryRecords(from, tracked, topicPrefix);
+    const records = latest === undefined ? directory : [latest, ...directory];
     const bytes = records.reduce((sum, record) => sum + recordBytes(record), trackedBytes(tracked));
     return { tracked, records, bytes };
   };
   const room = MAX_TRANSACTION_BYTES - closing(before, next).bytes;
   const parts = cut(changes, room);
-  let told = before;
+  let published = before;
   return parts.map((part, index) => {
     const isLast = index === parts.length - 1;
-    const step = closing(told, isLast ? next : (part.at(-1)?.event.after ?? next));
-    told = step.tracked;
+    const step = closing(published, isLast ? next : (part.at(-1)?.event.after ?? next));
+    published = step.tracked;
     const records = part.map(({ record }) => record);
     const bytes = records.reduce((sum, record) => sum + recordBytes(record), step.bytes);
     return { ...step, records: [...records, ...step.records], bytes };
@@ -78,8 +78,8 @@ function cut(changes: readonly Change[], maxBytes: number): Change[][] {
 }
 
 /**
- * What is to be told about the directory: a machine that is new or is called otherwise than before on
- * `machine.registry.v1`; of one that is gone, tombstones there and for its reasons.
+ * Records of the directory: a machine that is new or has another name than before on `machine.registry.v1`; of one that
+ * is gone, tombstones there and for its reasons.
  */
 function directoryRecords(
   before: TrackedMachine | undefined,
@@ -99,8 +99,8 @@ function directoryRecords(
     const topics = [TOPICS.registry, TOPICS.classificationReasons];
     return before?.observation === 'removed' ? [] : topics.map((topic) => record(topic, null));
   }
-  const isTold = listed !== null && JSON.stringify(listed) === JSON.stringify(names);
-  return isTold ? [] : [record(TOPICS.registry, names)];
+  const isKnown = listed !== null && JSON.stringify(listed) === JSON.stringify(names);
+  return isKnown ? [] : [record(TOPICS.registry, names)];
 }
 
 /** The event as a record of `machine.state-changes.v1`. */
