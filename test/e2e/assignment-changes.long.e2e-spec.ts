@@ -1,6 +1,8 @@
+import { loadKafkaSettings } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
-import { partitionOf } from '#libs/kafka';
+import { createKafka, partitionOf, readSpans, type StoredRecord, topicSpans } from '#libs/kafka';
 import { eventually } from '../support/eventually.js';
+import { testBrokers } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { header, json, type ReadRecord } from '../support/topic-reader.js';
 
@@ -119,15 +121,33 @@ describe('a topic of changes', () => {
     await plant.sandbox.listBecomes('M-001', ['A']);
   });
 
-  /** Machines that have a change left, in the order of the log; after one more that stays, because the end is never compacted. */
-  const machinesHeld = async (orderId: string): Promise<unknown[]> => {
-    await sendOrder(plant, orderId, 'M-003');
-    const changes = await plant.kafka.read(CHANGES);
-    await changes.find(
-      ({ value }) => value?.includes(`"orderId":"${orderId}"`) === true,
-      'the last change',
+  /** By the bridge's own reader: stock kafkajs asks for ever for a batch that compaction has emptied. */
+  const readChanges = async (): Promise<StoredRecord[]> => {
+    const kafka = createKafka(loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }));
+    const { topicPrefix } = plant.kafka;
+    const read: StoredRecord[] = [];
+    await readSpans(kafka, await topicSpans(kafka, `${topicPrefix}${CHANGES}`), {
+      groupIdPrefix: topicPrefix,
+      signal: new AbortController().signal,
+      onRecords: (records) => {
+        read.push(...records.filter(({ value }) => value !== null));
+      },
+    });
+    return read;
+  };
+
+  /** Machines that have a change left, in the order of the log, once the change of this order is there. */
+  const machinesWithChange = async (orderId: string): Promise<unknown[]> => {
+    let changes: Record<string, unknown>[] = [];
+    await eventually(
+      async () => {
+        const texts = (await readChanges()).map(({ value }) => value?.toString() ?? '');
+        changes = texts.map((text) => JSON.parse(text) as Record<string, unknown>);
+        return texts.some((text) => text.includes(`"orderId":"${orderId}"`));
+      },
+      { what: `the change of order ${orderId} is there`, timeoutMs: 60_000 },
     );
-    return changes.records.filter(isChange).map(machineOf);
+    return changes.map(({ machineId }) => machineId);
   };
 
   it('holds what is not final through compaction, and is read past what compaction has left', async () => {
@@ -141,15 +161,17 @@ describe('a topic of changes', () => {
     for (const machineId of ['M-001', 'M-003']) {
       await plant.sandbox.addFault({ operation: SET_LIST, machineId, status: 503 });
     }
-    const changes = await plant.kafka.read(CHANGES);
     await sendOrder(plant, 'A', 'M-001');
-    await changes.take(1, isChange, 'change');
+    await machinesWithChange('A');
     await sendOrder(plant, 'B', 'M-002');
     let held: unknown[] = [];
     let round = 0;
     await eventually(
       async () => {
-        held = await machinesHeld(`C-${(round += 1)}`);
+        // One more that stays, because the end of a log is never compacted.
+        const orderId = `C-${(round += 1)}`;
+        await sendOrder(plant, orderId, 'M-003');
+        held = await machinesWithChange(orderId);
         return !held.includes('M-002');
       },
       { what: 'what is final is gone', timeoutMs: 60_000 },
