@@ -71,7 +71,8 @@ describe('a partition with few messages', () => {
     const order = (await plant.sandbox.calls(operation)).map(({ machineIds: [first] }) => first);
     // A round of all machines for each of its messages, and some that were over before these came.
     const roundsNeeded = (order.lastIndexOf(quiet!.machineId) + 1) / (BUSY_MACHINES + 1);
-    expect(roundsNeeded).toBeGreaterThan(FEW - 1);
+    // Fewer where busy machines still wait for their reasons to be looked up; ahead of all it would take one round.
+    expect(roundsNeeded).toBeGreaterThan(FEW / 2);
     expect(roundsNeeded).toBeLessThan(FEW + 5);
   });
 });
