@@ -45,7 +45,7 @@ const NOT_COORDINATOR = 16;
 const COORDINATOR_LOADING = 14;
 const UNKNOWN_MEMBER = 25;
 
-/** A process of a group, with the events it is told of. */
+/** A process of a group, with the events it gets. */
 class Member {
   readonly log: string[] = [];
   readonly consumer: SupervisedConsumer;
@@ -72,7 +72,7 @@ class Member {
       onRevoking: async (deadlineMs) => {
         note('comes to rest');
         await group.rest?.(deadlineMs);
-        note('is at rest');
+        note('has drained');
       },
       onMembershipConfirmed: () => undefined,
       onEmptyFetch: () => undefined,
@@ -281,9 +281,9 @@ describe('SupervisedConsumer', () => {
       what: 'the first is out',
       timeoutMs: 40_000,
     });
-    const atRest = log.lastIndexOf('A is at rest', log.lastIndexOf('A owns '));
+    const drained = log.lastIndexOf('A has drained', log.lastIndexOf('A owns '));
     const taken = log.indexOf('B owns 0,1');
-    expect(taken === -1 || taken > atRest).toBe(true);
+    expect(taken === -1 || taken > drained).toBe(true);
   }, 120_000);
 
   it.each([
@@ -423,7 +423,7 @@ describe('watchConsumer', () => {
     },
   );
 
-  it('tells of fetches with nothing in them for anybody, while the consumer is not given up', () => {
+  it('reports fetches with nothing in them for anybody, while the consumer is not given up', () => {
     consumer.says('END_BATCH_PROCESS', { batchSize: 2, lastOffset: '2' });
     expect(emptyUpTo).toEqual([]);
     consumer.says('END_BATCH_PROCESS', { batchSize: 0, lastOffset: '3' });

@@ -26,7 +26,7 @@ describe('a dead letter that its topic refuses', () => {
     const topics = [{ name, cleanupPolicy: 'delete' as const, maxMessageBytes: 1024 * 1024 }];
     await ensureTopics(kafka, topics, { create: true, partitions: 1 });
     const producer = new IdempotentProducer(kafka);
-    const letters = new DeadLetters(new ManualClock(0), topicPrefix);
+    const deadLetters = new DeadLetters(new ManualClock(0), topicPrefix);
     const logged = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
     const message = {
       ...{ topic: SOURCE, partition: 2, offset: 41, timestamp: '1763680000123' },
@@ -40,8 +40,8 @@ describe('a dead letter that its topic refuses', () => {
       fail: () => undefined,
     };
     const reason = { code: 'too-large', detail: '', attempts: 0 } as const;
-    const letter: OutboundRecord = letters.deadLetterOf(message, reason);
-    const { leaner, ...record } = letter;
+    const deadLetter: OutboundRecord = deadLetters.deadLetterOf(message, reason);
+    const { leaner, ...record } = deadLetter;
     const refused = await producer.send(record).catch((error: unknown) => error);
     if (!(refused instanceof RecordRefusedError)) throw new Error('it was not refused');
     await producer.send(leaner!(refused));

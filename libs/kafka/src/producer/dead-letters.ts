@@ -48,13 +48,13 @@ export class DeadLetters {
 
   /**
    * The dead letter, for whoever writes it with the message's offset. A topic that takes less than the input's did must
-   * not stop everything behind this message: then the letter's leaner forms say where the message lies, in a topic that
+   * not stop everything behind this message: then the dead letter's leaner forms say where the message lies, in a topic that
    * still has it.
    */
   deadLetterOf(message: InboundRecord, reason: DeadLetterReason): OutboundRecord {
     const { topic, partition, offset } = message;
     const { code, detail, machineIds } = reason;
-    this.logLetter({ topic, partition, offset, code, detail, machineIds });
+    this.logDeadLetter({ topic, partition, offset, code, detail, machineIds });
     const why = this.headersOf(message, reason);
     const omitted = message.unreadable?.omittedBytes;
     if (omitted !== undefined) why[DEAD_LETTER_HEADERS.valueOmitted] = String(omitted);
@@ -81,7 +81,7 @@ export class DeadLetters {
   }
 
   /** Beyond {@link MOST_LINES_A_SECOND} the next line says how many had none. */
-  private logLetter(letter: object): void {
+  private logDeadLetter(fields: object): void {
     const second = Math.floor(realNowMs() / 1000);
     if (second !== this.lines.second) this.lines = { ...this.lines, second, count: 0 };
     if (this.lines.count === MOST_LINES_A_SECOND) {
@@ -90,7 +90,7 @@ export class DeadLetters {
     }
     const { leftOut } = this.lines;
     this.lines = { second, count: this.lines.count + 1, leftOut: 0 };
-    this.logger.warn({ msg: 'dead letter', ...letter, ...(leftOut > 0 && { leftOut }) });
+    this.logger.warn({ msg: 'dead letter', ...fields, ...(leftOut > 0 && { leftOut }) });
   }
 
   private logLack(message: InboundRecord, lacks: string, refusal: RecordRefusedError): void {
