@@ -5,7 +5,6 @@ import { ManualClock } from '#libs/clock';
 import { loadKafkaSettings, readEnvironment } from '#libs/config';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { createKafka } from '../client/kafka-client.js';
-import { PartitionOwnership } from '../consumer/partition-ownership.js';
 import { DeadLetters } from './dead-letters.js';
 import { IdempotentProducer } from './idempotent-producer.js';
 import { type OutboundRecord } from './outbound-record.js';
@@ -31,13 +30,6 @@ describe('a dead letter that its topic refuses', () => {
     const message = {
       ...{ topic: SOURCE, partition: 2, offset: 41, timestamp: '1763680000123' },
       ...{ key: null, value: randomBytes(bytes), headers: [], bytes },
-      ownership: new PartitionOwnership(),
-      finish: () => undefined,
-      finishWith: () => undefined,
-      isDone: () => false,
-      tell: () => undefined,
-      abandon: () => undefined,
-      fail: () => undefined,
     };
     const reason = { code: 'too-large', detail: '', attempts: 0 } as const;
     const deadLetter: OutboundRecord = deadLetters.deadLetterOf(message, reason);

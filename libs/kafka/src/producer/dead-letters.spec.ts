@@ -2,13 +2,12 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { deadLetterHeaders, type MessageHeaders } from '#libs/contracts';
-import { type InboundMessage } from '../consumer/inbound-message.js';
-import { PartitionOwnership } from '../consumer/partition-ownership.js';
+import { type InboundRecord } from '../reading/inbound-record.js';
 import { DeadLetters } from './dead-letters.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { RecordRefusedError } from './record-refused.js';
 
-const message: InboundMessage = {
+const message: InboundRecord = {
   topic: 'mes.downtime-reasons.v1',
   partition: 2,
   offset: 41,
@@ -22,13 +21,6 @@ const message: InboundMessage = {
     ['twice', Buffer.alloc(0)],
   ],
   bytes: 17,
-  ownership: new PartitionOwnership(),
-  finish: () => undefined,
-  finishWith: () => undefined,
-  isItemDone: () => false,
-  publish: () => undefined,
-  abandon: () => undefined,
-  fail: () => undefined,
 };
 
 function headersOf(record: OutboundRecord | undefined): MessageHeaders {
