@@ -4,6 +4,7 @@ import { type RecoveringGroupClass, withLeaderMoves } from './fixes/leader-moves
 import { parseProduced } from './fixes/produce-batches.js';
 import { type RequestQueueClass, withoutIdleTimers } from './fixes/request-queue.js';
 import { createSendMessages } from './fixes/send-messages.js';
+import { type CreateSocketFactory, unreferencedOnce } from './fixes/socket-factory.js';
 import { assertVersion, patchMember, patchModule } from './patch-module.js';
 import { type CreateManager, withCachedCoordinator } from './speed/cached-coordinator.js';
 import { produceRequest } from './speed/produce-request.js';
@@ -26,6 +27,7 @@ export function applyPatches(): void {
   patchMember(`${PROTOCOL}/produce/v3/response.js`, 'parse', parseProduced);
   patchModule('kafkajs/src/producer/sendMessages.js', () => createSendMessages);
   patchModule<RequestQueueClass>('kafkajs/src/network/requestQueue/index.js', withoutIdleTimers);
+  patchModule<CreateSocketFactory>('kafkajs/src/network/socketFactory.js', unreferencedOnce);
   patchModule<GroupClass & RecoveringGroupClass>(CONSUMER_GROUP, (Group) =>
     withLeaderMoves(withAdaptiveMaxWait(Group)),
   );
