@@ -40,7 +40,7 @@ const UNSUPPORTED: readonly UnsupportedSetting[] = [
   },
 ];
 
-/** The bridge's settings, contract §4; `…Seconds` are the clock's time, `…Ms` real time. */
+/** The settings of the bridge, see docs/operations.md; `…Seconds` are the clock's time, `…Ms` real time. */
 export interface BridgeSettings {
   kafka: KafkaSettings;
   machineCloud: MachineCloudSettings;

@@ -1,6 +1,6 @@
 import { backOffMs, type BackOffOptions } from './back-off.js';
 
-/** An answer of the service to a command, by what it means for the caller (contract, delivery rules). */
+/** An answer of the service to a command, by what it means for the caller, see docs/operations.md. */
 export type ServiceAnswer =
   | { kind: 'data' }
   | { kind: 'noData' }

@@ -107,7 +107,7 @@ export interface Entry {
   sentAt: number;
   /** sent = on Kafka, no answer yet; deferred = waits for the service */
   status: 'sent' | 'deferred' | 'applied' | 'rejected';
-  /** contract 2.6 code and the bridge's words, where rejected */
+  /** Rejection code (docs/operations.md) and the bridge's words, where rejected. */
   code: string | null;
   detail: string | null;
   /** A correction of the log moved the stop this was for. */

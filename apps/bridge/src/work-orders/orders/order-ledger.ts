@@ -49,7 +49,7 @@ interface PartitionOrders {
 }
 
 /**
- * The last snapshot of each order (contract §2.2), in the partition of its id. A message is applied to its order
+ * The last snapshot of each order, in the partition of its id. A message is applied to its order
  * at once, and written with all that follows in one transaction: the order, the assignment changes of each machine,
  * outcomes, and the offset.
  */
