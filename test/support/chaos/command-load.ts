@@ -50,6 +50,7 @@ export class CommandLoad {
     machineIds: readonly string[] = this.machineIds,
     kinds: readonly CommandKind[] = COMMAND_KINDS,
     rounds = 1,
+    signal?: AbortSignal,
   ): Promise<void> {
     const commands = Array.from({ length: rounds }, (_, round) =>
       kinds.flatMap((kind) =>
@@ -58,7 +59,7 @@ export class CommandLoad {
         }),
       ),
     ).flat();
-    await this.deliver(commands);
+    await this.deliver(commands, signal);
     for (const { kind, machineId, number } of commands) {
       this.counts[kind].set(machineId, number + 1);
     }
@@ -71,7 +72,7 @@ export class CommandLoad {
     const perRound = Math.max(1, Math.round((perSecond * ROUND_MS) / 1000));
     this.stream = (async () => {
       while (!stopping.signal.aborted) {
-        await this.sendUntilTaken(this.turn(perRound), stopping.signal);
+        await this.send(this.turn(perRound), COMMAND_KINDS, 1, stopping.signal);
         await realDelayMs(ROUND_MS);
       }
     })();
@@ -85,22 +86,6 @@ export class CommandLoad {
     await this.stream;
   }
 
-  /**
-   * The producer gives up while no broker can be reached. What is sent again has the sequence numbers
-   * it had before, so that Kafka drops it if it was taken the first time.
-   */
-  private async sendUntilTaken(machineIds: readonly string[], signal: AbortSignal): Promise<void> {
-    for (;;) {
-      try {
-        await this.send(machineIds);
-        return;
-      } catch (error) {
-        if (signal.aborted) throw error;
-        await realDelayMs(ROUND_MS);
-      }
-    }
-  }
-
   private turn(length: number): string[] {
     const { machineIds } = this;
     const turn = Array.from({ length: Math.min(length, machineIds.length) }, (_, index) => {
@@ -110,11 +95,11 @@ export class CommandLoad {
     return turn;
   }
 
-  private async deliver(commands: readonly Command[]): Promise<void> {
+  private async deliver(commands: readonly Command[], signal?: AbortSignal): Promise<void> {
     const topicMessages = COMMAND_KINDS.map((kind) => ({
       topic: `${this.topicPrefix}${TOPIC_OF[kind]}`,
       messages: commands.filter((command) => command.kind === kind).map(commandMessage),
     })).filter(({ messages }) => messages.length > 0);
-    await Promise.all(topicMessages.map((of) => this.producer.send(of)));
+    await Promise.all(topicMessages.map((of) => this.producer.send({ ...of, signal })));
   }
 }

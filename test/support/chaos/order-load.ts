@@ -75,6 +75,7 @@ export class OrderLoad {
     await this.producer.send({
       topic: `${this.topicPrefix}${TOPICS.workOrders}`,
       messages: round.map(messageOf),
+      signal: this.stopping.signal,
     });
     for (const { messageId, told } of round) {
       this.sent.set(messageId, [...new Set(told.flatMap(({ machineIds }) => machineIds))]);
