@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
 export interface Vitals {
@@ -38,11 +39,11 @@ export class VitalsWatch {
     this.worker = new Worker(WATCH, { eval: true, workerData: { pid, url } });
   }
 
-  read(): Promise<Vitals> {
-    return new Promise((resolve, reject) => {
-      this.worker.once('message', resolve).once('error', reject);
-      this.worker.postMessage('read');
-    });
+  async read(): Promise<Vitals> {
+    const answered = once(this.worker, 'message') as Promise<[Vitals]>;
+    this.worker.postMessage('read');
+    const [vitals] = await answered;
+    return vitals;
   }
 
   async stop(): Promise<void> {
