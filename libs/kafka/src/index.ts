@@ -24,7 +24,6 @@ export { type KafkaClient } from './client/kafka-port.js';
 export { partitionCount } from './client/partition-count.js';
 export { isForbiddenTopic } from './client/protocol-error.js';
 export { type InboundMessage, type WhenRefused } from './consumer/inbound-message.js';
-export { type InboundRecord } from './reading/inbound-record.js';
 export { type KafkaConsumerOptions } from './consumer/kafka-consumer.js';
 export { KafkaConsumerStrategy } from './consumer/kafka-consumer.strategy.js';
 export { PartitionOwnership } from './consumer/partition-ownership.js';
@@ -44,5 +43,5 @@ export { type FollowedTopic, type FollowState, followTopics } from './reading/fo
 export { readRecords, type RecordPlace } from './reading/read-records.js';
 export { readSince } from './reading/read-since.js';
 export { readSpans } from './reading/read-spans.js';
-export { type StoredRecord } from './reading/stored-record.js';
+export { type InboundRecord, type StoredRecord } from './reading/stored-record.js';
 export { topicNames, type TopicSpan, topicSpans } from './reading/topic-span.js';

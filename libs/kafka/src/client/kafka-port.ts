@@ -7,7 +7,7 @@ import type * as Kafkajs from '#libs/kafkajs-patches';
  * - a group membership with an assignor of the bridge's own and calls before a member joins, syncs and leaves
  *   (`consumer/group-consumer.ts`);
  * - batches of one partition, with the offsets of records that are no message; pause, resume and seek by partition;
- * - raw records: bytes of key and value, headers in their order (`reading/inbound-record.ts`);
+ * - raw records: bytes of key and value, headers in their order ({@link FetchedRecord});
  * - transactions of records and of offsets with metadata (`producer/transactional-writer.ts`);
  * - idempotent sends, with the records that a failed one has not sent (`producer/idempotent-producer.ts`);
  * - administration of topics, offsets and groups.
@@ -53,6 +53,7 @@ export type {
   Batch,
   DescribeConfigResponse,
   EachBatchPayload,
+  FetchedRecord,
   ITopicConfig as TopicConfig,
   KafkaJSProtocolError,
   KafkaMessage,

@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { realNowMs } from '#libs/clock';
-import { type InboundRecord } from '../reading/inbound-record.js';
+import { type FetchedRecord } from '../client/kafka-port.js';
 import { AssignedPartition, type PartitionContext } from './assigned-partition.js';
 import { type InboundMessage } from './inbound-message.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
@@ -52,7 +52,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 
 /** A partition, its committed offset, and the queue of its present owner. */
 class Partition {
-  private readonly records: InboundRecord[];
+  private readonly records: FetchedRecord[];
   /** Behind the last record come markers of transactions. */
   private readonly end: number;
   /** Handed over and not ended, or handed over anew. */
@@ -66,10 +66,9 @@ class Partition {
 
   constructor(entries: readonly LogEntry[]) {
     let offset = 0;
-    const source = { topic: 'topic', partition: 0, timestamp: '0', headers: [] };
     this.records = entries.map(({ gap, bytes }) => {
       offset += gap;
-      return { ...source, offset, key: null, value: null, bytes };
+      return { position: offset, timestamp: '0', key: null, value: null, headerList: [], bytes };
     });
     this.end = offset + 3;
   }
@@ -113,9 +112,9 @@ class Partition {
   /** As the consumer does: nothing while paused; then what follows, or after a rejoin what was there already. */
   private fetch(count: number): void {
     if (this.isPaused) return;
-    const fetched = this.records.filter(({ offset }) => offset >= this.fetchAt).slice(0, count);
-    const last = fetched.at(-1)?.offset ?? this.fetchAt - 1;
-    const next = this.records.find(({ offset }) => offset > last)?.offset ?? this.end;
+    const fetched = this.records.filter(({ position }) => position >= this.fetchAt).slice(0, count);
+    const last = fetched.at(-1)?.position ?? this.fetchAt - 1;
+    const next = this.records.find(({ position }) => position > last)?.position ?? this.end;
     // What is no record comes with those before it, or with those behind it.
     this.fetchAt = count % 2 === 0 ? next : last + 1;
     this.isPaused = this.queue.bufferFetched(fetched, this.fetchAt);
@@ -154,6 +153,7 @@ class Partition {
 
   private newOwner(): AssignedPartition {
     const surroundings: PartitionContext = {
+      topicPrefix: '',
       handle: (messages) => {
         this.open.push(...messages);
         return Promise.resolve();
@@ -176,7 +176,7 @@ class Partition {
   }
 
   private get lowestUnfinished(): number {
-    return this.records.find(({ offset }) => !this.done.has(offset))?.offset ?? Infinity;
+    return this.records.find(({ position }) => !this.done.has(position))?.position ?? Infinity;
   }
 
   private check(): void {

@@ -3,8 +3,9 @@ import { runInNewContext } from 'node:vm';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
+import { rejected } from '#libs/contracts';
+import { type FetchedRecord } from '../client/kafka-port.js';
 import { RecordRefusedError } from '../producer/record-refused.js';
-import { type InboundRecord } from '../reading/inbound-record.js';
 import { AssignedPartition, type PartitionLimits } from './assigned-partition.js';
 import { type InboundMessage } from './inbound-message.js';
 import { type PartitionProgress } from './partition-progress.js';
@@ -22,16 +23,16 @@ async function until(isSo: () => boolean): Promise<void> {
   }
 }
 
-function recordAt(offset: number, bytes = 1): InboundRecord {
-  const source = { topic: 'topic', partition: 3, timestamp: '7', headers: [] };
-  return { ...source, offset, key: Buffer.from('k'), value: Buffer.from('v'), bytes };
+function recordAt(offset: number, bytes = 1): FetchedRecord {
+  const [key, value] = [Buffer.from('k'), Buffer.from('v')];
+  return { position: offset, timestamp: '7', key, value, headerList: [['name', null]], bytes };
 }
 
-function recordsAt(...offsets: number[]): InboundRecord[] {
+function recordsAt(...offsets: number[]): FetchedRecord[] {
   return offsets.map((offset) => recordAt(offset));
 }
 
-function recordsUpTo(count: number): InboundRecord[] {
+function recordsUpTo(count: number): FetchedRecord[] {
   return Array.from({ length: count }, (_, offset) => recordAt(offset));
 }
 
@@ -52,6 +53,7 @@ class Handling {
 
   constructor(limits: Partial<PartitionLimits> = {}) {
     const context = {
+      topicPrefix: 'prefix.',
       handle: (chunk: readonly InboundMessage[]) => this.handle(chunk),
       resume: () => {
         this.resumed += 1;
@@ -66,7 +68,7 @@ class Handling {
         return this.transactions;
       },
     };
-    this.queue = new AssignedPartition('topic', 3, context, false, {
+    this.queue = new AssignedPartition('prefix.topic', 3, context, false, {
       ...{ maxUnfinished: 1000, maxUnfinishedBytes: Infinity, maxSpan: Infinity },
       ...limits,
     });
@@ -114,8 +116,20 @@ describe('AssignedPartition', () => {
       const handling = new Handling();
       const record = recordAt(5, 30);
       handling.queue.bufferFetched([record]);
-      expect(handling.message(5)).toMatchObject(record);
+      const { position: offset, timestamp, key, value, headerList: headers, bytes } = record;
+      expect(handling.message(5)).toMatchObject({
+        ...{ topic: 'topic', partition: 3, offset, timestamp, key, value, headers, bytes },
+        unreadable: undefined,
+      });
       expect(handling.message(5).ownership).toBe(handling.queue.ownership);
+    });
+
+    it('what must be rejected, without the headers that are too many', () => {
+      const handling = new Handling();
+      const { rejection } = rejected('too-large', 'why');
+      const unreadable = { rejection, omittedBytes: undefined };
+      handling.queue.bufferFetched([{ ...recordAt(5), unreadable }]);
+      expect(handling.message(5)).toMatchObject({ headers: [], unreadable });
     });
 
     it('no more than so many that have not ended, and the rest once half of them have', async () => {
@@ -622,7 +636,7 @@ describe('AssignedPartition', () => {
       handling.messages.clear();
       return Promise.resolve();
     };
-    const pushed: WeakRef<InboundRecord>[] = [];
+    const pushed: WeakRef<FetchedRecord>[] = [];
     while (pushed.length < 50_000) {
       const records = Array.from({ length: 500 }, (_, index) => recordAt(pushed.length + index));
       pushed.push(...records.map((record) => new WeakRef(record)));

@@ -2,10 +2,9 @@ import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import { type MessageHeaders } from '#libs/contracts';
 import { backOffMs } from '#libs/delivery';
-import { type Unreadable } from '../client/kafka-port.js';
+import { type FetchedRecord, type Unreadable } from '../client/kafka-port.js';
 import { type OutboundRecord } from '../producer/outbound-record.js';
 import { type RecordRefusedError } from '../producer/record-refused.js';
-import { type InboundRecord } from '../reading/inbound-record.js';
 import { type CommittedProgress } from './committed-offsets.js';
 import { type InboundMessage, type MessageHandler, type WhenRefused } from './inbound-message.js';
 import { PartitionOwnership } from './partition-ownership.js';
@@ -29,6 +28,8 @@ export type Transactions = Pick<
 
 /** What a partition needs of its surroundings. */
 export interface PartitionContext {
+  /** Left out of the topics' names that messages carry. */
+  topicPrefix: string;
   handle: MessageHandler;
   /** Finishes a message that could not be handled with a dead letter. */
   deadLetter: (message: PartitionMessage) => void;
@@ -91,6 +92,8 @@ const logger = new Logger('Inbox');
  */
 export class AssignedPartition {
   readonly ownership = new PartitionOwnership();
+  /** The topic without its prefix. */
+  readonly input: string;
   readonly progress = new PartitionProgress();
   readonly transactions: Transactions;
   private readonly holds = new Set<HoldReason>();
@@ -120,6 +123,7 @@ export class AssignedPartition {
     isAnotherLog = false,
     private readonly limits = LIMITS,
   ) {
+    this.input = topic.slice(context.topicPrefix.length);
     this.transactions = context.beginTransactions(topic, partition, this.progress, {
       progressRead: (left) => {
         if (!isAnotherLog) this.progressRead(left);
@@ -177,10 +181,10 @@ export class AssignedPartition {
    * @param end the offset behind the fetch, including transaction markers
    * @param highWatermark the end of the partition
    */
-  bufferFetched(records: readonly InboundRecord[], end = 0, highWatermark = 0): boolean {
+  bufferFetched(records: readonly FetchedRecord[], end = 0, highWatermark = 0): boolean {
     if (this.ownership.isLost) return false;
     const [first] = records;
-    if (first !== undefined && first.offset >= this.acknowledged) this.floor = this.acknowledged;
+    if (first !== undefined && first.position >= this.acknowledged) this.floor = this.acknowledged;
     this.highWatermark = highWatermark;
     this.progress.addFetched(records, end);
     this.handOver();
@@ -371,20 +375,20 @@ export class PartitionMessage implements InboundMessage {
   private publishedItems: Set<number> | undefined;
 
   constructor(
-    private readonly record: InboundRecord,
+    private readonly record: FetchedRecord,
     private readonly assigned: AssignedPartition,
   ) {}
 
   get topic(): string {
-    return this.record.topic;
+    return this.assigned.input;
   }
 
   get partition(): number {
-    return this.record.partition;
+    return this.assigned.partition;
   }
 
   get offset(): number {
-    return this.record.offset;
+    return this.record.position;
   }
 
   get timestamp(): string {
@@ -400,7 +404,7 @@ export class PartitionMessage implements InboundMessage {
   }
 
   get headers(): MessageHeaders {
-    return this.record.headers;
+    return this.record.unreadable === undefined ? this.record.headerList : [];
   }
 
   get bytes(): number {

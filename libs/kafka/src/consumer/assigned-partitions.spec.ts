@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import { DoneItems, FinishedAhead } from '#libs/delivery';
-import { type InboundRecord } from '../reading/inbound-record.js';
+import { type FetchedRecord } from '../client/kafka-port.js';
 import { AssignedPartitions } from './assigned-partitions.js';
 import { type CommittedProgress } from './committed-offsets.js';
 import { type InboundMessage } from './inbound-message.js';
@@ -22,9 +22,9 @@ async function until(isSo: () => boolean): Promise<void> {
   }
 }
 
-function recordsUpTo(count: number, first = 0, bytes = 1): InboundRecord[] {
-  const source = { topic: 'a', partition: 0, timestamp: '0', key: null, value: null, headers: [] };
-  return Array.from({ length: count }, (_, index) => ({ ...source, offset: first + index, bytes }));
+function recordsUpTo(count: number, first = 0, bytes = 1): FetchedRecord[] {
+  const source = { timestamp: '0', key: null, value: null, headerList: [], bytes };
+  return Array.from({ length: count }, (_, index) => ({ ...source, position: first + index }));
 }
 
 const from = (topic: string, partition: number, highWatermark = 0, end = 0) => ({
@@ -92,6 +92,7 @@ describe('AssignedPartitions', () => {
     underWay = ofThisTest;
     transactions = new Map();
     queues = new AssignedPartitions({
+      topicPrefix: '',
       handle: (messages) => {
         ofThisTest.push(...messages);
         return Promise.resolve();

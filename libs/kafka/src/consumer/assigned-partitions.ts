@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type InboundRecord } from '../reading/inbound-record.js';
+import { type FetchedRecord } from '../client/kafka-port.js';
 import {
   AssignedPartition,
   type PartitionBacklog,
@@ -64,13 +64,13 @@ export class AssignedPartitions {
    * Returns whether the partition must be paused. A fetch whose partition was revoked meanwhile is ignored: a commit for
    * it would skip messages that the new owner has not finished.
    */
-  bufferFetched(from: FetchedFrom, messages: readonly InboundRecord[]): boolean {
+  bufferFetched(from: FetchedFrom, messages: readonly FetchedRecord[]): boolean {
     const key = keyOf(from.topic, from.partition);
     let owned = this.owned.get(key);
     const [first] = messages;
     if (owned === undefined || owned.skips(from.first, first === undefined)) return false;
-    if (first !== undefined && owned.isAnotherLog(first.offset, from.highWatermark)) {
-      owned = this.startOver(owned, first.offset);
+    if (first !== undefined && owned.isAnotherLog(first.position, from.highWatermark)) {
+      owned = this.startOver(owned, first.position);
       this.owned.set(key, owned);
     }
     return owned.bufferFetched(messages, from.end, from.highWatermark);

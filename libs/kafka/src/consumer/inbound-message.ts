@@ -1,6 +1,6 @@
 import { type OutboundRecord } from '../producer/outbound-record.js';
 import { type RecordRefusedError } from '../producer/record-refused.js';
-import { type InboundRecord } from '../reading/inbound-record.js';
+import { type InboundRecord } from '../reading/stored-record.js';
 import { type PartitionOwnership } from './partition-ownership.js';
 
 /**

@@ -1,13 +1,12 @@
 import { Logger } from '@nestjs/common';
 import { type CallSlots } from '#libs/delivery';
+import { fetchedRecords } from '#libs/kafkajs-patches';
 import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import { type Batch, type KafkaClient } from '../client/kafka-port.js';
+import { type Batch, type FetchedRecord, type KafkaClient } from '../client/kafka-port.js';
 import { type FetchControl } from '../keyed-state/keyed-state-options.js';
 import { type KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
 import { type DeadLetterReason, type DeadLetters } from '../producer/dead-letters.js';
-import { type InboundRecord } from '../reading/inbound-record.js';
-import { toInboundRecord } from '../reading/inbound-record.js';
 import { topicSpans } from '../reading/topic-span.js';
 import { type PartitionBacklog } from './assigned-partition.js';
 import { AssignedPartitions } from './assigned-partitions.js';
@@ -89,6 +88,7 @@ export class KafkaConsumer {
       mayFence: () => supervised.holdsSession,
     };
     this.partitions = new AssignedPartitions({
+      topicPrefix: options.topicPrefix,
       handle,
       deadLetter: (message) => {
         const why = message.isAnswered ? NOT_PUBLISHED : UNHANDLED;
@@ -211,14 +211,12 @@ export class KafkaConsumer {
 
   private fetched(batch: Batch): void {
     if (this.stateTopics.acceptStateBatch(batch)) return;
-    const { topic, partition, messages, highWatermark } = batch;
-    const name = topic.slice(this.options.topicPrefix.length);
-    const inbound = messages.map((message) => toInboundRecord(name, partition, message));
+    const { topic, partition, highWatermark } = batch;
     const [firstOffset, lastOffset] = [batch.firstOffset(), batch.lastOffset()];
-    this.push({ topic, partition, highWatermark, firstOffset, lastOffset }, inbound);
+    this.push({ topic, partition, highWatermark, firstOffset, lastOffset }, fetchedRecords(batch));
   }
 
-  private push(fetch: EmptyFetch, messages: readonly InboundRecord[]): void {
+  private push(fetch: EmptyFetch, messages: readonly FetchedRecord[]): void {
     const { topic, partition } = fetch;
     const [highWatermark, end] = [Number(fetch.highWatermark), Number(fetch.lastOffset) + 1];
     const first = Number(fetch.firstOffset ?? fetch.lastOffset);

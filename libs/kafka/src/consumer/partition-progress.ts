@@ -1,5 +1,6 @@
 import { ContiguousOffsets, DoneItems } from '#libs/delivery';
-import { type InboundRecord } from '../reading/inbound-record.js';
+import { type FetchedRecord } from '../client/kafka-port.js';
+import { type InboundRecord } from '../reading/stored-record.js';
 import { type CommittedProgress } from './committed-offsets.js';
 
 /** Records handed over are removed by the thousand: one by one each would move all that wait. */
@@ -26,7 +27,7 @@ export class PartitionProgress {
   private unfinishedBytes = 0;
 
   /** @param end the offset behind the fetch, including transaction markers */
-  addFetched(records: readonly InboundRecord[], end: number): void {
+  addFetched(records: readonly FetchedRecord[], end: number): void {
     for (const record of records) {
       if (this.waiting.add(record)) this.unfinishedBytes += record.bytes;
     }
@@ -34,9 +35,9 @@ export class PartitionProgress {
   }
 
   /** The next record to be handed over, leaving out those that an earlier owner has finished; undefined when none waits. */
-  nextRecord(): InboundRecord | undefined {
+  nextRecord(): FetchedRecord | undefined {
     for (let record = this.waiting.take(); record !== undefined; record = this.waiting.take()) {
-      if (this.offsets.start(record.offset)) return record;
+      if (this.offsets.start(record.position)) return record;
       this.unfinishedBytes -= record.bytes;
     }
     this.offsets.passUpTo(this.waiting.takenUpTo);
@@ -64,7 +65,10 @@ export class PartitionProgress {
   }
 
   /** Takes the end of a message; an abandoned one stays unfinished. */
-  recordEnded({ offset, bytes }: InboundRecord, how: 'finished' | 'abandoned'): void {
+  recordEnded(
+    { offset, bytes }: Pick<InboundRecord, 'offset' | 'bytes'>,
+    how: 'finished' | 'abandoned',
+  ): void {
     if (how === 'finished') {
       this.offsets.finish(offset);
       this.items.delete(offset);
@@ -126,7 +130,7 @@ export class PartitionProgress {
 
 /** Fetched records of one partition that are not handed over yet, in the order of offsets. */
 class WaitingRecords {
-  private readonly records: InboundRecord[] = [];
+  private readonly records: FetchedRecord[] = [];
   private taken = 0;
   private end = 0;
 
@@ -134,7 +138,7 @@ class WaitingRecords {
     return this.records.length - this.taken;
   }
 
-  private get first(): InboundRecord | undefined {
+  private get first(): FetchedRecord | undefined {
     return this.records[this.taken];
   }
 
@@ -145,13 +149,13 @@ class WaitingRecords {
 
   /** All fetched records before it are handed over; 0 before the first fetch. */
   get takenUpTo(): number {
-    return this.first?.offset ?? this.end;
+    return this.first?.position ?? this.end;
   }
 
   /** Returns whether the record is new: after a rebalance that left the partition here, it is fetched again. */
-  add(record: InboundRecord): boolean {
-    if (record.offset < this.end) return false;
-    this.end = record.offset + 1;
+  add(record: FetchedRecord): boolean {
+    if (record.position < this.end) return false;
+    this.end = record.position + 1;
     this.records.push(record);
     return true;
   }
@@ -161,7 +165,7 @@ class WaitingRecords {
     this.end = Math.max(this.end, end);
   }
 
-  take(): InboundRecord | undefined {
+  take(): FetchedRecord | undefined {
     const { first } = this;
     if (first === undefined) return undefined;
     this.taken += 1;

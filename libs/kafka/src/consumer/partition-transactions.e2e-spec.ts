@@ -78,10 +78,8 @@ describe('PartitionTransactions', () => {
     /** Returns what is not finished yet. */
     async takes(count: number): Promise<number[]> {
       await eventually(() => this.isRecalled, 'the partition is recalled');
-      const source = { topic: 'input', partition: 0, timestamp: '0', key: null, value: null };
-      const records = Array.from({ length: count }, (_, offset) => {
-        return { ...source, headers: [], bytes: 1, offset };
-      });
+      const source = { timestamp: '0', key: null, value: null, headerList: [], bytes: 1 };
+      const records = Array.from({ length: count }, (_, position) => ({ ...source, position }));
       this.progress.addFetched(records, count);
       const taken: number[] = [];
       for (
@@ -89,7 +87,7 @@ describe('PartitionTransactions', () => {
         next !== undefined;
         next = this.progress.nextRecord()
       ) {
-        taken.push(next.offset);
+        taken.push(next.position);
       }
       return taken;
     }

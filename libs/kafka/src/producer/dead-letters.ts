@@ -9,7 +9,7 @@ import {
   printable,
   type Rejection,
 } from '#libs/contracts';
-import { type InboundRecord } from '../reading/inbound-record.js';
+import { type InboundRecord } from '../reading/stored-record.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { type RecordRefusedError } from './record-refused.js';
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { everyRealMs, onAbort, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
+import { fetchedRecords } from '#libs/kafkajs-patches';
 import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { type Consumer, type EachBatchPayload, type KafkaClient } from '../client/kafka-port.js';
@@ -187,11 +188,11 @@ class FollowAttempt {
 
   private async onBatch(payload: EachBatchPayload): Promise<void> {
     const { batch } = payload;
-    const { topic, partition, messages } = batch;
+    const { topic, partition } = batch;
     const from = this.positions.get(keyOf(topic, partition)) ?? 0;
-    const records = messages
-      .filter(({ offset }) => Number(offset) >= from)
-      .map((message) => toStoredRecord(topic, partition, message));
+    const records = fetchedRecords(batch)
+      .filter(({ position }) => position >= from)
+      .map((record) => toStoredRecord(topic, partition, record));
     for (let start = 0; start < records.length; start += CHUNK_RECORDS) {
       if (this.ending.isOver) return;
       const chunk = records.slice(start, start + CHUNK_RECORDS);

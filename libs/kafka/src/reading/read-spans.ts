@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { fetchedRecords } from '#libs/kafkajs-patches';
 import { withDeadline } from '../client/deadline.js';
 import { type Consumer, type EachBatchPayload, type KafkaClient } from '../client/kafka-port.js';
 import { withAdmin } from '../client/with-admin.js';
@@ -144,10 +145,10 @@ class SpanReader {
 
   /** Hands over what the current span is for; returns whether the read goes on. */
   private async takeWanted(payload: EachBatchPayload): Promise<boolean> {
-    const { topic, partition, messages } = payload.batch;
-    const records = messages
-      .filter(({ offset }) => this.cursor.wants(Number(offset)))
-      .map((message) => toStoredRecord(topic, partition, message));
+    const { topic, partition } = payload.batch;
+    const records = fetchedRecords(payload.batch)
+      .filter(({ position }) => this.cursor.wants(position))
+      .map((record) => toStoredRecord(topic, partition, record));
     for (let start = 0; start < records.length; start += MAX_RECORDS) {
       const some = records.slice(start, start + MAX_RECORDS);
       if (!(await this.deliver(some))) return false;

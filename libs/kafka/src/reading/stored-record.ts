@@ -1,6 +1,5 @@
 import { type MessageHeaders } from '#libs/contracts';
-import { DecodedRecord } from '#libs/kafkajs-patches';
-import { type KafkaMessage } from '../client/kafka-port.js';
+import { type FetchedRecord, type Unreadable } from '../client/kafka-port.js';
 
 /** A record as it lies in Kafka. */
 export interface StoredRecord {
@@ -15,14 +14,22 @@ export interface StoredRecord {
   readonly headers: MessageHeaders;
 }
 
+/** A record of an input topic. It may be read each time it is asked for something, so it must not be spread. */
+export interface InboundRecord extends StoredRecord {
+  /** Without the prefix. */
+  readonly topic: string;
+  /** See {@link FetchedRecord}. */
+  readonly bytes: number;
+  /** See {@link FetchedRecord}. */
+  readonly unreadable?: Unreadable | undefined;
+}
+
 /** A fetched record, read as a whole: it may be spread, and be kept for long. */
 export function toStoredRecord(
   topic: string,
   partition: number,
-  message: KafkaMessage,
+  record: FetchedRecord,
 ): StoredRecord {
-  const { offset, timestamp, key, value } = message;
-  // What kafkajs itself reads is in the formats before Kafka 0.11, which have none.
-  const headers = message instanceof DecodedRecord ? message.headerList : [];
-  return { topic, partition, offset: Number(offset), timestamp, key, value, headers };
+  const { position: offset, timestamp, key, value, headerList: headers } = record;
+  return { topic, partition, offset, timestamp, key, value, headers };
 }

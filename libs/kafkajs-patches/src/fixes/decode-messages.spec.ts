@@ -96,6 +96,34 @@ describe("the decoding of a partition's part of a fetch", () => {
   });
 });
 
+/** In a format before Kafka 0.11. */
+const encodeLegacy = require('kafkajs/src/protocol/messageSet/index.js') as (set: {
+  messageVersion: number;
+  compression: number;
+  entries: readonly object[];
+}) => { buffer: Buffer };
+
+describe('a message in a format before Kafka 0.11', () => {
+  it.each([
+    ['key and value', 'a key', Buffer.from([0, 0xff]), 7],
+    ['neither', null, null, 0],
+    ['empty ones', '', Buffer.alloc(0), 0],
+  ])('is read like any other, with %s', async (_, key, value, bytes) => {
+    const timestamp = 1_763_680_000_123;
+    const entries = [{ key, value, timestamp }];
+    const message = Buffer.from(
+      encodeLegacy({ messageVersion: 1, compression: 0, entries }).buffer,
+    );
+    message.writeBigInt64BE(7n, 0);
+    expect(await ours(new Decoder(answerOf(message)))).toMatchObject([
+      {
+        ...{ position: 7, offset: '7', timestamp: String(timestamp), headerList: [], bytes },
+        ...{ key: key === null ? null : Buffer.from(key), value },
+      },
+    ]);
+  });
+});
+
 interface Batch {
   rawMessages: { offset: string }[];
   messages: { offset: string }[];

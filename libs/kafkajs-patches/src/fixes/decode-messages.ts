@@ -5,6 +5,7 @@ import {
   KafkaJSPartialMessageError,
   recordsOfNext,
 } from './decode-batch.js';
+import { type FetchedRecord, NO_HEADERS } from './decoded-record.js';
 
 /** Reads a partition's part of a fetch: its size, and so many bytes. */
 export type DecodeMessages = (fetched: Fetched) => Promise<DecodedBatch['records']>;
@@ -37,7 +38,7 @@ export function withBatchesOfAnySize(decodeMessages: DecodeMessages): DecodeMess
     const end = start + fetched.buffer.readInt32BE(fetched.offset);
     const isComplete = end - start > MAGIC_AT && end <= fetched.buffer.length;
     if (!isComplete || fetched.buffer.readInt8(start + MAGIC_AT) !== RECORD_BATCH) {
-      return decodeMessages(fetched);
+      return ((await decodeMessages(fetched)) as LegacyMessage[]).map(fetchedRecord);
     }
     fetched.offset = end;
     const { buffer } = fetched;
@@ -50,6 +51,17 @@ export function withBatchesOfAnySize(decodeMessages: DecodeMessages): DecodeMess
     unpackedOf.set(buffer, before + (batches.unpackedBytes ?? 0));
     return records;
   };
+}
+
+/** A message in a format before Kafka 0.11, as kafkajs reads it. */
+type LegacyMessage = DecodedBatch['records'][number] &
+  Pick<FetchedRecord, 'timestamp' | 'key' | 'value'>;
+
+/** These formats have no headers. */
+function fetchedRecord(message: LegacyMessage): LegacyMessage & FetchedRecord {
+  const { offset, key, value } = message;
+  const bytes = (key?.length ?? 0) + (value?.length ?? 0);
+  return { ...message, position: Number(offset), headerList: NO_HEADERS, bytes };
 }
 
 async function recordsOf(batches: Fetched, mostBytes: number): Promise<DecodedBatch['records']> {

@@ -94,6 +94,16 @@ describe('a decoded record', () => {
     );
   });
 
+  it.each([
+    [1000, 1000, undefined],
+    [1001, 1001, 'the message has 1001 headers, more than 1000: left out'],
+    [2001, 0, 'the message has 2001 headers, more than 1000: left out'],
+  ])('is rejected with more headers than a message may have: %i', (count, read, detail) => {
+    const record = readBack(Array.from({ length: count }, () => ['name', null]));
+    expect(record.unreadable?.rejection).toEqual(detail && { code: 'too-large', detail });
+    expect(record.headerList).toHaveLength(read);
+  });
+
   describe('with headers as Kafka knows them', () => {
     const name = fc.oneof(
       // Few, so that they come again, and what objects put first or have of their own.

@@ -1,4 +1,31 @@
-import { type MessageHeader, type MessageHeaders } from '#libs/contracts';
+import { type MessageHeader, type MessageHeaders, rejected, type Rejection } from '#libs/contracts';
+
+/** A record of a fetch, whatever its format. It may be read each time it is asked for something: not to be spread. */
+export interface FetchedRecord {
+  /** Its offset, as a number. */
+  readonly position: number;
+  /** Milliseconds since the epoch, decimal digits. */
+  readonly timestamp: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headerList: MessageHeaders;
+  /** Of key, value and headers, roughly: what parts them may count. */
+  readonly bytes: number;
+  /** Why it must be rejected, where that was found before anybody parsed it: it lacks its value, or its headers. */
+  readonly unreadable?: Unreadable | undefined;
+}
+
+/** The messages of a batch as `decode-messages.ts` reads them, which kafkajs's types do not know. */
+export function fetchedRecords(batch: { messages: readonly object[] }): readonly FetchedRecord[] {
+  return batch.messages as FetchedRecord[];
+}
+
+/** Why a record is rejected though its value is not known, and how many bytes its dead letter lacks. */
+export interface Unreadable {
+  rejection: Rejection;
+  /** Of the record; as it lies in Kafka, of the whole batch where that is refused as one. Undefined when no value is left out. */
+  omittedBytes: number | undefined;
+}
 
 /** As much of a record batch as its records are read with; numbers of 64 bits are decimal text. */
 export interface BatchContext {
@@ -16,7 +43,7 @@ type HeadersByName = Record<string, Buffer | string | (Buffer | string)[] | unde
 
 const LOG_APPEND_TIME = 1;
 /** Shared by all records without headers. */
-const NO_HEADERS: MessageHeaders = [];
+export const NO_HEADERS: MessageHeaders = [];
 /** Of a message; a sender has a few dozen. A record of a hundred kilobytes may claim fifty thousand. */
 const MOST_HEADERS = 1000;
 const MOST_HEADER_BYTES = 256 * 1024;
@@ -29,8 +56,7 @@ const READ_UP_TO = 2;
  * of thousands may wait, and what is read of one takes several times the memory of its bytes. To be asked, and not
  * to be spread: it has nothing of its own but where it lies.
  */
-export class DecodedRecord {
-  /** {@link offset} as a number. */
+export class DecodedRecord implements FetchedRecord {
   readonly position: number;
   readonly batchContext: BatchContext;
   private readonly buffer: Buffer;
@@ -48,7 +74,6 @@ export class DecodedRecord {
     this.end = end;
   }
 
-  /** How many it has. */
   get bytes(): number {
     return this.end - this.start;
   }
@@ -93,9 +118,12 @@ export class DecodedRecord {
     return this.exceed(cursor, READ_UP_TO) === undefined ? readHeaders(cursor) : NO_HEADERS;
   }
 
-  /** In what way its headers are more than a message may have; undefined when they are not. */
-  get excess(): string | undefined {
-    return this.exceed(this.atHeaders(), 1);
+  /** Its headers are more than a message may have. */
+  get unreadable(): Unreadable | undefined {
+    const excess = this.exceed(this.atHeaders(), 1);
+    if (excess === undefined) return undefined;
+    const { rejection } = rejected('too-large', `the message has ${excess}: left out`);
+    return { rejection, omittedBytes: undefined };
   }
 
   /**

@@ -1,5 +1,10 @@
-import { rejected, type Rejection, type RejectionCode } from '#libs/contracts';
-import { type BatchContext } from './decoded-record.js';
+import { rejected, type RejectionCode } from '#libs/contracts';
+import {
+  type BatchContext,
+  type FetchedRecord,
+  NO_HEADERS,
+  type Unreadable,
+} from './decoded-record.js';
 
 /** A record batch that is refused as a whole, because it is too large once it is unpacked, or damaged. */
 export class UnreadableBatchError extends Error {
@@ -12,13 +17,6 @@ export class UnreadableBatchError extends Error {
   }
 }
 
-/** Why a record is rejected though its value is not known, and how many bytes its dead letter lacks. */
-export interface Unreadable {
-  rejection: Rejection;
-  /** Of the record; as it lies in Kafka, of the whole batch where that is refused as one. Undefined when no value is left out. */
-  omittedBytes: number | undefined;
-}
-
 /**
  * A batch may claim two thousand million offsets, and one of a few kilobytes does hold sixty million records. Up to
  * this many each of them is rejected by itself: librdkafka puts no more into a batch unless it is configured to.
@@ -27,14 +25,15 @@ const MOST_REJECTED_EACH = 10_000;
 const LOG_APPEND_TIME = 1;
 
 /** Stands for a record of a batch that is refused, or for all of them. */
-export class UnreadableRecord {
+export class UnreadableRecord implements FetchedRecord {
   readonly key = null;
   readonly value = null;
   readonly headers = {};
+  readonly headerList = NO_HEADERS;
+  readonly bytes = 0;
   readonly isControlRecord = false;
 
   constructor(
-    /** {@link offset} as a number. */
     readonly position: number,
     readonly batchContext: BatchContext,
     readonly unreadable: Unreadable,
