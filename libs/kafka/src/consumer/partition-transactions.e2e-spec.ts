@@ -97,7 +97,7 @@ describe('PartitionTransactions', () => {
         this.ends.push(`${offset} ${typeof how === 'string' ? how : how.code}`);
         if (how !== 'committed') return;
         if (item !== undefined) this.progress.itemDone(offset, item);
-        else this.progress.recordEnded({ offset, bytes: 1 } as never, 'finished');
+        else this.progress.recordEnded({ offset, bytes: 1 }, 'finished');
       };
       this.transactions.addToTransaction(
         new TestEntry({ offsets: [offset], records, item }, ended),
