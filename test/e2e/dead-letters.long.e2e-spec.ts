@@ -1,6 +1,9 @@
+import { hostname, userInfo } from 'node:os';
+import { realNowMs } from '#libs/clock';
 import { loadKafkaSettings } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
 import { createKafka, ensureTopics } from '#libs/kafka';
+import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { type CommandResult, runCommand, RunningCommand } from '../support/run-command.js';
@@ -25,6 +28,17 @@ interface ListedLetter {
   code: string;
   machineIds: string[];
   replayedAt: number | null;
+}
+
+interface ShownLetter {
+  partition: number;
+  offset: number;
+  headers: [name: string, value: string | null][];
+}
+
+function jsonLines(stdout: string): unknown[] {
+  const lines = stdout.split('\n').filter((line) => line !== '');
+  return lines.map((line) => JSON.parse(line) as unknown);
 }
 
 describe('npm run dlq', () => {
@@ -67,6 +81,27 @@ describe('npm run dlq', () => {
     const [letter] = await listed('--code', code);
     return ['--partition', String(letter?.partition), '--offset', String(letter?.offset)];
   };
+
+  /** Where the dead letters of messages lie that have been replayed so often. */
+  const placesOfReplays = (count: string): Promise<string[][]> =>
+    eventually(
+      async () => {
+        const shown = jsonLines((await dlq('show', LISTS, '--limit', '100', '--json')).stdout);
+        const own = (shown as ShownLetter[]).filter(({ headers }) =>
+          headers.some(([name, value]) => name === 'dlq-replay-count' && value === count),
+        );
+        return (
+          own.length > 0 &&
+          own.map(({ partition, offset }) => [
+            '--partition',
+            String(partition),
+            '--offset',
+            String(offset),
+          ])
+        );
+      },
+      { what: `a dead letter of a message replayed ${count} times` },
+    );
 
   const binaryInputs = (): ReadRecord[] =>
     inputs.records.filter(({ value }) => value?.equals(BINARY) === true);
@@ -170,17 +205,25 @@ describe('npm run dlq', () => {
     );
     expect(second).toMatchObject({ topic: LISTS, key: first?.key, value: first?.value });
     expect(second?.timestamp).toBe(first?.timestamp);
-    expect(second?.headers).toEqual(first?.headers);
-    expect(second?.headers).toEqual({
+    expect(first?.headers).toEqual({
       empty: Buffer.alloc(0),
       several: [Buffer.from('one'), Buffer.from('two')],
       bytes: Buffer.from([0xfe, 0x01]),
+    });
+    expect(second?.headers).toEqual({
+      ...first?.headers,
+      'dlq-replay-count': Buffer.from('1'),
+      'dlq-replayed-by': Buffer.from(`${userInfo().username}@${hostname()}`),
     });
 
     expect((await dlq(...replay)).stdout).toBe(
       'replayed 0 dead letters; 1 replayed before (--again takes them too)\n',
     );
-    expect((await dlq(...replay, '--again')).stdout).toBe('replayed 1 dead letter\n');
+    const again = [...replay, '--again', '--by', 'ann', '--json'];
+    expect(jsonLines((await dlq(...again)).stdout)).toMatchObject([
+      { result: 'replayed', toTopic: `${plant.kafka.topicPrefix}${LISTS}` },
+      { dryRun: false, replayed: 1, replayedBefore: 0, impossible: 0 },
+    ]);
     await inputs.take(3, ({ value }) => value?.equals(BINARY) === true, 'the binary message');
     expect((await dlq('list', LISTS)).stdout).toMatch(/\[replayed 2\d{3}-.*Z\]/);
   });
@@ -202,6 +245,17 @@ describe('npm run dlq', () => {
       'replayed 1 dead letter\n',
     );
     await letters.take(2, ({ topic }) => topic === `${REASONS}.dlq`, 'the same letter again');
+  });
+
+  it('leaves alone what comes back from every replay, unless forced', async () => {
+    const [own] = await placesOfReplays('1');
+    const replay = ['replay', LISTS, ...(own ?? []), '--max-replays', '1'];
+    const refused = await dlq(...replay, '--yes');
+    expect(refused).toMatchObject({
+      exitCode: 1,
+      stdout: expect.stringContaining('it has come back from 1 replays') as string,
+    });
+    expect((await dlq(...replay, '--force')).stdout).toContain('would replay 1 dead letter\n');
   });
 
   it('says what cannot be replayed, and fails for it', async () => {
@@ -302,5 +356,20 @@ describe('npm run dlq -- replay, of many', () => {
     await inputs.take(COUNT, () => true, 'message');
     expect(new Set(inputs.records.map(({ value }) => String(value))).size).toBe(COUNT);
     expect(inputs.records).toHaveLength(COUNT);
+  });
+
+  it('goes no faster than asked', async () => {
+    const isByRated = ({ headers }: ReadRecord): boolean =>
+      String(headers['dlq-replayed-by']) === 'rated';
+    const startedMs = realNowMs();
+    const some = ['--partition', '0', '--again', '--rate', '40', '--by', 'rated', '--yes'];
+    const rated = new RunningCommand(['dlq', 'replay', LISTS, ...some], { topicPrefix });
+    await eventually(() => inputs.records.filter(isByRated).length >= 80, {
+      what: 'eighty are replayed',
+    });
+    // 80 at 40 a second in portions of 4: the last of them not before 1.9 s.
+    expect(realNowMs() - startedMs).toBeGreaterThan(1900);
+    rated.kill('SIGINT');
+    expect(await rated.result()).toMatchObject({ exitCode: 1 });
   });
 });

@@ -1,44 +1,10 @@
-import { ConsoleLogger, type LogLevel, Module } from '@nestjs/common';
-import { Command, CommandFactory } from 'nest-commander';
-import { EXIT_CODE_BAD_SETTINGS, SettingsError } from '#libs/config';
-import { CommandGroup } from './command-line/base-command.js';
-import { npmUsage } from './command-line/npm-usage.js';
-import { ListCommand } from './dlq/list.command.js';
-import { ReplayCommand } from './dlq/replay.command.js';
-import { ShowCommand } from './dlq/show.command.js';
-import { PreviewCommand } from './erp/preview.command.js';
-import { SendCommand } from './send/send.command.js';
+import { ConsoleLogger, Logger, type LogLevel } from '@nestjs/common';
+import { CommanderError } from 'commander';
+import { SettingsError } from '#libs/config';
+import { EXIT_CODES, UnreachableError } from './command-line/exit-codes.js';
+import { createProgram } from './program.js';
 
-/** Wrong use of a command (sysexits: EX_USAGE). */
-const EXIT_CODE_USAGE = 64;
-
-@Command({
-  name: 'dlq',
-  // The group reports an unknown name, which says more than the number of arguments.
-  allowExcessArgs: true,
-  description: 'Shows dead letters, the messages that were rejected, and replays them.',
-  subCommands: [ListCommand, ShowCommand, ReplayCommand],
-})
-class DlqCommand extends CommandGroup {}
-
-@Command({
-  name: 'erp',
-  allowExcessArgs: true,
-  description: 'Tries ERP documents out.',
-  subCommands: [PreviewCommand],
-})
-class ErpCommand extends CommandGroup {}
-
-@Module({
-  providers: [
-    SendCommand,
-    ...DlqCommand.registerWithSubCommands(),
-    ...ErpCommand.registerWithSubCommands(),
-  ],
-})
-class CliModule {}
-
-/** Warnings and errors on stderr; stdout has the command's result alone. */
+/** Warnings and errors of the libraries on stderr; stdout has the command's result alone. */
 class StderrLogger extends ConsoleLogger {
   constructor() {
     super({ logLevels: ['warn', 'error', 'fatal'] });
@@ -58,20 +24,17 @@ class StderrLogger extends ConsoleLogger {
   }
 }
 
-/** Sets the exit code, and prints the error unless commander has. */
-function reportFailure(error: Error): void {
-  if (isCommanderError(error)) {
-    // Help that was asked for "fails" with 0.
-    process.exitCode = error.exitCode === 0 ? 0 : EXIT_CODE_USAGE;
-    return;
-  }
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = error instanceof SettingsError ? EXIT_CODE_BAD_SETTINGS : 1;
-}
+/** Older than the exit code for what is unreachable: scripts rely on 1. */
+const COMMANDS_WITHOUT_UNREACHABLE = ['dlq', 'send'];
 
-/** The class belongs to a dependency of nest-commander, which cannot be imported. */
-function isCommanderError(error: Error): error is Error & { exitCode: number } {
-  return 'exitCode' in error && 'code' in error && String(error.code).startsWith('commander.');
+function exitCodeOf(error: unknown): number {
+  // Help and version that were asked for "fail" with 0.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_CODES.usage;
+  if (error instanceof SettingsError) return EXIT_CODES.settings;
+  const isUnreachable =
+    error instanceof UnreachableError &&
+    !COMMANDS_WITHOUT_UNREACHABLE.includes(process.argv[2] ?? '');
+  return isUnreachable ? EXIT_CODES.unreachable : EXIT_CODES.failed;
 }
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -79,15 +42,16 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? 0 : 1);
 });
 
-await CommandFactory.run(CliModule, {
-  logger: new StderrLogger(),
-  abortOnError: false,
-  errorHandler: (error) => {
-    throw error;
-  },
-  serviceErrorHandler: reportFailure,
-  helpConfiguration: { commandUsage: npmUsage },
-});
+Logger.overrideLogger(new StderrLogger());
+try {
+  await createProgram().parseAsync();
+} catch (error) {
+  // commander has printed its own.
+  if (!(error instanceof CommanderError)) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  }
+  process.exitCode = exitCodeOf(error);
+}
 
 // Connections and retries to a silent Kafka would keep the process running.
 process.stdout.write('', () => process.exit());

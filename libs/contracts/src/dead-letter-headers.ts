@@ -15,6 +15,17 @@ export const DEAD_LETTER_HEADERS = {
   valueOmitted: 'dlq-value-omitted',
 } as const;
 
+/**
+ * Headers that `dlq replay` adds to the message it puts back. They stay with the message, so that the dead letter it may
+ * become again carries them.
+ */
+export const REPLAY_HEADERS = {
+  /** How often the message has been replayed. */
+  count: 'dlq-replay-count',
+  /** By whom last. */
+  by: 'dlq-replayed-by',
+} as const;
+
 export interface DeadLetter {
   code: RejectionCode;
   detail: string;

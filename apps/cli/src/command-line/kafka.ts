@@ -1,5 +1,6 @@
 import { type KafkaSettings, loadKafkaSettings, readEnvironment } from '#libs/config';
 import { describeKafkaFailure, type KafkaClient, topicNames } from '#libs/kafka';
+import { UnreachableError } from './exit-codes.js';
 
 export const KAFKA_HELP = `
 Kafka is found by the KAFKA_… settings of the bridge; without KAFKA_BROKERS at 127.0.0.1:9092.`;
@@ -16,7 +17,7 @@ export function commandKafkaSettings(): KafkaSettings {
 /**
  * Full names of all topics. A command asks for them first, since later requests may wait for Kafka for ever.
  *
- * @throws Error that says why Kafka cannot be reached
+ * @throws UnreachableError that says why Kafka cannot be reached
  */
 export async function reachTopics(
   kafka: KafkaClient,
@@ -26,6 +27,8 @@ export async function reachTopics(
     return await topicNames(kafka);
   } catch (cause) {
     const why = describeKafkaFailure(cause);
-    throw new Error(`Kafka cannot be reached at ${brokers.join(', ')}: ${why}`, { cause });
+    throw new UnreachableError(`Kafka cannot be reached at ${brokers.join(', ')}: ${why}`, {
+      cause,
+    });
   }
 }

@@ -11,6 +11,12 @@ describe('npmUsage', () => {
       'npm run send -- [options] [files...]',
     );
     expect(npmUsage(command('list', command('dlq', root)))).toBe('npm run dlq -- list [options]');
-    expect(npmUsage(root)).toBe('npm run <command> -- [options]');
+    expect(npmUsage(root)).toBe('machine-bridge [options]');
+    expect(npmUsage(command('offsets', root))).toBe('machine-bridge offsets [options]');
+  });
+
+  it('names the program where it was called by that', () => {
+    const list = command('list', command('dlq', root));
+    expect(npmUsage(list, 'machine-bridge')).toBe('machine-bridge dlq list [options]');
   });
 });

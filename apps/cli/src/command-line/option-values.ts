@@ -1,42 +1,54 @@
 import { resolve } from 'node:path';
+import { InvalidArgumentError } from 'commander';
 import { readEnvironment } from '#libs/config';
 import { readEpochSeconds, REJECTION_CODES, type RejectionCode } from '#libs/contracts';
 
 /** Limited dead letters are kept in memory. */
 const MAX_LIMIT = 100_000;
 
-/** A wrong value; by the code, commander adds the name of the option. */
-class InvalidOptionError extends Error {
-  readonly code = 'commander.invalidArgument';
-}
-
-/** @throws InvalidOptionError */
+/** @throws InvalidArgumentError */
 export function readCount(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidOptionError('It must be a whole number.');
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
   return Number(text);
 }
 
-/** @throws InvalidOptionError */
+/** @throws InvalidArgumentError */
+export function readPositive(text: string): number {
+  const count = readCount(text);
+  if (count === 0) throw new InvalidArgumentError('It must be 1 or more.');
+  return count;
+}
+
+/** A number a second, with a fraction or without. @throws InvalidArgumentError */
+export function readRate(text: string): number {
+  const rate = Number(text);
+  if (!/^\d+(\.\d+)?$/.test(text) || rate <= 0) {
+    throw new InvalidArgumentError('It must be a number above 0.');
+  }
+  return rate;
+}
+
+/** @throws InvalidArgumentError */
 export function readTime(text: string): number {
   const time = readEpochSeconds(text);
-  if (!time.ok) throw new InvalidOptionError(`It ${time.problem}.`);
+  if (!time.ok) throw new InvalidArgumentError(`It ${time.problem}.`);
   return time.seconds;
 }
 
-/** @throws InvalidOptionError */
+/** @throws InvalidArgumentError */
 export function readCode(text: string): RejectionCode {
   const code = REJECTION_CODES.find((known) => known === text);
   if (code === undefined) {
-    throw new InvalidOptionError(`The codes are: ${REJECTION_CODES.join(', ')}.`);
+    throw new InvalidArgumentError(`The codes are: ${REJECTION_CODES.join(', ')}.`);
   }
   return code;
 }
 
-/** @throws InvalidOptionError */
+/** @throws InvalidArgumentError */
 export function readLimit(text: string): number {
   const limit = readCount(text);
   if (limit < 1 || limit > MAX_LIMIT) {
-    throw new InvalidOptionError(`It must lie between 1 and ${MAX_LIMIT}.`);
+    throw new InvalidArgumentError(`It must lie between 1 and ${MAX_LIMIT}.`);
   }
   return limit;
 }

@@ -76,9 +76,27 @@ export function timeText(epochSeconds: number): string {
 
 /** A dead letter on one line, for a program. */
 export function formatJson(deadLetter: DeadLetter): string {
+  return visibleJson(summaryOf(deadLetter));
+}
+
+/** The same, with the message: bytes as base64. */
+export function formatJsonInFull(deadLetter: DeadLetter): string {
+  const { headers, key, value } = deadLetter.record;
+  return visibleJson({
+    ...summaryOf(deadLetter),
+    headers: originalHeaders(headers).map(([name, header]) => [
+      textOf(Buffer.from(name)),
+      header === null ? null : textOf(Buffer.from(header)),
+    ]),
+    keyBase64: key?.toString('base64') ?? null,
+    valueBase64: value?.toString('base64') ?? null,
+  });
+}
+
+function summaryOf(deadLetter: DeadLetter): object {
   const { record, fields, failedAt, replayedAt = null } = deadLetter;
   const { topic, partition, offset, value } = record;
-  return visibleJson({
+  return {
     topic,
     partition,
     offset,
@@ -88,7 +106,7 @@ export function formatJson(deadLetter: DeadLetter): string {
     key: record.key?.toString() ?? null,
     valueBytes: value?.length ?? null,
     replayedAt,
-  });
+  };
 }
 
 /** A dead letter in full, for a terminal: cause, source, headers and value. */
@@ -142,13 +160,18 @@ function headerLines(headers: MessageHeaders): string[] {
   return [...lines.slice(0, MAX_HEADER_LINES), ...rest];
 }
 
-/** UTF-8 as text, other bytes in hex; truncated when long. */
+/** {@link textOf}, truncated when long. */
 function readable(value: Buffer | string): string {
   const bytes = Buffer.from(value);
-  const text = bytes.toString();
-  const shown = Buffer.from(text).equals(bytes) ? text : `0x${bytes.toString('hex')}`;
+  const shown = textOf(bytes);
   if (shown.length <= MAX_TEXT_LENGTH) return shown;
   return `${shown.slice(0, MAX_TEXT_LENGTH)}… (${bytes.length} bytes)`;
+}
+
+/** UTF-8 as text, other bytes in hex. */
+function textOf(bytes: Buffer): string {
+  const text = bytes.toString();
+  return Buffer.from(text).equals(bytes) ? text : `0x${bytes.toString('hex')}`;
 }
 
 /** JSON indented, other UTF-8 text as it is, all else as a hex dump; no more than the first 64 kB. */

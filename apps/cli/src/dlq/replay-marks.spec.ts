@@ -2,7 +2,11 @@ import { type OutboundRecord, type StoredRecord } from '#libs/kafka';
 import { markTombstone, replayMark, ReplayMarks } from './replay-marks.js';
 import { deadLetter, TOPIC } from './testing/dead-letter.js';
 
-const replay = { toTopic: 'p1.mes.downtime-reasons.v1', replayedAt: 1_763_690_000 };
+const replay = {
+  toTopic: 'p1.mes.downtime-reasons.v1',
+  replayedAt: 1_763_690_000,
+  replayedBy: 'ann@plant',
+};
 
 /** A record as Kafka gives it back. */
 const stored = ({ key, value }: Pick<OutboundRecord, 'key' | 'value'>): StoredRecord => ({

@@ -7,6 +7,8 @@ interface ReplayMark {
   /** Epoch seconds. */
   replayedAt: number;
   toTopic: string;
+  /** Absent from marks of earlier versions. */
+  replayedBy?: string;
   /** Timestamp of the dead letter's record, in milliseconds. */
   letterTimestamp: string;
 }
@@ -15,7 +17,7 @@ interface ReplayMark {
 export function replayMark(
   marksTopic: string,
   deadLetter: StoredRecord,
-  replay: { toTopic: string; replayedAt: number },
+  replay: { toTopic: string; replayedAt: number; replayedBy: string },
 ): OutboundRecord {
   const mark: ReplayMark = { ...replay, letterTimestamp: deadLetter.timestamp };
   const value = JSON.stringify(mark);

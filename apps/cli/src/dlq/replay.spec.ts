@@ -7,6 +7,8 @@ const order = {
   selection: {},
   again: false,
   inputTopics: new Set(['p1.mes.downtime-reasons.v1']),
+  maxReplays: 5,
+  by: 'ann@plant',
 };
 
 describe('planReplay', () => {
@@ -28,7 +30,11 @@ describe('planReplay', () => {
             topic: 'p1.mes.downtime-reasons.v1',
             key,
             value: Buffer.from([0xff]),
-            headers: original,
+            headers: [
+              ...original,
+              ['dlq-replay-count', Buffer.from('1')],
+              ['dlq-replayed-by', Buffer.from('ann@plant')],
+            ],
             timestamp: '1763680000123',
           },
         },
@@ -73,6 +79,28 @@ describe('planReplay', () => {
     });
   });
 
+  it('counts replays on with the message, which has come back', () => {
+    const original: MessageHeaders = [
+      ['dlq-replayed-by', Buffer.from('ben@plant')],
+      ['dlq-replay-count', Buffer.from('4')],
+    ];
+    expect(planReplay([deadLetter({ original })], order).replays[0]?.original.headers).toEqual([
+      ['dlq-replay-count', Buffer.from('5')],
+      ['dlq-replayed-by', Buffer.from('ann@plant')],
+    ]);
+  });
+
+  it('leaves alone what comes back from each replay, unless there is no limit', () => {
+    const original: MessageHeaders = [['dlq-replay-count', Buffer.from('5')]];
+    const one = deadLetter({ original });
+    expect(planReplay([one], order)).toEqual({
+      replays: [],
+      replayedBefore: 0,
+      impossible: [{ deadLetter: one, why: expect.stringContaining('from 5 replays') as string }],
+    });
+    expect(planReplay([one], { ...order, maxReplays: undefined }).replays).toHaveLength(1);
+  });
+
   it.each([
     ['its value was left out', { 'dlq-value-omitted': '2000000' }, /2000000 bytes.*offset 41/],
     ['it names no source', { 'dlq-source-topic': undefined }, /where it came from/],
@@ -89,13 +117,13 @@ describe('planReplay', () => {
 const inputTopics = new Set(['p1.mes.downtime-reasons.v1']);
 const { replays } = planReplay(
   [deadLetter({ offset: 0, value: 'a' }), deadLetter({ offset: 1, value: 'b' })],
-  { selection: {}, again: false, inputTopics },
+  { ...order, inputTopics },
 );
 
 describe('Replayer', () => {
   const sent: string[][] = [];
   const replayerWith = (sendAll: IdempotentProducer['sendAll']): Replayer =>
-    new Replayer({ sendAll }, 'marks', () => 1_763_690_000);
+    new Replayer({ sendAll }, 'marks', () => 1_763_690_000, 'ann@plant');
 
   const take = (
     records: readonly OutboundRecord[],

@@ -1,4 +1,10 @@
-import { originalHeaders } from '#libs/contracts';
+import {
+  headerText,
+  type MessageHeader,
+  type MessageHeaders,
+  originalHeaders,
+  REPLAY_HEADERS,
+} from '#libs/contracts';
 import { type IdempotentProducer, type OutboundRecord } from '#libs/kafka';
 import { type DeadLetter } from './dead-letter.js';
 import { markTombstone, replayMark } from './replay-marks.js';
@@ -10,6 +16,10 @@ export interface ReplayRequest {
   again: boolean;
   /** The topics a message may be put back on, full names: existing inputs of the bridge. */
   inputTopics: ReadonlySet<string>;
+  /** A message that has been replayed so often is left alone, for it comes back each time; undefined: no limit. */
+  maxReplays: number | undefined;
+  /** Who replays, for the message and the mark. */
+  by: string;
 }
 
 /** A dead letter and its original message. */
@@ -32,38 +42,56 @@ export interface ReplayPlan {
 }
 
 /** What to replay of these dead letters of one topic. */
-export function planReplay(
-  deadLetters: readonly DeadLetter[],
-  { selection, again, inputTopics }: ReplayRequest,
-): ReplayPlan {
+export function planReplay(deadLetters: readonly DeadLetter[], request: ReplayRequest): ReplayPlan {
+  const { selection, again, by } = request;
   const plan: ReplayPlan = { replays: [], replayedBefore: 0, impossible: [] };
   for (const deadLetter of deadLetters) {
     if (!isSelected(deadLetter, selection)) continue;
-    const why = obstacle(deadLetter, inputTopics);
+    const why = obstacle(deadLetter, request);
     if (deadLetter.replayedAt !== undefined && !again) plan.replayedBefore += 1;
     else if (why !== undefined) plan.impossible.push({ deadLetter, why });
-    else plan.replays.push({ deadLetter, original: originalOf(deadLetter) });
+    else plan.replays.push({ deadLetter, original: originalOf(deadLetter, by) });
   }
   return plan;
 }
 
 /** Why a dead letter cannot be replayed; undefined when it can. */
-function obstacle({ fields }: DeadLetter, inputTopics: ReadonlySet<string>): string | undefined {
+function obstacle(
+  { record, fields }: DeadLetter,
+  { inputTopics, maxReplays = Infinity }: ReplayRequest,
+): string | undefined {
   const { sourceTopic, sourcePartition, sourceOffset, valueOmittedBytes } = fields;
   if (sourceTopic === undefined) return 'it does not say where it came from';
   if (!inputTopics.has(sourceTopic)) return `there is no input topic ${sourceTopic}`;
-  if (valueOmittedBytes === undefined) return undefined;
-  return (
-    `its value of ${valueOmittedBytes} bytes was too large to be kept; the message was at ` +
-    `offset ${sourceOffset ?? '?'} of partition ${sourcePartition ?? '?'} of ${sourceTopic}`
-  );
+  if (valueOmittedBytes !== undefined) {
+    return (
+      `its value of ${valueOmittedBytes} bytes was too large to be kept; the message was at ` +
+      `offset ${sourceOffset ?? '?'} of partition ${sourcePartition ?? '?'} of ${sourceTopic}`
+    );
+  }
+  const count = replayCount(record.headers);
+  if (count < maxReplays) return undefined;
+  return `it has come back from ${count} replays: mend the cause, then replay it with --force`;
 }
 
-/** The original message: key, value, headers and time, without the headers of the dead letter. */
-function originalOf({ record, fields }: DeadLetter): OutboundRecord {
+/** How often a message has been replayed, by its header. */
+function replayCount(headers: MessageHeaders): number {
+  const text = headerText(headers, REPLAY_HEADERS.count) ?? '';
+  return /^\d{1,9}$/.test(text) ? Number(text) : 0;
+}
+
+const REPLAY_HEADER_NAMES = new Set<string>(Object.values(REPLAY_HEADERS));
+
+/** The original message: key, value, headers and time, without the headers of the dead letter, and by whom it is replayed. */
+function originalOf({ record, fields }: DeadLetter, by: string): OutboundRecord {
   const { sourceTopic: topic = '', sourceTimestamp = 0 } = fields;
   const { key, value } = record;
-  const original = { topic, key, value, headers: originalHeaders(record.headers) };
+  const replay: MessageHeader[] = [
+    [REPLAY_HEADERS.count, Buffer.from(String(replayCount(record.headers) + 1))],
+    [REPLAY_HEADERS.by, Buffer.from(by)],
+  ];
+  const own = originalHeaders(record.headers).filter(([name]) => !REPLAY_HEADER_NAMES.has(name));
+  const original = { topic, key, value, headers: [...own, ...replay] };
   // A message dated by its record alone must not count as newer than what has come since. No record has time 0.
   return sourceTimestamp === 0 ? original : { ...original, timestamp: String(sourceTimestamp) };
 }
@@ -74,6 +102,7 @@ export class Replayer {
     private readonly producer: Pick<IdempotentProducer, 'sendAll'>,
     private readonly marksTopic: string,
     private readonly nowSeconds: () => number,
+    private readonly by: string,
   ) {}
 
   /**
@@ -99,7 +128,11 @@ export class Replayer {
   }
 
   private markOf({ deadLetter, original }: PlannedReplay): OutboundRecord {
-    const replay = { toTopic: original.topic, replayedAt: this.nowSeconds() };
+    const replay = {
+      toTopic: original.topic,
+      replayedAt: this.nowSeconds(),
+      replayedBy: this.by,
+    };
     return replayMark(this.marksTopic, deadLetter.record, replay);
   }
 }

@@ -1,5 +1,6 @@
-import { Option, SubCommand } from 'nest-commander';
 import { type TopicSpan } from '#libs/kafka';
+import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
+import { interruption } from '../command-line/interruption.js';
 import { commandKafkaSettings } from '../command-line/kafka.js';
 import { readLimit } from '../command-line/option-values.js';
 import { print } from '../command-line/output.js';
@@ -15,7 +16,7 @@ import {
   selectedSpans,
   type Selection,
 } from './selection.js';
-import { SelectionCommand } from './selection.command.js';
+import { topicCalled, withSelection } from './selection-options.js';
 import { TopicSummary } from './topic-summary.js';
 
 const DEFAULT_LIMIT = 50;
@@ -32,53 +33,40 @@ interface Listing {
 }
 
 /** `dlq list [<topic>]`: counts by topic; with a topic or a number, dead letters, one a line. */
-@SubCommand({
-  name: 'list',
-  arguments: '[topic]',
-  description:
-    'Counts the dead letters of each input topic, and of those internal topics that have any. With a topic it lists ' +
-    'the newest dead letters of that one; with --limit or --all and no topic, those of all topics.',
-})
-export class ListCommand extends SelectionCommand {
-  async run([name]: string[], options: ListOptions): Promise<void> {
-    const { limit, all = false, json = false, ...selection } = options;
-    const log = new DeadLetterLog(commandKafkaSettings());
-    const listing = await log.topics();
-    const [topics, internal] = [deadLetterTopics(listing), internalDeadLetterTopics(listing)];
-    const signal = this.interruption();
-    if (name === undefined && limit === undefined && !all) {
-      await summarise(log, topics, internal, { selection, json, signal });
-    } else {
-      const namesTopics = name === undefined;
-      const listed = namesTopics ? [...topics, ...internal] : [this.topicCalled(name, listing)];
-      const spans = selectedSpans(await log.spans(...listed), selection);
-      const format = lineFormat(spans, { json, namesTopics });
-      if (all) await listAll(log, spans, format, { selection, signal });
-      else await listNewest(log, spans, format, limit ?? DEFAULT_LIMIT, { selection, signal });
-    }
-    if (signal.aborted) throw new Error('stopped before everything was read');
-  }
+export function addListCommand(dlq: CliCommand): void {
+  withSelection(dlq.command('list'))
+    .argument('[topic]')
+    .description(
+      'Counts the dead letters of each input topic, and of those internal topics that have any. With a topic it lists ' +
+        'the newest dead letters of that one; with --limit or --all and no topic, those of all topics.',
+    )
+    .option(
+      '--limit <number>',
+      `number of the newest dead letters; ${DEFAULT_LIMIT} of a topic unless given`,
+      readLimit,
+    )
+    .option('--all', 'every dead letter, in the order of each topic')
+    .option(...JSON_OPTION)
+    .action(listDeadLetters);
+}
 
-  @Option({
-    flags: '--limit <number>',
-    description: `number of the newest dead letters; ${DEFAULT_LIMIT} of a topic unless given`,
-  })
-  limit(number: string): number {
-    return readLimit(number);
+async function listDeadLetters(name: string | undefined, options: ListOptions): Promise<void> {
+  const { limit, all = false, json = false, ...selection } = options;
+  const log = new DeadLetterLog(commandKafkaSettings());
+  const listing = await log.topics();
+  const [topics, internal] = [deadLetterTopics(listing), internalDeadLetterTopics(listing)];
+  const signal = interruption();
+  if (name === undefined && limit === undefined && !all) {
+    await summarise(log, topics, internal, { selection, json, signal });
+  } else {
+    const namesTopics = name === undefined;
+    const listed = namesTopics ? [...topics, ...internal] : [topicCalled(name, listing)];
+    const spans = selectedSpans(await log.spans(...listed), selection);
+    const format = lineFormat(spans, { json, namesTopics });
+    if (all) await listAll(log, spans, format, { selection, signal });
+    else await listNewest(log, spans, format, limit ?? DEFAULT_LIMIT, { selection, signal });
   }
-
-  @Option({
-    flags: '--all',
-    description: 'every dead letter, in the order of each topic',
-  })
-  all(): boolean {
-    return true;
-  }
-
-  @Option({ flags: '--json', description: 'one JSON object a line, for a program' })
-  json(): boolean {
-    return true;
-  }
+  if (signal.aborted) throw new Error('stopped before everything was read');
 }
 
 /** Prints a summary of each topic; of the `internal` ones only of those that hold something. */

@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { Command, Help, Option } from 'nest-commander';
 import { createKafka, IdempotentProducer } from '#libs/kafka';
-import { BaseCommand } from '../command-line/base-command.js';
+import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { commandKafkaSettings, KAFKA_HELP, reachTopics } from '../command-line/kafka.js';
 import { readPath } from '../command-line/option-values.js';
-import { print } from '../command-line/output.js';
+import { print, visibleJson } from '../command-line/output.js';
 import { identifyDocument } from './identify-document.js';
 
 interface SendOptions {
@@ -13,6 +12,7 @@ interface SendOptions {
   key?: string;
   contentType?: string;
   timeZone: string;
+  json?: boolean;
 }
 
 interface SentRecord {
@@ -23,63 +23,47 @@ interface SentRecord {
 }
 
 /** `send <file>…`: sends documents to their topics. Resolves once Kafka has acknowledged them. */
-@Command({
-  name: 'send',
-  arguments: '[files...]',
-  description: `Sends documents to the topics they belong to.
+export function addSendCommand(program: CliCommand): void {
+  const command = program
+    .command('send')
+    .argument('[files...]')
+    .description(
+      `Sends documents to the topics they belong to.
 
 A file is recognised by its content: a work order list, a downtime reason, or an order in a format
 the bridge reads. --topic, --key and --content-type override what was recognised.`,
-})
-export class SendCommand extends BaseCommand {
-  async run(files: string[], options: SendOptions): Promise<void> {
-    if (files.length === 0) {
-      throw new Error(`name a file to send\n\n${this.command.helpInformation()}`);
-    }
-    const settings = commandKafkaSettings();
-    const kafka = createKafka(settings);
-    const topics = await reachTopics(kafka, settings);
-    const producer = new IdempotentProducer(kafka);
-    try {
-      for (const file of files) {
-        const record = await recordOf(file, settings.topicPrefix, options);
-        // A producer would wait for ever for a missing topic.
-        if (!topics.includes(record.topic)) throw new Error(missing(record.topic));
-        await producer.send(record);
-        print(sentLine(file, record));
+    )
+    .option('--topic <name>', 'the topic, without KAFKA_TOPIC_PREFIX')
+    .option('--key <key>', "the record's key")
+    .option('--content-type <type>', 'the content-type header')
+    .option('--time-zone <zone>', 'of local times in the documents', 'UTC')
+    .option(...JSON_OPTION)
+    .addHelpText('after', KAFKA_HELP)
+    .action(async (files: string[], options: SendOptions) => {
+      if (files.length === 0) {
+        throw new Error(`name a file to send\n\n${command.helpInformation()}`);
       }
-    } finally {
-      await producer.close();
+      await sendFiles(files, options);
+    });
+}
+
+async function sendFiles(files: readonly string[], options: SendOptions): Promise<void> {
+  const settings = commandKafkaSettings();
+  const kafka = createKafka(settings);
+  const topics = await reachTopics(kafka, settings);
+  const producer = new IdempotentProducer(kafka);
+  try {
+    for (const file of files) {
+      const record = await recordOf(file, settings.topicPrefix, options);
+      // A producer would wait for ever for a missing topic.
+      if (!topics.includes(record.topic)) throw new Error(missing(record.topic));
+      await producer.send(record);
+      const { topic, key, value } = record;
+      if (options.json === true) print(visibleJson({ file, topic, key, bytes: value.length }));
+      else print(sentLine(file, record));
     }
-  }
-
-  @Option({ flags: '--topic <name>', description: 'the topic, without KAFKA_TOPIC_PREFIX' })
-  topic(name: string): string {
-    return name;
-  }
-
-  @Option({ flags: '--key <key>', description: "the record's key" })
-  key(key: string): string {
-    return key;
-  }
-
-  @Option({ flags: '--content-type <type>', description: 'the content-type header' })
-  contentType(type: string): string {
-    return type;
-  }
-
-  @Option({
-    flags: '--time-zone <zone>',
-    description: 'of local times in the documents',
-    defaultValue: 'UTC',
-  })
-  timeZone(zone: string): string {
-    return zone;
-  }
-
-  @Help('after')
-  kafkaHelp(): string {
-    return KAFKA_HELP;
+  } finally {
+    await producer.close();
   }
 }
 

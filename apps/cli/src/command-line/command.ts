@@ -1,0 +1,63 @@
+import { Command, type Option } from 'commander';
+import { npmUsage } from './npm-usage.js';
+
+/** The option of every command whose result is for a program, too. */
+export const JSON_OPTION = ['--json', 'one JSON object a line, for a program'] as const;
+
+/**
+ * A command that reports wrong use by throwing, so that `main.ts` sets all exit codes, and that takes no option or
+ * argument more than it knows.
+ */
+export class CliCommand extends Command {
+  constructor(name?: string) {
+    super(name);
+    this.exitOverride().allowExcessArguments(false).helpOption('-h, --help', 'shows this');
+    this.helpCommand(false).configureHelp({
+      commandUsage: npmUsage,
+      subcommandDescription: firstSentence,
+    });
+  }
+
+  override createCommand(name?: string): CliCommand {
+    return new CliCommand(name);
+  }
+
+  /**
+   * Refuses a second value of an option: commander would silently take the last one, and replay other dead letters than
+   * were asked for.
+   */
+  override addOption(option: Option): this {
+    super.addOption(option);
+    if (option.isBoolean()) return this;
+    let isGiven = false;
+    return this.on(`option:${option.name()}`, () => {
+      if (isGiven) this.refuse(`option '${option.flags}' may be given once only`);
+      isGiven = true;
+    });
+  }
+
+  /** A command with sub-commands alone. */
+  group(name: string, description: string): CliCommand {
+    const group = this.command(name).description(description).usage('<command>');
+    return group.allowExcessArguments().action(() => {
+      group.refuseUnknown(group.args[0]);
+    });
+  }
+
+  /** Throws wrong use of the command. */
+  refuse(problem: string): never {
+    return this.error(`error: ${problem}`);
+  }
+
+  private refuseUnknown(name: string | undefined): never {
+    if (name === undefined) return this.help({ error: true });
+    const names = this.commands.map((command) => command.name());
+    const list = [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((part) => part !== '');
+    return this.refuse(`unknown command '${name}': it is ${list.join(' or ')}`);
+  }
+}
+
+/** The first sentence of a description, for a list of commands. */
+export function firstSentence(command: Command): string {
+  return command.description().split(/(?<=\.)\s/)[0] ?? '';
+}

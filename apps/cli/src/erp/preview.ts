@@ -1,0 +1,122 @@
+import { type ErpSettings, loadErpSettings, readEnvironment } from '#libs/config';
+import { type Parsed } from '#libs/contracts';
+import { OrderMapping } from '#libs/erp-formats';
+import { BoundedExpressions } from '#libs/expressions';
+import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
+import { readPath } from '../command-line/option-values.js';
+import { print, printStatus, visible, visibleJson } from '../command-line/output.js';
+import { documentLines, listLine, rejectionLine, unreadableLine } from './format-preview.js';
+import { OrderPreview, type PreviewedDocument } from './order-preview.js';
+import { FileRecords, findSourceFiles, type RecordOptions } from './source-files.js';
+
+interface PreviewOptions extends RecordOptions {
+  map?: string;
+  mapping?: string;
+  timeZone?: string;
+  json?: boolean;
+}
+
+/** `erp preview <file|folder>…`: what the bridge would do with documents. Exit code 1 if it would reject one. */
+export function addPreviewCommand(erp: CliCommand): void {
+  const path = (file: string): string => readPath(file);
+  erp
+    .command('preview')
+    .argument('<files...>')
+    .description(
+      `Shows what the bridge would do with documents on erp.work-orders.v1, without doing it.
+
+Files are read as messages in this order, those of a folder and its subfolders by name. Machines are not looked
+up: whether the service knows them is not checked.`,
+    )
+    .option('--map <file>', 'equipment map, in place of EQUIPMENT_MAP_FILE', path)
+    .option('--mapping <file>', 'expressions, in place of ERP_MAPPING_FILE', path)
+    .option('--time-zone <zone>', 'of local times, read and printed, in place of ERP_TIME_ZONE')
+    .option('--content-type <type>', 'the content-type header of the message')
+    .option('--topic <name>', 'the topic its sender published it on, for UMH')
+    .option(...JSON_OPTION)
+    .addHelpText(
+      'after',
+      `
+A document without a time of its own has the time of its file, but no earlier one than the document before it.
+Hidden files and links to folders are skipped. docs/erp says what is read of each format.`,
+    )
+    .action(previewFiles);
+}
+
+async function previewFiles(files: string[], options: PreviewOptions): Promise<void> {
+  const erp = erpSettings(options);
+  const mapping = new OrderMapping(erp.mapping, new BoundedExpressions());
+  try {
+    const { files: found, skipped } = await findSourceFiles(files);
+    for (const what of skipped) printStatus(`not read: ${visible(what)}`);
+    if (found.length === 0) throw new Error(`no file to read in ${files.join(', ')}`);
+    const records = new FileRecords(options);
+    const preview = new OrderPreview(erp, mapping);
+    const show = options.json === true ? jsonOf : linesOf;
+    let rejections = 0;
+    for (const { name, path } of found) {
+      const record = await records.read(path);
+      const document =
+        record instanceof Error || !record.ok
+          ? record
+          : await preview.previewDocument(record.value);
+      const shown = show(name, document, erp);
+      shown.lines.forEach(print);
+      rejections += shown.rejections;
+    }
+    showLists(preview, options.json === true);
+    if (rejections === 0) return;
+    const count = `${rejections} ${rejections === 1 ? 'rejection' : 'rejections'}`;
+    throw new Error(`${count}: see the lines with !`);
+  } finally {
+    mapping.close();
+  }
+}
+
+/** What is printed of a document, and its number of rejections; an unreadable file counts as one. */
+interface ShownDocument {
+  lines: readonly string[];
+  rejections: number;
+}
+
+type ReadDocument = Parsed<PreviewedDocument> | Error;
+
+function linesOf(name: string, document: ReadDocument, erp: ErpSettings): ShownDocument {
+  if (document instanceof Error) {
+    return { lines: [visible(name), unreadableLine(document)], rejections: 1 };
+  }
+  if (!document.ok) {
+    return { lines: [visible(name), rejectionLine(document.rejection)], rejections: 1 };
+  }
+  return {
+    lines: [visible(name), ...documentLines(document.value, erp)],
+    rejections: document.value.rejections.length,
+  };
+}
+
+function jsonOf(file: string, document: ReadDocument): ShownDocument {
+  if (document instanceof Error) {
+    return { lines: [visibleJson({ file, unreadable: document.message })], rejections: 1 };
+  }
+  const preview = document.ok ? document.value : { rejections: [document.rejection] };
+  return {
+    lines: [visibleJson({ file, ...preview })],
+    rejections: preview.rejections.length,
+  };
+}
+
+function showLists(preview: OrderPreview, json: boolean): void {
+  if (!json) print('lists in the end');
+  for (const [machineId, workingOrders] of preview.lists()) {
+    print(json ? visibleJson({ machineId, workingOrders }) : listLine(machineId, workingOrders));
+  }
+}
+
+function erpSettings({ map, mapping, timeZone }: PreviewOptions): ErpSettings {
+  return loadErpSettings({
+    ...readEnvironment(),
+    ...(map !== undefined && { EQUIPMENT_MAP_FILE: map }),
+    ...(mapping !== undefined && { ERP_MAPPING_FILE: mapping }),
+    ...(timeZone !== undefined && { ERP_TIME_ZONE: timeZone }),
+  });
+}

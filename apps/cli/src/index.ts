@@ -1,0 +1,2 @@
+export { EXIT_CODES } from './command-line/exit-codes.js';
+export { createProgram } from './program.js';

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { createProgram, EXIT_CODES } from '../../apps/cli/src/index.js';
+
+type CliCommand = ReturnType<typeof createProgram>;
+
+const page = readFileSync(join(resolve(import.meta.dirname, '../..'), 'docs/cli.md'), 'utf8');
+
+/** The first cells of the tables below a heading. */
+function firstCells(heading: string): string[] {
+  const [, rest = ''] = page.split(`\n${heading}\n`);
+  const [text = ''] = rest.split(/^#+ /m);
+  return [...text.matchAll(/^\| `?([^`|]+)`? +\|/gm)].map(([, cell = '']) => cell.trim()).slice(2);
+}
+
+/** Commands that do something, by the words that lead to them. */
+function commandsOf(command: CliCommand, path: string[] = []): [string, CliCommand][] {
+  if (command.commands.length === 0) return [[path.join(' '), command]];
+  return command.commands.flatMap((sub) => commandsOf(sub as CliCommand, [...path, sub.name()]));
+}
+
+const commands = commandsOf(createProgram());
+
+describe('the commands in the documents', () => {
+  it('are all that there are', () => {
+    const documented = [...page.matchAll(/^\| `([a-z][a-z ]*)` +\|/gm)].map(([, name]) => name);
+    expect(documented.sort()).toEqual(commands.map(([name]) => name).sort());
+  });
+
+  it.each(commands.filter(([name]) => name !== 'completion'))('take --json: %s', (_, command) => {
+    expect(command.options.map(({ long }) => long)).toContain('--json');
+  });
+
+  it.each(commands)('describe themselves and each of their options: %s', (_, command) => {
+    expect(command.description()).not.toBe('');
+    expect(command.options.filter(({ description }) => description === '')).toEqual([]);
+  });
+});
+
+describe('the exit codes in the documents', () => {
+  it('are those of the program', () => {
+    expect(firstCells('## Exit codes')).toEqual(Object.values(EXIT_CODES).map(String));
+  });
+});
