@@ -50,8 +50,8 @@ async function test() {
     env.KAFKA_BROKERS = kafka.brokers;
   }
   let [passed, failed] = [0, 0];
-  for (const { args } of runs) {
-    const code = await runJest(args, env);
+  for (const { args, env: more } of runs) {
+    const code = await runJest(args, { ...env, ...more });
     // Ctrl-C has ended Jest, and the rest is not begun.
     if (shutdown.signal.aborted) return;
     const run = countTests(await readFile(RESULT, 'utf8').catch(() => ''), code);

@@ -6,6 +6,8 @@ const LONG = '\\.long\\.(e2e-)?spec\\.ts$';
 const run = (paths, ignored = [], more = {}) => ({ paths, ignored, workers: 3, ...more });
 const kafka = { needsKafka: true };
 const browser = run([BROWSER], [], { ...kafka, needsBrowser: true, workers: 2 });
+/** The properties once more, each with five times the cases of the unit tier. */
+const deep = run(['\\.properties\\.spec\\.ts$'], [], { env: { PROPERTY_DEPTH: '5' } });
 /** Each starts processes by the dozen. */
 const chaos = { ...kafka, workers: 2 };
 
@@ -21,8 +23,8 @@ export const TIERS = {
   browser: [browser],
   /** What `npm test` runs. */
   quick: [run(['\\.(e2e-)?spec\\.ts$'], [LONG, BROWSER], kafka), run([QUICK_CHAOS], [], chaos)],
-  /** What `npm test` leaves out. */
-  rest: [run([LONG], [BROWSER], kafka), browser, run([CHAOS], [QUICK_CHAOS], chaos)],
+  /** What `npm test` leaves out, and `deep`. */
+  rest: [run([LONG], [BROWSER], kafka), deep, browser, run([CHAOS], [QUICK_CHAOS], chaos)],
 };
 
 export function jestArguments({ paths, ignored, workers }) {

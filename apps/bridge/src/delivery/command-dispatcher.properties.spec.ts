@@ -335,7 +335,7 @@ describe('CommandDispatcher, whatever comes in whatever order', () => {
             open: 0,
           });
         }),
-        { numRuns: 400 },
+        { numRuns: 80 * Number(process.env.PROPERTY_DEPTH ?? 1) },
       );
     },
   );

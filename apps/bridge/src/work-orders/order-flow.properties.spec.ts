@@ -335,7 +335,7 @@ describe('any history of orders, with crashes between any two steps', () => {
           expect(flow.outcomes.length).toBeGreaterThanOrEqual(told.length);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: 400 * Number(process.env.PROPERTY_DEPTH ?? 1) },
     );
   });
 });
