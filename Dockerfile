@@ -35,4 +35,5 @@ COPY package.json ./
 COPY --from=build /app/dist dist
 USER node
 # node itself is the process that gets SIGTERM, not a shell around it
-CMD ["node", "--enable-source-maps", "dist/main.js"]
+# The two options bound the heap, see docs/decisions/0038-bounded-heap.md; NODE_OPTIONS does not take the first.
+CMD ["node", "--enable-source-maps", "--heap-growing-percent=25", "--max-semi-space-size=16", "dist/main.js"]

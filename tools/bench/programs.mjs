@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { anyFreePort } from '../process/ports.mjs';
 import { ROOT } from '../setup/root.mjs';
-import { startProgram, untilHealthy } from '../start/app-process.mjs';
+import { BRIDGE_NODE_OPTIONS, startProgram, untilHealthy } from '../start/app-process.mjs';
 
 const BRIDGE = join(ROOT, 'dist/apps/bridge/src/main.js');
 const TERMINAL = join(ROOT, 'dist/apps/terminal/src/main.js');
@@ -22,7 +22,7 @@ export async function startBridge(
   { group = 'bridge', name = group, service = trial.service, settings },
 ) {
   const port = String(await anyFreePort());
-  const app = start(trial, `bench-${name}`, [BRIDGE], {
+  const app = start(trial, `bench-${name}`, [...BRIDGE_NODE_OPTIONS, BRIDGE], {
     KAFKA_BROKERS: trial.brokers,
     KAFKA_TOPIC_PREFIX: trial.prefix,
     KAFKA_GROUP_ID: `${trial.prefix}${group}`,

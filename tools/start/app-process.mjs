@@ -11,9 +11,13 @@ import { SetupError } from '../setup/steps.mjs';
 const GRACE_MS = 12_000;
 const HEALTHY_TIMEOUT_MS = 60_000;
 
+/** What Node starts the bridge with, as in package.json and the Dockerfile; see docs/decisions/0038-bounded-heap.md. */
+export const BRIDGE_NODE_OPTIONS = ['--heap-growing-percent=25', '--max-semi-space-size=16'];
+
 /** Starts an app of `dist/`. */
 export function startApp(name, env) {
-  return startProgram(name, [join(ROOT, `dist/apps/${name}/src/main.js`)], env);
+  const options = name === 'bridge' ? BRIDGE_NODE_OPTIONS : [];
+  return startProgram(name, [...options, join(ROOT, `dist/apps/${name}/src/main.js`)], env);
 }
 
 /** Starts Node with its output in `.local/logs/<name>.log`. `ended` yields what to tell the user about its end. */

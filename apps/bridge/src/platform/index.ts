@@ -1,7 +1,6 @@
 /** What every room stands on: settings, the clock, the client of the service and the ways out to Kafka. Knows no flow. */
 export { REASON_LOOK_UPS_AT_ONCE } from './calls-at-once.js';
 export { CloudCalls } from './cloud-calls.js';
-export { tightenHeapForMachines, tightenHeapForOrders } from './heap-growth.js';
 export { PlatformModule } from './platform.module.js';
 export { ServiceClockWatch } from './service-clock-watch.js';
 export { BRIDGE_SETTINGS, KAFKA } from './tokens.js';

@@ -2,7 +2,6 @@ import { Injectable, Logger } from '@nestjs/common';
 import { type MachineInfo } from '#libs/cloud-client';
 import { type OwnedState, partitionOf } from '#libs/kafka';
 import { MachineDirectory, ReasonRefresh } from '../../machine-directory/index.js';
-import { tightenHeapForMachines } from '../../platform/index.js';
 import { mostUnreadPeriods, type TrackedMachine } from '../derivation/tracked-machine.js';
 import { type MachineWatch } from './machine-watch.js';
 import { PartitionWatch } from './partition-watch.js';
@@ -51,7 +50,6 @@ export class OwnedMachines {
     this.partitions.add(partition);
     const follow = (machines: ReadonlyMap<string, MachineInfo>): void => {
       partition.follow(machines, this.shares.of(machines, partitions)[number] ?? []);
-      tightenHeapForMachines(machines.size);
       this.context.mostUnreadPeriods = mostUnreadPeriods(machines.size);
       for (const { machineId } of partition.watches) this.reasons.remind(machineId);
     };

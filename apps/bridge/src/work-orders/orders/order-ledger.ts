@@ -29,7 +29,7 @@ import {
   rejection,
 } from '../../delivery/index.js';
 import { Equipment } from '../../equipment/index.js';
-import { BRIDGE_SETTINGS, KAFKA, tightenHeapForOrders } from '../../platform/index.js';
+import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { OwnedPartitions, warnOfTimesAhead } from '../state/owned-partitions.js';
 import {
   answeredBy,
@@ -101,7 +101,6 @@ export class OrderLedger {
       message.abandon();
       return;
     }
-    tightenHeapForOrders();
     const ending = this.retention.endOf(message);
     const taken = orders.map((order) => this.applyOrder(message, partition, order));
     const records = taken.flatMap((each) => each.records);
