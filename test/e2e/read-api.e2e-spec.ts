@@ -65,6 +65,15 @@ describe('the read API', () => {
     });
   });
 
+  it('says that its answers are data, for nobody to keep or frame', async () => {
+    const { headers } = await fetch(`${plant.bridgeUrl}/api/machines/M-001`);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'cache-control': 'no-store',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'x-content-type-options': 'nosniff',
+    });
+  });
+
   it('does not find a machine that nothing is known of', async () => {
     const response = await fetch(`${plant.bridgeUrl}/api/machines/M-998`);
     expect(response.status).toBe(404);

@@ -2,14 +2,20 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type Environment } from '#libs/config';
 import { eventually } from './eventually.js';
+import { rememberSecrets } from './secrets.js';
 
 /** A built app as a process of its own, as it runs in a plant. */
 export class AppProcess {
   output = '';
   private readonly child: ChildProcess;
   private readonly exited: Promise<unknown>;
+  private readonly secrets: Map<string, string>;
 
-  constructor(app: 'bridge' | 'sandbox' | 'terminal', env: Environment) {
+  constructor(
+    app: 'bridge' | 'sandbox' | 'terminal',
+    private readonly env: Environment,
+  ) {
+    this.secrets = rememberSecrets(env);
     // PATH alone is inherited: settings of whoever runs the tests must not leak in.
     this.child = spawn(process.execPath, [`dist/apps/${app}/src/main.js`], {
       env: { PATH: process.env['PATH'], ...env },
@@ -45,11 +51,16 @@ export class AppProcess {
   /**
    * Leaves nothing behind after a test that failed.
    *
-   * @throws Error when Node has warned of something, such as of what a later version will no longer do
+   * @throws Error when Node has warned of something, such as of what a later version will no longer do, and when the
+   * output holds a secret that the process was given
    */
   async close(): Promise<void> {
     this.child.kill('SIGKILL');
     await this.exited;
+    // a file may hold another one by now
+    for (const [name, secret] of [...this.secrets, ...rememberSecrets(this.env)]) {
+      if (this.output.includes(secret)) throw new Error(`the output holds the secret of ${name}`);
+    }
     const [warning] = /^\(node:\d+\).*Warning.*/m.exec(this.output) ?? [];
     if (warning !== undefined) throw new Error(warning);
   }

@@ -5,6 +5,7 @@ import { eventually } from './eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from './kafka.js';
 import { startSandbox } from './running-sandbox.js';
 import { type SandboxControl } from './sandbox-control.js';
+import { rememberSecrets } from './secrets.js';
 
 const TEST_TOKEN = 'sandbox-token';
 
@@ -57,6 +58,7 @@ export async function startPlant(options: PlantOptions = {}): Promise<Plant> {
     ...clockEnv,
     ...options.env,
   };
+  rememberSecrets(environment);
   const kafka = new TestKafka(brokers, topicPrefix);
   await options.prepare?.(kafka, sandbox);
   const plant: Plant = {

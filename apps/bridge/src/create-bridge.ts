@@ -20,6 +20,18 @@ export interface Bridge {
   close: () => Promise<void>;
 }
 
+/** Nothing is posted here. */
+const BODY_LIMIT = 16 * 1024;
+/** Within which a request has to be there whole; an answer may take longer. */
+const REQUEST_TIMEOUT_MS = 10_000;
+/** Probes, scrapers and a few readers; more than that must not cost memory that commands need. */
+const MAX_CONNECTIONS = 256;
+/** Answers are data of the moment, and no page. */
+const HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+};
 /** Fastify's own limit of 100 characters would hide machines with longer ids; they have up to 256. */
 const LONGEST_PATH_PARAMETER = 1024;
 const logger = new Logger('Bridge');
@@ -31,11 +43,20 @@ export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
     // A client that never finishes its request must not hold up a stop.
     new FastifyAdapter({
       forceCloseConnections: true,
+      bodyLimit: BODY_LIMIT,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      http: { connectionsCheckingInterval: 1_000 },
       routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
     }),
     { logger: jsonLogger(settings.logLevel), abortOnError: false },
   );
   const strategy = app.get(KafkaConsumerStrategy);
+  const http = app.getHttpAdapter().getInstance();
+  http.server.maxConnections = MAX_CONNECTIONS;
+  http.addHook('onRequest', (_, reply, done) => {
+    void reply.headers(HEADERS);
+    done();
+  });
   app.useGlobalFilters(new HandOnExceptionsFilter(app.getHttpAdapter()));
   app.connectMicroservice({ strategy }, { inheritAppConfig: true });
   return {

@@ -25,6 +25,10 @@ export interface Terminal {
 
 /** A hundred reasons come to less. */
 const BODY_LIMIT = 64 * 1024;
+/** Within which a request has to be there whole; a page's stream of events is an answer, and stays open. */
+const REQUEST_TIMEOUT_MS = 10_000;
+/** Five for each of 400 pages, more than a plant has screens. */
+const MAX_CONNECTIONS = 2_000;
 /** Fastify's own limit of 100 characters would hide machines with longer ids; they have up to 256. */
 const LONGEST_PATH_PARAMETER = 1024;
 const logger = new Logger('Terminal');
@@ -36,6 +40,8 @@ export async function createTerminal(settings: TerminalSettings): Promise<Termin
     // Pages follow the events for as long as they are open: they must not hold up a stop.
     new FastifyAdapter({
       bodyLimit: BODY_LIMIT,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      http: { connectionsCheckingInterval: 1_000 },
       // whose X-Forwarded-For is believed
       ...(settings.trustedProxies.length > 0 && { trustProxy: settings.trustedProxies }),
       forceCloseConnections: true,
@@ -45,6 +51,7 @@ export async function createTerminal(settings: TerminalSettings): Promise<Termin
   );
   app.useGlobalFilters(new ApiErrorFilter());
   const instance = app.getHttpAdapter().getInstance();
+  instance.server.maxConnections = MAX_CONNECTIONS;
   addSecurityHeaders(instance);
   servePage(instance);
   return {

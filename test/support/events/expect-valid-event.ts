@@ -1,4 +1,5 @@
 import { FinalFailure } from '../eventually.js';
+import { holdsSecret } from '../secrets.js';
 import { compileSchema, type FaultsOf } from './compile-schema.js';
 import { contradictionsIn } from './contract-rules.js';
 import { type DocumentedMessage, DOCUMENTED_TOPICS } from './event-documents.js';
@@ -40,6 +41,8 @@ export function expectValidEvent(record: PublishedRecord): void {
 /** Why the record should not have been published as it is; undefined when it may. */
 export function invalidity(record: PublishedRecord): InvalidEventError | undefined {
   const faults = faultsOf(record);
+  const text = `${JSON.stringify(headersAsText(record))} ${String(record.value)}`;
+  if (holdsSecret(text)) faults.push('it holds a secret');
   return faults.length > 0 ? new InvalidEventError(record, faults) : undefined;
 }
 
