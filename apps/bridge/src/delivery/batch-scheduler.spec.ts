@@ -1,9 +1,10 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
-import { Breaker, CallSlots, LaneQueue } from '#libs/delivery';
+import { CallSlots } from '#libs/delivery';
 import { BatchScheduler, CallSpread, WakeTimer } from './batch-scheduler.js';
-import { FlowStatus } from './flow-status.js';
+import { Breaker, FlowStatus } from './flow-status.js';
+import { LaneQueue } from './machine-lanes.js';
 
 const LIMITS = { maxMachines: 4, maxBytes: Infinity };
 const LINGER_MS = 20;

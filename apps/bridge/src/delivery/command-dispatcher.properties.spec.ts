@@ -2,19 +2,21 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { afterRealMs, ManualClock, realNowMs } from '#libs/clock';
-import { type CallPermit, CallSlots, type ServiceAnswer } from '#libs/delivery';
+import { type CallPermit, CallSlots } from '#libs/delivery';
 import { PartitionOwnership } from '#libs/kafka';
 import {
   type Admission,
   Command,
+  type CommandResult,
   CommandWaiter,
   type DispatcherOptions,
   GO,
+  MessageAnswers,
   type Precedence,
 } from './command.js';
 import { CommandDispatcher } from './command-dispatcher.js';
-import { type CommandResult, MessageAnswers } from './message-answers.js';
 import { inboundMessage } from './testing/inbound-message.js';
+import { type ServiceAnswer } from './verdict.js';
 
 const MACHINES = 4;
 const PARTITIONS = 2;

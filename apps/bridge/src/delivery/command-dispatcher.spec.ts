@@ -1,19 +1,22 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock, realNowMs } from '#libs/clock';
-import { type BatchLimits, type CallPermit, CallSlots, type ServiceAnswer } from '#libs/delivery';
+import { type CallPermit, CallSlots } from '#libs/delivery';
 import { PartitionOwnership } from '#libs/kafka';
 import {
   type Admission,
+  type BatchLimits,
   Command,
+  type CommandResult,
   CommandWaiter,
   type DispatcherOptions,
   GO,
+  MessageAnswers,
   type Precedence,
 } from './command.js';
 import { CommandDispatcher } from './command-dispatcher.js';
-import { type CommandResult, MessageAnswers } from './message-answers.js';
 import { inboundMessage } from './testing/inbound-message.js';
+import { type ServiceAnswer } from './verdict.js';
 
 const APPLIED_AT = 1_763_680_000;
 const AN_HOUR_MS = 3_600_000;

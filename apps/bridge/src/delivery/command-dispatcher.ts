@@ -1,8 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
-import { backOffMs, RETRY_BACK_OFF } from '#libs/delivery';
-import { ServiceCaller } from './service-caller.js';
-import { CommandLanes, OpenCommands } from './command-lanes.js';
+import { backOffMs } from '#libs/delivery';
+import { BatchScheduler } from './batch-scheduler.js';
 import {
   type Admission,
   type Command,
@@ -10,8 +9,10 @@ import {
   GO,
   type Unavailable,
 } from './command.js';
-import { BatchScheduler } from './batch-scheduler.js';
 import { FlowStatus } from './flow-status.js';
+import { CommandLanes, OpenCommands } from './machine-lanes.js';
+import { ServiceCaller } from './service-caller.js';
+import { RETRY_BACK_OFF } from './verdict.js';
 
 /**
  * Calls that began together end within a few milliseconds of each other. Their machines share a call again: a batch

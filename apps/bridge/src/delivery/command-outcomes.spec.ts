@@ -12,12 +12,7 @@ import {
   RecentOutcomes,
 } from './command-outcomes.js';
 import { CommandWaiter } from './command.js';
-import {
-  type Answered,
-  type CommandResult,
-  type RejectedResult,
-  rejection,
-} from './message-answers.js';
+import { type Answered, type CommandResult, type RejectedResult, rejection } from './command.js';
 import { inboundMessage, type KeptMessage } from './testing/inbound-message.js';
 
 const settings = loadBridgeSettings({

@@ -21,15 +21,15 @@ import {
   type OutboundRecord,
 } from '#libs/kafka';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
-import { type CommandWaiter } from './command.js';
 import {
   type Answered,
   type AnsweredMessage,
   type CommandResult,
+  type CommandWaiter,
   MessageAnswers,
   type RecordsOf,
   type RejectedResult,
-} from './message-answers.js';
+} from './command.js';
 
 /**
  * Turns the results of input messages into records for the transaction that commits their offsets: an outcome per

@@ -8,7 +8,7 @@ import { DowntimeReasons, DowntimeReasonsModule } from '../downtime-reasons/inde
 import { MachineDirectory } from '../machine-directory/index.js';
 import { PlatformModule } from '../platform/index.js';
 import { WorkOrderLists, WorkOrdersModule } from '../work-orders/index.js';
-import { MessageAnswers } from './message-answers.js';
+import { MessageAnswers } from './command.js';
 import { inboundMessage } from './testing/inbound-message.js';
 
 const settings = loadBridgeSettings({

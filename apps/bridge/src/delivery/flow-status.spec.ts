@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { type CallFailure } from '#libs/delivery';
-import { FlowStatus } from './flow-status.js';
+import fc from 'fast-check';
+import { Breaker, type CallFailure, DistinctMachines, FlowStatus } from './flow-status.js';
 
 const timeOut: CallFailure = {
   machineId: 'M-1',
@@ -269,5 +269,403 @@ describe('FlowStatus', () => {
         expect(lines).toEqual([]);
       },
     );
+  });
+});
+
+const longest = (): number => 1;
+const shortest = (): number => 0;
+
+function failureOf(machineId: string, more: Partial<CallFailure> = {}): CallFailure {
+  const usual = { cause: 'service' as const, why: '503', retryAfterMs: 0 };
+  return { machineId, busyMachines: 3, isShared: false, isProbe: false, ...usual, ...more };
+}
+
+function failedProbe(machineId: string, more: Partial<CallFailure> = {}): CallFailure {
+  return failureOf(machineId, { isProbe: true, ...more });
+}
+
+function failAll(breaker: Breaker, machineIds: string, nowMs = 0): boolean[] {
+  return machineIds.split('').map((machineId) => breaker.failed(failureOf(machineId), nowMs));
+}
+
+/** A breaker that has just opened, at 1000 ms. */
+function openBreaker(random: () => number): Breaker {
+  const breaker = new Breaker(random);
+  failAll(breaker, 'abcde', 1000);
+  return breaker;
+}
+
+/** Lets the next probe through when its time comes, and returns when that was. */
+function probe(breaker: Breaker): number {
+  const atMs = breaker.nextProbeMs!;
+  expect(breaker.admits(atMs - 1)).toBe(false);
+  expect(breaker.admits(atMs)).toBe(true);
+  breaker.callBegins();
+  return atMs;
+}
+
+describe('with many machines that have something to send', () => {
+  const failTimes = (breaker: Breaker, times: number, busyMachines: number): boolean[] =>
+    Array.from({ length: times }, (_, index) =>
+      breaker.failed(failureOf(`M-${index}`, { busyMachines }), 0),
+    );
+
+  it.each([
+    [3, 5],
+    [40, 40],
+    [10_000, 64],
+  ])('%i of them: opens when %i calls have failed in a row', (busyMachines, calls) => {
+    const opened = failTimes(new Breaker(), calls, busyMachines);
+    expect(opened.indexOf(true)).toBe(calls - 1);
+  });
+
+  it('opens when nothing has got through for five seconds, however many they are', () => {
+    const breaker = new Breaker();
+    failTimes(breaker, 2, 100);
+    expect(breaker.failed(failureOf('M-3', { busyMachines: 100 }), 5000)).toBe(true);
+  });
+});
+
+const LEAST_WAIT_MS = 200;
+/** What the service asks for at most here, which is longer than the breaker's own longest wait. */
+const LONGEST_WAIT_MS = 30_000;
+
+type Step =
+  | { kind: 'call' | 'goes well' | 'is void' }
+  | { kind: 'wait'; ms: number }
+  | { kind: 'fails'; failure: CallFailure };
+
+const failures: fc.Arbitrary<CallFailure> = fc.record({
+  isProbe: fc.constant(false),
+  machineId: fc.constantFrom('a', 'b', 'c'),
+  busyMachines: fc.constant(3),
+  isShared: fc.boolean(),
+  cause: fc.constantFrom('service', 'forbidden', 'token-refused'),
+  why: fc.constant('503'),
+  retryAfterMs: fc.constantFrom(0, 0, 300, LONGEST_WAIT_MS),
+});
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    { weight: 5, arbitrary: fc.record({ kind: fc.constant('call' as const) }) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.nat(6000) }) },
+    { weight: 5, arbitrary: fc.record({ kind: fc.constant('fails' as const), failure: failures }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ kind: fc.constantFrom('goes well' as const, 'is void' as const) }),
+    },
+  ),
+  { maxLength: 100 },
+);
+const randoms = fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }));
+
+/** A flow that calls whenever it may; how its calls end comes from outside. */
+class Flow {
+  nowMs = 0;
+  /** Of each call under way, whether it is a probe, and when it began. */
+  readonly underWay: { isProbe: boolean; startedMs: number }[] = [];
+  readonly breaker: Breaker;
+  /** When a call was last let through, or the breaker opened; undefined when another may follow at once. */
+  private lastMs: number | undefined;
+
+  constructor(random: Iterator<number>) {
+    this.breaker = new Breaker(() => random.next().value as number);
+  }
+
+  get isOpen(): boolean {
+    return this.breaker.openBecause !== undefined;
+  }
+
+  call(): boolean {
+    if (!this.breaker.admits(this.nowMs)) return false;
+    if (this.isOpen && this.lastMs !== undefined) {
+      expect(this.nowMs - this.lastMs).toBeGreaterThanOrEqual(LEAST_WAIT_MS);
+    }
+    this.lastMs = this.nowMs;
+    this.underWay.push({ isProbe: this.breaker.callBegins(), startedMs: this.nowMs });
+    expect(this.breaker.admits(this.nowMs)).toBe(!this.isOpen);
+    return true;
+  }
+
+  take(step: Step): void {
+    if (step.kind === 'wait') this.nowMs += step.ms;
+    else if (step.kind === 'call') this.call();
+    else this.end(step);
+  }
+
+  private end(step: Exclude<Step, { kind: 'wait' }>): void {
+    const wasOpen = this.isOpen;
+    const ended = this.underWay.shift();
+    if (ended === undefined) return;
+    const { isProbe, startedMs } = ended;
+    if (step.kind === 'fails') {
+      const failure = { ...step.failure, isProbe };
+      expect(this.breaker.failed(failure, this.nowMs)).toBe(!wasOpen && this.isOpen);
+      if (!wasOpen) this.lastMs = this.nowMs;
+    } else if (step.kind === 'goes well') {
+      expect(this.breaker.succeeded(startedMs)).toBe(wasOpen && !this.isOpen);
+      if (isProbe) expect(this.isOpen).toBe(false);
+    } else if (isProbe) {
+      this.breaker.probeWasVoid();
+      this.lastMs = undefined;
+    }
+  }
+}
+
+describe('Breaker', () => {
+  it('lets every call through while it is closed', () => {
+    const breaker = new Breaker();
+    for (let call = 0; call < 100; call += 1) {
+      expect(breaker.admits(0)).toBe(true);
+      breaker.callBegins();
+    }
+    expect(breaker.openBecause).toBeUndefined();
+    expect(breaker.nextProbeMs).toBeUndefined();
+  });
+
+  it('opens with the fifth failure in a row of several machines, and says so once', () => {
+    const breaker = new Breaker();
+    expect(failAll(breaker, 'abab')).toEqual([false, false, false, false]);
+    expect(breaker.admits(0)).toBe(true);
+    expect(breaker.failed(failureOf('a', { why: 'connection refused' }), 0)).toBe(true);
+    expect(breaker.openBecause).toBe('connection refused');
+    expect(breaker.admits(0)).toBe(false);
+    expect(breaker.failed(failureOf('b', { why: 'timeout' }), 0)).toBe(false);
+    expect(breaker.openBecause).toBe('timeout');
+  });
+
+  it('counts from the start again after a call that went well', () => {
+    const breaker = new Breaker();
+    failAll(breaker, 'abab');
+    expect(breaker.succeeded()).toBe(false);
+    expect(failAll(breaker, 'abab')).not.toContain(true);
+    expect(failAll(breaker, 'a')).toEqual([true]);
+  });
+
+  it('forgets with a call that went well which machines had failed', () => {
+    const breaker = new Breaker();
+    failAll(breaker, 'abab');
+    breaker.succeeded();
+    expect(failAll(breaker, 'bbbbbbbb')).not.toContain(true);
+    breaker.succeeded();
+    expect(failAll(breaker, 'cccccccc')).not.toContain(true);
+  });
+
+  it('takes a call of several machines for several, though one of them is named every time', () => {
+    const breaker = new Breaker();
+    const together = failureOf('a', { isShared: true });
+    const opened = [1, 2, 3, 4, 5].map(() => breaker.failed(together, 0));
+    expect(opened).toEqual([false, false, false, false, true]);
+  });
+
+  it('bears one machine that fails, however often, for as long as a standstill takes', () => {
+    const breaker = new Breaker();
+    for (let nowMs = 10_000; nowMs < 15_000; nowMs += 10) {
+      expect(breaker.failed(failureOf('a'), nowMs)).toBe(false);
+    }
+    expect(breaker.failed(failureOf('a'), 15_000)).toBe(true);
+  });
+
+  it('does not take a single failure for a standstill, however long nothing was called before', () => {
+    const breaker = new Breaker();
+    breaker.failed(failureOf('a'), 0);
+    breaker.succeeded();
+    expect(breaker.failed(failureOf('a'), 60_000)).toBe(false);
+    expect(breaker.failed(failureOf('a'), 64_999)).toBe(false);
+    expect(breaker.failed(failureOf('a'), 65_000)).toBe(true);
+  });
+
+  it('opens at once when the token is refused, but not for a machine that is forbidden', () => {
+    const breaker = new Breaker();
+    expect(breaker.failed(failureOf('a', { cause: 'forbidden' }), 0)).toBe(false);
+    expect(breaker.failed(failureOf('a', { cause: 'token-refused' }), 0)).toBe(true);
+  });
+
+  it('lets one call through when its time has come, and no other until that has ended', () => {
+    const breaker = openBreaker(longest);
+    expect(breaker.nextProbeMs).toBe(1500);
+    probe(breaker);
+    expect(breaker.admits(1_000_000)).toBe(false);
+    expect(breaker.nextProbeMs).toBeUndefined();
+    expect(breaker.openBecause).toBe('503');
+  });
+
+  it('waits longer after each probe that fails, up to a cap', () => {
+    const breaker = openBreaker(longest);
+    const waits = [1, 2, 3, 4, 5, 6].map(() => {
+      const atMs = probe(breaker);
+      expect(breaker.failed(failedProbe('a'), atMs)).toBe(false);
+      return breaker.nextProbeMs! - atMs;
+    });
+    expect(waits).toEqual([1000, 2000, 4000, 5000, 5000, 5000]);
+  });
+
+  it('stays open when the token is taken again but the probe fails all the same', () => {
+    const breaker = new Breaker(longest);
+    breaker.failed(failureOf('a', { cause: 'token-refused', why: '401' }), 0);
+    expect(breaker.failed(failedProbe('a', { why: '503' }), probe(breaker))).toBe(false);
+    expect(breaker.openBecause).toBe('503');
+    expect(breaker.nextProbeMs).toBe(1500);
+  });
+
+  it('leaves the service in peace for a moment, whatever the jitter', () => {
+    expect(openBreaker(shortest).nextProbeMs).toBe(1200);
+  });
+
+  it('waits at least as long as the service asks', () => {
+    const breaker = new Breaker(shortest);
+    failAll(breaker, 'abc');
+    breaker.failed(failureOf('d', { retryAfterMs: 1000 }), 0);
+    breaker.failed(failureOf('e', { retryAfterMs: 60_000 }), 0);
+    expect(breaker.nextProbeMs).toBe(60_000);
+    breaker.failed(failedProbe('a', { retryAfterMs: 50 }), probe(breaker));
+    expect(breaker.nextProbeMs).toBe(60_200);
+  });
+
+  it('waits at least as long as the service asks a call of several machines', () => {
+    const breaker = new Breaker(shortest);
+    failAll(breaker, 'abcd');
+    breaker.failed(failureOf('e', { isShared: true, retryAfterMs: 60_000 }), 0);
+    expect(breaker.nextProbeMs).toBe(60_000);
+  });
+
+  it('tries the others as usual while one machine alone is asked to wait, though they have failed, too', () => {
+    const breaker = openBreaker(shortest);
+    breaker.failed(failureOf('bad', { retryAfterMs: 25_000 }), 1100);
+    expect(breaker.nextProbeMs).toBe(1200);
+    breaker.failed(failedProbe('bad', { retryAfterMs: 25_000 }), probe(breaker));
+    expect(breaker.nextProbeMs).toBe(1400);
+    breaker.failed(failedProbe('a', { retryAfterMs: 25_000 }), probe(breaker));
+    expect(breaker.nextProbeMs).toBe(26_400);
+  });
+
+  it('tries the others before one machine alone may be asked again', () => {
+    const breaker = new Breaker(shortest);
+    breaker.failed(failureOf('a'), 0);
+    breaker.failed(failureOf('a', { retryAfterMs: 60_000 }), 5000);
+    expect(breaker.nextProbeMs).toBe(5200);
+    breaker.failed(failedProbe('b', { retryAfterMs: 60_000 }), probe(breaker));
+    expect(breaker.nextProbeMs).toBe(65_200);
+  });
+
+  it('closes with the first call that goes well, and begins with short waits when it opens again', () => {
+    const breaker = openBreaker(longest);
+    breaker.failed(failedProbe('a'), probe(breaker));
+    probe(breaker);
+    expect(breaker.succeeded()).toBe(true);
+    expect(breaker.openBecause).toBeUndefined();
+    expect(breaker.admits(0)).toBe(true);
+    expect(failAll(breaker, 'abab', 50_000)).not.toContain(true);
+    failAll(breaker, 'a', 50_000);
+    expect(breaker.nextProbeMs).toBe(50_500);
+  });
+
+  it('closes as well with a call from before it opened that began after the first failure', () => {
+    const breaker = openBreaker(longest);
+    expect(breaker.succeeded(1001)).toBe(true);
+    expect(breaker.admits(1000)).toBe(true);
+  });
+
+  it('stays open for a call that began before the first failure, however late that goes well', () => {
+    const breaker = openBreaker(longest);
+    const atMs = probe(breaker);
+    expect(breaker.succeeded(1000)).toBe(false);
+    expect(breaker.openBecause).toBe('503');
+    expect(breaker.admits(1_000_000)).toBe(false);
+    expect(breaker.succeeded(atMs)).toBe(true);
+  });
+
+  it('counts from the start again after a call that went well, whenever that began', () => {
+    const breaker = new Breaker();
+    failAll(breaker, 'abab', 1000);
+    breaker.succeeded(1);
+    expect(failAll(breaker, 'abab', 1000)).not.toContain(true);
+  });
+
+  it('does not put the probe off for calls from before it opened that fail one after the other', () => {
+    const breaker = openBreaker(longest);
+    failAll(breaker, 'fghij', 1400);
+    expect(breaker.nextProbeMs).toBe(1500);
+    breaker.failed(failedProbe('a'), probe(breaker));
+    expect(breaker.nextProbeMs).toBe(2500);
+  });
+
+  it('may probe again at once when the probe came to nothing that tells', () => {
+    const breaker = openBreaker(longest);
+    const atMs = probe(breaker);
+    breaker.probeWasVoid();
+    expect(breaker.admits(atMs)).toBe(true);
+    expect(breaker.openBecause).toBe('503');
+  });
+
+  it('takes a probe for void without having been asked for one', () => {
+    const breaker = new Breaker();
+    breaker.probeWasVoid();
+    expect(breaker.admits(0)).toBe(true);
+  });
+
+  it('calls rarely while open, closes with one success, and is never stuck, whatever happens', () => {
+    fc.assert(
+      fc.property(steps, randoms, (all, random) => {
+        const flow = new Flow(random);
+        for (const it of all) flow.take(it);
+        while (flow.underWay.length > 0) flow.take({ kind: 'fails', failure: failureOf('a') });
+        const dueMs = flow.breaker.nextProbeMs ?? flow.nowMs;
+        expect(dueMs - flow.nowMs).toBeLessThanOrEqual(LONGEST_WAIT_MS);
+        flow.nowMs = Math.max(flow.nowMs, dueMs);
+        expect(flow.call()).toBe(true);
+        flow.take({ kind: 'goes well' });
+        expect(flow.isOpen).toBe(false);
+      }),
+    );
+  });
+
+  it('never opens for one machine that fails while others get through', () => {
+    const gaps = fc.array(fc.tuple(fc.nat(20), fc.nat(4900)), { maxLength: 20 });
+    fc.assert(
+      fc.property(gaps, (rounds) => {
+        const breaker = new Breaker();
+        let nowMs = 0;
+        for (const [failures, gapMs] of rounds) {
+          for (let count = 0; count <= failures; count += 1) {
+            nowMs += gapMs / (failures + 1);
+            expect(breaker.failed(failureOf('broken'), nowMs)).toBe(false);
+          }
+          expect(breaker.succeeded()).toBe(false);
+        }
+      }),
+    );
+  });
+});
+
+describe('machines that something has to do with', () => {
+  let machines: DistinctMachines;
+
+  beforeEach(() => {
+    machines = new DistinctMachines();
+  });
+
+  it('are not several while it is one alone, however often', () => {
+    expect(machines.areSeveral).toBe(false);
+    machines.note('a', false);
+    machines.note('a', false);
+    expect(machines.areSeveral).toBe(false);
+  });
+
+  it('are several from the second on, whichever comes then', () => {
+    for (const machineId of ['a', 'b', 'a']) machines.note(machineId, false);
+    expect(machines.areSeveral).toBe(true);
+  });
+
+  it('are several where one stands for a company', () => {
+    machines.note('a', true);
+    expect(machines.areSeveral).toBe(true);
+  });
+
+  it('are told anew once they are forgotten', () => {
+    machines.note('a', true);
+    machines.forget();
+    machines.note('b', false);
+    expect(machines.areSeveral).toBe(false);
   });
 });

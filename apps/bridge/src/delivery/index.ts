@@ -5,20 +5,25 @@
  * again. `MessageAnswers` collects what became of a message's commands; `CommandOutcomes` turns that into records.
  * Touches the service through the options of the flow alone, and Kafka not at all.
  */
-export { type Admission, Command, CommandWaiter, GO, type Precedence } from './command.js';
-export { DeliveryModule } from './delivery.module.js';
 export { CommandDispatcher } from './command-dispatcher.js';
 export { CommandOutcomes, type RecentOutcome } from './command-outcomes.js';
 export {
   acceptEach,
+  type Admission,
   type Answered,
   type AnsweredMessage,
+  Command,
   type CommandResult,
+  CommandWaiter,
+  GO,
   type MessageAnswers,
   notHandled,
   notTaken,
   openMessage,
+  type Precedence,
   type RejectedResult,
   rejection,
   type SetList,
-} from './message-answers.js';
+} from './command.js';
+export { DeliveryModule } from './delivery.module.js';
+export { RETRY_BACK_OFF } from './verdict.js';

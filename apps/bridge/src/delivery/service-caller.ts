@@ -1,21 +1,20 @@
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
+import { backOffMs, type CallPermit } from '#libs/delivery';
+import { type Command, type DispatcherOptions, type SetList } from './command.js';
+import { type FlowStatus } from './flow-status.js';
+import { type CallQuality, type CommandLanes, type SlowCall } from './machine-lanes.js';
 import {
-  backOffMs,
-  type CallPermit,
-  type CallQuality,
   classifyAnswer,
+  isUnlisted,
   RETRY_BACK_OFF,
   type RetryCause,
+  reviewForbidden,
   type ServiceAnswer,
-  type SlowCall,
+  type StartedCall,
+  UnlistedRefusals,
   type Verdict,
-} from '#libs/delivery';
-import { type CommandLanes } from './command-lanes.js';
-import { type Command, type DispatcherOptions } from './command.js';
-import { type FlowStatus, type StartedCall } from './flow-status.js';
-import { isUnlisted, reviewForbidden, UnlistedRefusals } from './refusal-attribution.js';
-import { type SetList } from './message-answers.js';
+} from './verdict.js';
 
 type TryAgain = Extract<Verdict, { kind: 'try-again' }>;
 type Rejected = Extract<Verdict, { kind: 'rejected' }>;

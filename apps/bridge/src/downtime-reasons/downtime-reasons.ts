@@ -3,7 +3,7 @@ import { Clock, realNowMs } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { describeAhead, type DowntimeReason, startInFuture } from '#libs/contracts';
-import { backOffMs, type CallPermit, CallSlots, RETRY_BACK_OFF } from '#libs/delivery';
+import { backOffMs, type CallPermit, CallSlots } from '#libs/delivery';
 import {
   type Admission,
   Command,
@@ -12,6 +12,7 @@ import {
   CommandWaiter,
   GO,
   type MessageAnswers,
+  RETRY_BACK_OFF,
 } from '../delivery/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type InboundMessage, type OutboundRecord } from '#libs/kafka';
-import { acceptEach, type CommandResult, MessageAnswers, rejection } from './message-answers.js';
+import { acceptEach, type CommandResult, MessageAnswers, rejection } from './command.js';
 import { inboundMessage, type KeptMessage } from './testing/inbound-message.js';
 
 const applied: CommandResult = { kind: 'applied', machineId: 'M-1', attempts: 1, appliedAt: 100 };

@@ -1,4 +1,199 @@
-import { DueQueue } from './due-queue.js';
+import { everyRealMs, realNowMs } from '#libs/clock';
+import { DueQueue } from '#libs/delivery';
+import {
+  type BatchLimits,
+  type Command,
+  type CommandEnd,
+  type CommandWaiter,
+  type Precede,
+  type Precedence,
+  resultFor,
+} from './command.js';
+
+const SUPERSEDED: CommandEnd = {
+  kind: 'superseded',
+  detail: 'a newer list of the machine came before this one was taken',
+};
+
+/**
+ * The commands of one flow, machine by machine, and their waiters. A command *waits* in its machine's lane, is *under
+ * way* from {@link LaneQueue.takeBatch} on, and then *final*, or waits again. Where one comes that replaces another,
+ * only one of them stands.
+ */
+export class CommandLanes<P> {
+  readonly queue: LaneQueue<Command<P>>;
+
+  constructor(
+    limits: BatchLimits,
+    private readonly open: OpenCommands,
+    private readonly precedence?: Precede<P>,
+  ) {
+    this.queue = new LaneQueue(limits);
+  }
+
+  enqueueCommand(command: Command<P>): void {
+    for (const waiter of command.waiters) this.open.add(waiter);
+    if (this.precedence === undefined) {
+      this.queue.enqueue(command);
+      return;
+    }
+    const { machineId } = command;
+    this.queue.replaceAll(machineId, this.standing(this.queue.waitingOf(machineId), command));
+  }
+
+  /** The command is final. */
+  endCommand(command: Command<P>, conduct: CallQuality, end: CommandEnd): void {
+    this.queue.releaseMachine(command.machineId, conduct);
+    this.settleWaiters(command, end);
+  }
+
+  /** The command has to be sent again, unless a newer one has come that replaces it. */
+  postpone(command: Command<P>, conduct: CallQuality, notBeforeMs: number): void {
+    this.letGoOfLost(command);
+    if (command.waiters.length === 0) {
+      this.queue.releaseMachine(command.machineId, 'unknown');
+      return;
+    }
+    this.queue.putBack(command, conduct, notBeforeMs);
+    if (this.precedence === undefined) return;
+    const { machineId } = command;
+    const waiting = this.queue.waitingOf(machineId);
+    this.queue.replaceAll(
+      machineId,
+      waiting.reduce<readonly Command<P>[]>((all, each) => this.standing(all, each), []),
+    );
+  }
+
+  /** The command's time comes then; what follows it of its machine stays behind it. */
+  hold(command: Command<P>, untilMs: number): void {
+    this.open.hold(command.machineId, untilMs);
+    this.postpone(command, 'unknown', untilMs);
+  }
+
+  /** Nobody waits for the command, which was under way, any more. */
+  drop(command: Command<P>): void {
+    this.queue.releaseMachine(command.machineId, 'unknown');
+    this.abandon(command);
+  }
+
+  /** Drops the waiters of lost partitions, which are another process's now; commands under way are left alone. */
+  dropLost(): void {
+    this.queue.removeWaiting((command) => {
+      this.letGoOfLost(command);
+      return command.waiters.length === 0;
+    });
+  }
+
+  private letGoOfLost(command: Command<P>): void {
+    if (!command.waiters.some(({ isLost }) => isLost)) return;
+    this.abandon(command);
+    command.waiters = command.waiters.filter(({ isLost }) => !isLost);
+  }
+
+  private abandon({ waiters }: Command<P>): void {
+    for (const waiter of waiters) if (waiter.isLost) this.open.abandon(waiter);
+  }
+
+  private settleWaiters(command: Command<P>, end: CommandEnd): void {
+    for (const waiter of command.waiters) this.open.settleWaiter(waiter, end);
+  }
+
+  /** Those of a machine that stand from now on, oldest first, when one more comes behind those that wait. */
+  private standing(waiting: readonly Command<P>[], newest: Command<P>): readonly Command<P>[] {
+    const older = waiting.at(-1);
+    if (older === undefined) return [newest];
+    const isCalled = this.queue.isInFlight(newest.machineId);
+    const precedence = this.precedence?.(older.payload, newest.payload, isCalled) ?? 'newer';
+    if (precedence === 'apart') return [...waiting, newest];
+    const kept = this.settleBetween(older, newest, precedence);
+    return kept === older ? waiting : this.standing(waiting.slice(0, -1), kept);
+  }
+
+  /** The one of two that stands for the machine from now on; the waiters of the other are answered, or join it. */
+  private settleBetween(
+    older: Command<P>,
+    newer: Command<P>,
+    precedence: Exclude<Precedence, 'apart'>,
+  ): Command<P> {
+    const [kept, other] = precedence === 'older' ? [older, newer] : [newer, older];
+    kept.attempts = Math.max(older.attempts, newer.attempts);
+    kept.failedLookUps = Math.max(older.failedLookUps, newer.failedLookUps);
+    kept.forbidden ??= other.forbidden;
+    if (precedence === 'both') kept.waiters = [...older.waiters, ...newer.waiters];
+    else this.settleWaiters(other, SUPERSEDED);
+    return kept;
+  }
+}
+
+const SWEEP_MS = 250;
+
+/** Everyone who waits for a command of one flow, from receipt to the final result. */
+export class OpenCommands {
+  /** A set keeps the order of insertion: the first has waited longest. */
+  private readonly open = new Set<CommandWaiter>();
+  /** Until when, in real milliseconds, a machine's commands waited for something else than the service. */
+  private readonly heldUntilMs = new Map<string, number>();
+  private stopSweep: (() => void) | undefined;
+
+  /** @param onDeferred called once for each that has waited `deferredAfterMs` of real time for the service */
+  constructor(
+    private readonly deferredAfterMs: number,
+    private readonly onDeferred: (waiter: CommandWaiter) => void,
+  ) {}
+
+  get size(): number {
+    return this.open.size;
+  }
+
+  /** Real milliseconds for which the longest has waited; 0 when nobody waits. */
+  oldestAgeMs(nowMs: number): number {
+    const [oldest] = this.open;
+    return oldest === undefined ? 0 : nowMs - oldest.sinceMs;
+  }
+
+  add(waiter: CommandWaiter): void {
+    this.open.add(waiter);
+    this.stopSweep ??= everyRealMs(SWEEP_MS, () => {
+      this.sweep(realNowMs());
+    });
+  }
+
+  /** The time of the machine's next command has not come: nobody there waits for the service before that. */
+  hold(machineId: string, untilMs: number): void {
+    this.heldUntilMs.set(machineId, untilMs);
+  }
+
+  settleWaiter(waiter: CommandWaiter, end: CommandEnd): void {
+    if (!this.open.delete(waiter)) return;
+    waiter.answers.settleCommand(resultFor(waiter, end), waiter.item);
+  }
+
+  abandon(waiter: CommandWaiter): void {
+    if (this.open.delete(waiter)) waiter.answers.message.abandon();
+  }
+
+  fail(waiter: CommandWaiter, error: unknown): void {
+    if (this.open.delete(waiter)) waiter.answers.message.fail(error);
+  }
+
+  private sweep(nowMs: number): void {
+    if (this.size === 0) {
+      this.stopSweep?.();
+      this.stopSweep = undefined;
+    }
+    const receivedBeforeMs = nowMs - this.deferredAfterMs;
+    for (const waiter of this.open) {
+      if (waiter.sinceMs > receivedBeforeMs) break;
+      if (waiter.isDeferred) continue;
+      if ((this.heldUntilMs.get(waiter.machineId) ?? -Infinity) > receivedBeforeMs) continue;
+      waiter.isDeferred = true;
+      this.onDeferred(waiter);
+    }
+    for (const [machineId, untilMs] of this.heldUntilMs) {
+      if (untilMs <= receivedBeforeMs) this.heldUntilMs.delete(machineId);
+    }
+  }
+}
 
 /**
  * What waits for the service: a lane a machine, in order, one entry of it under way at a time. Entries
@@ -8,7 +203,10 @@ import { DueQueue } from './due-queue.js';
  */
 export class LaneQueue<T extends LaneEntry> {
   private readonly lanes = new LaneRegistry<T>();
-  private readonly turns = new LaneTurns<T>();
+  /** Lanes that may send, the one whose turn it is first. */
+  private readonly ready = new Set<Lane<T>>();
+  /** Lanes that may not send yet, by their time; one is outdated when its lane's time has changed since. */
+  private readonly blocked = new DueQueue<Lane<T>>();
   private waitingCount = 0;
 
   constructor(private readonly limits: BatchLimits) {}
@@ -25,22 +223,17 @@ export class LaneQueue<T extends LaneEntry> {
 
   /** Machines whose first entry may be sent at `nowMs`. */
   readyMachines(nowMs: number): number {
-    return this.turns.readyAt(nowMs).size;
+    return this.readyAt(nowMs).size;
   }
 
   /** When the next blocked machine may send; undefined when none is blocked. */
   get nextDueMs(): number | undefined {
-    return this.turns.nextDueMs;
-  }
-
-  /** The youngest entry of a machine that waits. */
-  lastOf(machineId: string): T | undefined {
-    return this.lanes.get(machineId)?.last;
+    return this.blocked.earliestMs;
   }
 
   /** All entries of a machine that wait, oldest first. */
   waitingOf(machineId: string): readonly T[] {
-    return this.lanes.get(machineId)?.all() ?? [];
+    return this.lanes.get(machineId)?.waiting ?? [];
   }
 
   /** Whether that is true of an entry that is first in its lane, with none of its machine under way. */
@@ -59,16 +252,16 @@ export class LaneQueue<T extends LaneEntry> {
     const lane = this.lanes.open(entry.machineId);
     lane.add(entry);
     this.waitingCount += 1;
-    if (lane.size === 1) this.turns.place(lane);
+    if (lane.waiting.length === 1) this.place(lane);
   }
 
   /** Puts the entries, one at least, where all that wait of the machine are now. */
   replaceAll(machineId: string, entries: readonly T[]): void {
     const lane = this.lanes.open(machineId);
-    const before = lane.size;
-    lane.replaceAll(entries);
-    this.waitingCount += lane.size - before;
-    if (before === 0) this.turns.place(lane);
+    const before = lane.waiting.length;
+    lane.waiting = [...entries];
+    this.waitingCount += entries.length - before;
+    if (before === 0) this.place(lane);
   }
 
   /**
@@ -78,7 +271,7 @@ export class LaneQueue<T extends LaneEntry> {
    * @param calls how many requests are to share what is ready evenly; this is the first of them
    */
   takeBatch(nowMs: number, calls = 1): T[] {
-    const ready = this.turns.readyAt(nowMs);
+    const ready = this.readyAt(nowMs);
     return this.takeOf(ready, Math.ceil(ready.size / calls));
   }
 
@@ -87,7 +280,7 @@ export class LaneQueue<T extends LaneEntry> {
    * are any. Others may fail for reasons of their own, and be many.
    */
   takeProbe(nowMs: number): T[] {
-    const ready = this.turns.readyAt(nowMs);
+    const ready = this.readyAt(nowMs);
     const blameless = [...ready].filter(({ hasFailed }) => !hasFailed);
     return this.takeOf(blameless.length > 0 ? blameless : ready, ready.size);
   }
@@ -98,7 +291,7 @@ export class LaneQueue<T extends LaneEntry> {
     for (const lane of chosen) {
       const entry = lane.sendFirst(chosen.length);
       if (entry !== undefined) entries.push(entry);
-      this.turns.delete(lane);
+      this.ready.delete(lane);
     }
     this.waitingCount -= entries.length;
     return entries;
@@ -116,8 +309,7 @@ export class LaneQueue<T extends LaneEntry> {
 
   /** As {@link releaseMachine}, with the entry that was under way back at the head of its lane. */
   putBack(entry: T, conduct: CallQuality, notBeforeMs: number): void {
-    const lane = this.lanes.open(entry.machineId);
-    lane.addFirst(entry);
+    this.lanes.open(entry.machineId).waiting.unshift(entry);
     this.waitingCount += 1;
     this.releaseMachine(entry.machineId, conduct, notBeforeMs);
   }
@@ -126,10 +318,14 @@ export class LaneQueue<T extends LaneEntry> {
   removeWaiting(isMeant: (entry: T) => boolean): T[] {
     const removed: T[] = [];
     for (const lane of this.lanes.all()) {
-      const before = removed.length;
-      lane.remove(isMeant, (entry) => removed.push(entry));
-      if (removed.length === before) continue;
-      this.waitingCount -= removed.length - before;
+      const before = lane.waiting.length;
+      lane.waiting = lane.waiting.filter((entry) => {
+        if (!isMeant(entry)) return true;
+        removed.push(entry);
+        return false;
+      });
+      if (lane.waiting.length === before) continue;
+      this.waitingCount += lane.waiting.length - before;
       this.placeOrForget(lane);
     }
     return removed;
@@ -141,16 +337,37 @@ export class LaneQueue<T extends LaneEntry> {
    */
   liftBatchLimits(): void {
     this.lanes.liftBatchLimits();
-    this.turns.putFailedLast();
+    for (const lane of [...this.ready].filter(({ hasFailed }) => hasFailed)) {
+      this.ready.delete(lane);
+      this.ready.add(lane);
+    }
+  }
+
+  /** Lanes that may send at `nowMs`, the one whose turn it is first. */
+  private readyAt(nowMs: number): ReadonlySet<Lane<T>> {
+    for (let due = this.blocked.earliestMs; due !== undefined && due <= nowMs;) {
+      const lane = this.blocked.take();
+      due = this.blocked.earliestMs;
+      if (lane === undefined || lane.inFlight || lane.waiting.length === 0) continue;
+      if (lane.notBeforeMs <= nowMs) this.ready.add(lane);
+    }
+    return this.ready;
   }
 
   private placeOrForget(lane: Lane<T>): void {
-    if (lane.size > 0) {
-      this.turns.place(lane);
+    if (lane.waiting.length > 0) {
+      this.place(lane);
       return;
     }
-    this.turns.delete(lane);
+    this.ready.delete(lane);
     if (!lane.inFlight) this.lanes.close(lane);
+  }
+
+  /** Behind all others, from its time on. */
+  private place(lane: Lane<T>): void {
+    if (lane.inFlight) return;
+    if (lane.notBeforeMs > 0) this.blocked.add(lane.notBeforeMs, lane);
+    else this.ready.add(lane);
   }
 }
 
@@ -213,61 +430,11 @@ class LaneRegistry<T> {
   }
 }
 
-/**
- * Which lanes may send, in the order of their turns, and which may later. Only lanes with an entry that waits and
- * none under way are of interest. Pure: times are handed in.
- */
-class LaneTurns<T> {
-  private readonly ready = new Set<Lane<T>>();
-  /** Lanes that may not send yet; an entry is outdated when its lane's time has changed since. */
-  private readonly blocked = new DueQueue<Lane<T>>();
-
-  /** When the next blocked lane may send; undefined when none is blocked. */
-  get nextDueMs(): number | undefined {
-    return this.blocked.earliestMs;
-  }
-
-  /** Those that may send at `nowMs`, the one whose turn it is first. */
-  readyAt(nowMs: number): ReadonlySet<Lane<T>> {
-    for (let due = this.blocked.earliestMs; due !== undefined && due <= nowMs;) {
-      const lane = this.blocked.take();
-      due = this.blocked.earliestMs;
-      if (lane === undefined || lane.inFlight || lane.size === 0) continue;
-      if (lane.notBeforeMs <= nowMs) this.ready.add(lane);
-    }
-    return this.ready;
-  }
-
-  /** Behind all others, from its time on. */
-  place(lane: Lane<T>): void {
-    if (lane.inFlight) return;
-    if (lane.notBeforeMs > 0) this.blocked.add(lane.notBeforeMs, lane);
-    else this.ready.add(lane);
-  }
-
-  delete(lane: Lane<T>): void {
-    this.ready.delete(lane);
-  }
-
-  /** Those that have failed go behind the others. */
-  putFailedLast(): void {
-    for (const lane of [...this.ready].filter(({ hasFailed }) => hasFailed)) {
-      this.ready.delete(lane);
-      this.ready.add(lane);
-    }
-  }
-}
-
 /** Something to be done for one machine, in the order of its lane. */
 export interface LaneEntry {
   readonly machineId: string;
   /** Size in a request, in bytes; asked for as it is put together. */
   readonly bytes: number;
-}
-
-export interface BatchLimits {
-  maxMachines: number;
-  maxBytes: number;
 }
 
 /**
@@ -296,7 +463,8 @@ function chooseBatch<T extends LaneEntry>(
 }
 
 /** One machine's entries that wait, oldest first, and what is known of its calls. */
-export class Lane<T> {
+class Lane<T> {
+  waiting: T[] = [];
   /** One entry at a time is out of the lane, on its way to the service. */
   inFlight = false;
   /** Its last call went wrong, or could not be made. */
@@ -307,58 +475,24 @@ export class Lane<T> {
   batchLimit = NO_BATCH_LIMIT;
   /** How many shared its last one. */
   private lastBatchSize = 1;
-  private head: T | undefined;
-  /** Behind the head. Most lanes never need it: a list that waits is replaced by the next. */
-  private others: T[] | undefined;
 
   constructor(readonly machineId: string) {}
 
-  get size(): number {
-    return this.head === undefined ? 0 : 1 + (this.others?.length ?? 0);
-  }
-
   get first(): T | undefined {
-    return this.head;
+    return this.waiting[0];
   }
 
-  get last(): T | undefined {
-    return this.others?.at(-1) ?? this.head;
-  }
-
+  /** Most lanes hold one entry at a time: an empty list that is pushed onto takes room for seventeen. */
   add(entry: T): void {
-    if (this.head === undefined) this.head = entry;
-    else if (this.others === undefined) this.others = [entry];
-    else this.others.push(entry);
-  }
-
-  addFirst(entry: T): void {
-    const { head } = this;
-    this.head = entry;
-    if (head === undefined) return;
-    if (this.others === undefined) this.others = [head];
-    else this.others.unshift(head);
-  }
-
-  all(): T[] {
-    return this.head === undefined ? [] : [this.head, ...(this.others ?? [])];
-  }
-
-  replaceAll([head, ...others]: readonly T[]): void {
-    this.head = head;
-    this.others = others.length === 0 ? undefined : others;
-  }
-
-  removeFirst(): void {
-    this.head = this.others?.shift();
+    if (this.waiting.length === 0) this.waiting = [entry];
+    else this.waiting.push(entry);
   }
 
   /** Takes out the first, which leaves in a call for so many machines, this one included. */
   sendFirst(batchSize: number): T | undefined {
-    const { head } = this;
     this.inFlight = true;
     this.lastBatchSize = batchSize;
-    this.removeFirst();
-    return head;
+    return this.waiting.shift();
   }
 
   /** Its call has ended; the next entry goes at `notBeforeMs` at the earliest. */
@@ -369,16 +503,6 @@ export class Lane<T> {
     // whose call went well, or was refused, need not wait
     if (notBeforeMs > 0) this.hasFailed = true;
     else if (conduct !== 'unknown') this.hasFailed = false;
-  }
-
-  /** Takes out all of which that is true, and hands them to the second. */
-  remove(isMeant: (entry: T) => boolean, onRemoved: (entry: T) => void): void {
-    const kept: T[] = [];
-    for (const entry of this.all()) {
-      if (isMeant(entry)) onRemoved(entry);
-      else kept.push(entry);
-    }
-    this.replaceAll(kept);
   }
 }
 

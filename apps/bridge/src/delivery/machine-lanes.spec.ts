@@ -1,12 +1,425 @@
+import { jest } from '@jest/globals';
 import fc from 'fast-check';
+import { realNowMs } from '#libs/clock';
+import { PartitionOwnership } from '#libs/kafka';
+import {
+  Command,
+  type CommandResult,
+  CommandWaiter,
+  MessageAnswers,
+  type Precedence,
+} from './command.js';
 import {
   batchLimitAfter,
   type CallQuality,
-  Lane,
+  CommandLanes,
   type LaneEntry,
   LaneQueue,
   NO_BATCH_LIMIT,
-} from './lane-queue.js';
+  OpenCommands,
+} from './machine-lanes.js';
+import { inboundMessage } from './testing/inbound-message.js';
+
+const NOW_MS = 1_000_000;
+const applied = { kind: 'applied', appliedAt: 100 } as const;
+const lost = new Error('the partition is lost');
+
+describe('CommandLanes', () => {
+  let open: OpenCommands;
+  let lanes: CommandLanes<string>;
+  let results: CommandResult[];
+  let ends: string[];
+  let ownership: PartitionOwnership;
+
+  beforeEach(() => {
+    open = new OpenCommands(60_000, () => undefined);
+    lanes = lanesWith(undefined);
+    [results, ends] = [[], []];
+    ownership = new PartitionOwnership();
+  });
+
+  const lanesWith = (precedence: Precedence | undefined): CommandLanes<string> => {
+    const limits = { maxMachines: 8, maxBytes: Infinity };
+    return new CommandLanes(limits, open, precedence && (() => precedence));
+  };
+
+  const waiterOf = (name: string, owner = ownership): CommandWaiter => {
+    const message = inboundMessage({
+      ownership: owner,
+      abandon: () => ends.push(`${name} abandoned`),
+      fail: () => ends.push(`${name} failed`),
+    });
+    const answers = new MessageAnswers({ message, messageId: null }, 1, [], (_, all) => {
+      results.push(...all);
+      for (const { kind } of all) ends.push(`${name} ${kind}`);
+      return [];
+    });
+    return new CommandWaiter('mill', answers, NOW_MS);
+  };
+
+  const commandOf = (name: string, ...waiters: CommandWaiter[]): Command<string> =>
+    new Command('mill', () => 1, name, waiters.length > 0 ? waiters : [waiterOf(name)]);
+
+  const submit = (name: string, ...waiters: CommandWaiter[]): Command<string> => {
+    const command = commandOf(name, ...waiters);
+    lanes.enqueueCommand(command);
+    return command;
+  };
+
+  /** Takes the machine's next command out of its lane, as a call does. */
+  const take = (nowMs = NOW_MS): Command<string> | undefined => lanes.queue.takeBatch(nowMs)[0];
+
+  it('knows everyone who waits', () => {
+    submit('first');
+    submit('second');
+    expect(open.size).toBe(2);
+    expect(lanes.queue.waiting).toBe(2);
+  });
+
+  it('tells what became of a command, and lets the next of the machine go', () => {
+    submit('first');
+    submit('second');
+    const first = take();
+    expect(take()).toBeUndefined();
+    lanes.endCommand(first!, 'ok', applied);
+    expect(ends).toEqual(['first applied']);
+    expect(take()?.payload).toBe('second');
+  });
+
+  it('keeps a command that has to be sent again before those that came later, until its time', () => {
+    submit('first');
+    submit('second');
+    lanes.postpone(take()!, 'suspect', NOW_MS + 500);
+    expect(take(NOW_MS + 499)).toBeUndefined();
+    expect(take(NOW_MS + 500)?.payload).toBe('first');
+  });
+
+  it.each<CallQuality>(['ok', 'suspect', 'failed', 'unknown'])(
+    'lets a machine go for which nobody waits any more, though it was %s',
+    (conduct) => {
+      submit('first');
+      const first = take()!;
+      ownership.lose(lost);
+      lanes.postpone(first, conduct, NOW_MS + 500);
+      expect(ends).toEqual(['first abandoned']);
+      expect(lanes.queue.busyMachines).toBe(0);
+      expect(open.size).toBe(0);
+    },
+  );
+
+  it('leaves alone what is under way when its partition is lost', () => {
+    submit('first');
+    submit('second');
+    const first = take()!;
+    ownership.lose(lost);
+    lanes.dropLost();
+    expect(ends).toEqual(['second abandoned']);
+    lanes.endCommand(first, 'ok', applied);
+    expect(ends).toEqual(['second abandoned', 'first applied']);
+    expect(lanes.queue.busyMachines).toBe(0);
+  });
+
+  it('keeps, of what waits, that which came through other partitions, in its order', () => {
+    const elsewhere = new PartitionOwnership();
+    for (const name of ['first', 'third']) submit(name, waiterOf(name, elsewhere));
+    submit('second');
+    elsewhere.lose(lost);
+    lanes.dropLost();
+    expect(ends).toEqual(['first abandoned', 'third abandoned']);
+    expect(take()?.payload).toBe('second');
+    expect(lanes.queue.waiting).toBe(0);
+  });
+
+  it('keeps a command for those of its messages that are not lost', () => {
+    const elsewhere = new PartitionOwnership();
+    submit('merged', waiterOf('gone', elsewhere), waiterOf('kept'));
+    elsewhere.lose(lost);
+    lanes.dropLost();
+    expect(ends).toEqual(['gone abandoned']);
+    const merged = take()!;
+    expect(merged.waiters).toHaveLength(1);
+    lanes.endCommand(merged, 'ok', applied);
+    expect(ends).toEqual(['gone abandoned', 'kept applied']);
+  });
+
+  describe('where one command stands for all that wait', () => {
+    it.each<[Precedence, string, string[], string[]]>([
+      ['newer', 'second', ['first superseded'], ['second applied']],
+      ['older', 'first', ['second superseded'], ['first applied']],
+      ['both', 'second', [], ['first applied', 'second applied']],
+    ])('keeps one of two: %s', (precedence, kept, atOnce, inTheEnd) => {
+      lanes = lanesWith(precedence);
+      submit('first').attempts = 3;
+      submit('second');
+      expect(ends).toEqual(atOnce);
+      const command = take()!;
+      expect(command.payload).toBe(kept);
+      // the service has been failing for as long as the older one tried
+      expect(command.attempts).toBe(3);
+      expect(lanes.queue.waiting).toBe(0);
+      lanes.endCommand(command, 'ok', applied);
+      expect(ends).toEqual([...atOnce, ...inTheEnd]);
+    });
+
+    it.each<[Precedence, string, string[]]>([
+      ['newer', 'second', ['first superseded']],
+      ['older', 'first', ['second superseded']],
+      ['both', 'second', []],
+    ])(
+      'does so after a failed call, too: %s, no sooner than that lets it',
+      (precedence, kept, told) => {
+        lanes = lanesWith(precedence);
+        submit('first');
+        const first = take()!;
+        submit('second');
+        expect(ends).toEqual([]);
+        lanes.postpone(first, 'suspect', NOW_MS + 500);
+        expect(ends).toEqual(told);
+        expect(take(NOW_MS + 499)).toBeUndefined();
+        expect(take(NOW_MS + 500)?.payload).toBe(kept);
+      },
+    );
+
+    describe('or two, where neither is sure to be the newer', () => {
+      /** `timed` ones may be outdated beside one that is not; of two alike the newer counts. */
+      beforeEach(() => {
+        const limits = { maxMachines: 8, maxBytes: Infinity };
+        lanes = new CommandLanes<string>(limits, open, (older, newer) =>
+          !older.startsWith('timed') && newer.startsWith('timed') ? 'apart' : 'newer',
+        );
+      });
+
+      it('sends one after the other', () => {
+        submit('first');
+        submit('timed second');
+        expect(ends).toEqual([]);
+        lanes.endCommand(take()!, 'ok', applied);
+        lanes.endCommand(take()!, 'ok', applied);
+        expect(ends).toEqual(['first applied', 'timed second applied']);
+      });
+
+      it('keeps no more than two', () => {
+        for (const name of ['first', 'timed second', 'timed third']) submit(name);
+        expect(ends).toEqual(['timed second superseded']);
+        expect(lanes.queue.waiting).toBe(2);
+        submit('fourth');
+        expect(ends.slice(1)).toEqual(['timed third superseded', 'first superseded']);
+        expect(take()?.payload).toBe('fourth');
+      });
+
+      it('puts one that failed before one that is not sure to be newer', () => {
+        submit('first');
+        const first = take()!;
+        submit('timed second');
+        lanes.postpone(first, 'suspect', NOW_MS + 500);
+        expect(ends).toEqual([]);
+        expect(take(NOW_MS + 499)).toBeUndefined();
+        expect(take(NOW_MS + 500)?.payload).toBe('first');
+        expect(lanes.queue.waiting).toBe(1);
+      });
+
+      it('lets those behind it stand for one that failed', () => {
+        submit('timed first');
+        const first = take()!;
+        submit('second');
+        submit('timed third');
+        lanes.postpone(first, 'suspect', NOW_MS + 500);
+        expect(ends).toEqual(['timed first superseded']);
+        expect(take(NOW_MS + 500)?.payload).toBe('second');
+        expect(lanes.queue.waiting).toBe(1);
+      });
+    });
+
+    it('says after how many calls a command was superseded', () => {
+      lanes = lanesWith('newer');
+      const waiter = waiterOf('first');
+      waiter.calls = 2;
+      submit('first', waiter);
+      submit('second');
+      expect(results).toMatchObject([{ kind: 'superseded', machineId: 'mill', attempts: 2 }]);
+    });
+
+    it('supersedes nothing for a command that nobody waits for any more', () => {
+      lanes = lanesWith('older');
+      const elsewhere = new PartitionOwnership();
+      submit('first', waiterOf('first', elsewhere));
+      const first = take()!;
+      submit('second');
+      elsewhere.lose(lost);
+      lanes.postpone(first, 'suspect', 0);
+      expect(ends).toEqual(['first abandoned']);
+      expect(take()?.payload).toBe('second');
+    });
+  });
+});
+
+const DEFERRED_AFTER_MS = 60_000;
+/** Nobody has to know to the millisecond who waits too long. */
+const SWEEP_MS = 250;
+
+describe('OpenCommands', () => {
+  let deferred: string[];
+  let open: OpenCommands;
+  let ends: unknown[];
+  let results: CommandResult[];
+
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
+    [deferred, ends, results] = [[], [], []];
+    open = new OpenCommands(DEFERRED_AFTER_MS, ({ machineId }) => deferred.push(machineId));
+  });
+
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+
+  const wait = (machineId: string): CommandWaiter => {
+    const message = inboundMessage({
+      finish: () => ends.push('finished'),
+      abandon: () => ends.push('abandoned'),
+      fail: (error: unknown) => ends.push(error),
+    });
+    const answers = new MessageAnswers({ message, messageId: null }, 1, [], (_, all) => {
+      results.push(...all);
+      return [];
+    });
+    const waiter = new CommandWaiter(machineId, answers, realNowMs());
+    open.add(waiter);
+    return waiter;
+  };
+
+  it('says once of each that has waited long, and not before', async () => {
+    wait('M-1');
+    await pass(1000);
+    wait('M-2');
+    await pass(DEFERRED_AFTER_MS - 1001);
+    expect(deferred).toEqual([]);
+    await pass(SWEEP_MS + 1);
+    expect(deferred).toEqual(['M-1']);
+    await pass(1000);
+    expect(deferred).toEqual(['M-1', 'M-2']);
+    await pass(10 * DEFERRED_AFTER_MS);
+    expect(deferred).toEqual(['M-1', 'M-2']);
+  });
+
+  it('counts from when the time of what is held has come, and so for all behind it', async () => {
+    const held = wait('M-1');
+    wait('M-2');
+    open.hold('M-1', realNowMs() + 30_000);
+    await pass(10_000);
+    wait('M-1');
+    await pass(DEFERRED_AFTER_MS + SWEEP_MS - 10_000);
+    expect(deferred).toEqual(['M-2']);
+    expect(open.oldestAgeMs(realNowMs())).toBe(realNowMs() - held.sinceMs);
+    await pass(30_000 - SWEEP_MS - 1);
+    expect(deferred).toEqual(['M-2']);
+    wait('M-1');
+    await pass(SWEEP_MS + 1);
+    expect(deferred).toEqual(['M-2', 'M-1', 'M-1']);
+    await pass(DEFERRED_AFTER_MS);
+    expect(deferred).toEqual(['M-2', 'M-1', 'M-1', 'M-1']);
+  });
+
+  it('says nothing of what is settled after it was held', async () => {
+    const waiter = wait('M-1');
+    open.hold('M-1', realNowMs() + 30_000);
+    await pass(DEFERRED_AFTER_MS + SWEEP_MS);
+    open.settleWaiter(waiter, applied);
+    await pass(DEFERRED_AFTER_MS);
+    expect(deferred).toEqual([]);
+    expect(open.size).toBe(0);
+  });
+
+  it.each([
+    [
+      'settled',
+      (waiter: CommandWaiter) => {
+        open.settleWaiter(waiter, applied);
+      },
+    ],
+    [
+      'let go of',
+      (waiter: CommandWaiter) => {
+        open.abandon(waiter);
+      },
+    ],
+    [
+      'handled anew',
+      (waiter: CommandWaiter) => {
+        open.fail(waiter, new Error('a bug'));
+      },
+    ],
+  ])('says nothing of what is %s in time', async (_, end) => {
+    const waiter = wait('M-1');
+    await pass(DEFERRED_AFTER_MS - 1);
+    end(waiter);
+    await pass(DEFERRED_AFTER_MS);
+    expect(deferred).toEqual([]);
+  });
+
+  it('knows how many wait, and for how long the one that has waited longest', async () => {
+    expect(open.oldestAgeMs(realNowMs())).toBe(0);
+    const first = wait('M-1');
+    await pass(2 * DEFERRED_AFTER_MS);
+    const second = wait('M-2');
+    await pass(500);
+    expect(open.size).toBe(2);
+    expect(open.oldestAgeMs(realNowMs())).toBe(2 * DEFERRED_AFTER_MS + 500);
+    open.settleWaiter(first, applied);
+    expect(open.size).toBe(1);
+    expect(open.oldestAgeMs(realNowMs())).toBe(500);
+    open.settleWaiter(second, applied);
+    expect(open.size).toBe(0);
+    expect(open.oldestAgeMs(realNowMs())).toBe(0);
+  });
+
+  it('tells what became of a command, after how many calls', async () => {
+    const waiter = wait('M-1');
+    waiter.calls = 3;
+    open.settleWaiter(waiter, applied);
+    await pass(0);
+    expect(results).toEqual([{ kind: 'applied', machineId: 'M-1', attempts: 3, appliedAt: 100 }]);
+    expect(ends).toEqual(['finished']);
+  });
+
+  it('tells so of one that has been deferred, too', async () => {
+    const waiter = wait('M-1');
+    await pass(2 * DEFERRED_AFTER_MS);
+    open.settleWaiter(waiter, applied);
+    await pass(0);
+    expect(results).toMatchObject([{ kind: 'applied' }]);
+  });
+
+  it('ends each once: what comes first counts', async () => {
+    const bug = new Error('a bug');
+    const waiters = ['M-1', 'M-2', 'M-3'].map(wait);
+    const [settled, abandoned, failed] = waiters;
+    open.settleWaiter(settled!, applied);
+    open.abandon(abandoned!);
+    open.fail(failed!, bug);
+    await pass(0);
+    expect(ends).toEqual(['finished', 'abandoned', bug]);
+    for (const waiter of waiters) {
+      open.settleWaiter(waiter, applied);
+      open.abandon(waiter);
+      open.fail(waiter, bug);
+    }
+    await pass(0);
+    expect(ends).toHaveLength(3);
+    expect(results).toHaveLength(1);
+  });
+
+  it('rests while nobody waits', async () => {
+    open.settleWaiter(wait('M-1'), applied);
+    await pass(SWEEP_MS);
+    expect(jest.getTimerCount()).toBe(0);
+    wait('M-2');
+    await pass(2 * DEFERRED_AFTER_MS);
+    expect(deferred).toEqual(['M-2']);
+  });
+});
 
 interface Entry extends LaneEntry {
   readonly payload: number;
@@ -307,23 +720,23 @@ describe('LaneQueue', () => {
 
   describe('of the entries that wait', () => {
     it('tells which there are, and puts others in their place', () => {
-      expect(queue.lastOf('a')).toBeUndefined();
+      expect(queue.waitingOf('a').at(-1)).toBeUndefined();
       queue.replaceAll('a', [entry('a', 0)]);
       queue.replaceAll('a', [entry('a', 1), entry('a', 2)]);
       expect(queue.waitingOf('a')).toEqual([entry('a', 1), entry('a', 2)]);
       queue.replaceAll('a', [entry('a', 1), entry('a', 3)]);
-      expect(queue.lastOf('a')).toEqual(entry('a', 3));
+      expect(queue.waitingOf('a').at(-1)).toEqual(entry('a', 3));
       expect(queue.waiting).toBe(2);
       expect(queue.takeBatch(0)).toEqual([entry('a', 1)]);
       queue.releaseMachine('a', 'ok');
       expect(queue.takeBatch(0)).toEqual([entry('a', 3)]);
-      expect(queue.lastOf('a')).toBeUndefined();
+      expect(queue.waitingOf('a').at(-1)).toBeUndefined();
     });
 
     it('does not take one under way for the youngest', () => {
       queue.enqueue(entry('a', 1));
       queue.takeBatch(0);
-      expect(queue.lastOf('a')).toBeUndefined();
+      expect(queue.waitingOf('a').at(-1)).toBeUndefined();
       queue.replaceAll('a', [entry('a', 2)]);
       expect(queue.takeBatch(0)).toEqual([]);
       queue.releaseMachine('a', 'ok');
@@ -409,71 +822,6 @@ describe('LaneQueue', () => {
       expect(queue.removeWaiting(() => true)).toHaveLength(2);
       expect(counts()).toEqual([0, 0, 0]);
     });
-  });
-});
-
-type Step =
-  { do: 'add' | 'addFirst' | 'replaceAll' | 'removeFirst' } | { do: 'remove'; divisor: number };
-
-const steps = fc.array(
-  fc.oneof<fc.MaybeWeightedArbitrary<Step>[]>(
-    {
-      weight: 4,
-      arbitrary: fc.record({
-        do: fc.constantFrom('add', 'addFirst', 'replaceAll', 'removeFirst'),
-      }),
-    },
-    fc.record({ do: fc.constant('remove'), divisor: fc.integer({ min: 1, max: 4 }) }),
-  ),
-);
-
-/** What a lane does, done to a plain list of numbers. */
-function change(list: readonly number[], step: Step, entry: number): number[] {
-  switch (step.do) {
-    case 'add':
-      return [...list, entry];
-    case 'addFirst':
-      return [entry, ...list];
-    case 'replaceAll':
-      return [entry, entry + 1];
-    case 'removeFirst':
-      return list.slice(1);
-    case 'remove':
-      return list.filter((one) => one % step.divisor !== 0);
-    default:
-      return step satisfies never;
-  }
-}
-
-describe('Lane', () => {
-  it('keeps the order of what waits, whatever comes and goes', () => {
-    fc.assert(
-      fc.property(steps, (all) => {
-        const lane = new Lane<number>('M-1');
-        let list: number[] = [];
-        all.forEach((step, index) => {
-          const entry = index + 1;
-          const removed: number[] = [];
-          if (step.do === 'remove') {
-            lane.remove(
-              (one) => one % step.divisor === 0,
-              (one) => removed.push(one),
-            );
-            expect(removed).toEqual(list.filter((one) => one % step.divisor === 0));
-          } else if (step.do === 'removeFirst') lane.removeFirst();
-          else if (step.do === 'replaceAll') lane.replaceAll([entry, entry + 1]);
-          else lane[step.do](entry);
-          list = change(list, step, entry);
-          expect([lane.size, lane.first, lane.last]).toEqual([list.length, list[0], list.at(-1)]);
-        });
-        const rest: number[] = [];
-        lane.remove(
-          () => true,
-          (one) => rest.push(one),
-        );
-        expect(rest).toEqual(list);
-      }),
-    );
   });
 });
 

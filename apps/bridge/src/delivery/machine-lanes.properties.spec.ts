@@ -5,7 +5,7 @@ import {
   type LaneEntry,
   LaneQueue,
   NO_BATCH_LIMIT,
-} from './lane-queue.js';
+} from './machine-lanes.js';
 
 const MAX_BYTES = 10;
 
@@ -138,7 +138,8 @@ class Traffic {
     const machineId = `m${machine}`;
     const entry = { machineId, bytes, partition, issuedAt, id: this.added };
     const { waiting } = this.machineOf(machineId);
-    const last = this.use === 'the newest counts' ? this.queue.lastOf(machineId) : undefined;
+    const last =
+      this.use === 'the newest counts' ? this.queue.waitingOf(machineId).at(-1) : undefined;
     if (last === undefined) {
       this.queue.enqueue(entry);
       waiting.push(entry);
@@ -193,7 +194,8 @@ class Traffic {
       return;
     }
     const { machineId, waiting } = machine!;
-    const younger = this.use === 'the newest counts' ? this.queue.lastOf(machineId) : undefined;
+    const younger =
+      this.use === 'the newest counts' ? this.queue.waitingOf(machineId).at(-1) : undefined;
     if (younger === undefined) {
       this.queue.putBack(entry, conduct, this.nowMs + waitMs);
       waiting.unshift(entry);
@@ -289,7 +291,7 @@ class Traffic {
       waiting.length > 0 || underWay !== undefined;
     expect(this.queue.busyMachines).toBe(machines.filter(isBusy).length);
     for (const { machineId, waiting } of machines) {
-      expect(this.queue.lastOf(machineId)).toBe(waiting.at(-1));
+      expect(this.queue.waitingOf(machineId).at(-1)).toBe(waiting.at(-1));
       if (this.use === 'the newest counts') expect(waiting.length).toBeLessThanOrEqual(1);
     }
   }
