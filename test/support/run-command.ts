@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type Environment } from '#libs/config';
+import { eventually } from './eventually.js';
 import { testBrokers } from './kafka.js';
 
 export interface CommandResult {
@@ -39,6 +40,15 @@ export class RunningCommand {
     this.closed = once(this.child, 'close');
     this.child.stdout?.on('data', (bytes: Buffer) => this.stdout.push(bytes));
     this.child.stderr?.on('data', (bytes: Buffer) => this.stderr.push(bytes));
+  }
+
+  /** Waits until stdout or stderr has it. */
+  async saying(pattern: RegExp): Promise<void> {
+    await eventually(
+      () =>
+        [this.stdout, this.stderr].some((parts) => pattern.test(Buffer.concat(parts).toString())),
+      { what: `the command says ${String(pattern)}` },
+    );
   }
 
   kill(signal: NodeJS.Signals): void {

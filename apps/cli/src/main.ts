@@ -27,13 +27,12 @@ class StderrLogger extends ConsoleLogger {
 /** Older than the exit code for what is unreachable: scripts rely on 1. */
 const COMMANDS_WITHOUT_UNREACHABLE = ['dlq', 'send'];
 
-function exitCodeOf(error: unknown): number {
+function exitCodeOf(error: unknown, command = ''): number {
   // Help and version that were asked for "fail" with 0.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_CODES.usage;
   if (error instanceof SettingsError) return EXIT_CODES.settings;
   const isUnreachable =
-    error instanceof UnreachableError &&
-    !COMMANDS_WITHOUT_UNREACHABLE.includes(process.argv[2] ?? '');
+    error instanceof UnreachableError && !COMMANDS_WITHOUT_UNREACHABLE.includes(command);
   return isUnreachable ? EXIT_CODES.unreachable : EXIT_CODES.failed;
 }
 
@@ -43,14 +42,15 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 Logger.overrideLogger(new StderrLogger());
+const program = createProgram();
 try {
-  await createProgram().parseAsync();
+  await program.parseAsync();
 } catch (error) {
   // commander has printed its own.
   if (!(error instanceof CommanderError)) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   }
-  process.exitCode = exitCodeOf(error);
+  process.exitCode = exitCodeOf(error, program.args[0]);
 }
 
 // Connections and retries to a silent Kafka would keep the process running.

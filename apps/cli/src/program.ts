@@ -1,11 +1,18 @@
+import { loadSettingsFile, SettingsError } from '#libs/config';
+import { addCheckCommands } from './checks/commands.js';
 import { CliCommand } from './command-line/command.js';
 import { addCompletionCommand } from './command-line/completion.js';
+import { readPath } from './command-line/option-values.js';
 import { VERSION } from './command-line/version.js';
 import { addListCommand } from './dlq/list.js';
 import { addReplayCommand } from './dlq/replay-command.js';
 import { addShowCommand } from './dlq/show.js';
 import { addPreviewCommand } from './erp/preview.js';
+import { addMachinesCommand } from './machines/machines.js';
+import { addWatchCommand } from './machines/watch.js';
+import { addOffsetsCommands } from './offsets/offsets.js';
 import { addSendCommand } from './send/send.js';
+import { addTopicsCommands } from './topics/topics.js';
 
 /** All commands; nothing is read or opened before one is parsed. */
 export function createProgram(): CliCommand {
@@ -13,7 +20,14 @@ export function createProgram(): CliCommand {
   program
     .description('Looks after a machine-bridge: settings, topics, offsets, machines, dead letters.')
     .version(VERSION, '-V, --version', 'prints the version')
-    .usage('<command>');
+    .option('--settings-file <file>', 'adds settings of a file such as .env to the environment')
+    .on('option:settings-file', loadSettings)
+    .usage('[options] <command>');
+  addCheckCommands(program);
+  addMachinesCommand(program);
+  addWatchCommand(program);
+  addTopicsCommands(program);
+  addOffsetsCommands(program);
   addSendCommand(program);
   const dlq = program.group(
     'dlq',
@@ -25,4 +39,13 @@ export function createProgram(): CliCommand {
   addPreviewCommand(program.group('erp', 'Tries ERP documents out.'));
   addCompletionCommand(program);
   return program;
+}
+
+/** @throws SettingsError for a file that cannot be read */
+function loadSettings(file: string): void {
+  try {
+    loadSettingsFile(readPath(file));
+  } catch (cause) {
+    throw new SettingsError([`${file} cannot be read: ${(cause as Error).message}`]);
+  }
 }

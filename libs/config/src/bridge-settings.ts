@@ -2,8 +2,9 @@ import { type ClockOptions } from '#libs/clock';
 import { readClockSettings } from './clock-settings.js';
 import {
   type Environment,
-  type EnvironmentReader,
+  EnvironmentReader,
   type IntegerBounds,
+  isFromFile,
   readSettings,
 } from './environment-reader.js';
 import { type ErpSettings, readErpSettings } from './erp-settings.js';
@@ -66,7 +67,46 @@ export interface BridgeSettings {
 
 /** @throws SettingsError naming everything that is wrong */
 export function loadBridgeSettings(environment: Environment): BridgeSettings {
-  return readSettings(environment, (env) => ({
+  return readSettings(environment, readBridgeSettings);
+}
+
+/** The flows of `BRIDGE_FLOWS` alone, for the commands. */
+export function loadFlows(environment: Environment): ReadonlySet<Flow> {
+  return readSettings(environment, readFlows);
+}
+
+/** A setting of the bridge and where its value comes from; secrets are masked. */
+export interface SettingDescription {
+  name: string;
+  /** Null where it is not set and has no default. */
+  value: string | null;
+  source: 'environment' | 'file' | 'default';
+}
+
+/** All settings that the bridge asks for, in that order, and everything that is wrong with them. */
+export function describeBridgeSettings(environment: Environment): {
+  settings: SettingDescription[];
+  problems: readonly string[];
+} {
+  const env = new EnvironmentReader(environment);
+  readBridgeSettings(env);
+  const settings = [...env.asked].map(([name, fallback = '']): SettingDescription => {
+    const given = environment[name]?.trim() ?? '';
+    if (given === '') return { name, value: fallback === '' ? null : fallback, source: 'default' };
+    return { name, value: masked(name, given), source: isFromFile(name) ? 'file' : 'environment' };
+  });
+  return { settings, problems: env.problems };
+}
+
+const SECRET = /(TOKEN|PASSWORD|SECRET)$/;
+
+/** Addresses may carry a login, too. */
+function masked(name: string, value: string): string {
+  return SECRET.test(name) ? '********' : value.replace(/\/\/[^/@]*@/g, '//********@');
+}
+
+function readBridgeSettings(env: EnvironmentReader): BridgeSettings {
+  return {
     kafka: readKafkaSettings(env),
     machineCloud: readMachineCloudSettings(env),
     http: readHttpSettings(env),
@@ -99,7 +139,7 @@ export function loadBridgeSettings(environment: Environment): BridgeSettings {
     erp: readErpSettings(env),
     logLevel: readLogLevel(env),
     unsupported: UNSUPPORTED.filter(({ name }) => env.isSet(name)),
-  }));
+  };
 }
 
 function readSpan(env: EnvironmentReader, name: string, bounds: IntegerBounds): number {

@@ -21,6 +21,24 @@ export function readEnvironment(): Environment {
   return process.env;
 }
 
+const namesFromFile = new Set<string>();
+
+/**
+ * Adds settings of a file in the form of `.env`; what the environment has already is left as it is.
+ *
+ * @throws Error when the file cannot be read
+ */
+export function loadSettingsFile(path: string): void {
+  const before = new Set(Object.keys(process.env));
+  process.loadEnvFile(path);
+  for (const name of Object.keys(process.env)) if (!before.has(name)) namesFromFile.add(name);
+}
+
+/** Whether {@link loadSettingsFile} has added the setting. */
+export function isFromFile(name: string): boolean {
+  return namesFromFile.has(name);
+}
+
 /** @throws SettingsError naming everything that is wrong */
 export function readSettings<T>(environment: Environment, read: (env: EnvironmentReader) => T): T {
   const env = new EnvironmentReader(environment);
@@ -44,10 +62,13 @@ export interface IntegerBounds {
  */
 export class EnvironmentReader {
   readonly problems: string[] = [];
+  /** The settings asked for, each with its default; undefined where it has none. */
+  readonly asked = new Map<string, string | undefined>();
 
   constructor(private readonly env: Environment) {}
 
-  optional(name: string): string | undefined {
+  optional(name: string, fallback?: string): string | undefined {
+    if (fallback !== undefined || !this.asked.has(name)) this.asked.set(name, fallback);
     const value = this.env[name]?.trim();
     return value === '' ? undefined : value;
   }
@@ -57,7 +78,7 @@ export class EnvironmentReader {
   }
 
   text(name: string, fallback: string): string {
-    return this.optional(name) ?? fallback;
+    return this.optional(name, fallback) ?? fallback;
   }
 
   required(name: string, what: string): string {
@@ -67,6 +88,7 @@ export class EnvironmentReader {
   }
 
   integer(name: string, bounds: IntegerBounds): number {
+    this.asked.set(name, String(bounds.default));
     return this.optionalInteger(name, bounds) ?? bounds.default;
   }
 
@@ -91,7 +113,7 @@ export class EnvironmentReader {
   }
 
   flag(name: string, fallback: boolean): boolean {
-    const raw = this.optional(name)?.toLowerCase();
+    const raw = this.optional(name, String(fallback))?.toLowerCase();
     if (raw === undefined) return fallback;
     if (raw === 'true' || raw === 'false') return raw === 'true';
     this.problem(name, 'must be true or false');
@@ -99,7 +121,7 @@ export class EnvironmentReader {
   }
 
   oneOf<T extends string>(name: string, allowed: readonly T[], fallback: T): T {
-    const raw = this.optional(name);
+    const raw = this.optional(name, fallback);
     if (raw === undefined) return fallback;
     const found = allowed.find((candidate) => candidate === raw);
     if (found === undefined) this.problem(name, `must be one of ${allowed.join(', ')}`);
@@ -118,7 +140,7 @@ export class EnvironmentReader {
   }
 
   list(name: string, fallback: readonly string[]): string[] {
-    const raw = this.optional(name);
+    const raw = this.optional(name, fallback.join(','));
     if (raw === undefined) return [...fallback];
     return raw
       .split(',')

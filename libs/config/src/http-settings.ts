@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { type EnvironmentReader } from './environment-reader.js';
+import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
 
 const HOST_NAME = /^[A-Za-z0-9._-]+$/;
 /** All of 127.0.0.0/8 is loopback. */
@@ -11,6 +11,15 @@ export interface HttpSettings {
   port: number;
   /** Required as Bearer on `/api` and `/metrics` when set. */
   apiToken?: string;
+}
+
+/**
+ * Where a bridge with these settings listens, for the commands.
+ *
+ * @throws SettingsError naming everything that is wrong
+ */
+export function loadBridgeAddress(environment: Environment): HttpSettings {
+  return readSettings(environment, readHttpSettings);
 }
 
 export function readHttpSettings(env: EnvironmentReader): HttpSettings {

@@ -1,12 +1,20 @@
-export { type BridgeSettings, type Flow, loadBridgeSettings } from './bridge-settings.js';
+export {
+  type BridgeSettings,
+  describeBridgeSettings,
+  type Flow,
+  loadBridgeSettings,
+  loadFlows,
+  type SettingDescription,
+} from './bridge-settings.js';
 export {
   type Environment,
   EXIT_CODE_BAD_SETTINGS,
+  loadSettingsFile,
   readEnvironment,
   SettingsError,
 } from './environment-reader.js';
 export { type ErpSettings, loadErpSettings } from './erp-settings.js';
-export { type HttpSettings } from './http-settings.js';
+export { type HttpSettings, loadBridgeAddress } from './http-settings.js';
 export { type KafkaSettings, loadKafkaSettings } from './kafka-settings.js';
 export { type LogLevel } from './log-level.js';
 export { type MachineCloudSettings } from './machine-cloud-settings.js';

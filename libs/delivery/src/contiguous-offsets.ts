@@ -146,6 +146,11 @@ export class FinishedAhead {
     return { metadata, upTo };
   }
 
+  /** How many offsets beyond the committed one have finished; markers of transactions count as well. */
+  get count(): number {
+    return this.upTo - this.committed + 1 - this.unfinished.size;
+  }
+
   /** Those above the offset, up to {@link upTo}, that have not finished. */
   unfinishedAbove(offset: number): number[] {
     return [...this.unfinished].filter((unfinished) => unfinished > offset);

@@ -14,6 +14,7 @@
  */
 export { deleteCommitted, MayNotDeleteError } from './client/delete-committed.js';
 export { describeKafkaFailure } from './client/describe-kafka-failure.js';
+export { describeTopics, refusedTopics, type TopicDescription } from './client/describe-topics.js';
 export {
   ensureTopics,
   MissingTopicsError,
@@ -25,6 +26,14 @@ export { partitionCount } from './client/partition-count.js';
 export { isForbiddenTopic } from './client/protocol-error.js';
 export { type InboundMessage, type WhenRefused } from './consumer/inbound-message.js';
 export { type KafkaConsumerOptions } from './consumer/kafka-consumer.js';
+export {
+  describeGroup,
+  type GroupDescription,
+  type GroupOffset,
+  groupOffsets,
+  offsetsSince,
+  setGroupOffsets,
+} from './consumer/group-offsets.js';
 export { KafkaConsumerStrategy } from './consumer/kafka-consumer.strategy.js';
 export { PartitionOwnership } from './consumer/partition-ownership.js';
 export { type ConsumerState } from './consumer/supervised-consumer.js';

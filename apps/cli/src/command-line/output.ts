@@ -11,6 +11,39 @@ export function printStatus(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
+/** Writes a line to stderr that only somebody at a terminal wants, such as what is waited for. */
+export function printProgress(line: string): void {
+  if (process.stderr.isTTY) printStatus(line);
+}
+
+/** Lines of a table; the last column has any width. */
+export function tableLines(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, index) => (widths[index] = Math.max(widths[index] ?? 0, cell.length)));
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd(widths[index] ?? 0)))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/** Records as one JSON object a line, or as a table of `cells` below its heading. */
+export function printRecords<T extends object>(
+  records: readonly T[],
+  json: boolean,
+  table: { heading: readonly string[]; cells: (record: T) => readonly string[] },
+): void {
+  if (json) {
+    for (const record of records) print(visibleJson(record));
+    return;
+  }
+  const rows = records.map((record) => table.cells(record).map(visible));
+  tableLines([table.heading, ...rows]).forEach(print);
+}
+
 /** Text of a message, safe on one line of a terminal or of JSON: invisible characters become \uXXXX. */
 export function visible(text: string): string {
   return text.replace(INVISIBLE, escaped);

@@ -94,13 +94,14 @@ async function createTopics(
   // Another process may create them at the same time: kafkajs answers false for "already exists".
   await admin.createTopics({
     waitForLeaders: false,
-    topics: missing.map((topic) => topicConfig(topic, partitions)),
+    topics: missing.map((topic) => createTopicConfig(topic, partitions)),
   });
   for (const name of names) await untilAsWide(admin, name, 1);
   new Logger('Topics').log({ msg: 'topics created', topics: names, partitions });
 }
 
-function topicConfig(topic: TopicSpecification, partitions: number): TopicConfig {
+/** The request that creates a topic, with the brokers' default replication. */
+export function createTopicConfig(topic: TopicSpecification, partitions: number): TopicConfig {
   const configEntries: { name: string; value: string }[] = [
     { name: 'cleanup.policy', value: topic.cleanupPolicy },
   ];

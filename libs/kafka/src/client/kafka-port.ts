@@ -26,12 +26,14 @@ export type Admin = Pick<
   | 'deleteGroups'
   | 'deleteTopicRecords'
   | 'describeConfigs'
+  | 'describeGroups'
   | 'disconnect'
   | 'fetchOffsets'
   | 'fetchTopicMetadata'
   | 'fetchTopicOffsets'
   | 'fetchTopicOffsetsByTimestamp'
   | 'listTopics'
+  | 'setOffsets'
 >;
 
 export type Consumer = Pick<

@@ -1,0 +1,67 @@
+import { bridgeHttp } from '../command-line/bridge.js';
+import { UnreachableError } from '../command-line/exit-codes.js';
+import { VERSION } from '../command-line/version.js';
+import { type Finding } from './findings.js';
+
+/** The answer of `/health/ready`, as Terminus has it. */
+interface Readiness {
+  details?: Record<string, { status?: string; message?: string }>;
+}
+
+/** Health of a running bridge; its conditions one by one. */
+export async function checkBridge(url: string | undefined): Promise<Finding[]> {
+  const bridge = bridgeHttp(url);
+  const versions: Finding = {
+    check: 'versions',
+    status: 'ok',
+    detail: `machine-bridge ${VERSION}, Node.js ${process.version} (of this command)`,
+  };
+  try {
+    const ready = await bridge.get('/health/ready');
+    const { details = {} } = (await ready.json()) as Readiness;
+    return [
+      versions,
+      { check: 'bridge', status: 'ok', detail: `answers at ${bridge.url}` },
+      ...Object.entries(details).map(([name, condition]) => conditionFinding(name, condition)),
+      await metricsFinding(await bridge.get('/metrics')),
+    ];
+  } catch (error) {
+    const isUnreachable = error instanceof UnreachableError;
+    return [
+      versions,
+      {
+        check: 'bridge',
+        status: 'fail',
+        detail: isUnreachable ? error.message : `${bridge.url} is no bridge: ${String(error)}`,
+        remedy: 'start it, or name another one with --url',
+        ...(isUnreachable && { isUnreachable }),
+      },
+    ];
+  }
+}
+
+function conditionFinding(
+  name: string,
+  { status, message = '' }: { status?: string; message?: string },
+): Finding {
+  const check = `bridge ${name}`;
+  if (status === 'up') return { check, status: 'ok', detail: 'ready' };
+  const remedy = 'see Health in docs/operations.md';
+  return { check, status: 'fail', detail: message, remedy };
+}
+
+async function metricsFinding(answer: Response): Promise<Finding> {
+  const check = 'bridge metrics';
+  if (!answer.ok) {
+    return {
+      check,
+      status: 'warn',
+      detail: `/metrics answers with ${answer.status}`,
+      remedy: 'set BRIDGE_API_TOKEN to that of the bridge',
+    };
+  }
+  const text = await answer.text();
+  const [, offset = 'NaN'] =
+    /^machine_bridge_service_clock_offset_seconds (\S+)$/m.exec(text) ?? [];
+  return { check, status: 'ok', detail: `its offset of the service's clock is ${offset} s` };
+}

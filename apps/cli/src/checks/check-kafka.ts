@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import { type BridgeSettings } from '#libs/config';
+import {
+  createKafka,
+  describeGroup,
+  describeKafkaFailure,
+  describeTopics,
+  groupOffsets,
+  readSpans,
+  refusedTopics,
+} from '#libs/kafka';
+import { reachTopics } from '../command-line/kafka.js';
+import { lagOf } from '../offsets/offsets.js';
+import { checkTopics } from '../topics/check-topics.js';
+import { consumedTopics, type PlannedTopic, plannedTopics } from '../topics/planned-topics.js';
+import { type Finding } from './findings.js';
+
+type Kafka = ReturnType<typeof createKafka>;
+
+const GRANT = 'grant it to the principal of these settings, see Topics in docs/operations.md';
+/** As the alert on it. */
+const WORTH_A_WARNING_MESSAGES = 1000;
+
+/** Reaches Kafka, holds the topics against the plan, and tries what the bridge needs rights for without writing. */
+export async function checkKafka(settings: BridgeSettings): Promise<Finding[]> {
+  const kafka = createKafka(settings.kafka);
+  try {
+    await reachTopics(kafka, settings.kafka);
+  } catch (error) {
+    const { message } = error as Error;
+    const remedy =
+      'start Kafka, or correct KAFKA_BROKERS and the KAFKA_SSL… and KAFKA_SASL… settings';
+    return [{ check: 'kafka', status: 'fail', detail: message, remedy, isUnreachable: true }];
+  }
+  const brokers = settings.kafka.brokers.join(', ');
+  const planned = plannedTopics(settings);
+  return [
+    { check: 'kafka', status: 'ok', detail: `reached at ${brokers}` },
+    ...(await topicFindings(kafka, settings, planned)),
+    ...(await attempt('transactional ids', () => transact(kafka, settings.kafka.groupId))),
+    ...(await attempt('reading', () => readNewest(kafka, settings, planned))),
+  ];
+}
+
+/** Members of the group, and its lag. */
+export async function checkGroup(settings: BridgeSettings): Promise<Finding[]> {
+  const kafka = createKafka(settings.kafka);
+  const { groupId } = settings.kafka;
+  return attempt('consumer group', async () => {
+    const existing = await reachTopics(kafka, settings.kafka);
+    const topics = consumedTopics(plannedTopics(settings))
+      .map(({ name }) => name)
+      .filter((name) => existing.includes(name));
+    const { state, members } = await describeGroup(kafka, groupId);
+    const offsets = await groupOffsets(kafka, groupId, topics);
+    const lag = offsets.reduce((sum, offset) => sum + lagOf(offset), 0);
+    return [
+      members > 0
+        ? {
+            check: 'consumer group',
+            status: 'ok',
+            detail: `${groupId}: ${state}, ${members} members`,
+          }
+        : {
+            check: 'consumer group',
+            status: 'fail',
+            detail: `${groupId}: ${state}, nobody consumes`,
+            remedy: 'start the bridge; if one runs, its KAFKA_GROUP_ID is another',
+          },
+      lag <= WORTH_A_WARNING_MESSAGES
+        ? { check: 'lag', status: 'ok', detail: `${lag} offsets` }
+        : {
+            check: 'lag',
+            status: 'warn',
+            detail: `${lag} offsets`,
+            remedy: 'see `machine-bridge offsets show`, and the conditions of the bridge',
+          },
+    ];
+  });
+}
+
+async function topicFindings(
+  kafka: Kafka,
+  { kafka: { createTopics, topicPartitions } }: BridgeSettings,
+  planned: readonly PlannedTopic[],
+): Promise<Finding[]> {
+  return attempt('topics', async () => {
+    const names = planned.map(({ name }) => name);
+    const actual = await describeTopics(kafka, names);
+    const missing = planned.filter(({ name }) => !actual.has(name));
+    const refused = createTopics
+      ? await refusedTopics(kafka, missing, topicPartitions)
+      : new Map<string, string>();
+    return checkTopics({ planned, actual, refused, createTopics });
+  });
+}
+
+/** Initialises a transactional id of its own, and sends nothing. */
+async function transact(kafka: Kafka, groupId: string): Promise<Finding[]> {
+  const transactionalId = `${groupId}-check-${randomUUID()}`;
+  const producer = kafka.producer({
+    transactionalId,
+    idempotent: true,
+    maxInFlightRequests: 1,
+    retry: { retries: 2 },
+  });
+  try {
+    await producer.connect();
+  } finally {
+    await producer.disconnect();
+  }
+  const detail = `those that begin with ${groupId} may be used`;
+  return [{ check: 'transactional ids', status: 'ok', detail }];
+}
+
+/** Reads the newest record of one partition of each input topic that holds any, as a group of its own. */
+async function readNewest(
+  kafka: Kafka,
+  { kafka: { groupId } }: BridgeSettings,
+  planned: readonly PlannedTopic[],
+): Promise<Finding[]> {
+  const actual = await describeTopics(
+    kafka,
+    consumedTopics(planned).map(({ name }) => name),
+  );
+  const offsets = await groupOffsets(kafka, groupId, [...actual.keys()]);
+  const spans = offsets.flatMap(({ topic, partition, first, end }, index) => {
+    const isFirst = offsets.findIndex((each) => each.topic === topic && each.end > each.first);
+    return isFirst === index && end > first
+      ? [{ topic, partition, from: end - 1, until: end }]
+      : [];
+  });
+  const signal = AbortSignal.timeout(READ_DEADLINE_MS);
+  await readSpans(kafka, spans, { groupIdPrefix: groupId, signal, onRecords: () => undefined });
+  const check = 'reading';
+  if (spans.length === 0)
+    return [{ check, status: 'ok', detail: 'not tried: the inputs are empty' }];
+  if (signal.aborted) throw new Error(`no end of it within ${READ_DEADLINE_MS / 1000} s`);
+  return [
+    { check, status: 'ok', detail: `tried on ${spans.map(({ topic }) => topic).join(', ')}` },
+  ];
+}
+
+const READ_DEADLINE_MS = 30_000;
+
+/** A failure is a finding of its own: the others are wanted as well. */
+async function attempt(check: string, find: () => Promise<Finding[]>): Promise<Finding[]> {
+  try {
+    return await find();
+  } catch (error) {
+    return [{ check, status: 'fail', detail: describeKafkaFailure(error), remedy: GRANT }];
+  }
+}

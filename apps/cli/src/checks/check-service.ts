@@ -1,0 +1,157 @@
+import { Clock } from '#libs/clock';
+import { type CloudAnswer, MachineCloudClient } from '#libs/cloud-client';
+import { type BridgeSettings, type Flow } from '#libs/config';
+import { type Finding } from './findings.js';
+
+/** Clocks that NTP keeps differ by less than a second. */
+const WORTH_A_WARNING_MS = 5000;
+const LOG_SECONDS = 3600;
+/** A machine for probes where the token sees none: no scope is missing if the service does not know it. */
+const NO_MACHINE = 'machine-bridge-check';
+
+/** An operation, and the flows that cannot do without it or do less. */
+interface Operation {
+  name: string;
+  needed: readonly Flow[];
+  wanted: readonly Flow[];
+  call: (
+    client: MachineCloudClient,
+    machineId: string,
+    now: number,
+  ) => Promise<CloudAnswer<unknown>>;
+}
+
+/** The operations but the first; those that write are called without a machine, which sets nothing. */
+const OPERATIONS: readonly Operation[] = [
+  {
+    name: 'getMachineState',
+    needed: ['machine-states'],
+    wanted: [],
+    call: (client, machineId) => client.getMachineState(machineId),
+  },
+  {
+    name: 'getMachineActivityLog',
+    needed: ['machine-states'],
+    wanted: [],
+    call: (client, machineId, now) =>
+      client.getMachineActivityLog({ machineId, startTime: now - LOG_SECONDS, endTime: now }),
+  },
+  {
+    name: 'getClassificationReasons',
+    needed: [],
+    wanted: ['downtime-reasons', 'machine-states'],
+    call: (client, machineId) => client.getClassificationReasons(machineId),
+  },
+  {
+    name: 'setMachineClassification',
+    needed: ['downtime-reasons'],
+    wanted: [],
+    call: (client) => client.setNoMachineClassification(),
+  },
+  {
+    name: 'setWorkOrderList',
+    needed: ['work-orders'],
+    wanted: [],
+    call: (client) => client.setWorkOrderList([]),
+  },
+];
+
+/** Reaches the service, and tries each operation that a flow needs; nothing is set there. */
+export async function checkService({
+  machineCloud,
+  flows,
+  clock,
+}: BridgeSettings): Promise<Finding[]> {
+  const { maxConcurrency, ...options } = machineCloud;
+  const ours = new Clock(clock);
+  const client = new MachineCloudClient({
+    ...options,
+    maxConnections: maxConcurrency,
+    clock: ours,
+  });
+  try {
+    const machines = await client.getMachineInfo();
+    const first = findingOf('getMachineInfo', machines, {
+      isNeeded: flows.has('machine-states'),
+      missing: 'the token lacks the scope to read the machine list',
+    });
+    if (
+      machines.kind === 'retry' ||
+      (machines.kind === 'unauthorised' && machines.status === 401)
+    ) {
+      return [first];
+    }
+    const known = machines.kind === 'data' ? machines.data : [];
+    const listed: Finding =
+      machines.kind === 'data' ? { ...first, detail: `${known.length} machines` } : first;
+    const findings = [listed];
+    for (const { name, needed, wanted, call } of OPERATIONS) {
+      const asking = [...needed, ...wanted].filter((flow) => flows.has(flow));
+      if (asking.length === 0) continue;
+      const answer = await call(client, known[0]?.machineId ?? NO_MACHINE, ours.nowSeconds());
+      findings.push(
+        findingOf(name, answer, {
+          isNeeded: needed.some((flow) => flows.has(flow)),
+          missing: `the token lacks the scope for it, which ${asking.join(' and ')} asks for`,
+        }),
+      );
+    }
+    return [...findings, clockFinding(client)];
+  } finally {
+    await client.close();
+  }
+}
+
+function findingOf(
+  operation: string,
+  answer: CloudAnswer<unknown>,
+  { isNeeded, missing }: { isNeeded: boolean; missing: string },
+): Finding {
+  const check = `service ${operation}`;
+  switch (answer.kind) {
+    case 'data':
+    case 'noData':
+      return { check, status: 'ok', detail: 'answered' };
+    case 'rejected':
+      // A refusal of an empty call, or of a machine that is not known, shows that the way is right.
+      return { check, status: 'ok', detail: `answered with ${answer.status}` };
+    case 'unauthorised':
+      return answer.status === 401
+        ? {
+            check,
+            status: 'fail',
+            detail: 'the token is not accepted (401)',
+            remedy: 'renew the token; see Token in docs/operations.md',
+          }
+        : {
+            check,
+            status: isNeeded ? 'fail' : 'warn',
+            detail: `${missing} (403)`,
+            remedy: 'have the scope granted, or leave the flow out of BRIDGE_FLOWS',
+          };
+    case 'retry': {
+      const { code, message } = answer.error;
+      const isUnreachable = code === 'network' || code === 'timeout';
+      return {
+        check,
+        status: 'fail',
+        detail: message,
+        remedy: 'check MACHINE_CLOUD_BASE_URL and the way to the service',
+        ...(isUnreachable && { isUnreachable }),
+      };
+    }
+    default:
+      return answer satisfies never;
+  }
+}
+
+function clockFinding({ clockOffset }: MachineCloudClient): Finding {
+  const check = 'service clock';
+  if (clockOffset === undefined) {
+    return { check, status: 'ok', detail: 'not known: its answers carry no Date' };
+  }
+  const { offsetMs, errorMs } = clockOffset;
+  const detail = `${(offsetMs / 1000).toFixed(1)} s ahead of ours, ± ${(errorMs / 1000).toFixed(1)} s`;
+  if (Math.abs(offsetMs) - errorMs <= WORTH_A_WARNING_MS) return { check, status: 'ok', detail };
+  return { check, status: 'warn', detail, remedy: 'check NTP on this host, then on the service' };
+}

@@ -1,0 +1,39 @@
+import { styleText } from 'node:util';
+import { EXIT_CODES } from '../command-line/exit-codes.js';
+import { print, visible, visibleJson } from '../command-line/output.js';
+
+/** The result of one check. */
+export interface Finding {
+  /** The part that was checked, such as `topic erp.work-orders.v1`. */
+  check: string;
+  status: 'ok' | 'warn' | 'fail';
+  detail: string;
+  /** What to do; of every finding but `ok`. */
+  remedy?: string;
+  /** Nothing answered: later it may. */
+  isUnreachable?: true;
+}
+
+const COLOURS = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
+
+export function printFindings(findings: readonly Finding[], json: boolean): void {
+  const width = Math.max(0, ...findings.map(({ check }) => check.length));
+  for (const { check, status, detail, remedy } of findings) {
+    if (json) {
+      print(visibleJson({ kind: 'check', check, status, detail, remedy: remedy ?? null }));
+      continue;
+    }
+    // Without colour where stdout is no terminal, and with NO_COLOR.
+    const shown = styleText(COLOURS[status], status.padEnd(4), { stream: process.stdout });
+    print(`${shown}  ${check.padEnd(width)}  ${visible(detail)}`);
+    if (remedy !== undefined) print(`      ${' '.repeat(width)}  do: ${visible(remedy)}`);
+  }
+}
+
+/** Of the worst finding. */
+export function exitCodeOf(findings: readonly Finding[]): number {
+  const failed = findings.filter(({ status }) => status === 'fail');
+  if (failed.length === 0) return EXIT_CODES.ok;
+  const isUnreachable = failed.some((finding) => finding.isUnreachable);
+  return isUnreachable ? EXIT_CODES.unreachable : EXIT_CODES.failed;
+}

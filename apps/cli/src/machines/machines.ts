@@ -1,0 +1,125 @@
+import { type MachineRegistryRecord, type MachineStateRecord, TOPICS } from '#libs/contracts';
+import { createKafka, readSpans, type StoredRecord, topicSpans } from '#libs/kafka';
+import { bridgeHttp } from '../command-line/bridge.js';
+import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
+import { interruption } from '../command-line/interruption.js';
+import { commandKafkaSettings, KAFKA_HELP, reachTopics } from '../command-line/kafka.js';
+import { print, printProgress, printRecords } from '../command-line/output.js';
+import { timeText } from '../dlq/format-dead-letter.js';
+
+interface MachinesOptions {
+  factory?: string;
+  state?: string;
+  observation?: string;
+  bridge?: string | true;
+  json?: boolean;
+}
+
+/** A machine as the bridge has published it. */
+interface Machine extends MachineRegistryRecord {
+  /** Null until the machine was first observed. */
+  state: MachineStateRecord | null;
+}
+
+/** `machines [text]`: machines with their states. */
+export function addMachinesCommand(program: CliCommand): void {
+  program
+    .command('machines')
+    .argument('[text]', 'only machines whose id or name holds it')
+    .description(
+      'Lists the machines that the token may see, with their latest states, as the bridges of the group have published them.',
+    )
+    .option('--factory <factoryId>', 'of this factory')
+    .option('--state <state>', 'in this state: OPERATING, IDLE or OFF')
+    .option('--observation <observation>', 'ok, noData, stale, unreachable or forbidden')
+    .option('--bridge [url]', 'asks a running bridge, which knows the states of its own machines')
+    .option(...JSON_OPTION)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  machine-bridge machines --state OFF
+  machine-bridge machines --json | jq -r .machineId
+${KAFKA_HELP}`,
+    )
+    .action(listMachines);
+}
+
+async function listMachines(text: string | undefined, options: MachinesOptions): Promise<void> {
+  const { bridge, factory, state, observation, json = false } = options;
+  const all =
+    bridge === undefined
+      ? await publishedMachines()
+      : await askedMachines(bridge === true ? undefined : bridge);
+  const found = all.filter(
+    (machine) =>
+      (text === undefined || `${machine.machineId}\n${machine.displayName}`.includes(text)) &&
+      (factory === undefined || machine.factoryId === factory) &&
+      (state === undefined || machine.state?.state === state) &&
+      (observation === undefined || machine.state?.observation === observation),
+  );
+  printRecords(found, json, {
+    heading: ['machine', 'state', 'since', 'observation', 'factory', 'name'],
+    cells: ({ machineId, displayName, factoryId, state: known }) => [
+      machineId,
+      known?.state ?? '-',
+      known?.startTime == null ? '-' : timeText(known.startTime),
+      known?.observation ?? '-',
+      factoryId,
+      displayName,
+    ],
+  });
+  if (!json) print(`${found.length} of ${all.length} machines`);
+}
+
+async function askedMachines(url: string | undefined): Promise<Machine[]> {
+  const bridge = bridgeHttp(url);
+  const answer = await bridge.get('/api/machines');
+  if (answer.ok) return (await answer.json()) as Machine[];
+  const remedy = answer.status === 401 ? ': BRIDGE_API_TOKEN must be that of the bridge' : '';
+  throw new Error(`${bridge.url}/api/machines answers with ${answer.status}${remedy}`);
+}
+
+/** Reads both compacted topics to their ends. */
+async function publishedMachines(): Promise<Machine[]> {
+  const settings = commandKafkaSettings();
+  const kafka = createKafka(settings);
+  const existing = await reachTopics(kafka, settings);
+  const [registry, states] = [TOPICS.registry, TOPICS.states].map(
+    (name) => `${settings.topicPrefix}${name}`,
+  ) as [string, string];
+  if (!existing.includes(registry)) {
+    throw new Error(
+      `there is no topic ${registry}: a bridge with the flow machine-states publishes it; see KAFKA_TOPIC_PREFIX`,
+    );
+  }
+  const latest = { [registry]: new Map<string, unknown>(), [states]: new Map<string, unknown>() };
+  const topics = [registry, states].filter((topic) => existing.includes(topic));
+  const spans = (await Promise.all(topics.map((topic) => topicSpans(kafka, topic)))).flat();
+  const signal = interruption();
+  printProgress(`reading ${topics.join(' and ')}`);
+  await readSpans(
+    kafka,
+    spans.filter(({ from, until }) => from < until),
+    {
+      groupIdPrefix: settings.groupId,
+      signal,
+      onRecords: (records) => {
+        for (const record of records) keep(latest[record.topic], record);
+      },
+    },
+  );
+  if (signal.aborted) throw new Error('stopped before everything was read');
+  return [...(latest[registry] as Map<string, MachineRegistryRecord>).values()]
+    .map((machine) => ({
+      ...machine,
+      state: (latest[states]?.get(machine.machineId) as MachineStateRecord | undefined) ?? null,
+    }))
+    .sort((a, b) => a.machineId.localeCompare(b.machineId));
+}
+
+/** A tombstone deletes. */
+function keep(latest: Map<string, unknown> | undefined, { key, value }: StoredRecord): void {
+  if (value === null) latest?.delete(String(key));
+  else latest?.set(String(key), JSON.parse(value.toString()) as unknown);
+}

@@ -1,0 +1,121 @@
+import { loadFlows, readEnvironment } from '#libs/config';
+import {
+  createKafka,
+  describeTopics,
+  ensureTopics,
+  refusedTopics,
+  type TopicDescription,
+} from '#libs/kafka';
+import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
+import { commandKafkaSettings, KAFKA_HELP, reachTopics } from '../command-line/kafka.js';
+import { print, printRecords, visible, visibleJson } from '../command-line/output.js';
+import { type PlannedTopic, plannedTopics } from './planned-topics.js';
+
+interface JsonOption {
+  json?: boolean;
+}
+
+interface CreateOptions extends JsonOption {
+  yes?: boolean;
+}
+
+/** `topics list` and `topics create`. */
+export function addTopicsCommands(program: CliCommand): void {
+  const topics = program.group('topics', 'Lists and creates the topics of the bridge.');
+  topics
+    .command('list')
+    .description('Lists the topics that the bridge uses, as they are meant to be and as they are.')
+    .option(...JSON_OPTION)
+    .addHelpText('after', KAFKA_HELP)
+    .action(listTopics);
+  topics
+    .command('create')
+    .description(
+      'Creates the topics that are missing, as the bridge would at its start. Without --yes it asks the brokers whether ' +
+        'they would, and creates none.',
+    )
+    .option('--yes', 'really does it')
+    .option(...JSON_OPTION)
+    .addHelpText(
+      'after',
+      `
+For a bridge that may not create topics (KAFKA_CREATE_TOPICS=false), with a login that may.
+${KAFKA_HELP}`,
+    )
+    .action(createTopics);
+}
+
+async function listTopics({ json = false }: JsonOption): Promise<void> {
+  const { planned, actual } = await readTopics();
+  const records = planned.map((topic) => recordOf(topic, actual.get(topic.name)));
+  printRecords(records, json, {
+    heading: [
+      'topic',
+      'direction',
+      'planned policy',
+      'policy',
+      'partitions',
+      'replicas',
+      'purpose',
+    ],
+    cells: ({ name, direction, plannedPolicy, partitions, replicas, config, purpose }) => [
+      name,
+      direction,
+      plannedPolicy,
+      partitions === null ? '(missing)' : (config['cleanup.policy'] ?? '(not readable)'),
+      String(partitions ?? '-'),
+      String(replicas ?? '-'),
+      purpose,
+    ],
+  });
+}
+
+function recordOf(
+  { name, purpose, direction, cleanupPolicy }: PlannedTopic,
+  actual: TopicDescription | undefined,
+) {
+  const { partitions = null, replicas = null, config = new Map<string, string>() } = actual ?? {};
+  const real: Record<string, string> = Object.fromEntries(config);
+  return {
+    name,
+    purpose,
+    direction,
+    plannedPolicy: cleanupPolicy,
+    partitions,
+    replicas,
+    config: real,
+  };
+}
+
+async function createTopics({ yes = false, json = false }: CreateOptions): Promise<void> {
+  const { kafka, settings, planned, actual } = await readTopics();
+  const missing = planned.filter(({ name }) => !actual.has(name));
+  const refused = await refusedTopics(kafka, missing, settings.topicPartitions);
+  const isPossible = refused.size === 0;
+  if (yes && isPossible) {
+    await ensureTopics(kafka, planned, { create: true, partitions: settings.topicPartitions });
+  }
+  for (const { name } of missing) {
+    const why = refused.get(name);
+    const result = why !== undefined ? 'refused' : yes && isPossible ? 'created' : 'planned';
+    if (json) print(visibleJson({ name, result, why: why ?? null }));
+    else print(why === undefined ? `${name}: ${result}` : `${name}: refused: ${visible(why)}`);
+  }
+  if (!isPossible) throw new Error('the brokers would not create all of them: nothing was created');
+  if (json) return;
+  if (missing.length === 0) print('No topic is missing.');
+  else if (!yes) print('Nothing has been created: add --yes to do it.');
+}
+
+/** The plan for these settings, all topics that it may create included, and what there is of it. */
+async function readTopics() {
+  const settings = commandKafkaSettings();
+  const kafka = createKafka(settings);
+  await reachTopics(kafka, settings);
+  const planned = plannedTopics({
+    kafka: { ...settings, createTopics: true },
+    flows: loadFlows(readEnvironment()),
+  });
+  const names = planned.map(({ name }) => name);
+  return { settings, kafka, planned, actual: await describeTopics(kafka, names) };
+}

@@ -1,0 +1,100 @@
+import { ConfigResourceTypes } from '#libs/kafkajs-patches';
+import { createTopicConfig, type TopicSpecification } from './ensure-topics.js';
+import { describeKafkaFailure } from './describe-kafka-failure.js';
+import { type Admin, type KafkaClient } from './kafka-port.js';
+import { withAdmin } from './with-admin.js';
+
+/** A topic as it is. */
+export interface TopicDescription {
+  name: string;
+  partitions: number;
+  /** Of the partition with the fewest. */
+  replicas: number;
+  /** The topic's configuration by name; empty where it may not be read, which takes the right to DescribeConfigs. */
+  config: ReadonlyMap<string, string>;
+}
+
+const CONFIG_NAMES = [
+  'cleanup.policy',
+  'retention.ms',
+  'retention.bytes',
+  'min.insync.replicas',
+  'max.message.bytes',
+] as const;
+
+/**
+ * Describes the topics that exist, and that the client may describe.
+ *
+ * @throws when Kafka does not answer
+ */
+export async function describeTopics(
+  kafka: KafkaClient,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, TopicDescription>> {
+  return withAdmin(kafka, async (admin) => {
+    const existing = new Set(await admin.listTopics());
+    const found = names.filter((name) => existing.has(name));
+    if (found.length === 0) return new Map();
+    const [{ topics }, configs] = await Promise.all([
+      admin.fetchTopicMetadata({ topics: found }),
+      configsOf(admin, found),
+    ]);
+    return new Map(
+      topics.map(({ name, partitions }) => {
+        const replicas = Math.min(...partitions.map((partition) => partition.replicas.length));
+        const config = configs.get(name) ?? new Map<string, string>();
+        return [name, { name, partitions: partitions.length, replicas, config }];
+      }),
+    );
+  });
+}
+
+async function configsOf(
+  admin: Admin,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> {
+  const type = ConfigResourceTypes.TOPIC;
+  const configNames = [...CONFIG_NAMES];
+  try {
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: names.map((name) => ({ type, name, configNames })),
+    });
+    return new Map(
+      resources.map(({ resourceName, configEntries }) => [
+        resourceName,
+        new Map(configEntries.map(({ configName, configValue }) => [configName, configValue])),
+      ]),
+    );
+  } catch {
+    // One topic that may not be read fails the request for all.
+    return new Map();
+  }
+}
+
+/**
+ * Asks the brokers whether they would create these topics, and creates none.
+ *
+ * @returns why not, in words, by the name of the topic
+ */
+export async function refusedTopics(
+  kafka: KafkaClient,
+  topics: readonly TopicSpecification[],
+  partitions: number,
+): Promise<ReadonlyMap<string, string>> {
+  return withAdmin(kafka, async (admin) => {
+    const refused = new Map<string, string>();
+    for (const topic of topics) {
+      try {
+        await admin.createTopics({
+          validateOnly: true,
+          waitForLeaders: false,
+          topics: [createTopicConfig(topic, partitions)],
+        });
+      } catch (error) {
+        refused.set(topic.name, describeKafkaFailure(error, { topics: [topic.name] }));
+      }
+    }
+    return refused;
+  });
+}

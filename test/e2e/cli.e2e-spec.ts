@@ -1,0 +1,310 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Environment, loadKafkaSettings } from '#libs/config';
+import { TOPICS } from '#libs/contracts';
+import { createKafka, topicNames } from '#libs/kafka';
+import { eventually } from '../support/eventually.js';
+import { testBrokers, uniqueTopicPrefix } from '../support/kafka.js';
+import { type Plant, startPlant } from '../support/plant.js';
+import { type CommandResult, runCommand, RunningCommand } from '../support/run-command.js';
+import { type TopicReader } from '../support/topic-reader.js';
+
+const run = promisify(execFile);
+
+interface Finding {
+  kind: 'setting' | 'check';
+  check: string;
+  name: string;
+  value: string | null;
+  source: string;
+  status: string;
+  detail: string;
+}
+
+function lines<T>({ stdout }: CommandResult): T[] {
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as T);
+}
+
+describe('machine-bridge, beside a running bridge', () => {
+  let plant: Plant;
+  let outcomes: TopicReader;
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'cli-'));
+    const tokens = join(folder, 'tokens.json');
+    await writeFile(tokens, JSON.stringify({ reader: ['machine-info', 'machine-state'] }));
+    plant = await startPlant({ sandboxEnv: { SANDBOX_TOKENS_FILE: tokens } });
+    outcomes = await plant.kafka.read(TOPICS.commandOutcomes);
+  });
+
+  afterAll(async () => {
+    await plant.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const settings = (): Environment => ({
+    KAFKA_GROUP_ID: plant.groupId,
+    KAFKA_TOPIC_PARTITIONS: '3',
+    MACHINE_CLOUD_BASE_URL: plant.sandbox.url,
+    MACHINE_CLOUD_TOKEN: 'sandbox-token',
+    BRIDGE_HTTP_PORT: new URL(plant.bridgeUrl).port,
+    ...plant.clockEnv,
+  });
+
+  const bridgeCommand = (args: string[], env: Environment = {}): Promise<CommandResult> =>
+    runCommand(args, {
+      topicPrefix: plant.kafka.topicPrefix,
+      env: { ...settings(), ...env },
+    });
+
+  const failed = (result: CommandResult): string[] =>
+    lines<Finding>(result).flatMap(({ status, check, detail }) =>
+      status === 'fail' ? [`${check}: ${detail}`] : [],
+    );
+
+  it('finds nothing wrong with settings that work, and shows each with its source', async () => {
+    const result = await bridgeCommand(['config', 'check', '--json'], { EMPTY: '' });
+    expect({ failed: failed(result), stderr: result.stderr }).toEqual({ failed: [], stderr: '' });
+    expect(result.exitCode).toBe(0);
+    const found = lines<Finding>(result);
+    const setting = (wanted: string) => found.find(({ name }) => name === wanted);
+    expect(setting('MACHINE_CLOUD_TOKEN')).toMatchObject({
+      value: '********',
+      source: 'environment',
+    });
+    expect(setting('KAFKA_CLIENT_ID')).toMatchObject({
+      value: 'machine-bridge',
+      source: 'default',
+    });
+    expect(setting('POLL_INTERVAL_SECONDS')).toMatchObject({ value: '60', source: 'default' });
+    expect(setting('KAFKA_SASL_PASSWORD_FILE') ?? setting('KAFKA_SASL_PASSWORD')).toMatchObject({
+      value: null,
+    });
+    const checked = found.filter(({ kind }) => kind === 'check').map(({ check }) => check);
+    for (const operation of ['getMachineState', 'setMachineClassification', 'setWorkOrderList']) {
+      expect(checked).toContain(`service ${operation}`);
+    }
+    expect(checked).toContain('transactional ids');
+  });
+
+  it('reads settings of a file, below those of the environment', async () => {
+    const file = join(folder, '.env');
+    await writeFile(file, 'STALE_AFTER_SECONDS=900\nKAFKA_GROUP_ID=other\n');
+    const result = await bridgeCommand(['config', 'check', '--json', '--settings-file', file]);
+    const found = lines<Finding>(result);
+    expect(found.find(({ name }) => name === 'STALE_AFTER_SECONDS')).toMatchObject({
+      value: '900',
+      source: 'file',
+    });
+    expect(found.find(({ name }) => name === 'KAFKA_GROUP_ID')).toMatchObject({
+      value: plant.groupId,
+      source: 'environment',
+    });
+    const none = await bridgeCommand(['config', 'check', '--settings-file', join(folder, 'none')]);
+    expect(none).toMatchObject({ exitCode: 78, stdout: '' });
+  });
+
+  it('plans the very topics that the bridge has made', async () => {
+    const listed = lines<{ name: string; partitions: number; plannedPolicy: string }>(
+      await bridgeCommand(['topics', 'list', '--json']),
+    );
+    const kafka = createKafka(loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }));
+    const real = (await topicNames(kafka)).filter((name) =>
+      name.startsWith(plant.kafka.topicPrefix),
+    );
+    expect(listed.map(({ name }) => name).sort()).toEqual(real.sort());
+    expect(new Set(listed.map(({ partitions }) => partitions))).toEqual(new Set([3]));
+    for (const topic of listed) {
+      expect(topic).toMatchObject({ config: { 'cleanup.policy': topic.plannedPolicy } });
+    }
+  });
+
+  it('says which scopes a token lacks, and what a refused token is', async () => {
+    const lacking = await bridgeCommand(['config', 'check', '--json'], {
+      MACHINE_CLOUD_TOKEN: 'reader',
+    });
+    expect(lacking.exitCode).toBe(1);
+    expect(failed(lacking)).toEqual([
+      expect.stringMatching(/^service getMachineActivityLog: .*lacks the scope.*machine-states/),
+      expect.stringMatching(/^service setMachineClassification: .*downtime-reasons/),
+      expect.stringMatching(/^service setWorkOrderList: .*work-orders/),
+    ]);
+    const refused = await bridgeCommand(['config', 'check'], { MACHINE_CLOUD_TOKEN: 'wrong-one' });
+    expect(refused.exitCode).toBe(1);
+    expect(refused.stdout).toMatch(/fail {2}service getMachineInfo +the token is not accepted/);
+    expect(refused.stdout + refused.stderr).not.toContain('wrong-one');
+    expect(refused.stdout).not.toContain('\u001b');
+  });
+
+  it('tells what cannot be reached from what is wrong', async () => {
+    const noKafka = { ...settings(), KAFKA_BROKERS: '127.0.0.1:1' };
+    expect((await bridgeCommand(['config', 'check'], noKafka)).exitCode).toBe(69);
+    expect(await bridgeCommand(['topics', 'list'], noKafka)).toMatchObject({
+      exitCode: 69,
+      stdout: '',
+      stderr: expect.stringContaining('Kafka cannot be reached at 127.0.0.1:1') as string,
+    });
+    const noService = { MACHINE_CLOUD_BASE_URL: 'http://127.0.0.1:1' };
+    expect((await bridgeCommand(['config', 'check'], noService)).exitCode).toBe(69);
+    expect((await bridgeCommand(['doctor', '--url', 'http://127.0.0.1:1'])).exitCode).toBe(69);
+    const wrong = await bridgeCommand(['config', 'check'], { POLL_INTERVAL_SECONDS: 'often' });
+    expect(wrong.exitCode).toBe(78);
+    expect(wrong.stdout).toMatch(/fail {2}POLL_INTERVAL_SECONDS +must be a whole number/);
+    expect((await bridgeCommand(['config', 'chek'])).exitCode).toBe(64);
+    expect((await bridgeCommand(['offsets', 'reset', 'x', '--to', 'noon'])).exitCode).toBe(64);
+  });
+
+  it('finds a running bridge well', async () => {
+    const result = await bridgeCommand(['doctor', '--json']);
+    expect({ failed: failed(result), exitCode: result.exitCode }).toEqual({
+      failed: [],
+      exitCode: 0,
+    });
+    const checked = lines<Finding>(result).map(({ check }) => check);
+    expect(checked).toEqual(
+      expect.arrayContaining(['consumer group', 'lag', 'service clock', 'bridge', 'bridge kafka']),
+    );
+  });
+
+  it('lists machines of the group, and those of one bridge', async () => {
+    interface Machine {
+      machineId: string;
+      factoryId: string;
+      state: { state: string } | null;
+    }
+    const machines = await eventually(
+      async () => {
+        const all = lines<Machine>(await bridgeCommand(['machines', '--json']));
+        return all.length === 12 && all.every(({ state }) => state !== null) && all;
+      },
+      { what: 'all machines are published' },
+    );
+    const [one] = machines;
+    const table = await bridgeCommand(['machines', one?.machineId ?? '']);
+    expect(table.stdout).toMatch(/^machine +state +since +observation/);
+    expect(table.stdout).toContain('1 of 12 machines');
+    const state = one?.state?.state ?? '';
+    const filtered = lines<Machine>(await bridgeCommand(['machines', '--state', state, '--json']));
+    expect(filtered.map(({ machineId }) => machineId)).toContain(one?.machineId);
+    expect(new Set(filtered.map((machine) => machine.state?.state))).toEqual(new Set([state]));
+    const asked = lines<Machine>(await bridgeCommand(['machines', '--bridge', '--json']));
+    expect(asked.map(({ machineId }) => machineId).sort()).toEqual(
+      machines.map(({ machineId }) => machineId),
+    );
+  });
+
+  it('watches outcomes of a machine until Ctrl-C', async () => {
+    const watching = new RunningCommand(['watch', '--machine', 'M-001', '--json'], {
+      topicPrefix: plant.kafka.topicPrefix,
+      env: settings(),
+    });
+    await watching.saying(/watching; Ctrl-C ends it/);
+    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-002', {
+      machineId: 'M-002',
+      workingOrders: ['1'],
+    });
+    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-001', {
+      machineId: 'M-001',
+      workingOrders: ['2'],
+    });
+    await watching.saying(/work-order-list\.applied\.v1/);
+    watching.kill('SIGINT');
+    const result = await watching.result();
+    expect(result.exitCode).toBe(0);
+    const ids = lines<{ data: { machineId: string } }>(result).map(({ data }) => data.machineId);
+    expect(new Set(ids)).toEqual(new Set(['M-001']));
+  });
+
+  it('resets offsets while nobody consumes, and not before', async () => {
+    const LISTS = TOPICS.workOrderLists;
+    const isApplied = () => outcomes.records.length;
+    await eventually(() => isApplied() === 2, { what: 'both lists are applied' });
+    const reset = ['offsets', 'reset', LISTS, '--to', 'earliest'];
+    expect(await bridgeCommand([...reset, '--yes'])).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('stop every bridge of the group first') as string,
+    });
+    expect(
+      await bridgeCommand([
+        'offsets',
+        'reset',
+        'machine-bridge.relayed-orders.v1',
+        '--to',
+        'latest',
+      ]),
+    ).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('is no input topic') as string,
+    });
+    await plant.bridge.close();
+    const planned = await bridgeCommand(reset);
+    expect(planned).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining('Nothing has been reset: add --yes') as string,
+    });
+    interface Offset {
+      topic: string;
+      committed: number | null;
+      lag: number;
+    }
+    const lag = async () =>
+      lines<Offset>(await bridgeCommand(['offsets', 'show', '--json']))
+        .filter(({ topic }) => topic.endsWith(LISTS))
+        .reduce((sum, offset) => sum + offset.lag, 0);
+    expect(await lag()).toBe(0);
+    expect(await bridgeCommand([...reset, '--yes', '--json'])).toMatchObject({ exitCode: 0 });
+    expect(await lag()).toBe(2);
+    expect(await bridgeCommand(['doctor', '--json'])).toMatchObject({ exitCode: 69 });
+    await plant.restartBridge();
+    await eventually(() => isApplied() === 4, { what: 'both are answered again' });
+  });
+});
+
+describe('machine-bridge topics create', () => {
+  const topicPrefix = uniqueTopicPrefix();
+  const topics = (...args: string[]): Promise<CommandResult> =>
+    runCommand(['topics', ...args], { topicPrefix, env: { KAFKA_TOPIC_PARTITIONS: '2' } });
+
+  it('only says what it would create, unless it is told to', async () => {
+    const planned = await topics('create');
+    expect(planned.exitCode).toBe(0);
+    expect(planned.stdout).toContain(`${topicPrefix}${TOPICS.workOrders}: planned\n`);
+    expect(planned.stdout).toContain('Nothing has been created: add --yes');
+    expect((await topics('list')).stdout).toMatch(/erp\.work-orders\.v1 +in +delete +\(missing\)/);
+    const created = lines<{ result: string }>(await topics('create', '--yes', '--json'));
+    expect(new Set(created.map(({ result }) => result))).toEqual(new Set(['created']));
+    expect((await topics('create', '--yes')).stdout).toBe('No topic is missing.\n');
+    const listed = lines<{ partitions: number }>(await topics('list', '--json'));
+    expect(listed).toHaveLength(created.length);
+    expect(new Set(listed.map(({ partitions }) => partitions))).toEqual(new Set([2]));
+  });
+});
+
+describe('machine-bridge completion', () => {
+  const complete = async (words: string[]): Promise<string[]> => {
+    const { stdout: script } = await runCommand(['completion', 'bash'], { topicPrefix: '' });
+    const call = `${script}
+COMP_WORDS=(machine-bridge ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}
+_machine_bridge; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const { stdout } = await run('bash', ['-c', call]);
+    return stdout.split('\n').filter((word) => word !== '');
+  };
+
+  it('offers commands, options and values in bash', async () => {
+    expect(await complete(['off'])).toEqual(['offsets']);
+    expect(await complete(['offsets', ''])).toEqual(expect.arrayContaining(['show', 'reset']));
+    expect(await complete(['dlq', 'list', '--cod'])).toEqual(['--code']);
+    expect(await complete(['dlq', 'list', '--code', 'unknown-'])).toEqual([
+      'unknown-machine',
+      'unknown-reason',
+    ]);
+    expect(await complete(['completion', 'z'])).toEqual(['zsh']);
+  });
+});
