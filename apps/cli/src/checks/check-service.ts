@@ -121,7 +121,7 @@ function findingOf(
             check,
             status: 'fail',
             detail: 'the token is not accepted (401)',
-            remedy: 'renew the token; see Token in docs/operations.md',
+            remedy: 'renew the token; see Settings in docs/operations.md',
           }
         : {
             check,
