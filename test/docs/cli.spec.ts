@@ -4,7 +4,9 @@ import { createProgram, EXIT_CODES } from '../../apps/cli/src/index.js';
 
 type CliCommand = ReturnType<typeof createProgram>;
 
-const page = readFileSync(join(resolve(import.meta.dirname, '../..'), 'docs/cli.md'), 'utf8');
+const read = (path: string): string =>
+  readFileSync(join(resolve(import.meta.dirname, '../..'), 'docs', path), 'utf8');
+const page = read('cli.md');
 
 /** The first cells of the tables below a heading. */
 function firstCells(heading: string): string[] {
@@ -23,7 +25,8 @@ const commands = commandsOf(createProgram());
 
 describe('the commands in the documents', () => {
   it('are all that there are', () => {
-    const documented = [...page.matchAll(/^\| `([a-z][a-z ]*)` +\|/gm)].map(([, name]) => name);
+    const [table = ''] = page.split('\n## ');
+    const documented = [...table.matchAll(/^\| `([a-z][a-z ]*)` +\|/gm)].map(([, name]) => name);
     expect(documented.sort()).toEqual(commands.map(([name]) => name).sort());
   });
 
@@ -34,6 +37,24 @@ describe('the commands in the documents', () => {
   it.each(commands)('describe themselves and each of their options: %s', (_, command) => {
     expect(command.description()).not.toBe('');
     expect(command.options.filter(({ description }) => description === '')).toEqual([]);
+  });
+});
+
+describe('the options in the documents', () => {
+  const program = createProgram();
+  const known = [program, ...commands.map(([, command]) => command)].flatMap((command) =>
+    command.createHelp().visibleOptions(command),
+  );
+  const flags = new Set(known.flatMap(({ long }) => (long == null ? [] : [long])));
+  const flagsIn = (text: string): Set<string> => new Set(text.match(/--[a-z]+(-[a-z]+)*/g));
+
+  it('are all that there are', () => {
+    const documented = flagsIn(['cli.md', 'dead-letters.md', 'erp/index.md'].map(read).join());
+    expect([...flags].filter((flag) => !documented.has(flag))).toEqual([]);
+  });
+
+  it('are none that the program does not know', () => {
+    expect([...flagsIn(page)].filter((flag) => !flags.has(flag))).toEqual([]);
   });
 });
 
