@@ -102,6 +102,47 @@ describe('the settings in the documents', () => {
     const isTwin = isTwinOf(asked);
     expect(inFirstColumn.filter((name) => !asked.includes(name) && !isTwin(name))).toEqual([]);
   });
+
+  type Load = (env: Record<string, string | undefined>) => unknown;
+  const CLOCK = { CLOCK_ORIGIN: '1763680000' };
+  const KAFKA = { KAFKA_BROKERS: 'kafka:9092', ...CLOCK };
+  const BRIDGE = {
+    ...{ ...KAFKA, MACHINE_CLOUD_BASE_URL: 'https://cloud.example.com' },
+    MACHINE_CLOUD_TOKEN: 'a-token',
+  };
+
+  /** Names and their documented defaults; several in a row go by pairs, or share one. */
+  function defaultsOf(page: string): [name: string, documented: string][] {
+    return rowsOf(section(page, '## Settings')).flatMap(([first = '', cell = '']) => {
+      const names = settingsIn(first);
+      const defaults = cell.split(', ');
+      return names.map((name, index): [string, string] => [
+        name,
+        (names.length === defaults.length ? defaults[index] : defaults[0]) ?? '',
+      ]);
+    });
+  }
+
+  it.each<[string, Load, Record<string, string>]>([
+    ['operations.md', loadBridgeSettings, BRIDGE],
+    ['sandbox.md', loadSandboxSettings, CLOCK],
+    ['terminal.md', loadTerminalSettings, KAFKA],
+  ])('have the defaults of the program: %s', (page, load, required) => {
+    const withoutAny = load(required);
+    const defaults = defaultsOf(page).filter(([name]) => name !== 'CLOCK_ORIGIN');
+    const values = defaults.filter(([, documented]) => /^`[^`]+`$/.test(documented));
+    expect(values.length).toBeGreaterThanOrEqual(5);
+    for (const [name, documented] of values) {
+      const given = load({ ...required, [name]: documented.slice(1, -1) });
+      expect({ name, given }).toEqual({ name, given: withoutAny });
+    }
+    for (const [name] of defaults.filter(([, documented]) => documented === 'required')) {
+      expect(() => load({ ...required, [name]: undefined })).toThrow(name);
+    }
+    // what is none of both has no value that could be given
+    const others = defaults.map(([, documented]) => documented.replace(/^`.*`$/, 'required'));
+    expect(sorted(others).filter((it) => !['required', 'none', 'empty'].includes(it))).toEqual([]);
+  });
 });
 
 describe('the topics in the documents', () => {
@@ -206,6 +247,7 @@ describe('the metrics in the documents', () => {
     const [name] = given[0] === undefined ? [] : textsIn(given[0]);
     if (name === undefined) return [];
     if (maker === 'ofEach') return [`machine_bridge_${name}{flow}`];
+    if (maker === 'this.gauge' || maker === 'this.counter') return [`machine_terminal_${name}`];
     if (maker !== 'scrapedGauge' && maker !== 'scrapedCounter') return [];
     const labels = given[2];
     if (labels === undefined || !ts.isArrayLiteralExpression(labels)) {
@@ -245,6 +287,12 @@ describe('the metrics in the documents', () => {
       .flatMap(([first = '']) => codeSpans(first))
       .filter((name) => name.startsWith('machine_bridge_'));
     expect(sorted(rows)).toEqual(metricsIn('machine_bridge_', /^(apps\/bridge|libs)\//));
+  });
+
+  it('are those of the terminal', () => {
+    const rows = named('terminal.md', '## Metrics and log events');
+    const documented = rows.filter((name) => name.startsWith('machine_'));
+    expect(sorted(documented)).toEqual(metricsIn('machine_terminal_', /^apps\/terminal\//));
   });
 
   it('and no alert names another one', () => {
@@ -292,6 +340,12 @@ describe('the log messages in the documents', () => {
     const logged = messagesOf(/^(apps\/bridge\/|libs\/(?!kafkajs-patches\/))/);
     const missing = logged.filter((text) => !documented.some((each) => each.test(text)));
     expect(missing).toEqual([]);
+  });
+
+  it('are those of the terminal', () => {
+    const documented = named('terminal.md', '## Metrics and log events').map(matcher);
+    const logged = messagesOf(/^apps\/terminal\//);
+    expect(logged.filter((text) => !documented.some((each) => each.test(text)))).toEqual([]);
   });
 
   it('and each of them is logged', () => {
