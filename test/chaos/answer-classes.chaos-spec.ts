@@ -60,7 +60,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
   const { what, operation, topic, command } = flow;
   let plant: Plant;
   let answers: Answers;
-  let letters: TopicReader;
+  let deadLetters: TopicReader;
   /** A machine of its own for each test: what went wrong with one may be remembered for a while. */
   let machine = 0;
 
@@ -75,7 +75,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
       },
     });
     answers = new Answers(await plant.kafka.read(TOPICS.commandOutcomes));
-    letters = await plant.kafka.read(`${topic}.dlq`);
+    deadLetters = await plant.kafka.read(`${topic}.dlq`);
   });
 
   afterEach(() => plant.sandbox.clearFaults());
@@ -103,8 +103,8 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     }
   };
 
-  const lettersOf = (machineId: string): ReadRecord[] =>
-    letters.records.filter(({ key }) => key?.toString() === machineId);
+  const deadLettersOf = (machineId: string): ReadRecord[] =>
+    deadLetters.records.filter(({ key }) => key?.toString() === machineId);
 
   const callsFor = async (machineId: string): Promise<LoggedCall[]> =>
     (await plant.sandbox.calls(operation)).filter(({ machineIds }) =>
@@ -128,19 +128,19 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
       await send(bad!, ...good);
       await untilFinal(good, flow.applied);
       await untilFinal([bad!], flow.rejected);
-      const [letter, ...others] = await eventually(() => {
-        const found = lettersOf(bad!);
+      const [deadLetter, ...others] = await eventually(() => {
+        const found = deadLettersOf(bad!);
         return found.length > 0 && found;
       });
       expect(others).toEqual([]);
-      expect(header(letter!, 'dlq-code')).toBe('rejected-by-service');
-      expect(header(letter!, 'dlq-http-status')).toBe(String(status));
-      expect(good.flatMap(lettersOf)).toEqual([]);
+      expect(header(deadLetter!, 'dlq-code')).toBe('rejected-by-service');
+      expect(header(deadLetter!, 'dlq-http-status')).toBe(String(status));
+      expect(good.flatMap(deadLettersOf)).toEqual([]);
       for (const machineId of good) {
         expect((await callsFor(machineId)).length).toBeLessThanOrEqual(MOST_CALLS_BESIDE);
       }
       const calls = await callsFor(bad!);
-      expect(header(letter!, 'dlq-attempts')).toBe(String(calls.length));
+      expect(header(deadLetter!, 'dlq-attempts')).toBe(String(calls.length));
       expect(Math.max(...calls.map(({ machineIds }) => machineIds.length))).toBe(
         what === 'list' ? 4 : 1,
       );
@@ -161,7 +161,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
       await plant.sandbox.clearFaults();
       await untilFinal(machineIds, flow.applied);
       await untilReady(plant.bridgeUrl);
-      expect(machineIds.flatMap(lettersOf)).toEqual([]);
+      expect(machineIds.flatMap(deadLettersOf)).toEqual([]);
     },
   );
 
@@ -175,7 +175,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     expect(answers.unanswered([machineId])).toEqual([machineId]);
     await plant.sandbox.clearFaults();
     await untilFinal([machineId], flow.applied);
-    expect(lettersOf(machineId)).toEqual([]);
+    expect(deadLettersOf(machineId)).toEqual([]);
   });
 
   it(`sets the only ${what} there is aside, when 404 is the answer to it alone`, async () => {
@@ -183,8 +183,8 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     await plant.sandbox.addFault({ operation, machineId, status: 404 });
     await send(machineId);
     await untilFinal([machineId], flow.rejected);
-    const letter = await eventually(() => lettersOf(machineId)[0]);
-    expect(header(letter, 'dlq-http-status')).toBe('404');
+    const deadLetter = await eventually(() => deadLettersOf(machineId)[0]);
+    expect(header(deadLetter, 'dlq-http-status')).toBe('404');
   });
 
   it.each([405, 410, 414, 431, 302])(`%i is never the ${what}'s fault`, async (status) => {
@@ -196,7 +196,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     expect(answers.unanswered([machineId!])).toEqual([machineId]);
     await plant.sandbox.clearFaults();
     await untilFinal([machineId!], flow.applied);
-    expect(lettersOf(machineId!)).toEqual([]);
+    expect(deadLettersOf(machineId!)).toEqual([]);
   });
 
   it.each(PASSING)(
@@ -211,7 +211,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
       expect(calls.filter(({ carriedOutAtMs }) => carriedOutAtMs !== null)).toHaveLength(
         carriedOut,
       );
-      expect(lettersOf(machineId)).toEqual([]);
+      expect(deadLettersOf(machineId)).toEqual([]);
     },
   );
 
@@ -248,7 +248,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
       await plant.sandbox.clearFaults();
       await untilFinal(machineIds, flow.applied);
       await untilReady(plant.bridgeUrl);
-      expect(machineIds.flatMap(lettersOf)).toEqual([]);
+      expect(machineIds.flatMap(deadLettersOf)).toEqual([]);
     },
   );
 
@@ -257,18 +257,18 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     await plant.sandbox.addFault({ operation, machineId: forbidden, status: 403 });
     await send(forbidden!, ...others);
     await untilFinal(others, flow.applied);
-    const letter = await eventually(
+    const deadLetter = await eventually(
       async () => {
         const other = nextMachine();
         await send(other);
         await untilFinal([other], flow.applied);
-        return lettersOf(forbidden!)[0];
+        return deadLettersOf(forbidden!)[0];
       },
       { what: 'the dead letter' },
     );
-    expect(header(letter, 'dlq-code')).toBe('rejected-by-service');
-    expect(header(letter, 'dlq-http-status')).toBe('403');
+    expect(header(deadLetter, 'dlq-code')).toBe('rejected-by-service');
+    expect(header(deadLetter, 'dlq-http-status')).toBe('403');
     await untilFinal([forbidden!], flow.rejected);
-    expect(json(letter)).toMatchObject({ machineId: forbidden });
+    expect(json(deadLetter)).toMatchObject({ machineId: forbidden });
   });
 });

@@ -95,7 +95,7 @@ describe('brokers that end and come back one after the other, while commands and
     }
   });
 
-  it('make nobody be told one thing of a message and then another', () => {
+  it('do not let a message have two different outcomes', () => {
     expect(answers.commands.contradictions()).toEqual([]);
     expect(answers.orders.contradictions()).toEqual([]);
   });

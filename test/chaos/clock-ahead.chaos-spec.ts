@@ -14,7 +14,7 @@ const CLOCK_AHEAD = `
     static now() { return Real.now() + ${AHEAD_MS}; }
   };`;
 const SAYING = "this host's clock and the broker's differ";
-const LETTERS = deadLetterTopic(TOPICS.downtimeReasons);
+const DEAD_LETTERS = deadLetterTopic(TOPICS.downtimeReasons);
 const MACHINE = 'M-001';
 const REASONS = [11, 12, 13].map((startTime) => ({ id: `reason ${startTime}`, startTime }));
 
@@ -51,7 +51,7 @@ describe('a bridge whose clock is two hours ahead', () => {
       { machineId: MACHINE },
       { 'message-id': 'malformed' },
     );
-    const waiting = [TOPICS.commandOutcomes, LETTERS, TOPICS.classificationReasons];
+    const waiting = [TOPICS.commandOutcomes, DEAD_LETTERS, TOPICS.classificationReasons];
     await eventually(
       async () => {
         const { outcomes = '' } = (await healthOf(url)).problems;
@@ -76,7 +76,7 @@ describe('a bridge whose clock is two hours ahead', () => {
         REASONS.length + 1,
       { what: 'all is committed' },
     );
-    expect(await kafka.topics.count(LETTERS)).toBe(1);
+    expect(await kafka.topics.count(DEAD_LETTERS)).toBe(1);
   }, 120_000);
 
   it('takes no list before what it remembers can be written, and says what is wrong', async () => {

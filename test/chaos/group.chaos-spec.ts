@@ -29,7 +29,7 @@ describe('several bridges in one group, under load with slow calls', () => {
   /** Sequence number of the last call before the suspended process went on. */
   let beforeWaking: number;
 
-  /** Waits until the group is at rest and whoever now owns a machine works for it. */
+  /** Waits until the group is stable and whoever now owns a machine works for it. */
   const settled = async (processes: number): Promise<void> => {
     await plant.untilShared(processes);
     await untilAllMove(plant);

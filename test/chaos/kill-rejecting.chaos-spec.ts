@@ -11,16 +11,16 @@ const ROUND = 8;
 const ROUND_MS = 50;
 /** How many dead letters there may be more before the next kill. */
 const LETTERS_BEFORE_KILL = [60, 300, 30];
-const LETTERS = deadLetterTopic(TOPICS.workOrderLists);
+const DEAD_LETTERS = deadLetterTopic(TOPICS.workOrderLists);
 
 describe('the bridge killed again and again while it sets messages aside', () => {
   const sent: string[] = [];
   let plant: ChaosPlant;
-  let letters: TopicReader;
+  let deadLetters: TopicReader;
   let answers: Answers;
 
   const idsOfLetters = (): string[] =>
-    letters.records.map((letter) => header(letter, 'message-id') ?? '');
+    deadLetters.records.map((deadLetter) => header(deadLetter, 'message-id') ?? '');
 
   /** Sends what nobody can read until the returned function is called. */
   const startLoad = async (): Promise<() => Promise<void>> => {
@@ -47,13 +47,13 @@ describe('the bridge killed again and again while it sets messages aside', () =>
   beforeAll(async () => {
     plant = await ChaosPlant.open({ machines: 3, partitions: PARTITIONS });
     const { kafka } = plant;
-    await kafka.topics.create(PARTITIONS, LETTERS);
-    letters = await kafka.read(LETTERS);
+    await kafka.topics.create(PARTITIONS, DEAD_LETTERS);
+    deadLetters = await kafka.read(DEAD_LETTERS);
     const stopLoad = await startLoad();
     let bridge = plant.startBridge();
     for (const more of LETTERS_BEFORE_KILL) {
-      const enough = letters.records.length + more;
-      await eventually(() => letters.records.length >= enough, {
+      const enough = deadLetters.records.length + more;
+      await eventually(() => deadLetters.records.length >= enough, {
         what: `${more} more dead letters`,
         timeoutMs: 60_000,
       });
@@ -76,10 +76,10 @@ describe('the bridge killed again and again while it sets messages aside', () =>
     const ids = idsOfLetters();
     const again = ids.filter((id, index) => ids.indexOf(id) !== index);
     expect(inBrief(again)).toEqual([]);
-    expect(await plant.kafka.topics.count(LETTERS)).toBe(sent.length);
+    expect(await plant.kafka.topics.count(DEAD_LETTERS)).toBe(sent.length);
   });
 
-  it('tells of each message that it is rejected, and nothing else', () => {
+  it('gives each message the outcome rejected, and no other', () => {
     expect(answers.unanswered(sent)).toEqual([]);
     expect(answers.contradictions()).toEqual([]);
   });

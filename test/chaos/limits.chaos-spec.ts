@@ -7,7 +7,7 @@ import { overlaps } from '../support/chaos/overlaps.js';
 import { CompressionTypes } from '../support/stock-kafkajs.js';
 import { header } from '../support/topic-reader.js';
 
-/** A broker takes record batches of 1,048,588 bytes unless told otherwise; a batch of one adds about 150. */
+/** A broker takes record batches of 1,048,588 bytes by default; a batch of one adds about 150. */
 const LARGEST_VALUE_BYTES = 1_048_576 - 200;
 const LONGEST_LIST = 10_000;
 const LONGEST_ID = 256;
@@ -98,16 +98,21 @@ describe('messages of far more than a megabyte, once they are unpacked', () => {
     await plant.kafka.sendCompressed(TOPICS.workOrderLists, CompressionTypes.GZIP, message);
   };
 
-  it('are set aside, with their value as far as that may be unpacked, and stop nobody', async () => {
+  it('are rejected, with their value as far as that may be unpacked, and stop nobody', async () => {
     const [large, huge] = [30_000_000, 120_000_000];
     await unpackedTo(large);
     await unpackedTo(huge);
     const list = { machineId: 'M-002', workingOrders: ['behind'] };
     await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-002', list);
     await plant.sandbox.listBecomes('M-002', ['behind']);
-    const letters = await (await plant.kafka.read(DEAD_LETTERS)).take(2, () => true, 'dead letter');
-    expect(letters.map((letter) => header(letter, 'dlq-code'))).toEqual(['too-large', 'too-large']);
-    const [first, second] = letters;
+    const deadLetters = await (
+      await plant.kafka.read(DEAD_LETTERS)
+    ).take(2, () => true, 'dead letter');
+    expect(deadLetters.map((deadLetter) => header(deadLetter, 'dlq-code'))).toEqual([
+      'too-large',
+      'too-large',
+    ]);
+    const [first, second] = deadLetters;
     expect(first?.value?.length).toBeGreaterThan(large);
     expect(second?.value).toBeNull();
     expect(second?.key).toBeNull();

@@ -31,14 +31,14 @@ describe('hostile messages among sound ones', () => {
   let plant: ChaosPlant;
   let bridgeUrl: string;
   let answers: Answers;
-  let letters: TopicReader;
+  let deadLetters: TopicReader;
 
   beforeAll(async () => {
     plant = await ChaosPlant.open();
     const { load, kafka } = plant;
     bridgeUrl = await plant.startBridge().ready();
     answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
-    letters = await kafka.read(...Object.values(TOPIC_OF).map((topic) => `${topic}.dlq`));
+    deadLetters = await kafka.read(...Object.values(TOPIC_OF).map((topic) => `${topic}.dlq`));
     for (let step = 0; step < STEPS; step += 1) {
       await load.send(machinesOf(step * LISTS_A_STEP, LISTS_A_STEP), ['list']);
       await load.send(machinesOf(step * REASONS_A_STEP, REASONS_A_STEP), ['reason']);
@@ -46,7 +46,9 @@ describe('hostile messages among sound ones', () => {
     }
     const ids = [...load.messageIds, ...hostile.map(({ messageId }) => messageId)];
     await answers.untilAll(ids, 60_000);
-    await eventually(() => letters.records.length >= hostile.length, { what: 'all dead letters' });
+    await eventually(() => deadLetters.records.length >= hostile.length, {
+      what: 'all dead letters',
+    });
   }, 120_000);
 
   afterAll(() => plant.close());
@@ -67,8 +69,8 @@ describe('hostile messages among sound ones', () => {
     hostile.push(sent);
   };
 
-  const lettersOf = (messageId: string): ReadRecord[] =>
-    letters.records.filter(({ headers }) => headers['message-id']?.toString() === messageId);
+  const deadLettersOf = (messageId: string): ReadRecord[] =>
+    deadLetters.records.filter(({ headers }) => headers['message-id']?.toString() === messageId);
 
   it('applies every sound one, in order', async () => {
     expect(deliveryFaults(plant.load, await plant.sandbox.allCalls())).toEqual([]);
@@ -76,17 +78,17 @@ describe('hostile messages among sound ones', () => {
 
   it('sets every hostile one aside, once and byte for byte', () => {
     for (const { messageId, key, poison } of hostile) {
-      const [letter, ...others] = lettersOf(messageId);
-      expect([poison.name, letter?.topic, others]).toEqual([
+      const [deadLetter, ...others] = deadLettersOf(messageId);
+      expect([poison.name, deadLetter?.topic, others]).toEqual([
         poison.name,
         `${TOPIC_OF[poison.topic]}.dlq`,
         [],
       ]);
-      expect(letter!.key?.toString()).toBe(key);
+      expect(deadLetter!.key?.toString()).toBe(key);
       // Not toEqual: to show the difference of a megabyte takes a test half a minute.
-      expect([poison.name, isSame(letter!.value, poison.value)]).toEqual([poison.name, true]);
-      expect(letter!.headers).toMatchObject(buffers(poison.headers ?? {}));
-      expect(letter!.headers['dlq-code']?.toString()).toBe(poison.expectedCode);
+      expect([poison.name, isSame(deadLetter!.value, poison.value)]).toEqual([poison.name, true]);
+      expect(deadLetter!.headers).toMatchObject(buffers(poison.headers ?? {}));
+      expect(deadLetter!.headers['dlq-code']?.toString()).toBe(poison.expectedCode);
     }
   });
 

@@ -31,7 +31,7 @@ interface Outage {
   durationSeconds: number;
   /** Messages of each kind for each machine that wait meanwhile. */
   perMachine: number;
-  /** What an operator has to be told. */
+  /** what an operator must see. */
   words: RegExp;
 }
 
@@ -111,7 +111,7 @@ describe('a service that is down', () => {
       expect(deliveryFaults(plant.load, calls, { mayRepeat: () => sameAgain })).toEqual([]);
     });
 
-    it('has each message answered once, deferred at most once, and none set aside', async () => {
+    it('has each message answered once, deferred at most once, and none rejected', async () => {
       const { plant, answers } = aftermath();
       expect(answers.repetitions()).toEqual([]);
       const deferrals = plant.load.messageIds.map((id) => answers.deferralsOf(id));

@@ -30,7 +30,7 @@ const OUTAGE_MINUTES = 10;
 /** Time enough, on a busy machine too, to publish a state before the service changes its mind about it. */
 const SETTLE_MINUTES = 10;
 const SETTLED_AFTER_MINUTES = SETTLE_MINUTES + 5;
-/** From before the first period told. */
+/** From before the first published period. */
 const BEFORE_ALL_SECONDS = 3 * 3600;
 
 /** Waits until the bridge knows a state of the machine that began then. */
@@ -142,18 +142,19 @@ describe('machine states through crashes, outages and rebalances', () => {
     return next;
   };
 
-  const told = (machineId: string): readonly ReadRecord[] => stream.events.get(machineId) ?? [];
+  const published = (machineId: string): readonly ReadRecord[] =>
+    stream.events.get(machineId) ?? [];
 
   const untruths = (machineIds: readonly string[]): string[] =>
     inBrief(
       machineIds.flatMap((machineId) => {
         const truth = truths.get(machineId) ?? [];
-        return untruth(machineId, truth, foldStates(told(machineId)), watchedSince) ?? [];
+        return untruth(machineId, truth, foldStates(published(machineId)), watchedSince) ?? [];
       }),
     );
 
   const faultsOf = (check: (machineId: string, records: readonly ReadRecord[]) => string[]) =>
-    inBrief(plant.machineIds.flatMap((machineId) => check(machineId, told(machineId))));
+    inBrief(plant.machineIds.flatMap((machineId) => check(machineId, published(machineId))));
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'states-chaos-'));
@@ -194,19 +195,19 @@ describe('machine states through crashes, outages and rebalances', () => {
     }
   });
 
-  it('are told by the minute as the service has them', () => {
+  it('are published by the minute as the service has them', () => {
     const machineIds = plant.life.machineIds('ordinary', 'hasty', 'steady');
     expect(untruths(machineIds.filter((machineId) => !rewritten.includes(machineId)))).toEqual([]);
   });
 
-  it('are told of machines without data at times, and nothing of the minutes without', () => {
+  it('are published of machines that are without data at times, and nothing of the minutes without', () => {
     expect(untruths(plant.life.machineIds('interrupted'))).toEqual([]);
   });
 
   it('are corrected where the service changes its mind', () => {
     expect(untruths(rewritten)).toEqual([]);
     for (const machineId of rewritten) {
-      const types = told(machineId).map((record) => header(record, 'ce_type'));
+      const types = published(machineId).map((record) => header(record, 'ce_type'));
       expect(types).toContain(STATE_EVENT_TYPES.corrected);
     }
   });
@@ -231,7 +232,7 @@ describe('machine states through crashes, outages and rebalances', () => {
     // A machine without data is lost already.
     const unseen = plant.life
       .machineIds('ordinary', 'hasty', 'steady')
-      .filter((id) => !told(id).some((it) => it.value?.includes('"unreachable"')));
+      .filter((id) => !published(id).some((it) => it.value?.includes('"unreachable"')));
     expect(unseen).toEqual([]);
   });
 });

@@ -17,7 +17,7 @@ describe('an order on several machines, of which one is stuck while its bridge i
   let bystander: string;
 
   /** What was said finally, in the order of the machines. */
-  const told = (): string[] =>
+  const published = (): string[] =>
     outcomes.records
       .map((record) => ({ type: header(record, 'ce_type'), machineId: json(record)['machineId'] }))
       .filter(({ type, machineId }) => !type?.includes('deferred') && machineId !== bystander)
@@ -63,13 +63,15 @@ describe('an order on several machines, of which one is stuck while its bridge i
     ['at once', atOnce],
     ['once what is done is noted', untilNoted],
   ])(
-    'is told once of each machine, %s, though the service would refuse the others by now',
+    'is published once of each machine, %s, though the service would refuse the others by now',
     async (_, untilKilled) => {
       const { kafka, sandbox } = plant;
       const bridge = plant.startBridge();
       await plant.untilShared(1);
       await sendOrder('A', [stuck, ...others]);
-      await eventually(() => told().length === others.length, { what: 'the others are told' });
+      await eventually(() => published().length === others.length, {
+        what: 'the others are published',
+      });
       await untilKilled();
       bridge.kill('SIGKILL');
       await bridge.exitCode();
@@ -86,7 +88,7 @@ describe('an order on several machines, of which one is stuck while its bridge i
           (await kafka.topics.end(CHANGES)),
         { what: 'all changes are committed' },
       );
-      expect(told()).toEqual(appliedTo([stuck, ...others]));
+      expect(published()).toEqual(appliedTo([stuck, ...others]));
       expect(await kafka.topics.count(`${TOPICS.workOrders}.dlq`)).toBe(0);
     },
     180_000,

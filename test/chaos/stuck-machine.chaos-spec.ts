@@ -12,7 +12,7 @@ const REASONS_OF_EACH = 400;
 const REASONS_OF_THE_STUCK = 500;
 /** Tens of thousands of calls, on a machine that other tests keep busy. */
 const TIMEOUT_MS = 180_000;
-/** A bridge at rest needs about 150 MB. */
+/** A bridge without load needs about 150 MB. */
 const MOST_MEMORY_MB = 400;
 
 describe('a machine whose reasons the service keeps failing', () => {

@@ -24,7 +24,7 @@ describe('record batches that unpack to far more than they are', () => {
   let plant: ChaosPlant;
   let bridge: BridgeProcess;
   let vitals: VitalsWatch;
-  let letters: TopicReader;
+  let deadLetters: TopicReader;
   let outcomes: TopicReader;
   let lists = 0;
 
@@ -33,7 +33,7 @@ describe('record batches that unpack to far more than they are', () => {
     await plant.kafka.topics.allowBatchesOf(TOPIC, 20 * MIB);
     bridge = plant.startBridge();
     const url = await bridge.ready();
-    letters = await plant.kafka.read(`${TOPIC}.dlq`);
+    deadLetters = await plant.kafka.read(`${TOPIC}.dlq`);
     outcomes = await plant.kafka.read(TOPICS.commandOutcomes);
     await listArrives();
     vitals = new VitalsWatch(bridge.pid, url);
@@ -75,24 +75,24 @@ describe('record batches that unpack to far more than they are', () => {
     ['200 MiB of snappy', () => batchOfOne('snappy', 200 * MIB)],
     ['200 MiB of lz4', () => batchOfOne('lz4', 200 * MIB)],
     ['200 MiB of zstd', () => batchOfOne('zstd', 200 * MIB)],
-  ])('are set aside without a value, and stop nobody: %s', async (_, make) => {
+  ])('are rejected without a value, and stop nobody: %s', async (_, make) => {
     const offset = await plant.kafka.topics.end(TOPIC);
     const batch = await make();
     await send(batch);
     await listArrives();
     const isIts = (value: string | undefined): boolean => value === String(offset);
-    const letter = await letters.find(
+    const deadLetter = await deadLetters.find(
       (it) => isIts(header(it, 'dlq-source-offset')),
       'its dead letter',
     );
-    expect(letter).toMatchObject({ key: null, value: null });
-    expect(header(letter, 'dlq-code')).toBe('too-large');
-    expect(Number(header(letter, 'dlq-value-omitted'))).toBeGreaterThan(batch.packed.length);
-    const told = await outcomes.find((it) => {
+    expect(deadLetter).toMatchObject({ key: null, value: null });
+    expect(header(deadLetter, 'dlq-code')).toBe('too-large');
+    expect(Number(header(deadLetter, 'dlq-value-omitted'))).toBeGreaterThan(batch.packed.length);
+    const published = await outcomes.find((it) => {
       const { source } = json(it) as { source: { offset: number } };
       return source.offset === offset;
     }, 'its outcome');
-    expect(json(told)).toMatchObject({ code: 'too-large', machineId: null });
+    expect(json(published)).toMatchObject({ code: 'too-large', machineId: null });
     await expectWell();
   });
 
@@ -106,11 +106,11 @@ describe('record batches that unpack to far more than they are', () => {
     const offset = await plant.kafka.topics.end(TOPIC);
     await send(await make());
     await listArrives();
-    const letter = await letters.find(
+    const deadLetter = await deadLetters.find(
       (it) => header(it, 'dlq-source-offset') === String(offset),
       'its dead letter',
     );
-    expect(header(letter, 'dlq-code')).toBe('too-large');
+    expect(header(deadLetter, 'dlq-code')).toBe('too-large');
     await expectWell();
   });
 
@@ -125,7 +125,7 @@ describe('record batches that unpack to far more than they are', () => {
     await expectWell();
   });
 
-  it('are set aside one by one where they are read, of twenty thousand records', async () => {
+  it('are rejected one by one where they are read, of twenty thousand records', async () => {
     const before = await plant.kafka.topics.count(`${TOPIC}.dlq`);
     await send(await batchOfRecords('zstd', 20_000));
     await listArrives();
@@ -133,17 +133,17 @@ describe('record batches that unpack to far more than they are', () => {
     await expectWell();
   });
 
-  it('are set aside by one letter that names the range, of millions of records', async () => {
+  it('are rejected by one dead letter that names the range, of millions of records', async () => {
     const offset = await plant.kafka.topics.end(TOPIC);
     const records = 1_000_000;
     await send(await batchOfRecords('zstd', records));
     await listArrives();
-    const letter = await letters.find(
+    const deadLetter = await deadLetters.find(
       (it) => header(it, 'dlq-source-offset') === String(offset),
       'its dead letter',
     );
     const range = `offsets ${offset} to ${offset + records - 1}`;
-    expect(header(letter, 'dlq-detail')).toContain(range);
+    expect(header(deadLetter, 'dlq-detail')).toContain(range);
     await expectWell();
   });
 
@@ -187,7 +187,7 @@ describe('record batches of many records, or of many bytes', () => {
     ['2,000 of 58 MiB in zstd', () => batchOfRecords('zstd', 2000, 30_000)],
     ['25,000 of 6 MiB in zstd', () => batchOfRecords('zstd', RECORDS, 250)],
   ])(
-    'are set aside one by one: %s',
+    'are rejected one by one: %s',
     async (codec, make) => {
       const bridge = plant.startBridge();
       const url = await bridge.ready();

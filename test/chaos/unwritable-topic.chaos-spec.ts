@@ -7,7 +7,7 @@ import { header } from '../support/topic-reader.js';
 
 const PARTITIONS = 3;
 const MACHINES = 12;
-const LETTERS = deadLetterTopic(TOPICS.downtimeReasons);
+const DEAD_LETTERS = deadLetterTopic(TOPICS.downtimeReasons);
 /** Partition that the malformed reason lies in. */
 const BAD = { partition: 1, messageId: 'malformed' };
 
@@ -53,7 +53,7 @@ describe.each(['made again', 'made again by a new process, the old one killed'] 
       const { kafka } = plant;
       const bridge = plant.startBridge();
       url = await bridge.ready();
-      await kafka.topics.delete(LETTERS);
+      await kafka.topics.delete(DEAD_LETTERS);
       answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
       const { messageId, partition } = BAD;
       await kafka.send(TOPICS.downtimeReasons, {
@@ -78,12 +78,12 @@ describe.each(['made again', 'made again by a new process, the old one killed'] 
         [0, 2].every((partition) => committed.get(partition) === perPartition),
       );
       const { problems } = await untilUnready(url, 'outcomes');
-      expect(problems['outcomes']).toContain(`${kafka.topicPrefix}${LETTERS}`);
+      expect(problems['outcomes']).toContain(`${kafka.topicPrefix}${DEAD_LETTERS}`);
       expect(problems['outcomes']).not.toContain(TOPICS.commandOutcomes);
-      expect(await unwritable()).toEqual([`${kafka.topicPrefix}${LETTERS}`]);
+      expect(await unwritable()).toEqual([`${kafka.topicPrefix}${DEAD_LETTERS}`]);
       expect(answers.unanswered([BAD.messageId])).toEqual([BAD.messageId]);
 
-      if (how === 'made again') await kafka.topics.create(PARTITIONS, LETTERS);
+      if (how === 'made again') await kafka.topics.create(PARTITIONS, DEAD_LETTERS);
       else {
         plant.killBridge();
         url = await plant.startBridge().ready();
@@ -95,10 +95,10 @@ describe.each(['made again', 'made again by a new process, the old one killed'] 
         TOPICS.downtimeReasons,
         (committed) => committed.get(BAD.partition) === perPartition + 1,
       );
-      const letters = await kafka.read(LETTERS);
-      const letter = await letters.find(() => true, 'the dead letter');
-      expect(header(letter, 'message-id')).toBe(BAD.messageId);
-      expect(await kafka.topics.count(LETTERS)).toBe(1);
+      const deadLetters = await kafka.read(DEAD_LETTERS);
+      const deadLetter = await deadLetters.find(() => true, 'the dead letter');
+      expect(header(deadLetter, 'message-id')).toBe(BAD.messageId);
+      expect(await kafka.topics.count(DEAD_LETTERS)).toBe(1);
       expect(await unwritable()).toEqual([]);
       expect((await healthOf(url)).status).toBe(200);
       expect(answers.repetitions()).toEqual([]);

@@ -61,11 +61,11 @@ describe('changes of one order on several machines', () => {
 
   afterAll(() => plant.close());
 
-  it('are told each as soon as it is final, and once, whichever holds up the others', async () => {
+  it('are published each as soon as it is final, and once, whichever holds up the others', async () => {
     await plant.sandbox.addFault({ operation: SET_LIST, machineId: 'M-001', status: 503 });
     const changes = await plant.kafka.read(CHANGES);
     const outcomes = await plant.kafka.read(TOPICS.commandOutcomes);
-    const told = (): unknown[] =>
+    const published = (): unknown[] =>
       outcomes.records
         .filter((record) => header(record, 'ce_type') === 'work-order-list.applied.v1')
         .map((record) => json(record)['machineId'])
@@ -77,15 +77,15 @@ describe('changes of one order on several machines', () => {
     await plant.kafka.sendJson(TOPICS.workOrders, 'A', order);
     const written = await changes.take(MACHINES.length, isChange, 'change');
     expect(written.map(machineOf).sort()).toEqual(MACHINES);
-    await eventually(() => told().length === 2, { what: 'the others are told' });
-    expect(told()).toEqual(['M-002', 'M-003']);
-    // what was told is noted with the commit: it is not even set again
+    await eventually(() => published().length === 2, { what: 'the others are published' });
+    expect(published()).toEqual(['M-002', 'M-003']);
+    // an outcome is committed with its offset: it is not even set again
     const since = await plant.sandbox.newestCall();
     await plant.restartBridge();
     await plant.sandbox.clearFaults();
     await plant.sandbox.listBecomes('M-001', ['A']);
     await changes.take(MACHINES.length, isTombstone, 'tombstone');
-    expect(told()).toEqual(MACHINES);
+    expect(published()).toEqual(MACHINES);
     expect(changes.records).toHaveLength(2 * MACHINES.length);
     const set = (await plant.sandbox.allCalls(since)).filter(
       ({ operation }) => operation === SET_LIST,

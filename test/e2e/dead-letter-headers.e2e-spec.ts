@@ -9,7 +9,7 @@ import { runCommand } from '../support/run-command.js';
 import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
 
 const REASONS = TOPICS.downtimeReasons;
-const LETTERS = `${REASONS}.dlq`;
+const DEAD_LETTERS = `${REASONS}.dlq`;
 
 /** All that is lost to who keeps headers by their names: the order of names, of values, and what has none. */
 const HEADERS = [
@@ -22,7 +22,7 @@ const HEADERS = [
   ['constructor', 'x'],
 ] as const satisfies MessageHeaders;
 
-describe('the headers of a message that is set aside and replayed', () => {
+describe('the headers of a message that is rejected and replayed', () => {
   const topicPrefix = uniqueTopicPrefix();
   const kafka = new TestKafka(testBrokers(), topicPrefix);
   let sandbox: RunningSandbox;
@@ -43,7 +43,7 @@ describe('the headers of a message that is set aside and replayed', () => {
   beforeAll(async () => {
     Logger.overrideLogger(false);
     sandbox = await startSandbox();
-    await kafka.topics.create(1, REASONS, LETTERS);
+    await kafka.topics.create(1, REASONS, DEAD_LETTERS);
     await send();
     bridge = new BridgeProcess({
       KAFKA_BROKERS: testBrokers().join(','),
@@ -54,8 +54,8 @@ describe('the headers of a message that is set aside and replayed', () => {
       BRIDGE_HTTP_PORT: '0',
       BRIDGE_FLOWS: 'downtime-reasons',
     });
-    const letters = await kafka.read(LETTERS);
-    await letters.find(() => true, 'the dead letter');
+    const deadLetters = await kafka.read(DEAD_LETTERS);
+    await deadLetters.find(() => true, 'the dead letter');
   });
 
   afterAll(async () => {
@@ -69,10 +69,10 @@ describe('the headers of a message that is set aside and replayed', () => {
     return readAsForeigner({ brokers, topic: `${topicPrefix}${topic}`, isolation, records });
   };
 
-  it('stand in the letter as they came, before what the bridge says', async () => {
-    const [letter] = await read(LETTERS, 1);
-    expect(letter?.headers.slice(0, HEADERS.length)).toEqual(HEADERS);
-    expect(letter?.headers[HEADERS.length]).toEqual(['dlq-code', 'invalid-json']);
+  it('stand in the dead letter as they came, before what the bridge says', async () => {
+    const [deadLetter] = await read(DEAD_LETTERS, 1);
+    expect(deadLetter?.headers.slice(0, HEADERS.length)).toEqual(HEADERS);
+    expect(deadLetter?.headers[HEADERS.length]).toEqual(['dlq-code', 'invalid-json']);
   });
 
   it('are shown one by one, one without a value as such', async () => {

@@ -44,12 +44,12 @@ function jsonLines(stdout: string): unknown[] {
 describe('npm run dlq', () => {
   let plant: Plant;
   let inputs: TopicReader;
-  let letters: TopicReader;
+  let deadLetters: TopicReader;
 
   beforeAll(async () => {
     plant = await startPlant();
     inputs = await plant.kafka.read(LISTS, REASONS);
-    letters = await plant.kafka.read(`${LISTS}.dlq`, `${REASONS}.dlq`);
+    deadLetters = await plant.kafka.read(`${LISTS}.dlq`, `${REASONS}.dlq`);
     await plant.sandbox.addFault({
       operation: 'setWorkOrderList',
       machineId: 'M-003',
@@ -60,7 +60,7 @@ describe('npm run dlq', () => {
     const binary = { key: Buffer.from([0xfd]), value: BINARY, headers: BINARY_HEADERS };
     await plant.kafka.send(LISTS, binary);
     await plant.kafka.sendJson(REASONS, 'M-001', { machineId: 'M-001', reasonId: '11' });
-    await letters.take(4, () => true, 'dead letter');
+    await deadLetters.take(4, () => true, 'dead letter');
     await plant.sandbox.clearFaults();
   });
 
@@ -78,8 +78,8 @@ describe('npm run dlq', () => {
   const listed = (...args: string[]): Promise<ListedLetter[]> => listedIn([LISTS], ...args);
 
   const placeOf = async (code: string): Promise<string[]> => {
-    const [letter] = await listed('--code', code);
-    return ['--partition', String(letter?.partition), '--offset', String(letter?.offset)];
+    const [deadLetter] = await listed('--code', code);
+    return ['--partition', String(deadLetter?.partition), '--offset', String(deadLetter?.offset)];
   };
 
   /** Where the dead letters of messages lie that have been replayed so often. */
@@ -116,7 +116,7 @@ describe('npm run dlq', () => {
     expect(stdout).not.toContain('machine-bridge.');
   });
 
-  it("lists the letters of a topic by whichever of its names, the input's or its own", async () => {
+  it("lists the dead letters of a topic by whichever of its names, the input's or its own", async () => {
     const { stdout } = await dlq('list', LISTS);
     expect(stdout).toMatch(/unknown-machine +M-404 +\S.*M-404/);
     expect(stdout).toMatch(/rejected-by-service +M-003/);
@@ -132,7 +132,7 @@ describe('npm run dlq', () => {
     expect(await listed('--all')).toHaveLength(3);
   });
 
-  it('lists letters of all topics where none is named, if it is said how many', async () => {
+  it('lists dead letters of all topics where none is named, if it is said how many', async () => {
     const all = await listedIn([], '--all');
     expect(all.map(({ topic }) => topic.slice(plant.kafka.topicPrefix.length))).toEqual(
       [LISTS, LISTS, LISTS, REASONS].map((name) => `${name}.dlq`),
@@ -159,14 +159,14 @@ describe('npm run dlq', () => {
     });
   });
 
-  it('shows a letter in full, its value indented', async () => {
+  it('shows a dead letter in full, its value indented', async () => {
     const { stdout } = await dlq('show', LISTS, '--code', 'unknown-machine');
     expect(stdout).toContain('why       unknown-machine: ');
     expect(stdout).toMatch(new RegExp(`source +\\S*${LISTS} \\d+/\\d+, written 2`));
     expect(stdout).toContain('value, JSON, 46 bytes\n    {\n      "machineId": "M-404",\n');
   });
 
-  it('shows bytes as bytes, lets none of them steer the terminal, and writes them exactly when told to', async () => {
+  it('shows bytes as bytes, lets none of them steer the terminal, and writes them exactly when asked to', async () => {
     const place = await placeOf('invalid-json');
     const { stdout } = await dlq('show', LISTS, ...place);
     expect(stdout).toContain('00000000  ff 00 1b 5b 32 4a');
@@ -183,7 +183,7 @@ describe('npm run dlq', () => {
     });
   });
 
-  it('only says what a replay would do, unless it is told to do it', async () => {
+  it('only says what a replay would do, unless it is asked to do it', async () => {
     const { exitCode, stdout } = await dlq('replay', LISTS, '--code', 'invalid-json');
     expect(exitCode).toBe(0);
     expect(stdout).toContain('would replay 1 dead letter\nNothing has been sent: add --yes');
@@ -191,7 +191,7 @@ describe('npm run dlq', () => {
     expect(binaryInputs()).toHaveLength(1);
   });
 
-  it('puts the message back byte for byte, once, and again only when told to', async () => {
+  it('puts the message back byte for byte, once, and again only when asked to', async () => {
     const replay = ['replay', LISTS, ...(await placeOf('invalid-json')), '--yes'];
     expect(await dlq(...replay)).toMatchObject({
       exitCode: 0,
@@ -244,7 +244,11 @@ describe('npm run dlq', () => {
     expect((await dlq('replay', REASONS, ...inTheirDay, '--yes')).stdout).toBe(
       'replayed 1 dead letter\n',
     );
-    await letters.take(2, ({ topic }) => topic === `${REASONS}.dlq`, 'the same letter again');
+    await deadLetters.take(
+      2,
+      ({ topic }) => topic === `${REASONS}.dlq`,
+      'the same dead letter again',
+    );
   });
 
   it('leaves alone what comes back from every replay, unless forced', async () => {
@@ -297,7 +301,7 @@ describe('npm run dlq', () => {
     ['a replay of nobody says what', ['replay', LISTS, '--yes'], 64, /--all/],
     ['an unknown code', ['list', LISTS, '--code', 'typo'], 64, /unknown-machine, unknown-reason/],
     ['an unknown command', ['lst'], 64, /list, show or replay/],
-    ['no such letter', ['show', LISTS, '--offset', '999999'], 1, /no such dead letter/],
+    ['no such dead letter', ['show', LISTS, '--offset', '999999'], 1, /no such dead letter/],
   ])('explains %s', async (_, args, exitCode, explanation) => {
     expect(await dlq(...args)).toMatchObject({
       exitCode,
@@ -328,8 +332,11 @@ describe('npm run dlq -- replay, of many', () => {
     const topics = names.map((name) => ({ name, cleanupPolicy: 'delete' as const }));
     const settings = loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') });
     await ensureTopics(createKafka(settings), topics, { create: true, partitions: 2 });
-    const letters = Array.from({ length: COUNT }, (_, index) => String(index));
-    await kafka.send(`${LISTS}.dlq`, ...letters.map((value) => ({ key: value, value, headers })));
+    const deadLetters = Array.from({ length: COUNT }, (_, index) => String(index));
+    await kafka.send(
+      `${LISTS}.dlq`,
+      ...deadLetters.map((value) => ({ key: value, value, headers })),
+    );
     inputs = await kafka.read(LISTS);
   });
 

@@ -1,7 +1,7 @@
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
-import { toldOf } from '../support/told-of.js';
+import { outcomesByMessage } from '../support/outcomes-by-message.js';
 import { type TopicReader } from '../support/topic-reader.js';
 
 describe('a message for several machines, one of which the service keeps failing', () => {
@@ -29,7 +29,9 @@ describe('a message for several machines, one of which the service keeps failing
     });
     await sandbox.listBecomes('M-001', ['old']);
     await send('newer', { machineId: 'M-001', workingOrders: ['new'] });
-    await eventually(() => toldOf(outcomes)['newer'] !== undefined, { what: 'the newer is told' });
+    await eventually(() => outcomesByMessage(outcomes)['newer'] !== undefined, {
+      what: 'the newer is published',
+    });
     await plant.bridge.close();
 
     await sandbox.clearFaults();
@@ -41,6 +43,6 @@ describe('a message for several machines, one of which the service keeps failing
     );
 
     expect((await sandbox.machine('M-001')).workingOrders).toEqual(['new']);
-    expect(toldOf(outcomes)['newer']).toEqual(['M-001 applied']);
+    expect(outcomesByMessage(outcomes)['newer']).toEqual(['M-001 applied']);
   });
 });

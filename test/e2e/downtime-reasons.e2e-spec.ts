@@ -96,11 +96,11 @@ describe('downtime reasons', () => {
     ['invalid-message', 'M-008', () => ({ reasonId, startTime: 1_700_000_000_000 })],
   ])('sets a reason aside as %s', async (code, machineId, reason) => {
     await send(machineId, reason());
-    const letter = await deadLetterOf(machineId);
-    expect(header(letter, 'dlq-code')).toBe(code);
-    expect(header(letter, 'dlq-source-topic')).toBe(
+    const deadLetter = await deadLetterOf(machineId);
+    expect(header(deadLetter, 'dlq-code')).toBe(code);
+    expect(header(deadLetter, 'dlq-source-topic')).toBe(
       `${plant.kafka.topicPrefix}${TOPICS.downtimeReasons}`,
     );
-    expect(header(letter, 'dlq-attempts')).toBe('0');
+    expect(header(deadLetter, 'dlq-attempts')).toBe('0');
   });
 });

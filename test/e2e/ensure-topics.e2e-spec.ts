@@ -41,11 +41,11 @@ describe('the topics the bridge needs', () => {
 
   /** Those of kafkajs are none of ours: a topic that has just been made may have no leader yet. */
   const warnings = (): unknown[] => {
-    const told: unknown[] = [];
+    const warned: unknown[] = [];
     jest.spyOn(Logger.prototype, 'warn').mockImplementation(function (this: Logger, line: unknown) {
-      if ((this as unknown as { context: string }).context !== 'kafkajs') told.push(line);
+      if ((this as unknown as { context: string }).context !== 'kafkajs') warned.push(line);
     });
-    return told;
+    return warned;
   };
 
   const widthOf = (name: string): Promise<number> => partitionCount(kafka, `${prefix}${name}`);
@@ -61,13 +61,13 @@ describe('the topics the bridge needs', () => {
     });
   });
 
-  it('are told of where they delete what they are to compact, and used as they are', async () => {
-    const told = warnings();
+  it('are warned about where they delete what they are to compact, and used as they are', async () => {
+    const warned = warnings();
     await ensure(1, topic('deleted'), topic('lists'), ...compacted('compacted'));
     await createWith(kafka, `${prefix}in-part`, 'compact,delete');
-    expect(told).toEqual([]);
+    expect(warned).toEqual([]);
     await ensure(1, topic('lists'), ...compacted('deleted', 'compacted', 'in-part', 'new'));
-    expect(told).toEqual([
+    expect(warned).toEqual([
       {
         msg: expect.stringMatching(/lose what they hold.*make them compact/) as string,
         topics: [`${prefix}deleted`, `${prefix}in-part`],
@@ -76,7 +76,7 @@ describe('the topics the bridge needs', () => {
   });
 
   it('are used as they are where their configuration may not be read', async () => {
-    const told = warnings();
+    const warned = warnings();
     await ensure(1, topic('deleted'));
     const refuse = jest.fn(() => Promise.reject(new Error('TOPIC_AUTHORIZATION_FAILED')));
     const withoutRight = Object.assign(Object.create(kafka) as typeof kafka, {
@@ -84,10 +84,10 @@ describe('the topics the bridge needs', () => {
     });
     await ensureTopics(withoutRight, compacted('deleted'), { create: true, partitions: 1 });
     expect(refuse).toHaveBeenCalledTimes(1);
-    expect(told).toEqual([]);
+    expect(warned).toEqual([]);
   });
 
-  it('are told by name where they are missing and must not be created', async () => {
+  it('are named where they are missing and must not be created', async () => {
     await ensure(1, topic('lists'));
     const topics = [topic('lists'), topic('reasons'), topic('state', 'reasons')];
     const refused = ensureTopics(kafka, topics, { create: false, partitions: 1 });

@@ -22,7 +22,7 @@ describe('npm run erp -- preview, of folders', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('takes the documents of a folder one after the other, and says what would be set aside', async () => {
+  it('takes the documents of a folder one after the other, and says what would be rejected', async () => {
     const documents = mkdtempSync(join(folder, 'documents-'));
     const put = (name: string, content: unknown) => {
       writeFileSync(join(documents, name), JSON.stringify(content));

@@ -74,7 +74,7 @@ describe('following topics', () => {
     expect(states).toEqual(['restoring', 'up']);
   });
 
-  it('begins with the latest records where it is told to', async () => {
+  it('begins with the latest records where it is asked to', async () => {
     const topic = await createTopic('latest');
     await plant.send('latest', ...['1', '2', '3'].map((value) => ({ partition: 0, value })));
     const { read, states } = follow(kafka, [{ topic, from: { sinceMs: 0, maxPerPartition: 2 } }]);

@@ -110,7 +110,7 @@ describe('the idempotent producer', () => {
     await own.send(lost('before'));
     await kafka.topics.delete('gone');
     const sends = ['a', 'b', 'c'].map((key) => own.send(lost(key)));
-    const problem = await eventually(() => own.problem, { what: 'the problem is told' });
+    const problem = await eventually(() => own.problem, { what: 'the problem is reported' });
     expect(problem).toContain(`${prefix}gone`);
     await kafka.topics.create(1, 'gone');
     await Promise.all(sends);
@@ -129,7 +129,7 @@ describe('the idempotent producer', () => {
     async (_, send) => {
       const stuck = new IdempotentProducer(clientOf('127.0.0.1:1'));
       const sent = send(stuck).catch((error: unknown) => String(error));
-      await eventually(() => stuck.problem, { what: 'the problem is told' });
+      await eventually(() => stuck.problem, { what: 'the problem is reported' });
       await stuck.close();
       expect(await sent).toContain('closed');
       await expect(send(stuck)).rejects.toThrow('closed');

@@ -67,7 +67,7 @@ class Member {
       topicPrefix: prefix,
       deadLetters: {
         deadLetterOf: () => {
-          throw new Error('nothing is set aside here');
+          throw new Error('nothing is rejected here');
         },
       },
       commitIntervalMs: 100,
@@ -223,7 +223,7 @@ describe('keyed state', () => {
     await allow(100);
     const problem = await eventually(
       async () => !(await write()) && member.strategy.consumer.stateProblem,
-      { what: 'the problem is told', timeoutMs: 60_000 },
+      { what: 'the problem is reported', timeoutMs: 60_000 },
     );
     expect(problem).toContain(`${counts}, partition 0: larger than max.message.bytes`);
     expect(problem).toContain(events);

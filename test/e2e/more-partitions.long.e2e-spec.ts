@@ -85,10 +85,10 @@ describe('machines that two processes remember', () => {
     const machineIds = plant.life.machineIds('ordinary', 'hasty', 'steady', 'interrupted');
     const faults: string[] = [];
     for (const machineId of machineIds) {
-      const told = events.get(machineId) ?? [];
-      faults.push(...numberingFaults(machineId, told));
+      const published = events.get(machineId) ?? [];
+      faults.push(...numberingFaults(machineId, published));
       const truth = await truthOf(plant.sandbox, machineId, watchedSince - 3 * 3600, until);
-      faults.push(untruth(machineId, truth, foldStates(told), watchedSince) ?? '');
+      faults.push(untruth(machineId, truth, foldStates(published), watchedSince) ?? '');
     }
     expect(faults.filter((fault) => fault !== '')).toEqual([]);
   }, 240_000);

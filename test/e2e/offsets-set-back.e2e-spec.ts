@@ -1,11 +1,11 @@
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
-import { toldOf } from '../support/told-of.js';
+import { outcomesByMessage } from '../support/outcomes-by-message.js';
 import { type TopicReader } from '../support/topic-reader.js';
 
 const DEAD_LETTERS = `${TOPICS.workOrderLists}.dlq`;
-const TOLD = { one: ['M-001 applied'], two: ['M-002 applied', 'M-999 rejected'] };
+const PUBLISHED = { one: ['M-001 applied'], two: ['M-002 applied', 'M-999 rejected'] };
 
 describe('messages that a bridge has answered', () => {
   let plant: Plant;
@@ -32,21 +32,23 @@ describe('messages that a bridge has answered', () => {
 
   afterAll(() => plant.close());
 
-  it('are told of together with their offset: whoever sees that sees all of it', async () => {
+  it('are committed with the outcomes: a reader that sees the offset sees all of them', async () => {
     expect(await plant.kafka.topics.count(TOPICS.commandOutcomes)).toBe(3);
     expect(await plant.kafka.topics.count(DEAD_LETTERS)).toBe(1);
-    await eventually(() => Object.values(toldOf(outcomes)).flat().length === 3, {
+    await eventually(() => Object.values(outcomesByMessage(outcomes)).flat().length === 3, {
       what: 'all of it is read',
     });
-    expect(toldOf(outcomes)).toEqual(TOLD);
+    expect(outcomesByMessage(outcomes)).toEqual(PUBLISHED);
   });
 
   it('are not answered by the next owner', async () => {
     await plant.restartBridge();
     await send('three', { machineId: 'M-001', workingOrders: ['3'] });
     await eventually(async () => (await committed()) === 3, { what: 'the third is committed' });
-    await eventually(() => toldOf(outcomes)['three'] !== undefined, { what: 'the third is told' });
-    expect(toldOf(outcomes)).toEqual({ ...TOLD, three: ['M-001 applied'] });
+    await eventually(() => outcomesByMessage(outcomes)['three'] !== undefined, {
+      what: 'the third is published',
+    });
+    expect(outcomesByMessage(outcomes)).toEqual({ ...PUBLISHED, three: ['M-001 applied'] });
     expect(await plant.kafka.topics.count(DEAD_LETTERS)).toBe(1);
   });
 
@@ -56,7 +58,7 @@ describe('messages that a bridge has answered', () => {
     await plant.restartBridge();
     await eventually(
       async () => (await plant.kafka.topics.count(TOPICS.commandOutcomes)) === 2 * 4,
-      { what: 'each is told again' },
+      { what: 'each is published again' },
     );
   });
 });

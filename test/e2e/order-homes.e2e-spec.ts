@@ -92,11 +92,17 @@ describe('orders that come through any partition', () => {
     await plant.sandbox.listBecomes('M-003', ['A', 'B', 'C', 'D', 'E']);
   });
 
-  it('are set aside once a document, for the machines that do not exist', async () => {
+  it('are rejected once a document, for the machines that do not exist', async () => {
     await send('nowhere', 1, 100_002, (index) => (index < 4 ? `X-${index % 2}` : 'M-004'));
     await plant.sandbox.listBecomes('M-004', ['E', 'F']);
-    const letters = await answers.take(1, ({ topic }) => topic === DEAD_LETTERS, 'a dead letter');
-    expect(letters.map((letter) => header(letter, 'dlq-machine-ids'))).toEqual(['X-0,X-1']);
+    const deadLetters = await answers.take(
+      1,
+      ({ topic }) => topic === DEAD_LETTERS,
+      'a dead letter',
+    );
+    expect(deadLetters.map((deadLetter) => header(deadLetter, 'dlq-machine-ids'))).toEqual([
+      'X-0,X-1',
+    ]);
     await untilAnswered('nowhere', [
       ...['applied A M-003', 'applied B M-003', 'applied C M-003', 'applied D M-003'],
       ...['applied E M-003', 'applied E M-004', 'applied F M-001', 'applied F M-004'],

@@ -1,13 +1,13 @@
 import { TOPICS } from '#libs/contracts';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
-import { type ToldOrder, listsOf, orderBody, toldOrder } from '../support/chaos/order-model.js';
+import { type SentOrder, listsOf, orderBody, sentOrder } from '../support/chaos/order-model.js';
 
 const MACHINES = 12;
 const ORDERS = 36;
 
 describe('the order ledger, with two processes in a group', () => {
   let plant: ChaosPlant;
-  const newest = new Map<string, ToldOrder>();
+  const newest = new Map<string, SentOrder>();
 
   beforeAll(async () => {
     plant = await ChaosPlant.open({ machines: MACHINES, env: { BRIDGE_FLOWS: 'work-orders' } });
@@ -18,14 +18,14 @@ describe('the order ledger, with two processes in a group', () => {
   /** Tells of each order's next state, and waits until the lists follow. */
   const tellAll = async (state: number): Promise<void> => {
     const { kafka, sandbox, load } = plant;
-    const told = Array.from({ length: ORDERS }, (_, order) => {
-      return toldOrder(order, state, load.machineIds);
+    const orders = Array.from({ length: ORDERS }, (_, order) => {
+      return sentOrder(order, state, load.machineIds);
     });
-    const messages = told.map((order) => {
+    const messages = orders.map((order) => {
       return { key: order.orderId, value: JSON.stringify(orderBody(order)) };
     });
     await kafka.send(TOPICS.workOrders, ...messages);
-    for (const order of told) newest.set(order.orderId, order);
+    for (const order of orders) newest.set(order.orderId, order);
     for (const [machineId, list] of listsOf(newest.values(), load.machineIds)) {
       await sandbox.listBecomes(machineId, list);
     }

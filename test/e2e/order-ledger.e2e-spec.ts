@@ -118,26 +118,26 @@ describe('the order ledger', () => {
     const value = Buffer.from(`${JSON.stringify(order, null, 3)}\n`);
     const headers = { 'message-id': 'I/100', 'x-erp': Buffer.from([0xff, 0x00]) };
     await plant.kafka.send(TOPICS.workOrders, { key: 'I', value, headers });
-    const letter = await answers.find(
+    const deadLetter = await answers.find(
       (record) => record.topic === DEAD_LETTERS && record.key?.toString() === 'I',
       'a dead letter',
     );
     await plant.sandbox.listBecomes('M-009', ['I']);
     await plant.sandbox.clearFaults();
-    expect(letter.value?.equals(value)).toBe(true);
-    expect(letter.headers['x-erp']).toEqual(Buffer.from([0xff, 0x00]));
-    expect(header(letter, 'dlq-code')).toBe('rejected-by-service');
-    expect(header(letter, 'dlq-http-status')).toBe('422');
-    expect(header(letter, 'dlq-machine-ids')).toBe('M-008');
+    expect(deadLetter.value?.equals(value)).toBe(true);
+    expect(deadLetter.headers['x-erp']).toEqual(Buffer.from([0xff, 0x00]));
+    expect(header(deadLetter, 'dlq-code')).toBe('rejected-by-service');
+    expect(header(deadLetter, 'dlq-http-status')).toBe('422');
+    expect(header(deadLetter, 'dlq-machine-ids')).toBe('M-008');
     const { topicPrefix } = plant.kafka;
-    expect(header(letter, 'dlq-source-topic')).toBe(`${topicPrefix}${TOPICS.workOrders}`);
+    expect(header(deadLetter, 'dlq-source-topic')).toBe(`${topicPrefix}${TOPICS.workOrders}`);
     const outcome = await answers.find(
       (record) => header(record, 'ce_type') === 'work-order-list.rejected.v1',
       'a rejection',
     );
     const { partition, offset } = json(outcome)['source'] as Record<string, number>;
-    expect(header(letter, 'dlq-source-partition')).toBe(String(partition));
-    expect(header(letter, 'dlq-source-offset')).toBe(String(offset));
+    expect(header(deadLetter, 'dlq-source-partition')).toBe(String(partition));
+    expect(header(deadLetter, 'dlq-source-offset')).toBe(String(offset));
   });
 
   it('sets an order aside once that the service refuses for several machines', async () => {
@@ -158,13 +158,13 @@ describe('the order ledger', () => {
     await plant.sandbox.clearFaults();
     expect(rejected.map((record) => header(record, 'ce_subject')).sort()).toEqual(machineIds);
     // committed together, but in another topic: a subscriber may be shown it a moment later
-    const letters = await answers.take(
+    const deadLetters = await answers.take(
       1,
       (record) => record.topic === DEAD_LETTERS && record.key?.toString() === 'K',
       'dead letter',
     );
-    expect(letters).toHaveLength(1);
-    const atFault = letters[0] && header(letters[0], 'dlq-machine-ids');
+    expect(deadLetters).toHaveLength(1);
+    const atFault = deadLetters[0] && header(deadLetters[0], 'dlq-machine-ids');
     expect(atFault?.split(',').sort()).toEqual(machineIds);
   });
 
@@ -178,13 +178,15 @@ describe('the order ledger', () => {
     await plant.kafka.topics.empty(TOPICS.workOrders);
     // in one step: a call that met neither would be taken
     await plant.sandbox.replaceFaults([{ ...fault, status: 422 }]);
-    const letter = await answers.find(
+    const deadLetter = await answers.find(
       (record) => record.topic === DEAD_LETTERS && record.key?.toString() === 'J',
       'a dead letter',
     );
     await plant.sandbox.clearFaults();
-    expect(letter.value).toBeNull();
-    expect(header(letter, 'message-id')).toBe('J/100');
-    expect(header(letter, 'dlq-detail')).toMatch(/; the message itself is no longer in its topic$/);
+    expect(deadLetter.value).toBeNull();
+    expect(header(deadLetter, 'message-id')).toBe('J/100');
+    expect(header(deadLetter, 'dlq-detail')).toMatch(
+      /; the message itself is no longer in its topic$/,
+    );
   });
 });

@@ -15,11 +15,11 @@ const NUMBER = 'x-poison-number';
 
 describe('hostile input', () => {
   let plant: Plant;
-  let letters: TopicReader;
+  let deadLetters: TopicReader;
 
   beforeAll(async () => {
     plant = await startPlant();
-    letters = await plant.kafka.read(...Object.values(TOPIC_OF).map((topic) => `${topic}.dlq`));
+    deadLetters = await plant.kafka.read(...Object.values(TOPIC_OF).map((topic) => `${topic}.dlq`));
     for (const [number, { topic, key, value, headers }] of POISON_CORPUS.entries()) {
       const numbered = { ...headers, [NUMBER]: String(number) };
       await plant.kafka.send(TOPIC_OF[topic], { key, value, headers: numbered });
@@ -31,18 +31,18 @@ describe('hostile input', () => {
   it.each(POISON_CORPUS.map((message, number) => [message.name, number, message] as const))(
     'sets aside byte for byte: %s',
     async (_name, number, message) => {
-      const letter = await letters.find(
+      const deadLetter = await deadLetters.find(
         (record) => header(record, NUMBER) === String(number),
         'its dead letter',
       );
-      expect(letter.topic).toBe(`${TOPIC_OF[message.topic]}.dlq`);
-      expect(header(letter, 'dlq-code')).toBe(message.expectedCode);
-      expect(letter.value?.equals(message.value ?? Buffer.alloc(0)) ?? null).toBe(
+      expect(deadLetter.topic).toBe(`${TOPIC_OF[message.topic]}.dlq`);
+      expect(header(deadLetter, 'dlq-code')).toBe(message.expectedCode);
+      expect(deadLetter.value?.equals(message.value ?? Buffer.alloc(0)) ?? null).toBe(
         message.value === null ? null : true,
       );
-      expect(letter.key?.toString() ?? null).toBe(message.key);
+      expect(deadLetter.key?.toString() ?? null).toBe(message.key);
       for (const [name, value] of Object.entries(message.headers ?? {})) {
-        expect(header(letter, name)).toBe(value);
+        expect(header(deadLetter, name)).toBe(value);
       }
     },
   );
@@ -50,11 +50,11 @@ describe('hostile input', () => {
   it('sets aside a message whose header is named like what every object has', async () => {
     const headers = { constructor: 'x', [NUMBER]: 'inherited' };
     await plant.kafka.send(TOPICS.workOrderLists, { key: 'M-001', value: '{', headers });
-    const letter = await letters.find(
+    const deadLetter = await deadLetters.find(
       (record) => header(record, NUMBER) === 'inherited',
       'its dead letter',
     );
-    expect(header(letter, 'dlq-code')).toBe('invalid-json');
+    expect(header(deadLetter, 'dlq-code')).toBe('invalid-json');
   });
 
   it('goes on working after all of it', async () => {
@@ -62,6 +62,6 @@ describe('hostile input', () => {
     await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-002', list);
     await plant.sandbox.listBecomes('M-002', ['after']);
     expect((await fetch(`${plant.bridgeUrl}/health/ready`)).status).toBe(200);
-    expect(letters.records).toHaveLength(POISON_CORPUS.length + 1);
+    expect(deadLetters.records).toHaveLength(POISON_CORPUS.length + 1);
   });
 });

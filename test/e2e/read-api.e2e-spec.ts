@@ -38,10 +38,12 @@ describe('the read API', () => {
     const machine = await eventually(
       async () => {
         const details = await get<Answer>('/api/machines/M-001');
-        const isTold = (details['lastOutcomes'] as Answer[]).length > 0;
-        return isTold && details['workOrderList'] !== null && details['state'] !== null && details;
+        const hasOutcome = (details['lastOutcomes'] as Answer[]).length > 0;
+        return (
+          hasOutcome && details['workOrderList'] !== null && details['state'] !== null && details
+        );
       },
-      { what: 'the list is applied and told, and the state observed' },
+      { what: 'the list is applied and published, and the state observed' },
     );
     expect(keysOf(machine)).toEqual([...MACHINE_KEYS, 'lastOutcomes', 'workOrderList'].sort());
     expect(keysOf(machine['state'])).toEqual(STATE_KEYS);
@@ -58,7 +60,7 @@ describe('the read API', () => {
     const list = { machineId: 'M-999', workingOrders: [] };
     await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-999', list);
     const path = `${plant.bridgeUrl}/api/machines/M-999`;
-    await eventually(async () => (await fetch(path)).status === 200, { what: 'it is told of' });
+    await eventually(async () => (await fetch(path)).status === 200, { what: 'it is listed' });
     expect(await get('/api/machines/M-999')).toMatchObject({
       ...{ machineId: 'M-999', displayName: 'M-999', state: null, workOrderList: null },
       lastOutcomes: [{ type: 'work-order-list.rejected.v1', code: 'unknown-machine' }],

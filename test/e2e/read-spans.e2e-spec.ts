@@ -94,7 +94,7 @@ describe('reading what a topic holds', () => {
     expect(await readAll(await createTopic('nothing', 3))).toEqual([]);
   });
 
-  it('ends between two handfuls when it is told to', async () => {
+  it('ends between two handfuls when it is asked to', async () => {
     const topic = await createTopic('stopped');
     await plant.send('stopped', ...numbers(1000).map((value) => ({ value })));
     const stop = new AbortController();

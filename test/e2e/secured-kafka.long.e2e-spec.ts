@@ -128,7 +128,7 @@ describe('a Kafka that asks for TLS and logins', () => {
   };
 
   /** All that somebody could see of a bridge that runs. */
-  const everythingToldBy = async (bridge: BridgeProcess): Promise<string> => {
+  const allOutputOf = async (bridge: BridgeProcess): Promise<string> => {
     const url = await bridge.url();
     const paths = ['/health/ready', '/health/live', '/metrics', '/api/machines'];
     const answers = paths.map(async (path) => (await fetch(`${url}${path}`)).text());
@@ -176,7 +176,7 @@ describe('a Kafka that asks for TLS and logins', () => {
     expect((await sandbox.control.machine('M-002')).classifications).toHaveLength(1);
     // published in a transaction, and read by a client that is shown committed ones alone
     await outcomeOf('M-003', 'machine.state.changed.v1');
-    expectNoSecret(await everythingToldBy(bridge));
+    expectNoSecret(await allOutputOf(bridge));
     bridge.kill('SIGTERM');
     expect(await bridge.exitCode()).toBe(0);
   });
@@ -187,9 +187,9 @@ describe('a Kafka that asks for TLS and logins', () => {
     const list = { machineId: 'nobody', workingOrders: ['4713'] };
     await kafka.sendJson(TOPICS.workOrderLists, 'nobody', list);
     await outcomeOf('nobody', 'work-order-list.rejected.v1');
-    const letters = await command(byCertificate(), 'dlq', 'list', TOPICS.workOrderLists);
-    expect(letters).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(letters.stdout).toContain('unknown-machine');
+    const deadLetters = await command(byCertificate(), 'dlq', 'list', TOPICS.workOrderLists);
+    expect(deadLetters).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(deadLetters.stdout).toContain('unknown-machine');
     const replay = ['dlq', 'replay', TOPICS.workOrderLists, '--all', '--yes'];
     expect(await command(byLogin(), ...replay)).toMatchObject({ exitCode: 0, stderr: '' });
     const isRejected = (record: { headers: Record<string, unknown> }): boolean =>
@@ -198,7 +198,7 @@ describe('a Kafka that asks for TLS and logins', () => {
     const replayed = await command(unencrypted('plain'), 'dlq', 'list');
     expect(replayed).toMatchObject({ exitCode: 0, stderr: '' });
     expect(replayed.stdout).toContain('2 dead letters, 1 replayed');
-    expectNoSecret(await everythingToldBy(bridge));
+    expectNoSecret(await allOutputOf(bridge));
   });
 
   describe('tells a command which setting is at fault', () => {
@@ -311,7 +311,7 @@ describe('a Kafka that asks for TLS and logins', () => {
       { what: 'the log says that the bridge has not started' },
     );
     expect(line).toContain(says);
-    expectNoSecret(await everythingToldBy(bridge));
+    expectNoSecret(await allOutputOf(bridge));
     bridge.kill('SIGTERM');
     expect(await bridge.exitCode()).toBe(0);
   });
@@ -326,7 +326,7 @@ describe('a Kafka that asks for TLS and logins', () => {
     await secured.broker.kill();
     await secured.broker.restart();
     await notReadyBecause(url, 'KAFKA_SSL_CA_FILE must hold');
-    expectNoSecret(await everythingToldBy(bridge));
+    expectNoSecret(await allOutputOf(bridge));
     bridge.kill('SIGTERM');
     expect(await bridge.exitCode()).toBe(0);
   });

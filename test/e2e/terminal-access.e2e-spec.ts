@@ -172,7 +172,7 @@ describe('who may use the terminal', () => {
     expect((await terminal.request('GET', '/metrics')).status).toBe(200);
   });
 
-  it('is told of events compressed where it takes that, in one stream of parts', async () => {
+  it('gets events compressed where it takes that, in one stream of parts', async () => {
     const terminal = await start();
     const bytes: Buffer[] = [];
     const request = httpRequest(`${terminal.url}/api/events`, {

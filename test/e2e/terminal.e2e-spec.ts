@@ -340,10 +340,10 @@ describe('the terminal', () => {
     const note = { noteId: randomUUID(), machineId: 'M-1', startTime: now(), endTime: null };
     const body = { notes: [{ ...note, text: 'hose is leaking' }] };
     expect((await terminal.request('POST', '/api/notes', body)).status).toBe(202);
-    const told = await eventually(() => events.find(({ type }) => type === 'note'), {
+    const live = await eventually(() => events.find(({ type }) => type === 'note'), {
       what: 'the note',
     });
-    expect(told.data).toMatchObject({
+    expect(live.data).toMatchObject({
       machineId: 'M-1',
       note: { ...note, text: 'hose is leaking', operator: 'Anna', station: 'local' },
     });
@@ -399,10 +399,10 @@ describe('the terminal', () => {
       await terminal.follow(),
       await terminal.follow('/api/events?factoryId=F-2'),
     ];
-    const told = (events: LiveEvent[]) => events.filter(({ type }) => type === 'reasons');
+    const reasonsIn = (events: LiveEvent[]) => events.filter(({ type }) => type === 'reasons');
     const machine = new PublishedMachine(kafka, 'M-1');
     await machine.list();
-    const first = await eventually(() => told(all)[0], { what: 'reasons read first' });
+    const first = await eventually(() => reasonsIn(all)[0], { what: 'reasons read first' });
     expect(first.data['machines']).toEqual({ 'M-1': { list: 0, favourites: [] } });
     const reasons = [{ code: '22', name: 'Cooling water' }];
     const listed = JSON.stringify([reasons]);
@@ -410,16 +410,19 @@ describe('the terminal', () => {
       const record = { machineId: 'M-1', reasons, updatedAt };
       await kafka.sendJson(TOPICS.classificationReasons, 'M-1', record);
     }
-    await eventually(() => told(all).some(({ data }) => JSON.stringify(data['lists']) === listed), {
-      what: 'the reasons that changed',
-    });
-    // what comes later is told later
+    await eventually(
+      () => reasonsIn(all).some(({ data }) => JSON.stringify(data['lists']) === listed),
+      {
+        what: 'the reasons that changed',
+      },
+    );
+    // what comes later is sent later
     await machine.enter('IDLE', now() - 60);
     await eventually(() => all.some((event) => tileOf(event)?.['state'] === 'IDLE'), {
       what: 'the state',
     });
-    expect(told(all)).toHaveLength(2);
-    expect(told(other)).toEqual([]);
+    expect(reasonsIn(all)).toHaveLength(2);
+    expect(reasonsIn(other)).toEqual([]);
   });
 
   it('says that Kafka is away, acknowledges nothing meanwhile, and goes on when it is back', async () => {

@@ -33,7 +33,7 @@ describe('times that no clock can have shown yet', () => {
       operations: [{ operationId: '0010', machineId }],
     });
 
-  const letterOf = (key: string): Promise<ReadRecord> =>
+  const deadLetterOf = (key: string): Promise<ReadRecord> =>
     answers.find(
       (record) => record.topic.endsWith('.dlq') && record.key?.toString() === key,
       `a dead letter of ${key}`,
@@ -61,13 +61,13 @@ describe('times that no clock can have shown yet', () => {
       ...{ machineId: 'M-006', reasonId: '11', startTime: nowSeconds - HOUR },
       endTime: nowSeconds + 25 * HOUR,
     });
-    const letters = await Promise.all(['M-004', '4712', 'M-006'].map(letterOf));
-    expect(letters.map((letter) => header(letter, 'dlq-code'))).toEqual(
-      letters.map(() => 'invalid-message'),
+    const deadLetters = await Promise.all(['M-004', '4712', 'M-006'].map(deadLetterOf));
+    expect(deadLetters.map((deadLetter) => header(deadLetter, 'dlq-code'))).toEqual(
+      deadLetters.map(() => 'invalid-message'),
     );
-    expect(letters.map((letter) => header(letter, 'dlq-detail')?.split(' ')[0])).toEqual([
-      ...['issuedAt', 'changedAt', 'endTime'],
-    ]);
+    expect(
+      deadLetters.map((deadLetter) => header(deadLetter, 'dlq-detail')?.split(' ')[0]),
+    ).toEqual([...['issuedAt', 'changedAt', 'endTime']]);
     expect(await plant.sandbox.machines()).toContainEqual(
       expect.objectContaining({ machineId: 'M-004', workingOrders: [] }),
     );

@@ -68,13 +68,13 @@ describe('work order lists', () => {
     const headers = { 'x-trace': Buffer.from([0, 255, 7]) };
     await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-004', { machines }, headers);
     await plant.sandbox.listBecomes('M-004', ['9']);
-    const letter = await outcomes.find(({ topic }) => topic === DEAD_LETTERS, 'a dead letter');
-    expect(letter.value?.toString()).toBe(JSON.stringify({ machines }));
-    expect(letter.key?.toString()).toBe('M-004');
-    expect(letter.headers['x-trace']).toEqual(headers['x-trace']);
-    expect(header(letter, 'dlq-code')).toBe('unknown-machine');
-    expect(header(letter, 'dlq-machine-ids')).toContain('M-999');
-    expect(header(letter, 'dlq-machine-ids')).not.toContain('M-004');
+    const deadLetter = await outcomes.find(({ topic }) => topic === DEAD_LETTERS, 'a dead letter');
+    expect(deadLetter.value?.toString()).toBe(JSON.stringify({ machines }));
+    expect(deadLetter.key?.toString()).toBe('M-004');
+    expect(deadLetter.headers['x-trace']).toEqual(headers['x-trace']);
+    expect(header(deadLetter, 'dlq-code')).toBe('unknown-machine');
+    expect(header(deadLetter, 'dlq-machine-ids')).toContain('M-999');
+    expect(header(deadLetter, 'dlq-machine-ids')).not.toContain('M-004');
     const rejected = await outcomes.find(
       (record) => header(record, 'ce_subject') === 'M-999',
       'an outcome for M-999',

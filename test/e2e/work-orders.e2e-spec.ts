@@ -94,9 +94,9 @@ describe('work orders', () => {
       { operationId: '0020', plant: '1000', workCentre: 'NOWHERE' },
     ]);
     await plant.sandbox.listBecomes('M-004', ['D']);
-    const letter = await answers.find(({ topic }) => topic === DEAD_LETTERS, 'a dead letter');
-    expect(header(letter, 'dlq-code')).toBe('unmapped-work-centre');
-    expect(header(letter, 'dlq-detail')).toContain('1000/NOWHERE');
+    const deadLetter = await answers.find(({ topic }) => topic === DEAD_LETTERS, 'a dead letter');
+    expect(header(deadLetter, 'dlq-code')).toBe('unmapped-work-centre');
+    expect(header(deadLetter, 'dlq-detail')).toContain('1000/NOWHERE');
   });
 
   it('answers an order that concerns no machine under its own key, as applied', async () => {
@@ -149,7 +149,7 @@ describe('work orders', () => {
       ...{ type: 'work-order-list.rejected.v1', key: 'J', machineId: null },
       code: 'unmapped-work-centre',
     });
-    const letters = await answers.take(2, ({ topic }) => topic === DEAD_LETTERS, 'dead letter');
-    expect(letters.map(({ key }) => key?.toString())).toEqual(['D', 'J']);
+    const deadLetters = await answers.take(2, ({ topic }) => topic === DEAD_LETTERS, 'dead letter');
+    expect(deadLetters.map(({ key }) => key?.toString())).toEqual(['D', 'J']);
   });
 });

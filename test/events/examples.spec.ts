@@ -71,10 +71,10 @@ describe('the examples of what is published', () => {
   });
 
   // one message stands for all three topics, and each example is of one of them
-  const letters = examples.filter(
+  const deadLetters = examples.filter(
     ({ topic, example }) => topic === `${example.headers?.['dlq-source-topic'] ?? ''}.dlq`,
   );
-  it.each(letters)('are what the bridge would set aside: $name', ({ topic, example }) => {
+  it.each(deadLetters)('are what the bridge would reject: $name', ({ topic, example }) => {
     expectValidEvent(exampleRecord(topic, example));
   });
 

@@ -87,7 +87,7 @@ async function runBridge(environment: Environment): Promise<Pick<Plant, 'bridge'
   const bridgeUrl = await bridge.url();
   await eventually(async () => (await fetch(`${bridgeUrl}/health/ready`)).ok, {
     what: 'the bridge is ready',
-    // It may have to give up reading outcomes told before, for which it tries for 30 s.
+    // It may have to give up reading outcomes published before, for which it tries for 30 s.
     timeoutMs: 60_000,
   });
   return { bridge, bridgeUrl };

@@ -64,8 +64,11 @@ export class TestTopics {
       await eventually(
         async () => {
           const asked = { ...topic, configNames: Object.keys(config) };
-          const told = await admin.describeConfigs({ includeSynonyms: false, resources: [asked] });
-          const entries = told.resources[0]?.configEntries ?? [];
+          const described = await admin.describeConfigs({
+            includeSynonyms: false,
+            resources: [asked],
+          });
+          const entries = described.resources[0]?.configEntries ?? [];
           return entries.every(({ configName, configValue }) => config[configName] === configValue);
         },
         { what: `${name} is configured` },

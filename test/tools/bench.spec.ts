@@ -139,15 +139,15 @@ describe('the machines of the stub', () => {
         timelines.change({ first: 0 }, now);
         return [
           hour,
-          [0, 1, 20].map((machine) => timelines.state(machine, now).told),
+          [0, 1, 20].map((machine) => timelines.state(machine, now).shownChanges),
           [0, 1, 20].map((machine) => timelines.state(machine, now + 180)),
           timelines.activity(0, window, now + 180),
         ];
       })()`,
-    ) as [number, number[], { told: number; body: unknown }[], unknown[]];
+    ) as [number, number[], { shownChanges: number; body: unknown }[], unknown[]];
 
     expect(before).toEqual([0, 0, 0]);
-    expect(after.map(({ told }) => told)).toEqual([1, 0, 1]);
+    expect(after.map(({ shownChanges }) => shownChanges)).toEqual([1, 0, 1]);
     // updated at the full minute: shown from one on, it began with the minute before
     expect(after[0]?.body).toEqual({
       machineState: 'IDLE',
@@ -167,16 +167,16 @@ describe('the machines of the stub', () => {
       `await (async () => {
         const { pollsFrom } = await import('./tools/bench/states/poll-log.mjs');
         const audit = new PollAudit(3);
-        audit.begin({ machine: 0, told: 0 }, 'a')();
-        audit.begin({ machine: 1, told: 2 }, 'b')();
+        audit.begin({ machine: 0, shownChanges: 0 }, 'a')();
+        audit.begin({ machine: 1, shownChanges: 2 }, 'b')();
         const { pollOverlaps, ...report } = audit.report(1);
-        audit.begin({ machine: 1, told: 3 }, 'b');
+        audit.begin({ machine: 1, shownChanges: 3 }, 'b');
         audit.begin({ machine: 1 }, 'b');
         const { buffer, byteOffset, byteLength } = audit.log();
-        const { machine, caller, told, answeredMs } = pollsFrom(
+        const { machine, caller, shownChanges, answeredMs } = pollsFrom(
           buffer.slice(byteOffset, byteOffset + byteLength),
         );
-        const polls = [machine, caller, told, answeredMs.map((ms) => Math.sign(ms))];
+        const polls = [machine, caller, shownChanges, answeredMs.map((ms) => Math.sign(ms))];
         return [report, [pollOverlaps, audit.report(1).pollOverlaps], polls.map((it) => [...it])];
       })()`,
     ) as unknown[];
@@ -299,7 +299,11 @@ describe('the check of what the bridge published', () => {
     ['a change that is missing', [], 'machines with too few changes, such as M-00001'],
     ['one published twice', [change, [0, 3, 'IDLE']], 'too many changes, such as M-00001'],
     ['a number left out', [[0, 3, 'IDLE']], '1 events out of sequence, such as M-00001'],
-    ['a state never told', [[0, 2, 'OFF']], '1 events of the wrong state, such as M-00001'],
+    [
+      'a state that was never shown',
+      [[0, 2, 'OFF']],
+      '1 events of the wrong state, such as M-00001',
+    ],
     [
       'a machine lost from sight',
       [change, [1, 2, 'OPERATING', 'machine.observation.lost.v1']],
@@ -309,11 +313,11 @@ describe('the check of what the bridge published', () => {
     expect(faults(first, other, ...rows)).toContainEqual(expect.stringContaining(fault));
   });
 
-  it('takes the time of a change from the answer that told it first', () => {
+  it('takes the time of a change from the answer that showed it first', () => {
     const polls = JSON.stringify({
       length: 3,
       machine: [0, 0, 0],
-      told: [0, 1, 1],
+      shownChanges: [0, 1, 1],
       arrivedMs: [10_000, 61_480, 61_900],
       answeredMs: [10_020, 61_500, 61_920],
     });

@@ -1,5 +1,5 @@
 // What the bench sends. Each message carries its number where the service can see it, as `ordinal`: a machine's
-// ordinals rise, so the service can tell whether they come in order and which one it was told last.
+// ordinals rise, so the service can check whether they come in order and which one came last.
 
 const ORDINAL_OF_FIRST_REASON = 1_760_000_000;
 

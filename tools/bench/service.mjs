@@ -1,11 +1,11 @@
 import { startStub } from './programs.mjs';
 import { pollsFrom } from './states/poll-log.mjs';
 
-/** The service's stub as the scenarios use it; what `conduct` takes is told in service-stub/stub-service.mjs. */
+/** The service's stub as the scenarios use it; what `conduct` takes is in service-stub/stub-service.mjs. */
 export async function startService(bench, options) {
   const app = await startStub(bench, options);
   const ask = async (path, init) => (await fetch(`${app.url}/stub/${path}`, init)).json();
-  const tell = (path, value) => ask(path, { method: 'POST', body: JSON.stringify(value) });
+  const post = (path, value) => ask(path, { method: 'POST', body: JSON.stringify(value) });
   return {
     url: app.url,
     stop: app.stop,
@@ -13,7 +13,7 @@ export async function startService(bench, options) {
     report: () => ask('report'),
     lasts: () => ask('lasts'),
     polls: async () => pollsFrom(await (await fetch(`${app.url}/stub/polls`)).arrayBuffer()),
-    conduct: (change) => tell('conduct', change),
-    change: (which) => tell('change', which),
+    conduct: (change) => post('conduct', change),
+    change: (which) => post('change', which),
   };
 }

@@ -6,28 +6,30 @@ export class WrongResult extends Error {}
 /**
  * Holds what a run has led to against what it must have led to.
  *
- * `lasts`: the ordinal each machine must have been told last.
+ * `lasts`: the ordinal each machine must have received last.
  *
  * @throws WrongResult
  */
 export async function requireCorrect({ service }, { outcomes, ends, lasts, mayBeRejected }) {
-  const [{ machines, overlaps, disorders, repeats }, told] = await Promise.all([
+  const [{ machines, overlaps, disorders, repeats }, received] = await Promise.all([
     service.report(),
     service.lasts(),
   ]);
-  const stale = Object.entries(lasts).filter(([machineId, ordinal]) => told[machineId] !== ordinal);
+  const stale = Object.entries(lasts).filter(
+    ([machineId, ordinal]) => received[machineId] !== ordinal,
+  );
   const { applied } = countByKind(outcomes);
   const faults = faultsOf(outcomes, { ends, mayBeRejected });
-  if (applied !== machines) faults.push(`${applied} applied, but the service was told ${machines}`);
+  if (applied !== machines) faults.push(`${applied} applied, but the service received ${machines}`);
   if (overlaps > 0) faults.push(`${overlaps} calls for a machine that had one under way`);
   if (disorders > 0) faults.push(`${disorders} calls out of order`);
   if (repeats > 0) faults.push(`${repeats} calls made again`);
   if (stale.length > 0)
-    faults.push(`${stale.length} machines, such as ${stale[0][0]}, not told their last message`);
+    faults.push(`${stale.length} machines, such as ${stale[0][0]}, without their last message`);
   requireNone(faults);
 }
 
-/** @throws WrongResult that tells of some of them */
+/** @throws WrongResult that names some of them */
 export function requireNone(faults) {
   if (faults.length > 0) throw new WrongResult(describe(faults));
 }

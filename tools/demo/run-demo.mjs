@@ -17,7 +17,7 @@ What you see from here on: one second is a minute of the plant's time.
 /**
  * Sends demo traffic and prints the live log until `signal` aborts.
  *
- * @param sinceMs epoch milliseconds: what was published from then on is told of
+ * @param sinceMs epoch milliseconds: what was published from then on is reported
  */
 export async function runDemo({ brokers, sandboxUrl, clock, topicPrefix, sinceMs, signal }) {
   const kafka = new Kafka({

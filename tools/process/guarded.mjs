@@ -34,8 +34,8 @@ export function spawnGuarded(command, args, options = {}) {
     guard.on('exit', () => resolve(undefined));
   });
   running.exited = outcomeOf(guard);
-  running.stop = (withinMs) => tell(guard, running, { signal: 'SIGTERM', withinMs });
-  running.kill = () => tell(guard, running, { signal: 'SIGKILL' });
+  running.stop = (withinMs) => sendTo(guard, running, { signal: 'SIGTERM', withinMs });
+  running.kill = () => sendTo(guard, running, { signal: 'SIGKILL' });
   return running;
 }
 
@@ -54,7 +54,7 @@ function outcomeOf(guard) {
   });
 }
 
-async function tell(guard, running, message) {
+async function sendTo(guard, running, message) {
   if (guard.connected) guard.send(message, () => undefined);
   return running.exited;
 }

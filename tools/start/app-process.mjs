@@ -20,7 +20,7 @@ export function startApp(name, env) {
   return startProgram(name, [...options, join(ROOT, `dist/apps/${name}/src/main.js`)], env);
 }
 
-/** Starts Node with its output in `.local/logs/<name>.log`. `ended` yields what to tell the user about its end. */
+/** Starts Node with its output in `.local/logs/<name>.log`. `ended` yields how it ended, for the user. */
 export function startProgram(name, args, env) {
   const log = join(LOCAL, 'logs', `${name}.log`);
   mkdirSync(join(LOCAL, 'logs'), { recursive: true });

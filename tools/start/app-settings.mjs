@@ -37,7 +37,7 @@ function shifts({ SANDBOX_SHIFT_STARTS: starts, SANDBOX_TIME_ZONE: timeZone }) {
   };
 }
 
-/** All apps must tell the same time; an accelerated one is refused in production. */
+/** All apps must have the same time; an accelerated one is refused in production. */
 function acceleratedClock(clockOrigin, env) {
   if (env.NODE_ENV === 'production') return {};
   return { CLOCK_SPEED: '60', CLOCK_ORIGIN: String(clockOrigin) };

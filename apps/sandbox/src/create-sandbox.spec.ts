@@ -70,7 +70,7 @@ describe('a sandbox', () => {
     },
   );
 
-  it('tells that it is alive', async () => {
+  it('answers that it is alive', async () => {
     sandbox = await runSandbox();
     expect(await (await fetch(`${sandbox.url}/health/live`)).json()).toEqual({ status: 'ok' });
   });

@@ -84,7 +84,7 @@ describe('the Machine Data Service, as its interface describes it', () => {
       );
     });
 
-    it('issues tokens that expire when it is told to', async () => {
+    it('issues tokens that expire when it is asked to', async () => {
       const credentials = { userEmail: 'operator@example.com', password: 'sandbox-password' };
       const statusOfNewToken = async (): Promise<number> => {
         const login = { body: credentials };

@@ -137,7 +137,7 @@ describe('states and classifications as time passes', () => {
       ]);
     });
 
-    it('shows the state of a while ago where it is that which lags, for as many calls as told', async () => {
+    it('shows the state of a while ago where it is that which lags, for as many calls as asked', async () => {
       const state = await stateNow();
       await place({ operation: 'getMachineState', lagSeconds: 960, machineId: MACHINE, count: 1 });
       expect(await stateNow()).toMatchObject({
@@ -204,7 +204,7 @@ describe('states and classifications as time passes', () => {
       expect((await stateNow()).astUpdateTime).toBe(astUpdateTime - 600);
     });
 
-    it('sends no Date when told so', async () => {
+    it('sends no Date when asked to', async () => {
       await sandbox.control('PUT', 'options', { dateHeader: false });
       const { headers } = await sandbox.service('GET', `machineState?machineId=${MACHINE}`);
       expect(headers.get('date')).toBeNull();

@@ -196,12 +196,12 @@ function firstValue(header: string | string[] | undefined): string | undefined {
 const REDACTED = '***';
 /** A longer body is no sentence about what was wrong. */
 const LONGEST_BODY = 256 * 1024;
-/** Shorter runs of letters and digits would be found in ordinary words. */
+/** Shorter runs of alphanumeric characters would be found in ordinary words. */
 const FRAGMENT_LENGTH = 8;
 
 /**
  * An error body without the token: a service may echo the request, and the body ends up in logs and dead letters.
- * The token itself is replaced. Letters and digits stay as they are in JSON, URLs and HTML, so an escaped or
+ * The token itself is replaced. Alphanumeric characters stay as they are in JSON, URLs and HTML, so an escaped or
  * shortened echo still holds the beginning or the end of one of the token's alphanumeric runs: such a body is dropped.
  */
 function redactToken(body: string, token: string): string {

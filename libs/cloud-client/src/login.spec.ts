@@ -76,7 +76,7 @@ describe('the login', () => {
     ]);
   });
 
-  it('is made again before a token that tells its end has expired, while calls go on with it', async () => {
+  it('is made again before a token whose end is known has expired, while calls go on with it', async () => {
     service.judge = () => 200;
     service.login = grantJwt(1);
     await client.getMachineInfo();
@@ -135,7 +135,7 @@ describe('the login', () => {
     expect(service.called).toEqual([]);
   });
 
-  it('says how long to wait when it is told so', async () => {
+  it('says how long to wait when the answer says so', async () => {
     service.login = respond(429, '', { 'retry-after': '70' });
     expect(await client.getMachineInfo()).toMatchObject({ kind: 'retry', afterMs: 70_000 });
     const { afterMs } = (await client.getMachineInfo()) as { afterMs: number };

@@ -101,7 +101,7 @@ describe('each operation', () => {
     expect(JSON.parse(service.lastRequest.body)).toEqual(classification);
   });
 
-  it('setMachineClassification leaves the end out when it is open, and renames the reason if told', async () => {
+  it('setMachineClassification leaves the end out when it is open, and renames the reason if the settings say so', async () => {
     const other = connect({ reasonField: 'reason' });
     await other.setMachineClassification({ machineId: 'M-1', startTime: 10, reasonId: '22' });
     await other.close();

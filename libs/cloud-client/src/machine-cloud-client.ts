@@ -113,7 +113,7 @@ export class MachineCloudClient {
 
   /**
    * Interface: setMachineClassification, without machine, reason and times: sets nothing, and is to be answered with 422.
-   * For whoever wants to know whether the way to the operation is right.
+   * Shows whether the path of the operation is right.
    */
   setNoMachineClassification(caller: Caller = NOBODY): Promise<CloudAnswer<null>> {
     const body = { machineId: '', [this.reasonField]: '' };

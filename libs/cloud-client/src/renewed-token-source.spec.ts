@@ -59,7 +59,7 @@ describe('a token that is handed out', () => {
     expect(source.current()).toBe('first');
   });
 
-  it('is used for ever when nothing tells how long it lives', async () => {
+  it('is used for ever when its lifetime is unknown', async () => {
     await hold('first');
     nowMs += 1e12;
     expect(source.current()).toBe('first');
@@ -152,15 +152,15 @@ describe('a token that is refused', () => {
 });
 
 describe('a login that fails', () => {
-  it('is left alone for a while, in which everyone is told at once', async () => {
+  it('is left alone for a while, in which every request fails at once', async () => {
     const first = source.obtain();
     await answer(FAILED);
     const why = 'getAPIToken: HTTP 503';
     expect(await first).toEqual({ kind: 'unavailable', why, afterMs: null });
-    const told = await source.obtain();
-    expect(told).toMatchObject({ kind: 'unavailable', why });
+    const failure = await source.obtain();
+    expect(failure).toMatchObject({ kind: 'unavailable', why });
     expect(requests).toHaveLength(1);
-    nowMs += (told as { afterMs: number }).afterMs;
+    nowMs += (failure as { afterMs: number }).afterMs;
     await hold('first');
   });
 

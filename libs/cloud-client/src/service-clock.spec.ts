@@ -18,7 +18,7 @@ describe('ServiceClock', () => {
   };
 
   it.each([-30_000, -2000, -300, 0, 300, 2000, 30_000])(
-    'tells a clock that is %d ms ahead',
+    'measures a clock that is %d ms ahead',
     (aheadMs) => {
       const clock = new ServiceClock();
       const nowMs = answers(clock, 15, { aheadMs });

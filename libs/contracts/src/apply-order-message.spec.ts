@@ -50,7 +50,7 @@ describe('the count of a sender', () => {
     applyOrderMessage(known, whole(message)).kind;
 
   it.each([
-    ['tells two of one second apart', counted('20', 100), counted('19', 100), 'superseded'],
+    ['distinguishes two of one second', counted('20', 100), counted('19', 100), 'superseded'],
     ['outlives a clock that is set back', counted('19', 200), counted('20', 100), 'applied'],
     ['goes by value, not by text', counted('9', 100), counted('0010', 100), 'applied'],
     ['may be as it was', counted('09', 100), counted('9', 100), 'applied'],

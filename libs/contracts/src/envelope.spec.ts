@@ -39,7 +39,7 @@ describe('headers of an event', () => {
 });
 
 describe('headers of a dead letter', () => {
-  const letter = {
+  const deadLetter = {
     code: 'rejected-by-service',
     detail: 'a line\nand another',
     sourceTopic: 'mes.downtime-reasons.v1',
@@ -51,7 +51,7 @@ describe('headers of a dead letter', () => {
   } as const;
 
   it('say what, where, when and why', () => {
-    expect(deadLetterHeaders(letter)).toEqual({
+    expect(deadLetterHeaders(deadLetter)).toEqual({
       'dlq-code': 'rejected-by-service',
       'dlq-detail': 'a line\ufffdand another',
       'dlq-source-topic': 'mes.downtime-reasons.v1',
@@ -64,7 +64,7 @@ describe('headers of a dead letter', () => {
   });
 
   it('list the machines at fault, commas in their ids or not', () => {
-    const headers = deadLetterHeaders({ ...letter, httpStatus: 422, machineIds: ['a,b', 'c'] });
+    const headers = deadLetterHeaders({ ...deadLetter, httpStatus: 422, machineIds: ['a,b', 'c'] });
 
     expect(headers['dlq-http-status']).toBe('422');
     expect(headers['dlq-machine-ids']).toBe('a%2Cb,c');

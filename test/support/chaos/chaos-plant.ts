@@ -61,12 +61,12 @@ export class ChaosPlant {
     return groupIdOf(this.kafka.topicPrefix);
   }
 
-  /** Waits until the group is at rest with so many processes, each with its partitions. */
+  /** Waits until the group is stable with so many processes, each with its partitions. */
   async untilShared(processes: number): Promise<void> {
     await this.kafka.groups.untilMembers(processes, this.groupId);
   }
 
-  /** How many commands have been set aside. */
+  /** How many commands have been rejected. */
   async countDeadLetters(): Promise<number> {
     const counts = COMMAND_KINDS.map((kind) => this.kafka.topics.count(`${TOPIC_OF[kind]}.dlq`));
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);

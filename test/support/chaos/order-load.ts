@@ -2,7 +2,7 @@ import { realDelayMs } from '#libs/clock';
 import { TOPICS } from '#libs/contracts';
 import { type PartitionedProducer } from '../partitioned-producer.js';
 import { type Message } from '../stock-kafkajs.js';
-import { listsOf, orderBody, type ToldOrder, toldOrder } from './order-model.js';
+import { listsOf, orderBody, type SentOrder, sentOrder } from './order-model.js';
 
 const ROUND_MS = 50;
 /** Every so many states of an order, an older one comes after a newer one; and one comes twice. */
@@ -13,7 +13,7 @@ interface Document {
   messageId: string;
   /** None: the message may come through any partition. */
   key?: string;
-  told: readonly ToldOrder[];
+  orders: readonly SentOrder[];
 }
 
 /** For documents of several orders, which the canonical form has not: what the bridge's mapping file is to hold. */
@@ -32,7 +32,7 @@ const TWIN = 5000;
 export class OrderLoad {
   /** Machines that each message names, by its `message-id`. */
   readonly sent = new Map<string, readonly string[]>();
-  private readonly newest = new Map<string, ToldOrder>();
+  private readonly newest = new Map<string, SentOrder>();
   private readonly states: number[];
   private stopping = new AbortController();
   private stream: Promise<void> = Promise.resolve();
@@ -77,9 +77,9 @@ export class OrderLoad {
       messages: round.map(messageOf),
       signal: this.stopping.signal,
     });
-    for (const { messageId, told } of round) {
-      this.sent.set(messageId, [...new Set(told.flatMap(({ machineIds }) => machineIds))]);
-      for (const order of told) {
+    for (const { messageId, orders } of round) {
+      this.sent.set(messageId, [...new Set(orders.flatMap(({ machineIds }) => machineIds))]);
+      for (const order of orders) {
         const known = this.newest.get(order.orderId);
         if (known === undefined || order.changedAt >= known.changedAt) {
           this.newest.set(order.orderId, order);
@@ -98,25 +98,25 @@ export class OrderLoad {
     const n = (this.states[order] ?? 0) + 1;
     this.states[order] = n;
     const numbers = order % 4 === 3 ? [order, order + TWIN] : [order];
-    const told = (state: number, suffix = ''): Document => ({
+    const documentOf = (state: number, suffix = ''): Document => ({
       messageId: `${order}/${n}${suffix}`,
-      ...(order % 2 === 0 && { key: toldOrder(order, state, this.machineIds).orderId }),
-      told: numbers.map((number) => toldOrder(number, state, this.machineIds)),
+      ...(order % 2 === 0 && { key: sentOrder(order, state, this.machineIds).orderId }),
+      orders: numbers.map((number) => sentOrder(number, state, this.machineIds)),
     });
     return [
-      told(n),
-      ...(n % LATE_EVERY === 0 ? [told(n - 1, '/late')] : []),
-      ...(n % TWICE_EVERY === 0 ? [told(n, '/again')] : []),
+      documentOf(n),
+      ...(n % LATE_EVERY === 0 ? [documentOf(n - 1, '/late')] : []),
+      ...(n % TWICE_EVERY === 0 ? [documentOf(n, '/again')] : []),
     ];
   }
 }
 
-function messageOf({ messageId, key, told }: Document): Message {
-  const orders = told.map(orderBody);
-  const isSeveral = orders.length > 1;
+function messageOf({ messageId, key, orders }: Document): Message {
+  const bodies = orders.map(orderBody);
+  const isSeveral = bodies.length > 1;
   return {
     ...(key !== undefined && { key }),
-    value: JSON.stringify(isSeveral ? { orders } : orders[0]),
+    value: JSON.stringify(isSeveral ? { orders: bodies } : bodies[0]),
     headers: {
       'message-id': messageId,
       ...(isSeveral && { 'content-type': SEVERAL_ORDERS.contentType }),

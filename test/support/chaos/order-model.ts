@@ -1,5 +1,5 @@
-/** An order as the n-th message tells of it: one operation or two, each on a machine. */
-export interface ToldOrder {
+/** An order as the n-th message has it: one operation or two, each on a machine. */
+export interface SentOrder {
   orderId: string;
   changedAt: number;
   status: string;
@@ -15,7 +15,7 @@ const FIRST_CHANGE = 1_763_680_000;
  * The n-th state of an order: it moves from machine to machine. Numbers far apart, so that orders do
  * not move in step.
  */
-export function toldOrder(order: number, n: number, machineIds: readonly string[]): ToldOrder {
+export function sentOrder(order: number, n: number, machineIds: readonly string[]): SentOrder {
   const at = (step: number): string => machineIds[(order * 7 + n * step) % machineIds.length] ?? '';
   return {
     orderId: `order-${String(order).padStart(4, '0')}`,
@@ -26,16 +26,16 @@ export function toldOrder(order: number, n: number, machineIds: readonly string[
 }
 
 /** The message's value. */
-export function orderBody({ machineIds, ...order }: ToldOrder): object {
+export function orderBody({ machineIds, ...order }: SentOrder): object {
   const operations = machineIds.map((machineId, index) => {
     return { operationId: `00${index + 1}0`, machineId, sequence: index + 1 };
   });
   return { ...order, operations };
 }
 
-/** Each machine's list, from the newest that was told of each order. */
+/** Each machine's list, from the newest that was sent of each order. */
 export function listsOf(
-  newest: Iterable<ToldOrder>,
+  newest: Iterable<SentOrder>,
   machineIds: readonly string[],
 ): Map<string, string[]> {
   const entries = [...newest]

@@ -88,11 +88,11 @@ describe('an event', () => {
 });
 
 describe('a dead letter', () => {
-  const letter = record('dead-letter');
+  const deadLetter = record('dead-letter');
 
   it('may hold anything, as long as it says why', () => {
     for (const value of [null, Buffer.from([0xff, 0x00]), Buffer.from('{"machineId":')]) {
-      expectValidEvent({ ...letter, value });
+      expectValidEvent({ ...deadLetter, value });
     }
   });
 
@@ -101,9 +101,9 @@ describe('a dead letter', () => {
     ['dlq-http-status', 'none', /dlq-http-status must match/],
     ['dlq-source-topic', 'erp.work-orders.v1', /whether it came from the topic/],
   ])('is refused with another %s', (name, text, complaint) => {
-    const headers = { ...letter.headers, [name]: Buffer.from(text) };
+    const headers = { ...deadLetter.headers, [name]: Buffer.from(text) };
     expect(() => {
-      expectValidEvent({ ...letter, headers });
+      expectValidEvent({ ...deadLetter, headers });
     }).toThrow(complaint);
   });
 });

@@ -65,7 +65,7 @@ describe('the timeline that events tell', () => {
     ]);
   });
 
-  it('puts a period that is told later where it belongs', () => {
+  it('puts a period that is published later where it belongs', () => {
     const between = changed('c', ['OFF', 5], ['IDLE', 0]);
     const linked = corrected('d', 'b', ['OPERATING', 10], ['OFF', 5]);
     const events = [FIRST, SECOND, between, linked];

@@ -11,7 +11,7 @@ export interface TimelinePeriod {
 }
 
 /** What a subscriber holds of a period: the latest event on it. */
-interface ToldPeriod extends StateChanged {
+interface PublishedPeriod extends StateChanged {
   /** Where the period before ended, if there is no data between it and this one. */
   previousEndTime?: number;
 }
@@ -24,9 +24,9 @@ interface ToldPeriod extends StateChanged {
  * @throws Error when a correction names an event that does not stand
  */
 export function foldStates(records: readonly ReadRecord[]): TimelinePeriod[] {
-  const told = standingPeriods(records);
-  const periods = told.map(({ state, startTime }, index): TimelinePeriod => {
-    const next = told[index + 1];
+  const published = standingPeriods(records);
+  const periods = published.map(({ state, startTime }, index): TimelinePeriod => {
+    const next = published[index + 1];
     const endTime = next === undefined ? Infinity : (next.previousEndTime ?? next.startTime);
     return { state, startTime: wholeMinute(startTime), endTime: wholeMinute(endTime) };
   });
@@ -35,10 +35,10 @@ export function foldStates(records: readonly ReadRecord[]): TimelinePeriod[] {
 
 /** In words, the periods that call another one the previous than the one that comes before them. */
 export function brokenLinks(records: readonly ReadRecord[]): string[] {
-  const told = standingPeriods(records);
-  return told.flatMap((period, index) => {
+  const published = standingPeriods(records);
+  return published.flatMap((period, index) => {
     const { machineId, state, startTime, previousState, previousStartTime } = period;
-    const before = told[index - 1];
+    const before = published[index - 1];
     const isLinked =
       previousState === (before?.state ?? null) &&
       previousStartTime === (before?.startTime ?? null) &&
@@ -51,16 +51,18 @@ export function brokenLinks(records: readonly ReadRecord[]): string[] {
 }
 
 /**
- * Each period as the latest event on it has it, in order of time. A period that was told by mistake is
+ * Each period as the latest event on it has it, in order of time. A period that was published by mistake is
  * corrected to be its own predecessor once more, and lasts no time: it is left out.
  */
-export function standingPeriods(records: readonly ReadRecord[]): ToldPeriod[] {
-  const standing = new Map<string, ToldPeriod>();
+export function standingPeriods(records: readonly ReadRecord[]): PublishedPeriod[] {
+  const standing = new Map<string, PublishedPeriod>();
   for (const record of records) {
     const eventId = header(record, 'ce_id') ?? '';
     const type = header(record, 'ce_type');
     if (type !== STATE_EVENT_TYPES.changed && type !== STATE_EVENT_TYPES.corrected) continue;
-    const { corrects, ...period } = json(record) as unknown as ToldPeriod & { corrects?: string };
+    const { corrects, ...period } = json(record) as unknown as PublishedPeriod & {
+      corrects?: string;
+    };
     if (corrects !== undefined && !standing.delete(corrects)) {
       throw new Error(`${period.machineId}: ${eventId} corrects ${corrects}, which does not stand`);
     }

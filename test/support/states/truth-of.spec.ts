@@ -9,13 +9,13 @@ function period(state: TimelinePeriod['state'], from: number, to: number): Timel
 }
 
 const TRUTH = [period('IDLE', 0, 10), period('OPERATING', 10, 20), period('OFF', 25, 40)];
-const told = (...periods: TimelinePeriod[]): string | undefined =>
+const published = (...periods: TimelinePeriod[]): string | undefined =>
   untruth('M', TRUTH, periods, at(12));
 
-describe('what is told of a machine', () => {
+describe('what is published of a machine', () => {
   it('is true from the period on that held when it was first watched', () => {
-    expect(told(period('OPERATING', 10, 20), period('OFF', 25, Infinity))).toBeUndefined();
-    expect(told(...TRUTH)).toBeUndefined();
+    expect(published(period('OPERATING', 10, 20), period('OFF', 25, Infinity))).toBeUndefined();
+    expect(published(...TRUTH)).toBeUndefined();
   });
 
   it('departs from the truth where a state begins a minute late', () => {
@@ -23,18 +23,18 @@ describe('what is told of a machine', () => {
     expect(differences(TRUTH.slice(1), late.slice(0, 1))).toEqual([
       { startTime: at(25), endTime: at(40), expected: 'OFF', seen: null },
     ]);
-    expect(told(...late)).toMatch(/expected OFF, seen nothing[^]*OPERATING[^]*OPERATING/);
+    expect(published(...late)).toMatch(/expected OFF, seen nothing[^]*OPERATING[^]*OPERATING/);
   });
 
   it('departs from the truth where it goes on through minutes without data', () => {
     const through = [period('OPERATING', 10, 25), period('OFF', 25, Infinity)];
-    expect(told(...through)).toContain('expected nothing, seen OPERATING');
+    expect(published(...through)).toContain('expected nothing, seen OPERATING');
   });
 
   it('departs from the truth where it begins in the middle of a period, or with a later one', () => {
-    expect(told(period('OPERATING', 11, 20), period('OFF', 25, 40))).toContain('seen nothing');
-    expect(told(period('OFF', 25, 40))).toContain('seen nothing');
-    expect(told()).toContain('seen nothing');
+    expect(published(period('OPERATING', 11, 20), period('OFF', 25, 40))).toContain('seen nothing');
+    expect(published(period('OFF', 25, 40))).toContain('seen nothing');
+    expect(published()).toContain('seen nothing');
   });
 
   it('departs from the truth where a machine of which nothing is known is said to be off', () => {

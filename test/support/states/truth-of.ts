@@ -25,18 +25,18 @@ export async function truthOf(
  * with a period as a whole, the one that held when the machine was watched at the latest. A stretch
  * without data at the very end is left out: what was before it is open until something follows.
  *
- * @param truth reaches back beyond the beginning of the first period told
+ * @param truth reaches back beyond the beginning of the first published period
  * @param watchedSince epoch seconds from which no state may be missing
  */
 export function untruth(
   machineId: string,
   truth: readonly TimelinePeriod[],
-  told: readonly TimelinePeriod[],
+  published: readonly TimelinePeriod[],
   watchedSince: number,
 ): string | undefined {
   const held = truth.find(({ endTime }) => endTime > watchedSince);
-  const first = Math.min(told[0]?.startTime ?? Infinity, held?.startTime ?? Infinity);
+  const first = Math.min(published[0]?.startTime ?? Infinity, held?.startTime ?? Infinity);
   const expected = truth.filter(({ endTime }) => endTime > first);
   const until = expected.at(-1)?.endTime ?? Infinity;
-  return describeDifference(machineId, expected, clipped(told, -Infinity, until));
+  return describeDifference(machineId, expected, clipped(published, -Infinity, until));
 }

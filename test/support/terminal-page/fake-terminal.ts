@@ -102,7 +102,7 @@ export class FakeTerminal {
 
   setLink(state: Link['state']): void {
     this.link = { ...this.link, state };
-    this.tell('link', { kafka: this.link });
+    this.pushEvent('link', { kafka: this.link });
   }
 
   changeTiles(...tiles: Tile[]): void {
@@ -113,12 +113,12 @@ export class FakeTerminal {
       const view = this.plant.views.get(tile.machineId);
       if (view) view.tile = tile;
     }
-    this.tell('tiles', { tiles, gone: [] });
+    this.pushEvent('tiles', { tiles, gone: [] });
   }
 
   changeReasons(reasons: ReasonLists): void {
     this.plant.reasons = reasons;
-    this.tell('reasons', reasons);
+    this.pushEvent('reasons', reasons);
   }
 
   tileOf(machineId: string): Tile {
@@ -155,10 +155,10 @@ export class FakeTerminal {
     this.entries.set(entry.entryId, entry);
     const view = this.viewOf(entry.machineId);
     view.entries = [...view.entries.filter(({ entryId }) => entryId !== entry.entryId), entry];
-    this.tell('entry', { machineId: entry.machineId, entry });
+    this.pushEvent('entry', { machineId: entry.machineId, entry });
   }
 
-  private tell(event: string, data: unknown): void {
+  private pushEvent(event: string, data: unknown): void {
     const text = `id: fake-${++this.eventCount}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
     for (const response of this.listeners) response.write(text);
   }
@@ -291,7 +291,7 @@ export class FakeTerminal {
     this.notes.push(wanted);
     if (!this.showsNotes) return { noteId: wanted.noteId, ok: true };
     this.viewOf(wanted.machineId).notes.push(note);
-    this.tell('note', { machineId: wanted.machineId, note });
+    this.pushEvent('note', { machineId: wanted.machineId, note });
     return { noteId: wanted.noteId, ok: true };
   }
 

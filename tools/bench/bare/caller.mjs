@@ -17,7 +17,7 @@ const LISTS = {
   },
 };
 
-/** How messages of each kind are told to the service: `requestOf` takes up to `messagesACall` of them. */
+/** How messages of each kind are sent to the service: `requestOf` takes up to `messagesACall` of them. */
 const CALLS = {
   reasons: {
     messagesACall: 1,

@@ -9,7 +9,7 @@
 import { createServer } from 'node:http';
 import { collectDefaultMetrics, register } from 'prom-client';
 import { callerOf } from './caller.mjs';
-import { outcomeTeller } from './outcome-teller.mjs';
+import { outcomeWriter } from './outcome-writer.mjs';
 
 /** Messages that wait for a call before no more are taken. */
 const MOST_WAITING = 4000;
@@ -22,7 +22,7 @@ const { Kafka, logLevel } = isLeanest ? await import(EXCHANGED) : (await import(
 const kafka = new Kafka({ brokers: brokers.split(','), logLevel: logLevel.ERROR });
 const caller = { serviceUrl, connections: most, isThroughAxios: !isLeanest };
 const { messagesACall, call } = callerOf(kind, caller);
-const teller = await outcomeTeller(kafka, options);
+const writer = await outcomeWriter(kafka, options);
 const waiting = [];
 let underWay = 0;
 const resume = [];
@@ -33,19 +33,19 @@ function begin() {
     const taken = waiting.splice(0, messagesACall);
     void call(taken.map(({ message }) => message)).then(() => {
       underWay -= 1;
-      teller.tell(taken);
+      writer.publish(taken);
       begin();
     });
   }
   if (waiting.length < MOST_WAITING / 2) for (const go of resume.splice(0)) go();
 }
 
-/** An order is kept first, and told of once it has come to the partition of its machine. */
+/** An order is kept first, and its outcome written once it has come to the partition of its machine. */
 function take(topic, message, source) {
   if (kind !== 'orders') return waiting.push({ message, source });
   if (topic === changes) return waiting.push({ message, source: message.source });
   const [{ machineId }] = message.operations;
-  return teller.keep({ message: { ...message, machineId }, source });
+  return writer.keep({ message: { ...message, machineId }, source });
 }
 
 async function eachBatch({ batch: { topic, partition, messages } }) {

@@ -21,7 +21,7 @@ const app = await NestFactory.createMicroservice(BaselineModule, {
     client: { brokers: brokers.split(',') },
     consumer: { groupId },
     subscribe: { fromBeginning: true },
-    // the most its loop can do: a message at a time of each partition; unless told, it is one of all
+    // the most its loop can do: a message at a time of each partition; by default it is one of all
     run: { partitionsConsumedConcurrently: PARTITIONS },
   },
 });

@@ -41,7 +41,7 @@ async function join(plant, name) {
   return app;
 }
 
-/** Machines change meanwhile: what one process was told of and did not publish, another must. */
+/** Machines change meanwhile: what one process had read and did not publish, another must. */
 async function watch(plant, first, act) {
   const fromMs = Date.now();
   await changeSome(plant);

@@ -96,8 +96,11 @@ async function restore(trial, figures, count) {
 }
 
 async function requireCorrect({ service }, { outcomes, ends, lasts }) {
-  const [{ overlaps, disorders }, told] = await Promise.all([service.report(), service.lasts()]);
-  const stale = Object.keys(lasts).filter((machineId) => told[machineId] !== lasts[machineId]);
+  const [{ overlaps, disorders }, received] = await Promise.all([
+    service.report(),
+    service.lasts(),
+  ]);
+  const stale = Object.keys(lasts).filter((machineId) => received[machineId] !== lasts[machineId]);
   const faults = faultsOf(outcomes, { ends });
   if (overlaps > 0) faults.push(`${overlaps} calls for a machine that had one under way`);
   // An order that comes after a newer one of its machine, by another partition, does not change what comes first.

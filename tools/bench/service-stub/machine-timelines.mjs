@@ -8,7 +8,7 @@ export class MachineTimelines {
   #updateSeconds;
   #machines;
   #beganSeconds;
-  // of the few machines that were told to change: the update of each change
+  // of the few machines that were made to change: the update of each change
   #changes = new Map();
 
   constructor({ machines, updateSeconds }) {
@@ -29,13 +29,16 @@ export class MachineTimelines {
     }
   }
 
-  /** The body of getMachineState, and of how many changes it tells. */
+  /** The body of getMachineState, and how many changes it shows. */
   state(machine, nowSeconds) {
     const astUpdateTime = this.#latestUpdate(machine, nowSeconds);
     const starts = this.#startsAt(machine, astUpdateTime);
-    const told = starts.length - 1;
-    const durationInMinutes = minutes(astUpdateTime - starts[told]);
-    return { told, body: { machineState: stateAfter(told), durationInMinutes, astUpdateTime } };
+    const shownChanges = starts.length - 1;
+    const durationInMinutes = minutes(astUpdateTime - starts[shownChanges]);
+    return {
+      shownChanges,
+      body: { machineState: stateAfter(shownChanges), durationInMinutes, astUpdateTime },
+    };
   }
 
   /** The body of MachineActivityLog: periods that lie in the window or reach into it, whole. */
@@ -50,9 +53,9 @@ export class MachineTimelines {
   /** A state that an update shows has lasted since the update before. */
   #startsAt(machine, latestUpdate) {
     const updates = this.#changes.get(machine) ?? [];
-    const told = updates.filter((update) => update <= latestUpdate);
+    const past = updates.filter((update) => update <= latestUpdate);
     const first = this.#latestUpdate(machine, this.#beganSeconds);
-    return [first, ...told.map((update) => update - this.#updateSeconds)];
+    return [first, ...past.map((update) => update - this.#updateSeconds)];
   }
 
   #latestUpdate(machine, atSeconds) {

@@ -15,7 +15,7 @@ const MISSING = { status: 422 };
 
 /**
  * The six operations of the interface document, by method and path. Each yields `{status, body?}`, with `reads`,
- * the machine's index, where it tells of its states (and `told`, how many changes, if it is of the current one), or
+ * the machine's index, of a read of its state (and `shownChanges`, how many changes, if it is of the current one), or
  * `{writes}` for what sets something: `{machineId, ordinal}` of each machine, the ordinal being the number
  * that the bench has hidden in the message (see ../load.mjs).
  */
@@ -54,8 +54,8 @@ function machineState(timelines, query) {
   const machineId = machineIdIn(query);
   if (!machineId) return MISSING;
   const machine = machineIndexOf(machineId);
-  const { told, body } = timelines.state(machine, Date.now() / 1000);
-  return { status: 200, body: JSON.stringify(body), reads: { machine, told } };
+  const { shownChanges, body } = timelines.state(machine, Date.now() / 1000);
+  return { status: 200, body: JSON.stringify(body), reads: { machine, shownChanges } };
 }
 
 function activity(timelines, { machineId, ...window }) {

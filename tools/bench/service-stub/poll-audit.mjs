@@ -14,11 +14,11 @@ export class PollAudit {
     this.#latestMs = new Float64Array(machines).fill(-Infinity);
   }
 
-  /** `told` is undefined for a call that reads the activity log. Yields what is to be called with the answer. */
-  begin({ machine, told }, token) {
+  /** `shownChanges` is undefined for a call that reads the activity log. Yields what is to be called with the answer. */
+  begin({ machine, shownChanges }, token) {
     if (this.#inFlight[machine] > 0) this.#overlaps += 1;
     this.#inFlight[machine] += 1;
-    const row = told === undefined ? null : this.#note(machine, told, token);
+    const row = shownChanges === undefined ? null : this.#note(machine, shownChanges, token);
     if (row === null) this.#activityLogs += 1;
     return () => {
       this.#inFlight[machine] -= 1;
@@ -41,10 +41,10 @@ export class PollAudit {
     return this.#log.toBuffer();
   }
 
-  #note(machine, told, token) {
+  #note(machine, shownChanges, token) {
     const arrivedMs = Date.now();
     this.#latestMs[machine] = arrivedMs;
-    return this.#log.add({ machine, caller: this.#callerOf(token), told, arrivedMs });
+    return this.#log.add({ machine, caller: this.#callerOf(token), shownChanges, arrivedMs });
   }
 
   #callerOf(token) {

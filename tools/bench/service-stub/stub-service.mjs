@@ -10,7 +10,7 @@ const BEARER = 'Bearer ';
 const JSON_TYPE = { 'content-type': 'application/json' };
 const NO_BODY = { 'content-length': 0 };
 
-/** Answers every call `latencyMs` after it came, and keeps account of what it was told and asked. */
+/** Answers every call `latencyMs` after it came, and keeps account of what it was asked and asked. */
 export class StubService {
   /**
    * `service`: `up`, `refusing` (503 to everything, at once) or `hanging` (no answer, connections stay open);

@@ -57,17 +57,17 @@ export function faultsOfEvents(events, { machines, changes }) {
 }
 
 /**
- * How long each change after `fromMs` took to be published, in seconds: `sinceAnswer` from the answer that first told
+ * How long each change after `fromMs` took to be published, in seconds: `sinceAnswer` from the answer that first shownChanges
  * it to the bridge, `sinceUpdate` from the update that made it visible.
  */
 export function publicationSeconds(events, polls, { fromMs, updateSeconds }) {
-  const told = firstTold(polls);
+  const shownChanges = firstShowing(polls);
   const seconds = { sinceAnswer: [], sinceUpdate: [] };
   const published = new Map();
   for (const { machine, atMs } of events.filter(isChange)) {
     const number = published.get(machine) ?? 0;
     published.set(machine, number + 1);
-    const row = told.get(keyOf(machine, number));
+    const row = shownChanges.get(keyOf(machine, number));
     if (number === 0 || row === undefined || atMs < fromMs) continue;
     const arrivedSeconds = polls.arrivedMs[row] / 1000;
     const update = latestUpdateSeconds(machine, arrivedSeconds, updateSeconds);
@@ -77,12 +77,12 @@ export function publicationSeconds(events, polls, { fromMs, updateSeconds }) {
   return seconds;
 }
 
-/** The row of the poll that told each change first. */
-function firstTold({ length, machine, told }) {
+/** The row of the poll that showed each change first. */
+function firstShowing({ length, machine, shownChanges }) {
   const rows = new Map();
   for (let row = 0; row < length; row += 1) {
-    const key = keyOf(machine[row], told[row]);
-    if (told[row] > 0 && !rows.has(key)) rows.set(key, row);
+    const key = keyOf(machine[row], shownChanges[row]);
+    if (shownChanges[row] > 0 && !rows.has(key)) rows.set(key, row);
   }
   return rows;
 }

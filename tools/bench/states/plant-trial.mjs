@@ -65,7 +65,7 @@ export async function untilAllPolled({ service, machines }, app) {
   await untilCount(app, async () => (await service.report()).machinesPolled, machines);
 }
 
-/** Waits until as much has been published as there is to tell. */
+/** Waits until as much has been published as there is to publish. */
 export async function untilPublished(plant, app) {
   const changes = plant.firsts.map((first) => changingOf(plant.machines, first));
   const expected = changes.reduce((sum, count) => sum + count, plant.machines);

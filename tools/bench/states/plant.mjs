@@ -1,7 +1,7 @@
 // What the machines of the service's stub do, so that the bench knows it without asking: each has a place of its own
-// in the service's minute, and goes from one state to the next when it is told to.
+// in the service's minute, and goes from one state to the next when it is asked to.
 
-/** Of the machines that are told to change: one in twenty, those whose index leaves the same rest. */
+/** Of the machines that are made to change: one in twenty, those whose index leaves the same rest. */
 export const CHANGING_ONE_IN = 20;
 
 const STATES = ['OPERATING', 'IDLE', 'OFF'];
@@ -23,7 +23,7 @@ export function changingOf(machines, first) {
   return Math.ceil((machines - first) / CHANGING_ONE_IN);
 }
 
-/** How often a machine has been told to change, by the `first` of every telling. */
+/** How often a machine has been made to change, by the `first` of every request. */
 export function changesOf(machine, firsts) {
   return firsts.filter((first) => machine % CHANGING_ONE_IN === first).length;
 }

@@ -4,7 +4,7 @@ const BYTES_A_ROW = 24;
 /**
  * Polls in the order they came, a column for each property: a million of them must cost the stub little.
  *
- * `machine` is its index, `caller` that of the token, `told` how many changes the answer has told of so far;
+ * `machine` is its index, `caller` that of the token, `shownChanges` how many changes its answers have shown so far;
  * times are epoch milliseconds, `answeredMs` is 0 while there is no answer.
  */
 export class PollLog {
@@ -16,19 +16,19 @@ export class PollLog {
   }
 
   /** Yields the row. */
-  add({ machine, caller, told, arrivedMs }) {
+  add({ machine, caller, shownChanges, arrivedMs }) {
     if (this.length === this.#rows) this.#grow(2 * this.#rows);
     const row = this.length;
     this.arrivedMs[row] = arrivedMs;
     this.machine[row] = machine;
     this.caller[row] = caller;
-    this.told[row] = told;
+    this.shownChanges[row] = shownChanges;
     this.length += 1;
     return row;
   }
 
   toBuffer() {
-    const columns = [this.arrivedMs, this.answeredMs, this.machine, this.caller, this.told];
+    const columns = [this.arrivedMs, this.answeredMs, this.machine, this.caller, this.shownChanges];
     return Buffer.concat(
       columns.map(({ buffer, BYTES_PER_ELEMENT }) =>
         Buffer.from(buffer, 0, this.length * BYTES_PER_ELEMENT),
@@ -46,7 +46,7 @@ export class PollLog {
     this.answeredMs = grown(Float64Array, this.answeredMs);
     this.machine = grown(Uint32Array, this.machine);
     this.caller = grown(Uint16Array, this.caller);
-    this.told = grown(Uint16Array, this.told);
+    this.shownChanges = grown(Uint16Array, this.shownChanges);
     this.#rows = rows;
   }
 }
@@ -60,6 +60,6 @@ export function pollsFrom(arrayBuffer) {
     answeredMs: new Float64Array(arrayBuffer, 8 * length, length),
     machine: new Uint32Array(arrayBuffer, 16 * length, length),
     caller: new Uint16Array(arrayBuffer, 20 * length, length),
-    told: new Uint16Array(arrayBuffer, 22 * length, length),
+    shownChanges: new Uint16Array(arrayBuffer, 22 * length, length),
   };
 }

@@ -27,7 +27,7 @@ function compileSpecification() {
   return ajv.compile(specification);
 }
 
-/** Of all alternatives that do not fit, those errors tell most that lie deepest. */
+/** Of all alternatives that do not fit, the deepest errors say most. */
 function deepest(errors) {
   const depth = ({ instancePath }) => instancePath.split('/').length;
   return errors.sort((a, b) => depth(b) - depth(a)).slice(0, SHOWN);

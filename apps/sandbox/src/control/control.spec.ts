@@ -116,7 +116,7 @@ describe('the control API', () => {
         { status: 404, body: '<html>', contentType: HTML },
         [404, HTML, '<html>'],
       ],
-    ])('answers %s as often as it is told to', async (_, fault, expected) => {
+    ])('answers %s as often as the fault says', async (_, fault, expected) => {
       await place({ operation: 'getMachineInfo', count: 2, ...fault });
       for (let call = 0; call < 2; call += 1) {
         const { status, headers, text } = await sandbox.service(...INFO);
@@ -273,7 +273,7 @@ describe('the control API', () => {
       expect(await sequences('')).toEqual([4]);
     });
 
-    it('tells when a call was carried out, whatever its caller came to hear', async () => {
+    it('logs when a call was carried out, whatever its caller received', async () => {
       const put = (signal?: AbortSignal) =>
         sandbox.service('PUT', 'workOrderList', {
           body: { machines: [{ machineId: 'M-001', workingOrders: ['late'] }] },

@@ -26,7 +26,7 @@ export interface Partitioners {
 /** Partitions of orders and machines. */
 @Injectable()
 export class OrderPartitioner {
-  private readonly logger = new Logger('Homes');
+  private readonly logger = new Logger('OrderPartitioner');
   private readonly topicPrefix: string;
   private partitioners: Partitioners | undefined;
 

@@ -1,9 +1,9 @@
 import { TOPICS } from '#libs/contracts';
 import { header, json, type TopicReader } from './topic-reader.js';
 
-/** What was told of messages, by their `message-id`, in alphabetical order. */
-export function toldOf(outcomes: TopicReader): Record<string, string[]> {
-  const told: Record<string, string[]> = {};
+/** What was published of messages, by their `message-id`, in alphabetical order. */
+export function outcomesByMessage(outcomes: TopicReader): Record<string, string[]> {
+  const published: Record<string, string[]> = {};
   for (const outcome of outcomes.records) {
     if (outcome.topic !== TOPICS.commandOutcomes) continue;
     const { machineId, source } = json(outcome) as {
@@ -11,8 +11,8 @@ export function toldOf(outcomes: TopicReader): Record<string, string[]> {
       source: { messageId: string };
     };
     const what = header(outcome, 'ce_type')?.split('.')[1] ?? '';
-    (told[source.messageId] ??= []).push(`${machineId} ${what}`);
+    (published[source.messageId] ??= []).push(`${machineId} ${what}`);
   }
-  for (const outcomesOfOne of Object.values(told)) outcomesOfOne.sort();
-  return told;
+  for (const outcomesOfOne of Object.values(published)) outcomesOfOne.sort();
+  return published;
 }

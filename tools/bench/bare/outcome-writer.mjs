@@ -12,11 +12,11 @@ const FAMILIES = {
 };
 
 /** Writes an outcome such as the bridge's for each message, those of some milliseconds together. */
-export async function outcomeTeller(kafka, { kind, outcomes, state, changes }) {
+export async function outcomeWriter(kafka, { kind, outcomes, state, changes }) {
   const producer = kafka.producer({ idempotent: true, maxInFlightRequests: SENDS_AT_A_TIME });
   await producer.connect();
   const type = `${FAMILIES[kind]}.applied.v1`;
-  const told = [];
+  const applied = [];
   const kept = [];
   let sending = 0;
   const send = (topicMessages) => {
@@ -24,8 +24,8 @@ export async function outcomeTeller(kafka, { kind, outcomes, state, changes }) {
     void producer.sendBatch({ topicMessages, acks: -1 }).then(() => (sending -= 1));
   };
   setInterval(() => {
-    while (told.length > 0 && sending < SENDS_AT_A_TIME) {
-      const taken = told.splice(0, MESSAGES_A_SEND);
+    while (applied.length > 0 && sending < SENDS_AT_A_TIME) {
+      const taken = applied.splice(0, MESSAGES_A_SEND);
       const results = [{ topic: outcomes, messages: taken.map((each) => outcome(type, each)) }];
       if (kind === 'orders') results.push({ topic: state, messages: taken.map(assignmentOf) });
       send(results);
@@ -39,8 +39,8 @@ export async function outcomeTeller(kafka, { kind, outcomes, state, changes }) {
     }
   }, LINGER_MS);
   return {
-    tell: (taken) => told.push(...taken),
-    /** Keeps an order, and hands on what it changes to whoever has its machine. */
+    publish: (taken) => applied.push(...taken),
+    /** Keeps an order, and writes its change to the partition of its machine. */
     keep: (order) => kept.push(order),
   };
 }
