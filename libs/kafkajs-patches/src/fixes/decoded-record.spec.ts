@@ -122,6 +122,26 @@ describe('a decoded record', () => {
       );
     });
 
+    it.each([
+      [1000, undefined, 1000],
+      [1001, '1001 headers, more than 1000', 1001],
+      // A record of our own, which carries those of a message and what the bridge adds, may have twice as many.
+      [2001, '2001 headers, more than 1000', 0],
+    ])('says of %i that they are %p, and reads %i', (count, excess, length) => {
+      const record = readBack(Array.from({ length: count }, (_, index) => [String(index), null]));
+      expect(record.excess).toBe(excess);
+      expect(record.headerList).toHaveLength(length);
+    });
+
+    it.each([
+      [1, undefined],
+      [2, '262151 bytes of headers, more than 262144'],
+    ])('says of the bytes of %i large ones that they are %p', (count, excess) => {
+      const value = Buffer.alloc(131_070);
+      const record = readBack(Array.from({ length: count }, () => ['n', value]));
+      expect(record.excess).toBe(excess);
+    });
+
     it('hands them on by name as kafkajs does, a null as well', () => {
       // What an object inherits under such a name is taken for a header by kafkajs.
       const those = headerList.map((headers) => headers.filter(([it]) => !(it in {})));

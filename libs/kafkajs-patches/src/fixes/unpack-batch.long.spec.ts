@@ -112,6 +112,17 @@ describe('the unpacking of a batch', () => {
     expect(await unpacked(codec, packed)).toHaveLength(3_000_000);
   });
 
+  it('hands out nothing of snappy blocks that together announce more than the bound', async () => {
+    const packed = await xerial(Buffer.alloc(3_000_000));
+    batchUnpacker.maxBytes = 2_999_999;
+    const pieces: number[] = [];
+    const unpacking = batchUnpacker.unpack({ codec: SNAPPY, packed }, ({ length }) => {
+      pieces.push(length);
+    });
+    await expect(unpacking).rejects.toMatchObject({ code: 'too-large' });
+    expect(pieces).toEqual([]);
+  });
+
   it.each(FROM_JAVA)('reads what a Java producer wrote: %s', async (_, codec, sample) => {
     expect(String(await unpacked(codec, Buffer.from(sample, 'base64')))).toBe(LISTS);
   });

@@ -1,0 +1,194 @@
+import { STATE_EVENT_TYPES, TOPICS } from '#libs/contracts';
+import { type BridgeProcess } from '../support/bridge-process.js';
+import { eventually } from '../support/eventually.js';
+import { testBrokers } from '../support/kafka.js';
+import { StatesPlant } from '../support/states/states-plant.js';
+import { header, json, type TopicReader } from '../support/topic-reader.js';
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+/** A minute of the plant is a second of the test, and so is the interval of polling. */
+const CLOCK_SPEED = 60;
+const STALE_AFTER_SECONDS = 10 * MINUTE;
+const MACHINES = ['replica', 'log', 'other'];
+
+describe('a bridge whose service answers oddly for a while', () => {
+  let plant: StatesPlant;
+  let bridge: BridgeProcess;
+  let topics: TopicReader;
+  let observedFrom: number;
+
+  beforeAll(async () => {
+    plant = await StatesPlant.open({
+      brokers: testBrokers(),
+      machines: 1,
+      clockSpeed: CLOCK_SPEED,
+      partitions: 1,
+      env: { STALE_AFTER_SECONDS: String(STALE_AFTER_SECONDS) },
+    });
+    const startTime = Math.floor(plant.clock.nowSeconds() / MINUTE) * MINUTE - 12 * HOUR;
+    const periods = [{ startTime, state: 'OPERATING' }];
+    await plant.sandbox.playTimeline({
+      machines: MACHINES.map((machineId) => ({ machineId, factoryId: 'F-1', periods })),
+    });
+    bridge = plant.startBridge();
+    await bridge.ready();
+    topics = await plant.kafka.read(TOPICS.stateChanges, TOPICS.states);
+    await eventually(() => MACHINES.every((machineId) => statesOf(machineId).length > 0), {
+      what: 'all machines are observed',
+      timeoutMs: 60_000,
+    });
+    observedFrom = plant.clock.nowSeconds();
+  }, 120_000);
+
+  afterEach(() => plant.sandbox.clearFaults());
+  afterAll(() => plant.close());
+
+  const eventsOf = (machineId: string): Record<string, unknown>[] =>
+    topics.records
+      .filter(({ topic, key }) => topic === TOPICS.stateChanges && String(key) === machineId)
+      .map((record) => ({ type: header(record, 'ce_type'), ...json(record) }));
+
+  const statesOf = (machineId: string): unknown[] =>
+    eventsOf(machineId).flatMap(({ state }) => state ?? []);
+
+  const lossesOf = (machineId: string): unknown[] =>
+    eventsOf(machineId).flatMap(({ type, reason }) =>
+      type === STATE_EVENT_TYPES.observationLost ? reason : [],
+    );
+
+  /** Waits until an answer to that poll, and all before it, is what was published goes by. */
+  const untilPolled = async (machineId: string, times: number): Promise<void> => {
+    const since = await plant.sandbox.newestCall();
+    await eventually(
+      async () =>
+        (await plant.sandbox.allCalls(since)).filter(
+          ({ operation, machineIds }) =>
+            operation === 'getMachineState' && machineIds[0] === machineId,
+        ).length > times,
+      { what: `${times} polls of ${machineId}`, timeoutMs: 60_000 },
+    );
+  };
+
+  const settledUntil = (machineId: string): number => {
+    const latest = topics.records.findLast(
+      ({ topic, key }) => topic === TOPICS.states && String(key) === machineId,
+    );
+    return Number(latest && json(latest)['settledUntil']);
+  };
+
+  const logsBehind = async (): Promise<number> => {
+    const metrics = await (await fetch(`${await bridge.url()}/metrics`)).text();
+    return Number(/^machine_bridge_activity_logs_behind (.+)$/m.exec(metrics)?.[1]);
+  };
+
+  it('publishes nothing by answers of a replica that lags, older than what is known', async () => {
+    await plant.sandbox.forceState('replica', 'IDLE');
+    await eventually(() => statesOf('replica').at(-1) === 'IDLE', {
+      what: 'the change is published',
+      timeoutMs: 30_000,
+    });
+    const before = eventsOf('replica').length;
+    await plant.sandbox.addFault({
+      operation: 'getMachineState',
+      machineId: 'replica',
+      lagSeconds: STALE_AFTER_SECONDS - 4 * MINUTE,
+    });
+    await untilPolled('replica', 4);
+    expect(eventsOf('replica').slice(before)).toEqual([]);
+  }, 90_000);
+
+  it('takes a machine for stale of which nothing newer has come for STALE_AFTER_SECONDS, and for no other state', async () => {
+    await plant.sandbox.addFault({
+      operation: 'getMachineState',
+      machineId: 'replica',
+      lagSeconds: HOUR,
+    });
+    await eventually(() => lossesOf('replica').length > 0, {
+      what: 'the machine is lost',
+      timeoutMs: 60_000,
+    });
+    expect(lossesOf('replica')).toEqual(['stale']);
+    await plant.sandbox.clearFaults();
+    await eventually(
+      () => eventsOf('replica').at(-1)?.['type'] === STATE_EVENT_TYPES.observationRestored,
+      { what: 'the machine is observed again', timeoutMs: 30_000 },
+    );
+    expect(statesOf('replica').slice(0, 2)).toEqual(['OPERATING', 'IDLE']);
+    expect(statesOf('replica').slice(2)).not.toContain('OPERATING');
+  }, 120_000);
+
+  it('says that a log lags by half an hour, settles nothing beyond its end, and catches up', async () => {
+    const changed = plant.clock.nowSeconds();
+    await plant.sandbox.addFault({
+      operation: 'getMachineActivityLog',
+      machineId: 'log',
+      lagSeconds: HOUR / 2,
+    });
+    await plant.sandbox.forceState('log', 'IDLE');
+    await eventually(async () => (await logsBehind()) === 1, {
+      what: 'the log is counted as behind',
+      timeoutMs: 60_000,
+    });
+    expect(bridge.output).toMatch(/"msg":"activity log is behind","machineId":"log"/);
+    await eventually(() => statesOf('log').at(-1) === 'IDLE', { what: 'the state is published' });
+    await untilPolled('log', 5);
+    expect(settledUntil('log')).toBeLessThan(changed);
+    await plant.sandbox.clearFaults();
+    await eventually(
+      async () => (await logsBehind()) === 0 && settledUntil('log') > changed + MINUTE,
+      { what: 'the log has been read', timeoutMs: 90_000 },
+    );
+    expect(lossesOf('log')).toEqual([]);
+  }, 180_000);
+
+  it('dates a loss that falls into a restart by when the machine was seen, not by when it changed', async () => {
+    const early = observedFrom + 4 * STALE_AFTER_SECONDS - plant.clock.nowSeconds();
+    await plant.clock.sleepSeconds(Math.max(0, early));
+    bridge.kill('SIGKILL');
+    await bridge.exitCode();
+    const forced = plant.clock.nowSeconds();
+    await plant.sandbox.forceState('other', 'NO_DATA');
+    bridge = plant.startBridge();
+    await eventually(() => lossesOf('other').length > 0, {
+      what: 'the loss is reported',
+      timeoutMs: 60_000,
+    });
+    const [loss] = eventsOf('other').slice(-1);
+    expect(loss).toMatchObject({ reason: 'noData' });
+    const since = Number(loss?.['since']);
+    expect(since).toBeGreaterThan(forced - 2 * STALE_AFTER_SECONDS - MINUTE);
+    expect(since).toBeLessThanOrEqual(forced + 2 * MINUTE);
+    expect(MACHINES.flatMap(eventsOf).filter((event) => 'historyTruncatedBefore' in event)).toEqual(
+      [],
+    );
+  }, 120_000);
+
+  it('takes no machine for gone before a second list is empty', async () => {
+    const listsSince = async (since: number, status: number): Promise<number[]> =>
+      (await plant.sandbox.allCalls(since))
+        .filter((call) => call.operation === 'getMachineInfo' && call.status === status)
+        .map(({ sequence }) => sequence);
+    const since = await plant.sandbox.newestCall();
+    await plant.sandbox.addFault({ operation: 'getMachineInfo', status: 204, count: 1 });
+    const [empty = 0] = await eventually(
+      async () => {
+        const lists = await listsSince(since, 204);
+        return lists.length > 0 && lists;
+      },
+      { what: 'an empty list', timeoutMs: 60_000 },
+    );
+    await eventually(async () => (await listsSince(empty, 200)).length > 0, {
+      what: 'a list of all',
+      timeoutMs: 60_000,
+    });
+    await untilPolled('log', 2);
+    expect(MACHINES.flatMap(lossesOf)).not.toContain('removed');
+    await plant.sandbox.addFault({ operation: 'getMachineInfo', status: 204 });
+    await eventually(() => MACHINES.every((id) => lossesOf(id).includes('removed')), {
+      what: 'all are gone',
+      timeoutMs: 60_000,
+    });
+    expect((await listsSince(empty, 204)).length).toBeGreaterThan(1);
+  }, 180_000);
+});
