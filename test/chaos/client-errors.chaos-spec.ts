@@ -1,0 +1,109 @@
+import { deadLetterTopic, TOPICS } from '#libs/contracts';
+import { type BridgeProcess } from '../support/bridge-process.js';
+import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { eventually } from '../support/eventually.js';
+import { header } from '../support/topic-reader.js';
+
+const LETTERS = deadLetterTopic(TOPICS.workOrderLists);
+const SESSION_MS = 8000;
+/** By then the session lasts for less than the five seconds that calls are waited for at most. */
+const SILENCE_MS = 5000;
+
+/**
+ * Defects of the Kafka client, for the process alone: the first two produce requests for dead letters fail with a
+ * TypeError and a RangeError; after SIGUSR2 no heartbeat is answered, and the one under way fails in the end.
+ */
+const DEFECTS = `
+  import { Module } from 'node:module';
+  const passing = [TypeError, RangeError];
+  let isSilent = false;
+  let lastBeatMs = 0;
+  process.on('SIGUSR2', () => { isSilent = true; });
+  const { require: original } = Module.prototype;
+  Module.prototype.require = function (id) {
+    const found = original.call(this, id);
+    const { produce, heartbeat } = found?.prototype ?? {};
+    if (!id.endsWith('/broker') || produce === undefined || found.isDefective) return found;
+    found.isDefective = true;
+    found.prototype.produce = async function (request) {
+      const isLetter = request.topicData.some(({ topic }) => topic.endsWith('.dlq'));
+      const Passing = isLetter ? passing.shift() : undefined;
+      if (Passing !== undefined) throw new Passing('of undefined');
+      return produce.call(this, request);
+    };
+    found.prototype.heartbeat = async function (request) {
+      if (!isSilent) {
+        lastBeatMs = Date.now();
+        return heartbeat.call(this, request);
+      }
+      isSilent = false;
+      await new Promise((resolve) => setTimeout(resolve, lastBeatMs + ${SILENCE_MS} - Date.now()));
+      console.log('last heartbeat ' + lastBeatMs);
+      throw new TypeError('of undefined');
+    };
+    return found;
+  };`;
+
+describe('a Kafka client with defects', () => {
+  let plant: ChaosPlant;
+  let bridge: BridgeProcess;
+
+  beforeAll(async () => {
+    plant = await ChaosPlant.open({
+      machines: 3,
+      partitions: 1,
+      env: {
+        NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(DEFECTS)}`,
+        MACHINE_CLOUD_TIMEOUT_MS: '60000',
+      },
+    });
+    bridge = plant.startBridge();
+    await bridge.ready();
+  });
+
+  afterAll(() => plant.close());
+
+  const sendList = (order: string): Promise<void> =>
+    plant.kafka.sendJson(TOPICS.workOrderLists, 'M-001', {
+      machineId: 'M-001',
+      workingOrders: [order],
+    });
+
+  it('costs a dead letter neither its value nor a second record, and the bridge no call', async () => {
+    const { kafka } = plant;
+    const letters = await kafka.read(LETTERS);
+    const value = '{"machineId":"M-001","machineId":"M-002","workingOrders":[]}';
+    await kafka.send(TOPICS.workOrderLists, { key: 'M-001', value });
+    await sendList('behind');
+    await plant.sandbox.listBecomes('M-001', ['behind']);
+    await eventually(
+      async () => (await kafka.groups.committed(plant.groupId, TOPICS.workOrderLists)) === 2,
+      { what: 'both are committed', timeoutMs: 60_000 },
+    );
+    for (const error of ['TypeError', 'RangeError']) expect(bridge.output).toContain(error);
+    expect(letters.records).toHaveLength(1);
+    const letter = await letters.find(() => true, 'the dead letter');
+    expect(letter.value?.toString()).toBe(value);
+    // A key that is there twice.
+    expect(header(letter, 'dlq-code')).toBe('invalid-message');
+    expect(header(letter, 'dlq-detail')).toContain('"machineId" is there twice');
+    expect(header(letter, 'dlq-value-omitted')).toBeUndefined();
+    expect(await kafka.topics.count(TOPICS.commandOutcomes)).toBe(2);
+    expect(await plant.sandbox.calls('setWorkOrderList')).toHaveLength(1);
+  }, 120_000);
+
+  it('waits in a crash for a call that hangs no longer than the session lasts', async () => {
+    await plant.sandbox.addFault({ operation: 'setWorkOrderList', hang: true, count: 1 });
+    const since = await plant.sandbox.newestCall();
+    await sendList('hanging');
+    const calls = (): Promise<number> => plant.sandbox.countCalls('setWorkOrderList', since, 10);
+    await eventually(async () => (await calls()) === 1, { what: 'the call is under way' });
+    bridge.kill('SIGUSR2');
+    const beatMs = await bridge.saying(/last heartbeat (\d+)/, 'the consumer has crashed');
+    const cutOffMs = await bridge.saying(/"time":(\d+)[^\n]*"msg":"calls cut off/, 'it has waited');
+    expect(Number(cutOffMs) - Number(beatMs)).toBeLessThan(SESSION_MS);
+    await bridge.saying(/"msg":"(consumer ended)/, 'another consumer takes its place');
+    await plant.sandbox.listBecomes('M-001', ['hanging']);
+    expect(await calls()).toBe(2);
+  }, 120_000);
+});
