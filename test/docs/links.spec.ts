@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 
@@ -7,13 +6,20 @@ const LINK = /(?<!!)\[((?:[^\][]|\[[^\]]*\])*)\]\(([^)\s]+)\)/g;
 const IMAGE = /!\[[^\]]*\]\(([^)\s]+)\)/g;
 const PATH_IN_CODE = /`((?:apps|libs|test|tools|docs)\/[\w./-]+)`/g;
 
-const documents = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.md'], {
-  cwd: ROOT,
-  encoding: 'utf8',
-})
-  .trim()
-  .split('\n')
-  .filter((document) => existsSync(join(ROOT, document)));
+/** What no author wrote; the project may be a copy, of which Git knows nothing. */
+const MADE = new Set(['.git', '.local', 'coverage', 'dist', 'node_modules']);
+
+const documents = readdirSync(ROOT)
+  .filter((name) => !MADE.has(name))
+  .flatMap((name) => filesUnder(name))
+  .filter((path) => path.endsWith('.md'));
+
+function filesUnder(path: string): string[] {
+  if (!statSync(join(ROOT, path)).isDirectory()) return [path];
+  return readdirSync(join(ROOT, path), { recursive: true, encoding: 'utf8' }).map((file) =>
+    join(path, file),
+  );
+}
 
 /** Without what stands between fences, where brackets mean something else. */
 function proseOf(document: string): string {
@@ -35,10 +41,9 @@ function anchorsOf(document: string): Set<string> {
 }
 
 function sourcesUnder(path: string): string[] {
-  if (!statSync(path).isDirectory()) return [path];
-  return readdirSync(path, { recursive: true, encoding: 'utf8' })
+  return filesUnder(relative(ROOT, path))
     .filter((file) => /\.(ts|tsx|mjs)$/.test(file) && !/[.-]spec\.ts$/.test(file))
-    .map((file) => join(path, file));
+    .map((file) => join(ROOT, file));
 }
 
 function isDeclaredIn(path: string, name: string): boolean {
