@@ -5,7 +5,6 @@
  */
 export { backOffMs, type BackOffOptions } from './back-off.js';
 export { type CallPermit, CallSlots } from './call-slots.js';
-export { ContiguousOffsets, FinishedAhead } from './contiguous-offsets.js';
-export { DoneItems } from './done-items.js';
 export { DueQueue } from './due-queue.js';
+export { ContiguousOffsets, DoneItems, FinishedAhead } from './finished-offsets.js';
 export { type AdmittedCall, type CallEnd, StandstillBreaker } from './standstill-breaker.js';

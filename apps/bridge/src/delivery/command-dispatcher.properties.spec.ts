@@ -6,9 +6,8 @@ import { type CallPermit, CallSlots } from '#libs/delivery';
 import { PartitionOwnership } from '#libs/kafka';
 import {
   type Admission,
-  Command,
+  type Command,
   type CommandResult,
-  CommandWaiter,
   type DispatcherOptions,
   GO,
   MessageAnswers,
@@ -131,6 +130,7 @@ class World {
       clock: new ManualClock(),
       slots: this.slots,
       limits: { maxMachines: 1, maxBytes: Infinity },
+      sizeOf: () => 1,
       lingerMs: 0,
       deferredAfterMs: 1000,
       admit: (command) => this.admit(command),
@@ -206,8 +206,7 @@ class World {
     });
     const dueMs = realNowMs() + terms.dueInMs;
     const payload = { number, dueMs, ...terms, ...list };
-    const waiter = new CommandWaiter(machineId, answers, realNowMs());
-    this.dispatcher.submitCommand(new Command(machineId, () => 1, payload, [waiter]));
+    this.dispatcher.submitCommand(machineId, payload, answers);
   }
 
   private note(machineId: string, number: number): void {

@@ -6,9 +6,9 @@ import { PartitionOwnership } from '#libs/kafka';
 import {
   type Admission,
   type BatchLimits,
-  Command,
+  type Command,
   type CommandResult,
-  CommandWaiter,
+  type CommandWaiter,
   type DispatcherOptions,
   GO,
   MessageAnswers,
@@ -65,6 +65,7 @@ class Flow {
   admit: (name: string) => Admission | Promise<Admission> = () => GO;
   /** What a call waits for before it is sent. */
   connected: Promise<void> | undefined;
+  private readonly bytesOf = new Map<string, number>();
   private readonly hanging: { names: string[]; reply: Reply }[] = [];
 
   constructor(options: Partial<DispatcherOptions<string>>) {
@@ -74,6 +75,7 @@ class Flow {
       clock: new ManualClock(APPLIED_AT * 1000),
       slots: this.slots,
       limits: { maxMachines: 1, maxBytes: Infinity },
+      sizeOf: (name) => this.bytesOf.get(name)!,
       lingerMs: 0,
       deferredAfterMs: AN_HOUR_MS,
       admit: ({ payload }) => this.admit(payload),
@@ -105,8 +107,8 @@ class Flow {
       return [];
     });
     const machineId = machineOf(name);
-    const waiter = new CommandWaiter(machineId, answers, realNowMs());
-    this.dispatcher.submitCommand(new Command(machineId, () => bytes, name, [waiter]));
+    this.bytesOf.set(name, bytes);
+    this.dispatcher.submitCommand(machineId, name, answers);
     return delivered;
   }
 

@@ -4,9 +4,11 @@ import { backOffMs } from '#libs/delivery';
 import { BatchScheduler } from './batch-scheduler.js';
 import {
   type Admission,
-  type Command,
+  Command,
+  CommandWaiter,
   type DispatcherOptions,
   GO,
+  type MessageAnswers,
   type Unavailable,
 } from './command.js';
 import { FlowStatus } from './flow-status.js';
@@ -34,31 +36,17 @@ export class CommandDispatcher<P> {
   private readonly logger = new Logger('CommandDispatcher');
   private readonly lanes: CommandLanes<P>;
   private readonly scheduler: BatchScheduler<Command<P>>;
-  private readonly admission: CommandAdmission<P>;
 
   constructor(private readonly options: DispatcherOptions<P>) {
     this.name = options.flow;
     this.status = new FlowStatus(options.flow);
     this.open = new OpenCommands(options.deferredAfterMs, options.onDeferred);
     this.lanes = new CommandLanes(options.limits, this.open, options.precedence);
-    this.calls = new ServiceCaller(this.lanes, this.status, options, (part) => {
-      options.slots.ask(() => void this.run(part, false));
-    });
+    this.calls = new ServiceCaller(this.lanes, this.status, options);
     this.scheduler = new BatchScheduler(this.lanes.queue, this.status, options, (calls) => {
       this.begin(calls);
     });
-    this.admission = new CommandAdmission(
-      this.lanes,
-      this.status,
-      options.admit,
-      (command, error) => {
-        this.giveBack([command], error);
-      },
-    );
     this.status.reviewWhile(() => this.isStuck());
-    this.status.whenResumed(() => {
-      this.lanes.queue.liftBatchLimits();
-    });
   }
 
   /** Commands that wait for a call; those under way are not among them. */
@@ -76,14 +64,20 @@ export class CommandDispatcher<P> {
     return this.open.size > 0 ? this.status.pausedBecause : undefined;
   }
 
-  /** Queues a command; each of its waiters gets one result. */
-  submitCommand(command: Command<P>): void {
-    for (const { answers } of command.waiters) {
-      if (answers.message.ownership.isLost) answers.message.abandon();
-      else answers.message.ownership.whenLost(this.dropLost);
+  /**
+   * Queues what is to be done at a machine; the answers to its message get one result.
+   *
+   * @param item its place in the message, from 0
+   */
+  submitCommand(machineId: string, payload: P, answers: MessageAnswers, item = 0): void {
+    const { message } = answers;
+    if (message.ownership.isLost) {
+      message.abandon();
+      return;
     }
-    if (command.isLost) return;
-    this.lanes.enqueueCommand(command);
+    message.ownership.whenLost(this.dropLost);
+    const waiter = new CommandWaiter(machineId, answers, realNowMs(), item);
+    this.lanes.enqueueCommand(new Command(machineId, payload, [waiter], this.options.sizeOf));
     this.scheduler.lingerOrAsk(this.options.lingerMs);
   }
 
@@ -102,7 +96,7 @@ export class CommandDispatcher<P> {
     }
     this.scheduler.begun(nowMs, batch.length);
     const isProbe = this.status.callBegins();
-    const { admitted, lookUps } = this.admission.sort(batch, isProbe);
+    const { admitted, lookUps } = this.admitBatch(batch, isProbe);
     if (admitted.length > 0) void this.run(admitted, isProbe);
     else this.options.slots.release();
     if (admitted.length > 0 && lookUps.length === 0) return;
@@ -117,50 +111,8 @@ export class CommandDispatcher<P> {
     return this.status.isPaused ? queue.takeProbe(nowMs) : queue.takeBatch(nowMs, calls);
   }
 
-  /** Makes the call in the slot that has been given, and gives that back. */
-  private async run(commands: readonly Command<P>[], isProbe: boolean): Promise<void> {
-    const wanted = commands.filter((command) => !command.isLost);
-    try {
-      for (const command of commands) if (command.isLost) this.lanes.drop(command);
-      if (wanted.length > 0) await this.calls.makeCall(wanted, isProbe);
-      else if (isProbe) this.status.probeWasVoid();
-    } catch (error) {
-      this.giveBack(wanted, error);
-      if (isProbe) this.status.probeWasVoid();
-    } finally {
-      this.options.slots.release();
-      this.scheduler.lingerOrAsk(Math.min(this.options.lingerMs, REUNION_MS));
-    }
-  }
-
-  /** After a bug of ours: the messages of the commands are handled again, and dead-lettered when that does not help. */
-  private giveBack(commands: readonly Command<P>[], error: unknown): void {
-    this.logger.error({ msg: 'call not concluded', flow: this.name, err: error });
-    for (const { machineId, waiters } of commands) {
-      this.lanes.queue.releaseMachine(machineId, 'unknown');
-      for (const waiter of waiters) this.open.fail(waiter, error);
-    }
-  }
-
-  /** Whether commands wait that have failed before and none is ready: one that is ready waits for a slot alone. */
-  private isStuck(): boolean {
-    const { queue } = this.lanes;
-    if (queue.readyMachines(realNowMs()) > 0) return false;
-    return queue.someFirst(({ attempts, failedLookUps }) => attempts + failedLookUps > 0);
-  }
-}
-
-/** Looks into commands that are about to be sent, and sees to those that may not be. */
-export class CommandAdmission<P> {
-  constructor(
-    private readonly lanes: CommandLanes<P>,
-    private readonly status: FlowStatus,
-    private readonly ask: (command: Command<P>) => Admission | Promise<Admission>,
-    private readonly giveBack: (command: Command<P>, error: unknown) => void,
-  ) {}
-
   /** The commands that may be sent now, and the look-ups under way for others: their machines alone wait for these. */
-  sort(
+  private admitBatch(
     batch: readonly Command<P>[],
     isProbe: boolean,
   ): { admitted: Command<P>[]; lookUps: Promise<void>[] } {
@@ -177,7 +129,7 @@ export class CommandAdmission<P> {
   private judge(command: Command<P>): Admission | Promise<Admission> {
     if (command.isAdmitted) return GO;
     try {
-      return this.ask(command);
+      return this.options.admit(command);
     } catch (error) {
       return Promise.reject(error instanceof Error ? error : new Error(String(error)));
     }
@@ -196,7 +148,7 @@ export class CommandAdmission<P> {
     } catch (error) {
       // It was looked up on behalf of one message, whose partition is lost; others may wait for it as well.
       if (command.waiters.some(({ isLost }) => isLost)) this.lanes.postpone(command, 'unknown', 0);
-      else this.giveBack(command, error);
+      else this.giveBack([command], error);
     }
   }
 
@@ -235,5 +187,38 @@ export class CommandAdmission<P> {
     });
     const waitMs = Math.max(1, afterMs ?? 0, backOffMs(command.failedLookUps, RETRY_BACK_OFF));
     this.lanes.postpone(command, 'unknown', realNowMs() + waitMs);
+  }
+
+  /** Makes the call in the slot that has been given, and gives that back; what it is split into has slots of its own. */
+  private async run(commands: readonly Command<P>[], isProbe: boolean): Promise<void> {
+    const wanted = commands.filter((command) => !command.isLost);
+    try {
+      for (const command of commands) if (command.isLost) this.lanes.drop(command);
+      const parts = wanted.length > 0 ? await this.calls.makeCall(wanted, isProbe) : [];
+      for (const part of parts) this.options.slots.ask(() => void this.run(part, false));
+      if (wanted.length === 0 && isProbe) this.status.probeWasVoid();
+    } catch (error) {
+      this.giveBack(wanted, error);
+      if (isProbe) this.status.probeWasVoid();
+    } finally {
+      this.options.slots.release();
+      this.scheduler.lingerOrAsk(Math.min(this.options.lingerMs, REUNION_MS));
+    }
+  }
+
+  /** After a bug of ours: the messages of the commands are handled again, and dead-lettered when that does not help. */
+  private giveBack(commands: readonly Command<P>[], error: unknown): void {
+    this.logger.error({ msg: 'call not concluded', flow: this.name, err: error });
+    for (const { machineId, waiters } of commands) {
+      this.lanes.queue.releaseMachine(machineId, 'unknown');
+      for (const waiter of waiters) this.open.fail(waiter, error);
+    }
+  }
+
+  /** Whether commands wait that have failed before and none is ready: one that is ready waits for a slot alone. */
+  private isStuck(): boolean {
+    const { queue } = this.lanes;
+    if (queue.readyMachines(realNowMs()) > 0) return false;
+    return queue.someFirst(({ attempts, failedLookUps }) => attempts + failedLookUps > 0);
   }
 }

@@ -37,7 +37,9 @@ import {
  */
 @Injectable()
 export class CommandOutcomes {
-  private readonly records: OutcomeRecords;
+  private readonly topicPrefix: string;
+  /** By the name without the prefix: put together for every message they would be as many strings. */
+  private readonly fullNames = new Map<string, string>();
   private readonly counts = new OutcomeCounts();
   private readonly recent = new RecentOutcomes();
   /** One of each family, rather than of each message. */
@@ -48,10 +50,10 @@ export class CommandOutcomes {
 
   constructor(
     @Inject(BRIDGE_SETTINGS) { kafka }: BridgeSettings,
-    clock: Clock,
+    private readonly clock: Clock,
     private readonly deadLetters: DeadLetters,
   ) {
-    this.records = new OutcomeRecords(kafka.topicPrefix, clock);
+    this.topicPrefix = kafka.topicPrefix;
   }
 
   /** All outcomes since the start, by what they say. */
@@ -126,8 +128,10 @@ export class CommandOutcomes {
   }
 
   /** Where the message that is answered stands, under its topic's full name. */
-  sourceOf(answered: Answered): OutcomeSource {
-    return this.records.sourceOf(answered);
+  sourceOf({ message, messageId, origin }: Answered): OutcomeSource {
+    if (origin !== undefined) return origin.source;
+    const { topic, partition, offset } = message;
+    return { topic: this.fullNameOf(topic), partition, offset, messageId };
   }
 
   private counted(
@@ -140,7 +144,34 @@ export class CommandOutcomes {
     this.counts.add(family, kind, code);
     const type = TYPE_OF[family][kind];
     if (machineId !== null) this.recent.add(machineId, type, outcome);
-    return this.records.of(type, message, outcome);
+    return this.recordOf(type, message, outcome);
+  }
+
+  /** The same message, order, machine and outcome have the same `ce_id`. */
+  private recordOf(
+    type: OutcomeType,
+    message: InboundRecord,
+    outcome: CommandOutcome,
+  ): OutboundRecord {
+    const { machineId, orderId, source } = outcome;
+    return {
+      topic: this.fullNameOf(TOPICS.commandOutcomes),
+      key: keyOf(outcome, message),
+      value: outcomeJson(outcome),
+      headers: cloudEventHeaders({
+        id: outcomeId(source, machineId, type, orderId),
+        source: BRIDGE_SOURCE,
+        type,
+        time: this.clock.nowSeconds(),
+        subject: machineId ?? undefined,
+      }),
+    };
+  }
+
+  private fullNameOf(topic: string): string {
+    let name = this.fullNames.get(topic);
+    if (name === undefined) this.fullNames.set(topic, (name = `${this.topicPrefix}${topic}`));
+    return name;
   }
 }
 
@@ -249,50 +280,6 @@ function toDeferral(
 ): CommandOutcome {
   const detail = 'waits for the service to take it';
   return { machineId, orderId, source, code: null, detail, attempts, appliedAt: null };
-}
-
-/** Outcomes as they are written, and where the messages they answer stand. */
-class OutcomeRecords {
-  private readonly topic: string;
-  /** By the name without the prefix: put together for every message they would be as many strings. */
-  private readonly fullNames = new Map<string, string>();
-
-  constructor(
-    private readonly topicPrefix: string,
-    private readonly clock: Clock,
-  ) {
-    this.topic = `${topicPrefix}${TOPICS.commandOutcomes}`;
-  }
-
-  /** Where the message that is answered stands, under its topic's full name. */
-  sourceOf({ message, messageId, origin }: Answered): OutcomeSource {
-    if (origin !== undefined) return origin.source;
-    const { topic, partition, offset } = message;
-    return { topic: this.fullNameOf(topic), partition, offset, messageId };
-  }
-
-  /** The same message, order, machine and outcome have the same `ce_id`. */
-  of(type: OutcomeType, message: InboundRecord, outcome: CommandOutcome): OutboundRecord {
-    const { machineId, orderId, source } = outcome;
-    return {
-      topic: this.topic,
-      key: keyOf(outcome, message),
-      value: outcomeJson(outcome),
-      headers: cloudEventHeaders({
-        id: outcomeId(source, machineId, type, orderId),
-        source: BRIDGE_SOURCE,
-        type,
-        time: this.clock.nowSeconds(),
-        subject: machineId ?? undefined,
-      }),
-    };
-  }
-
-  private fullNameOf(topic: string): string {
-    let name = this.fullNames.get(topic);
-    if (name === undefined) this.fullNames.set(topic, (name = `${this.topicPrefix}${topic}`));
-    return name;
-  }
 }
 
 const WEIGHT = { superseded: 0, applied: 1, rejected: 2 } as const;

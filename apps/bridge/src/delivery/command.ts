@@ -232,14 +232,14 @@ export class Command<P> {
 
   constructor(
     readonly machineId: string,
-    private readonly sizeOf: (payload: P) => number,
     readonly payload: P,
     public waiters: CommandWaiter[],
+    private readonly sizeOf?: (payload: P) => number,
   ) {}
 
   /** Measured when a batch is built: many commands never get there, and the payload may change until then. */
   get bytes(): number {
-    return this.sizeOf(this.payload);
+    return this.sizeOf?.(this.payload) ?? 0;
   }
 
   /** The partitions of all its waiters are lost. */
@@ -310,6 +310,8 @@ export interface DispatcherOptions<P> {
   /** Shared with the other flows: the service bears so many calls at once, of whatever kind. */
   slots: CallSlots;
   limits: BatchLimits;
+  /** Bytes of a payload in a request; without it, sizes play no part. */
+  sizeOf?: (payload: P) => number;
   /** Real milliseconds a command may wait for others to share its call. */
   lingerMs: number;
   deferredAfterMs: number;

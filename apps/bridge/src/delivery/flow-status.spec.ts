@@ -67,10 +67,11 @@ describe('FlowStatus', () => {
     jest.restoreAllMocks();
   });
 
-  const goesWell = (): void => {
+  const goesWell = (): boolean => {
     nowMs += 1;
-    status.succeeded(status.callStarts(), true, []);
+    const isResumed = status.succeeded(status.callStarts(), true, []);
     status.callEnded();
+    return isResumed;
   };
 
   const failOften = (failure = timeOut): void => {
@@ -190,17 +191,10 @@ describe('FlowStatus', () => {
     expect(status.admits()).toBe(true);
   });
 
-  it('tells who wants to know that it moves again, and nobody that it still does', () => {
-    let resumed = 0;
-    status.whenResumed(() => {
-      resumed += 1;
-    });
-    goesWell();
-    expect(resumed).toBe(0);
+  it('tells whoever has made the call that it moves again, and not that it still does', () => {
+    expect(goesWell()).toBe(false);
     status.failed(noToken);
-    goesWell();
-    goesWell();
-    expect(resumed).toBe(1);
+    expect([goesWell(), goesWell()]).toEqual([true, false]);
   });
 
   it('numbers calls as they start, and knows the latest to have started of those that went well', () => {

@@ -8,7 +8,8 @@ const REVIEW_MS = 1000;
 /** Whether a flow gets its commands through, in words for `/health/ready`; logs when that turns. */
 export class FlowStatus implements FlowCalls {
   private readonly logger = new Logger('FlowStatus');
-  private begun = 0;
+  /** The number of the latest call to have begun. */
+  latestBegun = 0;
   private underWay = 0;
   private stopReviews: (() => void) | undefined;
   private latestApplied = 0;
@@ -18,7 +19,6 @@ export class FlowStatus implements FlowCalls {
   /** The machine that was answered 403 last, in a call of its own, and when; and when another before it was. */
   private latestForbidden = { machineId: '', atMs: -Infinity };
   private otherForbiddenMs = -Infinity;
-  private onResumed: () => void = () => undefined;
   private isStuck: () => boolean = () => false;
 
   constructor(
@@ -29,11 +29,6 @@ export class FlowStatus implements FlowCalls {
   /** Why the flow is paused, or undefined while it moves. */
   get pausedBecause(): string | undefined {
     return this.breaker.openBecause;
-  }
-
-  /** The number of the latest call to have begun. */
-  get latestBegun(): number {
-    return this.begun;
   }
 
   get isPaused(): boolean {
@@ -58,9 +53,9 @@ export class FlowStatus implements FlowCalls {
 
   /** Numbers a call that is about to be made; {@link callEnded} follows. */
   callStarts(): StartedCall {
-    this.begun += 1;
+    this.latestBegun += 1;
     this.underWay += 1;
-    return { number: this.begun, latestApplied: this.latestApplied, startedMs: realNowMs() };
+    return { number: this.latestBegun, latestApplied: this.latestApplied, startedMs: realNowMs() };
   }
 
   /** However it has ended. */
@@ -71,10 +66,6 @@ export class FlowStatus implements FlowCalls {
   /** The probe has not been made after all, or was cut off. */
   probeWasVoid(): void {
     this.breaker.probeWasVoid();
-  }
-
-  whenResumed(listener: () => void): void {
-    this.onResumed = listener;
   }
 
   /** @param isStuck whether there is something that has failed, and nothing that may be sent now */
@@ -100,20 +91,20 @@ export class FlowStatus implements FlowCalls {
     return this.applied.startedMsOf(machineId);
   }
 
-  /** The service has taken a call, or refused it. */
+  /** The service has taken a call, or refused it; returns whether the flow, which was paused, moves again. */
   succeeded(
     { number, startedMs }: StartedCall,
     isApplied: boolean,
     commands: readonly { machineId: string }[],
-  ): void {
+  ): boolean {
     if (isApplied) this.applied.note(commands, startedMs);
     if (isApplied && number > this.latestApplied) {
       this.latestApplied = number;
       this.latestAppliedMs = startedMs;
     }
-    if (!this.breaker.succeeded(startedMs)) return;
-    this.logger.log({ msg: 'flow moves again', flow: this.flow });
-    this.onResumed();
+    const isResumed = this.breaker.succeeded(startedMs);
+    if (isResumed) this.logger.log({ msg: 'flow moves again', flow: this.flow });
+    return isResumed;
   }
 
   failed(failure: CallFailure): void {
@@ -251,22 +242,18 @@ class ConsecutiveFailures {
 
 /** Whether something has to do with several machines, or with one alone for all that is known. */
 export class DistinctMachines {
+  areSeveral = false;
   private first: string | undefined;
-  private several = false;
-
-  get areSeveral(): boolean {
-    return this.several;
-  }
 
   /** @param isShared whether it has to do with others as well */
   note(machineId: string, isShared: boolean): void {
     this.first ??= machineId;
-    this.several ||= isShared || machineId !== this.first;
+    this.areSeveral ||= isShared || machineId !== this.first;
   }
 
   forget(): void {
     this.first = undefined;
-    this.several = false;
+    this.areSeveral = false;
   }
 }
 

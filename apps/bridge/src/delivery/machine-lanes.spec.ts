@@ -58,7 +58,7 @@ describe('CommandLanes', () => {
   };
 
   const commandOf = (name: string, ...waiters: CommandWaiter[]): Command<string> =>
-    new Command('mill', () => 1, name, waiters.length > 0 ? waiters : [waiterOf(name)]);
+    new Command('mill', name, waiters.length > 0 ? waiters : [waiterOf(name)]);
 
   const submit = (name: string, ...waiters: CommandWaiter[]): Command<string> => {
     const command = commandOf(name, ...waiters);

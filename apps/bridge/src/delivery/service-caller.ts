@@ -35,11 +35,13 @@ export class ServiceCaller<P> {
     private readonly lanes: CommandLanes<P>,
     private readonly status: FlowStatus,
     private readonly options: DispatcherOptions<P>,
-    /** Sends what a call was split into, each part in a place of its own. */
-    private readonly sendPart: (commands: readonly Command<P>[]) => void,
   ) {}
 
-  async makeCall(commands: readonly Command<P>[], isProbe: boolean): Promise<void> {
+  /** Returns the parts into which a refused call is split, each to be sent in a slot of its own. */
+  async makeCall(
+    commands: readonly Command<P>[],
+    isProbe: boolean,
+  ): Promise<readonly Command<P>[][]> {
     for (const command of commands) {
       command.attempts += 1;
       command.failedLookUps = 0;
@@ -49,12 +51,15 @@ export class ServiceCaller<P> {
     const call = this.status.callStarts();
     const answer = await this.ask(commands, this.options.call);
     if (answer === 'cut off') {
-      this.repeat(commands, isProbe);
-      return;
+      // We held the call back or cut it off: it is made again where its machines still belong here.
+      if (isProbe) this.status.probeWasVoid();
+      for (const command of commands) this.lanes.postpone(command, 'unknown', 0);
+      return [];
     }
     const verdict = await this.classify(commands, answer, call);
-    if (verdict.kind === 'try-again') this.failed(commands, verdict, call, isProbe);
-    else this.conclude(commands, verdict, call);
+    if (verdict.kind !== 'try-again') return this.conclude(commands, verdict, call);
+    this.failed(commands, verdict, call, isProbe);
+    return [];
   }
 
   /** Makes the one call of these commands; `cut off` when it was held back or broken off by us, and says nothing. */
@@ -87,7 +92,7 @@ export class ServiceCaller<P> {
     const attempt = commands.reduce((most, { attempts }) => Math.max(most, attempts), 1);
     const verdict = classifyAnswer(answer, attempt);
     if (isUnlisted(verdict)) return this.reviewUnlisted(commands, verdict, attempt);
-    if (!isForbidden(verdict)) return verdict;
+    if (verdict.kind !== 'try-again' || verdict.cause !== 'forbidden') return verdict;
     const [first] = commands;
     if (first !== undefined && commands.length === 1) this.status.forbidden(first.machineId);
     return reviewForbidden(commands, verdict, call, this.status);
@@ -127,13 +132,16 @@ export class ServiceCaller<P> {
     commands: readonly Command<P>[],
     verdict: Exclude<Verdict, TryAgain>,
     call: StartedCall,
-  ): void {
+  ): Command<P>[][] {
     const isApplied = verdict.kind === 'applied';
     const isSplit = commands.length > 1 && isUnlisted(verdict);
-    if (!isSplit) this.status.succeeded(call, isApplied, commands);
+    if (!isSplit && this.status.succeeded(call, isApplied, commands)) {
+      this.lanes.queue.liftBatchLimits();
+    }
     if (!isUnlisted(verdict)) this.unlisted.answered(call, isApplied);
-    if (verdict.kind === 'rejected') this.rejected(commands, verdict, call);
-    else this.applied(commands, this.pace.qualityOf(durationMs(call), 'ok'));
+    if (verdict.kind === 'rejected') return this.rejected(commands, verdict, call);
+    this.applied(commands, this.pace.qualityOf(durationMs(call), 'ok'));
+    return [];
   }
 
   private applied(commands: readonly Command<P>[], conduct: CallQuality): void {
@@ -166,23 +174,22 @@ export class ServiceCaller<P> {
     commands: readonly Command<P>[],
     { status, detail }: Rejected,
     call: StartedCall,
-  ): void {
+  ): Command<P>[][] {
     const [only] = commands;
     if (only !== undefined && commands.length === 1) {
       const againMs = this.options.retryRefused?.(only, status, durationMs(call));
       if (againMs !== undefined) {
         this.retries['not-yet'] += 1;
         this.lanes.hold(only, realNowMs() + againMs);
-        return;
+        return [];
       }
       const rejection = { code: 'rejected-by-service' as const, detail };
       this.lanes.endCommand(only, 'failed', { kind: 'rejected', rejection, httpStatus: status });
-      return;
+      return [];
     }
     this.splits += 1;
     const middle = Math.ceil(commands.length / 2);
-    this.sendPart(commands.slice(0, middle));
-    this.sendPart(commands.slice(middle));
+    return [commands.slice(0, middle), commands.slice(middle)];
   }
 
   private failed(
@@ -206,16 +213,6 @@ export class ServiceCaller<P> {
     const notBeforeMs = realNowMs() + waitMs;
     for (const command of commands) this.lanes.postpone(command, conduct, notBeforeMs);
   }
-
-  /** We cut the call off or held it back; it is made again where its machines still belong here. */
-  private repeat(commands: readonly Command<P>[], isProbe: boolean): void {
-    if (isProbe) this.status.probeWasVoid();
-    for (const command of commands) this.lanes.postpone(command, 'unknown', 0);
-  }
-}
-
-function isForbidden(verdict: Verdict): boolean {
-  return verdict.kind === 'try-again' && verdict.cause === 'forbidden';
 }
 
 function durationMs({ startedMs }: StartedCall): number {

@@ -1,15 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Clock, realNowMs } from '#libs/clock';
+import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { describeAhead, type DowntimeReason, startInFuture } from '#libs/contracts';
 import { backOffMs, type CallPermit, CallSlots } from '#libs/delivery';
 import {
   type Admission,
-  Command,
+  type Command,
   CommandDispatcher,
   CommandOutcomes,
-  CommandWaiter,
   GO,
   type MessageAnswers,
   RETRY_BACK_OFF,
@@ -18,9 +17,6 @@ import { MachineDirectory } from '../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 
 type ReasonCommand = Command<DowntimeReason>;
-
-/** Every call is for one reason: sizes play no part. */
-const weightless = (): number => 0;
 
 /** A held start is looked at again after so long: the first answers may date the service's clock badly. */
 const LONGEST_HOLD_MS = 5000;
@@ -61,9 +57,7 @@ export class DowntimeReasons {
 
   /** `answers` get the result once the reason is applied or refused. */
   applyReason(reason: DowntimeReason, answers: MessageAnswers): void {
-    const { machineId } = reason;
-    const waiter = new CommandWaiter(machineId, answers, realNowMs());
-    this.flow.submitCommand(new Command(machineId, weightless, reason, [waiter]));
+    this.flow.submitCommand(reason.machineId, reason, answers);
   }
 
   private call(commands: readonly ReasonCommand[], permit: CallPermit) {

@@ -27,21 +27,22 @@ export class ListFences {
   /** Epoch seconds by machine, in the partition its lists come through. */
   readonly topic: KeyedStateTopic;
   private readonly logger = new Logger('ListFences');
-  private readonly partitions: OwnedPartitions<number, PartitionFences>;
+  private readonly partitions: OwnedPartitions<number, OwnedState<number>>;
+  /** Whether no list can have been issued at that time yet: such a fence is ignored, and may be lowered. */
+  private readonly isAhead: (issuedAt: number) => boolean;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix, groupId }, erp }: BridgeSettings,
     @Inject(KAFKA) kafka: KafkaClient,
     clock: Clock,
   ) {
-    const isAhead = (issuedAt: number): boolean =>
-      issuedAt > clock.nowSeconds() + erp.commandMaxSkewSeconds;
+    this.isAhead = (issuedAt) => issuedAt > clock.nowSeconds() + erp.commandMaxSkewSeconds;
     this.partitions = new OwnedPartitions((state) => {
-      const ahead = [...state.entries()].filter(([, issuedAt]) => isAhead(issuedAt));
+      const ahead = [...state.entries()].filter(([, issuedAt]) => this.isAhead(issuedAt));
       const machineIds = ahead.map(([machineId]) => machineId);
       if (ahead.length > 0)
         warnOfTimesAhead(this.logger, state.partition, 'machineIds', machineIds);
-      return new PartitionFences(state, isAhead);
+      return state;
     });
     this.topic = new KeyedState<number>({
       kafka,
@@ -63,46 +64,31 @@ export class ListFences {
   /** Epoch seconds at which the list last applied from here was issued; undefined when none said so. */
   issuedAt(machineId: string): number | undefined {
     let latest: number | undefined;
-    for (const fences of this.partitions.all()) {
-      const issuedAt = fences.issuedAt(machineId);
-      if (issuedAt !== undefined && !(latest !== undefined && latest > issuedAt)) latest = issuedAt;
+    for (const state of this.partitions.all()) {
+      const issuedAt = this.fenceIn(state, machineId);
+      if (issuedAt > (latest ?? -Infinity)) latest = issuedAt;
     }
     return latest;
   }
 
   /** From now on no list passes that was issued earlier; after a restart, if {@link recordsOf} were written. */
   raise(partition: number, machineId: string, issuedAt: number): void {
-    this.partitions.get(partition)?.raise(machineId, issuedAt);
+    const state = this.partitions.get(partition);
+    if (state === undefined) return;
+    if (issuedAt > this.fenceIn(state, machineId)) state.put(machineId, issuedAt);
   }
 
   /** What is to be written of a list that was applied; nothing where that raises nothing. */
   recordsOf(partition: number, result: CommandResult): readonly OutboundRecord[] {
     if (result.kind !== 'applied' || result.machineId === null) return [];
     const { machineId, issuedAt } = result;
-    if (issuedAt === undefined) return [];
-    return this.partitions.get(partition)?.recordsOf(machineId, issuedAt) ?? [];
-  }
-}
-
-/** The fences of one partition. Never lowered, but where one is a time that cannot be: that is ignored. */
-class PartitionFences {
-  /** @param isAhead whether no list can have been issued at that time yet */
-  constructor(
-    private readonly state: OwnedState<number>,
-    private readonly isAhead: (issuedAt: number) => boolean,
-  ) {}
-
-  issuedAt(machineId: string): number | undefined {
-    const issuedAt = this.state.get(machineId);
-    return issuedAt === undefined || this.isAhead(issuedAt) ? undefined : issuedAt;
+    const state = this.partitions.get(partition);
+    if (issuedAt === undefined || state === undefined) return [];
+    return issuedAt < this.fenceIn(state, machineId) ? [] : [state.put(machineId, issuedAt)];
   }
 
-  raise(machineId: string, issuedAt: number): void {
-    if (issuedAt > (this.issuedAt(machineId) ?? -Infinity)) this.state.put(machineId, issuedAt);
-  }
-
-  recordsOf(machineId: string, issuedAt: number): readonly OutboundRecord[] {
-    if (issuedAt < (this.issuedAt(machineId) ?? -Infinity)) return [];
-    return [this.state.put(machineId, issuedAt)];
+  private fenceIn(state: OwnedState<number>, machineId: string): number {
+    const issuedAt = state.get(machineId);
+    return issuedAt === undefined || this.isAhead(issuedAt) ? -Infinity : issuedAt;
   }
 }

@@ -12,7 +12,7 @@ import { type InboundMessage } from '#libs/kafka';
 import { acceptEach, CommandOutcomes, openMessage, rejection } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { ListFences } from './list-fences.js';
-import { ReplacementList, WorkOrderLists } from './work-order-lists.js';
+import { replacementList, WorkOrderLists } from './work-order-lists.js';
 
 /** `erp.work-order-lists.v1`: replacement lists, each machine's as a whole. */
 @Controller()
@@ -51,7 +51,7 @@ export class WorkOrderListsController {
     answered.toRemember = (result) => this.fences.recordsOf(message.partition, result);
     const answers = this.outcomes.answersTo('work-order-list', answered, open.length, faulty);
     for (const assignment of open) {
-      this.lists.setList(new ReplacementList(assignment), answers, itemOf(assignment));
+      this.lists.setList(replacementList(assignment), answers, itemOf(assignment));
     }
   }
 }

@@ -1,15 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Clock, realNowMs } from '#libs/clock';
+import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { type WorkOrderAssignment } from '#libs/contracts';
 import {
   type Admission,
-  Command,
+  type Command,
   CommandDispatcher,
   CommandOutcomes,
-  CommandWaiter,
   GO,
   type MessageAnswers,
   type Precedence,
@@ -52,6 +51,7 @@ export class WorkOrderLists {
       clock,
       slots,
       limits: { maxMachines, maxBytes: MAX_REQUEST_BYTES },
+      sizeOf,
       lingerMs,
       deferredAfterMs: settings.outcomeDeferredAfterSeconds * 1000,
       precedence: (older, newer, isCalled) => this.decide(older, newer, isCalled),
@@ -80,9 +80,7 @@ export class WorkOrderLists {
    * @param item its place in the message
    */
   setList(list: ListToSet, answers: MessageAnswers, item = 0): void {
-    const { machineId } = list;
-    const waiter = new CommandWaiter(machineId, answers, realNowMs(), item);
-    this.flow.submitCommand(new Command(machineId, sizeOf, list, [waiter]));
+    this.flow.submitCommand(list.machineId, list, answers, item);
   }
 
   /** A list that takes the place of another is no older than that: which one it was will not be known any more. */
@@ -162,24 +160,16 @@ export interface ListToSet {
 }
 
 /** A list as a message has it. */
-export class ReplacementList implements ListToSet {
-  readonly cumulative = false;
-  sent: readonly string[] | undefined = undefined;
-  notOlderThan: number | undefined = undefined;
-
-  constructor(private readonly assignment: WorkOrderAssignment) {}
-
-  get machineId(): string {
-    return this.assignment.machineId;
-  }
-
-  get issuedAt(): number | undefined {
-    return this.assignment.issuedAt;
-  }
-
-  workingOrders(): readonly string[] {
-    return this.assignment.workingOrders;
-  }
+export function replacementList(assignment: WorkOrderAssignment): ListToSet {
+  const { machineId, issuedAt, workingOrders } = assignment;
+  return {
+    machineId,
+    workingOrders: () => workingOrders,
+    sent: undefined,
+    issuedAt,
+    notOlderThan: undefined,
+    cumulative: false,
+  };
 }
 
 /**

@@ -87,8 +87,8 @@ export class ContiguousOffsets {
 }
 
 /** Below what a broker takes as a commit's metadata (4096 by default). */
-const MAX_LENGTH = 3000;
-const FORM = /^ahead\/1 ([0-9a-z]{1,11}) ((?:[0-9a-z]{1,11}(?:\.[0-9a-z]{1,11})*)?)$/;
+const MAX_AHEAD_LENGTH = 3000;
+const AHEAD_FORM = /^ahead\/1 ([0-9a-z]{1,11}) ((?:[0-9a-z]{1,11}(?:\.[0-9a-z]{1,11})*)?)$/;
 
 /**
  * Which messages beyond the committed offset have finished as well, by the commit's metadata, so
@@ -104,7 +104,7 @@ export class FinishedAhead {
 
   /** Undefined when the metadata says nothing, or is not ours. */
   static read(committed: number, metadata: string | null): FinishedAhead | undefined {
-    const [, upTo, gaps] = FORM.exec(metadata ?? '') ?? [];
+    const [, upTo, gaps] = AHEAD_FORM.exec(metadata ?? '') ?? [];
     if (upTo === undefined || gaps === undefined) return undefined;
     const unfinished = new Set([committed]);
     let offset = committed;
@@ -133,7 +133,7 @@ export class FinishedAhead {
     for (const offset of unfinished) {
       const gap = last === undefined ? '' : (offset - last).toString(36);
       length += gap.length + 1;
-      if (length > MAX_LENGTH) {
+      if (length > MAX_AHEAD_LENGTH) {
         // What lies beyond may be repeated.
         upTo = offset - 1;
         break;
@@ -163,5 +163,69 @@ export class FinishedAhead {
 
   includes(offset: number): boolean {
     return this.covers(offset) && !this.unfinished.has(offset);
+  }
+}
+
+/** Below what is left of a commit's metadata beside {@link FinishedAhead}: a broker takes 4096 by default. */
+const MAX_ITEMS_LENGTH = 900;
+const ITEMS_FORM = /^([0-9a-z]{1,11}:[\w-]+)(?:,[0-9a-z]{1,11}:[\w-]+)*$/;
+
+/**
+ * Which items of a message are done, where not all of them are: by the offset of the message, and by their place in it,
+ * from 0. Kept in the metadata of a commit, so that the next owner of the partition does not do them again behind newer
+ * messages.
+ */
+export class DoneItems {
+  private readonly byOffset = new Map<number, Set<number>>();
+
+  /** Empty where the text is none of ours. */
+  static read(text: string): DoneItems {
+    const items = new DoneItems();
+    for (const entry of ITEMS_FORM.test(text) ? text.split(',') : []) {
+      const [offset = '', bits = ''] = entry.split(':');
+      Buffer.from(bits, 'base64url').forEach((byte, at) => {
+        for (let bit = 0; bit < 8; bit += 1) {
+          if ((byte & (1 << bit)) !== 0) items.add(parseInt(offset, 36), at * 8 + bit);
+        }
+      });
+    }
+    return items;
+  }
+
+  add(offset: number, index: number): void {
+    const done = this.byOffset.get(offset);
+    if (done === undefined) this.byOffset.set(offset, new Set([index]));
+    else done.add(index);
+  }
+
+  has(offset: number, index: number): boolean {
+    return this.byOffset.get(offset)?.has(index) === true;
+  }
+
+  /** All of the message is done. */
+  delete(offset: number): void {
+    this.byOffset.delete(offset);
+  }
+
+  copy(): DoneItems {
+    const copy = new DoneItems();
+    for (const [offset, done] of this.byOffset) copy.byOffset.set(offset, new Set(done));
+    return copy;
+  }
+
+  get isEmpty(): boolean {
+    return this.byOffset.size === 0;
+  }
+
+  /** For {@link read}; undefined where it is longer than a commit has room for. */
+  compose(): string | undefined {
+    const text = [...this.byOffset]
+      .map(([offset, done]) => {
+        const bits = Buffer.alloc(Math.floor(Math.max(...done) / 8) + 1);
+        for (const index of done) bits[index >> 3] = (bits[index >> 3] ?? 0) | (1 << (index & 7));
+        return `${offset.toString(36)}:${bits.toString('base64url')}`;
+      })
+      .join(',');
+    return text.length > MAX_ITEMS_LENGTH ? undefined : text;
   }
 }
