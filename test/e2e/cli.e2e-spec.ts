@@ -92,6 +92,20 @@ describe('machine-bridge, beside a running bridge', () => {
       expect(checked).toContain(`service ${operation}`);
     }
     expect(checked).toContain('transactional ids');
+    const kept = found.find(
+      ({ kind, check }) => kind === 'check' && check.endsWith('machine-bridge.relayed-orders.v1'),
+    );
+    expect(kept?.detail).toMatch(/cleanup\.policy=compact,delete, .*retention\.ms=-1/);
+  });
+
+  it('names a topic that loses what it is to keep', async () => {
+    await plant.kafka.topics.configure(TOPICS.registry, { 'cleanup.policy': 'delete' });
+    const result = await bridgeCommand(['config', 'check', '--json']);
+    await plant.kafka.topics.configure(TOPICS.registry, { 'cleanup.policy': 'compact' });
+    expect({ failed: failed(result), exitCode: result.exitCode }).toEqual({
+      failed: [expect.stringMatching(/machine\.registry\.v1: cleanup\.policy is delete with/)],
+      exitCode: 1,
+    });
   });
 
   it('reads settings of a file, below those of the environment', async () => {
@@ -141,6 +155,17 @@ describe('machine-bridge, beside a running bridge', () => {
     expect(refused.stdout).toMatch(/fail {2}service getMachineInfo +the token is not accepted/);
     expect(refused.stdout + refused.stderr).not.toContain('wrong-one');
     expect(refused.stdout).not.toContain('\u001b');
+  });
+
+  it('does not take the 404 of another address for the service', async () => {
+    const elsewhere = { MACHINE_CLOUD_BASE_URL: `${plant.sandbox.url}/elsewhere` };
+    const result = await bridgeCommand(['config', 'check', '--json'], elsewhere);
+    expect(result.exitCode).toBe(1);
+    expect(failed(result)).toEqual([
+      expect.stringMatching(/^service getMachineInfo: answered with 404/),
+      expect.stringMatching(/^service setMachineClassification: answered with 404/),
+      expect.stringMatching(/^service setWorkOrderList: answered with 404/),
+    ]);
   });
 
   it('tells what cannot be reached from what is wrong', async () => {

@@ -14,6 +14,8 @@ interface Operation {
   name: string;
   needed: readonly Flow[];
   wanted: readonly Flow[];
+  /** Sent without a machine, so 422 is the answer of a service that has the operation. */
+  isEmptyCall?: true;
   call: (
     client: MachineCloudClient,
     machineId: string,
@@ -46,12 +48,14 @@ const OPERATIONS: readonly Operation[] = [
     name: 'setMachineClassification',
     needed: ['downtime-reasons'],
     wanted: [],
+    isEmptyCall: true,
     call: (client) => client.setNoMachineClassification(),
   },
   {
     name: 'setWorkOrderList',
     needed: ['work-orders'],
     wanted: [],
+    isEmptyCall: true,
     call: (client) => client.setWorkOrderList([]),
   },
 ];
@@ -74,6 +78,7 @@ export async function checkService({
     const first = findingOf('getMachineInfo', machines, {
       isNeeded: flows.has('machine-states'),
       missing: 'the token lacks the scope to read the machine list',
+      expected: [],
     });
     if (
       machines.kind === 'retry' ||
@@ -85,7 +90,7 @@ export async function checkService({
     const listed: Finding =
       machines.kind === 'data' ? { ...first, detail: `${known.length} machines` } : first;
     const findings = [listed];
-    for (const { name, needed, wanted, call } of OPERATIONS) {
+    for (const { name, needed, wanted, isEmptyCall, call } of OPERATIONS) {
       const asking = [...needed, ...wanted].filter((flow) => flows.has(flow));
       if (asking.length === 0) continue;
       const answer = await call(client, known[0]?.machineId ?? NO_MACHINE, ours.nowSeconds());
@@ -93,6 +98,7 @@ export async function checkService({
         findingOf(name, answer, {
           isNeeded: needed.some((flow) => flows.has(flow)),
           missing: `the token lacks the scope for it, which ${asking.join(' and ')} asks for`,
+          expected: isEmptyCall ? [422] : known.length === 0 ? [404, 422] : [],
         }),
       );
     }
@@ -105,7 +111,11 @@ export async function checkService({
 function findingOf(
   operation: string,
   answer: CloudAnswer<unknown>,
-  { isNeeded, missing }: { isNeeded: boolean; missing: string },
+  {
+    isNeeded,
+    missing,
+    expected,
+  }: { isNeeded: boolean; missing: string; expected: readonly number[] },
 ): Finding {
   const check = `service ${operation}`;
   switch (answer.kind) {
@@ -113,8 +123,16 @@ function findingOf(
     case 'noData':
       return { check, status: 'ok', detail: 'answered' };
     case 'rejected':
-      // A refusal of an empty call, or of a machine that is not known, shows that the way is right.
-      return { check, status: 'ok', detail: `answered with ${answer.status}` };
+      if (expected.includes(answer.status)) {
+        return { check, status: 'ok', detail: `answered with ${answer.status}, as it should` };
+      }
+      return {
+        check,
+        status: isNeeded ? 'fail' : 'warn',
+        detail: `answered with ${answer.status}: ${answer.detail}`,
+        remedy:
+          'check MACHINE_CLOUD_BASE_URL and what is between: the address may be that of another',
+      };
     case 'unauthorised':
       return answer.status === 401
         ? {

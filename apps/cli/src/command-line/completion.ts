@@ -134,7 +134,7 @@ function fishLines({ path, words, options }: Place): string[] {
   const described = (description: string): string =>
     description === '' ? '' : ` -d ${quoted(description)}`;
   return [
-    ...words.map(({ word, description }) => `${here} -a ${word}${described(description)}`),
+    ...words.map(({ word, description }) => `${here} -f -a ${word}${described(description)}`),
     ...options.map(({ flag, description, takesValue, values }) => {
       const value = takesValue ? ' -r' : '';
       const choices = values.length === 0 ? '' : ` -f -a ${quoted(values.join(' '))}`;
