@@ -8,8 +8,8 @@ import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { eventually } from '../support/eventually.js';
 
 const BROKERS = 2;
-/** Longer than heartbeats are apart, and shorter than calls are waited for in a rebalance. */
-const CALL_MS = 4000;
+/** Longer than calls are waited for in a rebalance, which would cut this one off. */
+const CALL_MS = 8000;
 
 describe('a partition that gets another leader while a call is under way', () => {
   let folder: string;
@@ -21,7 +21,8 @@ describe('a partition that gets another leader while a call is under way', () =>
     folder = await mkdtemp(join(tmpdir(), 'leader-moves-'));
     cluster = await startLocalCluster({ dir: folder, nodes: BROKERS });
     const brokers = cluster.brokers.split(',');
-    plant = await ChaosPlant.open({ brokers, machines: 3, partitions: 1 });
+    const env = { MACHINE_CLOUD_TIMEOUT_MS: '60000' };
+    plant = await ChaosPlant.open({ brokers, machines: 3, partitions: 1, env });
     bridge = plant.startBridge();
     await bridge.ready();
   }, 120_000);
