@@ -183,6 +183,7 @@ describe('record batches of many records, or of many bytes', () => {
     ['tiny ones in snappy', () => batchOfRecords('snappy', RECORDS)],
     ['tiny ones in lz4', () => batchOfRecords('lz4', RECORDS)],
     ['tiny ones in zstd', () => batchOfRecords('zstd', RECORDS)],
+    ['four times as many in zstd', () => batchOfRecords('zstd', 4 * RECORDS)],
     ['10,000 of 40 MiB in zstd', () => batchOfRecords('zstd', 10_000, 4200)],
     ['2,000 of 58 MiB in zstd', () => batchOfRecords('zstd', 2000, 30_000)],
     ['25,000 of 6 MiB in zstd', () => batchOfRecords('zstd', RECORDS, 250)],

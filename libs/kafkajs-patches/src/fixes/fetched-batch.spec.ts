@@ -58,6 +58,20 @@ describe('a batch of messages out of one fetch', () => {
     );
   });
 
+  it('has 25,000 of more messages, and the next fetch those behind them', () => {
+    const offsets = Array.from({ length: 60_000 }, (_, offset) => String(offset));
+    const messages = offsets.map((offset) => ({ offset, key: null, isControlRecord: false }));
+    const fetched = { partition: 3, highWatermark: '60000', messages };
+    const read: string[] = [];
+    for (const size of [25_000, 25_000, 10_000]) {
+      const batch = new BatchOfOurs('a-topic', String(read.length), fetched);
+      expect(batch.messages).toHaveLength(size);
+      read.push(...batch.messages.map(({ offset }) => offset));
+      expect(answersOf(batch)).toContainEqual(['lastOffset', read.at(-1)]);
+    }
+    expect(read).toEqual(offsets);
+  });
+
   it('is without what was aborted, also where such transactions overlap', () => {
     const sent = (offset: number, producerId: string) => {
       const batchContext = { producerId, inTransaction: true };

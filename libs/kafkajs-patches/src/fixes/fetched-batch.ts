@@ -16,7 +16,14 @@ export type BatchClass = new (
 ) => FetchedBatch;
 
 /**
- * Chooses what of a fetch is handed on without making objects of each message's offset: of the messages, which come
+ * A record batch may hold four times as many, and each takes memory beside its bytes for as long as it waits. The next
+ * fetch begins behind the last that was handed on, with the same batch: 100,000 empty messages, all rejected, grew the
+ * process by 234 MB at once, and by 173 MB in portions.
+ */
+const MOST_MESSAGES = 25_000;
+
+/**
+ * Chooses what of a fetch is handed on, up to that number, without making objects of each message's offset: of the messages, which come
  * in the order of their offsets, those before the one that was asked for are left out, control records, and what
  * is in an aborted transaction. kafkajs takes the aborted ones for sorted by where they begin, which they are not,
  * and lets messages through where such transactions overlap.
@@ -27,7 +34,7 @@ export function committedBatch(BatchOfKafkajs: BatchClass): BatchClass {
       super(topic, fetchedOffset, { ...data, messages: [] });
       const from = Number(fetchedOffset);
       const first = data.messages.findIndex((message) => positionOf(message) >= from);
-      const within = first < 0 ? [] : data.messages.slice(first);
+      const within = first < 0 ? [] : data.messages.slice(first, first + MOST_MESSAGES);
       const aborted = data.abortedTransactions ?? [];
       const committed = aborted.length === 0 ? within : committedMessages(within, aborted);
       this.rawMessages = data.messages;
