@@ -22,7 +22,6 @@ export {
 } from './client/ensure-topics.js';
 export { createKafka } from './client/kafka-client.js';
 export { type KafkaClient } from './client/kafka-port.js';
-export { partitionCount } from './client/partition-count.js';
 export { isForbiddenTopic } from './client/protocol-error.js';
 export { type InboundMessage, type WhenRefused } from './consumer/inbound-message.js';
 export { type KafkaConsumerOptions } from './consumer/kafka-consumer.js';
@@ -49,8 +48,10 @@ export { type OutboundRecord } from './producer/outbound-record.js';
 export { partitionOf } from './producer/partition-of.js';
 export { RecordRefusedError, refusalOf } from './producer/record-refused.js';
 export { type FollowedTopic, type FollowState, followTopics } from './reading/follow-topics.js';
-export { readRecords, type RecordPlace } from './reading/read-records.js';
-export { readSince } from './reading/read-since.js';
-export { readSpans } from './reading/read-spans.js';
-export { type InboundRecord, type StoredRecord } from './reading/stored-record.js';
-export { topicNames, type TopicSpan, topicSpans } from './reading/topic-span.js';
+export { readRecords, readSince, readSpans } from './reading/read-spans.js';
+export {
+  type InboundRecord,
+  type RecordPlace,
+  type StoredRecord,
+} from './reading/stored-record.js';
+export { partitionCount, topicNames, type TopicSpan, topicSpans } from './reading/topics.js';

@@ -1,7 +1,7 @@
 import { realDelayMs } from '#libs/clock';
 import { type KafkaClient, type TopicPartition } from '../client/kafka-port.js';
 import { withAdmin } from '../client/with-admin.js';
-import { topicSpans } from '../reading/topic-span.js';
+import { topicSpans } from '../reading/topics.js';
 import { type OffsetMetadata, parseOffsetMetadata } from './offset-metadata.js';
 
 /** Partitions are assigned by the dozen: so long, in real milliseconds, a request waits for the others to join it. */

@@ -7,7 +7,7 @@ import { type Batch, type FetchedRecord, type KafkaClient } from '../client/kafk
 import { type FetchControl } from '../keyed-state/keyed-state-options.js';
 import { type KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
 import { type DeadLetterReason, type DeadLetters } from '../producer/dead-letters.js';
-import { topicSpans } from '../reading/topic-span.js';
+import { topicSpans } from '../reading/topics.js';
 import { type PartitionBacklog } from './assigned-partition.js';
 import { AssignedPartitions } from './assigned-partitions.js';
 import { CommitInterval } from './commit-interval.js';

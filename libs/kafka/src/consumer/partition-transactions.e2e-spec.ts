@@ -8,7 +8,7 @@ import { ensureTopics } from '../client/ensure-topics.js';
 import { type OutboundRecord } from '../producer/outbound-record.js';
 import { partitionByKey } from '../producer/partition-of.js';
 import { readSpans } from '../reading/read-spans.js';
-import { topicSpans } from '../reading/topic-span.js';
+import { topicSpans } from '../reading/topics.js';
 import { CommitInterval } from './commit-interval.js';
 import { CommittedOffsets } from './committed-offsets.js';
 import { parseOffsetMetadata } from './offset-metadata.js';

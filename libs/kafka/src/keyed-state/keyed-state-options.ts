@@ -1,6 +1,6 @@
 import { type KafkaClient } from '../client/kafka-port.js';
 import { type OutboundRecord } from '../producer/outbound-record.js';
-import { type KeyPlacement } from './repartition.js';
+import { type KeyPlacement } from './restore.js';
 
 export interface KeyedStateOptions<V> {
   kafka: KafkaClient;
@@ -36,7 +36,7 @@ export interface OwnedState<V> {
   /** Aborts when the partition is revoked; `signal` alone aborts when it is only restored again. */
   readonly lost: AbortSignal;
   /** The number of partitions that keys are hashed over; absent where keys are not hashed. */
-  readonly partitions?: number;
+  readonly partitions?: number | undefined;
   get(key: string): V | undefined;
   /** Cheaper than {@link entries}, which reads the values as well. */
   keys(): IterableIterator<string>;

@@ -4,18 +4,16 @@ import { backOffMs } from '#libs/delivery';
 import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { type KafkaMessage } from '../client/kafka-port.js';
-import { partitionCount } from '../client/partition-count.js';
 import { type OutboundRecord } from '../producer/outbound-record.js';
 import { TransactionalWriter } from '../producer/transactional-writer.js';
-import { topicSpans } from '../reading/topic-span.js';
+import { partitionCount, topicSpans } from '../reading/topics.js';
 import {
   type FetchControl,
   type KeyedStateOptions,
+  type OwnedState,
   type StateChange,
 } from './keyed-state-options.js';
-import { PackedJson } from './packed-json.js';
-import { Repartition, TopicGrownError } from './repartition.js';
-import { Restore } from './restore.js';
+import { Repartition, Restore, TopicGrownError } from './restore.js';
 import { StoredValues } from './stored-values.js';
 
 /**
@@ -119,8 +117,7 @@ export class KeyedStatePartition<V> {
       if (repartition !== undefined) await this.handOver(repartition, restore, writer);
       const texts = await restore.finished(signal);
       const { format, parse } = this.options;
-      const packed = format === undefined ? new PackedJson() : undefined;
-      return await this.own(new StoredValues(texts, parse, packed), writer);
+      return await this.own(new StoredValues(texts, parse, format === undefined), writer);
     } finally {
       this.restored = false;
       this.restore = undefined;
@@ -166,32 +163,31 @@ export class KeyedStatePartition<V> {
   }
 
   private async own(
-    state: StoredValues<V>,
+    values: StoredValues<V>,
     writer: TransactionalWriter,
   ): Promise<FailedWrite | undefined> {
-    const { partition, partitions, options } = this;
+    const { partition, partitions, options, failures } = this;
     const lost = this.closing.signal;
     const ending = AbortSignal.any([lost, this.outgrown.signal]);
-    const writes = new OwnedWrites(partition, options, state, writer, this.failures, ending);
-    const { signal } = writes;
-    this.failures.restored();
-    this.restored = true;
-    options.onOwned({
+    const owned = new OwnedPartition(
       partition,
-      signal,
+      partitions,
       lost,
-      ...(partitions !== undefined && { partitions }),
-      get: (key) => state.get(key),
-      keys: () => state.keys(),
-      entries: () => state.entries(),
-      put: (key, value) => writes.put(key, value),
-      commit: (changes, records) => writes.commit(changes, records),
-    });
+      ending,
+      options,
+      values,
+      writer,
+      failures,
+    );
+    const { signal } = owned;
+    failures.restored();
+    this.restored = true;
+    options.onOwned(owned);
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       else onAbort(signal, resolve);
     });
-    return writes.failed;
+    return owned.failed;
   }
 }
 
@@ -266,28 +262,40 @@ interface FailedWrite {
   topics: readonly string[];
 }
 
-/** The writes to one partition from the moment it is restored; ends with the first that fails. */
-class OwnedWrites<V> {
-  /** Aborts with the first failed write, or when the partition is revoked or restored again. */
+/** A partition from the moment it is restored; ends with the first write that fails. */
+class OwnedPartition<V> implements OwnedState<V> {
   readonly signal: AbortSignal;
   failed: FailedWrite | undefined;
   private readonly broken = new AbortController();
 
   constructor(
-    private readonly partition: number,
+    readonly partition: number,
+    readonly partitions: number | undefined,
+    readonly lost: AbortSignal,
+    ending: AbortSignal,
     private readonly options: Pick<KeyedStateOptions<V>, 'name' | 'format'>,
-    private readonly state: StoredValues<V>,
+    private readonly values: StoredValues<V>,
     private readonly writer: TransactionalWriter,
     private readonly failures: StateFailures,
-    ending: AbortSignal,
   ) {
     this.signal = AbortSignal.any([ending, this.broken.signal]);
   }
 
-  /** See {@link OwnedState.put}. */
+  get(key: string): V | undefined {
+    return this.values.get(key);
+  }
+
+  keys(): IterableIterator<string> {
+    return this.values.keys();
+  }
+
+  entries(): IterableIterator<[string, V]> {
+    return this.values.entries();
+  }
+
   put(key: string, value: V | null): OutboundRecord {
     const record = this.toRecord([key, value]);
-    this.state.put(key, record.value);
+    this.values.put(key, record.value);
     return record;
   }
 
@@ -308,7 +316,7 @@ class OwnedWrites<V> {
       this.broken.abort(error);
       throw error;
     }
-    for (const { key, value } of written) this.state.put(key, value);
+    for (const { key, value } of written) this.values.put(key, value);
     this.failures.written(topics);
   }
 

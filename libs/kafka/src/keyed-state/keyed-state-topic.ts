@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { everyRealMs } from '#libs/clock';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { type KafkaMessage } from '../client/kafka-port.js';
-import { partitionCount } from '../client/partition-count.js';
+import { partitionCount } from '../reading/topics.js';
 import { type FetchControl, type KeyedStateOptions } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
 

@@ -1,6 +1,9 @@
 import { jest } from '@jest/globals';
+import fc from 'fast-check';
 import { type KafkaMessage } from '#libs/kafkajs-patches';
-import { Restore } from './restore.js';
+import { type OutboundRecord } from '../producer/outbound-record.js';
+import { partitionOf } from '../producer/partition-of.js';
+import { Repartition, Restore, TopicGrownError } from './restore.js';
 
 const never = new AbortController().signal;
 
@@ -105,5 +108,156 @@ describe('Restore', () => {
       'Kafka says nothing more since 30 s: counts, partition 4',
     );
     expect(restore.acceptRecords([markOf(restore)])).toBe(false);
+  });
+});
+
+const NAME = 'machine-bridge.counts.v1';
+const KEYS = Array.from({ length: 40 }, (_, index) => `M-${index}`);
+
+/** Partitions as Kafka has them, of which each owner reads its own from the beginning. */
+class Topic {
+  private readonly logs: OutboundRecord[][] = [];
+
+  constructor(private width: number) {}
+
+  get partitions(): number[] {
+    return Array.from({ length: this.width }, (_, partition) => partition);
+  }
+
+  grow(more: number): void {
+    this.width += more;
+  }
+
+  write(records: readonly OutboundRecord[]): void {
+    for (const record of records) (this.logs[record.partition ?? -1] ??= []).push(record);
+  }
+
+  restore(partition: number, whenGrown?: string) {
+    const placement = { topic: NAME, ...(whenGrown !== undefined && { whenGrown }) };
+    const repartition = new Repartition(NAME, partition, this.width, placement);
+    const texts = new Map<string, string>();
+    for (const { key, value } of this.logs[partition] ?? []) {
+      const text = value === null ? null : String(value);
+      if (repartition.acceptHandOver(String(key), text === null ? null : Buffer.from(text)))
+        continue;
+      if (text === null) texts.delete(String(key));
+      else texts.set(String(key), text);
+    }
+    return { repartition, texts };
+  }
+
+  /** Lets the owner of a partition hand over; it dies after so many transactions. */
+  handOver(partition: number, transactions = Infinity): void {
+    const { repartition, texts } = this.restore(partition);
+    let written = 0;
+    for (const records of repartition.handOver(texts)) {
+      if (written === transactions) return;
+      this.write(records);
+      written += 1;
+    }
+  }
+}
+
+function settledTopic(width: number): Topic {
+  const topic = new Topic(width);
+  for (const partition of topic.partitions) topic.handOver(partition);
+  for (const key of KEYS) {
+    topic.write([
+      {
+        topic: NAME,
+        partition: partitionOf(key, width),
+        key,
+        value: `value of ${key}`,
+        headers: {},
+      },
+    ]);
+  }
+  return topic;
+}
+
+describe('Repartition', () => {
+  it('is over at first once each partition has said that it holds nothing of others', () => {
+    const topic = new Topic(3);
+    topic.handOver(0);
+    topic.handOver(2);
+    expect(topic.restore(2).repartition.awaited).toEqual([1]);
+    topic.handOver(1);
+    expect(topic.partitions.map((it) => topic.restore(it).repartition.isOver)).toEqual([
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  it('writes nothing where all is as it was', () => {
+    const { repartition, texts } = settledTopic(3).restore(1);
+    expect(repartition.isOver).toBe(true);
+    expect([...repartition.handOver(texts)]).toEqual([]);
+  });
+
+  it('leaves each key in the partition it belongs to and nowhere else, whoever dies in between', () => {
+    const growth = fc.record({
+      more: fc.integer({ min: 1, max: 5 }),
+      // owners that die at once, or having written something, before the others begin
+      dead: fc.array(fc.record({ partition: fc.nat(20), transactions: fc.nat(1) })),
+      order: fc.array(fc.nat(20)),
+    });
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 6 }),
+        fc.array(growth, { maxLength: 3 }),
+        (width, all) => {
+          const topic = settledTopic(width);
+          for (const { more, dead, order } of all) {
+            topic.grow(more);
+            const { partitions } = topic;
+            const among = (number: number): number => number % partitions.length;
+            for (const { partition, transactions } of dead) {
+              topic.handOver(among(partition), transactions);
+            }
+            for (const partition of [...order.map(among), ...partitions]) topic.handOver(partition);
+          }
+          for (const partition of topic.partitions) {
+            const { repartition, texts } = topic.restore(partition);
+            expect(repartition.isOver).toBe(true);
+            const ours = KEYS.filter(
+              (key) => partitionOf(key, topic.partitions.length) === partition,
+            );
+            expect([...texts].sort()).toEqual(ours.map((key) => [key, `value of ${key}`]).sort());
+          }
+        },
+      ),
+    );
+  });
+
+  it('lets nobody own a partition before all that may have something for it have handed over', () => {
+    const topic = settledTopic(3);
+    topic.grow(3);
+    for (const partition of [1, 2, 3, 4, 5]) topic.handOver(partition);
+    for (const partition of topic.partitions) {
+      expect(topic.restore(partition).repartition.awaited).toEqual([0]);
+    }
+  });
+
+  it('takes more than a transaction for many keys, of which the last says that it is done', () => {
+    const many = Array.from({ length: 6000 }, (_, index): [string, string] => [`X-${index}`, 'x']);
+    const repartition = new Repartition(NAME, 0, 2, { topic: NAME });
+    const transactions = [...repartition.handOver(new Map(many))];
+    expect(transactions.length).toBeGreaterThan(1);
+    expect(
+      transactions.map((records) =>
+        records.some(({ key }) => repartition.acceptHandOver(String(key), null)),
+      ),
+    ).toEqual(transactions.map((_, index) => index === transactions.length - 1));
+  });
+
+  it('says what to do where keys do not move, and has the others wait', () => {
+    const topic = settledTopic(3);
+    topic.grow(1);
+    const { repartition, texts } = topic.restore(1, 'send all again');
+    expect(() => [...repartition.handOver(texts)]).toThrow(
+      new TopicGrownError(`${NAME} has 4 partitions and had 3: send all again`),
+    );
+    expect(topic.restore(3, 'send all again').repartition.isOver).toBe(false);
   });
 });

@@ -1,10 +1,52 @@
-import { PackedJson } from './packed-json.js';
-import { StoredValues } from './stored-values.js';
+import fc from 'fast-check';
+import { PackedJson, StoredValues } from './stored-values.js';
+
+describe('PackedJson', () => {
+  const again = (packed: PackedJson, text: string): unknown => packed.unpack(packed.pack(text));
+
+  it('gives back any JSON as it was', () => {
+    const packed = new PackedJson();
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        const value: unknown = JSON.parse(text);
+        expect(JSON.stringify(again(packed, text))).toBe(JSON.stringify(value));
+      }),
+    );
+  });
+
+  it('gives back objects that are maps, however many keys they have had', () => {
+    const packed = new PackedJson();
+    for (let number = 0; number < 1000; number += 1) {
+      const value = { byMachine: { [`M-${number}`]: [1, { a: number }] }, last: [number] };
+      expect(again(packed, JSON.stringify(value))).toEqual(value);
+    }
+  });
+
+  it.each([
+    '{"__proto__":1,"a":2}',
+    '{"constructor":1}',
+    '{"2":"b","1":"a"}',
+    '[[-1],[0],[]]',
+    '0',
+  ])('is not misled by %s', (text) => {
+    expect(JSON.stringify(again(new PackedJson(), text))).toBe(JSON.stringify(JSON.parse(text)));
+  });
+
+  it('takes less than half for values that are alike', () => {
+    const period = { state: 'OFF', startTime: 1763680000, previousState: null, revision: 0 };
+    const text = JSON.stringify({ displayName: 'Lathe', periods: [period, period], replaced: [] });
+    expect(new PackedJson().pack(text).length).toBeLessThan(text.length / 2);
+  });
+
+  it('takes nothing else than JSON', () => {
+    expect(() => new PackedJson().pack('{"n":')).toThrow(SyntaxError);
+  });
+});
 
 describe.each([
-  ['as they are stored', undefined],
-  ['without the names of fields', new PackedJson()],
-])('StoredValues, %s', (_, packed) => {
+  ['as they are stored', false],
+  ['without the names of fields', true],
+])('StoredValues, %s', (_, isPacked) => {
   let values: StoredValues<number>;
 
   beforeEach(() => {
@@ -14,7 +56,7 @@ describe.each([
       ['M-3', '{"n":'],
     ]);
     const parse = (json: unknown) => (typeof json === 'number' ? json : undefined);
-    values = new StoredValues(texts, parse, packed);
+    values = new StoredValues(texts, parse, isPacked);
   });
 
   it('reads what is stored, and takes for forgotten what it cannot read', () => {

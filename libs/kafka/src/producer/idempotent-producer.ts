@@ -6,7 +6,7 @@ import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { type KafkaClient, type Producer } from '../client/kafka-port.js';
-import { type RecordPlace } from '../reading/read-records.js';
+import { type RecordPlace } from '../reading/stored-record.js';
 import { type OutboundRecord } from './outbound-record.js';
 import { partitionByKey } from './partition-of.js';
 import {

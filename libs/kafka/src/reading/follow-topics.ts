@@ -7,9 +7,8 @@ import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { type Consumer, type EachBatchPayload, type KafkaClient } from '../client/kafka-port.js';
 import { withAdmin } from '../client/with-admin.js';
 import { Completion } from './completion.js';
-import { latestSpans } from './read-since.js';
 import { type StoredRecord, toStoredRecord } from './stored-record.js';
-import { topicSpans } from './topic-span.js';
+import { latestSpans, topicSpans } from './topics.js';
 
 /** A topic and where its reading begins. */
 export interface FollowedTopic {

@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import { withDeadline } from '../client/deadline.js';
 import { type Consumer, type EachBatchPayload, type KafkaClient } from '../client/kafka-port.js';
+import { isMissingTopic } from '../client/protocol-error.js';
 import { withAdmin } from '../client/with-admin.js';
-import { Completion } from './completion.js';
-import { SilenceWatch } from './silence-watch.js';
-import { SpanCursor } from './span-cursor.js';
-import { type StoredRecord, toStoredRecord } from './stored-record.js';
-import { type TopicSpan } from './topic-span.js';
+import { Completion, SilenceWatch } from './completion.js';
+import { type RecordPlace, type StoredRecord, toStoredRecord } from './stored-record.js';
+import { latestSpans, type TopicSpan, topicSpans } from './topics.js';
 
 export interface ReadOptions {
   /** What the names of the read's consumer group begin with. */
@@ -46,6 +45,85 @@ export async function readSpans(
     const deleted = withAdmin(kafka, (admin) => admin.deleteGroups([groupId]));
     await withDeadline(deleted, CLEAN_UP_DEADLINE_MS);
   }
+}
+
+/** The latest records of some topics. */
+export interface LatestRecords {
+  /** Full names, prefix included; one after the other. */
+  topics: readonly string[];
+  /** Epoch milliseconds; records with an earlier timestamp are left out. */
+  sinceMs: number;
+  /** The latest so many of each partition, however many there are since. */
+  maxPerPartition: number;
+}
+
+/**
+ * Reads what has been written to topics since then, as {@link readSpans} does.
+ *
+ * @throws what onRecords throws, or what keeps Kafka from answering
+ */
+export async function readSince(
+  kafka: KafkaClient,
+  { topics, ...latest }: LatestRecords,
+  options: ReadOptions,
+): Promise<void> {
+  const spans = await Promise.all(topics.map((topic) => latestSpans(kafka, topic, latest)));
+  await readSpans(kafka, spans.flat(), options);
+}
+
+/**
+ * Reads records where they lie, in one read of spans. Answers in the order of the places; undefined for
+ * what its topic no longer holds, or whose topic is gone. No place may be given twice.
+ *
+ * @throws the signal's reason when it aborts before, or what keeps Kafka from answering
+ */
+export async function readRecords(
+  kafka: KafkaClient,
+  places: readonly RecordPlace[],
+  options: Omit<ReadOptions, 'onRecords'>,
+): Promise<(StoredRecord | undefined)[]> {
+  const spans = await spansOf(kafka, new Set(places.map(({ topic }) => topic)));
+  options.signal.throwIfAborted();
+  const held = places
+    .filter((place) => spans.some((span) => holds(span, place)))
+    .sort((a, b) => a.offset - b.offset);
+  const found: StoredRecord[] = [];
+  await readSpans(
+    kafka,
+    held.map(({ topic, partition, offset }) => ({
+      ...{ topic, partition, from: offset, until: offset + 1 },
+    })),
+    {
+      ...options,
+      onRecords: (records) => {
+        found.push(...records);
+      },
+    },
+  );
+  options.signal.throwIfAborted();
+  return places.map((place) => found.find((record) => liesAt(record, place)));
+}
+
+/** What the topics hold; nothing of those that are gone. */
+async function spansOf(kafka: KafkaClient, topics: ReadonlySet<string>): Promise<TopicSpan[]> {
+  const spans: TopicSpan[] = [];
+  for (const topic of topics) {
+    try {
+      spans.push(...(await topicSpans(kafka, topic)));
+    } catch (error) {
+      if (!isMissingTopic(error)) throw error;
+    }
+  }
+  return spans;
+}
+
+function holds({ topic, partition, from, until }: TopicSpan, place: RecordPlace): boolean {
+  const { offset } = place;
+  return topic === place.topic && partition === place.partition && offset >= from && offset < until;
+}
+
+function liesAt({ topic, partition, offset }: RecordPlace, place: RecordPlace): boolean {
+  return topic === place.topic && partition === place.partition && offset === place.offset;
 }
 
 function createConsumer(kafka: KafkaClient, groupId: string): Consumer {
@@ -189,5 +267,54 @@ class SpanReader {
     const { topic, partition } = current;
     this.consumer.seek({ topic, partition, offset: String(position) });
     this.consumer.resume([{ topic, partitions: [partition] }]);
+  }
+}
+
+/** How far a read has come through spans that are read one after the other. */
+export class SpanCursor {
+  private readonly waiting: TopicSpan[];
+  private span: TopicSpan | undefined;
+  private next = 0;
+
+  /** Spans of one partition come in the order of their offsets and do not overlap; empty ones are passed over. */
+  constructor(spans: readonly TopicSpan[]) {
+    this.waiting = [...spans];
+    this.openNext();
+  }
+
+  /** The span that is being read; undefined at the end of the last one. */
+  get current(): TopicSpan | undefined {
+    return this.span;
+  }
+
+  /** The next offset to read in the current span. */
+  get position(): number {
+    return this.next;
+  }
+
+  isAt(topic: string, partition: number): boolean {
+    return this.span?.topic === topic && this.span.partition === partition;
+  }
+
+  /** Whether the record at this offset of the current partition belongs to what is still to be read. */
+  wants(offset: number): boolean {
+    return this.span !== undefined && offset >= this.next && offset < this.span.until;
+  }
+
+  /** All of the current partition up to this offset has been read. Returns whether its span ends with it. */
+  pass(offset: number): boolean {
+    if (this.span === undefined || offset < this.next) return false;
+    this.next = offset + 1;
+    if (this.next < this.span.until) return false;
+    this.openNext();
+    return true;
+  }
+
+  private openNext(): void {
+    this.span = this.waiting.shift();
+    while (this.span !== undefined && this.span.from >= this.span.until) {
+      this.span = this.waiting.shift();
+    }
+    this.next = this.span?.from ?? 0;
   }
 }

@@ -1,12 +1,16 @@
 import { type MessageHeaders } from '#libs/contracts';
 import { type FetchedRecord, type Unreadable } from '../client/kafka-port.js';
 
-/** A record as it lies in Kafka. */
-export interface StoredRecord {
+/** Where a record lies. */
+export interface RecordPlace {
   /** Full name, prefix included. */
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
+}
+
+/** A record as it lies in Kafka. */
+export interface StoredRecord extends RecordPlace {
   /** Milliseconds since the epoch, decimal digits. */
   readonly timestamp: string;
   readonly key: Buffer | null;

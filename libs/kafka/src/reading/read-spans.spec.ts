@@ -1,4 +1,4 @@
-import { SpanCursor } from './span-cursor.js';
+import { SpanCursor } from './read-spans.js';
 
 const span = (partition: number, from: number, until: number) => ({
   topic: 'topic',

@@ -18,6 +18,20 @@ export function topicNames(kafka: KafkaClient): Promise<string[]> {
 }
 
 /**
+ * Partitions a topic has: it may have been created by somebody else, with a number of its own.
+ *
+ * @throws when Kafka does not answer or the topic does not exist
+ */
+export async function partitionCount(kafka: KafkaClient, topic: string): Promise<number> {
+  const { topics } = await withAdmin(kafka, (admin) =>
+    admin.fetchTopicMetadata({ topics: [topic] }),
+  );
+  const partitions = topics.find(({ name }) => name === topic)?.partitions.length ?? 0;
+  if (partitions === 0) throw new Error(`topic ${topic} has no partitions`);
+  return partitions;
+}
+
+/**
  * What a topic holds now, a span for each partition: from the oldest record that is left to the end
  * of what is committed. The last offsets may be transaction markers, which are never delivered.
  *
@@ -33,6 +47,22 @@ export async function topicSpans(kafka: KafkaClient, topic: string): Promise<Top
       until: Number(high),
     }))
     .sort((a, b) => a.partition - b.partition);
+}
+
+/** Of each partition what was written since (epoch milliseconds), at most the latest so many records. */
+export async function latestSpans(
+  kafka: KafkaClient,
+  topic: string,
+  { sinceMs, maxPerPartition }: { sinceMs: number; maxPerPartition: number },
+): Promise<TopicSpan[]> {
+  const [starts, spans] = await Promise.all([
+    withAdmin(kafka, (admin) => admin.fetchTopicOffsetsByTimestamp(topic, sinceMs)),
+    topicSpans(kafka, topic),
+  ]);
+  return spans.map((span) => {
+    const start = starts.find(({ partition }) => partition === span.partition);
+    return { ...span, from: Math.max(Number(start?.offset ?? 0), span.until - maxPerPartition) };
+  });
 }
 
 /** A partition that has just been made, or whose leader is changing, has none to answer for a moment. */
