@@ -24,7 +24,6 @@ export { createKafka } from './client/kafka-client.js';
 export { type KafkaClient } from './client/kafka-port.js';
 export { isForbiddenTopic } from './client/protocol-error.js';
 export { type InboundMessage, type WhenRefused } from './consumer/inbound-message.js';
-export { type KafkaConsumerOptions } from './consumer/kafka-consumer.js';
 export {
   describeGroup,
   type GroupDescription,
@@ -33,7 +32,7 @@ export {
   offsetsSince,
   setGroupOffsets,
 } from './consumer/group-offsets.js';
-export { KafkaConsumerStrategy } from './consumer/kafka-consumer.strategy.js';
+export { type KafkaConsumerOptions, KafkaConsumerStrategy } from './consumer/kafka-consumer.js';
 export { PartitionOwnership } from './consumer/partition-ownership.js';
 export { type ConsumerState } from './consumer/supervised-consumer.js';
 export {

@@ -22,7 +22,7 @@ export type CompressionTypes = Kafkajs.CompressionTypes;
 export type ConfigResourceTypes = Kafkajs.ConfigResourceTypes;
 export type Kafka = Kafkajs.Kafka;
 export type * from 'kafkajs';
-export { type FetchedRecord, fetchedRecords, type Unreadable } from './fixes/decoded-record.js';
+export { type FetchedRecord, fetchedRecords, type Unreadable } from './fixes/fetched-record.js';
 export { unsentBatches } from './fixes/send-messages.js';
 export { batchUnpacker } from './fixes/unpack-batch.js';
 export { UnencodableMessageError } from './speed/produce-request.js';

@@ -18,6 +18,9 @@ export interface KafkaClient {
   producer(config: Kafkajs.ProducerConfig): Producer;
 }
 
+/** Partitions by topic. */
+export type Assignment = ReadonlyMap<string, readonly number[]>;
+
 export type Admin = Pick<
   Kafkajs.Admin,
   | 'connect'

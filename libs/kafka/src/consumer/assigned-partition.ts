@@ -236,18 +236,6 @@ export class AssignedPartition {
     return this.progress.isItemDone(offset, item);
   }
 
-  publishFor(message: PartitionMessage, records: readonly OutboundRecord[], item?: number): void {
-    this.transactions.addToTransaction(new PublishedRecords(this, message, records, item));
-  }
-
-  finishMessages(
-    messages: readonly PartitionMessage[],
-    records: readonly OutboundRecord[],
-    refused: (refusal: RecordRefusedError) => void,
-  ): void {
-    this.transactions.addToTransaction(new FinishedMessages(this, messages, records, refused));
-  }
-
   /** Takes the end of a message; {@link PartitionMessage} ensures that each ends once. */
   messageEnded(message: PartitionMessage, how: 'finished' | 'abandoned'): void {
     this.progress.recordEnded(message, how);
@@ -426,13 +414,15 @@ export class PartitionMessage implements InboundMessage {
   publish(records: readonly OutboundRecord[], item?: number): void {
     if (this.hasEnded || (item !== undefined && this.isItemDone(item))) return;
     if (item !== undefined) (this.publishedItems ??= new Set()).add(item);
-    this.assigned.publishFor(this, records, item);
+    this.assigned.transactions.addToTransaction(
+      new PublishedRecords(this.assigned, this, records, item),
+    );
   }
 
   finish(records: readonly OutboundRecord[] = [], orElse?: WhenRefused): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
-    this.assigned.finishMessages([this], records, (refusal) => {
+    this.finishTogether([this], records, (refusal) => {
       this.hasEnded = false;
       if (orElse === undefined) this.fail(refusal, true);
       else this.finish(orElse(refusal));
@@ -448,12 +438,23 @@ export class PartitionMessage implements InboundMessage {
     if (messages.length === 0) return;
     for (const message of messages) message.hasEnded = true;
     // they end in the order of offsets, before those behind them
-    this.assigned.finishMessages(messages, records, () => {
+    this.finishTogether(messages, records, () => {
       for (const message of messages) {
         message.hasEnded = false;
         apart(message);
       }
     });
+  }
+
+  private finishTogether(
+    messages: readonly PartitionMessage[],
+    records: readonly OutboundRecord[],
+    refused: (refusal: RecordRefusedError) => void,
+  ): void {
+    const { assigned } = this;
+    assigned.transactions.addToTransaction(
+      new FinishedMessages(assigned, messages, records, refused),
+    );
   }
 
   abandon(): void {

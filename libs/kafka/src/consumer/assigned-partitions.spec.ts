@@ -2,11 +2,10 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import { DoneItems, FinishedAhead } from '#libs/delivery';
-import { type FetchedRecord } from '../client/kafka-port.js';
+import { type Assignment, type FetchedRecord } from '../client/kafka-port.js';
 import { AssignedPartitions } from './assigned-partitions.js';
 import { type CommittedProgress } from './committed-offsets.js';
 import { type InboundMessage } from './inbound-message.js';
-import { type Assignment } from './supervised-consumer.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 
 const LAST_RESORT_MS = 40_000;

@@ -1,11 +1,10 @@
 import { Logger } from '@nestjs/common';
-import { type FetchedRecord } from '../client/kafka-port.js';
+import { type Assignment, type FetchedRecord } from '../client/kafka-port.js';
 import {
   AssignedPartition,
   type PartitionBacklog,
   type PartitionContext,
 } from './assigned-partition.js';
-import { type Assignment } from './supervised-consumer.js';
 
 interface FetchedFrom {
   topic: string;

@@ -1,22 +1,26 @@
 import { Logger } from '@nestjs/common';
+import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
+import { lastValueFrom } from 'rxjs';
 import { type CallSlots } from '#libs/delivery';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import { type Batch, type FetchedRecord, type KafkaClient } from '../client/kafka-port.js';
-import { type FetchControl } from '../keyed-state/keyed-state-options.js';
-import { type KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
+import {
+  type Assignment,
+  type Batch,
+  type FetchedRecord,
+  type KafkaClient,
+} from '../client/kafka-port.js';
+import { type KeyedStateTopic, StateTopics } from '../keyed-state/keyed-state-topic.js';
 import { type DeadLetterReason, type DeadLetters } from '../producer/dead-letters.js';
 import { topicSpans } from '../reading/topics.js';
 import { type PartitionBacklog } from './assigned-partition.js';
 import { AssignedPartitions } from './assigned-partitions.js';
 import { CommitInterval } from './commit-interval.js';
 import { CommittedOffsets } from './committed-offsets.js';
-import { CallDrain } from './drain-calls.js';
-import { type MessageHandler } from './inbound-message.js';
+import { type InboundMessage, type MessageHandler } from './inbound-message.js';
 import { PartitionTransactions } from './partition-transactions.js';
 import {
-  type Assignment,
   type ConsumerCallbacks,
   type ConsumerState,
   type EmptyFetch,
@@ -39,6 +43,11 @@ export interface KafkaConsumerOptions {
   prepare: (signal: AbortSignal, report: (problem: string) => void) => Promise<void>;
 }
 
+/** How long a stop waits for calls in flight. */
+const FINISH_DEADLINE_MS = 10_000;
+const CUT_OFF_DEADLINE_MS = 500;
+/** What is not committed by then waits for a topic that takes no records: the next owner does it again. */
+const COMMIT_DEADLINE_MS = 1000;
 /** A restore may wait for a Kafka that does not answer. */
 const STATE_DEADLINE_MS = 3000;
 /** A scrape of the metrics waits no longer for Kafka. */
@@ -252,71 +261,101 @@ export class KafkaConsumer {
   }
 }
 
-/** The input partitions, by full name, whose messages wait for state. */
-type StateInputs = Pick<AssignedPartitions, 'untilFenced' | 'stateRestored'>;
+/** Drains the calls that messages lead to, before partitions may be revoked and before a stop. */
+export class CallDrain {
+  private readonly logger = new Logger('Inbox');
+  /** Identifies the drain under way; undefined once calls are resumed. */
+  private draining: object | undefined;
 
-/** The topics of keyed state among those that the consumer subscribes to. */
-class StateTopics {
   constructor(
-    private readonly topics: readonly KeyedStateTopic[],
-    private readonly topicPrefix: string,
+    private readonly calls: CallSlots,
+    private readonly partitions: Pick<
+      AssignedPartitions,
+      'holdAll' | 'releaseAll' | 'commitPending' | 'closeBuffers'
+    >,
   ) {}
 
-  get names(): string[] {
-    return this.topics.map(({ name }) => name);
+  /**
+   * Lets no call begin and hands no message over. Resolves once no call is in flight and their results are committed. A
+   * call that is still in flight at the deadline is cut off: otherwise the new owner would make it a second time
+   * meanwhile.
+   */
+  async drainForRebalance(deadlineMs: number): Promise<void> {
+    const drain = {};
+    this.draining = drain;
+    const { calls } = this;
+    calls.hold();
+    this.partitions.holdAll();
+    const isIdle = await withDeadline(calls.idle(), deadlineMs);
+    if (!isIdle && this.draining === drain) await this.cutOff();
+    // In this turn the last answers finish their messages.
+    await new Promise(setImmediate);
+    await withDeadline(this.partitions.commitPending(), COMMIT_DEADLINE_MS);
   }
 
-  /** Why state can be neither restored nor written for a while now, in words. */
-  get problem(): string | undefined {
-    return this.topics.map(({ problem }) => problem).find(Boolean);
+  /** Lets calls begin again: the assignment is known. */
+  resumeCalls(): void {
+    this.draining = undefined;
+    this.partitions.releaseAll();
+    this.calls.resume();
   }
 
-  attach(member: FetchControl, inputs: StateInputs): void {
-    for (const state of this.topics) {
-      const topics = state.inputs.map((input) => `${this.topicPrefix}${input}`);
-      state.attachConsumer(member, {
-        fenced: async (partition) => {
-          await Promise.all(topics.map((topic) => inputs.untilFenced(topic, partition)));
-        },
-        restored: (partition) => {
-          for (const topic of topics) inputs.stateRestored(topic, partition);
-        },
-      });
-    }
+  /** Lets calls in flight finish for a stop. */
+  async drainForStop(): Promise<void> {
+    this.partitions.holdAll();
+    const drained = this.partitions.closeBuffers();
+    // A stop in the middle of a rebalance: calls that wait for it are given up now.
+    this.resumeCalls();
+    // The message of a call that did not end in time stays uncommitted.
+    if (!(await withDeadline(drained, FINISH_DEADLINE_MS))) await this.cutOff();
   }
 
-  /** Returns whether the batch was of a state topic. */
-  acceptStateBatch({ topic, partition, messages }: Batch): boolean {
-    const state = this.topics.find(({ name }) => name === topic);
-    state?.acceptFetched(partition, messages);
-    return state !== undefined;
+  /** Aborts the calls in flight. Their results are unknown: the next owner calls again. */
+  private async cutOff(): Promise<void> {
+    const { calls } = this;
+    this.logger.warn({ msg: 'calls cut off: partitions may be lost', calls: calls.underWay });
+    calls.cutOff(new Error('the partition may go to another process'));
+    await withDeadline(calls.idle(), CUT_OFF_DEADLINE_MS);
+  }
+}
+
+/**
+ * Nest's way into Kafka: controllers name topics with `@EventPattern`, without the prefix, and are handed their
+ * messages by the dozen.
+ */
+export class KafkaConsumerStrategy extends Server implements CustomTransportStrategy {
+  protected override readonly logger = new Logger('Inbox');
+  readonly consumer: KafkaConsumer;
+
+  constructor(options: KafkaConsumerOptions) {
+    super();
+    this.consumer = new KafkaConsumer(options, (messages) => this.dispatch(messages));
   }
 
-  /** Whether an input partition is assigned without its state: the state topic has fewer partitions, or is not known to all members. */
-  lackPartitions(assignment: Assignment): boolean {
-    return this.topics.some((state) => {
-      const own = new Set(assignment.get(state.name));
-      const inputs = state.inputs.map(
-        (input) => assignment.get(`${this.topicPrefix}${input}`) ?? [],
-      );
-      return inputs.flat().some((partition) => !own.has(partition));
-    });
+  /** Calls back once the consumer is under supervision; joining the group goes on behind it. */
+  listen(callback: (error?: unknown) => void): void {
+    void this.consumer.start([...this.messageHandlers.keys()]).then(() => {
+      callback();
+    }, callback);
   }
 
-  /** Returns the input topics of the assignment. */
-  assignState(assignment: Assignment): Assignment {
-    for (const state of this.topics) state.assignPartitions(assignment.get(state.name) ?? []);
-    const names = new Set(this.names);
-    return new Map([...assignment].filter(([topic]) => !names.has(topic)));
+  close(): Promise<void> {
+    return this.consumer.close();
   }
 
-  /** Whether the messages of an input partition wait for state that is not restored. */
-  isStateAwaited(topic: string, partition: number): boolean {
-    const name = topic.slice(this.topicPrefix.length);
-    return this.topics.some((state) => state.inputs.includes(name) && !state.isRestored(partition));
+  override on(): never {
+    throw new Error('KafkaConsumerStrategy has no events: ask its consumer for its state');
   }
 
-  async closeState(): Promise<void> {
-    await Promise.all(this.topics.map((topic) => topic.closeState()));
+  override unwrap(): never {
+    throw new Error('KafkaConsumerStrategy does not lend its consumer');
+  }
+
+  private async dispatch(messages: readonly InboundMessage[]): Promise<void> {
+    const [first] = messages;
+    const handler = this.messageHandlers.get(first?.topic ?? '');
+    if (handler === undefined) throw new Error(`no controller handles ${first?.topic}`);
+    const result = this.transformToObservable(await handler(messages));
+    await lastValueFrom(result, { defaultValue: undefined });
   }
 }

@@ -9,8 +9,11 @@ import { assertSendable, compressionOf } from '../producer/record-batches.js';
 import { type RecordRefusedError, refusalOf } from '../producer/record-refused.js';
 import { TransactionalWriter } from '../producer/transactional-writer.js';
 import { type CommitInterval } from './commit-interval.js';
-import { type CommittedProgress, type CommittedOffsets } from './committed-offsets.js';
-import { formatOffsetMetadata } from './offset-metadata.js';
+import {
+  type CommittedOffsets,
+  type CommittedProgress,
+  formatOffsetMetadata,
+} from './committed-offsets.js';
 import { type PartitionProgress, type CommitPosition } from './partition-progress.js';
 import {
   type TransactionEntry,

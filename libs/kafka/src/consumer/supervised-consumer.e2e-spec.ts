@@ -6,8 +6,7 @@ import { readEnvironment } from '#libs/config';
 import { type Consumer, type EachBatchPayload, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { SESSION_TIMEOUT_MS, SessionLease } from './group-consumer.js';
-import { RevocationBarrier } from './revocation-barrier.js';
-import { SupervisedConsumer, watchConsumer } from './supervised-consumer.js';
+import { RevocationBarrier, SupervisedConsumer, watchConsumer } from './supervised-consumer.js';
 
 /** Inside kafkajs: where a broker's answers can be replaced by those of a coordinator that moves. */
 interface BrokerClass {

@@ -6,8 +6,7 @@ import { CallSlots } from '#libs/delivery';
 import { type Admin, Kafka, logLevel, type Message, type Transaction } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { type InboundMessage } from './inbound-message.js';
-import { type KafkaConsumer } from './kafka-consumer.js';
-import { KafkaConsumerStrategy } from './kafka-consumer.strategy.js';
+import { type KafkaConsumer, KafkaConsumerStrategy } from './kafka-consumer.js';
 
 const INPUT = 'input';
 

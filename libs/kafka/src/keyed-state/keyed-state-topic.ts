@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { everyRealMs } from '#libs/clock';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import { type KafkaMessage } from '../client/kafka-port.js';
+import { type Assignment, type Batch, type KafkaMessage } from '../client/kafka-port.js';
 import { partitionCount } from '../reading/topics.js';
 import { type FetchControl, type KeyedStateOptions } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
@@ -10,7 +10,7 @@ import { KeyedStatePartition } from './keyed-state-partition.js';
 const GROWTH_CHECK_MS = 30_000;
 
 /** The partitions of the inputs that belong to a partition of state. */
-export interface PartitionInputs {
+interface PartitionInputs {
   /** Resolves once no earlier owner of the inputs can write to the state any more. */
   fenced: (partition: number) => Promise<void>;
   /** Called once the state is restored, for which their messages wait. */
@@ -18,24 +18,11 @@ export interface PartitionInputs {
 }
 
 /** State in a compacted topic, assigned by partition within the group. */
-export interface KeyedStateTopic {
+export class KeyedState<V> {
   readonly name: string;
   /** Input topics, without the prefix, whose messages need the state of the same partition. */
   readonly inputs: readonly string[];
-  attachConsumer(member: FetchControl, inputs: PartitionInputs): void;
-  /** Owned, and restored. */
-  isRestored(partition: number): boolean;
-  /** Why a partition can be neither restored nor written for a while now, in words. */
-  readonly problem: string | undefined;
-  acceptFetched(partition: number, messages: readonly KafkaMessage[]): void;
-  assignPartitions(partitions: readonly number[]): void;
-  closeState(): Promise<void>;
-}
-
-export class KeyedState<V> implements KeyedStateTopic {
-  readonly name: string;
   private readonly partitions = new Map<number, KeyedStatePartition<V>>();
-  readonly inputs: readonly string[];
   private readonly logger = new Logger('KeyedState');
   private stopWatching: (() => void) | undefined;
   private member: FetchControl | undefined;
@@ -56,6 +43,7 @@ export class KeyedState<V> implements KeyedStateTopic {
     return [...this.partitions.keys()];
   }
 
+  /** Why a partition can be neither restored nor written for a while now, in words. */
   get problem(): string | undefined {
     return [...this.partitions.values()].map(({ problem }) => problem).find(Boolean);
   }
@@ -65,6 +53,7 @@ export class KeyedState<V> implements KeyedStateTopic {
     this.stateInputs = inputs;
   }
 
+  /** Owned, and restored. */
   isRestored(partition: number): boolean {
     return this.partitions.get(partition)?.isRestored === true;
   }
@@ -128,5 +117,90 @@ export class KeyedState<V> implements KeyedStateTopic {
     const states = [...this.partitions.values()];
     this.partitions.clear();
     await Promise.all(states.map((state) => state.close()));
+  }
+}
+
+/** Whatever its values are. */
+export type KeyedStateTopic = Pick<
+  KeyedState<unknown>,
+  | 'name'
+  | 'inputs'
+  | 'problem'
+  | 'attachConsumer'
+  | 'isRestored'
+  | 'acceptFetched'
+  | 'assignPartitions'
+  | 'closeState'
+>;
+
+/** The input partitions, by full name, whose messages wait for state. */
+interface StateInputs {
+  untilFenced(topic: string, partition: number): Promise<void>;
+  stateRestored(topic: string, partition: number): void;
+}
+
+/** The topics of keyed state among those that the consumer subscribes to. */
+export class StateTopics {
+  constructor(
+    private readonly topics: readonly KeyedStateTopic[],
+    private readonly topicPrefix: string,
+  ) {}
+
+  get names(): string[] {
+    return this.topics.map(({ name }) => name);
+  }
+
+  /** Why state can be neither restored nor written for a while now, in words. */
+  get problem(): string | undefined {
+    return this.topics.map(({ problem }) => problem).find(Boolean);
+  }
+
+  attach(member: FetchControl, inputs: StateInputs): void {
+    for (const state of this.topics) {
+      const topics = state.inputs.map((input) => `${this.topicPrefix}${input}`);
+      state.attachConsumer(member, {
+        fenced: async (partition) => {
+          await Promise.all(topics.map((topic) => inputs.untilFenced(topic, partition)));
+        },
+        restored: (partition) => {
+          for (const topic of topics) inputs.stateRestored(topic, partition);
+        },
+      });
+    }
+  }
+
+  /** Returns whether the batch was of a state topic. */
+  acceptStateBatch({ topic, partition, messages }: Batch): boolean {
+    const state = this.topics.find(({ name }) => name === topic);
+    state?.acceptFetched(partition, messages);
+    return state !== undefined;
+  }
+
+  /** Whether an input partition is assigned without its state: the state topic has fewer partitions, or is not known to all members. */
+  lackPartitions(assignment: Assignment): boolean {
+    return this.topics.some((state) => {
+      const own = new Set(assignment.get(state.name));
+      const inputs = state.inputs.map(
+        (input) => assignment.get(`${this.topicPrefix}${input}`) ?? [],
+      );
+      return inputs.flat().some((partition) => !own.has(partition));
+    });
+  }
+
+  /** Returns the input topics of the assignment. */
+  assignState(assignment: Assignment): Assignment {
+    for (const state of this.topics) state.assignPartitions(assignment.get(state.name) ?? []);
+    const names = new Set(this.names);
+    return new Map([...assignment].filter(([topic]) => !names.has(topic)));
+  }
+
+  /** Whether the messages of an input partition wait for state that is not restored. */
+  isStateAwaited(topic: string, partition: number): boolean {
+    const name = topic.slice(this.topicPrefix.length);
+    return this.topics.some((state) => state.inputs.includes(name) && !state.isRestored(partition));
+  }
+
+  async closeState(): Promise<void> {
+    await Promise.all(this.topics.map((topic) => topic.closeState()));
   }
 }

@@ -1,10 +1,8 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
-import { decodeBatch, type DecodedBatch, type Fetched } from './decode-batch.js';
-import { type DecodedRecord } from './decoded-record.js';
-import { plainRecord } from '../testing/plain-record.js';
-import { encodeRecord } from '../testing/encode-record.js';
-import { recordFields } from '../testing/record-fields.js';
+import { decodeBatch, type DecodedBatch, type Fetched } from './decode-messages.js';
+import { type DecodedRecord } from './fetched-record.js';
+import { encodeRecord, plainRecord, recordFields } from '../testing/records.js';
 import { batchUnpacker } from './unpack-batch.js';
 
 const require = createRequire(import.meta.url);

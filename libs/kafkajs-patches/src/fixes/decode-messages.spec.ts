@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module';
-import { type Fetched } from './decode-batch.js';
-import { type DecodeMessages, withBatchesOfAnySize } from './decode-messages.js';
-import { encodeRecord } from '../testing/encode-record.js';
+import { type DecodeMessages, type Fetched, withBatchesOfAnySize } from './decode-messages.js';
+import { encodeRecord } from '../testing/records.js';
 import { applyPatches } from '../apply-patches.js';
 
 const require = createRequire(import.meta.url);

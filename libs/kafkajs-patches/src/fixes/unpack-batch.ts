@@ -1,6 +1,6 @@
 import { on } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { UnreadableBatchError } from './unreadable-batch.js';
+import { UnreadableBatchError } from './fetched-record.js';
 
 /** The records of a batch as they lie in Kafka. */
 interface PackedRecords {

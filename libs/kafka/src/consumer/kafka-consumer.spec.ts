@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { CallSlots } from '#libs/delivery';
-import { CallDrain } from './drain-calls.js';
+import { CallDrain } from './kafka-consumer.js';
 
 const NEVER_MS = 60_000;
 

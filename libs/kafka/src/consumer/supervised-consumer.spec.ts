@@ -1,5 +1,5 @@
 import { realEpochMs } from '#libs/clock';
-import { RevocationBarrier } from './revocation-barrier.js';
+import { RevocationBarrier } from './supervised-consumer.js';
 
 describe('RestBeforeJoin', () => {
   let deadlines: number[];

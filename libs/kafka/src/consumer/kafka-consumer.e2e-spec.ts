@@ -6,7 +6,7 @@ import { CallSlots } from '#libs/delivery';
 import { type Admin, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { type InboundMessage } from './inbound-message.js';
-import { KafkaConsumerStrategy } from './kafka-consumer.strategy.js';
+import { KafkaConsumerStrategy } from './kafka-consumer.js';
 
 const INPUT = 'input';
 /** More than are handed over at once. */

@@ -1,11 +1,9 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import { type MessageHeaders } from '#libs/contracts';
-import { type BatchContext, Cursor, DecodedRecord } from './decoded-record.js';
+import { type BatchContext, Cursor, DecodedRecord } from './fetched-record.js';
 import { RecordLayout } from '../speed/record-layout.js';
-import { encodeRecord, type RecordFields } from '../testing/encode-record.js';
-import { plainRecord } from '../testing/plain-record.js';
-import { recordFields } from '../testing/record-fields.js';
+import { encodeRecord, plainRecord, recordFields, type RecordFields } from '../testing/records.js';
 
 const require = createRequire(import.meta.url);
 const Decoder = require('kafkajs/src/protocol/decoder.js') as new (bytes: Buffer) => {

@@ -1,10 +1,16 @@
+import { once } from 'node:events';
 import { createRequire } from 'node:module';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { jest } from '@jest/globals';
-import { type RequestQueueClass, withoutIdleTimers } from './request-queue.js';
+import {
+  type CreateSocketFactory,
+  type RequestQueueClass,
+  unreferencedOnce,
+  withoutIdleTimers,
+} from './network.js';
 
-const QueueOfKafkajs = createRequire(import.meta.url)(
-  'kafkajs/src/network/requestQueue/index.js',
-) as RequestQueueClass;
+const require = createRequire(import.meta.url);
+const QueueOfKafkajs = require('kafkajs/src/network/requestQueue/index.js') as RequestQueueClass;
 
 interface Queue {
   throttledUntil: number;
@@ -65,5 +71,36 @@ describe("a broker's queue of requests", () => {
     queue.push(request(1));
     expect(sent).toEqual([]);
     expect(timersMs).toHaveLength(1);
+  });
+});
+
+const factoryOfKafkajs = require('kafkajs/src/network/socketFactory.js') as CreateSocketFactory;
+
+describe('a socket that is gone, and whose connection is closed again and again', () => {
+  let server: Server;
+
+  beforeAll(async () => {
+    server = createServer();
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+  });
+  afterAll(() => server.close());
+
+  const listenersAfter = async (createFactory: CreateSocketFactory): Promise<number> => {
+    const { port } = server.address() as AddressInfo;
+    const options = { host: '127.0.0.1', port, onConnect: () => undefined };
+    const socket: Socket = createFactory()(options as never);
+    await once(socket, 'connect');
+    await once(socket.destroy(), 'close');
+    socket.setMaxListeners(0);
+    for (let close = 0; close < 20; close += 1) socket.unref();
+    return socket.listenerCount('connect');
+  };
+
+  it('gets a listener each time from kafkajs', async () => {
+    expect(await listenersAfter(factoryOfKafkajs)).toBe(20);
+  });
+
+  it('gets one', async () => {
+    expect(await listenersAfter(unreferencedOnce(factoryOfKafkajs))).toBe(1);
   });
 });

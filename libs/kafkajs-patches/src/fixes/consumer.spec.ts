@@ -1,11 +1,11 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
-import { type BatchClass, committedBatch } from './fetched-batch.js';
+import { type BatchClass, committedBatch } from './consumer.js';
 import {
   type AbortedTransaction,
   committedMessages,
   type TransactionalMessage,
-} from './fetched-batch.js';
+} from './consumer.js';
 
 const require = createRequire(import.meta.url);
 const BatchOfKafkajs = require('kafkajs/src/consumer/batch.js') as BatchClass;

@@ -1,5 +1,5 @@
 import { DoneItems, FinishedAhead } from '#libs/delivery';
-import { parseOffsetMetadata, formatOffsetMetadata } from './offset-metadata.js';
+import { parseOffsetMetadata, formatOffsetMetadata } from './committed-offsets.js';
 
 const AHEAD = FinishedAhead.compose([7, 9], 10).metadata;
 

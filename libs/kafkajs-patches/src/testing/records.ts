@@ -1,0 +1,58 @@
+import { createRequire } from 'node:module';
+import fc from 'fast-check';
+import { type DecodedRecord } from '../fixes/fetched-record.js';
+import { type MessageFields } from '../speed/record-layout.js';
+
+/** What kafkajs writes a record of. */
+export interface RecordFields extends Omit<MessageFields, 'timestamp'> {
+  offsetDelta?: number;
+  /** Milliseconds after the batch's first record; below zero for a record older than that. */
+  timestampDelta?: number;
+}
+
+const byKafkajs = createRequire(import.meta.url)(
+  'kafkajs/src/protocol/recordBatch/record/v0/index.js',
+) as (record: RecordFields) => { buffer: Buffer };
+
+/** A record of a record batch (magic 2), its length before it. */
+export function encodeRecord(record: RecordFields): Buffer {
+  return byKafkajs(record).buffer;
+}
+
+const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array));
+const large = fc.nat({ max: 12_000 }).map((size) => Buffer.alloc(size, 'x'));
+// What an object inherits under such a name is taken for a header by kafkajs.
+const name = fc.string({ maxLength: 20 }).filter((text) => !(text in {}));
+
+/** Any record that kafkajs reads as it was written. */
+export const recordFields: fc.Arbitrary<RecordFields> = fc.record(
+  {
+    offsetDelta: fc.nat({ max: 2 ** 21 }),
+    timestampDelta: fc.integer({ min: -(2 ** 40), max: 2 ** 40 }),
+    key: fc.option(bytes),
+    value: fc.option(fc.oneof({ weight: 4, arbitrary: bytes }, large)),
+    headers: fc.dictionary(name, fc.oneof(bytes, fc.array(bytes, { minLength: 2, maxLength: 3 })), {
+      maxKeys: 9,
+    }),
+  },
+  { requiredKeys: ['value'] },
+);
+
+type Value = Buffer | string | (Buffer | string)[] | null | undefined;
+
+/** What a record says, read in any way; bytes as text, which is compared much faster. */
+export function plainRecord(record: DecodedRecord): object {
+  const { magicByte, attributes, timestamp, offset, key, value, isControlRecord } = record;
+  const { headers, batchContext } = record;
+  return {
+    ...{ magicByte, attributes, timestamp, offset, isControlRecord, batchContext },
+    key: textOf(key),
+    value: textOf(value),
+    headers: Object.entries(headers).map(([name, one]) => [name, textOf(one)]),
+  };
+}
+
+function textOf(value: Value): unknown {
+  if (Array.isArray(value)) return value.map(textOf);
+  return Buffer.isBuffer(value) ? `bytes ${value.toString('latin1')}` : value;
+}
