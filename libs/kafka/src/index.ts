@@ -43,9 +43,8 @@ export {
 export { KeyedState, type KeyedStateTopic } from './keyed-state/keyed-state-topic.js';
 export { type DeadLetterReason, DeadLetters } from './producer/dead-letters.js';
 export { IdempotentProducer } from './producer/idempotent-producer.js';
-export { type OutboundRecord } from './producer/outbound-record.js';
+export { type OutboundRecord, RecordRefusedError, refusalOf } from './producer/outbound-record.js';
 export { partitionOf } from './producer/partition-of.js';
-export { RecordRefusedError, refusalOf } from './producer/record-refused.js';
 export { type FollowedTopic, type FollowState, followTopics } from './reading/follow-topics.js';
 export { readRecords, readSince, readSpans } from './reading/read-spans.js';
 export {

@@ -6,12 +6,11 @@ import { type FetchedRecord } from '../client/kafka-port.js';
 import { AssignedPartition, type PartitionContext } from './assigned-partition.js';
 import { type InboundMessage } from './inbound-message.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
+import { nextTurn } from './testing/wait.js';
 
 const LIMITS = { maxUnfinished: 12, maxUnfinishedBytes: 100, maxSpan: 60 };
 const LARGEST_FETCH = 10;
 const LAST_RESORT_MS = 40_000;
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 interface LogEntry {
   /** From the offset before. */

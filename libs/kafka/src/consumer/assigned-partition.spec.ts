@@ -2,26 +2,14 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { realNowMs } from '#libs/clock';
 import { rejected } from '#libs/contracts';
 import { type FetchedRecord } from '../client/kafka-port.js';
-import { RecordRefusedError } from '../producer/record-refused.js';
+import { RecordRefusedError } from '../producer/outbound-record.js';
 import { AssignedPartition, type PartitionLimits } from './assigned-partition.js';
 import { type InboundMessage } from './inbound-message.js';
 import { type PartitionProgress } from './partition-progress.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
-
-const LAST_RESORT_MS = 40_000;
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-async function until(isSo: () => boolean): Promise<void> {
-  const giveUpMs = realNowMs() + LAST_RESORT_MS;
-  while (!isSo()) {
-    if (realNowMs() > giveUpMs) throw new Error('what the test waits for did not come about');
-    await nextTurn();
-  }
-}
+import { nextTurn, until } from './testing/wait.js';
 
 function recordAt(offset: number, bytes = 1): FetchedRecord {
   const [key, value] = [Buffer.from('k'), Buffer.from('v')];

@@ -1,25 +1,14 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { realNowMs } from '#libs/clock';
 import { DoneItems, FinishedAhead } from '#libs/delivery';
 import { type Assignment, type FetchedRecord } from '../client/kafka-port.js';
 import { AssignedPartitions } from './assigned-partitions.js';
 import { type CommittedProgress } from './committed-offsets.js';
 import { type InboundMessage } from './inbound-message.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
+import { nextTurn, until } from './testing/wait.js';
 
-const LAST_RESORT_MS = 40_000;
 const MIB = 1024 * 1024;
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-async function until(isSo: () => boolean): Promise<void> {
-  const giveUpMs = realNowMs() + LAST_RESORT_MS;
-  while (!isSo()) {
-    if (realNowMs() > giveUpMs) throw new Error('what the test waits for did not come about');
-    await nextTurn();
-  }
-}
 
 function recordsUpTo(count: number, first = 0, bytes = 1): FetchedRecord[] {
   const source = { timestamp: '0', key: null, value: null, headerList: [], bytes };

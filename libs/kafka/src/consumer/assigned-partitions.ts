@@ -75,7 +75,6 @@ export class AssignedPartitions {
     return owned.bufferFetched(messages, from.end, from.highWatermark);
   }
 
-  /** The keyed state of the partition's messages is restored. */
   stateRestored(topic: string, partition: number): void {
     this.owned.get(keyOf(topic, partition))?.releaseHold('state');
   }
@@ -132,7 +131,6 @@ export class AssignedPartitions {
     return new Set(paused.map(({ topic }) => topic));
   }
 
-  /** The end of a partition as Kafka has it now. */
   endOffsetRead(topic: string, partition: number, highWatermark: number): void {
     this.owned.get(keyOf(topic, partition))?.endOffsetRead(highWatermark);
   }

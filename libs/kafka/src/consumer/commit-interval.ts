@@ -10,7 +10,6 @@ export class CommitInterval {
   /** @param baseMs real milliseconds, for few partitions */
   constructor(private readonly baseMs: number) {}
 
-  /** A transaction of a partition begins. */
   transactionBegins(partition: object, nowMs: number): void {
     this.beganMs.delete(partition);
     this.beganMs.set(partition, nowMs);

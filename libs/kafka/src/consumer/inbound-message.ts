@@ -1,5 +1,4 @@
-import { type OutboundRecord } from '../producer/outbound-record.js';
-import { type RecordRefusedError } from '../producer/record-refused.js';
+import { type OutboundRecord, type RecordRefusedError } from '../producer/outbound-record.js';
 import { type InboundRecord } from '../reading/stored-record.js';
 import { type PartitionOwnership } from './partition-ownership.js';
 

@@ -1,24 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
-import { realDelayMs, realNowMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { type Admin, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { type InboundMessage } from './inbound-message.js';
 import { KafkaConsumerStrategy } from './kafka-consumer.js';
+import { eventually } from './testing/wait.js';
 
 const INPUT = 'input';
 /** More than are handed over at once. */
 const MESSAGES = 100;
-
-async function eventually(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const giveUpMs = realNowMs() + 40_000;
-  while (!(await isSo())) {
-    if (realNowMs() > giveUpMs) throw new Error(`it did not come about that ${what}`);
-    await realDelayMs(10);
-  }
-}
 
 /** Says whether calls are held. */
 class WatchedSlots extends CallSlots {

@@ -1,10 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { CallSlots } from '#libs/delivery';
 import { CallDrain } from './kafka-consumer.js';
+import { nextTurn } from './testing/wait.js';
 
 const NEVER_MS = 60_000;
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Lets everything come about that takes no time. */
 async function pass(): Promise<void> {

@@ -141,12 +141,10 @@ export class KafkaConsumer {
     return this.stopping.signal.aborted ? 'stopped' : this.supervised.state;
   }
 
-  /** Why the consumer ended the last time, in words. */
   get endedBecause(): string | undefined {
     return this.supervised.endedBecause;
   }
 
-  /** How many partitions wait for their state or the progress of earlier owners. */
   get heldPartitions(): number {
     return this.partitions.heldPartitions;
   }
@@ -156,17 +154,14 @@ export class KafkaConsumer {
     return this.stateTopics.problem;
   }
 
-  /** Why nothing can be committed for a while now, in words. */
   get commitProblem(): string | undefined {
     return this.partitions.commitProblem;
   }
 
-  /** The topics that transactions write to, and whether they take records. */
   get writtenTopics(): WrittenTopic[] {
     return this.health.all();
   }
 
-  /** Unfinished messages and lag, by topic and partition. */
   get backlog(): PartitionBacklog[] {
     return this.partitions.backlog();
   }

@@ -55,7 +55,6 @@ export class PartitionProgress {
     this.unfinishedBytes = 0;
   }
 
-  /** Whether this item of the message is committed as done. */
   isItemDone(offset: number, item: number): boolean {
     return this.items.has(offset, item);
   }
@@ -112,7 +111,6 @@ export class PartitionProgress {
     return this.waiting.fetchedEnd;
   }
 
-  /** Messages fetched and not finished. */
   get size(): number {
     return this.waiting.size + this.offsets.open;
   }

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Logger } from '@nestjs/common';
-import { realDelayMs, realNowMs } from '#libs/clock';
+import { realDelayMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
 import { type Admin, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
@@ -16,6 +16,7 @@ import { PartitionProgress } from './partition-progress.js';
 import { PartitionTransactions } from './partition-transactions.js';
 import { TestEntry } from './testing/entry.js';
 import { TopicHealth } from './topic-health.js';
+import { eventually } from './testing/wait.js';
 
 /** Inside kafkajs: where an error of the client can come up amid a request. */
 interface BrokerClass {
@@ -24,14 +25,6 @@ interface BrokerClass {
   };
 }
 const Broker = createRequire(import.meta.url)('kafkajs/src/broker/index.js') as BrokerClass;
-
-async function eventually(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const giveUpMs = realNowMs() + 40_000;
-  while (!(await isSo())) {
-    if (realNowMs() > giveUpMs) throw new Error(`it did not come about that ${what}`);
-    await realDelayMs(10);
-  }
-}
 
 describe('PartitionTransactions', () => {
   Logger.overrideLogger(false);

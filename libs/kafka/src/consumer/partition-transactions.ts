@@ -6,7 +6,7 @@ import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { type KafkaClient } from '../client/kafka-port.js';
 import { assertSendable, compressionOf } from '../producer/record-batches.js';
-import { type RecordRefusedError, refusalOf } from '../producer/record-refused.js';
+import { type RecordRefusedError, refusalOf } from '../producer/outbound-record.js';
 import { TransactionalWriter } from '../producer/transactional-writer.js';
 import { type CommitInterval } from './commit-interval.js';
 import {

@@ -1,11 +1,10 @@
-import { type OutboundRecord } from '../producer/outbound-record.js';
+import { type OutboundRecord, type RecordRefusedError } from '../producer/outbound-record.js';
 import {
   byteLength,
   MAX_BATCH_BYTES,
   MAX_RECORD_BYTES,
   mustCompress,
 } from '../producer/record-batches.js';
-import { type RecordRefusedError } from '../producer/record-refused.js';
 import { type PartitionProgress, type CommitPosition } from './partition-progress.js';
 
 const MAX_ENTRIES = 2000;

@@ -7,6 +7,7 @@ import { type Consumer, type EachBatchPayload, Kafka, logLevel } from '#libs/kaf
 import { ensureTopics } from '../client/ensure-topics.js';
 import { SESSION_TIMEOUT_MS, SessionLease } from './group-consumer.js';
 import { RevocationBarrier, SupervisedConsumer, watchConsumer } from './supervised-consumer.js';
+import { eventually } from './testing/wait.js';
 
 /** Inside kafkajs: where a broker's answers can be replaced by those of a coordinator that moves. */
 interface BrokerClass {
@@ -26,17 +27,6 @@ const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
 /** A broker that `npm test` has started. */
 function testBrokers(): string[] {
   return (readEnvironment()['KAFKA_BROKERS'] ?? '').split(',');
-}
-
-async function eventually(
-  isSo: () => boolean,
-  { what, timeoutMs = 40_000 }: { what: string; timeoutMs?: number },
-): Promise<void> {
-  const giveUpMs = realNowMs() + timeoutMs;
-  while (!isSo()) {
-    if (realNowMs() > giveUpMs) throw new Error(`it did not come about that ${what}`);
-    await realDelayMs(20);
-  }
 }
 
 const NOT_LEADER = 6;
@@ -80,10 +70,11 @@ class Member {
   }
 
   async untilOwns(partitions: string): Promise<void> {
-    await eventually(() => this.log.at(-1) === `owns ${partitions}`, {
-      what: `it owns ${partitions}, of ${this.log.join('; ')}`,
-      timeoutMs: 40_000,
-    });
+    await eventually(
+      () => this.log.at(-1) === `owns ${partitions}`,
+      `it owns ${partitions}, of ${this.log.join('; ')}`,
+      40_000,
+    );
   }
 }
 
@@ -147,10 +138,7 @@ describe('SupervisedConsumer', () => {
       isLoading = false;
       return Promise.reject(createErrorFromCode(COORDINATOR_LOADING));
     };
-    await eventually(() => member.log.includes('owns '), {
-      what: 'it lets go of what it had',
-      timeoutMs: 40_000,
-    });
+    await eventually(() => member.log.includes('owns '), 'it lets go of what it had', 40_000);
     await member.untilOwns('0,1');
     expect(member.consumer.state).toBe('running');
   });
@@ -171,12 +159,12 @@ describe('SupervisedConsumer', () => {
       refused += 1;
       return Promise.reject(createErrorFromCode(NOT_LEADER));
     };
-    await eventually(() => refused === 3, { what: 'three fetches have been refused' });
+    await eventually(() => refused === 3, 'three fetches have been refused');
     const producer = kafka.producer();
     await producer.connect();
     await producer.send({ topic, messages: [{ partition: 0, value: 'x' }] });
     await producer.disconnect();
-    await eventually(() => fetches === 1, { what: 'what is written is fetched' });
+    await eventually(() => fetches === 1, 'what is written is fetched');
     expect(member.log.at(-1)).toBe('owns 0,1');
     expect(member.log).toHaveLength(eventsBefore);
   }, 90_000);
@@ -201,16 +189,14 @@ describe('SupervisedConsumer', () => {
     const held = join('B', {
       kafka: new Kafka({ brokers: testBrokers(), clientId: 'held', logLevel: logLevel.NOTHING }),
     });
-    await eventually(() => /^owns [01]$/.test(held.log.at(-1) ?? ''), { what: 'they share' });
+    await eventually(() => /^owns [01]$/.test(held.log.at(-1) ?? ''), 'they share');
     const before = held.log.length;
     const ownedBefore = held.log.at(-1)!;
     isToBeHeld = true;
     const third = join('C');
     await eventually(
       () => isHeld && third.log.filter((event) => event.startsWith('owns')).length === 2,
-      {
-        what: 'the others work in a generation that the held one does not know of',
-      },
+      'the others work in a generation that the held one does not know of',
     );
     await third.consumer.stop();
     goOn();
@@ -240,7 +226,7 @@ describe('SupervisedConsumer', () => {
       if (request.groupId === topic) joins += 1;
       return joinGroup.call(this, request);
     };
-    await eventually(() => member.log.at(-1) === 'comes to rest', { what: 'it is given up' });
+    await eventually(() => member.log.at(-1) === 'comes to rest', 'it is given up');
     isSilent = false;
     answer(createErrorFromCode(UNKNOWN_MEMBER));
     rest();
@@ -261,10 +247,11 @@ describe('SupervisedConsumer', () => {
     });
     await first.untilOwns('0,1');
     const second = join('B');
-    await eventually(() => /^owns [01]$/.test(second.log.at(-1) ?? ''), {
-      what: 'they share the partitions',
-      timeoutMs: 40_000,
-    });
+    await eventually(
+      () => /^owns [01]$/.test(second.log.at(-1) ?? ''),
+      'they share the partitions',
+      40_000,
+    );
     isPoisoned = true;
     const producer = kafka.producer();
     await producer.connect();
@@ -272,14 +259,11 @@ describe('SupervisedConsumer', () => {
       [0, 1].map((partition) => producer.send({ topic, messages: [{ partition, value: 'x' }] })),
     );
     await producer.disconnect();
-    await eventually(() => first.log.at(-1) === 'comes to rest', { what: 'the first has crashed' });
+    await eventually(() => first.log.at(-1) === 'comes to rest', 'the first has crashed');
     expect(await membersOfGroup()).toBe(2);
     isPoisoned = false;
     rest();
-    await eventually(() => first.log.includes('owns '), {
-      what: 'the first is out',
-      timeoutMs: 40_000,
-    });
+    await eventually(() => first.log.includes('owns '), 'the first is out', 40_000);
     const drained = log.lastIndexOf('A has drained', log.lastIndexOf('A owns '));
     const taken = log.indexOf('B owns 0,1');
     expect(taken === -1 || taken > drained).toBe(true);
@@ -311,16 +295,17 @@ describe('SupervisedConsumer', () => {
           silentSinceMs = Math.min(silentSinceMs, realNowMs());
           return new Promise(() => undefined);
         };
-        await eventually(() => realNowMs() - silentSinceMs > silenceMs, {
-          what: 'heartbeats have been missing for long enough',
-        });
+        await eventually(
+          () => realNowMs() - silentSinceMs > silenceMs,
+          'heartbeats have been missing for long enough',
+        );
       }
       isPoisoned = true;
       const producer = kafka.producer();
       await producer.connect();
       await producer.send({ topic, messages: [{ partition: 0, value: 'x' }] });
       await producer.disconnect();
-      await eventually(() => deadlines.length > 0, { what: 'it has crashed' });
+      await eventually(() => deadlines.length > 0, 'it has crashed');
       expect(deadlines[0]).toBeLessThanOrEqual(Math.min(5000, mostLeftMs));
     },
   );
@@ -339,7 +324,7 @@ describe('SupervisedConsumer', () => {
         handedOn.push(partition);
       },
     });
-    await eventually(() => handedOn.length > 1, { what: 'both are handed on' });
+    await eventually(() => handedOn.length > 1, 'both are handed on');
     await realDelayMs(1000);
     expect([...handedOn].sort()).toEqual([0, 1]);
   });

@@ -69,7 +69,6 @@ export class TopicHealth {
     return attempts;
   }
 
-  /** Forgets the failures of a writer that writes no more. */
   forgetWriter(writer: object): void {
     for (const { failing } of this.topics.values()) failing.delete(writer);
   }

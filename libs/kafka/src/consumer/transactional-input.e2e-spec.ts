@@ -1,22 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
-import { realDelayMs, realNowMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { type Admin, Kafka, logLevel, type Message, type Transaction } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { type InboundMessage } from './inbound-message.js';
 import { type KafkaConsumer, KafkaConsumerStrategy } from './kafka-consumer.js';
+import { eventually } from './testing/wait.js';
 
 const INPUT = 'input';
-
-async function eventually(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const giveUpMs = realNowMs() + 40_000;
-  while (!(await isSo())) {
-    if (realNowMs() > giveUpMs) throw new Error(`it did not come about that ${what}`);
-    await realDelayMs(10);
-  }
-}
 
 describe('input that is written in transactions', () => {
   Logger.overrideLogger(false);

@@ -7,8 +7,7 @@ import { ensureTopics } from '../client/ensure-topics.js';
 import { createKafka } from '../client/kafka-client.js';
 import { DeadLetters } from './dead-letters.js';
 import { IdempotentProducer } from './idempotent-producer.js';
-import { type OutboundRecord } from './outbound-record.js';
-import { RecordRefusedError } from './record-refused.js';
+import { type OutboundRecord, RecordRefusedError } from './outbound-record.js';
 
 const SOURCE = 'mes.downtime-reasons.v1';
 

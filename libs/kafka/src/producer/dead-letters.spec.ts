@@ -4,8 +4,7 @@ import { ManualClock } from '#libs/clock';
 import { deadLetterHeaders, type MessageHeaders } from '#libs/contracts';
 import { type InboundRecord } from '../reading/stored-record.js';
 import { DeadLetters } from './dead-letters.js';
-import { type OutboundRecord } from './outbound-record.js';
-import { RecordRefusedError } from './record-refused.js';
+import { type OutboundRecord, RecordRefusedError } from './outbound-record.js';
 
 const message: InboundRecord = {
   topic: 'mes.downtime-reasons.v1',

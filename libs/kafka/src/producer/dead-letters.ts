@@ -10,8 +10,7 @@ import {
   type Rejection,
 } from '#libs/contracts';
 import { type InboundRecord } from '../reading/stored-record.js';
-import { type OutboundRecord } from './outbound-record.js';
-import { type RecordRefusedError } from './record-refused.js';
+import { type OutboundRecord, type RecordRefusedError } from './outbound-record.js';
 
 /** Why a message becomes a dead letter. */
 export interface DeadLetterReason extends Rejection {

@@ -7,7 +7,7 @@ import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import { type KafkaClient, type Producer } from '../client/kafka-port.js';
 import { type RecordPlace } from '../reading/stored-record.js';
-import { type OutboundRecord } from './outbound-record.js';
+import { type OutboundRecord, type RecordRefusedError, refusalOf } from './outbound-record.js';
 import { partitionByKey } from './partition-of.js';
 import {
   assertSendable,
@@ -18,7 +18,6 @@ import {
   mustCompress,
   toTopicMessages,
 } from './record-batches.js';
-import { type RecordRefusedError, refusalOf } from './record-refused.js';
 
 interface Pending {
   record: OutboundRecord;

@@ -1,5 +1,5 @@
 import { type MessageHeaders } from '#libs/contracts';
-import { type RecordRefusedError } from './record-refused.js';
+import { UnencodableMessageError } from '#libs/kafkajs-patches';
 
 /** A record on its way to Kafka. */
 export interface OutboundRecord {
@@ -19,4 +19,47 @@ export interface OutboundRecord {
   isState?: true;
   /** What to write in its place where it is refused; without it, it must be written as it is or not at all. */
   leaner?: (refusal: RecordRefusedError) => OutboundRecord;
+}
+
+/** A record that Kafka, or the client, will never take however often it is sent. */
+export class RecordRefusedError extends Error {
+  readonly retryable = false;
+
+  constructor(
+    /** `too-large` is a broker's answer, `beyond-bound` our own: no setting of a topic changes that. */
+    readonly code: 'too-large' | 'beyond-bound' | 'unencodable' | 'ill-dated',
+    cause: Error,
+  ) {
+    super(`the record is ${code}: ${cause.message}`, { cause });
+    this.name = 'RecordRefusedError';
+  }
+}
+
+const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
+
+/**
+ * Distinguishes a refusal of records, which must not be retried for ever, from an outage, which must. The time of a record
+ * is this host's clock at each try, so that a refused time is a matter of the clocks. Any other error of the client, even a
+ * bug, passes with the connection or the metadata that it came from.
+ *
+ * @param hasOwnTime the time was given with the record, and will be the same at the next try
+ */
+export function refusalOf(
+  error: unknown,
+  { hasOwnTime = false } = {},
+): RecordRefusedError | undefined {
+  if (error instanceof RecordRefusedError) return error;
+  for (let cause = error; isError(cause); cause = cause.cause) {
+    const { name, type } = cause;
+    if (TOO_LARGE.has(String(type))) return new RecordRefusedError('too-large', cause);
+    if (hasOwnTime && type === 'INVALID_TIMESTAMP')
+      return new RecordRefusedError('ill-dated', cause);
+    if (name === UnencodableMessageError.name) return new RecordRefusedError('unencodable', cause);
+  }
+  return undefined;
+}
+
+/** Not instanceof: an error may come from another realm. */
+function isError(value: unknown): value is Error & { type?: unknown } {
+  return typeof value === 'object' && value !== null && 'name' in value && 'message' in value;
 }

@@ -1,7 +1,6 @@
 import { CompressionTypes } from '#libs/kafkajs-patches';
 import { type Message, type TopicMessages } from '../client/kafka-port.js';
-import { type OutboundRecord } from './outbound-record.js';
-import { RecordRefusedError } from './record-refused.js';
+import { type OutboundRecord, RecordRefusedError } from './outbound-record.js';
 
 const MIB = 1024 * 1024;
 

@@ -47,7 +47,6 @@ export async function readSpans(
   }
 }
 
-/** The latest records of some topics. */
 export interface LatestRecords {
   /** Full names, prefix included; one after the other. */
   topics: readonly string[];

@@ -1,5 +1,5 @@
 import { type MessageHeaders } from '#libs/contracts';
-import { type FetchedRecord, type Unreadable } from '../client/kafka-port.js';
+import { type FetchedRecord } from '../client/kafka-port.js';
 
 /** Where a record lies. */
 export interface RecordPlace {
@@ -19,13 +19,9 @@ export interface StoredRecord extends RecordPlace {
 }
 
 /** A record of an input topic. It may be read each time it is asked for something, so it must not be spread. */
-export interface InboundRecord extends StoredRecord {
+export interface InboundRecord extends StoredRecord, Pick<FetchedRecord, 'bytes' | 'unreadable'> {
   /** Without the prefix. */
   readonly topic: string;
-  /** See {@link FetchedRecord}. */
-  readonly bytes: number;
-  /** See {@link FetchedRecord}. */
-  readonly unreadable?: Unreadable | undefined;
 }
 
 /** A fetched record, read as a whole: it may be spread, and be kept for long. */

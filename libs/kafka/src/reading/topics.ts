@@ -12,7 +12,6 @@ export interface TopicSpan {
   until: number;
 }
 
-/** The names of all topics there are. */
 export function topicNames(kafka: KafkaClient): Promise<string[]> {
   return withAdmin(kafka, (admin) => admin.listTopics());
 }
