@@ -10,7 +10,7 @@ async function pass(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await nextTurn();
 }
 
-describe('CallsAtRest', () => {
+describe('CallDrain', () => {
   let slots: CallSlots;
   let rest: CallDrain;
   /** What is asked of the queues, in its order. */

@@ -6,7 +6,7 @@ import { TestEntry } from './testing/entry.js';
 const OUTCOMES = 'outcomes';
 const LETTERS = 'letters';
 
-describe('WaitingWrites', () => {
+describe('PendingEntries', () => {
   /** As the progress of a partition would answer; undefined items where more than one is done. */
   let room: { upTo: number; items: number };
   let waiting: PendingEntries;

@@ -1,11 +1,11 @@
 import { realEpochMs } from '#libs/clock';
 import { RevocationBarrier } from './supervised-consumer.js';
 
-describe('RestBeforeJoin', () => {
+describe('RevocationBarrier', () => {
   let deadlines: number[];
   let mayLastMs: number;
-  let comeToRest: () => void;
-  let rest: RevocationBarrier;
+  let drain: () => void;
+  let barrier: RevocationBarrier;
 
   beforeEach(() => {
     deadlines = [];
@@ -13,16 +13,16 @@ describe('RestBeforeJoin', () => {
     const begin = (deadlineMs: number): Promise<void> => {
       deadlines.push(deadlineMs);
       return new Promise((resolve) => {
-        comeToRest = resolve;
+        drain = resolve;
       });
     };
-    rest = new RevocationBarrier(begin, () => mayLastMs);
+    barrier = new RevocationBarrier(begin, () => mayLastMs);
   });
 
   /** What kafkajs makes of the moment before joining: it tries again as long as the group is said to be rebalancing. */
   const refusal = (): unknown => {
     try {
-      rest.assertDrained();
+      barrier.assertDrained();
       return undefined;
     } catch (error) {
       return error;
@@ -30,62 +30,62 @@ describe('RestBeforeJoin', () => {
   };
 
   it('is not wanted before there is a sign of a rebalance', () => {
-    expect(rest.isRaised).toBe(false);
+    expect(barrier.isRaised).toBe(false);
     expect(deadlines).toEqual([]);
   });
 
   it('keeps the member from joining until nothing is under way, in the way kafkajs tries again after', async () => {
     expect(refusal()).toMatchObject({ type: 'REBALANCE_IN_PROGRESS' });
     expect(refusal()).toBeInstanceOf(Error);
-    comeToRest();
-    await rest.raiseBarrier().drained;
+    drain();
+    await barrier.raiseBarrier().drained;
     expect(refusal()).toBeUndefined();
-    expect(rest.isRaised).toBe(true);
+    expect(barrier.isRaised).toBe(true);
   });
 
   it('begins once, with the first sign of a rebalance, and with the deadline of that', async () => {
     mayLastMs = 500;
-    const { drained: done } = rest.raiseBarrier();
+    const { drained: done } = barrier.raiseBarrier();
     mayLastMs = 7000;
-    expect(rest.isRaised).toBe(true);
+    expect(barrier.isRaised).toBe(true);
     expect(refusal()).toBeDefined();
-    expect(rest.raiseBarrier().drained).toBe(done);
+    expect(barrier.raiseBarrier().drained).toBe(done);
     expect(deadlines).toEqual([500]);
-    comeToRest();
+    drain();
     await done;
-    expect(rest.raiseBarrier().isDrained).toBe(true);
+    expect(barrier.raiseBarrier().isDrained).toBe(true);
     expect(refusal()).toBeUndefined();
   });
 
   it('is over at some time from which on the member may join, and not before', async () => {
-    const { drained: done } = rest.raiseBarrier();
-    expect(rest.drainedEpochMs).toBe(Infinity);
-    comeToRest();
+    const { drained: done } = barrier.raiseBarrier();
+    expect(barrier.drainedEpochMs).toBe(Infinity);
+    drain();
     await done;
     await Promise.resolve();
-    expect(rest.drainedEpochMs).toBeLessThanOrEqual(realEpochMs());
-    rest.lowerBarrier();
-    expect(rest.drainedEpochMs).toBe(Infinity);
+    expect(barrier.drainedEpochMs).toBeLessThanOrEqual(realEpochMs());
+    barrier.lowerBarrier();
+    expect(barrier.drainedEpochMs).toBe(Infinity);
   });
 
   it('is wanted anew for each rebalance', async () => {
-    const first = rest.raiseBarrier();
-    comeToRest();
+    const first = barrier.raiseBarrier();
+    drain();
     await first.drained;
-    rest.lowerBarrier();
-    expect(rest.isRaised).toBe(false);
+    barrier.lowerBarrier();
+    expect(barrier.isRaised).toBe(false);
     expect(refusal()).toBeDefined();
     expect(deadlines).toEqual([7000, 7000]);
-    comeToRest();
-    await rest.raiseBarrier().drained;
+    drain();
+    await barrier.raiseBarrier().drained;
     expect(refusal()).toBeUndefined();
   });
 
   it('does not take the end of an earlier rest for that of a later one', async () => {
-    const earlier = rest.raiseBarrier();
-    const endEarlier = comeToRest;
-    rest.lowerBarrier();
-    rest.raiseBarrier();
+    const earlier = barrier.raiseBarrier();
+    const endEarlier = drain;
+    barrier.lowerBarrier();
+    barrier.raiseBarrier();
     endEarlier();
     await earlier.drained;
     expect(refusal()).toBeDefined();

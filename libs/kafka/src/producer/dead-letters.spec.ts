@@ -33,13 +33,13 @@ interface Sender {
 
 /** As the transactions of a partition do: what is refused gives way to its leaner form. */
 async function publish(
-  letters: DeadLetters,
+  deadLetters: DeadLetters,
   sender: Sender,
   ...[message, reason]: Parameters<DeadLetters['deadLetterOf']>
 ): Promise<void> {
-  for (let letter: OutboundRecord | undefined = letters.deadLetterOf(message, reason); letter;) {
-    const { leaner, ...record }: OutboundRecord = letter;
-    letter = await sender.send(record).then(
+  for (let next: OutboundRecord | undefined = deadLetters.deadLetterOf(message, reason); next;) {
+    const { leaner, ...record }: OutboundRecord = next;
+    next = await sender.send(record).then(
       () => undefined,
       (error: unknown): OutboundRecord => {
         if (error instanceof RecordRefusedError && leaner !== undefined) return leaner(error);
@@ -58,6 +58,14 @@ describe('DeadLetters', () => {
     },
   };
   const deadLetters = new DeadLetters(new ManualClock(1_763_680_060_000), 'p1.');
+  const notJson = { code: 'invalid-json', detail: 'no JSON', attempts: 0 } as const;
+  /** Of a topic that does not take such records. */
+  const refusing = (isTooLarge: (record: OutboundRecord) => boolean): Sender => ({
+    send: (record) =>
+      isTooLarge(record)
+        ? Promise.reject(new RecordRefusedError('too-large', new Error('no more than that')))
+        : sender.send(record),
+  });
 
   beforeAll(() => {
     Logger.overrideLogger(false);
@@ -68,11 +76,8 @@ describe('DeadLetters', () => {
   });
 
   it('keeps key, value and headers byte for byte and adds why', async () => {
-    await publish(deadLetters, sender, message, {
-      code: 'unknown-machine',
-      detail: 'no M-9',
-      attempts: 0,
-    });
+    const reason = { code: 'unknown-machine', detail: 'no M-9', attempts: 0 } as const;
+    await publish(deadLetters, sender, message, reason);
     expect(sent).toEqual([
       {
         topic: 'p1.mes.downtime-reasons.v1.dlq',
@@ -105,18 +110,8 @@ describe('DeadLetters', () => {
       ['DLQ-Machine-Ids', 'kept'],
     ];
     const copied: MessageHeaders = [...Object.entries(earlier), ...own, ['dlq-value-omitted', '7']];
-    const inLetter = { ...message, headers: copied };
-    await publish(deadLetters, sender, inLetter, {
-      code: 'invalid-json',
-      detail: 'no JSON',
-      attempts: 0,
-    });
-    await publish(
-      deadLetters,
-      sender,
-      { ...message, headers: own },
-      { code: 'invalid-json', detail: 'no JSON', attempts: 0 },
-    );
+    await publish(deadLetters, sender, { ...message, headers: copied }, notJson);
+    await publish(deadLetters, sender, { ...message, headers: own }, notJson);
     expect(sent[0]).toEqual(sent[1]);
     expect(headersOf(sent[0]).slice(0, own.length)).toEqual(own);
   });
@@ -138,11 +133,10 @@ describe('DeadLetters', () => {
 
   it('has a line in the log, or is counted by the next one where there are hundreds a second', async () => {
     const logged = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
-    const reason = { code: 'invalid-json', detail: 'no JSON', attempts: 0 } as const;
     const lines = (): { offset: number; leftOut?: number }[] =>
       logged.mock.calls.map(([line]) => line as { offset: number });
     for (let offset = 0; lines().at(-1)?.leftOut === undefined; offset += 1) {
-      await publish(deadLetters, sender, { ...message, offset }, reason);
+      await publish(deadLetters, sender, { ...message, offset }, notJson);
     }
     let next = 0;
     for (const { offset, leftOut = 0 } of lines()) {
@@ -153,17 +147,8 @@ describe('DeadLetters', () => {
   });
 
   it('leaves the value out, and says so, when the dead-letter topic can never take it', async () => {
-    const refusing: Sender = {
-      send: (record) => {
-        if (record.value !== null) {
-          return Promise.reject(new RecordRefusedError('too-large', new Error('1 MB at most')));
-        }
-        sent.push(record);
-        return Promise.resolve();
-      },
-    };
-    const letters = new DeadLetters(new ManualClock(0), '');
-    await publish(letters, refusing, message, { code: 'too-large', detail: 'large', attempts: 0 });
+    const noValues = refusing(({ value }) => value !== null);
+    await publish(deadLetters, noValues, message, notJson);
     expect(sent).toMatchObject([{ key: message.key, value: null }]);
     const headers = headersOf(sent[0]);
     expect(headers.slice(0, message.headers.length)).toEqual(message.headers);
@@ -177,22 +162,18 @@ describe('DeadLetters', () => {
       [record.key, record.value, ...headersOf(record).flat()]
         .map((part) => Buffer.byteLength(part ?? ''))
         .reduce((sum, bytes) => sum + bytes);
-    const refusing: Sender = {
-      send: (record) => {
-        if (sizeOf(record) > LIMIT) {
-          return Promise.reject(new RecordRefusedError('too-large', new Error('64 KiB at most')));
-        }
-        sent.push(record);
-        return Promise.resolve();
-      },
-    };
-    const letters = new DeadLetters(new ManualClock(0), '');
+    const small = refusing((record) => sizeOf(record) > LIMIT);
     const reason = { code: 'rejected-by-service', detail: 'refused', attempts: 1 } as const;
     const huge = 'x'.repeat(LIMIT);
 
     it('leaves out the headers as well where they are what is too large, and says so', async () => {
       const headers: MessageHeaders = [['huge', huge]];
-      await publish(letters, refusing, { ...message, headers }, { ...reason, machineIds: ['M-1'] });
+      await publish(
+        deadLetters,
+        small,
+        { ...message, headers },
+        { ...reason, machineIds: ['M-1'] },
+      );
       expect(sent).toMatchObject([{ key: message.key, value: null }]);
       expect(sent[0]?.headers).toMatchObject({
         'dlq-code': 'rejected-by-service',
@@ -205,16 +186,9 @@ describe('DeadLetters', () => {
     });
 
     it('leaves out the key and the machines at fault where these are', async () => {
-      const machineIds = Array.from(
-        { length: 1000 },
-        (_, number) => `${number}-${'x'.repeat(100)}`,
-      );
-      await publish(
-        letters,
-        refusing,
-        { ...message, key: Buffer.from(huge) },
-        { ...reason, machineIds },
-      );
+      const machineIds = Array.from({ length: 1000 }, (_, one) => `${one}-${'x'.repeat(100)}`);
+      const key = Buffer.from(huge);
+      await publish(deadLetters, small, { ...message, key }, { ...reason, machineIds });
       const detail = 'without its headers, key, machines at fault; refused';
       expect(sent).toMatchObject([{ key: null, value: null, headers: { 'dlq-detail': detail } }]);
       expect(sent[0]?.headers).not.toHaveProperty('dlq-machine-ids');
