@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ANOTHER_KEY, CERTIFICATE, ENCRYPTED_KEY, KEY_OF_CERTIFICATE } from '../test/tls-files.js';
 import { type Environment, EnvironmentReader } from './environment-reader.js';
-import { readTls } from './kafka-tls.js';
+import { readTls } from './kafka-settings.js';
 
 const [CA, CERT, KEY] = ['KAFKA_SSL_CA_FILE', 'KAFKA_SSL_CERT_FILE', 'KAFKA_SSL_KEY_FILE'] as const;
 

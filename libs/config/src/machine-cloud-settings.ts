@@ -1,6 +1,4 @@
 import { type EnvironmentReader } from './environment-reader.js';
-import { readServiceUrl } from './service-url.js';
-import { readToken, type TokenSettings } from './token-settings.js';
 
 export interface MachineCloudSettings {
   baseUrl: string;
@@ -61,4 +59,118 @@ function readMachineInfoPath(env: EnvironmentReader): string {
     );
   }
   return path;
+}
+
+/** Where the access token comes from; exactly one way is configured. */
+type TokenSettings =
+  | { kind: 'fixed'; token: string }
+  | { kind: 'file'; path: string }
+  | { kind: 'login'; email: string; password: string }
+  | { kind: 'oauth'; tokenUrl: string; clientId: string; clientSecret: string; scope?: string };
+
+interface TokenWay {
+  names: readonly string[];
+  read: (env: EnvironmentReader) => TokenSettings;
+}
+
+/** RFC 6750 allows fewer still. */
+const TOKEN_IN_HEADER = /^[\x21-\x7e]*$/;
+const LOGIN = 'MACHINE_CLOUD_LOGIN';
+const OAUTH = 'MACHINE_CLOUD_OAUTH';
+
+const WAYS: readonly TokenWay[] = [
+  { names: ['MACHINE_CLOUD_TOKEN'], read: readFixed },
+  { names: ['MACHINE_CLOUD_TOKEN_FILE'], read: readFile },
+  {
+    names: [`${LOGIN}_EMAIL`, `${LOGIN}_PASSWORD`, `${LOGIN}_PASSWORD_FILE`],
+    read: readLogin,
+  },
+  {
+    names: ['TOKEN_URL', 'CLIENT_ID', 'CLIENT_SECRET', 'CLIENT_SECRET_FILE', 'SCOPE'].map(
+      (name) => `${OAUTH}_${name}`,
+    ),
+    read: readOAuth,
+  },
+];
+
+/** One setting is enough to choose a way: it is a problem when others of that way are missing, or a second way is chosen. */
+export function readToken(env: EnvironmentReader): TokenSettings {
+  const isSet = (name: string): boolean => env.isSet(name);
+  const begun = WAYS.filter(({ names }) => names.some(isSet));
+  if (begun.length === 0) {
+    env.problem(
+      'MACHINE_CLOUD_TOKEN',
+      `is required, or another way to a token: MACHINE_CLOUD_TOKEN_FILE, ${LOGIN}_EMAIL with ` +
+        `${LOGIN}_PASSWORD, or ${OAUTH}_TOKEN_URL with ${OAUTH}_CLIENT_ID and ${OAUTH}_CLIENT_SECRET`,
+    );
+  } else if (begun.length > 1) {
+    const ways = begun.map(({ names }) => names.filter(isSet).join(' + '));
+    env.problem(ways.join(' and '), 'are different ways to a token: keep one, unset the others');
+  }
+  const [settings = { kind: 'fixed', token: '' }] = begun.map(({ read }) => read(env));
+  return settings;
+}
+
+function readFixed(env: EnvironmentReader): TokenSettings {
+  const name = 'MACHINE_CLOUD_TOKEN';
+  const token = env.text(name, '');
+  // Each call would fail, with the token in the library's message.
+  if (!TOKEN_IN_HEADER.test(token)) {
+    env.problem(
+      name,
+      'holds a line break, a blank or another character that no token in a header can have',
+    );
+  }
+  return { kind: 'fixed', token };
+}
+
+/** The file may be corrected while the bridge runs: it must only exist, and not be empty. */
+function readFile(env: EnvironmentReader): TokenSettings {
+  const name = 'MACHINE_CLOUD_TOKEN_FILE';
+  const path = env.text(name, '');
+  env.fileContent(name, path);
+  return { kind: 'file', path };
+}
+
+function readLogin(env: EnvironmentReader): TokenSettings {
+  return {
+    kind: 'login',
+    email: env.required(`${LOGIN}_EMAIL`, 'whom to log in'),
+    password: env.requiredSecret(`${LOGIN}_PASSWORD`, 'the password of the login'),
+  };
+}
+
+function readOAuth(env: EnvironmentReader): TokenSettings {
+  const scope = env.optional(`${OAUTH}_SCOPE`);
+  return {
+    kind: 'oauth',
+    tokenUrl: readServiceUrl(env, `${OAUTH}_TOKEN_URL`, 'where OAuth tokens are handed out'),
+    clientId: env.required(`${OAUTH}_CLIENT_ID`, 'the client that OAuth tokens are handed out to'),
+    clientSecret: env.requiredSecret(`${OAUTH}_CLIENT_SECRET`, 'the secret of the OAuth client'),
+    ...(scope !== undefined && { scope }),
+  };
+}
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/** A required address that secrets travel to: https only, http for loopback alone. */
+function readServiceUrl(env: EnvironmentReader, name: string, what: string): string {
+  const raw = env.required(name, what);
+  const fault = raw === '' ? undefined : faultOf(raw);
+  if (fault !== undefined) env.problem(name, fault);
+  return raw;
+}
+
+function faultOf(raw: string): string | undefined {
+  const url = URL.canParse(raw) ? new URL(raw) : undefined;
+  // The parser leaves line breaks out and takes other blanks for part of the path.
+  if (url === undefined || /\s/.test(raw)) {
+    return 'must be a URL such as https://cloud.example.com';
+  }
+  if (url.username !== '' || url.password !== '') return 'must not carry a user name or password';
+  const isLocal = url.protocol === 'http:' && LOOPBACK.has(url.hostname);
+  if (url.protocol !== 'https:' && !isLocal) {
+    return 'must be https (http is allowed for localhost, 127.0.0.1 and [::1] alone)';
+  }
+  return raw.includes('#') ? 'must not carry a fragment (#…)' : undefined;
 }

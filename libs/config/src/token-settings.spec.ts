@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Environment, EnvironmentReader } from './environment-reader.js';
-import { readToken } from './token-settings.js';
+import { readToken } from './machine-cloud-settings.js';
 
 const SECRET = 'hunter2-hunter2';
 const LOGIN = {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 
 import { readMessages, readSnapshots } from '../test/read-messages.js';
-import { readOrderDocument } from './read-order-document.js';
+import { readOrderDocument } from './read-orders.js';
 
 const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
 

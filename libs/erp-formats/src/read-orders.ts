@@ -1,7 +1,28 @@
-import { describeAhead, type OrderMessage, type Parsed, rejected } from '#libs/contracts';
-import type { OrderMapping } from './mapping/order-mapping.js';
-import type { OrderDocument, OrderDocumentOptions } from './document/order-format.js';
-import { readOrderDocument } from './read-order-document.js';
+import {
+  describeAhead,
+  MAX_LIST_LENGTH,
+  mediaType,
+  type OrderMessage,
+  parsed,
+  type Parsed,
+  parseOrderMessage,
+  type Refused,
+  rejected,
+} from '#libs/contracts';
+import { type OrderMapping } from './mapping/order-mapping.js';
+import {
+  type DocumentContent,
+  type OrderDocument,
+  type OrderDocumentOptions,
+  type OrderFormat,
+} from './document/order-format.js';
+import { readContent } from './document/read-content.js';
+import { type DocumentElement, onlyElement } from './xml/document-element.js';
+import { b2mml } from './b2mml/b2mml.format.js';
+import { canonical } from './canonical/canonical.format.js';
+import { sapIdoc } from './sap-idoc/sap-idoc.format.js';
+import { sapOData } from './sap-odata/sap-odata.format.js';
+import { umh } from './umh/umh.format.js';
 
 type Read = Parsed<OrderMessage[]>;
 
@@ -35,4 +56,62 @@ function refuseAhead(read: Read, nowSeconds: number, maxAheadSeconds: number): R
   const { orderId, changedAt } = ahead.order;
   const problem = describeAhead(changedAt, maxAheadSeconds);
   return rejected('invalid-message', `changedAt of order ${orderId}: ${problem}`);
+}
+
+/** In the order of recognition. */
+export const FORMATS: readonly OrderFormat[] = [canonical, sapIdoc, b2mml, sapOData, umh];
+
+const BY_MEDIA_TYPE = new Map(
+  FORMATS.flatMap((format) => format.mediaTypes.map((type) => [type, format] as const)),
+);
+const NAMED_TYPES = new Set(BY_MEDIA_TYPE.keys());
+
+/**
+ * Reads what arrives on `erp.work-orders.v1`, in any format of the registry: the one its content type names,
+ * else the first that knows its root element or shape. A document may hold several orders; one bad order
+ * refuses it whole. Refusals: `invalid-json`, `invalid-message`, `too-large`, with the place of the fault.
+ */
+export function readOrderDocument(
+  document: OrderDocument,
+  { timeZone }: OrderDocumentOptions,
+): Parsed<OrderMessage[]> {
+  const content = readContent(document, NAMED_TYPES);
+  if (!content.ok) return content;
+  const unwrapped = unwrap(content.value);
+  const format =
+    BY_MEDIA_TYPE.get(mediaType(document.contentType) ?? '') ??
+    FORMATS.find((each) => each.recognises(unwrapped));
+  if (format === undefined) return unknownFormat(unwrapped);
+  const { sourceTopic = null, recordedAt } = document;
+  const messages = format.read(unwrapped, { timeZone, sourceTopic, recordedAt });
+  return messages.ok ? withinLimit(messages.value) : messages;
+}
+
+function withinLimit(messages: OrderMessage[]): Parsed<OrderMessage[]> {
+  if (messages.length <= MAX_LIST_LENGTH) return parsed(messages);
+  const found = `${messages.length} orders, more than ${MAX_LIST_LENGTH}`;
+  return rejected('too-large', `the document holds ${found}`);
+}
+
+function unwrap(content: DocumentContent): DocumentContent {
+  return content.syntax === 'xml' ? { syntax: 'xml', root: unwrapSoap(content.root) } : content;
+}
+
+/** JSON of no known shape is most likely the bridge's own with a mistake in it. */
+function unknownFormat(content: DocumentContent): Refused {
+  const known = `formats: ${FORMATS.map(({ name }) => name).join(', ')}`;
+  if (content.syntax === 'xml') {
+    const root = content.root.name.slice(0, 100);
+    return rejected('invalid-message', `the XML root ${root} is not read; ${known}`);
+  }
+  const order = parseOrderMessage(content.value);
+  const fault = order.ok ? 'the JSON is not read' : order.rejection.detail;
+  return rejected('invalid-message', `${fault}; ${known}`);
+}
+
+/** What a SOAP envelope carries, where a document comes in one; otherwise the document. */
+function unwrapSoap(root: DocumentElement): DocumentElement {
+  if (root.name !== 'Envelope') return root;
+  const content = onlyElement(root, 'Body')?.children ?? [];
+  return content.length === 1 && content[0] !== undefined ? content[0] : root;
 }

@@ -1,7 +1,7 @@
 import type { OrderMessage, OrderSnapshot } from '#libs/contracts';
 
 import type { OrderDocument } from '../src/document/order-format.js';
-import { readOrderDocument } from '../src/read-order-document.js';
+import { readOrderDocument } from '../src/read-orders.js';
 
 type Options = Partial<Omit<OrderDocument, 'body'>> & { timeZone?: string };
 

@@ -6,10 +6,8 @@ import {
   type OrderOperation,
   type OrderSnapshot,
 } from '#libs/contracts';
-import { type AssignedOperation } from './assigned-operation.js';
-import { AssignmentTable } from './assignment-table.js';
+import { type AssignedOperation, assignmentKey, AssignmentTable } from './assignment-table.js';
 import { type KnownOrder } from './known-order.js';
-import { assignmentKey } from './stored-assignment.js';
 import { type OrderFinding, applyToOrder } from './apply-to-order.js';
 
 const MACHINES = ['M-1', 'M-2', 'M-3'];

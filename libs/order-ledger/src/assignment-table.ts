@@ -1,4 +1,12 @@
-import { type AssignedOperation, inWorkingOrder } from './assigned-operation.js';
+/** An operation on a machine's list, under the name it has there. */
+export interface AssignedOperation {
+  entry: string;
+  operationId: string;
+  /** 1 or more; without one it comes last. */
+  sequence?: number;
+  /** Epoch seconds; without one it comes last. */
+  plannedStart?: number;
+}
 
 type ListedOperation = readonly [orderId: string, AssignedOperation];
 
@@ -127,4 +135,69 @@ function insert(all: ListedOperation[], listed: ListedOperation): void {
     else to = middle;
   }
   all.splice(from, 0, listed);
+}
+
+/** By sequence, then planned start, then order and operation; what has none of the first two comes last. */
+export function inWorkingOrder(
+  [orderA, a]: readonly [orderId: string, AssignedOperation],
+  [orderB, b]: readonly [orderId: string, AssignedOperation],
+): number {
+  return (
+    compare(a.sequence ?? Infinity, b.sequence ?? Infinity) ||
+    compare(a.plannedStart ?? Infinity, b.plannedStart ?? Infinity) ||
+    compare(orderA, orderB) ||
+    compare(a.operationId, b.operationId)
+  );
+}
+
+function compare<T extends number | string>(a: T, b: T): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** What stands between the ids of a key: no id holds control characters. */
+const BETWEEN = '\u0000';
+
+/** The key under which is kept what of an order stands on a machine. */
+export function assignmentKey(machineId: string, orderId: string): string {
+  return `${machineId}${BETWEEN}${orderId}`;
+}
+
+/** Machine and order of a key; undefined for one that is none, as earlier versions have kept. */
+export function placeOfKey(key: string): { machineId: string; orderId: string } | undefined {
+  const end = key.indexOf(BETWEEN);
+  if (end < 1) return undefined;
+  return { machineId: key.slice(0, end), orderId: key.slice(end + 1) };
+}
+
+/** An operation without the fields' names, which would be more than all the rest. */
+type StoredOperation = [
+  entry: string,
+  operationId: string,
+  sequence: number | null,
+  plannedStart: number | null,
+];
+
+export function toStoredAssignment(operations: readonly AssignedOperation[]): StoredOperation[] {
+  return operations.map(({ entry, operationId, sequence = null, plannedStart = null }) => {
+    return [entry, operationId, sequence, plannedStart];
+  });
+}
+
+/** Reads what the bridge itself has stored; undefined for what it has not. */
+export function fromStoredAssignment(json: unknown): readonly AssignedOperation[] | undefined {
+  if (!Array.isArray(json) || !json.every(Array.isArray)) return undefined;
+  return (json as unknown as StoredOperation[]).map(fromStoredOperation);
+}
+
+function fromStoredOperation([
+  entry,
+  operationId,
+  sequence,
+  plannedStart,
+]: StoredOperation): AssignedOperation {
+  const operation: AssignedOperation = { entry, operationId };
+  if (sequence !== null) operation.sequence = sequence;
+  if (plannedStart !== null) operation.plannedStart = plannedStart;
+  return operation;
 }

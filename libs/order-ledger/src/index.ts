@@ -3,18 +3,24 @@
  * operations are ({@link placeOrder}), in which order a machine's list has them ({@link AssignmentTable}), and how orders
  * and assignments are stored.
  */
-export { type AssignedOperation } from './assigned-operation.js';
-export { AssignmentTable } from './assignment-table.js';
-export { FinishedOrders } from './finished-orders.js';
-export { isAhead, isFinished, type KnownOrder, type MessagePosition } from './known-order.js';
-export { type MachineOf, placeOrder, rejectUnmapped } from './place-order.js';
 export {
+  type AssignedOperation,
   assignmentKey,
+  AssignmentTable,
   fromStoredAssignment,
   placeOfKey,
   toStoredAssignment,
-} from './stored-assignment.js';
-export { fromStoredOrder, toStoredOrder } from './stored-order.js';
+} from './assignment-table.js';
+export {
+  FinishedOrders,
+  fromStoredOrder,
+  isAhead,
+  isFinished,
+  type KnownOrder,
+  type MessagePosition,
+  toStoredOrder,
+} from './known-order.js';
+export { type MachineOf, placeOrder, rejectUnmapped } from './place-order.js';
 export {
   type OrderFinding,
   applyToOrder,

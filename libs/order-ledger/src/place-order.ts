@@ -4,14 +4,14 @@ import {
   type OrderStatus,
   type Rejection,
 } from '#libs/contracts';
-import { type AssignedOperation } from './assigned-operation.js';
+import { type AssignedOperation } from './assignment-table.js';
 import { isFinished } from './known-order.js';
 
 const LISTED: ReadonlySet<OrderStatus> = new Set(['released', 'started', 'held']);
 
 export type MachineOf = (operation: OrderOperation) => string | undefined;
 
-export interface PlacedOrder {
+interface PlacedOrder {
   /** What of it belongs on the list of each machine it names, which may be nothing. */
   machines: ReadonlyMap<string, readonly AssignedOperation[]>;
   /** Operations that should be on a list and have no machine. */

@@ -1,8 +1,7 @@
-import { isJsonObject } from '#libs/contracts';
-
-import type { DocumentContent } from '../document/order-format.js';
-import type { DocumentElement } from '../xml/document-element.js';
-import { jsonElement } from './json-elements.js';
+import { describeJson, isJsonObject, type JsonObject, parsed, type Parsed } from '#libs/contracts';
+import { type DocumentContent } from '../document/order-format.js';
+import { type DocumentElement, elementName } from '../xml/document-element.js';
+import { checkFields, type FieldRules } from '../xml/check-fields.js';
 
 /** How the names of roots end. */
 export const NOUN =
@@ -26,4 +25,181 @@ export function b2mmlRoot(content: DocumentContent): DocumentElement | undefined
 /** Orders wherever they are: in a schedule, in a request within it, in a list, or the root itself. */
 export function ordersIn(element: DocumentElement): DocumentElement[] {
   return ORDERS.has(element.name) ? [element] : element.children.flatMap(ordersIn);
+}
+
+const STATES = {
+  DispatchStatus: 'text',
+  RequestState: 'text',
+  SegmentState: 'text',
+  ScheduleState: 'text',
+} as const;
+/** A name for people may stand in their place, which says nothing of equipment. */
+const SCOPES = { HierarchyScope: 'text or element', Location: 'text or element' } as const;
+const REQUIRED = { EquipmentRequirement: 'elements', SegmentRequirement: 'elements' } as const;
+
+const ABOVE_ORDERS = { ...STATES, ...SCOPES } as const;
+const ORDER = {
+  ...ABOVE_ORDERS,
+  ...REQUIRED,
+  ID: 'text',
+  Command: 'text',
+  StartTime: 'text',
+} as const;
+const LEVEL = { EquipmentElementLevel: 'text', EquipmentLevel: 'text' } as const;
+const SCOPE = { ...SCOPES, ...LEVEL, EquipmentID: 'text' } as const;
+
+const RULES: FieldRules = {
+  ProductionRequest: ORDER,
+  OperationsRequest: ORDER,
+  JobOrder: ORDER,
+  SegmentRequirement: {
+    ...STATES,
+    ...SCOPES,
+    ...REQUIRED,
+    ID: 'text',
+    ProcessSegmentID: 'text',
+    ProductSegmentID: 'text',
+    EarliestStartTime: 'text',
+  },
+  EquipmentRequirement: {
+    ...SCOPES,
+    EquipmentID: 'texts',
+    EquipmentLevel: 'text or element',
+    EquipmentRequirement: 'elements',
+  },
+  EquipmentLevel: LEVEL,
+  HierarchyScope: SCOPE,
+  Location: SCOPE,
+};
+
+/** Refuses fields of orders, and of what they stand in, that are given twice or hold what they do not. */
+export function checkB2mmlFields(orders: readonly DocumentElement[]): Parsed<undefined> {
+  // the schedule of ten thousand orders is looked at once
+  for (const above of new Set(orders.flatMap(elementsAbove))) {
+    const checked = checkFields(above, RULES, ABOVE_ORDERS);
+    if (!checked.ok) return checked;
+  }
+  for (const order of orders) {
+    const checked = checkFields(order, RULES);
+    if (!checked.ok) return checked;
+  }
+  return parsed(undefined);
+}
+
+function elementsAbove({ parent }: DocumentElement): DocumentElement[] {
+  return parent === null ? [] : [...elementsAbove(parent), parent];
+}
+
+/** Keys that writers of JSON put the text of an element with attributes under. */
+const TEXT_KEYS = ['value', '#text', '_', '$', '$value'];
+
+/** Element names that are read, by their lower case: in JSON some write them in camel case. */
+const NAMES = new Map(
+  [
+    'ActionCriteria',
+    'ActionExpression',
+    'ApplicationArea',
+    'Command',
+    'CreationDateTime',
+    'DataArea',
+    'DispatchStatus',
+    'EarliestStartTime',
+    'EquipmentElementLevel',
+    'EquipmentID',
+    'EquipmentLevel',
+    'EquipmentRequirement',
+    'EquipmentRequirementChild',
+    'HierarchyScope',
+    'HierarchyScopeChild',
+    'ID',
+    'JobOrder',
+    'Location',
+    'OperationsRequest',
+    'ProcessSegmentID',
+    'ProductSegmentID',
+    'ProductionRequest',
+    'PublishedDate',
+    'RequestState',
+    'ResponseCriteria',
+    'ResponseExpression',
+    'ScheduleState',
+    'SegmentRequirement',
+    'SegmentRequirementChild',
+    'SegmentState',
+    'StartTime',
+    'WorkRequest',
+    'actionCode',
+  ].map((name) => [name.toLowerCase(), name]),
+);
+
+interface BuiltElement extends DocumentElement {
+  children: BuiltElement[];
+}
+
+/** B2MML in JSON as the elements of its XML: a list is an element that repeats. Numbers are no text: 0010 is not 10. */
+function jsonElement(name: string, json: unknown): DocumentElement {
+  return build(name, json, null);
+}
+
+function build(name: string, json: unknown, parent: BuiltElement | null): BuiltElement {
+  const attributes = isJsonObject(json) ? attributesIn(json) : {};
+  const notText = notTextIn(json);
+  const element: BuiltElement = {
+    name: nameOf(name),
+    parent,
+    children: [],
+    text: textIn(json),
+    attributes,
+    ...(notText !== undefined && { notText }),
+  };
+  if (!isJsonObject(json)) return element;
+  for (const [key, value] of Object.entries(json)) {
+    for (const each of Array.isArray(value) ? (value as unknown[]) : [value]) {
+      if (each !== null) element.children.push(build(key, each, element));
+    }
+  }
+  return element;
+}
+
+function nameOf(key: string): string {
+  return elementName(NAMES.get(key.toLowerCase()) ?? key);
+}
+
+/** Under keys of their own, `@name` or `@_name`, or together under `$`, as converters of XML write them. */
+function attributesIn(json: JsonObject): Record<string, string> {
+  const together = isJsonObject(json['$']) ? Object.entries(json['$']) : [];
+  const marked = Object.entries(json).flatMap(([key, value]) =>
+    key.startsWith('@') ? [[key.replace(/^@_?/, ''), value] as const] : [],
+  );
+  return Object.fromEntries(
+    [...together, ...marked].flatMap(([name, value]) =>
+      typeof value === 'string' ? [[nameOf(name), value]] : [],
+    ),
+  );
+}
+
+function textIn(json: unknown): string {
+  if (typeof json === 'string') return json.trim();
+  if (!isJsonObject(json)) return '';
+  const key = TEXT_KEYS.find((name) => typeof ownValue(json, name) === 'string');
+  return key === undefined ? '' : textIn(json[key]);
+}
+
+/** What stands where text may; undefined of text, of null, and of an object of nothing but attributes. */
+function notTextIn(json: unknown): string | undefined {
+  if (typeof json === 'string' || json === null) return undefined;
+  if (!isJsonObject(json)) return describeJson(json);
+  const values = TEXT_KEYS.map((name) => ownValue(json, name)).filter((value) => value !== null);
+  if (values.some((value) => typeof value === 'string')) return undefined;
+  const scalar = values.find((value) => value !== undefined && !isJsonObject(value));
+  if (scalar !== undefined) return describeJson(scalar);
+  return Object.entries(json).some(isContent) ? 'an object' : undefined;
+}
+
+function isContent([key, value]: [string, unknown]): boolean {
+  return value !== null && key !== '$' && !key.startsWith('@');
+}
+
+function ownValue(json: JsonObject, name: string): unknown {
+  return Object.hasOwn(json, name) ? json[name] : undefined;
 }

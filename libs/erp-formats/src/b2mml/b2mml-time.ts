@@ -1,7 +1,6 @@
 import { parsed, readEpochSeconds, rejected, type Parsed } from '#libs/contracts';
 
-import { readLocalTime } from '../time/read-local-time.js';
-import { epochSecondsOf } from '../time/local-time.js';
+import { epochSecondsOf, readLocalTime } from '../time/local-time.js';
 import { pathOf, readText, type DocumentElement } from '../xml/document-element.js';
 
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.\d+)?(.*)$/;

@@ -1,12 +1,25 @@
-import { parsed, rejected, type OrderMessage, type Parsed } from '#libs/contracts';
-
-import type { DocumentContent, OrderFormat, ReadingContext } from '../document/order-format.js';
-import { pathOf, unlessTwice, type DocumentElement } from '../xml/document-element.js';
-import { b2mmlRoot, ordersIn } from './b2mml-document.js';
-import { checkB2mmlFields } from './b2mml-fields.js';
-import { intentOf } from './b2mml-intent.js';
-import { readB2mmlOrder } from './b2mml-order.js';
+import {
+  type OperationChange,
+  type OrderChange,
+  type OrderMessage,
+  type OrderOperation,
+  type OrderStatus,
+  parsed,
+  type Parsed,
+  rejected,
+} from '#libs/contracts';
+import {
+  type DocumentContent,
+  type OrderFormat,
+  type ReadingContext,
+} from '../document/order-format.js';
+import { type DocumentElement, pathOf, readText, unlessTwice } from '../xml/document-element.js';
+import { changeMessage, snapshotMessage } from '../document/checked-message.js';
+import { b2mmlRoot, checkB2mmlFields, ordersIn } from './b2mml-document.js';
+import { type Intent, intentOf } from './b2mml-intent.js';
 import { readDateTime } from './b2mml-time.js';
+import { readB2mmlOperations } from './b2mml-operations.js';
+import { checkStates, statusOfOrder } from './b2mml-status.js';
 
 /** ISA-95 as B2MML writes it, V04 to V07, in XML or JSON. Orders that a message does not name stay. */
 export const b2mml: OrderFormat = {
@@ -64,4 +77,59 @@ function readChangedAt(
   if (changedAt !== undefined) return parsed(changedAt);
   const path = pathOf(root, 'ApplicationArea', 'CreationDateTime');
   return rejected('invalid-message', `${path} is missing, and so is a PublishedDate`);
+}
+
+interface B2mmlOrderContext {
+  changedAt: number;
+  timeZone: string;
+  intent: Exclude<Intent, 'none'>;
+}
+
+/**
+ * A production request, operations request or job order. Without operations it gives its status alone. The
+ * operations of a job order have its status, in a change too: they have none of their own.
+ */
+function readB2mmlOrder(
+  order: DocumentElement,
+  { changedAt, timeZone, intent }: B2mmlOrderContext,
+): Parsed<OrderMessage> {
+  const where = () => pathOf(order);
+  const id = readText(order, 'ID');
+  if (!id.ok) return id;
+  const orderId = id.value;
+  if (orderId === undefined)
+    return rejected('invalid-message', `${pathOf(order, 'ID')} is missing`);
+  if (intent === 'cancel') return changeMessage(where, { orderId, changedAt, status: 'cancelled' });
+  const states = checkStates(order);
+  if (!states.ok) return states;
+  const status = statusOfOrder(order);
+  const found = readB2mmlOperations(order, timeZone);
+  if (!found.ok) return found;
+  const { operations, replaces } = found.value;
+  if (operations.length === 0) {
+    if (status !== undefined) return changeMessage(where, { orderId, changedAt, status });
+    if (intent === 'change' && found.value.states.length > 0)
+      return changeMessage(where, { orderId, changedAt, operations: found.value.states });
+    const field = pathOf(order, 'EquipmentRequirement', 'EquipmentID');
+    return rejected('invalid-message', `${field} is missing, and so is a status`);
+  }
+  if (intent === 'change') {
+    const change: OrderChange = { orderId, changedAt, operations, replaces };
+    if (status === undefined) return changeMessage(where, change);
+    const ofOperations = order.name === 'JobOrder' ? withStatus(operations, status) : operations;
+    return changeMessage(where, { ...change, status, operations: ofOperations });
+  }
+  // Whoever sends a schedule and leaves out what is optional wants it done; else it says Forecast.
+  const ofOrder = status ?? 'released';
+  return snapshotMessage(where, {
+    orderId,
+    changedAt,
+    status: ofOrder,
+    operations: withStatus(operations, ofOrder),
+  });
+}
+
+/** For operations that have none of their own. */
+function withStatus(operations: readonly OperationChange[], status: OrderStatus): OrderOperation[] {
+  return operations.map((operation) => ({ status, ...operation }));
 }

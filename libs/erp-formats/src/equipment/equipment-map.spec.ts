@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-import { EquipmentMap } from './equipment-map.js';
-import { EquipmentMapError, parseEquipmentMap } from './parse-equipment-map.js';
+import { EquipmentMap, EquipmentMapError, parseEquipmentMap } from './equipment-map.js';
 
 const MAP = EquipmentMap.of([
   { plant: '1000', workCentre: 'FR01', machineId: 'M-1' },

@@ -1,6 +1,7 @@
-import type { OrderOperation } from '#libs/contracts';
-
-import type { EquipmentMapEntry } from './parse-equipment-map.js';
+import { parse as parseYaml } from 'yaml';
+import { parse } from 'csv-parse/sync';
+import { isIdentifier, type OrderOperation } from '#libs/contracts';
+import { syntaxFault } from '../document/syntax-fault.js';
 
 /** Which machine an operation runs on. */
 export class EquipmentMap {
@@ -50,4 +51,140 @@ export class EquipmentMap {
     if (plant !== undefined) return plants?.get(plant);
     return plants?.size === 1 ? [...plants.values()][0] : undefined;
   }
+}
+
+/** The machine that stands for a plant's work centre. */
+export interface EquipmentMapEntry {
+  plant: string;
+  workCentre: string;
+  machineId: string;
+}
+
+/** An equipment map that cannot be used; the message names the entry. */
+export class EquipmentMapError extends Error {
+  override readonly name = 'EquipmentMapError';
+  readonly code = 'invalid-equipment-map';
+  readonly retryable = false;
+}
+
+const MAX_TEXT_LENGTH = 4_194_304;
+const FIELDS = ['plant', 'workCentre', 'machineId'] as const;
+
+type EquipmentMapFormat = 'json' | 'yaml' | 'csv';
+
+/** By the file's extension; JSON unless it says otherwise. */
+export function equipmentMapFormat(path: string): EquipmentMapFormat {
+  if (/\.ya?ml$/i.test(path)) return 'yaml';
+  return /\.csv$/i.test(path) ? 'csv' : 'json';
+}
+
+/**
+ * Reads a list of `{plant, workCentre, machineId}`; further fields are tolerated. In YAML and CSV every
+ * scalar is text, so that plant 0001 keeps its zeros without quotes. CSV has a line of column names first and
+ * is separated by comma, semicolon or tab. A map without entries is none: it would take every order off its
+ * machines. Throws {@link EquipmentMapError}.
+ */
+export function parseEquipmentMap(text: string, format: EquipmentMapFormat): EquipmentMapEntry[] {
+  // what decoding puts in place of bytes that are no UTF-8
+  if (text.includes('\ufffd')) {
+    throw new EquipmentMapError('the equipment map is not UTF-8: save it as UTF-8');
+  }
+  const content = readText(text.replace(/^\ufeff/, ''), format);
+  if (!Array.isArray(content)) {
+    throw new EquipmentMapError('the equipment map must be a list of entries');
+  }
+  if (content.length === 0) throw new EquipmentMapError('the equipment map has no entries');
+  const entries = content.map((entry: unknown, index) => readEntry(entry, index + 1));
+  refuseDuplicates(entries);
+  return entries;
+}
+
+function readText(text: string, format: EquipmentMapFormat): unknown {
+  if (text.length > MAX_TEXT_LENGTH) {
+    throw new EquipmentMapError(`the equipment map is longer than ${MAX_TEXT_LENGTH} characters`);
+  }
+  try {
+    return READERS[format](text);
+  } catch (cause) {
+    throw new EquipmentMapError(`the equipment map is not valid ${format}: ${syntaxFault(cause)}`, {
+      cause,
+    });
+  }
+}
+
+const READERS: Readonly<Record<EquipmentMapFormat, (text: string) => unknown>> = {
+  json: (text): unknown => JSON.parse(text),
+  // no aliases: a short file could otherwise unfold into any size
+  yaml: (text): unknown =>
+    parseYaml(text, { schema: 'failsafe', maxAliasCount: 0, logLevel: 'error' }),
+  csv: (text): unknown => readCsvMap(text, FIELDS),
+};
+
+function readEntry(entry: unknown, position: number): EquipmentMapEntry {
+  if (typeof entry !== 'object' || entry === null) {
+    throw new EquipmentMapError(`entry ${position} of the equipment map must be an object`);
+  }
+  const [plant = '', workCentre = '', machineId = ''] = FIELDS.map((name) => {
+    const value: unknown = Object.hasOwn(entry, name) ? Reflect.get(entry, name) : undefined;
+    if (isIdentifier(value)) return value.trim();
+    throw new EquipmentMapError(
+      `entry ${position} of the equipment map: ${name} must be text of 1 to 256 characters`,
+    );
+  });
+  return { plant, workCentre, machineId };
+}
+
+function refuseDuplicates(entries: readonly EquipmentMapEntry[]): void {
+  const positions = new Map<string, number>();
+  entries.forEach(({ plant, workCentre }, index) => {
+    const key = JSON.stringify([plant, workCentre]);
+    const earlier = positions.get(key);
+    if (earlier !== undefined) {
+      throw new EquipmentMapError(
+        `entry ${index + 1} of the equipment map repeats entry ${earlier}: plant ${plant}, work centre ${workCentre}`,
+      );
+    }
+    positions.set(key, index + 1);
+  });
+}
+
+/**
+ * Rows by column name. Spreadsheets begin with `sep=;` where so configured, and end in rows of empty cells.
+ *
+ * @param columns those that must be there, in the names that the rows have them by
+ * @throws Error where it is no CSV, or a column is missing or there twice
+ */
+function readCsvMap(csv: string, columns: readonly string[]): unknown {
+  const [, separator, table = ''] = /^\s*(?:"?sep=(.)"?\r?\n)?([^]*)$/i.exec(csv) ?? [];
+  return parse(table, {
+    columns: (names: string[]) => columnsOf(names, columns),
+    delimiter: separator ?? delimiterOf(table),
+    skip_empty_lines: true,
+    skip_records_with_empty_values: true,
+    trim: true,
+  });
+}
+
+/** Spreadsheets write a semicolon where the comma is taken for decimals. In quotes it is part of a name, as a new line is. */
+function delimiterOf(csv: string): string {
+  const [names = ''] = csv
+    .trimStart()
+    .replace(/"[^"]*"/g, '')
+    .split(/[\r\n]/, 1);
+  return [';', '\t'].find((delimiter) => names.includes(delimiter)) ?? ',';
+}
+
+function columnsOf(names: readonly string[], columns: readonly string[]): string[] {
+  const found = names.map((name) => columnName(name, columns));
+  const missing = columns.filter((column) => !found.includes(column));
+  if (missing.length > 0) throw new Error(`the first line has no column ${missing.join(', ')}`);
+  const twice = columns.find((column) => found.indexOf(column) !== found.lastIndexOf(column));
+  if (twice !== undefined) throw new Error(`the first line has column ${twice} twice`);
+  return found;
+}
+
+/** People write column names as they like. */
+function columnName(name: string, columns: readonly string[]): string {
+  const plain = name.toLowerCase().replace(/[\s_-]/g, '');
+  return columns.find((column) => column.toLowerCase() === plain) ?? name;
 }

@@ -2,9 +2,8 @@ import type { OrderMessage, Parsed } from '#libs/contracts';
 import { BoundedExpressions, expressionFault } from '#libs/expressions';
 
 import { readXml } from '../xml/read-xml.js';
-import { OrderMapping } from './order-mapping.js';
+import { OrderMapping, plainValue } from './order-mapping.js';
 import { OrderMappingError, parseOrderMapping } from './parse-order-mapping.js';
-import { plainValue } from './read-mapped.js';
 
 const TYPE = 'application/vnd.acme.job+json';
 const EXPRESSION = `{

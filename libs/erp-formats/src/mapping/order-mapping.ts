@@ -1,9 +1,52 @@
-import { mediaType, type OrderMessage, type Parsed } from '#libs/contracts';
+import {
+  MAX_LIST_LENGTH,
+  mediaType,
+  type OrderMessage,
+  parsed,
+  type Parsed,
+  parseOrderMessage,
+  rejected,
+  TOPICS,
+} from '#libs/contracts';
+import {
+  type DocumentContent,
+  type OrderDocument,
+  type OrderDocumentOptions,
+} from '../document/order-format.js';
+import { placed } from '../document/checked-message.js';
+import { readContent } from '../document/read-content.js';
+import { type DocumentElement, groupBy } from '../xml/document-element.js';
 
-import type { OrderDocument, OrderDocumentOptions } from '../document/order-format.js';
-import type { Expressions } from './expressions.js';
-import { type MappingEntry, topicOf } from './mapping-entry.js';
-import { readMapped } from './read-mapped.js';
+/** An expression and the documents it is for; what a criterion leaves out does not matter. */
+export interface MappingEntry {
+  /** As a rejection names it. */
+  name: string;
+  /** Lower case, without parameters. */
+  contentType?: string;
+  /** The source topic, else the one that all documents come by, without the prefix; a `*` stands for any text. */
+  topic?: string;
+  expression: string;
+}
+
+/** An expression, the JSON that it is evaluated on, and what its variables stand for. */
+export interface EvaluationRequest {
+  expression: string;
+  input: string;
+  variables: Record<string, string | number | null>;
+}
+
+/** The result as JSON, undefined where there is none; or what is wrong, without quoting what it is evaluated on. */
+export type Evaluation = { ok: true; json: string | undefined } | { ok: false; fault: string };
+
+/** An evaluator of expressions, within limits of its own. */
+export interface Expressions {
+  /** Rejects once closed. */
+  evaluate(request: EvaluationRequest): Promise<Evaluation>;
+  close(): void;
+}
+
+/** What is wrong with an expression, and the character where; undefined for one that can be evaluated. */
+export type ExpressionCheck = (expression: string) => string | undefined;
 
 /** A format that the operator has written down instead of us. */
 export interface MappedFormat {
@@ -37,6 +80,11 @@ export class OrderMapping {
   }
 }
 
+/** The topic of a document, as {@link MappingEntry.topic} is compared with and an expression sees it. */
+function topicOf({ sourceTopic }: OrderDocument): string {
+  return sourceTopic ?? TOPICS.workOrders;
+}
+
 /** By parts, not by a regular expression: each is looked for once, from where the one before it ended. */
 function matches(pattern: string, topic: string): boolean {
   const [start = '', ...rest] = pattern.split('*');
@@ -50,4 +98,70 @@ function matches(pattern: string, topic: string): boolean {
     at = found + part.length;
   }
   return topic.length - end.length >= at && topic.endsWith(end);
+}
+
+/** What an expression makes of a document: one canonical order or a list of them, held to the same rules. */
+async function readMapped(
+  { name, expression }: MappingEntry,
+  document: OrderDocument,
+  { timeZone }: OrderDocumentOptions,
+  expressions: Expressions,
+): Promise<Parsed<OrderMessage[]>> {
+  const content = readContent(document, new Set([mediaType(document.contentType) ?? '']));
+  if (!content.ok) return content;
+  const { contentType, recordedAt = null } = document;
+  const variables = { contentType, topic: topicOf(document), recordedAt, timeZone };
+  const input = JSON.stringify(plainValue(content.value));
+  const evaluation = await expressions.evaluate({ expression, input, variables });
+  if (evaluation.ok) return readResult(name, JSON.parse(evaluation.json ?? 'null'));
+  return rejected('invalid-message', `mapping ${name}: ${evaluation.fault}`);
+}
+
+function readResult(name: string, result: unknown): Parsed<OrderMessage[]> {
+  const isList = Array.isArray(result);
+  const orders: unknown[] = isList ? result : [result];
+  if (orders.length === 0 || result === null) {
+    return rejected('invalid-message', `mapping ${name}: the expression yields nothing`);
+  }
+  if (orders.length > MAX_LIST_LENGTH) {
+    const found = `${orders.length} orders, more than ${MAX_LIST_LENGTH}`;
+    return rejected('too-large', `mapping ${name}: the expression yields ${found}`);
+  }
+  const messages: OrderMessage[] = [];
+  for (const [index, order] of orders.entries()) {
+    const message = readOrder(`mapping ${name}, result${isList ? `[${index}]` : ''}`, order);
+    if (!message.ok) return message;
+    messages.push(message.value);
+  }
+  return parsed(messages);
+}
+
+function readOrder(path: string, order: unknown): Parsed<OrderMessage> {
+  const checked = parseOrderMessage(order);
+  return checked.ok ? parsed({ kind: 'snapshot', order: checked.value }) : placed(path, checked);
+}
+
+/**
+ * A document as an expression sees it. Of XML an element is its text, or an object of its children by name, of
+ * its attributes with `@` before the name and of its text as `#text`; what repeats is a list. The root is a
+ * field of the outermost object.
+ */
+export function plainValue(content: DocumentContent): unknown {
+  if (content.syntax === 'json') return content.value;
+  return Object.fromEntries([[content.root.name, plainElement(content.root)]]);
+}
+
+function plainElement({ children, attributes, text }: DocumentElement): unknown {
+  const fields = Object.entries(attributes).map(([name, value]) => [`@${name}`, value] as const);
+  if (children.length === 0 && fields.length === 0) return text;
+  const nested = [...groupBy(children, ({ name }) => name)].map(([name, alike]) => {
+    const values = alike.map(plainElement);
+    return [name, values.length === 1 ? values[0] : values] as const;
+  });
+  // fromEntries defines fields, whatever they are called
+  return Object.fromEntries([
+    ...fields,
+    ...(text === '' ? [] : [['#text', text] as const]),
+    ...nested,
+  ]);
 }

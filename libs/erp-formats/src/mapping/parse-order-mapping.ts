@@ -3,8 +3,7 @@ import { parse as parseYaml } from 'yaml';
 import { isIdentifier, isJsonObject, mediaType, type JsonObject } from '#libs/contracts';
 
 import { syntaxFault } from '../document/syntax-fault.js';
-import type { ExpressionCheck } from './expressions.js';
-import type { MappingEntry } from './mapping-entry.js';
+import { type ExpressionCheck, type MappingEntry } from './order-mapping.js';
 
 /** A mapping file that cannot be used; the message names the entry and, in an expression, the character. */
 export class OrderMappingError extends Error {

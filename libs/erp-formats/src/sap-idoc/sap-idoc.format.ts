@@ -1,11 +1,25 @@
-import { parsed, rejected, type OrderMessage, type Parsed } from '#libs/contracts';
-
-import type { OrderFormat } from '../document/order-format.js';
-import { checkFields } from '../xml/check-fields.js';
-import { elements, pathOf, textOf, type DocumentElement } from '../xml/document-element.js';
-import { readControlRecord, type ControlRecordContext } from './control-record.js';
-import { IDOC_FIELDS } from './idoc-fields.js';
-import { readSapOrder } from './sap-order.js';
+import {
+  type OrderFence,
+  type OrderMessage,
+  type OrderStatus,
+  type OrderVersion,
+  parsed,
+  type Parsed,
+  rejected,
+} from '#libs/contracts';
+import { type OrderFormat, type ReadingContext } from '../document/order-format.js';
+import { checkFields, type FieldRules } from '../xml/check-fields.js';
+import {
+  type DocumentElement,
+  elements,
+  onlyElement,
+  pathOf,
+  textOf,
+} from '../xml/document-element.js';
+import { epochSecondsOf, readLocalTime, utcSeconds } from '../time/local-time.js';
+import { snapshotMessage } from '../document/checked-message.js';
+import { orderNumber, statusOf } from '../sap/sap-values.js';
+import { DELETED, readSapOperations } from './sap-operations.js';
 
 /** The five releases of the basic type differ in fields that are not read here. */
 const BASIC_TYPE = /^LOIPRO\d{2}$/;
@@ -30,10 +44,7 @@ function isOrderDocument(root: DocumentElement): boolean {
 }
 
 /** All orders of all IDocs in the document. */
-function readSapOrders(
-  root: DocumentElement,
-  context: ControlRecordContext,
-): Parsed<OrderMessage[]> {
+function readSapOrders(root: DocumentElement, context: ReadingContext): Parsed<OrderMessage[]> {
   const messages: OrderMessage[] = [];
   for (const idoc of elements(root, 'IDOC')) {
     const checked = checkFields(idoc, IDOC_FIELDS);
@@ -48,4 +59,111 @@ function readSapOrders(
   }
   if (messages.length > 0) return parsed(messages);
   return rejected('invalid-message', `${pathOf(root, 'IDOC', 'E1AFKOL')} is missing`);
+}
+
+const OPERATION = {
+  MSGFN: 'text',
+  ARBPL: 'text',
+  ARBID: 'text',
+  WERKS: 'text',
+  CY_SEQNRV: 'text',
+  FSAVD: 'text',
+  FSAVZ: 'text',
+  SSAVD: 'text',
+  SSAVZ: 'text',
+} as const;
+const STATUS = { STAT: 'text' } as const;
+
+/** Fields that are read. A segment has each of them once; it is segments that repeat. */
+const IDOC_FIELDS: FieldRules = {
+  IDOC: { EDI_DC40: 'element', E1AFKOL: 'elements' },
+  EDI_DC40: {
+    SERIAL: 'text',
+    CREDAT: 'text',
+    CRETIM: 'text',
+    DOCNUM: 'text',
+    SNDPRN: 'text',
+  },
+  E1AFKOL: {
+    AUFNR: 'text',
+    WERKS: 'text',
+    MSGFN: 'text',
+    E1JSTKL: 'elements',
+    E1AFFLL: 'elements',
+  },
+  E1JSTKL: STATUS,
+  E1AFFLL: { PLNFL: 'text', E1AFVOL: 'elements' },
+  E1AFVOL: { ...OPERATION, VORNR: 'text', E1JSTVL: 'elements', E1AFUVL: 'elements' },
+  E1JSTVL: STATUS,
+  E1AFUVL: { ...OPERATION, UVORN: 'text', E1JSTUL: 'elements' },
+  E1JSTUL: STATUS,
+};
+
+/**
+ * Reads which state of the order an IDoc describes. SERIAL starts with the time of serialisation in UTC and counts
+ * on from there, DOCNUM counts the IDocs of a client. What has no time of its own, as where an integration
+ * has left the control record out, is as old as its message. A time that is none is refused: dated by its message, an
+ * old state of the order would outrank all that is known. CREDAT and CRETIM are times of the plant.
+ */
+function readControlRecord(
+  idoc: DocumentElement,
+  { timeZone, recordedAt }: ReadingContext,
+): Parsed<OrderVersion> {
+  const control = onlyElement(idoc, 'EDI_DC40');
+  if (control === undefined) {
+    if (recordedAt !== undefined) return parsed({ changedAt: recordedAt });
+    return rejected('invalid-message', `${pathOf(idoc, 'EDI_DC40')} is missing`);
+  }
+  const serial = textOf(control, 'SERIAL') ?? '';
+  const serialised = readLocalTime(serial.slice(0, 8), serial.slice(8, 14));
+  const number = fenceOf('DOCNUM', control);
+  if (typeof serialised === 'object') {
+    return parsed(version(utcSeconds(serialised), fenceOf('SERIAL', control)));
+  }
+  const created = readLocalTime(textOf(control, 'CREDAT'), textOf(control, 'CRETIM'));
+  if (typeof created === 'object')
+    return parsed(version(epochSecondsOf(created, timeZone), number));
+  if (created === 'invalid') {
+    const path = pathOf(control, 'CREDAT');
+    return rejected('invalid-message', `${path} and CRETIM are no date and time`);
+  }
+  if (recordedAt !== undefined) return parsed(version(recordedAt, number));
+  const path = pathOf(control, 'SERIAL');
+  return rejected('invalid-message', `${path} is no time, and CREDAT does not stand in for it`);
+}
+
+/** Counters are those of a system: two of them may send the orders of one plant. */
+function fenceOf(field: 'SERIAL' | 'DOCNUM', control: DocumentElement): OrderFence | undefined {
+  const value = textOf(control, field) ?? '';
+  if (!/^\d{1,20}$/.test(value) || /^0+$/.test(value)) return undefined;
+  return { counter: `${field} of ${textOf(control, 'SNDPRN') ?? ''}`, value };
+}
+
+function version(changedAt: number, fence: OrderFence | undefined): OrderVersion {
+  return fence === undefined ? { changedAt } : { changedAt, fence };
+}
+
+/** One E1AFKOL, an order with its sequences and operations, as a snapshot. */
+function readSapOrder(
+  header: DocumentElement,
+  version: OrderVersion,
+  timeZone: string,
+): Parsed<OrderMessage> {
+  const orderId = orderNumber(textOf(header, 'AUFNR'));
+  if (orderId === undefined) {
+    return rejected('invalid-message', `${pathOf(header, 'AUFNR')} is missing`);
+  }
+  const status = statusOfHeader(header);
+  const frame = { status, plant: textOf(header, 'WERKS'), timeZone };
+  const operations = readSapOperations(elements(header, 'E1AFFLL'), frame);
+  if (!operations.ok) return operations;
+  const order = { orderId, ...version, status, operations: operations.value };
+  return snapshotMessage(() => pathOf(header), order);
+}
+
+function statusOfHeader(header: DocumentElement): OrderStatus {
+  if (textOf(header, 'MSGFN') === DELETED) return 'cancelled';
+  const codes = elements(header, 'E1JSTKL').map((segment) => textOf(segment, 'STAT') ?? '');
+  // an order that does not say it is released is not
+  return statusOf(codes) ?? 'planned';
 }

@@ -5,17 +5,15 @@ import {
   type Parsed,
   rejected,
 } from '#libs/contracts';
-import { statusOf, statusWithin } from '../sap/sap-status.js';
-import { readLocalTime } from '../time/read-local-time.js';
-import { epochSecondsOf } from '../time/local-time.js';
+import { operationIdOf, statusOf, statusWithin } from '../sap/sap-values.js';
+import { epochSecondsOf, readLocalTime } from '../time/local-time.js';
 import { type DocumentElement, elements, pathOf, textOf } from '../xml/document-element.js';
-import { operationIdOf } from '../sap/operation-id.js';
 
 /** MSGFN of a segment whose object was deleted in the ERP. */
 export const DELETED = '003';
 
 /** What the order's header says for all of its operations. */
-export interface OrderFrame {
+interface OrderFrame {
   status: OrderStatus;
   plant: string | undefined;
   timeZone: string;

@@ -1,4 +1,11 @@
-import { describeJson, isJsonObject, type JsonObject } from '#libs/contracts';
+import {
+  describeJson,
+  isJsonObject,
+  type JsonObject,
+  parsed,
+  type Parsed,
+  rejected,
+} from '#libs/contracts';
 
 /** An entity and where it is in the document, such as `d.results[0]`. */
 export interface ODataEntity {
@@ -50,8 +57,8 @@ export function textField({ fields }: ODataEntity, name: string): string | undef
 }
 
 /** An indicator as text, as ABAP writes it or what has made JSON out of XML. */
-export const SET: readonly string[] = ['X', 'TRUE'];
-export const NOT_SET: readonly string[] = ['', 'FALSE'];
+const SET: readonly string[] = ['X', 'TRUE'];
+const NOT_SET: readonly string[] = ['', 'FALSE'];
 
 /** An indicator as text, or of JSON. */
 export function isSet({ fields }: ODataEntity, name: string): boolean {
@@ -69,4 +76,50 @@ function isWrapped(value: unknown): boolean {
 
 export function valueOf(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+interface EntityFields {
+  texts: readonly string[];
+  /** Indicators, each with the system status that it stands for. */
+  flags?: readonly (readonly [field: string, systemStatus: string])[];
+}
+
+/** The first fault of any of them. */
+export function checkEntities(
+  entities: readonly ODataEntity[],
+  fields: EntityFields,
+): Parsed<undefined> {
+  for (const entity of entities) {
+    const checked = checkEntity(entity, fields);
+    if (!checked.ok) return checked;
+  }
+  return parsed(undefined);
+}
+
+/**
+ * Refuses what would otherwise count as absent: a field that is no text, an indicator that is neither set nor not,
+ * and what is no entity. Fields that are not read are nobody's business.
+ */
+export function checkEntity(
+  entity: ODataEntity,
+  { texts, flags = [] }: EntityFields,
+): Parsed<undefined> {
+  const { fields, path, notEntity } = entity;
+  if (notEntity !== undefined) {
+    return rejected('invalid-message', `${path} must be an object, not ${notEntity}`);
+  }
+  for (const name of texts) {
+    const value = valueOf(fields, name) ?? '';
+    if (typeof value === 'string') continue;
+    const found = describeJson(value);
+    return rejected('invalid-message', `${pathTo(entity, name)} must be text, not ${found}`);
+  }
+  const unclear = flags.find(([name]) => !isIndicator(valueOf(fields, name)))?.[0];
+  if (unclear === undefined) return parsed(undefined);
+  return rejected('invalid-message', `${pathTo(entity, unclear)} must be X, true, false or empty`);
+}
+
+function isIndicator(value: unknown): boolean {
+  if (typeof value === 'string') return [...SET, ...NOT_SET].includes(value.trim().toUpperCase());
+  return typeof value === 'boolean' || value === null || value === undefined;
 }

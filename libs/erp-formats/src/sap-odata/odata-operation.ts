@@ -1,9 +1,8 @@
 import { parsed, rejected, type OperationChange, type Parsed } from '#libs/contracts';
 
-import { operationIdOf } from '../sap/operation-id.js';
+import { operationIdOf } from '../sap/sap-values.js';
 import { epochSecondsOf } from '../time/local-time.js';
-import { checkEntities } from './check-entity.js';
-import { pathTo, textField, type ODataEntity } from './odata-entity.js';
+import { checkEntities, type ODataEntity, pathTo, textField } from './odata-entity.js';
 import { OPERATION_FLAGS, readStatus } from './odata-status.js';
 import { readODataTime } from './odata-time.js';
 

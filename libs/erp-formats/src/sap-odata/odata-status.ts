@@ -1,6 +1,6 @@
 import type { OrderStatus } from '#libs/contracts';
 
-import { statusOf } from '../sap/sap-status.js';
+import { statusOf } from '../sap/sap-values.js';
 import { isSet, textField, type ODataEntity } from './odata-entity.js';
 
 /** Of an entity of statuses. */

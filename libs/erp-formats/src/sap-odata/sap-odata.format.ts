@@ -1,10 +1,27 @@
-import { isJsonObject, parsed, rejected, type OrderMessage, type Parsed } from '#libs/contracts';
-
-import type { OrderFormat, ReadingContext } from '../document/order-format.js';
-import { entitiesOf, type ODataEntity } from './odata-entity.js';
-import { isOperation } from './odata-operation.js';
-import { readODataOrder } from './odata-order.js';
-import { readParts } from './odata-parts.js';
+import {
+  isJsonObject,
+  type OrderChange,
+  type OrderMessage,
+  parsed,
+  type Parsed,
+  rejected,
+} from '#libs/contracts';
+import { type OrderFormat, type ReadingContext } from '../document/order-format.js';
+import { changeMessage, snapshotMessage } from '../document/checked-message.js';
+import { orderNumber, statusWithin } from '../sap/sap-values.js';
+import {
+  checkEntities,
+  checkEntity,
+  entitiesOf,
+  expanded,
+  type ODataEntity,
+  pathTo,
+  textField,
+  valueOf,
+} from './odata-entity.js';
+import { isOperation, readODataOperations } from './odata-operation.js';
+import { ORDER_FLAGS, readStatus, STATUS_TEXTS } from './odata-status.js';
+import { readLastChange } from './odata-time.js';
 
 const KEYS = ['ManufacturingOrder', 'ProductionOrder'] as const;
 
@@ -44,4 +61,134 @@ function readEntities(
 
 function isStatus({ fields }: ODataEntity): boolean {
   return Object.hasOwn(fields, 'StatusCode');
+}
+
+const OPERATIONS = ['to_ProductionOrderOperation', '_ProductionOrderOperation'];
+const STATUSES = ['to_ProductionOrderStatus', '_ProductionOrderStatus'];
+
+/** An order's header: with its operations expanded the whole order, without them a change of its status. */
+function readODataOrder(header: ODataEntity, context: ReadingContext): Parsed<OrderMessage> {
+  const orderId = readOrderId(header);
+  if (!orderId.ok) return orderId;
+  const checked = checkHeader(header);
+  if (!checked.ok) return checked;
+  const lastChange = readLastChange(header);
+  if (!lastChange.ok) return lastChange;
+  const changedAt = lastChange.value ?? context.recordedAt;
+  if (changedAt === undefined) {
+    return rejected('invalid-message', `${pathTo(header, 'LastChangeDateTime')} is missing`);
+  }
+  const status = readStatus(header, ORDER_FLAGS, expanded(header, STATUSES));
+  const entities = expanded(header, OPERATIONS);
+  if (entities === undefined) {
+    const change = { orderId: orderId.value, changedAt };
+    return changeMessage(() => header.path, status === undefined ? change : { ...change, status });
+  }
+  const operations = readODataOperations(entities, context.timeZone);
+  if (!operations.ok) return operations;
+  // an order that does not say it is released is not
+  const ofOrder = status ?? 'planned';
+  return snapshotMessage(() => header.path, {
+    orderId: orderId.value,
+    changedAt,
+    status: ofOrder,
+    operations: operations.value.map((operation) => ({
+      ...operation,
+      status: statusWithin(ofOrder, operation.status ?? ofOrder),
+    })),
+  });
+}
+
+function checkHeader(header: ODataEntity): Parsed<undefined> {
+  const checked = checkEntity(header, { texts: [], flags: ORDER_FLAGS });
+  if (!checked.ok) return checked;
+  const pages = checkPages(header, [...OPERATIONS, ...STATUSES]);
+  if (!pages.ok) return pages;
+  return checkEntities(expanded(header, STATUSES) ?? [], { texts: STATUS_TEXTS });
+}
+
+/** The number of an order as it is shown, out of any of its entities. */
+function readOrderId(entity: ODataEntity): Parsed<string> {
+  const checked = checkEntity(entity, { texts: KEYS });
+  if (!checked.ok) return checked;
+  const number = textField(entity, 'ManufacturingOrder') ?? textField(entity, 'ProductionOrder');
+  const orderId = orderNumber(number);
+  if (orderId !== undefined) return parsed(orderId);
+  return rejected('invalid-message', `${pathTo(entity, 'ManufacturingOrder')} is missing`);
+}
+
+/** Refuses an entity of whose parts the server sent the first page: the others would count as gone. */
+function checkPages(entity: ODataEntity, names: readonly string[]): Parsed<undefined> {
+  const link = names.map((name) => nextPageOf(entity, name)).find(Boolean);
+  if (link === undefined) return parsed(undefined);
+  const remedy = '$expand without paging by the server, or send operations alone';
+  return rejected('invalid-message', `${pathTo(entity, link)} leads to a further page: ${remedy}`);
+}
+
+/** The link is within what is expanded in V2, beside it in V4, and goes by a shorter name in V4.01. */
+function nextPageOf({ fields }: ODataEntity, name: string): string | undefined {
+  const value = valueOf(fields, name);
+  if (isJsonObject(value) && isLink(valueOf(value, '__next'))) return `${name}.__next`;
+  const besides = [`${name}@odata.nextLink`, `${name}@nextLink`];
+  return besides.find((each) => isLink(valueOf(fields, each)));
+}
+
+function isLink(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '';
+}
+
+/** Operations and statuses that came without their orders, each order's as a change of it. */
+function readParts(
+  entities: readonly ODataEntity[],
+  context: ReadingContext,
+): Parsed<OrderMessage[]> {
+  const byOrder = new Map<string, ODataEntity[]>();
+  for (const entity of entities) {
+    const orderId = readOrderId(entity);
+    if (!orderId.ok) return orderId;
+    const parts = byOrder.get(orderId.value) ?? [];
+    parts.push(entity);
+    byOrder.set(orderId.value, parts);
+  }
+  const messages: OrderMessage[] = [];
+  for (const [orderId, parts] of byOrder) {
+    const change = readChange(orderId, parts, context);
+    if (!change.ok) return change;
+    messages.push(change.value);
+  }
+  return parsed(messages);
+}
+
+function readChange(
+  orderId: string,
+  parts: readonly ODataEntity[],
+  { timeZone, recordedAt }: ReadingContext,
+): Parsed<OrderMessage> {
+  const path = parts[0]?.path ?? '';
+  // a part is not newer than its last change, but it was read after: by that alone it would lose to its header
+  const dated = recordedAt === undefined ? lastChange(parts) : parsed(recordedAt);
+  if (!dated.ok) return dated;
+  const changedAt = dated.value;
+  if (changedAt === undefined) {
+    return rejected('invalid-message', `${pathTo({ path }, 'LastChangeDateTime')} is missing`);
+  }
+  const operations = readODataOperations(parts.filter(isOperation), timeZone);
+  if (!operations.ok) return operations;
+  const checked = checkEntities(parts, { texts: STATUS_TEXTS });
+  if (!checked.ok) return checked;
+  const status = readStatus({ fields: {}, path }, [], parts);
+  const change: OrderChange = { orderId, changedAt };
+  if (status !== undefined) change.status = status;
+  if (operations.value.length > 0) change.operations = operations.value;
+  return changeMessage(() => path, change);
+}
+
+function lastChange(parts: readonly ODataEntity[]): Parsed<number | undefined> {
+  let last: number | undefined;
+  for (const part of parts) {
+    const change = readLastChange(part);
+    if (!change.ok) return change;
+    if (change.value !== undefined) last = Math.max(last ?? change.value, change.value);
+  }
+  return parsed(last);
 }

@@ -61,3 +61,44 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   formats.set(timeZone, format);
   return format;
 }
+
+/** None at all, SAP's initial date and its open end, and what .NET writes for a date that was never set. */
+const NO_DATES = new Set(['', '00000000', '99991231', '00010101']);
+const MIDNIGHT = '000000';
+
+/**
+ * SAP's DATS (`YYYYMMDD`) and TIMS (`HHMMSS`, 24:00:00 being the end of the day), with or without
+ * separators. `absent` for a date that is missing or stands for none, `invalid` for what no calendar knows.
+ */
+export function readLocalTime(
+  date: string | undefined,
+  time: string | undefined,
+): LocalTime | 'absent' | 'invalid' {
+  const day = digits(date);
+  if (NO_DATES.has(day)) return 'absent';
+  const match = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})$/.exec(
+    day + (digits(time) || MIDNIGHT),
+  );
+  if (match === null) return 'invalid';
+  const [year = 0, month = 0, dayOfMonth = 0, hour = 0, minute = 0, second = 0] = match
+    .slice(1)
+    .map(Number);
+  const local = { year, month, day: dayOfMonth, hour, minute, second };
+  return exists(local) ? local : 'invalid';
+}
+
+/** Nothing, or what is written for it: SAP's zeros, as digits, a decimal number or a date and time, or .NET's year 1. */
+export function isInitial(text: string): boolean {
+  return /^(?:0001-01-01T)?[0.:T -]*Z?$/.test(text);
+}
+
+function digits(text: string | undefined): string {
+  return text?.replace(/[-:]/g, '') ?? '';
+}
+
+function exists({ year, month, day, hour, minute, second }: LocalTime): boolean {
+  const lastDay = new Date(Date.UTC(year, month, 0)).getUTCDate();
+  const isDay = year >= 1970 && month >= 1 && month <= 12 && day >= 1 && day <= lastDay;
+  const isEndOfDay = hour === 24 && minute === 0 && second === 0;
+  return isDay && (isEndOfDay || (hour < 24 && minute < 60 && second < 60));
+}

@@ -1,7 +1,17 @@
-import { isJsonObject, parsed, rejected, type JsonObject } from '#libs/contracts';
-
-import type { OrderFormat } from '../document/order-format.js';
-import { readUmhWorkOrder } from './umh-work-order.js';
+import {
+  isJsonObject,
+  type JsonObject,
+  type OrderMessage,
+  type OrderOperation,
+  type OrderStatus,
+  parsed,
+  type Parsed,
+  readEpochSeconds,
+  rejected,
+} from '#libs/contracts';
+import { type OrderFormat, type ReadingContext } from '../document/order-format.js';
+import { changeMessage, snapshotMessage } from '../document/checked-message.js';
+import { actionOf, locationOf, type UmhAction } from './umh-topic.js';
 
 const ID = 'external_work_order_id';
 
@@ -21,4 +31,148 @@ export const umh: OrderFormat = {
 
 function isWorkOrder(value: unknown): value is JsonObject {
   return isJsonObject(value) && Object.hasOwn(value, ID);
+}
+
+/** A work order is one piece of work at one place. */
+const OPERATION_ID = '1';
+
+/** By the number in `status`. */
+const STATUSES: readonly OrderStatus[] = ['planned', 'started', 'completed'];
+
+/** Why a `create` is refused that came without a topic. */
+export const UMH_TOPIC_MISSING =
+  'a create needs its topic, which says where: in header umh_topic or source-topic, or as the key';
+
+/** The message is the order: its fields are where they say. */
+const nowhere = () => '';
+
+interface UmhTimes {
+  start: number | undefined;
+  end: number | undefined;
+}
+
+/** A `create` holds the whole order; `start` and `stop` change its status, and say where if their topic does. */
+function readUmhWorkOrder(
+  message: JsonObject,
+  { sourceTopic, recordedAt }: ReadingContext,
+): Parsed<OrderMessage> {
+  const other = otherMessage(message, sourceTopic);
+  if (other !== undefined) return rejected('invalid-message', other);
+  const orderId = message['external_work_order_id'];
+  if (typeof orderId !== 'string') {
+    return rejected('invalid-message', 'external_work_order_id must be a string');
+  }
+  const times = readTimes(message);
+  if (!times.ok) return times;
+  const action = actionOf(sourceTopic) ?? actionByShape(message, times.value);
+  const status = readStatus(message, action);
+  if (!status.ok) return status;
+  // start_time may lie before a create that came late, and a create has none: the log knows their order
+  const changedAt = recordedAt ?? times.value.end ?? times.value.start;
+  if (changedAt === undefined) {
+    return rejected('invalid-message', 'neither the record nor start_time_unix_ms dates it');
+  }
+  const frame = { orderId, changedAt, status: status.value };
+  const operations = operationsAt(sourceTopic, status.value);
+  if (action !== 'create') {
+    return changeMessage(nowhere, operations.length === 0 ? frame : { ...frame, operations });
+  }
+  if (operations.length === 0) {
+    return rejected('invalid-message', placeMissing(sourceTopic));
+  }
+  return snapshotMessage(nowhere, { ...frame, operations: startingAt(operations, times.value) });
+}
+
+function readTimes(message: JsonObject): Parsed<UmhTimes> {
+  const start = readUmhTime(message, 'start_time');
+  if (!start.ok) return start;
+  const end = readUmhTime(message, 'end_time');
+  return end.ok ? parsed({ start: start.value, end: end.value }) : end;
+}
+
+/** Where no topic says: only a create has a product. */
+function actionByShape(message: JsonObject, { start, end }: UmhTimes): UmhAction {
+  if (Object.hasOwn(message, 'product') || Object.hasOwn(message, 'quantity')) return 'create';
+  if (end !== undefined) return 'stop';
+  return start === undefined ? 'create' : 'start';
+}
+
+function readStatus(message: JsonObject, action: UmhAction): Parsed<OrderStatus> {
+  switch (action) {
+    case 'start':
+      return parsed('started');
+    case 'stop':
+      return parsed('completed');
+    case 'create': {
+      const number = message['status'] ?? 0;
+      const status = typeof number === 'number' ? STATUSES[number] : undefined;
+      if (status !== undefined) return parsed(status);
+      return rejected(
+        'invalid-message',
+        'status must be 0 (planned), 1 (started) or 2 (completed)',
+      );
+    }
+    default:
+      return unknownAction(action);
+  }
+}
+
+function operationsAt(topic: string | null, status: OrderStatus): OrderOperation[] {
+  const location = locationOf(topic);
+  if (location === undefined) return [];
+  const { site, workCentre } = location;
+  return [{ operationId: OPERATION_ID, plant: site, workCentre, status }];
+}
+
+function startingAt(operations: OrderOperation[], { start }: UmhTimes): OrderOperation[] {
+  if (start === undefined) return operations;
+  return operations.map((operation) => ({ ...operation, plannedStart: start }));
+}
+
+function placeMissing(topic: string | null): string {
+  return topic === null ? UMH_TOPIC_MISSING : `the topic names no place below a site: ${topic}`;
+}
+
+function unknownAction(action: never): never {
+  throw new Error(`unknown action ${String(action)}`);
+}
+
+const ALL_THAT_IS_READ =
+  'of the _analytics contract only work-order create, start and stop are read';
+
+/** What messages about products have and those about work orders do not; the product of an order is in `product`. */
+const PRODUCT_FIELDS = ['external_product_type_id', 'product_batch_id', 'bad_quantity'] as const;
+
+/**
+ * Why a message that names a work order is not about it, by its topic or, where that says neither way, by its
+ * fields; undefined where it may be.
+ */
+function otherMessage(message: JsonObject, topic: string | null): string | undefined {
+  if (actionOf(topic) !== undefined) return undefined;
+  const [, ending] = /\._analytics\.([^]+)$/.exec(topic ?? '') ?? [];
+  if (ending !== undefined && ending !== 'work-order') {
+    return `the topic ends in _analytics.${ending.slice(0, 100)}; ${ALL_THAT_IS_READ}`;
+  }
+  const field = PRODUCT_FIELDS.find((name) => Object.hasOwn(message, name));
+  return field && `${field} makes it a message about products; ${ALL_THAT_IS_READ}`;
+}
+
+/** `<name>_unix_ms` in milliseconds, as its name says, or `<name>` in RFC 3339, as epoch seconds. */
+function readUmhTime(
+  message: JsonObject,
+  name: 'start_time' | 'end_time',
+): Parsed<number | undefined> {
+  const milliseconds = message[`${name}_unix_ms`] ?? undefined;
+  const field = milliseconds === undefined ? name : `${name}_unix_ms`;
+  const value = milliseconds ?? message[name] ?? undefined;
+  if (value === undefined || value === '') return parsed(undefined);
+  if (milliseconds !== undefined && !Number.isSafeInteger(milliseconds)) {
+    return rejected('invalid-message', `${field} must be whole milliseconds`);
+  }
+  const reading = readEpochSeconds(
+    typeof milliseconds === 'number' ? Math.floor(milliseconds / 1000) : value,
+  );
+  return reading.ok
+    ? parsed(reading.seconds)
+    : rejected('invalid-message', `${field} ${reading.problem}`);
 }

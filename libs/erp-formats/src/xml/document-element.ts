@@ -1,6 +1,4 @@
-import { parsed, rejected, type Parsed } from '#libs/contracts';
-
-import { groupBy } from './group-by.js';
+import { parsed, type Parsed, rejected } from '#libs/contracts';
 
 /**
  * An element of a document, its name without a namespace prefix. XML and, where a format is written in both,
@@ -82,4 +80,27 @@ export function pathOf(element: DocumentElement, ...fields: string[]): string {
 function positionOf(element: DocumentElement): string {
   const alike = element.parent === null ? [] : elements(element.parent, element.name);
   return alike.length > 1 ? `[${alike.indexOf(element) + 1}]` : '';
+}
+
+/** What B2MML V0701 calls an element nested in its like; up to V06 it had the name of what it stands in. */
+const NESTED = new Map([
+  ['EquipmentRequirementChild', 'EquipmentRequirement'],
+  ['HierarchyScopeChild', 'HierarchyScope'],
+  ['SegmentRequirementChild', 'SegmentRequirement'],
+]);
+
+/** The name an element is read by, whichever release wrote it: rules and paths have one for all of them. */
+export function elementName(written: string): string {
+  return written.endsWith('Child') ? (NESTED.get(written) ?? written) : written;
+}
+
+/** As Map.groupBy of later runtimes: groups by key, in order of their first member. */
+export function groupBy<K, T>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
 }

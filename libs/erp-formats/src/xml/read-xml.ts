@@ -1,8 +1,7 @@
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { MAX_BODY_BYTES, parsed, type Parsed, rejected, type RejectionCode } from '#libs/contracts';
 import { decodeXml } from './decode-xml.js';
-import type { DocumentElement } from './document-element.js';
-import { elementName } from './element-name.js';
+import { type DocumentElement, elementName } from './document-element.js';
 
 /**
  * Reads a document without a document type: no entity but the five of the language, no file, no network.

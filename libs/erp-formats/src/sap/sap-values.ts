@@ -1,4 +1,4 @@
-import type { OrderStatus } from '#libs/contracts';
+import { type OrderStatus } from '#libs/contracts';
 
 /**
  * SAP system statuses that say where an order or operation stands, strongest first: an object carries
@@ -45,4 +45,20 @@ export function statusWithin(order: OrderStatus, operation: OrderStatus): OrderS
 
 function unknownStatus(status: never): never {
   throw new Error(`unknown order status ${String(status)}`);
+}
+
+/**
+ * Id of an operation, out of what it says of itself alone: an answer that holds it without its neighbours must
+ * name it as one that holds them all. Sequences number their operations each for itself; the standard
+ * sequence, whose number is zeros, needs no mention.
+ */
+export function operationIdOf(number: string, sequence: string | undefined): string {
+  return sequence === undefined || /^0*$/.test(sequence) ? number : `${number}/${sequence}`;
+}
+
+/** Numeric order numbers are padded with zeros on the wire and shown without them; others are as they are. */
+export function orderNumber(text: string | undefined): string | undefined {
+  if (text === undefined || !/^\d+$/.test(text)) return text;
+  const number = text.replace(/^0+/, '');
+  return number === '' ? undefined : number;
 }

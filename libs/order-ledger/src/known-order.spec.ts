@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { ORDER_STATUSES, type OrderOperation, type OrderSnapshot } from '#libs/contracts';
-import { isFinished, toKnownOrder } from './known-order.js';
-import { fromStoredOrder, toStoredOrder } from './stored-order.js';
+import {
+  FinishedOrders,
+  fromStoredOrder,
+  isFinished,
+  toKnownOrder,
+  toStoredOrder,
+} from './known-order.js';
 
 const anOperation: fc.Arbitrary<OrderOperation> = fc.record(
   {
@@ -81,5 +86,25 @@ describe('an order as it is stored', () => {
 
   it.each([null, 'text', {}, [1, 2]])('is nothing the bridge has not stored: %j', (json) => {
     expect(fromStoredOrder(json)).toBeUndefined();
+  });
+});
+
+describe('FinishedOrders', () => {
+  it('gives up those finished longest ago, as far as they are more than are remembered', () => {
+    const finished = new FinishedOrders(['A', 'B'], 3);
+    finished.finished('C');
+    expect(finished.excess()).toEqual([]);
+    finished.finished('D');
+    finished.finished('E');
+    expect(finished.excess()).toEqual(['A', 'B']);
+    finished.delete('A');
+    expect(finished.excess()).toEqual(['B']);
+  });
+
+  it('counts an order that is finished again as finished last', () => {
+    const finished = new FinishedOrders(['A', 'B'], 2);
+    finished.finished('A');
+    finished.finished('C');
+    expect(finished.excess()).toEqual(['B']);
   });
 });

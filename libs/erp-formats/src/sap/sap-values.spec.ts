@@ -1,6 +1,5 @@
 import { ORDER_STATUSES } from '#libs/contracts';
-
-import { statusOf, statusWithin } from './sap-status.js';
+import { operationIdOf, statusOf, statusWithin } from './sap-values.js';
 
 describe('system statuses of SAP', () => {
   it.each([
@@ -41,5 +40,20 @@ describe('system statuses of SAP', () => {
     expect(ORDER_STATUSES.map((operation) => statusWithin(order, operation))).toEqual([
       ...ORDER_STATUSES,
     ]);
+  });
+});
+
+describe('the id of an SAP operation', () => {
+  it.each([
+    [undefined, '0010'],
+    ['', '0010'],
+    ['0', '0010'],
+    ['000000', '0010'],
+    ['1', '0010/1'],
+    ['10', '0010/10'],
+    ['000002', '0010/000002'],
+    ['A', '0010/A'],
+  ])('in sequence %j is %s', (sequence, id) => {
+    expect(operationIdOf('0010', sequence)).toBe(id);
   });
 });
