@@ -14,13 +14,13 @@ import {
 } from '#libs/order-ledger';
 import { CommandOutcomes, type MessageAnswers } from '../delivery/index.js';
 import { type Equipment, type UnmappedWorkCentres } from '../equipment/index.js';
+import { type MachineDirectory } from '../machine-directory/index.js';
 import { type ListToSet, type WorkOrderLists } from './lists/work-order-lists.js';
 import { Assignments } from './orders/assignments.js';
 import { type OrderPartitioner } from './orders/order-partitioner.js';
 import { OrderLedger } from './orders/order-ledger.js';
 import { type QueueRetention } from './orders/queue-retention.js';
 import { type DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
-import { type UnknownMachines } from './orders/unknown-machines.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
 import { QueuesController } from './orders/queues.controller.js';
 import { messageAt } from './testing/message-at.js';
@@ -161,7 +161,7 @@ class OrderFlow {
     this.assignments = new Assignments(settings, kafka, lists, outcomes, retention);
     this.orders = new WorkOrdersController(
       ...([settings, clock, mapping, equipment, {} as UnmappedWorkCentres] as const),
-      { among: () => Promise.resolve(new Map()) } as unknown as UnknownMachines,
+      { hasMachine: () => true } as unknown as MachineDirectory,
       homes,
       outcomes,
     );

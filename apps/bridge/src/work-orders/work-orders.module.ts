@@ -10,7 +10,6 @@ import { OrderPartitioner } from './orders/order-partitioner.js';
 import { OrderLedger } from './orders/order-ledger.js';
 import { QueueRetention } from './orders/queue-retention.js';
 import { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
-import { UnknownMachines } from './orders/unknown-machines.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
 import { QueuesController } from './orders/queues.controller.js';
 import { WorkOrderTopics } from './work-order-topics.js';
@@ -28,7 +27,6 @@ import { WorkOrderTopics } from './work-order-topics.js';
     OrderPartitioner,
     OrderLedger,
     QueueRetention,
-    UnknownMachines,
     WorkOrderTopics,
   ],
   exports: [EquipmentModule, WorkOrderLists, WorkOrderTopics],

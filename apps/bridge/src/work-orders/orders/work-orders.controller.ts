@@ -1,6 +1,6 @@
 import { Controller, Inject } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
-import { Clock } from '#libs/clock';
+import { afterRealMs, Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
 import {
   type Envelope,
@@ -11,7 +11,7 @@ import {
   TOPICS,
 } from '#libs/contracts';
 import { type OrderDocument, OrderMapping, readOrders, sourceTopicOf } from '#libs/erp-formats';
-import { type InboundMessage, type OutboundRecord } from '#libs/kafka';
+import { type InboundMessage, type OutboundRecord, type PartitionOwnership } from '#libs/kafka';
 import { placeOrder, rejectUnmapped } from '#libs/order-ledger';
 import {
   type AnsweredMessage,
@@ -22,10 +22,10 @@ import {
   rejection,
 } from '../../delivery/index.js';
 import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
+import { LOOK_UP_GAP_MS, MachineDirectory } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { queueRecord, RELAYED_ORDERS, type RelayedOrder } from './queues.js';
 import { type Partitioner, OrderPartitioner } from './order-partitioner.js';
-import { UnknownMachines } from './unknown-machines.js';
 
 /** A message of the input, and the orders in it. */
 interface ReadMessage {
@@ -50,7 +50,7 @@ export class WorkOrdersController {
     private readonly mapping: OrderMapping,
     private readonly equipment: Equipment,
     private readonly unmapped: UnmappedWorkCentres,
-    private readonly unknownMachines: UnknownMachines,
+    private readonly directory: MachineDirectory,
     private readonly partitioner: OrderPartitioner,
     private readonly outcomes: CommandOutcomes,
   ) {
@@ -80,7 +80,7 @@ export class WorkOrdersController {
     if (first === undefined) return;
     const { ownership } = first.answered.message;
     const { ofOrder } = await this.partitioner.known(ownership.signal);
-    const unknown = await this.unknownMachines.among(this.machinesOf(read), ownership);
+    const unknown = await refuseUnlisted(this.directory, this.machinesOf(read), ownership);
     this.relay(read, ofOrder, unknown);
   }
 
@@ -221,4 +221,38 @@ function documentOf(message: InboundMessage, { contentType, body }: Envelope): O
   // Epoch seconds: dates what carries no time of its own.
   const recordedAt = Math.floor(Number(message.timestamp) / 1000);
   return { contentType, body, sourceTopic: sourceTopicOf(message), recordedAt };
+}
+
+/**
+ * Everything behind it waits meanwhile; afterwards the machine counts as known, and is judged when it is
+ * called. A look-up may have to wait for the gap after the last one, and then takes its time.
+ */
+const PATIENCE_MS = LOOK_UP_GAP_MS + 1000;
+
+/** Why each of the machines that does not exist is refused, before orders are put on it. Never rejects. */
+export async function refuseUnlisted(
+  directory: MachineDirectory,
+  machineIds: ReadonlySet<string>,
+  ownership: PartitionOwnership,
+): Promise<Unknown> {
+  const unlisted = [...machineIds].filter((id) => !directory.hasMachine(id));
+  const refusals = new Map<string, Rejection>();
+  if (unlisted.length === 0) return refusals;
+  const patience = new AbortController();
+  const cancel = afterRealMs(PATIENCE_MS, () => {
+    patience.abort(new Error('the look-up of machines takes too long'));
+  });
+  const signal = AbortSignal.any([ownership.signal, patience.signal]);
+  await Promise.all(
+    unlisted.map(async (machineId) => {
+      try {
+        const admission = await directory.admitMachine(machineId, signal);
+        if (admission.kind === 'rejected') refusals.set(machineId, admission.rejection);
+      } catch {
+        // Out of patience, or the partition is lost.
+      }
+    }),
+  );
+  cancel();
+  return refusals;
 }

@@ -8,7 +8,7 @@ import { PartitionOwnership } from '#libs/kafka';
 import { MachineDirectory } from '../../machine-directory/index.js';
 import { PlatformModule } from '../../platform/index.js';
 import { WorkOrdersModule } from '../work-orders.module.js';
-import { UnknownMachines } from './unknown-machines.js';
+import { refuseUnlisted } from './work-orders.controller.js';
 
 const MILL = {
   ...{ machineDisplayName: 'Mill', machineUniqueId: 'M-1' },
@@ -46,8 +46,9 @@ describe('machines that orders name and the service does not list', () => {
   });
 
   const refused = async (...machineIds: string[]): Promise<string[]> => {
-    const unknown = bridge.get(UnknownMachines);
-    return [...(await unknown.among(new Set(machineIds), new PartitionOwnership())).keys()];
+    const directory = bridge.get(MachineDirectory);
+    const refusals = await refuseUnlisted(directory, new Set(machineIds), new PartitionOwnership());
+    return [...refusals.keys()];
   };
 
   it('are looked up together, also when a look-up has only just been made', async () => {
