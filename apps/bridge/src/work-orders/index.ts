@@ -7,5 +7,4 @@
  * dead letter. Every step is one transaction. Stands on delivery, equipment and the machine directory.
  */
 export { type AppliedList, WorkOrderLists } from './lists/work-order-lists.js';
-export { WorkOrderTopics } from './work-order-topics.js';
-export { WorkOrdersModule } from './work-orders.module.js';
+export { WorkOrdersModule, WorkOrderTopics } from './work-orders.module.js';

@@ -50,16 +50,14 @@ export class ListFences {
       inputs: [TOPICS.workOrderLists],
       transactionalIdPrefix: groupId,
       parse: (json) => (typeof json === 'number' ? json : undefined),
-      onOwned: (state) => {
-        this.own(state);
-      },
+      onOwned: this.own,
     });
   }
 
   /** Takes over a partition that has just been restored. */
-  own(state: OwnedState<number>): void {
+  readonly own = (state: OwnedState<number>): void => {
     this.partitions.own(state);
-  }
+  };
 
   /** Epoch seconds at which the list last applied from here was issued; undefined when none said so. */
   issuedAt(machineId: string): number | undefined {

@@ -57,16 +57,14 @@ export class Assignments {
       transactionalIdPrefix: groupId,
       format: toStoredAssignment,
       parse: fromStoredAssignment,
-      onOwned: (state) => {
-        this.own(state);
-      },
+      onOwned: this.own,
     });
   }
 
   /** Takes over a partition that has just been restored. */
-  own(state: OwnedState<Operations>): void {
+  readonly own = (state: OwnedState<Operations>): void => {
     this.partitions.own(state);
-  }
+  };
 
   /** Takes a change, in the order of the partition's offsets; the message ends once the list it leads to is final. */
   takeChange(message: InboundMessage, change: AssignmentChange): void {

@@ -83,16 +83,14 @@ export class OrderLedger {
       transactionalIdPrefix: groupId,
       format: toStoredOrder,
       parse: fromStoredOrder,
-      onOwned: (state) => {
-        this.own(state);
-      },
+      onOwned: this.own,
     });
   }
 
   /** Takes over a partition that has just been restored. */
-  own(state: OwnedState<KnownOrder>): void {
+  readonly own = (state: OwnedState<KnownOrder>): void => {
     this.partitions.own(state);
-  }
+  };
 
   /** Applies a record of relayed orders, in the order of the partition's offsets; ends the message. */
   takeOrders(message: InboundMessage, { orders }: RelayedOrders): void {
