@@ -36,4 +36,4 @@ COPY --from=build /app/dist dist
 USER node
 # node itself is the process that gets SIGTERM, not a shell around it
 # The two options bound the heap, see docs/decisions/0038-bounded-heap.md; NODE_OPTIONS does not take the first.
-CMD ["node", "--enable-source-maps", "--heap-growing-percent=25", "--max-semi-space-size=16", "dist/main.js"]
+CMD ["node", "--enable-source-maps", "--heap-growing-percent=40", "--max-semi-space-size=16", "dist/main.js"]

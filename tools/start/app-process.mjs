@@ -12,7 +12,7 @@ const GRACE_MS = 12_000;
 const HEALTHY_TIMEOUT_MS = 60_000;
 
 /** What Node starts the bridge with, as in package.json and the Dockerfile; see docs/decisions/0038-bounded-heap.md. */
-export const BRIDGE_NODE_OPTIONS = ['--heap-growing-percent=25', '--max-semi-space-size=16'];
+export const BRIDGE_NODE_OPTIONS = ['--heap-growing-percent=40', '--max-semi-space-size=16'];
 
 /** Starts an app of `dist/`. */
 export function startApp(name, env) {

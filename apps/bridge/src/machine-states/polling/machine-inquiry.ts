@@ -27,7 +27,8 @@ export interface Finding {
 
 /** Asks the service about one machine: its state, and its log where the state does not say enough. */
 export class MachineInquiry {
-  private readonly log: MachineLog;
+  /** Undefined while nothing is missed: there may be a hundred thousand of these. */
+  private missedLog: MachineLog | undefined;
   private readonly intake = new ReadingIntake();
   private durationStart: number | null = null;
   private lastUpdateTime = 0;
@@ -44,7 +45,6 @@ export class MachineInquiry {
     private readonly context: WatchContext,
     private readonly signal: AbortSignal,
   ) {
-    this.log = new MachineLog(machineId, context);
     this.answeredMs = context.clock.monotonicMs();
   }
 
@@ -90,8 +90,13 @@ export class MachineInquiry {
 
   /** Called once the finding is published, and not before: what was not committed is found again. */
   remember({ sighting, durationStart: start }: Finding): void {
-    if (sighting.kind === 'lost') this.log.isNotMissed();
+    if (sighting.kind === 'lost') this.missedLog?.isNotMissed();
     this.durationStart = start;
+    if (this.missedLog?.isMissed === false) this.missedLog = undefined;
+  }
+
+  private get log(): MachineLog {
+    return (this.missedLog ??= new MachineLog(this.machineId, this.context));
   }
 
   private taken(stated: MachineStateReading): MachineStateReading {
@@ -116,14 +121,14 @@ export class MachineInquiry {
     tracked: TrackedMachine | undefined,
   ): Promise<Finding> {
     const at = { now: this.now, updateSeenAt: this.updateSeenAt(reading) };
-    const earlier = { durationStart: this.durationStart, isLogDue: this.log.isDue };
+    const earlier = { durationStart: this.durationStart, isLogDue: this.missedLog?.isDue ?? true };
     const context = { ...this.context.settings.polling, ...at };
     const request = activityLogNeed(tracked, reading, earlier, context);
     const sighting = { kind: 'reading', reading, log: null } as const;
     const start = durationStart(reading);
     const finding = { sighting, at, failure: null, restMs: 0, durationStart: start };
     if (request === null) {
-      if ((tracked?.unreadFrom ?? null) === null) this.log.isNotMissed();
+      if ((tracked?.unreadFrom ?? null) === null) this.missedLog?.isNotMissed();
       this.context.health.completed(this.machineId);
       return finding;
     }
@@ -246,6 +251,11 @@ export class MachineLog {
   /** The machine's turn had no use for it: when it is missed again, it is worth as long a delay again. */
   isNotMissed(): void {
     this.missingSinceMs = null;
+  }
+
+  /** Whether anything is remembered of it that a new one would not know. */
+  get isMissed(): boolean {
+    return this.missingSinceMs !== null || this.hasFailed || this.inVain !== null;
   }
 
   /** Whether it is to be asked for again by now, for what it did not say before. */

@@ -19,7 +19,8 @@ import { type WatchContext } from './watch-context.js';
 export class MachineWatch implements Polled {
   private readonly memory: MachineMemory;
   private readonly inquiry: MachineInquiry;
-  private readonly absence: Absence;
+  /** Undefined while it is listed: there may be a hundred thousand of these. */
+  private absence: Absence | undefined;
   private hasLeft = false;
   private isOver = false;
 
@@ -30,7 +31,6 @@ export class MachineWatch implements Polled {
     private readonly context: WatchContext,
     private readonly signal: AbortSignal,
   ) {
-    this.absence = new Absence(context.settings.directoryRefreshSeconds);
     this.memory = new MachineMemory(info.machineId, stored, context);
     this.inquiry = new MachineInquiry(info.machineId, context, signal);
   }
@@ -64,13 +64,15 @@ export class MachineWatch implements Polled {
   /** The directory lists it, described as this. */
   describe(info: MachineInfo): void {
     this.info = info;
-    this.absence.end();
+    this.absence = undefined;
     this.hasLeft = false;
   }
 
   /** The directory does not list it. */
   miss(): void {
-    if (this.absence.isLasting(this.context.clock.monotonicMs())) this.leave();
+    const { clock, settings } = this.context;
+    this.absence ??= new Absence(settings.directoryRefreshSeconds);
+    if (this.absence.isLasting(clock.monotonicMs())) this.leave();
   }
 
   /** It is gone: reported at the next turn, so that it cannot overtake a poll. */
