@@ -7,6 +7,7 @@ import { circumstances, resultText, writeJson } from './bench/report.mjs';
 import { runScenarios } from './bench/run-scenarios.mjs';
 import { handOver } from './bench/scenarios/hand-over.mjs';
 import { isolation } from './bench/scenarios/isolation.mjs';
+import { latency } from './bench/scenarios/latency.mjs';
 import { lists } from './bench/scenarios/lists.mjs';
 import { memory } from './bench/scenarios/memory.mjs';
 import { orders } from './bench/scenarios/orders.mjs';
@@ -23,6 +24,7 @@ const SCENARIOS = [
   lists,
   orders,
   isolation,
+  latency,
   memory,
   states,
   manyStates,

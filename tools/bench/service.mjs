@@ -12,6 +12,7 @@ export async function startService(bench, options) {
     ended: app.ended,
     report: () => ask('report'),
     lasts: () => ask('lasts'),
+    answers: () => ask('answers'),
     polls: async () => pollsFrom(await (await fetch(`${app.url}/stub/polls`)).arrayBuffer()),
     conduct: (change) => post('conduct', change),
     change: (which) => post('change', which),

@@ -1,5 +1,5 @@
 /**
- * `GET /stub/report`, `/stub/lasts` and `/stub/polls` (the rows of a PollLog), `POST /stub/conduct`, which takes
+ * `GET /stub/report`, `/stub/lasts`, `/stub/answers` and `/stub/polls` (the rows of a PollLog), `POST /stub/conduct`, which takes
  * what StubService.conduct says, and `POST /stub/change`.
  */
 export function answerControl(service, request, body, response) {
@@ -12,6 +12,8 @@ export function answerControl(service, request, body, response) {
       return answer(service.report());
     case 'GET /stub/lasts':
       return answer(service.lasts());
+    case 'GET /stub/answers':
+      return answer(service.answers());
     case 'GET /stub/polls':
       return response.writeHead(200).end(service.polls());
     case 'POST /stub/conduct':

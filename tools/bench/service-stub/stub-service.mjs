@@ -15,9 +15,16 @@ export class StubService {
   /**
    * `service`: `up`, `refusing` (503 to everything, at once) or `hanging` (no answer, connections stay open);
    * `badMachine` and `fault`: writes that name this machine are answered late (`slow`, 3 s) or with 422 (`refused`);
+   * `keepsAnswers`: whether {@link answers} is to be had;
    * `polledSinceMs`: from when on the report counts the machines polled, in epoch milliseconds.
    */
-  conduct = { service: 'up', badMachine: null, fault: null, polledSinceMs: 0 };
+  conduct = {
+    service: 'up',
+    badMachine: null,
+    fault: null,
+    keepsAnswers: false,
+    polledSinceMs: 0,
+  };
   #operations;
   #clock;
   #timelines;
@@ -25,6 +32,7 @@ export class StubService {
   #latency = new LatencyHistogram();
   #audit = new WriteAudit();
   #misbehaved = 0;
+  #answers = {};
 
   constructor({ machineIds, latencyMs, updateSeconds }) {
     this.#timelines = new MachineTimelines({ machines: machineIds.length, updateSeconds });
@@ -70,19 +78,27 @@ export class StubService {
     return this.#audit.lasts();
   }
 
+  /** When the writes of each machine were answered, in their order, in epoch milliseconds. */
+  answers() {
+    return this.#answers;
+  }
+
   /** Every poll there was, see {@link PollLog}. */
   polls() {
     return this.#polls.log();
   }
 
   #write(writes, response, arrivedMs) {
-    const { badMachine, fault } = this.conduct;
+    const { badMachine, fault, keepsAnswers } = this.conduct;
     const isBad = fault !== null && writes.some(({ machineId }) => machineId === badMachine);
     const accepted = !(isBad && fault === 'refused');
     if (isBad) this.#misbehaved += 1;
     this.#audit.begin(writes);
     const finish = () => {
       this.#audit.end(writes, accepted);
+      if (keepsAnswers) {
+        for (const { machineId } of writes) (this.#answers[machineId] ??= []).push(Date.now());
+      }
       if (isBad) respond(response, accepted ? 200 : 422);
       else this.#respond(response, arrivedMs, 200);
     };
