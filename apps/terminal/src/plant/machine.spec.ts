@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { ShiftCalendar } from '#libs/clock';
 import { type MachineState, STATE_EVENT_TYPES } from '#libs/contracts';
-import { classify } from './classification.js';
 import { handOverOf } from './hand-over.js';
 import { type KnownEntry } from './known-entry.js';
-import { dueFollowUps, type Evaluation, Machine } from './machine.js';
+import { classify, dueFollowUps, type Evaluation, Machine } from './machine.js';
 import { lengthOf, uncovered } from './period.js';
 import { refuseEntry } from './refuse-entry.js';
 
