@@ -15,6 +15,7 @@ await runCommand(
   async () => {
     await setUp({ build: false });
     await checkRules();
+    await checkUnits();
   },
   () => (failed += 1),
 );
@@ -28,6 +29,17 @@ async function checkRules() {
   await check('rules (promtool check rules)', () => runTool(promtool, rules, { cwd }));
   const tests = ['test', 'rules', 'rules.test.yaml'];
   await check('alerts (promtool test rules)', () => runTool(promtool, tests, { cwd }));
+}
+
+async function checkUnits() {
+  for (const name of ['machine-bridge', 'machine-terminal']) {
+    const unit = join(ROOT, `deploy/systemd/${name}.service`);
+    // Ten times the exposure level, at most: 20 is "OK".
+    const args = ['security', '--offline=true', '--threshold=20', unit];
+    await check(`${name}.service (systemd-analyze security)`, () =>
+      runTool('systemd-analyze', args),
+    );
+  }
 }
 
 /** Counts one check; one that fails is shown and does not end the others. */

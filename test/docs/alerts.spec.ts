@@ -117,10 +117,12 @@ describe('the rules for Prometheus', () => {
   it.each(alerts.map((alert) => [alert.alert, alert] as const))(
     'say what an operator needs: %s',
     (name, { labels, annotations }) => {
-      expect(labels).toEqual({ severity: expect.stringMatching(/^(critical|warning|info)$/) });
+      expect(labels).toEqual({
+        severity: expect.stringMatching(/^(critical|warning|info)$/) as string,
+      });
       expect(annotations).toEqual({
-        summary: expect.stringMatching(/^[A-Z].{10,60}$/),
-        description: expect.stringMatching(/^.{40,}\.$/),
+        summary: expect.stringMatching(/^[A-Z].{10,60}$/) as string,
+        description: expect.stringMatching(/^.{40,}\.$/) as string,
         runbook_url: `docs/alerts.md#${name.toLowerCase()}`,
       });
       const [, text = ''] = page.split(`### ${name}\n`);

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+
+const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+const operations = read('docs/operations.md');
+
+/** Node's options in a command line, up to the program. */
+const optionsOf = (command = '') =>
+  [...command.matchAll(/ (--[\w-]+(?:=\S+)?)/g)].map(([, it]) => it);
+
+describe.each([
+  ['bridge', 'machine-bridge'],
+  ['terminal', 'machine-terminal'],
+])('the systemd unit of the %s', (app, name) => {
+  const unit = read(`deploy/systemd/${name}.service`);
+  const [, start = ''] = /^ExecStart=(.*)$/m.exec(unit) ?? [];
+
+  it('starts the program with the options of npm run', () => {
+    expect(start).toMatch(new RegExp(`^/usr/bin/node .* dist/apps/${app}/src/main\\.js$`));
+    expect(optionsOf(start)).toEqual(optionsOf(scripts[`start:${app}`]));
+  });
+
+  it('does not start it again with wrong settings, and lets it stop in time', () => {
+    expect(unit).toMatch(/^RestartPreventExitStatus=78$/m);
+    expect(operations).toMatch(/^\| 78 /m);
+    const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(unit) ?? [];
+    expect(Number(seconds)).toBeGreaterThanOrEqual(20);
+  });
+});
