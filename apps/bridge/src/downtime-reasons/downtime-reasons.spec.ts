@@ -186,6 +186,8 @@ describe('DowntimeReasons', () => {
   });
 
   it('does not believe a refusal of a start that may lie in the future there, until no clock can be the cause', async () => {
+    await bridge.close();
+    await startBridge(SLOWER_CLOCK_SPEED);
     status = 422;
     const startTime = clock.nowSeconds();
     await handle(reason(startTime));
