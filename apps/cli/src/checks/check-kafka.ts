@@ -13,7 +13,7 @@ import { reachTopics } from '../command-line/kafka.js';
 import { lagOf } from '../offsets/offsets.js';
 import { checkTopics } from '../topics/check-topics.js';
 import { consumedTopics, type PlannedTopic, plannedTopics } from '../topics/planned-topics.js';
-import { type Finding } from './findings.js';
+import { type Finding } from '../command-line/findings.js';
 
 type Kafka = ReturnType<typeof createKafka>;
 

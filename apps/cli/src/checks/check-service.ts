@@ -1,7 +1,7 @@
 import { Clock } from '#libs/clock';
 import { type CloudAnswer, MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings, type Flow } from '#libs/config';
-import { type Finding } from './findings.js';
+import { type Finding } from '../command-line/findings.js';
 
 /** Clocks that NTP keeps differ by less than a second. */
 const WORTH_A_WARNING_MS = 5000;

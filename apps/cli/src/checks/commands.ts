@@ -5,7 +5,7 @@ import { print, printProgress, tableLines, visible, visibleJson } from '../comma
 import { checkBridge } from './check-bridge.js';
 import { checkGroup, checkKafka } from './check-kafka.js';
 import { checkService } from './check-service.js';
-import { exitCodeOf, type Finding, printFindings } from './findings.js';
+import { exitCodeOf, type Finding, printFindings } from '../command-line/findings.js';
 
 interface CheckOptions {
   json?: boolean;

@@ -1,5 +1,5 @@
 import { type TopicDescription } from '#libs/kafka';
-import { type Finding } from '../checks/findings.js';
+import { type Finding } from '../command-line/findings.js';
 import { type PlannedTopic } from './planned-topics.js';
 
 const UNLIMITED = '-1';

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
-import { EXIT_CODES } from '../command-line/exit-codes.js';
-import { print, visible, visibleJson } from '../command-line/output.js';
+import { EXIT_CODES } from './exit-codes.js';
+import { print, visible, visibleJson } from './output.js';
 
 /** The result of one check. */
 export interface Finding {
