@@ -27,13 +27,21 @@ const ours = withBatchesOfAnySize(byKafkajs);
 
 const recordOf = (value: string, offsetDelta: number) => encodeRecord({ value, offsetDelta });
 
-async function batchOf(firstOffset: number, encoded: readonly Buffer[]): Promise<Buffer> {
+async function batchOf(
+  firstOffset: number,
+  encoded: readonly Buffer[],
+  compression = 0,
+): Promise<Buffer> {
   const records = encoded.map((buffer) => ({ buf: buffer, buffer }));
   const [producer, times] = [
     { producerId: '-1', producerEpoch: 0, firstSequence: 0 },
     { firstTimestamp: '1763680000000', maxTimestamp: '1763680000000' },
   ];
-  const fields = { firstOffset: String(firstOffset), lastOffsetDelta: encoded.length - 1 };
+  const fields = {
+    firstOffset: String(firstOffset),
+    lastOffsetDelta: encoded.length - 1,
+    compression,
+  };
   return (await RecordBatch({ ...producer, ...times, ...fields, records })).buffer;
 }
 
@@ -99,6 +107,35 @@ describe("the decoding of a partition's part of a fetch", () => {
     const first = await batchOf(0, manyRecords(24_999));
     const second = await batchOf(24_999, [recordOf('x', 0)]);
     expect((await read(answerOf(first, second), ours)).offsets).toHaveLength(25_000);
+  });
+
+  /** Unpacks to as much of a partition as is read at once. */
+  const packedBatch = (firstOffset: number): Promise<Buffer> =>
+    batchOf(firstOffset, [encodeRecord({ value: Buffer.alloc(8 * 1024 * 1024) })], GZIP);
+
+  it('leaves the next batch to another fetch where one has unpacked to 8 MiB', async () => {
+    const answer = answerOf(await packedBatch(3), await packedBatch(4));
+    expect((await read(answer, ours)).offsets).toEqual(['3']);
+  });
+
+  it('unpacks no more than 192 MiB of one fetch', async () => {
+    const fetched = new Decoder(answerOf(await packedBatch(3)));
+    for (let partition = 0; partition < 24; partition += 1) {
+      fetched.offset = 0;
+      expect(await ours(fetched)).toHaveLength(1);
+    }
+    fetched.offset = 0;
+    expect(await ours(fetched)).toEqual([]);
+  });
+
+  it('has a record stand for each offset of a batch that cannot be unpacked', async () => {
+    const batch = await batchOf(7, manyRecords(3), GZIP);
+    const headBytes = 61;
+    expect((await read(answerOf(batch.fill(0xff, headBytes)), ours)).offsets).toEqual([
+      '7',
+      '8',
+      '9',
+    ]);
   });
 
   it('has one record stand for a batch of more, which would be more than the stack holds', async () => {
