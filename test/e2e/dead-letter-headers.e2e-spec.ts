@@ -83,10 +83,15 @@ describe('the headers of a message that is rejected and replayed', () => {
     );
   });
 
-  it('are put back as they came', async () => {
-    await runCommand(['dlq', 'replay', REASONS, '--all', '--yes'], { topicPrefix });
+  it('are put back as they came, with those of the replay behind them', async () => {
+    const replay = ['dlq', 'replay', REASONS, '--all', '--yes', '--by', 'jo'];
+    await runCommand(replay, { topicPrefix });
     const [sent, replayed] = await read(REASONS, 2);
     expect(sent?.headers).toEqual(HEADERS);
-    expect(replayed?.headers).toEqual(HEADERS);
+    const ofReplay = [
+      ['dlq-replay-count', '1'],
+      ['dlq-replayed-by', 'jo'],
+    ];
+    expect(replayed?.headers).toEqual([...HEADERS, ...ofReplay]);
   });
 });
