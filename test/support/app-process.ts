@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type Environment } from '#libs/config';
+import { BRIDGE_NODE_OPTIONS } from '../../tools/start/node-options.mjs';
 import { eventually } from './eventually.js';
 import { rememberSecrets } from './secrets.js';
 
@@ -17,7 +18,8 @@ export class AppProcess {
   ) {
     this.secrets = rememberSecrets(env);
     // PATH alone is inherited: settings of whoever runs the tests must not leak in.
-    this.child = spawn(process.execPath, [`dist/apps/${app}/src/main.js`], {
+    const options = app === 'bridge' ? BRIDGE_NODE_OPTIONS : [];
+    this.child = spawn(process.execPath, [...options, `dist/apps/${app}/src/main.js`], {
       env: { PATH: process.env['PATH'], ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -1,21 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { BRIDGE_NODE_OPTIONS } from '../../tools/start/node-options.mjs';
 
 function node(...args: string[]): string {
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   if (status !== 0) throw new Error(stderr);
   return stdout;
 }
-
-/** What `npm start` and the bench start the bridge with. */
-const OPTIONS = JSON.parse(
-  node(
-    '--input-type=module',
-    '-e',
-    `import { BRIDGE_NODE_OPTIONS } from './tools/start/app-process.mjs';
-    console.log(JSON.stringify(BRIDGE_NODE_OPTIONS));`,
-  ),
-) as string[];
 
 describe('the options of Node that bound the heap of the bridge', () => {
   it('are taken by this Node, and bound it', () => {
@@ -27,13 +18,13 @@ describe('the options of Node that bound the heap of the bridge', () => {
       }
       const young = getHeapSpaceStatistics().find((space) => space.space_name === 'new_space');
       console.log(young.space_size / 2 ** 20);`;
-    expect(OPTIONS).toContain('--max-semi-space-size=16');
-    expect(Number(node(...OPTIONS, '-e', code))).toBeLessThanOrEqual(32);
+    expect(BRIDGE_NODE_OPTIONS).toContain('--max-semi-space-size=16');
+    expect(Number(node(...BRIDGE_NODE_OPTIONS, '-e', code))).toBeLessThanOrEqual(32);
   });
 
   it.each(['package.json', 'Dockerfile', 'docs/operations.md'])('are those of %s', (file) => {
     const lines = readFileSync(file, 'utf8').split('\n');
     const line = lines.find((text) => text.includes('--heap-growing-percent'));
-    expect(line?.match(/--(heap-growing|max-semi)[\w=-]+/g)).toEqual(OPTIONS);
+    expect(line?.match(/--(heap-growing|max-semi)[\w=-]+/g)).toEqual(BRIDGE_NODE_OPTIONS);
   });
 });

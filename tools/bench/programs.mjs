@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { anyFreePort } from '../process/ports.mjs';
 import { ROOT } from '../setup/root.mjs';
-import { BRIDGE_NODE_OPTIONS, startProgram, untilHealthy } from '../start/app-process.mjs';
+import { startProgram, untilHealthy } from '../start/app-process.mjs';
+import { BRIDGE_NODE_OPTIONS } from '../start/node-options.mjs';
 
 const BRIDGE = join(ROOT, 'dist/apps/bridge/src/main.js');
 const TERMINAL = join(ROOT, 'dist/apps/terminal/src/main.js');

@@ -6,13 +6,11 @@ import { spawnGuarded } from '../process/guarded.mjs';
 import { LOCAL, ROOT } from '../setup/root.mjs';
 import { lastLines } from '../setup/run-tool.mjs';
 import { SetupError } from '../setup/steps.mjs';
+import { BRIDGE_NODE_OPTIONS } from './node-options.mjs';
 
 // the bridge itself takes up to 10 s for the calls in flight
 const GRACE_MS = 12_000;
 const HEALTHY_TIMEOUT_MS = 60_000;
-
-/** What Node starts the bridge with, as in package.json and the Dockerfile; see docs/decisions/0038-bounded-heap.md. */
-export const BRIDGE_NODE_OPTIONS = ['--heap-growing-percent=40', '--max-semi-space-size=16'];
 
 /** Starts an app of `dist/`. */
 export function startApp(name, env) {
