@@ -314,6 +314,8 @@ describe("the terminal's page", () => {
       terminal.setLink('down');
       await page.getByText('Kafka is away').waitFor();
       await giveReason(NAME, '13');
+      // it is shown once it is kept
+      await status(NAME, 'undo').waitFor();
       await page.reload();
       await page.getByText(/1 not sent since 14:0\d$/).waitFor({ timeout: 30_000 });
       terminal.setLink('up');
