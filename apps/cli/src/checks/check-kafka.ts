@@ -17,7 +17,7 @@ import { type Finding } from '../command-line/findings.js';
 
 type Kafka = ReturnType<typeof createKafka>;
 
-const GRANT = 'grant it to the principal of these settings, see Topics in docs/operations.md';
+const GRANT = 'grant it to the principal of these settings, see ACLs in docs/kafka.md';
 /** As the alert on it. */
 const WORTH_A_WARNING_MESSAGES = 1000;
 
