@@ -1,10 +1,10 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { DoneItems, FinishedAhead } from '#libs/delivery';
 import { type Assignment, type FetchedRecord } from '../client/kafka-port.js';
 import { AssignedPartitions } from './assigned-partitions.js';
 import { type CommittedProgress } from './committed-offsets.js';
 import { type InboundMessage } from './inbound-message.js';
+import { DoneItems, FinishedAhead } from './offset-metadata.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 import { nextTurn, until } from './testing/wait.js';
 

@@ -1,7 +1,7 @@
 import { type KafkaClient } from '../client/kafka-port.js';
 import { withAdmin } from '../client/with-admin.js';
 import { topicSpans } from '../reading/topics.js';
-import { parseOffsetMetadata } from './committed-offsets.js';
+import { parseOffsetMetadata } from './offset-metadata.js';
 
 /** A consumer group as its coordinator knows it. */
 export interface GroupDescription {

@@ -11,7 +11,7 @@ import { readSpans } from '../reading/read-spans.js';
 import { topicSpans } from '../reading/topics.js';
 import { CommitInterval } from './commit-interval.js';
 import { CommittedOffsets } from './committed-offsets.js';
-import { parseOffsetMetadata } from './committed-offsets.js';
+import { parseOffsetMetadata } from './offset-metadata.js';
 import { PartitionProgress } from './partition-progress.js';
 import { PartitionTransactions } from './partition-transactions.js';
 import { TestEntry } from './testing/entry.js';

@@ -9,11 +9,8 @@ import { assertSendable, compressionOf } from '../producer/record-batches.js';
 import { type RecordRefusedError, refusalOf } from '../producer/outbound-record.js';
 import { TransactionalWriter } from '../producer/transactional-writer.js';
 import { type CommitInterval } from './commit-interval.js';
-import {
-  type CommittedOffsets,
-  type CommittedProgress,
-  formatOffsetMetadata,
-} from './committed-offsets.js';
+import { type CommittedOffsets, type CommittedProgress } from './committed-offsets.js';
+import { formatOffsetMetadata } from './offset-metadata.js';
 import { type PartitionProgress, type CommitPosition } from './partition-progress.js';
 import {
   type TransactionEntry,

@@ -2,9 +2,9 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { type ActivityLogEntry, type CloudAnswer, MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
-import { type AdmittedCall, StandstillBreaker } from '#libs/delivery';
 import { describeFailure } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
+import { type AdmittedCall, StandstillBreaker } from './standstill-breaker.js';
 
 type LogAnswer = CloudAnswer<ActivityLogEntry[]>;
 

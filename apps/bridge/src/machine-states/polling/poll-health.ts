@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
-import { type AdmittedCall, StandstillBreaker } from '#libs/delivery';
 import { describeFailure, type FailedAnswer } from '../../machine-directory/index.js';
+import { type AdmittedCall, StandstillBreaker } from './standstill-breaker.js';
 
 /**
  * Which machines' latest polls failed, and whether it is the service: while that answers nobody, it is

@@ -1,4 +1,4 @@
-import { backOffMs, type BackOffOptions } from './back-off.js';
+import { backOffMs, type BackOffOptions } from '#libs/delivery';
 
 /** Nothing goes well for so long, and so many calls fail meanwhile: then it is the service. */
 const STANDSTILL_MS = 10_000;
@@ -15,7 +15,7 @@ export interface AdmittedCall {
 }
 
 /** `void` where a call says nothing: it was cut off, or was not made after all. */
-export type CallEnd = 'answered' | 'failed' | 'void';
+type CallEnd = 'answered' | 'failed' | 'void';
 
 /**
  * Pauses calls that are made by the clock, each for a machine of its own, while the service answers nobody. A part
