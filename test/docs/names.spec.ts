@@ -5,6 +5,7 @@ import { loadBridgeSettings, loadSandboxSettings, loadTerminalSettings } from '#
 import {
   DEAD_LETTER_HEADERS,
   deadLetterTopic,
+  INTERNAL_TOPICS,
   REJECTION_CODES,
   TOPIC_DEFINITIONS,
   TOPICS,
@@ -146,13 +147,7 @@ describe('the settings in the documents', () => {
 });
 
 describe('the topics in the documents', () => {
-  const STATES = [
-    'machine-bridge.machine-states.v1',
-    'machine-bridge.work-order-list-fences.v1',
-    'machine-bridge.orders.v1',
-    'machine-bridge.assignments.v1',
-    'machine-bridge.dead-letter-replays.v1',
-  ];
+  const STATES = Object.values(INTERNAL_TOPICS);
 
   it('are all that there are', () => {
     const queues = Object.values<string>(WORK_ORDER_QUEUES);

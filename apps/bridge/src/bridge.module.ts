@@ -1,5 +1,6 @@
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
-import { type BridgeSettings, type Flow } from '#libs/config';
+import { type BridgeSettings } from '#libs/config';
+import { type Flow } from '#libs/contracts';
 import { DowntimeReasonsModule } from './downtime-reasons/index.js';
 import { KafkaConsumerModule } from './kafka-consumer.module.js';
 import { MachineStatesModule } from './machine-states/index.js';

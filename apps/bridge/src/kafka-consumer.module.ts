@@ -1,28 +1,23 @@
 import { Global, Logger, Module } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
-import { TOPIC_DEFINITIONS } from '#libs/contracts';
+import { bridgeTopics } from '#libs/contracts';
 import { backOffMs, CallSlots } from '#libs/delivery';
 import {
   DeadLetters,
   describeKafkaFailure,
   ensureTopics,
   type KafkaClient,
-  type KafkaConsumerOptions,
   KafkaConsumerStrategy,
   MissingTopicsError,
   type TopicSpecification,
 } from '#libs/kafka';
 import { DeliveryModule } from './delivery/index.js';
 import { MachineTracking } from './machine-states/index.js';
-import { neededTopics } from './needed-topics.js';
 import { BRIDGE_SETTINGS, KAFKA } from './platform/index.js';
 import { WorkOrderTopics } from './work-orders/index.js';
 
-/** What is made of an input, a dead letter or state, may be larger than that, which fitted into a broker's default of 1 MB. */
-const LARGEST_RECORD_BYTES = 16 * 1024 * 1024;
 const logger = new Logger('Inbox');
-type StateTopic = Pick<KafkaConsumerOptions['stateTopics'][number], 'name' | 'inputs'>;
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
 
 /** The way in: the consumer of all flows that are switched on. */
@@ -60,7 +55,7 @@ function createConsumerStrategy(
     ...(tracking === undefined ? [] : [tracking]),
     ...(workOrders?.states ?? []),
   ];
-  const topics = topicsToPrepare(settings, stateTopics, workOrders?.queues ?? []);
+  const topics = bridgeTopics(settings);
   return new KafkaConsumerStrategy({
     kafka,
     groupId,
@@ -94,28 +89,4 @@ async function prepareTopics(
       await realDelayMs(backOffMs(attempt, BACK_OFF), signal);
     }
   }
-}
-
-/** All public topics where they may be created, so that subscribers find them; else what the flows need. */
-function topicsToPrepare(
-  { kafka, flows }: BridgeSettings,
-  stateTopics: readonly StateTopic[],
-  queues: readonly TopicSpecification[],
-): TopicSpecification[] {
-  const needed = neededTopics(flows);
-  const wanted = TOPIC_DEFINITIONS.filter(({ name }) => kafka.createTopics || needed.has(name));
-  return [
-    ...wanted.map(({ name, cleanupPolicy }) => ({
-      name: `${kafka.topicPrefix}${name}`,
-      cleanupPolicy,
-      ...(name.endsWith('.dlq') && { maxMessageBytes: LARGEST_RECORD_BYTES }),
-    })),
-    ...queues.map((queue) => ({ ...queue, maxMessageBytes: LARGEST_RECORD_BYTES })),
-    ...stateTopics.map(({ name, inputs }) => ({
-      name,
-      cleanupPolicy: 'compact' as const,
-      maxMessageBytes: LARGEST_RECORD_BYTES,
-      asWideAs: inputs.map((input) => `${kafka.topicPrefix}${input}`),
-    })),
-  ];
 }

@@ -1,4 +1,5 @@
 import { type ClockOptions } from '#libs/clock';
+import { type Flow, FLOWS } from '#libs/contracts';
 import { readClockSettings } from './clock-settings.js';
 import {
   type Environment,
@@ -22,9 +23,6 @@ const LONGEST_SPAN_SECONDS = 315_360_000;
 const LARGEST_SKEW_SECONDS = 86_400;
 /** As many as a message may name. */
 const MOST_MACHINES = 10_000;
-
-const FLOWS = ['work-orders', 'downtime-reasons', 'machine-states'] as const;
-export type Flow = (typeof FLOWS)[number];
 
 /** A known setting without effect, and its replacement. */
 interface UnsupportedSetting {

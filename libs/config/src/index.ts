@@ -1,7 +1,6 @@
 export {
   type BridgeSettings,
   describeBridgeSettings,
-  type Flow,
   loadBridgeSettings,
   loadFlows,
   type SettingDescription,

@@ -1,3 +1,7 @@
+/** The parts of the bridge's work that `BRIDGE_FLOWS` switches. */
+export const FLOWS = ['work-orders', 'downtime-reasons', 'machine-states'] as const;
+export type Flow = (typeof FLOWS)[number];
+
 /** Topic names without the configured prefix. */
 export const TOPICS = {
   workOrderLists: 'erp.work-order-lists.v1',
@@ -54,7 +58,17 @@ export const WORK_ORDER_QUEUES = {
   orderRefusals: 'machine-bridge.order-refusals.v1',
 } as const;
 
-/** Every public topic, dead letters included; the bridge's internal ones belong to their flows. */
+/** The bridge's own topics, without the prefix: their records are described beside their codecs. Queues are apart. */
+export const INTERNAL_TOPICS = {
+  machineStates: 'machine-bridge.machine-states.v1',
+  workOrderListFences: 'machine-bridge.work-order-list-fences.v1',
+  orders: 'machine-bridge.orders.v1',
+  assignments: 'machine-bridge.assignments.v1',
+  /** Of the command `dlq replay`: the bridge neither reads nor creates it. */
+  deadLetterReplays: 'machine-bridge.dead-letter-replays.v1',
+} as const;
+
+/** Every public topic, dead letters included. */
 export const TOPIC_DEFINITIONS: readonly TopicDefinition[] = [
   topic(TOPICS.workOrderLists, 'in', 'delete', 'machineId'),
   topic(TOPICS.workOrders, 'in', 'delete', 'orderId'),

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type BridgeSettings } from '#libs/config';
+import { INTERNAL_TOPICS } from '#libs/contracts';
 import { type KafkaClient, KeyedState } from '#libs/kafka';
 import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
 import { parseTrackedMachine } from './derivation/parse-tracked-machine.js';
@@ -14,7 +15,7 @@ export class MachineTracking extends KeyedState<TrackedMachine> {
     @Inject(KAFKA) kafka: KafkaClient,
     machines: OwnedMachines,
   ) {
-    const name = `${topicPrefix}machine-bridge.machine-states.v1`;
+    const name = `${topicPrefix}${INTERNAL_TOPICS.machineStates}`;
     super({
       kafka,
       name,

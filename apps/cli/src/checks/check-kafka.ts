@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type BridgeSettings } from '#libs/config';
+import { type BridgeTopic, bridgeTopics, consumedTopics } from '#libs/contracts';
 import {
   createKafka,
   describeGroup,
@@ -12,7 +13,6 @@ import {
 import { reachTopics } from '../command-line/kafka.js';
 import { lagOf } from '../offsets/offsets.js';
 import { checkTopics } from '../topics/check-topics.js';
-import { consumedTopics, type PlannedTopic, plannedTopics } from '../topics/planned-topics.js';
 import { type Finding } from '../command-line/findings.js';
 
 type Kafka = ReturnType<typeof createKafka>;
@@ -33,7 +33,7 @@ export async function checkKafka(settings: BridgeSettings): Promise<Finding[]> {
     return [{ check: 'kafka', status: 'fail', detail: message, remedy, isUnreachable: true }];
   }
   const brokers = settings.kafka.brokers.join(', ');
-  const planned = plannedTopics(settings);
+  const planned = bridgeTopics(settings);
   return [
     { check: 'kafka', status: 'ok', detail: `reached at ${brokers}` },
     ...(await topicFindings(kafka, settings, planned)),
@@ -48,7 +48,7 @@ export async function checkGroup(settings: BridgeSettings): Promise<Finding[]> {
   const { groupId } = settings.kafka;
   return attempt('consumer group', async () => {
     const existing = await reachTopics(kafka, settings.kafka);
-    const topics = consumedTopics(plannedTopics(settings))
+    const topics = consumedTopics(bridgeTopics(settings))
       .map(({ name }) => name)
       .filter((name) => existing.includes(name));
     const { state, members } = await describeGroup(kafka, groupId);
@@ -82,7 +82,7 @@ export async function checkGroup(settings: BridgeSettings): Promise<Finding[]> {
 async function topicFindings(
   kafka: Kafka,
   { kafka: { createTopics, topicPartitions } }: BridgeSettings,
-  planned: readonly PlannedTopic[],
+  planned: readonly BridgeTopic[],
 ): Promise<Finding[]> {
   return attempt('topics', async () => {
     const names = planned.map(({ name }) => name);
@@ -117,7 +117,7 @@ async function transact(kafka: Kafka, groupId: string): Promise<Finding[]> {
 async function readNewest(
   kafka: Kafka,
   { kafka: { groupId } }: BridgeSettings,
-  planned: readonly PlannedTopic[],
+  planned: readonly BridgeTopic[],
 ): Promise<Finding[]> {
   const actual = await describeTopics(
     kafka,

@@ -1,6 +1,7 @@
 import { Clock } from '#libs/clock';
 import { type CloudAnswer, MachineCloudClient } from '#libs/cloud-client';
-import { type BridgeSettings, type Flow } from '#libs/config';
+import { type BridgeSettings } from '#libs/config';
+import { type Flow } from '#libs/contracts';
 import { type Finding } from '../command-line/findings.js';
 
 /** Clocks that NTP keeps differ by less than a second. */

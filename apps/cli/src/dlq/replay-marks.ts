@@ -1,7 +1,8 @@
+import { INTERNAL_TOPICS } from '#libs/contracts';
 import { type OutboundRecord, type StoredRecord, type TopicSpan } from '#libs/kafka';
 
 /** Internal, compacted: which dead letters have been replayed. Without the configured prefix. */
-export const REPLAYS_TOPIC = 'machine-bridge.dead-letter-replays.v1';
+export const REPLAYS_TOPIC = INTERNAL_TOPICS.deadLetterReplays;
 
 interface ReplayMark {
   /** Epoch seconds. */

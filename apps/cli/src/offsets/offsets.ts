@@ -1,5 +1,5 @@
 import { loadFlows, readEnvironment } from '#libs/config';
-import { INPUT_TOPICS, readEpochSeconds } from '#libs/contracts';
+import { bridgeTopics, consumedTopics, INPUT_TOPICS, readEpochSeconds } from '#libs/contracts';
 import {
   createKafka,
   describeGroup,
@@ -14,7 +14,6 @@ import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { commandKafkaSettings, KAFKA_HELP, reachTopics } from '../command-line/kafka.js';
 import { readCount } from '../command-line/option-values.js';
 import { print, printRecords } from '../command-line/output.js';
-import { consumedTopics, plannedTopics } from '../topics/planned-topics.js';
 
 interface ShowOptions {
   json?: boolean;
@@ -92,7 +91,7 @@ async function showOffsets({ json = false }: ShowOptions): Promise<void> {
   const settings = commandKafkaSettings();
   const kafka = createKafka(settings);
   const existing = await reachTopics(kafka, settings);
-  const planned = plannedTopics({ kafka: settings, flows: loadFlows(readEnvironment()) });
+  const planned = bridgeTopics({ kafka: settings, flows: loadFlows(readEnvironment()) });
   const topics = consumedTopics(planned)
     .map(({ name }) => name)
     .filter((name) => existing.includes(name));

@@ -1,11 +1,11 @@
+import { type BridgeTopic } from '#libs/contracts';
 import { type TopicDescription } from '#libs/kafka';
 import { type Finding } from '../command-line/findings.js';
-import { type PlannedTopic } from './planned-topics.js';
 
 const UNLIMITED = '-1';
 
 export interface TopicCheck {
-  planned: readonly PlannedTopic[];
+  planned: readonly BridgeTopic[];
   actual: ReadonlyMap<string, TopicDescription>;
   /** Why the brokers would not create a missing one, in words. */
   refused: ReadonlyMap<string, string>;
@@ -38,7 +38,7 @@ function describeTopic({ partitions, replicas, config }: TopicDescription): stri
 }
 
 function missingTopic(
-  { name, isNeeded }: PlannedTopic,
+  { name, isNeeded }: BridgeTopic,
   check: string,
   { refused, createTopics }: Pick<TopicCheck, 'refused' | 'createTopics'>,
 ): Finding {
@@ -69,10 +69,7 @@ function missingTopic(
 
 type TopicFinding = Omit<Finding, 'check'> | undefined;
 
-function policyFinding(
-  { cleanupPolicy }: PlannedTopic,
-  { config }: TopicDescription,
-): TopicFinding {
+function policyFinding({ cleanupPolicy }: BridgeTopic, { config }: TopicDescription): TopicFinding {
   const policy = config.get('cleanup.policy');
   if (policy === undefined) {
     return {
@@ -114,7 +111,7 @@ function policyFinding(
 }
 
 function widthFinding(
-  { asWideAs = [] }: PlannedTopic,
+  { asWideAs = [] }: BridgeTopic,
   { partitions }: TopicDescription,
   actual: TopicCheck['actual'],
 ): TopicFinding {
@@ -155,7 +152,7 @@ function replicasFinding({ replicas, config }: TopicDescription): TopicFinding {
 
 /** A dead letter is its input plus headers. */
 function sizeFinding(
-  { name }: PlannedTopic,
+  { name }: BridgeTopic,
   { config }: TopicDescription,
   actual: TopicCheck['actual'],
 ): TopicFinding {

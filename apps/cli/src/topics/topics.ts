@@ -1,4 +1,5 @@
 import { loadFlows, readEnvironment } from '#libs/config';
+import { type BridgeTopic, bridgeTopics } from '#libs/contracts';
 import {
   createKafka,
   describeTopics,
@@ -9,7 +10,6 @@ import {
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { commandKafkaSettings, KAFKA_HELP, reachTopics } from '../command-line/kafka.js';
 import { print, printRecords, visible, visibleJson } from '../command-line/output.js';
-import { type PlannedTopic, plannedTopics } from './planned-topics.js';
 
 interface JsonOption {
   json?: boolean;
@@ -71,7 +71,7 @@ async function listTopics({ json = false }: JsonOption): Promise<void> {
 }
 
 function recordOf(
-  { name, purpose, direction, cleanupPolicy }: PlannedTopic,
+  { name, purpose, direction, cleanupPolicy }: BridgeTopic,
   actual: TopicDescription | undefined,
 ) {
   const { partitions = null, replicas = null, config = new Map<string, string>() } = actual ?? {};
@@ -112,7 +112,7 @@ async function readTopics() {
   const settings = commandKafkaSettings();
   const kafka = createKafka(settings);
   await reachTopics(kafka, settings);
-  const planned = plannedTopics({
+  const planned = bridgeTopics({
     kafka: { ...settings, createTopics: true },
     flows: loadFlows(readEnvironment()),
   });

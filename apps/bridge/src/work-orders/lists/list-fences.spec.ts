@@ -2,10 +2,11 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
+import { INTERNAL_TOPICS } from '#libs/contracts';
 import { type KafkaClient, type OwnedState } from '#libs/kafka';
 import { type CommandResult } from '../../delivery/index.js';
 import { ownedState } from '../testing/owned-state.js';
-import { LIST_FENCES, ListFences } from './list-fences.js';
+import { ListFences } from './list-fences.js';
 
 const NOW_SECONDS = 1000;
 const MAX_SKEW_SECONDS = 300;
@@ -24,7 +25,11 @@ const restored = (
   fences: [string, number][],
   lost?: AbortSignal,
 ): OwnedState<number> =>
-  ownedState(new Map(fences), { partition, name: LIST_FENCES, ...(lost && { lost }) });
+  ownedState(new Map(fences), {
+    partition,
+    name: INTERNAL_TOPICS.workOrderListFences,
+    ...(lost && { lost }),
+  });
 
 const applied = (machineId: string, issuedAt?: number): CommandResult => {
   return { kind: 'applied', machineId, attempts: 1, appliedAt: NOW_SECONDS, issuedAt };
@@ -54,7 +59,12 @@ describe('ListFences', () => {
     const fences = fencesAt(NOW_SECONDS);
     fences.own(restored(4, []));
     fences.raise(4, 'M-1', 30);
-    const record = { topic: LIST_FENCES, partition: 4, key: 'M-1', value: '30' };
+    const record = {
+      topic: INTERNAL_TOPICS.workOrderListFences,
+      partition: 4,
+      key: 'M-1',
+      value: '30',
+    };
     expect(fences.recordsOf(4, applied('M-1', 30))).toMatchObject([record]);
   });
 

@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
-import { TOPICS } from '#libs/contracts';
+import { INTERNAL_TOPICS, TOPICS } from '#libs/contracts';
 import {
   type KafkaClient,
   KeyedState,
@@ -12,9 +12,6 @@ import {
 import { type CommandResult } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { OwnedPartitions, warnOfTimesAhead } from '../state/owned-partitions.js';
-
-/** The topic, without the prefix. */
-export const LIST_FENCES = 'machine-bridge.work-order-list-fences.v1';
 
 /**
  * When the list last applied to each machine was issued, so that no older list follows it, not after a
@@ -46,7 +43,7 @@ export class ListFences {
     });
     this.topic = new KeyedState<number>({
       kafka,
-      name: `${topicPrefix}${LIST_FENCES}`,
+      name: `${topicPrefix}${INTERNAL_TOPICS.workOrderListFences}`,
       inputs: [TOPICS.workOrderLists],
       transactionalIdPrefix: groupId,
       parse: (json) => (typeof json === 'number' ? json : undefined),

@@ -4,6 +4,7 @@ import { jest } from '@jest/globals';
 import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { loadBridgeSettings } from '#libs/config';
+import { INTERNAL_TOPICS } from '#libs/contracts';
 import { type InboundRecord, PartitionOwnership } from '#libs/kafka';
 import { CommandOutcomes, type CommandResult, type Precedence } from '../../delivery/index.js';
 import { inboundMessage, type KeptMessage } from '../../delivery/testing/inbound-message.js';
@@ -11,7 +12,7 @@ import { MachineDirectory } from '../../machine-directory/index.js';
 import { PlatformModule } from '../../platform/index.js';
 import { ownedState } from '../testing/owned-state.js';
 import { WorkOrdersModule } from '../work-orders.module.js';
-import { LIST_FENCES, ListFences } from './list-fences.js';
+import { ListFences } from './list-fences.js';
 import {
   isOlder,
   type ListToSet,
@@ -86,7 +87,7 @@ describe('WorkOrderLists', () => {
       answers.get(answered.message)?.push(...results);
       return recordsOf(family, answered, results);
     });
-    bridge.get(ListFences).own(ownedState(fences, { name: LIST_FENCES }));
+    bridge.get(ListFences).own(ownedState(fences, { name: INTERNAL_TOPICS.workOrderListFences }));
     await bridge.get(MachineDirectory).firstLoad(new AbortController().signal);
   };
 
@@ -113,7 +114,7 @@ describe('WorkOrderLists', () => {
       finish: (records = []) => {
         const told = message.told.flatMap((each) => each.records);
         for (const { topic, key, value } of [...told, ...records]) {
-          if (topic === LIST_FENCES) fences.set(String(key), Number(value));
+          if (topic === INTERNAL_TOPICS.workOrderListFences) fences.set(String(key), Number(value));
         }
         ended('finished');
       },

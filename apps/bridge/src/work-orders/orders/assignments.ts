@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
 import { type BridgeSettings } from '#libs/config';
+import { INTERNAL_TOPICS } from '#libs/contracts';
 import {
   type InboundMessage,
   type KafkaClient,
@@ -51,7 +52,7 @@ export class Assignments {
     this.topicPrefix = topicPrefix;
     this.topic = new KeyedState<Operations>({
       kafka,
-      name: `${topicPrefix}machine-bridge.assignments.v1`,
+      name: `${topicPrefix}${INTERNAL_TOPICS.assignments}`,
       inputs: [ASSIGNMENT_CHANGES],
       placement: { topic: `${topicPrefix}${ASSIGNMENT_CHANGES}`, whenGrown: LEDGER_BEGINS_ANEW },
       transactionalIdPrefix: groupId,

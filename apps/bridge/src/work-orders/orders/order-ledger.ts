@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
+import { INTERNAL_TOPICS } from '#libs/contracts';
 import {
   type InboundMessage,
   type KafkaClient,
@@ -77,7 +78,7 @@ export class OrderLedger {
     this.maxSkewSeconds = erp.commandMaxSkewSeconds;
     this.topic = new KeyedState<KnownOrder>({
       kafka,
-      name: `${topicPrefix}machine-bridge.orders.v1`,
+      name: `${topicPrefix}${INTERNAL_TOPICS.orders}`,
       inputs: [RELAYED_ORDERS],
       placement: { topic: `${topicPrefix}${RELAYED_ORDERS}`, whenGrown: LEDGER_BEGINS_ANEW },
       transactionalIdPrefix: groupId,

@@ -1,16 +1,26 @@
-import { type BridgeSettings, type Flow } from '#libs/config';
-import { deadLetterTopic, TOPIC_DEFINITIONS, TOPICS, WORK_ORDER_QUEUES } from '#libs/contracts';
-import { type TopicSpecification } from '#libs/kafka';
+import {
+  deadLetterTopic,
+  type Flow,
+  INTERNAL_TOPICS,
+  TOPIC_DEFINITIONS,
+  TOPICS,
+  WORK_ORDER_QUEUES,
+} from './topics.js';
 
-/** As the bridge makes those whose records carry more than an input does. */
+/** What is made of an input, a dead letter or state, may be larger than that, which fitted into a broker's default of 1 MB. */
 const LARGEST_RECORD_BYTES = 16 * 1024 * 1024;
 
 /** A topic of the bridge as it is meant to be; names are full, prefix included. */
-export interface PlannedTopic extends TopicSpecification {
+export interface BridgeTopic {
+  name: string;
   purpose: string;
   direction: 'in' | 'out' | 'internal';
+  cleanupPolicy: 'delete' | 'compact' | 'compact,delete';
   /** Whether a bridge with these settings cannot do without it. */
   isNeeded: boolean;
+  maxMessageBytes?: number;
+  asWideAs?: string[];
+  createdAsWideAs?: string[];
 }
 
 const PURPOSES: Record<string, string> = {
@@ -24,6 +34,7 @@ const PURPOSES: Record<string, string> = {
   [TOPICS.commandOutcomes]: 'outcomes of input messages',
 };
 
+/** The public topics that a flow cannot do without. */
 const FLOW_TOPICS: Record<Flow, readonly string[]> = {
   'work-orders': [
     ...[TOPICS.workOrderLists, TOPICS.workOrders].flatMap((name) => [name, deadLetterTopic(name)]),
@@ -53,24 +64,24 @@ const { relayedOrders, assignmentChanges, orderRefusals } = WORK_ORDER_QUEUES;
 
 const STATES: readonly InternalTopic[] = [
   {
-    name: 'machine-bridge.machine-states.v1',
+    name: INTERNAL_TOPICS.machineStates,
     purpose: 'what is remembered of machines',
     flow: 'machine-states',
   },
   {
-    name: 'machine-bridge.work-order-list-fences.v1',
+    name: INTERNAL_TOPICS.workOrderListFences,
     purpose: 'watermarks of lists',
     flow: 'work-orders',
     asWideAs: [TOPICS.workOrderLists],
   },
   {
-    name: 'machine-bridge.orders.v1',
+    name: INTERNAL_TOPICS.orders,
     purpose: 'orders of the ledger',
     flow: 'work-orders',
     asWideAs: [relayedOrders],
   },
   {
-    name: 'machine-bridge.assignments.v1',
+    name: INTERNAL_TOPICS.assignments,
     purpose: 'operations on each machine',
     flow: 'work-orders',
     asWideAs: [assignmentChanges],
@@ -91,6 +102,7 @@ const QUEUES: readonly InternalTopic[] = [
     asWideAs: [TOPICS.workOrders],
   },
   {
+    // So that lists and orders of a machine are owned together, where both are keyed by it.
     name: assignmentChanges,
     purpose: 'changes of assignments on their way to their machine',
     flow: 'work-orders',
@@ -98,31 +110,33 @@ const QUEUES: readonly InternalTopic[] = [
   },
 ];
 
-/** The topics that a bridge with these settings uses, and has to create; the same that it prepares at its start. */
-export function plannedTopics({
+/**
+ * The topics that a bridge with these settings uses, and creates at its start: all public ones where it may create them,
+ * so that subscribers find them, else those that its flows need; and its own.
+ */
+export function bridgeTopics({
   kafka: { topicPrefix, createTopics },
   flows,
-}: Pick<BridgeSettings, 'kafka' | 'flows'>): PlannedTopic[] {
+}: {
+  kafka: { topicPrefix: string; createTopics: boolean };
+  flows: ReadonlySet<Flow>;
+}): BridgeTopic[] {
   const needed = new Set([...flows].flatMap((flow) => FLOW_TOPICS[flow]));
   const full = (name: string): string => `${topicPrefix}${name}`;
   const internal = (
-    { purpose, flow, asWideAs, createdAsWideAs, ...topic }: InternalTopic,
-    cleanupPolicy: PlannedTopic['cleanupPolicy'],
-  ): PlannedTopic => ({
-    name: full(topic.name),
-    purpose,
-    direction: 'internal',
-    cleanupPolicy,
+    { name, purpose, asWideAs, createdAsWideAs }: Omit<InternalTopic, 'flow'>,
+    cleanupPolicy: BridgeTopic['cleanupPolicy'],
+  ): BridgeTopic => ({
+    ...{ name: full(name), purpose, direction: 'internal', cleanupPolicy, isNeeded: true },
     maxMessageBytes: LARGEST_RECORD_BYTES,
-    isNeeded: flows.has(flow),
     ...(asWideAs && { asWideAs: asWideAs.map(full) }),
     ...(createdAsWideAs && { createdAsWideAs: createdAsWideAs.map(full) }),
   });
-  const ofFlows = <T extends { flow: Flow }>(topics: readonly T[]): T[] =>
+  const ofFlows = (topics: readonly InternalTopic[]): InternalTopic[] =>
     topics.filter(({ flow }) => flows.has(flow));
   return [
     ...TOPIC_DEFINITIONS.filter(({ name }) => createTopics || needed.has(name)).map(
-      ({ name, direction, cleanupPolicy }): PlannedTopic => ({
+      ({ name, direction, cleanupPolicy }): BridgeTopic => ({
         name: full(name),
         purpose: PURPOSES[name] ?? 'dead letters of that input',
         direction,
@@ -131,14 +145,11 @@ export function plannedTopics({
         ...(name.endsWith(deadLetterTopic('')) && { maxMessageBytes: LARGEST_RECORD_BYTES }),
       }),
     ),
-    ...ofFlows(QUEUES).flatMap((queue): PlannedTopic[] => [
+    ...ofFlows(QUEUES).flatMap((queue): BridgeTopic[] => [
       internal(queue, 'compact,delete'),
+      // For records that a bug keeps from being handled.
       internal(
-        {
-          name: deadLetterTopic(queue.name),
-          purpose: 'dead letters of that queue',
-          flow: queue.flow,
-        },
+        { name: deadLetterTopic(queue.name), purpose: 'dead letters of that queue' },
         'delete',
       ),
     ]),
@@ -146,10 +157,10 @@ export function plannedTopics({
   ];
 }
 
-/** The topics whose offsets the bridge commits, of those planned. */
-export function consumedTopics(planned: readonly PlannedTopic[]): PlannedTopic[] {
+/** The topics whose offsets the bridge commits, of those. */
+export function consumedTopics(topics: readonly BridgeTopic[]): BridgeTopic[] {
   const queues: readonly string[] = Object.values(WORK_ORDER_QUEUES);
-  return planned.filter(
+  return topics.filter(
     ({ name, direction }) => direction === 'in' || queues.some((queue) => name.endsWith(queue)),
   );
 }
