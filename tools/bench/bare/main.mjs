@@ -13,12 +13,13 @@ import { outcomeWriter } from './outcome-writer.mjs';
 
 /** Messages that wait for a call before no more are taken. */
 const MOST_WAITING = 4000;
-const EXCHANGED = '../../../dist/libs/kafka/src/kafkajs.js';
 const options = JSON.parse(process.argv[2]);
 const { brokers, input, changes, groupId, serviceUrl, port, kind, isLeanest } = options;
 const most = options.calls;
 
-const { Kafka, logLevel } = isLeanest ? await import(EXCHANGED) : (await import('kafkajs')).default;
+const { Kafka, logLevel } = isLeanest
+  ? await import('#libs/kafkajs-patches')
+  : await import('kafkajs');
 const kafka = new Kafka({ brokers: brokers.split(','), logLevel: logLevel.ERROR });
 const caller = { serviceUrl, connections: most, isThroughAxios: !isLeanest };
 const { messagesACall, call } = callerOf(kind, caller);
