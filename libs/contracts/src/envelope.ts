@@ -8,7 +8,7 @@ import {
   readJson,
   tooLarge,
 } from './json.js';
-import { parsed, type Parsed, rejected } from './rejection.js';
+import { parsed, type Parsed, rejected, type Rejection } from './rejection.js';
 
 /** A message out of its wrapping. */
 export interface Envelope {
@@ -79,6 +79,20 @@ export function openEnvelope(message: {
   const contentType = headerText(headers, 'content-type');
   if (mediaType(contentType) === STRUCTURED_MODE) return openStructuredEvent(value);
   return parsed({ messageId: messageIdOf(headers), contentType, body: value });
+}
+
+/** The sender's id of a fetched message, and its envelope or the reason why it has none. */
+export function openMessage(message: {
+  value: Buffer | null;
+  headers: MessageHeaders;
+  unreadable?: { rejection: Rejection } | undefined;
+}): { messageId: string | null; envelope: Parsed<Envelope> } {
+  const { unreadable } = message;
+  const envelope = unreadable
+    ? { ok: false as const, rejection: unreadable.rejection }
+    : openEnvelope(message);
+  const messageId = envelope.ok ? envelope.value.messageId : messageIdOf(message.headers);
+  return { messageId, envelope };
 }
 
 /** The sender's id in the headers, `ce_id` before `message-id`; null when there is no usable one. */

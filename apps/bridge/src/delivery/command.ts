@@ -1,13 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type Clock } from '#libs/clock';
-import {
-  type Envelope,
-  messageIdOf,
-  openEnvelope,
-  type OutcomeSource,
-  type Parsed,
-  type Rejection,
-} from '#libs/contracts';
+import { type OutcomeSource, type Rejection } from '#libs/contracts';
 import { type CallPermit, type CallSlots } from '#libs/delivery';
 import {
   type InboundMessage,
@@ -97,22 +90,6 @@ interface MessageOrigin {
   source: OutcomeSource;
   /** The record that takes faults to the partition of the message, whose owner dead-letters it. */
   refusal: (faults: readonly RejectedResult[]) => OutboundRecord;
-}
-
-/** Opens the envelope of a message and parses its body. */
-export function openMessage<T>(
-  message: InboundMessage,
-  parse: (envelope: Envelope) => Parsed<T>,
-): { answered: AnsweredMessage; parsed: Parsed<T> } {
-  const { unreadable } = message;
-  const envelope = unreadable
-    ? { ok: false as const, rejection: unreadable.rejection }
-    : openEnvelope(message);
-  if (!envelope.ok) {
-    return { answered: { message, messageId: messageIdOf(message.headers) }, parsed: envelope };
-  }
-  const { messageId } = envelope.value;
-  return { answered: { message, messageId }, parsed: parse(envelope.value) };
 }
 
 const logger = new Logger('MessageAnswers');

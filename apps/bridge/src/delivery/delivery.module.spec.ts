@@ -66,11 +66,10 @@ describe('DeliveryModule', () => {
     const polling = slots.run(() => held);
     const [list, reason] = [answersToOne(), answersToOne()];
     const order = { machineId: 'M-1', workingOrders: () => [], cumulative: false };
-    bridge.get(WorkOrderLists).setList(order, list.answers);
+    bridge.get(WorkOrderLists).flow.submitCommand('M-1', order, list.answers);
     const startTime = 1_763_680_000;
-    bridge
-      .get(DowntimeReasons)
-      .applyReason({ machineId: 'M-1', reasonId: '22', startTime }, reason.answers);
+    const stop = { machineId: 'M-1', reasonId: '22', startTime };
+    bridge.get(DowntimeReasons).flow.submitCommand('M-1', stop, reason.answers);
     expect(log).toEqual([]);
     expect(slots.underWay).toBe(1);
     free();

@@ -18,7 +18,6 @@ export {
   type MessageAnswers,
   notHandled,
   notTaken,
-  openMessage,
   type Precedence,
   type RejectedResult,
   rejection,

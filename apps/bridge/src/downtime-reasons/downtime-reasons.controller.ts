@@ -1,8 +1,8 @@
 import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
-import { parseDowntimeReason, TOPICS } from '#libs/contracts';
+import { openMessage, parseDowntimeReason, TOPICS } from '#libs/contracts';
 import { type InboundMessage } from '#libs/kafka';
-import { acceptEach, CommandOutcomes, openMessage, rejection } from '../delivery/index.js';
+import { acceptEach, CommandOutcomes, rejection } from '../delivery/index.js';
 import { DowntimeReasons } from './downtime-reasons.js';
 
 /** `mes.downtime-reasons.v1`: why a machine stood still, from the operators' terminals. */
@@ -21,9 +21,14 @@ export class DowntimeReasonsController {
   }
 
   private accept(message: InboundMessage): void {
-    const { answered, parsed } = openMessage(message, ({ body }) => parseDowntimeReason(body));
-    const faults = parsed.ok ? [] : [rejection(parsed.rejection)];
-    const answers = this.outcomes.answersTo('downtime-reason', answered, parsed.ok ? 1 : 0, faults);
-    if (parsed.ok) this.reasons.applyReason(parsed.value, answers);
+    const { messageId, envelope } = openMessage(message);
+    const answered = { message, messageId };
+    const parsed = envelope.ok ? parseDowntimeReason(envelope.value.body) : envelope;
+    if (!parsed.ok) {
+      this.outcomes.answersTo('downtime-reason', answered, 0, [rejection(parsed.rejection)]);
+      return;
+    }
+    const answers = this.outcomes.answersTo('downtime-reason', answered, 1, []);
+    this.reasons.flow.submitCommand(parsed.value.machineId, parsed.value, answers);
   }
 }

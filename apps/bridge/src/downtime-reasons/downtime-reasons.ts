@@ -10,7 +10,6 @@ import {
   CommandDispatcher,
   CommandOutcomes,
   GO,
-  type MessageAnswers,
   RETRY_BACK_OFF,
 } from '../delivery/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
@@ -53,11 +52,6 @@ export class DowntimeReasons {
         outcomes.publishDeferred('downtime-reason', waiter);
       },
     });
-  }
-
-  /** `answers` get the result once the reason is applied or refused. */
-  applyReason(reason: DowntimeReason, answers: MessageAnswers): void {
-    this.flow.submitCommand(reason.machineId, reason, answers);
   }
 
   private call(commands: readonly ReasonCommand[], permit: CallPermit) {

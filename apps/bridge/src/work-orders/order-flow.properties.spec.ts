@@ -154,9 +154,11 @@ class OrderFlow {
 
   constructor() {
     const outcomes = new CommandOutcomes(settings, clock, new DeadLetters(clock, ''));
-    const lists = {
-      setList: (list: ListToSet, answers: MessageAnswers) => this.waiting.push({ list, answers }),
-    } as unknown as WorkOrderLists;
+    const flow = {
+      submitCommand: (_: string, list: ListToSet, answers: MessageAnswers) =>
+        this.waiting.push({ list, answers }),
+    };
+    const lists = { flow } as unknown as WorkOrderLists;
     this.ledger = new OrderLedger(settings, kafka, clock, equipment, outcomes, homes, retention);
     this.assignments = new Assignments(settings, kafka, lists, outcomes, retention);
     this.orders = new WorkOrdersController(

@@ -91,7 +91,8 @@ describe('orders on their way to the lists of machines', () => {
     [lists, outcomes, letters, finished, failed] = [[], [], [], [], []];
     unwritable = undefined;
     jest.spyOn(bridge.get(MachineDirectory), 'hasMachine').mockReturnValue(true);
-    jest.spyOn(bridge.get(WorkOrderLists), 'setList').mockImplementation((list, answers) => {
+    const { flow } = bridge.get(WorkOrderLists);
+    jest.spyOn(flow, 'submitCommand').mockImplementation((_, list, answers) => {
       lists.push({ list, answers });
     });
     jest.spyOn(bridge.get(QueueRetention), 'endOf').mockReturnValue([]);

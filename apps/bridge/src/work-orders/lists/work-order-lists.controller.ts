@@ -3,13 +3,19 @@ import { EventPattern } from '@nestjs/microservices';
 import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
 import {
+  openMessage,
   parseWorkOrderLists,
   refuseIssuedAhead,
   TOPICS,
   type WorkOrderAssignment,
 } from '#libs/contracts';
 import { type InboundMessage } from '#libs/kafka';
-import { acceptEach, CommandOutcomes, openMessage, rejection } from '../../delivery/index.js';
+import {
+  acceptEach,
+  type AnsweredMessage,
+  CommandOutcomes,
+  rejection,
+} from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { ListFences } from './list-fences.js';
 import { replacementList, WorkOrderLists } from './work-order-lists.js';
@@ -33,7 +39,9 @@ export class WorkOrderListsController {
   }
 
   private accept(message: InboundMessage): void {
-    const { answered, parsed } = openMessage(message, ({ body }) => parseWorkOrderLists(body));
+    const { messageId, envelope } = openMessage(message);
+    const answered: AnsweredMessage = { message, messageId };
+    const parsed = envelope.ok ? parseWorkOrderLists(envelope.value.body) : envelope;
     if (!parsed.ok) {
       this.outcomes.answersTo('work-order-list', answered, 0, [rejection(parsed.rejection)]);
       return;
@@ -46,12 +54,14 @@ export class WorkOrderListsController {
     const faulty = faults.map((fault) => rejection(fault.rejection, fault.machineId));
     // items that an earlier owner has published are not done again; item numbers do not depend on the clock
     const itemOf = (of: WorkOrderAssignment): number => parsed.value.assignments.indexOf(of);
-    const open = assignments.filter((assignment) => !message.isItemDone(itemOf(assignment)));
+    const lists = assignments
+      .map((assignment) => ({ list: replacementList(assignment), item: itemOf(assignment) }))
+      .filter(({ item }) => !message.isItemDone(item));
     if (assignments.length + faults.length > 1) answered.namesOthers = true;
     answered.toRemember = (result) => this.fences.recordsOf(message.partition, result);
-    const answers = this.outcomes.answersTo('work-order-list', answered, open.length, faulty);
-    for (const assignment of open) {
-      this.lists.setList(replacementList(assignment), answers, itemOf(assignment));
+    const answers = this.outcomes.answersTo('work-order-list', answered, lists.length, faulty);
+    for (const { list, item } of lists) {
+      this.lists.flow.submitCommand(list.machineId, list, answers, item);
     }
   }
 }

@@ -239,7 +239,8 @@ describe('WorkOrderLists', () => {
         const outcomes = bridge.get(CommandOutcomes);
         const answered = { message, messageId: null };
         const waiting = outcomes.answersTo('work-order-list', answered, 1, []);
-        lists.setList({ machineId: 'M-1', workingOrders: () => orders, cumulative: true }, waiting);
+        const list = { machineId: 'M-1', workingOrders: () => orders, cumulative: true };
+        lists.flow.submitCommand('M-1', list, waiting);
       });
       return results;
     };

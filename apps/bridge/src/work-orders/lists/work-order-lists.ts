@@ -10,7 +10,6 @@ import {
   CommandDispatcher,
   CommandOutcomes,
   GO,
-  type MessageAnswers,
   type Precedence,
   type SetList,
 } from '../../delivery/index.js';
@@ -72,15 +71,6 @@ export class WorkOrderLists {
   /** The list the service last took for the machine from this process. */
   lastApplied(machineId: string): AppliedList | undefined {
     return this.applied.get(machineId);
-  }
-
-  /**
-   * `answers` get the result once the list is applied, superseded or refused.
-   *
-   * @param item its place in the message
-   */
-  setList(list: ListToSet, answers: MessageAnswers, item = 0): void {
-    this.flow.submitCommand(list.machineId, list, answers, item);
   }
 
   /** A list that takes the place of another is no older than that: which one it was will not be known any more. */

@@ -89,7 +89,8 @@ export class Assignments {
     };
     const answers = this.outcomes.answersTo('work-order-list', remembering, 1, []);
     const workingOrders = (): readonly string[] => assignments.listOf(machineId);
-    this.lists.setList({ machineId, workingOrders, cumulative: true }, answers);
+    const list = { machineId, workingOrders, cumulative: true };
+    this.lists.flow.submitCommand(machineId, list, answers);
   }
 }
 

@@ -4,8 +4,8 @@ import { afterRealMs, Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
 import {
   type Envelope,
+  openMessage,
   type OrderMessage,
-  parsed,
   type Parsed,
   type Rejection,
   TOPICS,
@@ -18,7 +18,6 @@ import {
   CommandOutcomes,
   type CommandResult,
   notTaken,
-  openMessage,
   rejection,
 } from '../../delivery/index.js';
 import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
@@ -87,7 +86,8 @@ export class WorkOrdersController {
   private read(
     message: InboundMessage,
   ): ReadMessage | undefined | Promise<ReadMessage | undefined> {
-    const { answered, parsed: envelope } = openMessage(message, parsed);
+    const { messageId, envelope } = openMessage(message);
+    const answered = { message, messageId };
     if (!envelope.ok) return this.asRead(answered, envelope);
     const document = documentOf(message, envelope.value);
     const orders = readOrders(document, this.settings.erp, this.mapping, this.clock.nowSeconds());
