@@ -2,10 +2,15 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
+import fc from 'fast-check';
 import { ManualClock } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
 import { loadBridgeSettings } from '#libs/config';
-import { ActivityLogReader } from './activity-log-reader.js';
+import {
+  ActivityLogReader,
+  activityWindows,
+  LONGEST_WINDOW_SECONDS,
+} from './activity-log-reader.js';
 
 const T0 = 1_763_680_020;
 const never = new AbortController().signal;
@@ -111,5 +116,22 @@ describe('ActivityLogReader', () => {
     status = 422;
     expect(await readAll()).toEqual(MACHINES.map(() => 'rejected'));
     expect(asked).toBe(MACHINES.length);
+  });
+});
+
+describe('activityWindows', () => {
+  it('covers a period with windows that touch, none longer than 30 days', () => {
+    fc.assert(
+      fc.property(fc.nat(2e9), fc.nat(2e7), (from, length) => {
+        const windows = activityWindows(from, from + length);
+        let until = from;
+        for (const { startTime, endTime } of windows) {
+          expect(startTime).toBe(until);
+          expect(endTime - startTime).toBeLessThanOrEqual(LONGEST_WINDOW_SECONDS);
+          until = endTime;
+        }
+        expect(until).toBe(from + length);
+      }),
+    );
   });
 });

@@ -1,10 +1,12 @@
 import { jest } from '@jest/globals';
 import { type INestApplicationContext, Logger, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { type MachineInfo } from '#libs/cloud-client';
 import { loadBridgeSettings } from '#libs/config';
+import { partitionOf } from '#libs/kafka';
 import { PlatformModule } from '../../platform/index.js';
 import { MachineStatesModule } from '../machine-states.module.js';
-import { OwnedMachines } from './owned-machines.js';
+import { OwnedMachines, PartitionShares } from './owned-machines.js';
 
 const settings = loadBridgeSettings({
   KAFKA_BROKERS: 'localhost:1',
@@ -48,5 +50,38 @@ describe('OwnedMachines', () => {
       commit: () => Promise.resolve(),
     });
     expect(await logged).toEqual({ msg: 'not watched', partition: 0, err: failure });
+  });
+});
+
+const listOf = (count: number): Map<string, MachineInfo> =>
+  new Map(
+    Array.from({ length: count }, (_, index) => {
+      const machineId = `M-${index}`;
+      return [machineId, { machineId, displayName: '', factoryId: '', factoryName: '' }];
+    }),
+  );
+
+describe('PartitionShares', () => {
+  it('gives each machine to the partition of its key', () => {
+    const shares = new PartitionShares().of(listOf(300), 7);
+    expect(shares.flat()).toHaveLength(300);
+    for (const [partition, share] of shares.entries()) {
+      for (const { machineId } of share) expect(partitionOf(machineId, 7)).toBe(partition);
+    }
+  });
+
+  it('shares a list out once, however many partitions ask', () => {
+    const shares = new PartitionShares();
+    const listed = listOf(10);
+    const first = shares.of(listed, 50);
+    expect(shares.of(listed, 50)).toBe(first);
+  });
+
+  it('shares out anew a list that is another, and for another number of partitions', () => {
+    const shares = new PartitionShares();
+    const listed = listOf(10);
+    const first = shares.of(listed, 3);
+    expect(shares.of(new Map(listed), 3)).not.toBe(first);
+    expect(shares.of(listed, 4)).toHaveLength(4);
   });
 });
