@@ -33,7 +33,6 @@ export {
   setGroupOffsets,
 } from './consumer/group-offsets.js';
 export { type KafkaConsumerOptions, KafkaConsumerStrategy } from './consumer/kafka-consumer.js';
-export { PartitionOwnership } from './consumer/partition-ownership.js';
 export { type ConsumerState } from './consumer/supervised-consumer.js';
 export {
   type KeyedStateOptions,

@@ -3,7 +3,6 @@ import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { afterRealMs, ManualClock, realNowMs } from '#libs/clock';
 import { type CallPermit, CallSlots } from '#libs/delivery';
-import { PartitionOwnership } from '#libs/kafka';
 import {
   type Admission,
   type Command,
@@ -100,7 +99,7 @@ interface Payload extends Terms, ListTerms {
 
 interface Delivered {
   machineId: string;
-  ownership: PartitionOwnership;
+  revoked: AbortSignal;
   ends: string[];
   results: CommandResult[];
 }
@@ -118,7 +117,7 @@ class World {
     machineIds: string[];
     reply: (answer: ServiceAnswer | Error) => void;
   }[] = [];
-  private readonly owners = Array.from({ length: PARTITIONS }, () => new PartitionOwnership());
+  private readonly owners = Array.from({ length: PARTITIONS }, () => new AbortController());
   private isHeld = false;
 
   constructor(
@@ -150,8 +149,8 @@ class World {
         this.underWay[step.call]?.reply(step.answer);
         break;
       case 'lose':
-        this.owners[step.partition]?.lose(new Error('the partition is lost'));
-        this.owners[step.partition] = new PartitionOwnership();
+        this.owners[step.partition]?.abort(new Error('the partition is lost'));
+        this.owners[step.partition] = new AbortController();
         break;
       case 'pass':
         jest.advanceTimersByTime(step.ms);
@@ -190,11 +189,11 @@ class World {
     const machineId = `M-${machine}`;
     // Lists drawn from orders come through the partitions of the orders, all others through their machine's.
     const from = list.cumulative && this.shares ? partition : machine % PARTITIONS;
-    const ownership = this.owners[from]!;
-    const delivered: Delivered = { machineId, ownership, ends: [], results: [] };
+    const revoked = this.owners[from]!.signal;
+    const delivered: Delivered = { machineId, revoked, ends: [], results: [] };
     this.delivered.push(delivered);
     const message = inboundMessage({
-      ...{ partition: from, offset: number, ownership },
+      ...{ partition: from, offset: number, revoked },
       finish: () => delivered.ends.push('finished'),
       abandon: () => delivered.ends.push('abandoned'),
       fail: () => delivered.ends.push('failed'),
@@ -220,10 +219,10 @@ class World {
     if (lookUpMs === 0) return this.judge(payload);
     payload.lookUpMs = 0;
     // A look-up is made on behalf of one message, and ends with its partition.
-    const ownership = waiters[0]!.answers.message.ownership;
+    const { revoked } = waiters[0]!.answers.message;
     return new Promise((resolve, reject) => {
-      ownership.whenLost(() => {
-        reject(ownership.signal.reason as Error);
+      revoked.addEventListener('abort', () => {
+        reject(revoked.reason as Error);
       });
       afterRealMs(lookUpMs, () => {
         resolve(this.judge(payload));
@@ -320,9 +319,9 @@ describe('CommandDispatcher, whatever comes in whatever order', () => {
           for (const step of schedule) await world.take(step);
           await world.drain();
           expect(world.violations).toEqual([]);
-          for (const { ends, results, ownership } of world.delivered) {
+          for (const { ends, results, revoked } of world.delivered) {
             expect(ends).toEqual([results.length === 1 ? 'finished' : 'abandoned']);
-            if (results.length === 0) expect(ownership.isLost).toBe(true);
+            if (results.length === 0) expect(revoked.aborted).toBe(true);
           }
           for (const numbers of world.settled.values()) {
             expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));

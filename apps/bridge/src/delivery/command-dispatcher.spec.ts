@@ -2,7 +2,6 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock, realNowMs } from '#libs/clock';
 import { type CallPermit, CallSlots } from '#libs/delivery';
-import { PartitionOwnership } from '#libs/kafka';
 import {
   type Admission,
   type BatchLimits,
@@ -53,7 +52,7 @@ type Reply = (answer: ServiceAnswer | Error) => void;
 class Flow {
   /** What each call was for. */
   readonly calls: string[][] = [];
-  readonly ownership = new PartitionOwnership();
+  readonly ownership = new AbortController();
   readonly deferred: CommandWaiter[] = [];
   readonly dispatcher: CommandDispatcher<string>;
   readonly slots: CallSlots;
@@ -97,7 +96,7 @@ class Flow {
   submit(name: string, { ownership = this.ownership, bytes = 1 } = {}): Delivered {
     const delivered: Delivered = { results: [], ends: [] };
     const message = inboundMessage({
-      ...{ bytes, ownership },
+      ...{ bytes, revoked: ownership.signal },
       finish: () => delivered.ends.push('finished'),
       abandon: () => delivered.ends.push('abandoned'),
       fail: (error: unknown) => delivered.ends.push(error as Error),
@@ -521,7 +520,7 @@ describe('CommandDispatcher', () => {
         });
         flow.admit = () => lookUp(lost);
         const [mill] = await submitted('mill1');
-        flow.ownership.lose(stopping);
+        flow.ownership.abort(stopping);
         await pass();
         expect(mill).toEqual({ results: [], ends: ['abandoned'] });
         expect(flow.calls).toEqual([]);
@@ -534,13 +533,13 @@ describe('CommandDispatcher', () => {
         flow = new Flow({ ...options, slots: new CallSlots(1) });
         flow.service = hang;
         await submitted('mill1');
-        const elsewhere = new PartitionOwnership();
+        const elsewhere = new AbortController();
         const lost = [
           flow.submit('mill2', { ownership: elsewhere }),
           flow.submit('lathe1', { ownership: elsewhere }),
         ];
         await pass(LINGER_MS);
-        elsewhere.lose(stopping);
+        elsewhere.abort(stopping);
         for (const it of lost) expect(it).toEqual({ results: [], ends: ['abandoned'] });
         await flow.reply('mill1', applied);
         expect(flow.calls).toEqual([['mill1']]);
@@ -556,14 +555,14 @@ describe('CommandDispatcher', () => {
       it('lets go at once of what waits for its next attempt', async () => {
         flow.service = () => awayFor(AN_HOUR_MS);
         const [mill] = await submitted('mill1');
-        flow.ownership.lose(stopping);
+        flow.ownership.abort(stopping);
         expect(mill).toEqual({ results: [], ends: ['abandoned'] });
         await pass(2 * AN_HOUR_MS);
         expect(flow.calls).toEqual([['mill1']]);
       });
 
       it('lets go of what comes when they are lost already', async () => {
-        flow.ownership.lose(stopping);
+        flow.ownership.abort(stopping);
         const [mill] = await submitted('mill1');
         expect(mill).toEqual({ results: [], ends: ['abandoned'] });
         expect(flow.calls).toEqual([]);
@@ -579,7 +578,7 @@ describe('CommandDispatcher', () => {
           flow.service = hang;
           const [mill] = await submitted('mill1');
           const [next] = await submitted('mill2');
-          flow.ownership.lose(stopping);
+          flow.ownership.abort(stopping);
           expect(mill).toEqual({ results: [], ends: [] });
           await flow.reply('mill1', answer);
           const result = { kind: kind === 'taken' ? 'applied' : 'rejected', attempts: 1 };
@@ -594,7 +593,7 @@ describe('CommandDispatcher', () => {
         async (answer) => {
           flow.service = hang;
           const [mill] = await submitted('mill1');
-          flow.ownership.lose(stopping);
+          flow.ownership.abort(stopping);
           await flow.reply('mill1', answer);
           await pass(AN_HOUR_MS);
           expect(mill).toEqual({ results: [], ends: ['abandoned'] });
@@ -605,11 +604,11 @@ describe('CommandDispatcher', () => {
 
       it('goes on with what came through others', async () => {
         flow.service = hang;
-        const elsewhere = new PartitionOwnership();
+        const elsewhere = new AbortController();
         const [mill] = await submitted('mill1');
         flow.submit('lathe1', { ownership: elsewhere });
         await pass(LINGER_MS);
-        elsewhere.lose(stopping);
+        elsewhere.abort(stopping);
         await flow.reply('mill1', away);
         expect(flow.underWay).toEqual([['lathe1'], ['mill1']]);
         await flow.reply('mill1', applied);
@@ -620,7 +619,7 @@ describe('CommandDispatcher', () => {
         let connect: () => void = () => undefined;
         flow.connected = new Promise((resolve) => (connect = resolve));
         const [mill] = await submitted('mill1');
-        flow.ownership.lose(stopping);
+        flow.ownership.abort(stopping);
         connect();
         await pass(AN_HOUR_MS);
         expect(flow.calls).toEqual([]);
@@ -631,7 +630,7 @@ describe('CommandDispatcher', () => {
       it('begins no call for what it was too late to begin in time', async () => {
         flow.slots.hold();
         const [mill] = await submitted('mill1');
-        flow.ownership.lose(stopping);
+        flow.ownership.abort(stopping);
         expect(mill).toEqual({ results: [], ends: ['abandoned'] });
         flow.slots.resume();
         await pass();
@@ -978,7 +977,7 @@ describe('CommandDispatcher', () => {
       flow.service = hang;
       const delivered = ['mill1', 'lathe1'].map((name) => flow.submit(name));
       await pass(LINGER_MS);
-      flow.ownership.lose(stopping);
+      flow.ownership.abort(stopping);
       await flow.reply('mill1', refused);
       for (const it of delivered) expect(it).toEqual({ results: [], ends: ['abandoned'] });
       expect(flow.calls).toHaveLength(1);
@@ -988,11 +987,11 @@ describe('CommandDispatcher', () => {
 
     it('sends on without those whose partition is lost', async () => {
       flow.service = hang;
-      const elsewhere = new PartitionOwnership();
+      const elsewhere = new AbortController();
       const mill = flow.submit('mill1', { ownership: elsewhere });
       const lathe = flow.submit('lathe1');
       await pass(LINGER_MS);
-      elsewhere.lose(stopping);
+      elsewhere.abort(stopping);
       await flow.reply('mill1', away);
       expect(mill).toEqual({ results: [], ends: ['abandoned'] });
       expect(flow.underWay).toEqual([['lathe1']]);
@@ -1183,19 +1182,19 @@ describe('CommandDispatcher', () => {
     });
 
     describe('of which one stands for messages of several partitions', () => {
-      const elsewhere = { ownership: new PartitionOwnership() };
+      const elsewhere = { ownership: new AbortController() };
       let lost: Delivered;
       let kept: Delivered;
 
       beforeEach(() => {
-        elsewhere.ownership = new PartitionOwnership();
+        elsewhere.ownership = new AbortController();
         flow = new Flow(sharedCalls({}, () => 'both'));
         lost = flow.submit('mill1', elsewhere);
         kept = flow.submit('mill2');
       });
 
       it('lets go of those that are lost while it waits, and sends it for the others', async () => {
-        elsewhere.ownership.lose(stopping);
+        elsewhere.ownership.abort(stopping);
         expect(lost).toEqual({ results: [], ends: ['abandoned'] });
         await pass(LINGER_MS);
         expect(kept).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
@@ -1205,7 +1204,7 @@ describe('CommandDispatcher', () => {
       it('does not call sooner than the service asked because one is lost', async () => {
         flow.service = () => (flow.calls.length === 1 ? awayFor(500) : applied);
         await pass(LINGER_MS);
-        elsewhere.ownership.lose(stopping);
+        elsewhere.ownership.abort(stopping);
         flow.submit('lathe1');
         await pass(400);
         expect(flow.calls).toEqual([['mill2'], ['lathe1']]);
@@ -1217,7 +1216,7 @@ describe('CommandDispatcher', () => {
       it('answers all of them when it was under way', async () => {
         flow.service = hang;
         await pass(LINGER_MS);
-        elsewhere.ownership.lose(stopping);
+        elsewhere.ownership.abort(stopping);
         await flow.reply('mill2', applied);
         for (const it of [lost, kept]) expect(it).toMatchObject({ ends: ['finished'] });
       });
@@ -1225,7 +1224,7 @@ describe('CommandDispatcher', () => {
       it('lets go of those that were lost during a call that failed, and goes on for the others', async () => {
         flow.service = hang;
         await pass(LINGER_MS);
-        elsewhere.ownership.lose(stopping);
+        elsewhere.ownership.abort(stopping);
         await flow.reply('mill2', away);
         expect(lost).toEqual({ results: [], ends: ['abandoned'] });
         expect(flow.underWay).toEqual([['mill2']]);
@@ -1246,7 +1245,7 @@ describe('CommandDispatcher', () => {
             });
           });
         await pass(LINGER_MS);
-        elsewhere.ownership.lose(stopping);
+        elsewhere.ownership.abort(stopping);
         await pass();
         expect(lost).toEqual({ results: [], ends: ['abandoned'] });
         expect(kept).toMatchObject({
@@ -1332,17 +1331,17 @@ describe('CommandDispatcher', () => {
     });
 
     it('makes another call to see when the partition of the one that was to tell is lost', async () => {
-      const elsewhere = new PartitionOwnership();
+      const elsewhere = new AbortController();
       await paused({ ownership: elsewhere });
       const looked = new Promise<never>((_, reject) => {
-        elsewhere.whenLost(() => {
+        elsewhere.signal.addEventListener('abort', () => {
           reject(stopping);
         });
       });
       flow.admit = (name) => (name === 'a1' ? looked : GO);
       await pass(PROBE_WAIT_MS);
       expect(flow.underWay).toEqual([]);
-      elsewhere.lose(stopping);
+      elsewhere.abort(stopping);
       await pass();
       expect(flow.underWay).toHaveLength(1);
     });
@@ -1360,10 +1359,10 @@ describe('CommandDispatcher', () => {
     it('is paused in the eyes of others for as long as somebody waits for it', async () => {
       await paused();
       expect(flow.dispatcher.pausedBecause).toBe('HTTP 429');
-      flow.ownership.lose(stopping);
+      flow.ownership.abort(stopping);
       await pass();
       expect(flow.dispatcher.pausedBecause).toBeUndefined();
-      flow.submit('mill1', { ownership: new PartitionOwnership() });
+      flow.submit('mill1', { ownership: new AbortController() });
       expect(flow.dispatcher.pausedBecause).toBe('HTTP 429');
       await pass(PROBE_WAIT_MS);
       await flow.reply('mill1', applied);

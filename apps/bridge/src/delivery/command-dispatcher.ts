@@ -71,17 +71,17 @@ export class CommandDispatcher<P> {
    */
   submitCommand(machineId: string, payload: P, answers: MessageAnswers, item = 0): void {
     const { message } = answers;
-    if (message.ownership.isLost) {
+    if (message.revoked.aborted) {
       message.abandon();
       return;
     }
-    message.ownership.whenLost(this.dropLost);
+    message.revoked.addEventListener('abort', this.dropLost);
     const waiter = new CommandWaiter(machineId, answers, realNowMs(), item);
     this.lanes.enqueueCommand(new Command(machineId, payload, [waiter], this.options.sizeOf));
     this.scheduler.lingerOrAsk(this.options.lingerMs);
   }
 
-  /** One function for all partitions: they know their listeners by identity. */
+  /** One function for all messages: a signal knows its listeners by identity. */
   private readonly dropLost = (): void => {
     this.lanes.dropLost();
   };

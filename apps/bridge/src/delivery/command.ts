@@ -191,7 +191,7 @@ export class CommandWaiter {
   ) {}
 
   get isLost(): boolean {
-    return this.answers.message.ownership.isLost;
+    return this.answers.message.revoked.aborted;
   }
 }
 

@@ -1,7 +1,6 @@
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import { realNowMs } from '#libs/clock';
-import { PartitionOwnership } from '#libs/kafka';
 import {
   Command,
   type CommandResult,
@@ -29,13 +28,13 @@ describe('CommandLanes', () => {
   let lanes: CommandLanes<string>;
   let results: CommandResult[];
   let ends: string[];
-  let ownership: PartitionOwnership;
+  let ownership: AbortController;
 
   beforeEach(() => {
     open = new OpenCommands(60_000, () => undefined);
     lanes = lanesWith(undefined);
     [results, ends] = [[], []];
-    ownership = new PartitionOwnership();
+    ownership = new AbortController();
   });
 
   const lanesWith = (precedence: Precedence | undefined): CommandLanes<string> => {
@@ -45,7 +44,7 @@ describe('CommandLanes', () => {
 
   const waiterOf = (name: string, owner = ownership): CommandWaiter => {
     const message = inboundMessage({
-      ownership: owner,
+      revoked: owner.signal,
       abandon: () => ends.push(`${name} abandoned`),
       fail: () => ends.push(`${name} failed`),
     });
@@ -99,7 +98,7 @@ describe('CommandLanes', () => {
     (conduct) => {
       submit('first');
       const first = take()!;
-      ownership.lose(lost);
+      ownership.abort(lost);
       lanes.postpone(first, conduct, NOW_MS + 500);
       expect(ends).toEqual(['first abandoned']);
       expect(lanes.queue.busyMachines).toBe(0);
@@ -111,7 +110,7 @@ describe('CommandLanes', () => {
     submit('first');
     submit('second');
     const first = take()!;
-    ownership.lose(lost);
+    ownership.abort(lost);
     lanes.dropLost();
     expect(ends).toEqual(['second abandoned']);
     lanes.endCommand(first, 'ok', applied);
@@ -120,10 +119,10 @@ describe('CommandLanes', () => {
   });
 
   it('keeps, of what waits, that which came through other partitions, in its order', () => {
-    const elsewhere = new PartitionOwnership();
+    const elsewhere = new AbortController();
     for (const name of ['first', 'third']) submit(name, waiterOf(name, elsewhere));
     submit('second');
-    elsewhere.lose(lost);
+    elsewhere.abort(lost);
     lanes.dropLost();
     expect(ends).toEqual(['first abandoned', 'third abandoned']);
     expect(take()?.payload).toBe('second');
@@ -131,9 +130,9 @@ describe('CommandLanes', () => {
   });
 
   it('keeps a command for those of its messages that are not lost', () => {
-    const elsewhere = new PartitionOwnership();
+    const elsewhere = new AbortController();
     submit('merged', waiterOf('gone', elsewhere), waiterOf('kept'));
-    elsewhere.lose(lost);
+    elsewhere.abort(lost);
     lanes.dropLost();
     expect(ends).toEqual(['gone abandoned']);
     const merged = take()!;
@@ -241,11 +240,11 @@ describe('CommandLanes', () => {
 
     it('supersedes nothing for a command that nobody waits for any more', () => {
       lanes = lanesWith('older');
-      const elsewhere = new PartitionOwnership();
+      const elsewhere = new AbortController();
       submit('first', waiterOf('first', elsewhere));
       const first = take()!;
       submit('second');
-      elsewhere.lose(lost);
+      elsewhere.abort(lost);
       lanes.postpone(first, 'suspect', 0);
       expect(ends).toEqual(['first abandoned']);
       expect(take()?.payload).toBe('second');

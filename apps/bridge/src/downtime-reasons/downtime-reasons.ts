@@ -114,7 +114,7 @@ export class DowntimeReasons {
   }
 
   private async lookUp({ machineId, payload, waiters }: ReasonCommand): Promise<Admission> {
-    const signal = waiters[0]?.answers.message.ownership.signal;
+    const signal = waiters[0]?.answers.message.revoked;
     if (signal === undefined) throw new Error('a reason nobody waits for');
     const machine = await this.directory.admitMachine(machineId, signal);
     if (machine.kind !== 'go') return machine;

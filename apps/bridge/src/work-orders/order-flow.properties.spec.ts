@@ -5,7 +5,7 @@ import { loadBridgeSettings } from '#libs/config';
 import { OrderMapping } from '#libs/erp-formats';
 import { BoundedExpressions } from '#libs/expressions';
 import { ORDER_STATUSES, type OrderOperation, type OrderSnapshot } from '#libs/contracts';
-import { createKafka, DeadLetters, type OutboundRecord, PartitionOwnership } from '#libs/kafka';
+import { createKafka, DeadLetters, type OutboundRecord } from '#libs/kafka';
 import {
   type AssignedOperation,
   AssignmentTable,
@@ -113,7 +113,7 @@ class InputPartition {
   position = 0;
   /** Ended, and in no transaction yet. */
   ended: Ended[] = [];
-  ownership = new PartitionOwnership();
+  ownership = new AbortController();
 
   /** The next that are not done. */
   next(most: number): number[] {
@@ -132,8 +132,8 @@ class InputPartition {
   }
 
   lose(): void {
-    this.ownership.lose(new Error('crashed'));
-    this.ownership = new PartitionOwnership();
+    this.ownership.abort(new Error('crashed'));
+    this.ownership = new AbortController();
     this.position = 0;
     this.ended = [];
   }
@@ -241,17 +241,17 @@ class OrderFlow {
 
   private async handOver(stage: Stage, partition: number, most: number): Promise<void> {
     const input = this.input(stage, partition);
-    const { ownership } = input;
+    const { signal: revoked } = input.ownership;
     const messages = input.next(most).map((offset) =>
       messageAt(offset, {
         ...input.log[offset],
-        ...{ topic: `machine-bridge.${stage}.v1`, partition, ownership },
+        ...{ topic: `machine-bridge.${stage}.v1`, partition, revoked },
         finish: (records = []) => {
-          if (!ownership.isLost) input.ended.push({ offsets: [offset], records });
+          if (!revoked.aborted) input.ended.push({ offsets: [offset], records });
         },
         finishWith: (others, records) => {
           const offsets = [offset, ...others.map((other) => other.offset)];
-          if (!ownership.isLost) input.ended.push({ offsets, records });
+          if (!revoked.aborted) input.ended.push({ offsets, records });
         },
         fail: (error) => this.failed.push(error),
       }),
@@ -267,7 +267,7 @@ class OrderFlow {
     for (const each of this.waiting.filter(isIts).slice(0, most)) {
       this.waiting.splice(this.waiting.indexOf(each), 1);
       // nothing is sent that nobody waits for
-      if (each.answers.message.ownership.isLost) continue;
+      if (each.answers.message.revoked.aborted) continue;
       this.service.set(machineId, each.list.workingOrders());
       each.answers.settleCommand({ kind: 'applied', machineId, attempts: 1, appliedAt: 1 }, 0);
     }

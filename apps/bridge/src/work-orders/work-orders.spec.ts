@@ -216,9 +216,9 @@ describe('orders on their way to the lists of machines', () => {
   });
 
   it('leaves what has not been read yet to the new owner of a partition that is lost', async () => {
-    const lost = orderMessage(Buffer.from('not read: this is no order'));
+    const unread = orderMessage(Buffer.from('not read: this is no order'));
+    const lost = { ...unread, revoked: AbortSignal.abort(new Error('another process has it')) };
     const abandoned = jest.spyOn(lost, 'abandon');
-    lost.ownership.lose(new Error('another process has it'));
     await handle(lost);
     expect(abandoned).toHaveBeenCalledTimes(1);
     expect({ letters, outcomes, finished }).toEqual({ letters: [], outcomes: [], finished: [] });

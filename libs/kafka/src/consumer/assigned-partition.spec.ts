@@ -109,7 +109,7 @@ describe('AssignedPartition', () => {
         ...{ topic: 'topic', partition: 3, offset, timestamp, key, value, headers, bytes },
         unreadable: undefined,
       });
-      expect(handling.message(5).ownership).toBe(handling.queue.ownership);
+      expect(handling.message(5).revoked).toBe(handling.queue.revoked);
     });
 
     it('what must be rejected, without the headers that are too many', () => {
@@ -564,14 +564,14 @@ describe('AssignedPartition', () => {
     it('hands nothing more over, tells whoever waits, and resolves with the end of the last', async () => {
       const handling = new Handling();
       const log: string[] = [];
-      handling.queue.ownership.whenLost(() => log.push('lost'));
+      handling.queue.revoked.addEventListener('abort', () => log.push('lost'));
       handling.queue.bufferFetched(recordsUpTo(70));
       handling.finish(...handling.handed.slice(2));
       const closed = handling.queue
         .closeBuffer(new Error('revoked'))
         .then(() => log.push('closed'));
-      expect(handling.message(0).ownership.isLost).toBe(true);
-      expect(handling.queue.ownership.signal.reason).toEqual(new Error('revoked'));
+      expect(handling.message(0).revoked.aborted).toBe(true);
+      expect(handling.queue.revoked.reason).toEqual(new Error('revoked'));
       handling.message(0).abandon();
       await nextTurn();
       log.push('the last one ends');

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import { type MessageHeaders } from '#libs/contracts';
@@ -6,7 +7,6 @@ import { type FetchedRecord, type Unreadable } from '../client/kafka-port.js';
 import { type OutboundRecord, type RecordRefusedError } from '../producer/outbound-record.js';
 import { type CommittedProgress } from './committed-offsets.js';
 import { type InboundMessage, type MessageHandler, type WhenRefused } from './inbound-message.js';
-import { PartitionOwnership } from './partition-ownership.js';
 import { PartitionProgress } from './partition-progress.js';
 import { type PartitionTransactions, type TransactionListener } from './partition-transactions.js';
 import { TransactionEntry } from './pending-entries.js';
@@ -90,7 +90,9 @@ const logger = new Logger('Inbox');
  * uncommitted and is delivered again to the next owner.
  */
 export class AssignedPartition {
-  readonly ownership = new PartitionOwnership();
+  private readonly closing = new AbortController();
+  /** Aborts when the partition is revoked, or the process stops. */
+  readonly revoked = this.closing.signal;
   /** The topic without its prefix. */
   readonly input: string;
   readonly progress = new PartitionProgress();
@@ -122,6 +124,8 @@ export class AssignedPartition {
     isAnotherLog = false,
     private readonly limits = LIMITS,
   ) {
+    // Each message that waits for something listens to it: that is no leak.
+    setMaxListeners(0, this.revoked);
     this.input = topic.slice(context.topicPrefix.length);
     this.transactions = context.beginTransactions(topic, partition, this.progress, {
       progressRead: (left) => {
@@ -143,7 +147,7 @@ export class AssignedPartition {
   skips(first: number, isEmpty = false): boolean {
     this.firstFetched ??= first;
     const begin = this.requiredStart;
-    if (begin === undefined || this.ownership.isLost) return false;
+    if (begin === undefined || this.revoked.aborted) return false;
     const isThere = first <= begin || (this.hasSought && !isEmpty);
     if (isThere) this.requiredStart = undefined;
     else if (!this.hasSought) this.seek(begin, first);
@@ -181,7 +185,7 @@ export class AssignedPartition {
    * @param highWatermark the end of the partition
    */
   bufferFetched(records: readonly FetchedRecord[], end = 0, highWatermark = 0): boolean {
-    if (this.ownership.isLost) return false;
+    if (this.revoked.aborted) return false;
     const [first] = records;
     if (first !== undefined && first.position >= this.acknowledged) this.floor = this.acknowledged;
     this.highWatermark = highWatermark;
@@ -226,7 +230,7 @@ export class AssignedPartition {
   /** Hands nothing more over; resolves once every message in flight has ended. */
   async closeBuffer(reason: Error): Promise<void> {
     this.progress.dropWaiting();
-    this.ownership.lose(reason);
+    this.closing.abort(reason);
     if (this.inFlight === 0) return;
     await new Promise<void>((resolve) => this.whenEmpty.push(resolve));
   }
@@ -240,7 +244,7 @@ export class AssignedPartition {
     this.progress.recordEnded(message, how);
     this.inFlight -= 1;
     if (this.inFlight === 0) for (const resolve of this.whenEmpty.splice(0)) resolve();
-    if (this.ownership.isLost) return;
+    if (this.revoked.aborted) return;
     this.resumeIfShort();
     if (this.isFull && this.inFlight <= this.maxInFlight / 2) this.handOver();
   }
@@ -265,13 +269,13 @@ export class AssignedPartition {
    * message whose calls have been answered becomes one at once. Never rejects.
    */
   private async retryHandler(message: PartitionMessage, error: unknown): Promise<void> {
-    const { ownership } = this;
+    const { revoked } = this;
     const { topic, partition, offset, failures } = message;
-    if (!ownership.isLost) {
+    if (!revoked.aborted) {
       logger.error({ msg: 'handler failed', topic, partition, offset, failures, err: error });
     }
     try {
-      await realDelayMs(backOffMs(failures, BACK_OFF), ownership.signal);
+      await realDelayMs(backOffMs(failures, BACK_OFF), revoked);
       if (failures < ATTEMPTS && !message.isAnswered) {
         message.handledAgain();
         await this.context.handle([message]);
@@ -279,7 +283,7 @@ export class AssignedPartition {
         this.context.deadLetter(message);
       }
     } catch (failure) {
-      if (ownership.isLost) {
+      if (revoked.aborted) {
         message.abandon();
         return;
       }
@@ -290,7 +294,7 @@ export class AssignedPartition {
 
   /** Hands over one chunk after the other, in the order of offsets. */
   private handOver(): void {
-    if (this.isHandingOver || this.holds.size > 0 || this.ownership.isLost) return;
+    if (this.isHandingOver || this.holds.size > 0 || this.revoked.aborted) return;
     this.isFull = this.inFlight >= this.maxInFlight;
     if (this.isFull) return;
     const chunk = this.nextChunk();
@@ -402,8 +406,8 @@ export class PartitionMessage implements InboundMessage {
     return this.record.unreadable;
   }
 
-  get ownership(): PartitionOwnership {
-    return this.assigned.ownership;
+  get revoked(): AbortSignal {
+    return this.assigned.revoked;
   }
 
   isItemDone(item: number): boolean {

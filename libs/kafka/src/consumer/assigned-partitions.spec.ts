@@ -260,7 +260,7 @@ describe('AssignedPartitions', () => {
       queues.bufferFetched(from('a', 1), recordsUpTo(1));
       queues.bufferFetched(from('b', 0), recordsUpTo(1));
       reassign({ a: [1, 2] });
-      expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([true, false, true]);
+      expect(underWay.map(({ revoked }) => revoked.aborted)).toEqual([true, false, true]);
       await finishAll();
       expect(places()).toMatchObject([{ topic: 'a', partition: 1, offset: 1 }]);
     });
@@ -317,7 +317,7 @@ describe('AssignedPartitions', () => {
     it('drops what it no longer owns, and lets no pause greet it when it returns', () => {
       queues.bufferFetched(from('a', 0), recordsUpTo(3000));
       reassign({ a: [1], b: [0] });
-      expect(underWay.every(({ ownership }) => ownership.isLost)).toBe(true);
+      expect(underWay.every(({ revoked }) => revoked.aborted)).toBe(true);
       expect(resumed).toEqual(['a/0', 'b/3']);
       expect(queues.backlog().map(({ topic, partition }) => `${topic}/${partition}`)).toEqual([
         'a/1',
@@ -338,7 +338,7 @@ describe('AssignedPartitions', () => {
     it('keeps what it owns still, with all that is under way', async () => {
       queues.bufferFetched(from('a', 0), recordsUpTo(2));
       reassign({ a: [0] });
-      expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([false, false]);
+      expect(underWay.map(({ revoked }) => revoked.aborted)).toEqual([false, false]);
       queues.bufferFetched(from('a', 0), recordsUpTo(2));
       await finishAll();
       expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 2 }]);
@@ -353,7 +353,7 @@ describe('AssignedPartitions', () => {
       await finishAll();
       queues.bufferFetched(from('a', 0, 500), recordsUpTo(60, 50));
       await until(() => underWay.length === 10);
-      expect(underWay[0]).toMatchObject({ offset: 100, ownership: { isLost: false } });
+      expect(underWay[0]).toMatchObject({ offset: 100, revoked: { aborted: false } });
       await finishAll();
       expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 110 }]);
     });
@@ -363,7 +363,7 @@ describe('AssignedPartitions', () => {
       reassign({});
       reassign({ a: [0] });
       queues.bufferFetched(from('a', 0), recordsUpTo(2));
-      expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([true, true, false, false]);
+      expect(underWay.map(({ revoked }) => revoked.aborted)).toEqual([true, true, false, false]);
       await finishAll();
       expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 2 }]);
     });
@@ -419,7 +419,7 @@ describe('AssignedPartitions', () => {
       queues.bufferFetched(from('a', 0, 101), recordsUpTo(1, 100));
       await until(() => underWay.length === 1);
       queues.bufferFetched(from('a', 0, 500), recordsUpTo(2));
-      expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([true, false, false]);
+      expect(underWay.map(({ revoked }) => revoked.aborted)).toEqual([true, false, false]);
       await finishAll();
       expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 2 }]);
     });
@@ -430,7 +430,7 @@ describe('AssignedPartitions', () => {
     const [first, second] = underWay;
     first?.finish();
     queues.bufferFetched(from('a', 1, 2), recordsUpTo(1, 1));
-    expect(second?.ownership.isLost).toBe(false);
+    expect(second?.revoked.aborted).toBe(false);
     expect(underWay).toHaveLength(2);
   });
 
@@ -450,7 +450,7 @@ describe('AssignedPartitions', () => {
     queues.bufferFetched(from('b', 0), recordsUpTo(1));
     const log: string[] = [];
     const closed = queues.closeBuffers().then(() => log.push('closed'));
-    expect(underWay.map(({ ownership }) => ownership.isLost)).toEqual([true, true, true]);
+    expect(underWay.map(({ revoked }) => revoked.aborted)).toEqual([true, true, true]);
     const [first, second, third] = underWay;
     first?.finish();
     second?.abandon();

@@ -1,13 +1,16 @@
 import { type OutboundRecord, type RecordRefusedError } from '../producer/outbound-record.js';
 import { type InboundRecord } from '../reading/stored-record.js';
-import { type PartitionOwnership } from './partition-ownership.js';
 
 /**
  * A message in flight. Its handler ends it once, by `finish`, `finishWith`, `abandon` or `fail`; the first call counts.
  * A message that has ended never holds up the commit of those before it.
  */
 export interface InboundMessage extends InboundRecord {
-  readonly ownership: PartitionOwnership;
+  /**
+   * Aborts when its partition is revoked or the process stops. No call may begin for it then: it is delivered again to the
+   * new owner.
+   */
+  readonly revoked: AbortSignal;
   /** Whether an item of it, by its index, is done: here or by an earlier owner. */
   isItemDone(item: number): boolean;
   /**

@@ -1,4 +1,4 @@
-import { type InboundMessage, type OutboundRecord, PartitionOwnership } from '#libs/kafka';
+import { type InboundMessage, type OutboundRecord } from '#libs/kafka';
 
 /** A message without Kafka that keeps what was said of it. */
 export interface KeptMessage extends InboundMessage {
@@ -18,7 +18,7 @@ export function inboundMessage(said: Partial<InboundMessage> = {}): KeptMessage 
   const isDone = (item: number): boolean => kept.told.some((told) => told.item === item);
   const message: KeptMessage = {
     ...{ topic: 'a-topic', partition: 0, offset: 0, timestamp: '0', bytes: 1 },
-    ...{ key: null, value: null, headers: [], ownership: new PartitionOwnership() },
+    ...{ key: null, value: null, headers: [], revoked: new AbortController().signal },
     isItemDone: isDone,
     publish: (records, item) => kept.told.push({ records, ...(item !== undefined && { item }) }),
     finish: (records = []) => {

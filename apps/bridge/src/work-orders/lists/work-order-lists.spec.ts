@@ -5,7 +5,7 @@ import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { loadBridgeSettings } from '#libs/config';
 import { INTERNAL_TOPICS } from '#libs/contracts';
-import { type InboundRecord, PartitionOwnership } from '#libs/kafka';
+import { type InboundRecord } from '#libs/kafka';
 import { CommandOutcomes, type CommandResult, type Precedence } from '../../delivery/index.js';
 import { inboundMessage, type KeptMessage } from '../../delivery/testing/inbound-message.js';
 import { MachineDirectory } from '../../machine-directory/index.js';
@@ -32,7 +32,7 @@ function machine(machineUniqueId: string): object {
 
 /** A message, what it was answered, and a promise of its end. */
 interface Sent {
-  readonly ownership: PartitionOwnership;
+  readonly ownership: AbortController;
   readonly message: KeptMessage;
   readonly results: CommandResult[];
   readonly end: Promise<string>;
@@ -106,9 +106,9 @@ describe('WorkOrderLists', () => {
         resolve(how);
       };
     });
-    const ownership = new PartitionOwnership();
+    const ownership = new AbortController();
     const message = inboundMessage({
-      ...{ topic: 'erp.work-order-lists.v1', offset: 7, ownership },
+      ...{ topic: 'erp.work-order-lists.v1', offset: 7, revoked: ownership.signal },
       value: Buffer.from(JSON.stringify(body)),
       isItemDone: (item) => done.includes(item),
       finish: (records = []) => {
@@ -219,11 +219,11 @@ describe('WorkOrderLists', () => {
   });
 
   describe('drawn from the ledger', () => {
-    let ownership: PartitionOwnership;
+    let revoked: AbortSignal;
     let orders: string[];
 
     beforeEach(() => {
-      [ownership, orders] = [new PartitionOwnership(), ['4711']];
+      [revoked, orders] = [new AbortController().signal, ['4711']];
     });
 
     /** Sets the list of M-1 as the ledger has it by the time it is sent; what the message is answered. */
@@ -233,7 +233,7 @@ describe('WorkOrderLists', () => {
         const end = (): void => {
           resolve();
         };
-        const place = { topic: 'changes', offset: 7, ownership };
+        const place = { topic: 'changes', offset: 7, revoked };
         const message = inboundMessage({ ...place, finish: end, abandon: end, fail: end });
         answers.set(message, results);
         const outcomes = bridge.get(CommandOutcomes);
@@ -349,7 +349,7 @@ describe('WorkOrderLists', () => {
     answer = pass;
     const { ownership, end } = send({ machineId: 'M-1', workingOrders: [], issuedAt: 20 });
     await arrived;
-    ownership.lose(stopping);
+    ownership.abort(stopping);
     open();
     // finished, its offset moves: the next owner would let an older list follow
     expect((await end) === 'finished').toBe(fences.get('M-1') === 20);

@@ -90,14 +90,14 @@ export class WorkOrderLists {
     const { machineId, payload } = command;
     const [waiter] = command.waiters;
     if (waiter === undefined) throw new Error('a list nobody waits for');
-    const { ownership } = waiter.answers.message;
+    const { revoked } = waiter.answers.message;
     const applied = payload.issuedAt === undefined ? undefined : this.fences.issuedAt(machineId);
     if (isOlder(payload, applied)) {
       const detail = `issued at ${payload.issuedAt}; the list applied last was issued at ${applied}`;
       return { kind: 'superseded', detail };
     }
     if (this.directory.hasMachine(machineId)) return GO;
-    return this.directory.admitMachine(machineId, ownership.signal);
+    return this.directory.admitMachine(machineId, revoked);
   }
 
   private send({ machineId, payload }: ListCommand): {
@@ -115,7 +115,7 @@ export class WorkOrderLists {
     const message = waiter?.answers.message;
     this.noteApplied(machineId, payload.sent ?? []);
     const issuedAt = issuedOf(payload);
-    if (issuedAt !== undefined && message?.ownership.isLost === false) {
+    if (issuedAt !== undefined && message?.revoked.aborted === false) {
       this.fences.raise(message.partition, machineId, issuedAt);
     }
     return { workingOrders: payload.sent, issuedAt };

@@ -7,7 +7,6 @@ import {
   DeadLetters,
   type InboundMessage,
   type OutboundRecord,
-  PartitionOwnership,
   type RecordPlace,
   type StoredRecord,
 } from '#libs/kafka';
@@ -58,8 +57,12 @@ describe('RefusedOrders', () => {
   });
 
   /** Takes what a machine's owner has written of its refusal. */
-  const refuse = (offset: number, machineId: string): KeptMessage => {
-    const place = { topic: ORDER_REFUSALS, partition: 3, key: Buffer.from('a-key') };
+  const refuse = (
+    offset: number,
+    machineId: string,
+    { signal: revoked } = new AbortController(),
+  ): KeptMessage => {
+    const place = { topic: ORDER_REFUSALS, partition: 3, key: Buffer.from('a-key'), revoked };
     const message = messageAt(offset, place);
     const faults = [faultAt(machineId)];
     orders.takeRefusal({ message, refusal: { orderId: '4711', source, faults } });
@@ -144,15 +147,16 @@ describe('RefusedOrders', () => {
           });
         }),
     );
-    const message = refuse(1, 'M-1');
+    const revoking = new AbortController();
+    const message = refuse(1, 'M-1', revoking);
     while (read.mock.calls.length === 0) await realDelayMs(10);
-    message.ownership.lose(new Error('another process has it'));
+    revoking.abort(new Error('another process has it'));
     await endOf(message);
     expect([message.ends, message.last]).toEqual([['abandoned'], []]);
   });
 });
 
-const never = new PartitionOwnership().signal;
+const never = new AbortController().signal;
 
 const place = (offset: number): RecordPlace => ({ topic: 'orders', partition: 0, offset });
 

@@ -66,13 +66,13 @@ export class DeadLetterAggregator {
     this.pending.delete(place);
     const [first] = refusals;
     if (first === undefined) return;
-    const signals = new Set(refusals.map(({ message }) => message.ownership.signal));
+    const signals = new Set(refusals.map(({ message }) => message.revoked));
     const { signal, release } = whenAllAbort(signals);
     try {
       this.end(refusals, await this.messageOf(first.refusal, signal));
     } catch (error) {
       for (const { message } of refusals) {
-        if (message.ownership.isLost) message.abandon();
+        if (message.revoked.aborted) message.abandon();
         else message.fail(error);
       }
     } finally {

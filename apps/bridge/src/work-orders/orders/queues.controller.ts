@@ -22,7 +22,7 @@ export class QueuesController {
   async handleOrders(messages: readonly InboundMessage[]): Promise<void> {
     const [first] = messages;
     if (first === undefined) return;
-    await this.partitioner.known(first.ownership.signal);
+    await this.partitioner.known(first.revoked);
     takeEach(RELAYED_ORDERS, messages, (message, orders) => {
       this.ledger.takeOrders(message, orders);
     });

@@ -4,7 +4,6 @@ import { type AddressInfo } from 'node:net';
 import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { loadBridgeSettings } from '#libs/config';
-import { PartitionOwnership } from '#libs/kafka';
 import { MachineDirectory } from '../../machine-directory/index.js';
 import { PlatformModule } from '../../platform/index.js';
 import { WorkOrdersModule } from '../work-orders.module.js';
@@ -47,7 +46,8 @@ describe('machines that orders name and the service does not list', () => {
 
   const refused = async (...machineIds: string[]): Promise<string[]> => {
     const directory = bridge.get(MachineDirectory);
-    const refusals = await refuseUnlisted(directory, new Set(machineIds), new PartitionOwnership());
+    const { signal } = new AbortController();
+    const refusals = await refuseUnlisted(directory, new Set(machineIds), signal);
     return [...refusals.keys()];
   };
 

@@ -11,7 +11,7 @@ import {
   TOPICS,
 } from '#libs/contracts';
 import { type OrderDocument, OrderMapping, readOrders, sourceTopicOf } from '#libs/erp-formats';
-import { type InboundMessage, type OutboundRecord, type PartitionOwnership } from '#libs/kafka';
+import { type InboundMessage, type OutboundRecord } from '#libs/kafka';
 import { placeOrder, rejectUnmapped } from '#libs/order-ledger';
 import {
   type AnsweredMessage,
@@ -61,7 +61,7 @@ export class WorkOrdersController {
   async handle(messages: readonly InboundMessage[]): Promise<void> {
     const read: ReadMessage[] = [];
     for (const message of messages) {
-      if (message.ownership.isLost) {
+      if (message.revoked.aborted) {
         // a document may take seconds, and its next owner reads it anew
         message.abandon();
         continue;
@@ -77,9 +77,9 @@ export class WorkOrdersController {
     }
     const [first] = read;
     if (first === undefined) return;
-    const { ownership } = first.answered.message;
-    const { ofOrder } = await this.partitioner.known(ownership.signal);
-    const unknown = await refuseUnlisted(this.directory, this.machinesOf(read), ownership);
+    const { revoked } = first.answered.message;
+    const { ofOrder } = await this.partitioner.known(revoked);
+    const unknown = await refuseUnlisted(this.directory, this.machinesOf(read), revoked);
     this.relay(read, ofOrder, unknown);
   }
 
@@ -233,7 +233,7 @@ const PATIENCE_MS = LOOK_UP_GAP_MS + 1000;
 export async function refuseUnlisted(
   directory: MachineDirectory,
   machineIds: ReadonlySet<string>,
-  ownership: PartitionOwnership,
+  revoked: AbortSignal,
 ): Promise<Unknown> {
   const unlisted = [...machineIds].filter((id) => !directory.hasMachine(id));
   const refusals = new Map<string, Rejection>();
@@ -242,7 +242,7 @@ export async function refuseUnlisted(
   const cancel = afterRealMs(PATIENCE_MS, () => {
     patience.abort(new Error('the look-up of machines takes too long'));
   });
-  const signal = AbortSignal.any([ownership.signal, patience.signal]);
+  const signal = AbortSignal.any([revoked, patience.signal]);
   await Promise.all(
     unlisted.map(async (machineId) => {
       try {
