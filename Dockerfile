@@ -1,14 +1,16 @@
 # One image per app: docker build --build-arg APP=bridge|sandbox|terminal .
+# The stage runtime has Node, the libraries that it is linked with and the app; no shell, no package manager.
 ARG NODE_IMAGE=node:24-slim
+ARG APP=bridge
 
 FROM ${NODE_IMAGE} AS build
-ARG APP=bridge
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --include=dev --no-audit --no-fund
 COPY nest-cli.json tsconfig.json .swcrc ./
 COPY apps apps
 COPY libs libs
+ARG APP
 RUN test -f "apps/${APP}/src/main.ts" || { echo "APP=${APP}: there is no apps/${APP}"; exit 1; }
 # The other apps stay behind, but the bridge's image has the commands, also under the path they had before.
 # main.js gives the image one entry whatever the app is.
@@ -25,15 +27,53 @@ RUN npx nest build bridge \
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --no-audit --no-fund
+# The one optional package is TypeScript, for a plugin of the compiler. Types, maps and texts are not read at run time.
+# With --omit=dev, npm sbom also leaves out packages of production that one of development needs too.
+RUN npm ci --omit=dev --omit=optional --no-audit --no-fund \
+  && npm pkg delete devDependencies \
+  && npm sbom --sbom-format=cyclonedx > sbom.cdx.json \
+  && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \
+    -o -iname '*.md' ! -iname 'licen[cs]e*' \) -delete
+# Root file system of the image. The numeric user is one that Kubernetes can see not to be root.
+RUN node=$(command -v node) \
+  && mkdir -p /root-fs/etc /root-fs/app /root-fs/usr/local/bin \
+  && mkdir -m 1777 /root-fs/tmp \
+  && cp -L "${node}" /root-fs/usr/local/bin/node \
+  && ldd "${node}" | grep -o '/[^ ]*' | while read -r library; do \
+    mkdir -p "/root-fs$(dirname "${library}")" && cp -L "${library}" "/root-fs${library}"; \
+  done \
+  && echo 'node:x:1000:1000::/tmp:/sbin/nologin' > /root-fs/etc/passwd \
+  && echo 'node:x:1000:' > /root-fs/etc/group \
+  && echo 'hosts: files dns' > /root-fs/etc/nsswitch.conf
 
-FROM ${NODE_IMAGE}
-ENV NODE_ENV=production
+FROM scratch AS runtime
+ENV NODE_ENV=production PATH=/usr/local/bin
 WORKDIR /app
+COPY --from=dependencies /root-fs /
 COPY --from=dependencies /app/node_modules node_modules
-COPY package.json ./
+COPY --from=dependencies /app/sbom.cdx.json ./
+COPY package.json deploy/docker/healthcheck.mjs ./
 COPY --from=build /app/dist dist
-USER node
-# node itself is the process that gets SIGTERM, not a shell around it
+USER 1000:1000
+
+# Start options as in package.json; node itself is the process that gets SIGTERM, not a shell around it.
+FROM runtime AS bridge
+EXPOSE 3000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
+  CMD ["node", "healthcheck.mjs", "BRIDGE_HTTP_PORT", "3000"]
 # The two options bound the heap, see docs/decisions/0038-bounded-heap.md; NODE_OPTIONS does not take the first.
 CMD ["node", "--enable-source-maps", "--heap-growing-percent=40", "--max-semi-space-size=16", "dist/main.js"]
+
+FROM runtime AS terminal
+EXPOSE 3200
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
+  CMD ["node", "healthcheck.mjs", "TERMINAL_HTTP_PORT", "3200"]
+CMD ["node", "--enable-source-maps", "dist/main.js"]
+
+FROM runtime AS sandbox
+EXPOSE 3100
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
+  CMD ["node", "healthcheck.mjs", "SANDBOX_HTTP_PORT", "3100"]
+CMD ["node", "--enable-source-maps", "dist/main.js"]
+
+FROM ${APP}

@@ -1,26 +1,45 @@
-// npm run test:deploy: checks the files in deploy/ with the programs that read them, which are fetched and built first.
-// The last line is "N passed, N failed".
+// npm run test:deploy: checks the files in deploy/ with the programs that read them, which are fetched and built first,
+// and builds and runs the images. The last line is "N passed, N failed".
 import './setup/require-node.mjs';
 import { join } from 'node:path';
+import { checkImages } from './deploy/check-images.mjs';
+import { installDebianPackages } from './deploy/debian-packages.mjs';
 import { goTool } from './deploy/go-tools.mjs';
+import { createShutdown } from './process/shutdown.mjs';
 import { runCommand, setUp } from './setup.mjs';
 import { ROOT } from './setup/root.mjs';
 import { runTool } from './setup/run-tool.mjs';
-import { say, step } from './setup/steps.mjs';
+import { say, secondsSince, step } from './setup/steps.mjs';
 
+/** Parts by name: all of them, or those that the arguments name. */
+const PARTS = { rules: checkRules, units: checkUnits, images: checkImages };
+const named = process.argv.slice(2);
+const startMs = performance.now();
 let passed = 0;
 let failed = 0;
+
+const shutdown = createShutdown({
+  interruptedCode: 130,
+  say,
+  beforeExit: (code) => {
+    // an interrupted test has not passed
+    if (code !== 0 && failed === 0) failed = 1;
+    say(`in ${secondsSince(startMs)}`);
+    console.log(`${passed} passed, ${failed} failed`);
+  },
+});
 
 await runCommand(
   async () => {
     await setUp({ build: false });
-    await checkRules();
-    await checkUnits();
+    for (const part of named.length > 0 ? named : Object.keys(PARTS)) {
+      if (!Object.hasOwn(PARTS, part)) throw new Error(`${part}: no such part of the test`);
+      await PARTS[part](check, shutdown);
+    }
+    await shutdown.end(failed === 0 ? 0 : 1);
   },
-  () => (failed += 1),
+  () => shutdown.end(1),
 );
-console.log(`${passed} passed, ${failed} failed`);
-process.exitCode = failed > 0 ? 1 : 0;
 
 async function checkRules() {
   const promtool = await goTool('promtool');
@@ -32,6 +51,7 @@ async function checkRules() {
 }
 
 async function checkUnits() {
+  await installDebianPackages({ 'systemd-analyze': 'systemd' });
   for (const name of ['machine-bridge', 'machine-terminal']) {
     const unit = join(ROOT, `deploy/systemd/${name}.service`);
     // Ten times the exposure level, at most: 20 is "OK".
@@ -44,6 +64,7 @@ async function checkUnits() {
 
 /** Counts one check; one that fails is shown and does not end the others. */
 async function check(name, work) {
+  if (shutdown.signal.aborted) return;
   try {
     await step(name, work);
     passed += 1;

@@ -28,7 +28,7 @@ export async function installDependencies() {
 }
 
 /** The npm that runs this script, so that both use the same; else the one on the PATH. */
-function npm() {
+export function npm() {
   const running = process.env.npm_execpath ?? '';
   return basename(running) === 'npm-cli.js' ? [process.execPath, running] : ['npm'];
 }

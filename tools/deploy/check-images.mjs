@@ -1,0 +1,180 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { Kafka, logLevel } from 'kafkajs';
+import { startLocalKafka } from '../kafka/local-kafka.mjs';
+import { anyFreePort } from '../process/ports.mjs';
+import { LOCAL, ROOT } from '../setup/root.mjs';
+import { say } from '../setup/steps.mjs';
+import { findDockerEngine } from './docker-engine.mjs';
+import { findNodeImage } from './node-image.mjs';
+
+const APPS = ['bridge', 'terminal', 'sandbox'];
+const MAX_IMAGE_BYTES = 200e6;
+const HEALTHY_TIMEOUT_MS = 90_000;
+const APPLIED_TIMEOUT_MS = 60_000;
+const STOP_SECONDS = 20;
+/** Lists the packages in node_modules, by the program of the image. */
+const LIST_PACKAGES = `
+const { existsSync, readdirSync, readFileSync } = require('node:fs');
+const packagesOf = (folder) =>
+  readdirSync(folder).flatMap((name) => {
+    const path = folder + '/' + name;
+    if (name.startsWith('.')) return [];
+    if (name.startsWith('@')) return packagesOf(path);
+    const { name: own, version } = JSON.parse(readFileSync(path + '/package.json'));
+    const nested = path + '/node_modules';
+    return [own + '@' + version, ...(existsSync(nested) ? packagesOf(nested) : [])];
+  });
+const { bomFormat, components } = JSON.parse(readFileSync('sbom.cdx.json'));
+const listed = components.map(({ purl }) => decodeURIComponent(purl.replace('pkg:npm/', '')));
+console.log(JSON.stringify({ bomFormat, listed, found: packagesOf('node_modules') }));`;
+
+/** Builds the images of the apps and runs them as containers, against a Kafka of its own. */
+export async function checkImages(check, shutdown) {
+  const engine = await findDockerEngine(shutdown);
+  const nodeImage = await findNodeImage(engine);
+  for (const app of APPS) {
+    await check(`image of the ${app} (docker build)`, () => buildImage(engine, app, nodeImage));
+    await check(`image of the ${app}: size, user, start options`, () => checkImage(engine, app));
+    await check(`image of the ${app}: SBOM`, () => checkSbom(engine, app));
+  }
+  await check('containers: health, a list applied, SIGTERM, no file written', () =>
+    checkContainers(engine, shutdown),
+  );
+  return engine;
+}
+
+function imageOf(app) {
+  return `machine-bridge-test/${app}`;
+}
+
+async function buildImage({ docker }, app, nodeImage) {
+  const ofNode = nodeImage ? ['--build-arg', `NODE_IMAGE=${nodeImage}`] : [];
+  await docker('build', ...ofNode, '--build-arg', `APP=${app}`, '--tag', imageOf(app), ROOT);
+}
+
+async function checkImage({ docker }, app) {
+  const [{ Size, Config }] = JSON.parse(await docker('image', 'inspect', imageOf(app)));
+  say(`    ${(Size / 1e6).toFixed(0)} MB`);
+  expect(Size <= MAX_IMAGE_BYTES, `the image has ${Size} bytes, more than ${MAX_IMAGE_BYTES}`);
+  expectEqual(Config.User, '1000:1000');
+  expect(Config.Healthcheck?.Test?.[0] === 'CMD', 'the image has no health check');
+  const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+  const [, options] = /^exec node (.*) tools\/run-app\.mjs/.exec(scripts[`start:${app}`]);
+  expectEqual(Config.Cmd, ['node', ...options.split(' '), 'dist/main.js']);
+}
+
+async function checkSbom({ docker }, app) {
+  const output = await docker('run', '--rm', imageOf(app), 'node', '-e', LIST_PACKAGES);
+  const { bomFormat, listed, found } = JSON.parse(output);
+  expectEqual(bomFormat, 'CycloneDX');
+  expect(found.length > 50, `only ${found.length} packages are in the image`);
+  expectEqual([...new Set(listed)].sort(), [...new Set(found)].sort());
+}
+
+async function checkContainers(engine, shutdown) {
+  const dir = join(LOCAL, 'kafka', `test-${process.pid}`);
+  const kafka = await startLocalKafka({ dir, removeWhenStopped: true });
+  shutdown.add('Kafka', kafka.kill, kafka.kill);
+  const ports = {
+    SANDBOX_HTTP_PORT: await anyFreePort(),
+    BRIDGE_HTTP_PORT: await anyFreePort(),
+    TERMINAL_HTTP_PORT: await anyFreePort(),
+  };
+  const sandboxUrl = `http://127.0.0.1:${ports.SANDBOX_HTTP_PORT}`;
+  const settings = {
+    sandbox: {},
+    bridge: {
+      KAFKA_BROKERS: kafka.brokers,
+      MACHINE_CLOUD_BASE_URL: sandboxUrl,
+      MACHINE_CLOUD_TOKEN: 'sandbox-token',
+    },
+    terminal: { KAFKA_BROKERS: kafka.brokers },
+  };
+  const containers = {};
+  try {
+    for (const app of ['sandbox', 'bridge', 'terminal']) {
+      containers[app] = await startContainer(engine, app, { ...ports, ...settings[app] });
+    }
+    for (const app of APPS) await untilHealthy(engine, app, containers[app]);
+    await untilReady(`http://127.0.0.1:${ports.BRIDGE_HTTP_PORT}/health/ready`);
+    await checkListIsApplied(kafka.brokers, sandboxUrl);
+    const command = ['node', 'dist/apps/cli/src/main.js', 'topics', 'list'];
+    await engine.docker('exec', containers.bridge, ...command);
+    for (const app of ['bridge', 'terminal', 'sandbox']) {
+      await checkStop(engine, app, containers[app]);
+    }
+  } finally {
+    for (const id of Object.values(containers)) await engine.docker('rm', '--force', id);
+    await kafka.kill();
+  }
+}
+
+/** On the host's network, where the sandbox is loopback for the bridge. The root is writable, so that writing shows. */
+async function startContainer({ docker }, app, settings) {
+  const env = Object.entries(settings).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
+  const limits = ['--tmpfs', '/tmp', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
+  const options = ['--detach', '--network', 'host', '--health-interval', '1s', ...limits];
+  return (await docker('run', ...options, ...env, imageOf(app))).trim();
+}
+
+async function untilHealthy({ docker }, app, id) {
+  const deadline = Date.now() + HEALTHY_TIMEOUT_MS;
+  for (;;) {
+    const state = JSON.parse(await docker('inspect', '--format', '{{json .State}}', id));
+    if (state.Health.Status === 'healthy') return;
+    if (state.Running && Date.now() < deadline) await delay(300);
+    else throw new Error(`the ${app} is not healthy:\n${await docker('logs', '--tail=20', id)}`);
+  }
+}
+
+async function untilReady(url) {
+  await until(HEALTHY_TIMEOUT_MS, `200 of ${url}`, async () => (await fetch(url)).ok);
+}
+
+async function checkListIsApplied(brokers, sandboxUrl) {
+  const workingOrders = ['4711', '4712'];
+  const [{ machineId }] = await (await fetch(`${sandboxUrl}/sandbox/machines`)).json();
+  const kafka = new Kafka({ brokers: [brokers], logLevel: logLevel.NOTHING });
+  const producer = kafka.producer();
+  await producer.connect();
+  try {
+    const value = JSON.stringify({ machineId, workingOrders });
+    await producer.send({
+      topic: 'erp.work-order-lists.v1',
+      messages: [{ key: machineId, value }],
+    });
+  } finally {
+    await producer.disconnect();
+  }
+  await until(APPLIED_TIMEOUT_MS, `the list of ${machineId} in the sandbox`, async () => {
+    const machine = await (await fetch(`${sandboxUrl}/sandbox/machines/${machineId}`)).json();
+    return isDeepStrictEqual(machine.workingOrders, workingOrders);
+  });
+}
+
+async function checkStop({ docker }, app, id) {
+  await docker('stop', '--time', String(STOP_SECONDS), id);
+  const state = JSON.parse(await docker('inspect', '--format', '{{json .State}}', id));
+  expect(state.ExitCode === 0, `the ${app} ended with exit code ${state.ExitCode} on SIGTERM`);
+  expectEqual(await docker('diff', id), '');
+}
+
+async function until(timeoutMs, what, isMet) {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await isMet())) {
+    if (Date.now() > deadline) throw new Error(`${what}: not after ${timeoutMs / 1000} s`);
+    await delay(200);
+  }
+}
+
+function expect(holds, message) {
+  if (!holds) throw new Error(message);
+}
+
+function expectEqual(actual, expected) {
+  const [is, asked] = [actual, expected].map((value) => JSON.stringify(value));
+  expect(isDeepStrictEqual(actual, expected), `expected ${asked}, is ${is}`);
+}

@@ -1,0 +1,32 @@
+import { spawnSync } from 'node:child_process';
+import { runTool } from '../setup/run-tool.mjs';
+import { SetupError, step } from '../setup/steps.mjs';
+
+/**
+ * Installs the Debian packages of programs that are not there.
+ *
+ * @param packages package of each program, such as `{dockerd: 'docker.io'}`
+ * @throws SetupError where only somebody else can install them
+ */
+export async function installDebianPackages(packages) {
+  const missing = Object.keys(packages).filter((program) => !isThere(program));
+  if (missing.length === 0) return;
+  const names = [...new Set(missing.map((program) => packages[program]))];
+  if (process.getuid?.() !== 0 || !isThere('apt-get')) {
+    throw new SetupError(
+      `${missing.join(', ')}: not found. Install as root (Debian: apt-get install ${names.join(' ')}), then run this again.`,
+    );
+  }
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const install = ['install', '-y', '--no-install-recommends', ...names];
+  await step(`installing ${names.join(', ')} with apt-get`, async () => {
+    await runTool('apt-get', ['update', '-qq'], { env });
+    await runTool('apt-get', install, { env });
+  });
+}
+
+/** On the PATH, or where Debian has programs of root. */
+function isThere(program) {
+  const found = spawnSync('sh', ['-c', `PATH="$PATH:/usr/sbin:/sbin" command -v ${program}`]);
+  return found.status === 0;
+}
