@@ -116,6 +116,18 @@ const forbidden = [
     to: { path: CLIENT('axios|undici') },
   },
   {
+    name: 'opentelemetry-only-where-it-is-loaded',
+    comment: 'Its SDK is loaded where an exporter is configured, and nowhere else.',
+    from: { path: '^(apps|libs)/', pathNot: '^libs/tracing/src/open-telemetry\\.ts$' },
+    to: { path: CLIENT('@opentelemetry/[^/]+') },
+  },
+  {
+    name: 'opentelemetry-is-loaded-on-demand',
+    comment: 'A static import of it would load the SDK into every process.',
+    from: { path: '^libs/tracing/src/', pathNot: SPEC },
+    to: { path: '^libs/tracing/src/open-telemetry\\.ts$', dependencyTypesNot: ['dynamic-import'] },
+  },
+  {
     name: 'pure-libs-without-nest',
     comment: 'What decides is plain data in and out: no container, no life cycle.',
     from: { path: PURE, pathNot: SPEC },

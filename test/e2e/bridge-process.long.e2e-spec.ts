@@ -227,7 +227,7 @@ describe('the bridge as a process', () => {
     await once(socket, 'close', { signal: AbortSignal.timeout(30_000) });
   });
 
-  it('says at start that it sends nothing to a collector of OpenTelemetry', async () => {
+  it('says at start that it sends nothing to a collector whose address holds a login', async () => {
     const bridge = start({
       KAFKA_BROKERS: '127.0.0.1:1',
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://me:hunter2@collector:4318',

@@ -10,6 +10,7 @@ export interface LoggedCall {
   machineIds: string[];
   status: number | null;
   body: unknown;
+  traceparent: string | null;
   /** Real, monotonic milliseconds of the sandbox. */
   startedAtMs: number;
   endedAtMs: number | null;

@@ -104,6 +104,17 @@ export const BROKEN_WALLS: BrokenWall[] = [
     rule: 'test-support-without-the-kafka-lib',
     files: { 'test/support/reader.ts': imports('#libs/kafka'), 'libs/kafka/src/index.ts': INDEX },
   },
+  {
+    rule: 'opentelemetry-only-where-it-is-loaded',
+    files: { 'libs/kafka/src/a.ts': imports('@opentelemetry/api') },
+  },
+  {
+    rule: 'opentelemetry-is-loaded-on-demand',
+    files: {
+      'libs/tracing/src/index.ts': imports('./open-telemetry.js'),
+      'libs/tracing/src/open-telemetry.ts': INDEX,
+    },
+  },
   { rule: 'axios-only-in-cloud-client', files: { 'apps/bridge/src/index.ts': imports('axios') } },
   { rule: 'axios-only-in-cloud-client', files: { 'libs/kafka/src/a.ts': imports('undici') } },
   {

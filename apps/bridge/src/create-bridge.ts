@@ -4,6 +4,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { type BridgeSettings } from '#libs/config';
 import { KafkaConsumerStrategy } from '#libs/kafka';
 import { jsonLogger } from '#libs/logging';
+import { openTracing } from '#libs/tracing';
 import { BridgeModule } from './bridge.module.js';
 import { HandOnExceptionsFilter } from './hand-on-exceptions.filter.js';
 
@@ -38,8 +39,14 @@ const logger = new Logger('Bridge');
 
 /** Puts a bridge together from its settings; nothing runs before {@link Bridge.start}. */
 export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
+  const { kafka, machineCloud } = settings;
+  const tracing = await openTracing(settings.tracing, {
+    topicPrefix: kafka.topicPrefix,
+    groupId: kafka.groupId,
+    baseUrl: machineCloud.baseUrl,
+  });
   const app = await NestFactory.create<NestFastifyApplication>(
-    BridgeModule.with(settings),
+    BridgeModule.with(settings, tracing),
     // A client that never finishes its request must not hold up a stop.
     new FastifyAdapter({
       forceCloseConnections: true,
@@ -70,6 +77,7 @@ export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
       // Before Nest closes HTTP: what is in flight is finished and committed first, whatever else takes long.
       await strategy.close();
       await app.close();
+      await tracing.close();
     },
   };
 }

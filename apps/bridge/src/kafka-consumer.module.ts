@@ -12,9 +12,10 @@ import {
   MissingTopicsError,
   type TopicSpecification,
 } from '#libs/kafka';
+import { type Tracing } from '#libs/tracing';
 import { DeliveryModule } from './delivery/index.js';
 import { MachineTracking } from './machine-states/index.js';
-import { BRIDGE_SETTINGS, KAFKA } from './platform/index.js';
+import { BRIDGE_SETTINGS, KAFKA, TRACING } from './platform/index.js';
 import { WorkOrderTopics } from './work-orders/index.js';
 
 const logger = new Logger('Inbox');
@@ -32,6 +33,7 @@ const BACK_OFF = { baseMs: 200, capMs: 5000 };
         KAFKA,
         DeadLetters,
         CallSlots,
+        TRACING,
         { token: MachineTracking, optional: true },
         { token: WorkOrderTopics, optional: true },
       ],
@@ -47,6 +49,7 @@ function createConsumerStrategy(
   kafka: KafkaClient,
   deadLetters: DeadLetters,
   calls: CallSlots,
+  tracing: Tracing,
   tracking?: MachineTracking,
   workOrders?: WorkOrderTopics,
 ): KafkaConsumerStrategy {
@@ -64,6 +67,7 @@ function createConsumerStrategy(
     stateTopics,
     calls,
     commitIntervalMs,
+    tracing,
     prepare: (signal, report) => prepareTopics(kafka, settings, topics, signal, report),
   });
 }

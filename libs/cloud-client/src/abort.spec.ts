@@ -58,7 +58,7 @@ describe("the caller's abort", () => {
       second.abort(reason);
     });
     const inFlight = client.getMachineInfo(first.signal);
-    await expect(client.getMachineState('M-2', second.signal)).rejects.toBe(reason);
+    await expect(client.getMachineState('M-2', { signal: second.signal })).rejects.toBe(reason);
     first.abort(reason);
     await expect(inFlight).rejects.toBe(reason);
     service.answers(respond(200, []));

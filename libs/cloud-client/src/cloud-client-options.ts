@@ -1,4 +1,5 @@
 import { type Clock } from '#libs/clock';
+import { type Tracing } from '#libs/tracing';
 import { type CloudCall } from './exchange.js';
 import { type TokenWay } from './token-source.js';
 
@@ -20,4 +21,6 @@ export interface CloudClientOptions {
   clock?: Clock;
   /** Called after every HTTP request; must not throw. */
   onCall?: (call: CloudCall) => void;
+  /** Default none. */
+  tracing?: Tracing;
 }

@@ -1,4 +1,5 @@
 import { afterRealMs, onAbort, realNowMs } from '#libs/clock';
+import { type RequestSpan, type Span } from '#libs/tracing';
 
 /** The six operations of the Machine Data Service, by the names the bridge logs and counts them under. */
 type ServiceOperation =
@@ -25,6 +26,8 @@ export interface Caller {
    * process that was suspended while connections were opening sends what waited for them.
    */
   readonly objection?: () => Error | undefined;
+  /** What the call is made for, in traces. */
+  readonly causes?: readonly Span[];
 }
 
 /** One operation of the service, called. */
@@ -103,6 +106,7 @@ export class TimedExchanges {
     operation: Operation,
     caller: Caller | undefined,
     send: (end: CallAbort) => Promise<Exchange>,
+    span?: RequestSpan,
   ): Promise<Exchange> {
     const startedMs = realNowMs();
     let status: CloudCall['status'] = 'aborted';
@@ -114,6 +118,7 @@ export class TimedExchanges {
       return exchange;
     } finally {
       this.onCall?.({ operation, status, durationMs: realNowMs() - startedMs });
+      span?.end(status);
     }
   }
 

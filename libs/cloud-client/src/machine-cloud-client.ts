@@ -65,22 +65,22 @@ export class MachineCloudClient {
   /** Interface: getMachineState. */
   getMachineState(
     machineId: string,
-    signal?: AbortSignal,
+    caller: Caller = NOBODY,
   ): Promise<CloudAnswer<MachineStateReading>> {
     const request = { operation: 'getMachineState', method: 'GET', path: 'machineState' } as const;
-    return this.calls.call({ ...request, machineId }, machineState, { signal });
+    return this.calls.call({ ...request, machineId }, machineState, caller);
   }
 
   /** Interface: MachineActivityLog. */
   getMachineActivityLog(
     query: ActivityLogQuery,
-    signal?: AbortSignal,
+    caller: Caller = NOBODY,
   ): Promise<CloudAnswer<ActivityLogEntry[]>> {
     const { startTime, endTime, machineId } = query;
     const body = { startTime, endTime, machineId };
     const operation = 'getMachineActivityLog';
     const request = { operation, method: 'POST', path: 'machineActivity', body } as const;
-    return this.calls.call(request, activityLog, { signal });
+    return this.calls.call(request, activityLog, caller);
   }
 
   /** Interface: MachineClassification, by GET or, where that is refused, by the sample's empty POST. */

@@ -1,4 +1,5 @@
 import { Clock, realEpochMs } from '#libs/clock';
+import { NO_TRACING, type TraceContext, traceHeaders, type Tracing } from '#libs/tracing';
 import type { CloudAnswer } from './cloud-answer.js';
 import type { CloudClientOptions } from './cloud-client-options.js';
 import {
@@ -26,6 +27,7 @@ const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 export function openServiceCalls(options: CloudClientOptions): ServiceCalls {
   const { baseUrl, token, onCall, maxRequestsPerSecond } = options;
   const { timeoutMs = 10_000, maxConnections = 64, clock = new Clock() } = options;
+  const { tracing = NO_TRACING } = options;
   const exchanges = new TimedExchanges(timeoutMs, onCall);
   const pace =
     maxRequestsPerSecond === undefined ? undefined : new RequestPace(maxRequestsPerSecond);
@@ -41,6 +43,7 @@ export function openServiceCalls(options: CloudClientOptions): ServiceCalls {
     tokens: openTokenSource(token, { baseUrl, exchanges, pace }),
     pace,
     clock,
+    tracing,
   });
 }
 
@@ -52,6 +55,7 @@ interface ServiceCallsOptions {
   pace: RequestPace | undefined;
   /** Ours, with which the service's is compared: with `CLOCK_SPEED` both are accelerated. */
   clock: Clock;
+  tracing: Tracing;
 }
 
 /** One authorised request and its answer; made again, once, when its token was refused and there is another. */
@@ -106,10 +110,19 @@ export class ServiceCalls {
     meaning: SuccessMeaning<T>,
     caller: Caller,
   ): Promise<CloudAnswer<T>> {
-    const { requests, transport, exchanges, clock } = this.options;
+    const { requests, transport, exchanges, clock, tracing } = this.options;
+    const { operation, method } = request;
+    const { causes = [] } = caller;
+    const route = requests.routeOf(request);
+    const path = `${route}${queryOf(request)}`;
+    const span = tracing.requestStarts({ operation, method, route, path }, causes);
+    const http = requests.of(request, path, token, span.context);
     const sentMs = clock.nowMs();
-    const exchange = await exchanges.run(request.operation, caller, (end) =>
-      transport.send(requests.of(request, token), end),
+    const exchange = await exchanges.run(
+      operation,
+      caller,
+      (end) => transport.send(http, end),
+      span,
     );
     if (exchange.kind === 'reply')
       this.serviceClock.observe(exchange.headers.date, sentMs, clock.nowMs());
@@ -157,25 +170,30 @@ class AuthorisedRequests {
   /** @param basePath of the service, with `/api/v1` */
   constructor(private readonly basePath: string) {}
 
-  of(request: ServiceRequest, token: string): HttpRequest {
+  of(
+    { method, body }: ServiceRequest,
+    path: string,
+    token: string,
+    context: TraceContext | undefined,
+  ): HttpRequest {
     if (this.ofToken.token !== token) this.ofToken = ofToken(token);
     const { plain, json } = this.ofToken;
-    return {
-      path: this.pathOf(request),
-      method: request.method,
-      headers: request.body === undefined ? plain : json,
-      body: request.body ? JSON.stringify(request.body) : null,
-      token,
-    };
+    const common = body === undefined ? plain : json;
+    const headers =
+      context === undefined ? common : [...common, ...Object.entries(traceHeaders(context)).flat()];
+    return { path, method, headers, body: body ? JSON.stringify(body) : null, token };
   }
 
-  private pathOf({ path, machineId }: ServiceRequest): string {
-    const whole = `${this.basePath}/${path}`;
-    if (machineId === undefined) return whole;
-    // unlike encodeURIComponent this takes any string; a space as %20 is read alike by every server
-    const query = new URLSearchParams({ machineId }).toString();
-    return `${whole}?${query.replaceAll('+', '%20')}`;
+  routeOf({ path }: ServiceRequest): string {
+    return `${this.basePath}/${path}`;
   }
+}
+
+function queryOf({ machineId }: ServiceRequest): string {
+  if (machineId === undefined) return '';
+  // unlike encodeURIComponent this takes any string; a space as %20 is read alike by every server
+  const query = new URLSearchParams({ machineId }).toString();
+  return `?${query.replaceAll('+', '%20')}`;
 }
 
 function ofToken(token: string): OfToken {

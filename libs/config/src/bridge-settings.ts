@@ -13,6 +13,11 @@ import { readHttpSettings, type HttpSettings } from './http-settings.js';
 import { type KafkaSettings, readKafkaSettings } from './kafka-settings.js';
 import { type LogLevel, readLogLevel } from './log-level.js';
 import { type MachineCloudSettings, readMachineCloudSettings } from './machine-cloud-settings.js';
+import {
+  readTracingSettings,
+  type TracingSettings,
+  type UnsupportedSetting,
+} from './tracing-settings.js';
 
 /** setTimeout overflows past 2^31 - 1 ms, and then fires at once. */
 const LONGEST_TIMER_SECONDS = 2_147_483;
@@ -23,21 +28,6 @@ const LONGEST_SPAN_SECONDS = 315_360_000;
 const LARGEST_SKEW_SECONDS = 86_400;
 /** As many as a message may name. */
 const MOST_MACHINES = 10_000;
-
-/** A known setting without effect, and its replacement. */
-interface UnsupportedSetting {
-  name: string;
-  instead: string;
-}
-
-const UNSUPPORTED: readonly UnsupportedSetting[] = [
-  // Platforms set it for every process they run: no reason not to start.
-  {
-    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
-    instead:
-      'nothing is sent to a collector: let it scrape GET /metrics, and read logs from stdout',
-  },
-];
 
 /** The settings of the bridge, see docs/operations.md; `…Seconds` are the clock's time, `…Ms` real time. */
 export interface BridgeSettings {
@@ -59,6 +49,8 @@ export interface BridgeSettings {
   outcomeDeferredAfterSeconds: number;
   erp: ErpSettings;
   logLevel: LogLevel;
+  /** Undefined where no spans are exported. */
+  tracing: TracingSettings | undefined;
   /** Settings that are given, but without effect: the log reports them. */
   unsupported: readonly UnsupportedSetting[];
 }
@@ -96,7 +88,7 @@ export function describeBridgeSettings(environment: Environment): {
   return { settings, problems: env.problems };
 }
 
-const SECRET = /(TOKEN|PASSWORD|SECRET)$/;
+const SECRET = /(TOKEN|PASSWORD|SECRET|HEADERS)$/;
 
 /** Addresses may carry a login, too. */
 function masked(name: string, value: string): string {
@@ -104,6 +96,7 @@ function masked(name: string, value: string): string {
 }
 
 function readBridgeSettings(env: EnvironmentReader): BridgeSettings {
+  const unsupported: UnsupportedSetting[] = [];
   return {
     kafka: readKafkaSettings(env),
     machineCloud: readMachineCloudSettings(env),
@@ -136,7 +129,8 @@ function readBridgeSettings(env: EnvironmentReader): BridgeSettings {
     }),
     erp: readErpSettings(env),
     logLevel: readLogLevel(env),
-    unsupported: UNSUPPORTED.filter(({ name }) => env.isSet(name)),
+    tracing: readTracingSettings(env, unsupported),
+    unsupported,
   };
 }
 

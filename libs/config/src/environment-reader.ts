@@ -77,6 +77,13 @@ export class EnvironmentReader {
     return this.optional(name) !== undefined;
   }
 
+  /** Names that begin so, are set, and have not been asked for. */
+  unasked(prefix: string): string[] {
+    return Object.keys(this.env).filter(
+      (name) => name.startsWith(prefix) && !this.asked.has(name) && this.env[name]?.trim() !== '',
+    );
+  }
+
   text(name: string, fallback: string): string {
     return this.optional(name, fallback) ?? fallback;
   }

@@ -24,3 +24,4 @@ export {
   type TerminalAccess,
   type TerminalSettings,
 } from './terminal-settings.js';
+export { type TracingSettings } from './tracing-settings.js';

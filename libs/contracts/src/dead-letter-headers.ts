@@ -11,6 +11,8 @@ export const DEAD_LETTER_HEADERS = {
   attempts: 'dlq-attempts',
   httpStatus: 'dlq-http-status',
   machineIds: 'dlq-machine-ids',
+  /** W3C Trace Context of the bridge's part in the trace, in which it was rejected. */
+  traceparent: 'dlq-traceparent',
   /** How many bytes were left out, where a value was too large for the dead-letter topic. */
   valueOmitted: 'dlq-value-omitted',
 } as const;
@@ -41,6 +43,8 @@ export interface DeadLetter {
   httpStatus?: number;
   /** The machines at fault, of a message that names several. */
   machineIds?: readonly string[];
+  /** Unless it is that of the message. */
+  traceparent?: string;
 }
 
 /**
@@ -63,6 +67,9 @@ export function deadLetterHeaders(deadLetter: DeadLetter): Record<string, string
   }
   if (deadLetter.machineIds !== undefined) {
     headers[DEAD_LETTER_HEADERS.machineIds] = deadLetter.machineIds.map(escapeComma).join(',');
+  }
+  if (deadLetter.traceparent !== undefined) {
+    headers[DEAD_LETTER_HEADERS.traceparent] = deadLetter.traceparent;
   }
   return headers;
 }

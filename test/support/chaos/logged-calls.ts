@@ -13,6 +13,7 @@ export function callOf(command: Command, sequence: number): LoggedCall {
     operation: OPERATION_OF[command.kind],
     machineIds: [command.machineId],
     status: 200,
+    traceparent: null,
     body: command.kind === 'list' ? { machines: [value] } : value,
     startedAtMs,
     endedAtMs: startedAtMs + DURATION_MS,

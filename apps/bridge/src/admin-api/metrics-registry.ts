@@ -1,11 +1,12 @@
-import { Injectable, Optional } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import { KafkaConsumerStrategy } from '#libs/kafka';
+import { type Tracing } from '#libs/tracing';
 import { CommandOutcomes } from '../delivery/index.js';
 import { DowntimeReasons } from '../downtime-reasons/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { MachineStates } from '../machine-states/index.js';
-import { CloudCalls, ServiceClockWatch } from '../platform/index.js';
+import { CloudCalls, ServiceClockWatch, TRACING } from '../platform/index.js';
 import { WorkOrderLists } from '../work-orders/index.js';
 import { flowMetrics } from './flow-metrics.js';
 import { Readiness } from './readiness.js';
@@ -23,6 +24,7 @@ export class MetricsRegistry {
     serviceClock: ServiceClockWatch,
     private readonly outcomes: CommandOutcomes,
     directory: MachineDirectory,
+    @Inject(TRACING) private readonly tracing: Tracing,
     @Optional() lists?: WorkOrderLists,
     @Optional() reasons?: DowntimeReasons,
     @Optional() states?: MachineStates,
@@ -45,7 +47,7 @@ export class MetricsRegistry {
   }
 
   private gauges(): Metric[] {
-    const { outcomes, readiness } = this;
+    const { outcomes, readiness, tracing } = this;
     const { consumer } = this.strategy;
     return [
       scrapedCounter(
@@ -82,6 +84,14 @@ export class MetricsRegistry {
           for (const { topic, problem } of consumer.writtenTopics) {
             it.set({ topic }, problem === undefined ? 0 : 1);
           }
+        },
+      ),
+      scrapedCounter(
+        'trace_spans_total',
+        'Spans by what became of them: exported, failed, dropped',
+        ['result'],
+        (it) => {
+          for (const [result, count] of Object.entries(tracing.spans)) it.inc({ result }, count);
         },
       ),
       scrapedGauge('ready', '1 while the condition holds', ['condition'], (it) => {

@@ -20,6 +20,7 @@ import {
   type InboundRecord,
   type OutboundRecord,
 } from '#libs/kafka';
+import { type TraceContext, traceHeaders } from '#libs/tracing';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import {
   type Answered,
@@ -115,7 +116,9 @@ export class CommandOutcomes {
 
   /** @param faults why the message is dead-lettered; one at least */
   deadLetterOf({ message, ...of }: Answered, faults: readonly RejectedResult[]): OutboundRecord {
-    return this.deadLetters.deadLetterOf(message, reasonOf(faults, of.namesOthers, of.remark));
+    const { trace } = of;
+    const reason = { ...reasonOf(faults, of.namesOthers, of.remark), ...(trace && { trace }) };
+    return this.deadLetters.deadLetterOf(message, reason);
   }
 
   /** Publishes the `deferred` outcome of a message; never final. */
@@ -136,15 +139,16 @@ export class CommandOutcomes {
 
   private counted(
     family: CommandFamily,
-    { message }: Answered,
+    { message, trace = message.span?.context }: Answered,
     kind: Outcome,
     outcome: CommandOutcome,
   ): OutboundRecord {
     const { machineId, code } = outcome;
     this.counts.add(family, kind, code);
+    message.span?.outcome(kind, machineId, code);
     const type = TYPE_OF[family][kind];
     if (machineId !== null) this.recent.add(machineId, type, outcome);
-    return this.recordOf(type, message, outcome);
+    return this.recordOf(type, message, outcome, trace);
   }
 
   /** The same message, order, machine and outcome have the same `ce_id`. */
@@ -152,19 +156,21 @@ export class CommandOutcomes {
     type: OutcomeType,
     message: InboundRecord,
     outcome: CommandOutcome,
+    trace: TraceContext | undefined,
   ): OutboundRecord {
     const { machineId, orderId, source } = outcome;
+    const headers = cloudEventHeaders({
+      id: outcomeId(source, machineId, type, orderId),
+      source: BRIDGE_SOURCE,
+      type,
+      time: this.clock.nowSeconds(),
+      subject: machineId ?? undefined,
+    });
     return {
       topic: this.fullNameOf(TOPICS.commandOutcomes),
       key: keyOf(outcome, message),
       value: outcomeJson(outcome),
-      headers: cloudEventHeaders({
-        id: outcomeId(source, machineId, type, orderId),
-        source: BRIDGE_SOURCE,
-        type,
-        time: this.clock.nowSeconds(),
-        subject: machineId ?? undefined,
-      }),
+      headers: trace === undefined ? headers : { ...headers, ...traceHeaders(trace) },
     };
   }
 

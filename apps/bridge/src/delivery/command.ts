@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type Clock } from '#libs/clock';
+import { type Caller } from '#libs/cloud-client';
 import { type OutcomeSource, type Rejection } from '#libs/contracts';
 import { type CallPermit, type CallSlots } from '#libs/delivery';
 import {
@@ -9,6 +10,7 @@ import {
   type RecordRefusedError,
   type WhenRefused,
 } from '#libs/kafka';
+import { type TraceContext } from '#libs/tracing';
 import { type ForbiddenAttribution, type ServiceAnswer, type UnlistedRefusal } from './verdict.js';
 
 /** What the result of a list that has been applied says of it. */
@@ -70,6 +72,8 @@ export interface Answered {
   origin?: MessageOrigin;
   /** The message names machines beside those at fault: a dead letter must say which these are. */
   namesOthers?: boolean | undefined;
+  /** Where its outcomes belong in traces, when not to the span of the message. */
+  trace?: TraceContext | undefined;
   /** Its outcome has been published already: none is now. */
   isAnswered?: boolean;
   /** Added to the detail of its dead letter. */
@@ -249,6 +253,9 @@ export function resultFor({ machineId, calls }: CommandWaiter, end: CommandEnd):
   }
 }
 
+/** What a call is made by, and the messages that it is made for. */
+export type TracedPermit = CallPermit & Pick<Caller, 'causes'>;
+
 /** Whether a command may be sent to the service as it is now. */
 export type Admission =
   | { kind: 'go' }
@@ -295,12 +302,12 @@ export interface DispatcherOptions<P> {
   /** Asked before each call: what it is judged by changes while a command waits. */
   admit: (command: Command<P>) => Admission | Promise<Admission>;
   /** Rejects with the permit's objection, or the reason of its signal. */
-  call: (commands: readonly Command<P>[], permit: CallPermit) => Promise<ServiceAnswer>;
+  call: (commands: readonly Command<P>[], permit: TracedPermit) => Promise<ServiceAnswer>;
   /**
    * Makes a call of the same operation that names no machine and changes nothing, to see whether the way to it is right.
    * Rejects as `call` does.
    */
-  callEmpty: (permit: CallPermit) => Promise<ServiceAnswer>;
+  callEmpty: (permit: TracedPermit) => Promise<ServiceAnswer>;
   /**
    * In how many real milliseconds a command is tried again that the service has refused with this status, since it may
    * have come too early; undefined where the refusal stands. The call began `callMs` ago, in real time.

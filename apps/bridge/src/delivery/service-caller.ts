@@ -1,7 +1,13 @@
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
-import { backOffMs, type CallPermit } from '#libs/delivery';
-import { type Command, type DispatcherOptions, type SetList } from './command.js';
+import { backOffMs } from '#libs/delivery';
+import { type Span } from '#libs/tracing';
+import {
+  type Command,
+  type DispatcherOptions,
+  type SetList,
+  type TracedPermit,
+} from './command.js';
 import { type FlowStatus } from './flow-status.js';
 import { type CallQuality, type CommandLanes, type SlowCall } from './machine-lanes.js';
 import {
@@ -69,7 +75,8 @@ export class ServiceCaller<P> {
   ): Promise<ServiceAnswer | 'cut off'> {
     const { signal, objection } = this.options.slots.permit();
     let objected: Error | undefined;
-    const permit: CallPermit = {
+    const permit: TracedPermit = {
+      causes: causesOf(commands),
       signal,
       objection: () => (objected = objection() ?? objectionOfLost(commands)),
     };
@@ -222,6 +229,15 @@ function durationMs({ startedMs }: StartedCall): number {
 function objectionOfLost(commands: readonly { readonly isLost: boolean }[]): Error | undefined {
   const isLost = commands.every((command) => command.isLost);
   return isLost ? new Error('nobody waits for this any more') : undefined;
+}
+
+/** Each message once: it may name many machines of the call. */
+function causesOf(commands: readonly Pick<Command<unknown>, 'waiters'>[]): readonly Span[] {
+  const spans = new Set<Span>();
+  for (const { waiters } of commands) {
+    for (const { answers } of waiters) spans.add(answers.message.span);
+  }
+  return [...spans];
 }
 
 const SLOW_FACTOR = 4;

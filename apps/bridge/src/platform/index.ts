@@ -3,4 +3,4 @@ export { REASON_LOOK_UPS_AT_ONCE } from './calls-at-once.js';
 export { CloudCalls } from './cloud-calls.js';
 export { PlatformModule } from './platform.module.js';
 export { ServiceClockWatch } from './service-clock-watch.js';
-export { BRIDGE_SETTINGS, KAFKA } from './tokens.js';
+export { BRIDGE_SETTINGS, KAFKA, TRACING } from './tokens.js';

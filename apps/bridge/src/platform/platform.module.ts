@@ -5,10 +5,11 @@ import { type BridgeSettings } from '#libs/config';
 import { OrderMapping } from '#libs/erp-formats';
 import { BoundedExpressions } from '#libs/expressions';
 import { createKafka, DeadLetters, IdempotentProducer } from '#libs/kafka';
+import { NO_TRACING, type Tracing } from '#libs/tracing';
 import { callsAtOnce } from './calls-at-once.js';
 import { CloudCalls } from './cloud-calls.js';
 import { ServiceClockWatch } from './service-clock-watch.js';
-import { BRIDGE_SETTINGS, KAFKA } from './tokens.js';
+import { BRIDGE_SETTINGS, KAFKA, TRACING } from './tokens.js';
 
 /** What every flow stands on: settings, the clock, the client of the service, the ways out to Kafka. */
 @Global()
@@ -20,12 +21,13 @@ export class PlatformModule implements OnApplicationShutdown {
     private readonly cloud: MachineCloudClient,
   ) {}
 
-  static with(settings: BridgeSettings): DynamicModule {
+  static with(settings: BridgeSettings, tracing = NO_TRACING): DynamicModule {
     const kafka = createKafka(settings.kafka);
     const clock = new Clock(settings.clock);
     const calls = new CloudCalls();
     const providers = [
       { provide: BRIDGE_SETTINGS, useValue: settings },
+      { provide: TRACING, useValue: tracing },
       { provide: KAFKA, useValue: kafka },
       { provide: Clock, useValue: clock },
       { provide: IdempotentProducer, useValue: new IdempotentProducer(kafka) },
@@ -38,7 +40,7 @@ export class PlatformModule implements OnApplicationShutdown {
         useValue: new OrderMapping(settings.erp.mapping, new BoundedExpressions()),
       },
       { provide: CloudCalls, useValue: calls },
-      { provide: MachineCloudClient, useValue: createCloudClient(settings, calls, clock) },
+      { provide: MachineCloudClient, useValue: createCloudClient(settings, calls, clock, tracing) },
       ServiceClockWatch,
     ];
     return { module: PlatformModule, providers, exports: providers };
@@ -55,12 +57,14 @@ function createCloudClient(
   settings: BridgeSettings,
   calls: CloudCalls,
   clock: Clock,
+  tracing: Tracing,
 ): MachineCloudClient {
   const { maxConcurrency, ...options } = settings.machineCloud;
   return new MachineCloudClient({
     ...options,
     maxConnections: callsAtOnce(maxConcurrency),
     clock,
+    tracing,
     onCall: (call) => {
       calls.observe(call);
     },

@@ -1,4 +1,5 @@
 import {
+  DEAD_LETTER_HEADERS,
   headerText,
   type MessageHeader,
   type MessageHeaders,
@@ -91,6 +92,11 @@ function originalOf({ record, fields }: DeadLetter, by: string): OutboundRecord 
     [REPLAY_HEADERS.by, Buffer.from(by)],
   ];
   const own = originalHeaders(record.headers).filter(([name]) => !REPLAY_HEADER_NAMES.has(name));
+  // a message that came without a trace goes on in that of its rejection
+  const rejectedIn = headerText(record.headers, DEAD_LETTER_HEADERS.traceparent);
+  if (rejectedIn !== null && headerText(own, 'traceparent') === null) {
+    replay.push(['traceparent', Buffer.from(rejectedIn)]);
+  }
   const original = { topic, key, value, headers: [...own, ...replay] };
   // A message dated by its record alone must not count as newer than what has come since. No record has time 0.
   return sourceTimestamp === 0 ? original : { ...original, timestamp: String(sourceTimestamp) };

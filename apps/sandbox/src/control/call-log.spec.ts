@@ -5,7 +5,7 @@ const MIB = 1024 * 1024;
 function begin(log: CallLog, bytes: number): number {
   const times = { receivedAt: 0, startedAtMs: 0, endedAtMs: null, carriedOutAtMs: null };
   const what = { operation: 'getMachineInfo', method: 'GET', path: '/', machineIds: [] } as const;
-  const rest = { body: null, status: null, faultId: null };
+  const rest = { body: null, traceparent: null, status: null, faultId: null };
   return log.logCall({ ...times, ...what, machineIds: [], ...rest }, bytes).sequence;
 }
 

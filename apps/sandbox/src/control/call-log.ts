@@ -18,6 +18,8 @@ export interface Call {
   path: string;
   machineIds: string[];
   body: unknown;
+  /** The header of that name; null without one. */
+  traceparent: string | null;
   /** null while in progress, and when the caller never got an answer. */
   status: number | null;
   faultId: string | null;

@@ -257,6 +257,7 @@ describe('the control API', () => {
           method: 'POST',
           path: '/api/v1/machineClassification',
           machineIds: ['M-001'],
+          traceparent: null,
           body,
           status: 422,
           faultId: null,

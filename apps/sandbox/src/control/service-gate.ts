@@ -86,6 +86,7 @@ export class ServiceGate {
         path: request.url,
         machineIds: machineIdsOf(request.query, undefined),
         body: null,
+        traceparent: request.headers['traceparent']?.toString() ?? null,
         status: null,
         faultId: null,
       },

@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import { type MessageHeaders } from '#libs/contracts';
 import { backOffMs } from '#libs/delivery';
+import { type MessageSpan, NO_TRACING, type Tracing } from '#libs/tracing';
 import { type FetchedRecord, type Unreadable } from '../client/kafka-port.js';
 import { type OutboundRecord, type RecordRefusedError } from '../producer/outbound-record.js';
 import { type CommittedProgress } from './committed-offsets.js';
@@ -27,6 +28,8 @@ export type Transactions = Pick<
 
 /** What a partition needs of its surroundings. */
 export interface PartitionContext {
+  /** Default none. */
+  tracing?: Pick<Tracing, 'messageStarts'> | undefined;
   /** Left out of the topics' names that messages carry. */
   topicPrefix: string;
   handle: MessageHandler;
@@ -241,6 +244,7 @@ export class AssignedPartition {
 
   /** Takes the end of a message; {@link PartitionMessage} ensures that each ends once. */
   messageEnded(message: PartitionMessage, how: 'finished' | 'abandoned'): void {
+    message.span.end(how);
     this.progress.recordEnded(message, how);
     this.inFlight -= 1;
     if (this.inFlight === 0) for (const resolve of this.whenEmpty.splice(0)) resolve();
@@ -327,7 +331,7 @@ export class AssignedPartition {
       if (next === undefined) break;
       bytes += next.bytes;
       this.inFlight += 1;
-      chunk.push(new PartitionMessage(next, this));
+      chunk.push(new PartitionMessage(next, this, this.context.tracing));
     }
     return chunk;
   }
@@ -365,10 +369,15 @@ export class PartitionMessage implements InboundMessage {
   /** Items published here, committed or not. */
   private publishedItems: Set<number> | undefined;
 
+  readonly span: MessageSpan;
+
   constructor(
     private readonly record: FetchedRecord,
     private readonly assigned: AssignedPartition,
-  ) {}
+    tracing: PartitionContext['tracing'] = NO_TRACING,
+  ) {
+    this.span = tracing.messageStarts(this);
+  }
 
   get topic(): string {
     return this.assigned.input;

@@ -1,3 +1,4 @@
+import { type MessageSpan } from '#libs/tracing';
 import { type OutboundRecord, type RecordRefusedError } from '../producer/outbound-record.js';
 import { type InboundRecord } from '../reading/stored-record.js';
 
@@ -11,6 +12,7 @@ export interface InboundMessage extends InboundRecord {
    * new owner.
    */
   readonly revoked: AbortSignal;
+  readonly span: MessageSpan;
   /** Whether an item of it, by its index, is done: here or by an earlier owner. */
   isItemDone(item: number): boolean;
   /**

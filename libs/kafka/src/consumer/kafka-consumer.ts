@@ -3,6 +3,7 @@ import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
 import { lastValueFrom } from 'rxjs';
 import { type CallSlots } from '#libs/delivery';
 import { fetchedRecords } from '#libs/kafkajs-patches';
+import { type Tracing } from '#libs/tracing';
 import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import {
@@ -39,6 +40,8 @@ export interface KafkaConsumerOptions {
   calls: CallSlots;
   /** Real milliseconds between the beginnings of two transactions of a partition, unless one is full. */
   commitIntervalMs: number;
+  /** Default none. */
+  tracing?: Pick<Tracing, 'messageStarts'>;
   /** Called before the first connection, until it succeeds: topics must exist to be subscribed. */
   prepare: (signal: AbortSignal, report: (problem: string) => void) => Promise<void>;
 }
@@ -97,6 +100,7 @@ export class KafkaConsumer {
       mayFence: () => supervised.holdsSession,
     };
     this.partitions = new AssignedPartitions({
+      tracing: options.tracing,
       topicPrefix: options.topicPrefix,
       handle,
       deadLetter: (message) => {

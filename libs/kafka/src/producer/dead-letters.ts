@@ -9,6 +9,7 @@ import {
   printable,
   type Rejection,
 } from '#libs/contracts';
+import { type TraceContext, traceContextOf } from '#libs/tracing';
 import { type InboundRecord } from '../reading/stored-record.js';
 import { type OutboundRecord, type RecordRefusedError } from './outbound-record.js';
 
@@ -19,6 +20,8 @@ export interface DeadLetterReason extends Rejection {
   httpStatus?: number;
   /** The machines at fault, of a message that names several. */
   machineIds?: readonly string[];
+  /** Where it was rejected, in traces; by default in the span of the message. */
+  trace?: TraceContext;
 }
 
 /**
@@ -103,6 +106,8 @@ export class DeadLetters {
   private headersOf(message: InboundRecord, reason: DeadLetterReason): Record<string, string> {
     const { topic, partition, offset, timestamp } = message;
     const { code, detail, attempts, httpStatus, machineIds } = reason;
+    const { traceparent } = reason.trace ?? message.span?.context ?? {};
+    const isPassedOn = traceparent === traceContextOf(message.headers)?.traceparent;
     return deadLetterHeaders({
       code,
       detail,
@@ -114,6 +119,7 @@ export class DeadLetters {
       attempts,
       ...(httpStatus !== undefined && { httpStatus }),
       ...(machineIds !== undefined && { machineIds }),
+      ...(traceparent !== undefined && !isPassedOn && { traceparent }),
     });
   }
 }

@@ -1,4 +1,5 @@
 import { type MessageHeaders } from '#libs/contracts';
+import { type MessageSpan } from '#libs/tracing';
 import { type FetchedRecord } from '../client/kafka-port.js';
 
 /** Where a record lies. */
@@ -22,6 +23,8 @@ export interface StoredRecord extends RecordPlace {
 export interface InboundRecord extends StoredRecord, Pick<FetchedRecord, 'bytes' | 'unreadable'> {
   /** Without the prefix. */
   readonly topic: string;
+  /** Of a message in flight: its way through the bridge. */
+  readonly span?: MessageSpan;
 }
 
 /** A fetched record, read as a whole: it may be spread, and be kept for long. */

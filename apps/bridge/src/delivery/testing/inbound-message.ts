@@ -1,4 +1,5 @@
 import { type InboundMessage, type OutboundRecord } from '#libs/kafka';
+import { NO_SPAN } from '#libs/tracing';
 
 /** A message without Kafka that keeps what was said of it. */
 export interface KeptMessage extends InboundMessage {
@@ -19,6 +20,7 @@ export function inboundMessage(said: Partial<InboundMessage> = {}): KeptMessage 
   const message: KeptMessage = {
     ...{ topic: 'a-topic', partition: 0, offset: 0, timestamp: '0', bytes: 1 },
     ...{ key: null, value: null, headers: [], revoked: new AbortController().signal },
+    span: NO_SPAN,
     isItemDone: isDone,
     publish: (records, item) => kept.told.push({ records, ...(item !== undefined && { item }) }),
     finish: (records = []) => {

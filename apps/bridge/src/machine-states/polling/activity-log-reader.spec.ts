@@ -13,7 +13,7 @@ import {
 } from './activity-log-reader.js';
 
 const T0 = 1_763_680_020;
-const never = new AbortController().signal;
+const never = { signal: undefined };
 const SETTINGS = loadBridgeSettings({
   KAFKA_BROKERS: 'localhost:9092',
   MACHINE_CLOUD_BASE_URL: 'http://localhost:1',

@@ -1,6 +1,11 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
-import { type ActivityLogEntry, type CloudAnswer, MachineCloudClient } from '#libs/cloud-client';
+import {
+  type ActivityLogEntry,
+  type Caller,
+  type CloudAnswer,
+  MachineCloudClient,
+} from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { describeFailure } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
@@ -66,7 +71,7 @@ export class ActivityLogReader {
     machineId: string,
     from: number,
     to: number,
-    signal: AbortSignal,
+    caller: Caller,
     hasFailed = false,
   ): Promise<LogAnswer> {
     const hasRoom = !hasFailed || this.failingUnderWay < this.mostFailing;
@@ -75,7 +80,7 @@ export class ActivityLogReader {
     if (hasFailed) this.failingUnderWay += 1;
     let answer: LogAnswer | undefined;
     try {
-      answer = await this.readAll(machineId, from, to, signal);
+      answer = await this.readAll(machineId, from, to, caller);
       return answer;
     } finally {
       if (hasFailed) this.failingUnderWay -= 1;
@@ -97,7 +102,7 @@ export class ActivityLogReader {
     machineId: string,
     from: number,
     to: number,
-    signal: AbortSignal,
+    caller: Caller,
   ): Promise<LogAnswer> {
     const entries: ActivityLogEntry[] = [];
     const windows = activityWindows(from, to);
@@ -105,7 +110,7 @@ export class ActivityLogReader {
     for (let asked = 0, left = windows; asked < 2 && left.length > 0; asked += 1) {
       const empty: typeof windows = [];
       for (const window of left) {
-        const answer = await this.client.getMachineActivityLog({ machineId, ...window }, signal);
+        const answer = await this.client.getMachineActivityLog({ machineId, ...window }, caller);
         if (answer.kind === 'data' && answer.data.length > 0) entries.push(...answer.data);
         else if (answer.kind === 'data' || answer.kind === 'noData') empty.push(window);
         else return answer;

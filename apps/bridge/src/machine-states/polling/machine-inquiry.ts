@@ -1,4 +1,5 @@
-import { type CloudAnswer, type MachineStateReading } from '#libs/cloud-client';
+import { type Caller, type CloudAnswer, type MachineStateReading } from '#libs/cloud-client';
+import { type Span } from '#libs/tracing';
 import { describeFailure, type FailedAnswer } from '../../machine-directory/index.js';
 import { activityLogNeed, type LogRequest } from '../derivation/activity-log-need.js';
 import { type Sighting } from '../derivation/derive-state-changes.js';
@@ -48,15 +49,19 @@ export class MachineInquiry {
     this.answeredMs = context.clock.monotonicMs();
   }
 
-  /** @param tracked what is remembered of the machine */
-  async ask(tracked: TrackedMachine | undefined): Promise<Finding> {
+  /**
+   * @param tracked what is remembered of the machine
+   * @param turn what its requests belong to in traces
+   */
+  async ask(tracked: TrackedMachine | undefined, turn: Span): Promise<Finding> {
     const { metrics, client, health } = this.context;
-    const answer = await client.getMachineState(this.machineId, this.signal);
+    const caller = { signal: this.signal, causes: [turn] };
+    const answer = await client.getMachineState(this.machineId, caller);
     switch (answer.kind) {
       case 'data':
         metrics.polled('data');
         this.answered();
-        return this.read(this.taken(answer.data), tracked);
+        return this.read(this.taken(answer.data), tracked, caller);
       case 'noData':
         metrics.polled('noData');
         this.answered();
@@ -119,6 +124,7 @@ export class MachineInquiry {
   private async read(
     reading: MachineStateReading,
     tracked: TrackedMachine | undefined,
+    caller: Caller,
   ): Promise<Finding> {
     const at = { now: this.now, updateSeenAt: this.updateSeenAt(reading) };
     const earlier = { durationStart: this.durationStart, isLogDue: this.missedLog?.isDue ?? true };
@@ -132,7 +138,7 @@ export class MachineInquiry {
       this.context.health.completed(this.machineId);
       return finding;
     }
-    const answer = await this.log.read(request, this.signal);
+    const answer = await this.log.read(request, caller);
     const restMs = answer.kind === 'retry' ? restAfter(answer) : 0;
     const { purpose, missingFrom } = request;
     if (answer.kind === 'retry' && purpose === 'news' && this.log.isWorthWaitingFor()) {
@@ -227,10 +233,10 @@ export class MachineLog {
     private readonly context: WatchContext,
   ) {}
 
-  async read(request: LogRequest, signal: AbortSignal): Promise<LogAnswer> {
+  async read(request: LogRequest, caller: Caller): Promise<LogAnswer> {
     const { from, to, purpose } = request;
     const { machineId, hasFailed } = this;
-    const answer = await this.context.activityLog.read(machineId, from, to, signal, hasFailed);
+    const answer = await this.context.activityLog.read(machineId, from, to, caller, hasFailed);
     this.hasFailed = answer.kind === 'retry';
     if (answer.kind === 'retry') return answer;
     this.isNotMissed();

@@ -1,4 +1,5 @@
 import { type MachineInfo } from '#libs/cloud-client';
+import { NO_SPAN, type PollSpan, type TraceContext } from '#libs/tracing';
 import { Absence } from '../../machine-directory/index.js';
 import {
   isWorthStoring,
@@ -89,9 +90,10 @@ export class MachineWatch implements Polled {
 
   async poll(): Promise<Poll> {
     if (this.hasLeft) return { failure: undefined, restMs: 0, conclude: () => this.passOver() };
-    const finding = await this.inquiry.ask(this.tracked);
+    const span = this.context.tracing.pollStarts(this.machineId);
+    const finding = await this.inquiry.ask(this.tracked, span);
     const { failure, restMs } = finding;
-    return { failure, restMs, conclude: () => this.settle(finding) };
+    return { failure, restMs, conclude: () => this.settle(finding, span) };
   }
 
   async passOver(): Promise<void> {
@@ -107,18 +109,24 @@ export class MachineWatch implements Polled {
   }
 
   /** What comes to light once the partition is lost is for its next owner to find. */
-  private async settle(finding: Finding): Promise<void> {
+  private async settle(finding: Finding, span: PollSpan = NO_SPAN): Promise<void> {
     if (this.hasEnded) return;
-    await this.memory.settle(this.info, finding.sighting, finding.at);
+    const { sighting, at } = finding;
+    const events = await this.memory.settle(this.info, sighting, at, span.context);
     this.inquiry.remember(finding);
+    span.end(events);
   }
 }
 
 /** The machines of one partition as Kafka has them. */
 export interface StoredMachines {
   get(machineId: string): TrackedMachine | undefined;
-  /** Resolves once Kafka has it; {@link get} shows it from then on. */
-  publish(derivation: Derivation): Promise<void>;
+  /**
+   * Resolves once Kafka has it; {@link get} shows it from then on.
+   *
+   * @param trace that the events belong to
+   */
+  publish(derivation: Derivation, trace: TraceContext | undefined): Promise<void>;
 }
 
 /**
@@ -162,16 +170,24 @@ export class MachineMemory {
    * Publishes first and remembers afterwards: what was not committed has not happened.
    *
    * @param at when it was seen: while Kafka is away that may be long ago
+   * @returns how many events were published
    */
-  async settle(info: MachineInfo, sighting: Sighting, at: SightingTime): Promise<void> {
+  async settle(
+    info: MachineInfo,
+    sighting: Sighting,
+    at: SightingTime,
+    trace?: TraceContext,
+  ): Promise<number> {
     const { metrics, settings, mostUnreadPeriods } = this.context;
     const before = this.tracked;
     const context = { ...settings.polling, ...at, mostUnreadPeriods };
     const derivation = deriveStateChanges(info, before, sighting, context);
     const { events, next } = derivation;
-    if (events.length > 0 || isWorthStoring(before, next)) await this.stored.publish(derivation);
+    const isNews = events.length > 0 || isWorthStoring(before, next);
+    if (isNews) await this.stored.publish(derivation, trace);
     this.lastUpdateTime = next.lastUpdateTime;
     this.latestObservation = next.observation;
     for (const { event } of events) metrics.published(event.type);
+    return events.length;
   }
 }

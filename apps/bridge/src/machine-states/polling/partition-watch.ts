@@ -35,7 +35,7 @@ export class PartitionWatch {
     const seenUntil = state.get(seenUntilKey(state.partition, partitions))?.lastUpdateTime ?? null;
     this.stored = {
       get: (machineId) => asSeenUntil(state.get(machineId), seenUntil),
-      publish: (derivation) => publisher.publish(derivation),
+      publish: (derivation, trace) => publisher.publish(derivation, trace),
     };
     // Remembered machines are polled even while the directory cannot be read.
     const remembered = [...state.entries()].filter(

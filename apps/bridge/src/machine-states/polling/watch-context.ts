@@ -2,8 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
+import { NO_TRACING } from '#libs/tracing';
 import { ReasonRefresh } from '../../machine-directory/index.js';
-import { BRIDGE_SETTINGS } from '../../platform/index.js';
+import { BRIDGE_SETTINGS, TRACING } from '../../platform/index.js';
 import { mostUnreadPeriods } from '../derivation/tracked-machine.js';
 import { ActivityLogReader } from './activity-log-reader.js';
 import { PollHealth } from './poll-health.js';
@@ -23,6 +24,7 @@ export class WatchContext {
     readonly health: PollHealth,
     readonly metrics: PollingMetrics,
     @Inject(ReasonRefresh) readonly reasons: Pick<ReasonRefresh, 'forget'>,
+    @Inject(TRACING) readonly tracing = NO_TRACING,
   ) {}
 
   /**

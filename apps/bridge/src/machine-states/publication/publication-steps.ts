@@ -1,4 +1,5 @@
 import { type OutboundRecord } from '#libs/kafka';
+import { type TraceContext, traceHeaders } from '#libs/tracing';
 import {
   cloudEventHeaders,
   factorySource,
@@ -27,13 +28,18 @@ const MAX_EVENTS_PER_STEP = 200;
  * nothing and leaves nothing out.
  *
  * @param before what is remembered of the machine now
+ * @param trace that the events belong to
  */
 export function publicationSteps(
   { events, next }: Derivation,
   before: TrackedMachine | undefined,
   topicPrefix: string,
+  trace?: TraceContext,
 ): PublicationStep[] {
-  const changes = events.map((event) => ({ event, record: stateEventRecord(event, topicPrefix) }));
+  const changes = events.map((event) => ({
+    event,
+    record: stateEventRecord(event, topicPrefix, trace),
+  }));
   const closing = (from: TrackedMachine | undefined, tracked: TrackedMachine): PublicationStep => {
     const latest = latestStateRecord(tracked, topicPrefix);
     const directory = directoryRecords(from, tracked, topicPrefix);
@@ -104,21 +110,28 @@ function directoryRecords(
 }
 
 /** The event as a record of `machine.state-changes.v1`. */
-function stateEventRecord(published: SequencedEvent, topicPrefix: string): OutboundRecord {
+function stateEventRecord(
+  published: SequencedEvent,
+  topicPrefix: string,
+  trace: TraceContext | undefined,
+): OutboundRecord {
   const { id, time, sequence, event } = published;
   const { machineId, factoryId } = event.data;
   return {
     topic: `${topicPrefix}${TOPICS.stateChanges}`,
     key: machineId,
     value: JSON.stringify(event.data),
-    headers: cloudEventHeaders({
-      id,
-      source: factorySource(factoryId),
-      type: event.type,
-      time,
-      subject: machineId,
-      extensions: { [SEQUENCE_EXTENSION]: String(sequence) },
-    }),
+    headers: {
+      ...cloudEventHeaders({
+        id,
+        source: factorySource(factoryId),
+        type: event.type,
+        time,
+        subject: machineId,
+        extensions: { [SEQUENCE_EXTENSION]: String(sequence) },
+      }),
+      ...traceHeaders(trace),
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 import { realDelayMs } from '#libs/clock';
 import { type OwnedState, type StateChange } from '#libs/kafka';
+import { type TraceContext } from '#libs/tracing';
 import { type Derivation } from '../derivation/derive-state-changes.js';
 import { type TrackedMachine } from '../derivation/tracked-machine.js';
 import {
@@ -31,11 +32,12 @@ export class StatePublisher {
   /**
    * Resolves once the events, the latest state and what is remembered are committed.
    *
+   * @param trace that the events belong to
    * @throws when that is not certain; the partition is lost then, and derived anew by its next owner
    */
-  async publish(derivation: Derivation): Promise<void> {
+  async publish(derivation: Derivation, trace?: TraceContext): Promise<void> {
     const before = this.state.get(derivation.next.machineId);
-    const steps = publicationSteps(derivation, before, this.topicPrefix);
+    const steps = publicationSteps(derivation, before, this.topicPrefix, trace);
     await Promise.all(steps.map((step) => this.submit(step)));
   }
 

@@ -109,6 +109,7 @@ export class DeadLetterAggregator {
       message: stored === undefined ? lost(refusal, topic) : { ...stored, topic, bytes: 0 },
       messageId: source.messageId,
       namesOthers: true,
+      trace: refusal.trace,
       ...(stored === undefined && { remark: NO_LONGER_THERE }),
     };
   }

@@ -195,14 +195,14 @@ export class OrderLedger {
   }
 
   private changesOf(
-    { orderId, source, refused }: RelayedOrder,
+    { orderId, source, refused, trace }: RelayedOrder,
     { assignments }: AppliedOrder,
   ): OutboundRecord[] {
     return [...assignments].map(([machineId, operations]) => {
       const isAnswered = refused?.includes(machineId) === true ? true : undefined;
       const change = { machineId, orderId, operations, source, isAnswered };
       const partition = this.partitioner.ofMachine(machineId);
-      return queueRecord(this.topicPrefix, ASSIGNMENT_CHANGES, partition, change);
+      return queueRecord(this.topicPrefix, ASSIGNMENT_CHANGES, partition, change, trace);
     });
   }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type OrderMessage, type OutcomeSource, WORK_ORDER_QUEUES } from '#libs/contracts';
 import { type InboundMessage, type OutboundRecord } from '#libs/kafka';
 import { type AssignedOperation } from '#libs/order-ledger';
+import { type TraceContext, traceHeaders } from '#libs/tracing';
 import { acceptEach, type AnsweredMessage, type RejectedResult } from '../../delivery/index.js';
 
 /**
@@ -23,6 +24,8 @@ interface QueuedOrder {
   orderId: string;
   /** The input message it comes from. */
   source: OutcomeSource;
+  /** Where what follows of that message belongs in traces. */
+  trace?: TraceContext | undefined;
 }
 
 /** The part of one message that is about one order. */
@@ -67,11 +70,13 @@ interface Queued {
 const WRITER = randomBytes(6).toString('hex');
 let made = 0;
 
+/** @param trace for whoever takes the record: that of its only message */
 export function queueRecord<Q extends keyof Queued>(
   topicPrefix: string,
   queue: Q,
   partition: number,
   content: Queued[Q],
+  trace?: TraceContext,
 ): OutboundRecord {
   made += 1;
   return {
@@ -79,7 +84,7 @@ export function queueRecord<Q extends keyof Queued>(
     partition,
     key: `${WRITER}-${made}`,
     value: JSON.stringify(content),
-    headers: {},
+    headers: traceHeaders(trace),
   };
 }
 
@@ -128,15 +133,15 @@ function read<Q extends keyof Queued>(queue: Q, value: Buffer): Queued[Q] | unde
 export function answeredBy(
   topicPrefix: string,
   message: InboundMessage,
-  { orderId, source }: QueuedOrder,
+  { orderId, source, trace = message.span.context }: QueuedOrder,
 ): AnsweredMessage {
   return {
-    ...{ message, messageId: source.messageId, orderId },
+    ...{ message, messageId: source.messageId, orderId, trace },
     origin: {
       source,
       refusal: (found) => {
         const faults = found.map((fault) => ({ ...fault, orderId }));
-        const refusal = { orderId, source, faults };
+        const refusal = { orderId, source, faults, trace };
         return queueRecord(topicPrefix, ORDER_REFUSALS, source.partition, refusal);
       },
     },

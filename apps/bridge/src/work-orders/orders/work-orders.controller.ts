@@ -156,15 +156,17 @@ export class WorkOrdersController {
   ): { relayed: RelayedOrder[]; faults: CommandResult[] } {
     const source = this.outcomes.sourceOf(answered);
     const recordedAt = Number(answered.message.timestamp);
+    const trace = answered.message.span.context;
     const byOrder = new Map<string, OrderMessage[]>();
     for (const each of orders) append(byOrder, each.order.orderId, each);
     const faults: CommandResult[] = [];
     const relayed = [...byOrder].map(([orderId, messages]): RelayedOrder => {
       const found = this.faultsOf(orderId, messages, unknown);
       faults.push(...found);
-      if (found.length === 0) return { orderId, messages, source, recordedAt };
+      const order = { orderId, messages, source, recordedAt, trace };
+      if (found.length === 0) return order;
       const refused = found.flatMap(({ machineId }) => machineId ?? []);
-      return { orderId, messages, source, recordedAt, refused, isAnswered: true };
+      return { ...order, refused, isAnswered: true };
     });
     if (relayed.length === 0) faults.push(nothingToDo(this.clock.nowSeconds()));
     if (faults.length > 0) {

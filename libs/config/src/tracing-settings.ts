@@ -1,0 +1,206 @@
+import { type EnvironmentReader } from './environment-reader.js';
+
+/** Where spans are exported to, and which; see docs/traces.md. */
+export interface TracingSettings {
+  exporter: {
+    /** Of the collector's traces, path included. */
+    url: string;
+    format: 'protobuf' | 'json';
+    headers: Readonly<Record<string, string>>;
+    timeoutMs: number;
+    isCompressed: boolean;
+  };
+  serviceName: string;
+  resourceAttributes: Readonly<Record<string, string>>;
+  sampler: {
+    /** Of the traces that begin here, or of all. */
+    ratio: number;
+    /** A trace that has begun elsewhere is recorded as was decided there. */
+    isParentBased: boolean;
+  };
+  queue: { maxSpans: number; maxBatch: number; delayMs: number };
+}
+
+/** A known setting without effect, and its replacement. */
+export interface UnsupportedSetting {
+  name: string;
+  instead: string;
+}
+
+const LONGEST_DELAY_MS = 60_000;
+const MOST_SPANS = 65_536;
+/** The default comes first. */
+const SAMPLERS: Readonly<Record<string, { ratio?: number; isParentBased: boolean }>> = {
+  parentbased_always_on: { ratio: 1, isParentBased: true },
+  parentbased_always_off: { ratio: 0, isParentBased: true },
+  parentbased_traceidratio: { isParentBased: true },
+  always_on: { ratio: 1, isParentBased: false },
+  always_off: { ratio: 0, isParentBased: false },
+  traceidratio: { isParentBased: false },
+};
+/** Files that the exporter reads by itself. */
+const CERTIFICATES = ['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY'];
+
+/**
+ * The standard settings of OpenTelemetry; undefined where no spans are to be exported. Platforms set them for every process
+ * that they run: what is wrong with one is no reason not to start, but added to `unsupported`.
+ */
+export function readTracingSettings(
+  env: EnvironmentReader,
+  unsupported: UnsupportedSetting[],
+): TracingSettings | undefined {
+  const otel = new StandardSettings(env);
+  const isDisabled = otel.oneOf('OTEL_SDK_DISABLED', ['false', 'true']) === 'true';
+  const isNone = otel.oneOf('OTEL_TRACES_EXPORTER', ['otlp', 'none']) === 'none';
+  const [endpoint, url] = otel.url();
+  const settings = {
+    exporter: {
+      url: url ?? '',
+      format: otel.ofTraces('PROTOCOL', ['http/protobuf', 'http/json']).endsWith('json')
+        ? ('json' as const)
+        : ('protobuf' as const),
+      headers: otel.headers(),
+      timeoutMs: otel.integerOfTraces('TIMEOUT', 10_000, LONGEST_DELAY_MS),
+      isCompressed: otel.ofTraces('COMPRESSION', ['none', 'gzip']) === 'gzip',
+    },
+    serviceName: env.text('OTEL_SERVICE_NAME', 'machine-bridge'),
+    resourceAttributes: otel.pairs(
+      'OTEL_RESOURCE_ATTRIBUTES',
+      env.optional('OTEL_RESOURCE_ATTRIBUTES'),
+    ),
+    sampler: otel.sampler(),
+    queue: {
+      maxSpans: otel.integer('OTEL_BSP_MAX_QUEUE_SIZE', 2048, MOST_SPANS),
+      maxBatch: otel.integer('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 512, MOST_SPANS),
+      delayMs: otel.integer('OTEL_BSP_SCHEDULE_DELAY', 5000, LONGEST_DELAY_MS),
+    },
+  };
+  otel.oneOf('OTEL_PROPAGATORS', ['tracecontext', 'tracecontext,baggage']);
+  for (const name of CERTIFICATES) otel.textOfTraces(name);
+  if (isDisabled || isNone || endpoint === undefined) return undefined;
+  unsupported.push(...otel.faults, ...unknownSettings(env));
+  return url === undefined ? undefined : settings;
+}
+
+function unknownSettings(env: EnvironmentReader): UnsupportedSetting[] {
+  const given = env.unasked('OTEL_').filter((name) => env.optional(name) !== 'none');
+  return given.map((name) => ({
+    name,
+    instead: /METRIC|LOG/.test(name)
+      ? 'traces alone are exported: let Prometheus scrape GET /metrics, and read logs from stdout'
+      : 'the bridge does not know it: docs/traces.md has those that it does',
+  }));
+}
+
+/** A field name and a value of HTTP, which the exporter could not send otherwise. */
+const HEADER_NAME = /^[!#$%&'*+.^_`|~\w-]+$/;
+const HEADER_VALUE = /^[\x20-\x7e]*$/;
+
+class StandardSettings {
+  /** What is wrong: the default holds in its place. */
+  readonly faults: UnsupportedSetting[] = [];
+
+  constructor(private readonly env: EnvironmentReader) {}
+
+  /** @param known the default comes first */
+  oneOf(name: string, known: readonly [string, ...string[]]): string {
+    const [fallback] = known;
+    const given = this.env.text(name, fallback).toLowerCase().replace(/\s/g, '');
+    if (known.includes(given)) return given;
+    this.fault(name, `known are ${known.join(' and ')}: ${fallback} holds`);
+    return fallback;
+  }
+
+  integer(name: string, fallback: number, max: number): number {
+    const text = this.env.text(name, String(fallback));
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= 1 && value <= max) return value;
+    this.fault(name, `must be a whole number from 1 to ${max}: ${fallback} holds`);
+    return fallback;
+  }
+
+  ofTraces(name: string, known: readonly [string, ...string[]]): string {
+    return this.oneOf(this.nameOfTraces(name), known);
+  }
+
+  integerOfTraces(name: string, fallback: number, max: number): number {
+    return this.integer(this.nameOfTraces(name), fallback, max);
+  }
+
+  textOfTraces(name: string): string | undefined {
+    return this.env.optional(this.nameOfTraces(name));
+  }
+
+  /** The setting that names the collector, and the address of its traces where that is one. */
+  url(): [endpoint: string | undefined, url?: string] {
+    const name = this.nameOfTraces('ENDPOINT');
+    const endpoint = this.env.optional(name);
+    if (endpoint === undefined) return [undefined];
+    const isOfTraces = name.includes('_TRACES_');
+    const text = isOfTraces ? endpoint : `${endpoint.replace(/\/+$/, '')}/v1/traces`;
+    // a collector in the same cluster is reached by plain http
+    if (URL.canParse(text)) {
+      const { protocol, username, password, href } = new URL(text);
+      if (/^https?:$/.test(protocol) && username + password === '') return [endpoint, href];
+    }
+    this.fault(name, 'must be an http or https URL without a login: no spans are exported');
+    return [endpoint];
+  }
+
+  /** Those of all signals, and over them those of traces. */
+  headers(): Record<string, string> {
+    const names = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'];
+    const headers = Object.assign(
+      {},
+      ...names.map((name) => this.pairs(name, this.env.secret(name))),
+    ) as Record<string, string>;
+    const isSendable = ([name, value]: [string, string]) =>
+      HEADER_NAME.test(name) && HEADER_VALUE.test(value);
+    if (Object.entries(headers).every(isSendable)) return headers;
+    this.fault(names.join(', '), 'must be headers of HTTP, name=value by commas: none is sent');
+    return {};
+  }
+
+  /** `name=value` by commas, values percent-encoded. */
+  pairs(name: string, text: string | undefined): Record<string, string> {
+    try {
+      const items = (text ?? '').split(',').filter((item) => item.trim() !== '');
+      return Object.fromEntries(items.map(pairOf));
+    } catch {
+      this.fault(name, 'must be name=value by commas, values percent-encoded: none of it holds');
+      return {};
+    }
+  }
+
+  sampler(): TracingSettings['sampler'] {
+    const [first = '', ...others] = Object.keys(SAMPLERS);
+    const name = this.oneOf('OTEL_TRACES_SAMPLER', [first, ...others]);
+    const { ratio, isParentBased = true } = SAMPLERS[name] ?? {};
+    const argument = this.env.optional('OTEL_TRACES_SAMPLER_ARG');
+    if (ratio !== undefined) return { ratio, isParentBased };
+    if (argument === undefined) return { ratio: 1, isParentBased };
+    const share = Number(argument);
+    if (share >= 0 && share <= 1) return { ratio: share, isParentBased };
+    this.fault('OTEL_TRACES_SAMPLER_ARG', 'must be a number from 0 to 1: all traces are sampled');
+    return { ratio: 1, isParentBased };
+  }
+
+  /** The name for traces goes before that for all signals. */
+  private nameOfTraces(name: string): string {
+    const ofTraces = `OTEL_EXPORTER_OTLP_TRACES_${name}`;
+    const ofAll = `OTEL_EXPORTER_OTLP_${name}`;
+    // both are asked for, so that both count as known
+    const [isOfTraces] = [this.env.isSet(ofTraces), this.env.isSet(ofAll)];
+    return isOfTraces ? ofTraces : ofAll;
+  }
+
+  private fault(name: string, instead: string): void {
+    this.faults.push({ name, instead });
+  }
+}
+
+function pairOf(item: string): [name: string, value: string] {
+  const [, name = '', value = ''] = /^([^=]+)=(.*)$/.exec(item) ?? [];
+  if (name.trim() === '') throw new Error('no pair');
+  return [decodeURIComponent(name.trim()), decodeURIComponent(value.trim())];
+}

@@ -1,0 +1,335 @@
+import { randomUUID } from 'node:crypto';
+import { createRequire } from 'node:module';
+import { Logger } from '@nestjs/common';
+import {
+  type Context,
+  createTraceState,
+  ROOT_CONTEXT,
+  type Span as ApiSpan,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Tracer,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type ReadableSpan,
+  type Sampler,
+  type SpanProcessor,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import { CompressionAlgorithm } from '@opentelemetry/otlp-exporter-base';
+import { afterRealMs, realNowMs } from '#libs/clock';
+import { type TracingSettings } from '#libs/config';
+import { ATTRIBUTES as A, OUTCOME_EVENT } from './attributes.js';
+import { type TraceContext, traceContextOf } from './trace-context.js';
+import {
+  type MessageSpan,
+  NO_SPAN,
+  type PollSpan,
+  type RequestSpan,
+  type Span,
+  type TracedMessage,
+  type TracedProcess,
+  type TracedRequest,
+  type Tracing,
+} from './tracing.js';
+
+const { version: VERSION } = createRequire(import.meta.url)('#package.json') as { version: string };
+
+/** Of the fourteen seconds that a stop may take: what the collector has not taken by then is dropped. */
+const CLOSE_DEADLINE_MS = 2000;
+const LOG_AGAIN_MS = 60_000;
+/** A key of a megabyte names nothing. */
+const LONGEST_KEY_BYTES = 256;
+/** The bridge's own queues carry a trace on, and begin none. */
+const OWN_TOPIC = 'machine-bridge.';
+/** What the SDK keeps of the links and events of a span; more would push the first ones out. */
+const MAX_LINKS = 128;
+const MAX_OUTCOMES = 128;
+
+/** Measures with OpenTelemetry, and exports to a collector by OTLP over HTTP. */
+export class OpenTelemetryTracing implements Tracing {
+  private readonly tracer: Tracer;
+  private readonly provider: TracerProvider;
+  private readonly delivery: SpanDelivery;
+  private readonly origin: URL;
+
+  constructor(
+    settings: TracingSettings,
+    private readonly process: TracedProcess,
+  ) {
+    this.origin = new URL(process.baseUrl);
+    this.delivery = new SpanDelivery(settings);
+    const resource = defaultResource().merge(
+      resourceFromAttributes({
+        'service.version': VERSION,
+        'service.instance.id': randomUUID(),
+        ...settings.resourceAttributes,
+        'service.name': settings.serviceName,
+      }),
+    );
+    this.provider = new TracerProvider({
+      resource,
+      sampler: samplerOf(settings.sampler),
+      spanProcessors: [this.delivery],
+    });
+    this.tracer = this.provider.getTracer('machine-bridge', VERSION);
+  }
+
+  get spans(): SpanDelivery['counts'] {
+    return this.delivery.counts;
+  }
+
+  messageStarts(message: TracedMessage): MessageSpan {
+    const { topic, partition, offset, key, bytes } = message;
+    const parent = traceContextOf(message.headers);
+    if (parent === undefined && topic.startsWith(OWN_TOPIC)) return NO_SPAN;
+    const { topicPrefix, groupId } = this.process;
+    const name = `${topicPrefix}${topic}`;
+    const span = this.tracer.startSpan(
+      `process ${name}`,
+      { kind: SpanKind.CONSUMER },
+      parent === undefined ? ROOT_CONTEXT : remoteContext(parent),
+    );
+    if (span.isRecording()) {
+      span.setAttributes({
+        [A.messagingSystem]: 'kafka',
+        [A.operationName]: 'process',
+        [A.operationType]: 'process',
+        [A.topic]: name,
+        [A.partition]: String(partition),
+        [A.offset]: offset,
+        [A.group]: groupId,
+        [A.envelopeSize]: bytes,
+      });
+      if (key !== null && key.length <= LONGEST_KEY_BYTES) {
+        span.setAttribute(A.key, key.toString());
+      }
+    }
+    return new MeasuredMessage(span);
+  }
+
+  /**
+   * The child of the first message that is sampled, with links to all that are: it is measured when any of them is. Each
+   * of the others has a link to it in turn.
+   */
+  requestStarts(request: TracedRequest, causes: readonly Span[]): RequestSpan {
+    const spans = causes.filter((cause) => cause instanceof MeasuredSpan);
+    const sampled = spans.filter(({ span }) => span.isRecording()).slice(0, MAX_LINKS);
+    const parent = sampled[0] ?? spans[0];
+    if (parent === undefined) return NO_SPAN;
+    const isShared = sampled.length > 1;
+    const { operation, method, route, path } = request;
+    const span = this.tracer.startSpan(
+      `${method} ${route}`,
+      {
+        kind: SpanKind.CLIENT,
+        ...(isShared && { links: sampled.map((each) => ({ context: each.span.spanContext() })) }),
+      },
+      trace.setSpan(ROOT_CONTEXT, parent.span),
+    );
+    if (span.isRecording()) {
+      const { origin, hostname, protocol, port } = this.origin;
+      span.setAttributes({
+        [A.operation]: operation,
+        [A.method]: method,
+        [A.url]: `${origin}${path}`,
+        [A.urlTemplate]: route,
+        [A.serverAddress]: hostname,
+        [A.serverPort]: Number(port) || (protocol === 'https:' ? 443 : 80),
+      });
+      const context = span.spanContext();
+      for (const other of sampled.slice(1)) other.span.addLink({ context });
+    }
+    return new MeasuredRequest(span);
+  }
+
+  pollStarts(machineId: string): PollSpan {
+    const span = this.tracer.startSpan('poll machine', undefined, ROOT_CONTEXT);
+    span.setAttribute(A.machineId, machineId);
+    return new MeasuredPoll(span);
+  }
+
+  close(): Promise<void> {
+    return this.provider.shutdown();
+  }
+}
+
+class MeasuredSpan implements Span {
+  private carried: TraceContext | undefined;
+
+  constructor(readonly span: ApiSpan) {}
+
+  get context(): TraceContext {
+    return (this.carried ??= carriedContext(this.span.spanContext()));
+  }
+
+  protected fails(errorType: string): void {
+    this.span.setAttribute(A.errorType, errorType).setStatus({ code: SpanStatusCode.ERROR });
+  }
+}
+
+class MeasuredMessage extends MeasuredSpan implements MessageSpan {
+  private outcomes = 0;
+
+  outcome(outcome: string, machineId: string | null, code: string | null): void {
+    const { span } = this;
+    if (!span.isRecording() || this.outcomes === MAX_OUTCOMES) return;
+    this.outcomes += 1;
+    span.addEvent(OUTCOME_EVENT, {
+      [A.outcome]: outcome,
+      ...(machineId !== null && { [A.machineId]: machineId }),
+      ...(code !== null && { [A.code]: code }),
+    });
+    if (code !== null) this.fails(code);
+  }
+
+  end(how: 'finished' | 'abandoned'): void {
+    if (how === 'abandoned') this.fails(how);
+    this.span.end();
+  }
+}
+
+class MeasuredRequest extends MeasuredSpan implements RequestSpan {
+  end(status: number | string): void {
+    if (typeof status === 'number') this.span.setAttribute(A.status, status);
+    if (typeof status === 'string' || status >= 400) this.fails(String(status));
+    this.span.end();
+  }
+}
+
+class MeasuredPoll extends MeasuredSpan implements PollSpan {
+  end(events: number): void {
+    this.span.setAttribute(A.events, events);
+    this.span.end();
+  }
+}
+
+function remoteContext({ traceparent, tracestate }: TraceContext): Context {
+  const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-');
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16),
+    isRemote: true,
+    ...(tracestate !== undefined && { traceState: createTraceState(tracestate) }),
+  });
+}
+
+function carriedContext({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceContext {
+  const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+  const tracestate = traceState?.serialize();
+  return { traceparent, ...(tracestate && { tracestate }) };
+}
+
+function samplerOf({ ratio, isParentBased }: TracingSettings['sampler']): Sampler {
+  const root = new TraceIdRatioBasedSampler(ratio);
+  return isParentBased ? new ParentBasedSampler({ root }) : root;
+}
+
+/**
+ * The spans that wait for the collector. Bounds them and counts what becomes of them: the SDK bounds its queue too, but
+ * counts for nobody what it drops.
+ */
+class SpanDelivery implements SpanProcessor {
+  readonly counts = { exported: 0, failed: 0, dropped: 0 };
+  private readonly logger = new Logger('Traces');
+  private readonly batches: BatchSpanProcessor;
+  private readonly maxWaiting: number;
+  private waiting = 0;
+  private underWay = 0;
+  /** Since the latest line of the log. */
+  private lost = 0;
+  private loggedMs = -Infinity;
+
+  constructor({ exporter, queue }: TracingSettings) {
+    const { url, headers, timeoutMs, format, isCompressed } = exporter;
+    const Exporter = format === 'json' ? JsonExporter : ProtobufExporter;
+    const delegate = new Exporter({
+      ...{ url, headers, timeoutMillis: timeoutMs },
+      compression: isCompressed ? CompressionAlgorithm.GZIP : CompressionAlgorithm.NONE,
+    });
+    this.maxWaiting = queue.maxSpans;
+    this.batches = new BatchSpanProcessor({
+      exporter: {
+        export: (spans, done) => {
+          this.taken(spans.length);
+          delegate.export(spans, (result) => {
+            this.concluded(spans.length, result.error);
+            done(result);
+          });
+        },
+        shutdown: () => delegate.shutdown(),
+      },
+      maxQueueSize: queue.maxSpans,
+      maxExportBatchSize: queue.maxBatch,
+      scheduledDelayMillis: queue.delayMs,
+      // not before the exporter's own deadline, by which it answers
+      exportTimeoutMillis: 2 * timeoutMs,
+    });
+  }
+
+  onStart(): void {
+    // a span is delivered once it has ended
+  }
+
+  onEnd(span: ReadableSpan): void {
+    if (this.waiting === this.maxWaiting) {
+      this.counts.dropped += 1;
+      this.lose(1, 'more spans end than the collector takes');
+      return;
+    }
+    this.waiting += 1;
+    this.batches.onEnd(span);
+  }
+
+  forceFlush(): Promise<void> {
+    return this.batches.forceFlush();
+  }
+
+  async shutdown(): Promise<void> {
+    let cancel: (() => void) | undefined;
+    const late = new Promise<void>((resolve) => {
+      cancel = afterRealMs(CLOSE_DEADLINE_MS, resolve);
+    });
+    await Promise.race([this.batches.shutdown().catch(() => undefined), late]);
+    cancel?.();
+    const left = this.waiting + this.underWay;
+    if (left === 0) return;
+    this.counts.dropped += left;
+    this.loggedMs = -Infinity;
+    this.lose(left, `the collector has not taken them ${CLOSE_DEADLINE_MS} ms after the stop`);
+  }
+
+  private taken(spans: number): void {
+    this.waiting -= spans;
+    this.underWay += spans;
+  }
+
+  private concluded(spans: number, error: Error | undefined): void {
+    this.underWay -= spans;
+    if (error === undefined) {
+      this.counts.exported += spans;
+      return;
+    }
+    this.counts.failed += spans;
+    this.lose(spans, error.message);
+  }
+
+  /** A collector that is away must not fill the log: a line a minute at most. */
+  private lose(spans: number, why: string): void {
+    this.lost += spans;
+    const nowMs = realNowMs();
+    if (nowMs - this.loggedMs < LOG_AGAIN_MS) return;
+    this.logger.warn({ msg: 'spans not exported', spans: this.lost, why });
+    this.lost = 0;
+    this.loggedMs = nowMs;
+  }
+}

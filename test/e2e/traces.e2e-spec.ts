@@ -1,0 +1,411 @@
+import { type Environment } from '#libs/config';
+import { TOPICS } from '#libs/contracts';
+import { BridgeProcess } from '../support/bridge-process.js';
+import { eventually } from '../support/eventually.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { OtlpReceiver, type ReceivedSpan } from '../support/otlp-receiver.js';
+import { runCommand } from '../support/run-command.js';
+import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
+import { type LoggedCall } from '../support/sandbox-control.js';
+import { header, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
+
+const CONSUMER = 5;
+const CLIENT = 3;
+const ERROR = 2;
+const LISTS_DLQ = `${TOPICS.workOrderLists}.dlq`;
+const ORDERS_DLQ = `${TOPICS.workOrders}.dlq`;
+
+/** Ids of a trace that a producer has begun. */
+function producerTrace(number: number, flags = '01') {
+  const traceId = String(number).padStart(32, '4bf92f3577b34da6a3ce929d0e0e4736');
+  const spanId = '00f067aa0ba902b7';
+  return { traceId, spanId, traceparent: `00-${traceId}-${spanId}-${flags}` };
+}
+
+const traceparentOf = ({ traceId, spanId }: ReceivedSpan, flags = '01'): string =>
+  `00-${traceId}-${spanId}-${flags}`;
+
+describe('traces', () => {
+  let sandbox: RunningSandbox;
+  let receiver: OtlpReceiver;
+  let kafka: TestKafka;
+  let bridge: BridgeProcess;
+  let outcomes: TopicReader;
+  let deadLetters: TopicReader;
+
+  /** Topics, receiver and bridge of its own for each group of tests: settings differ. */
+  const start = async (env: (receiver: OtlpReceiver) => Environment): Promise<void> => {
+    receiver = new OtlpReceiver();
+    await receiver.start();
+    const topicPrefix = uniqueTopicPrefix();
+    kafka = new TestKafka(testBrokers(), topicPrefix);
+    bridge = new BridgeProcess({
+      KAFKA_BROKERS: testBrokers().join(','),
+      KAFKA_TOPIC_PREFIX: topicPrefix,
+      KAFKA_GROUP_ID: `${topicPrefix}bridge`,
+      KAFKA_TOPIC_PARTITIONS: '1',
+      MACHINE_CLOUD_BASE_URL: sandbox.control.url,
+      MACHINE_CLOUD_TOKEN: 'sandbox-token',
+      BRIDGE_HTTP_PORT: '0',
+      WORK_ORDER_LIST_LINGER_MS: '300',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_BSP_SCHEDULE_DELAY: '50',
+      ...env(receiver),
+    });
+    await bridge.ready();
+    outcomes = await kafka.read(TOPICS.commandOutcomes);
+    deadLetters = await kafka.read(LISTS_DLQ, ORDERS_DLQ);
+  };
+
+  const stop = async (): Promise<void> => {
+    await bridge.close();
+    await receiver.close();
+    await kafka.close();
+  };
+
+  beforeAll(async () => {
+    sandbox = await startSandbox({ SANDBOX_MACHINES: '12' });
+  });
+  afterAll(() => sandbox.close());
+
+  const sendList = (machineId: string, order: string, headers: Record<string, string> = {}) =>
+    kafka.sendJson(
+      TOPICS.workOrderLists,
+      machineId,
+      { machineId, workingOrders: [order] },
+      { 'message-id': order, ...headers },
+    );
+
+  const outcomeOf = (messageId: string): Promise<ReadRecord> =>
+    outcomes.find(
+      ({ value }) => value?.toString().includes(`"messageId":"${messageId}"`) === true,
+      `the outcome of ${messageId}`,
+    );
+
+  const callWith = async (order: string): Promise<LoggedCall> =>
+    eventually(
+      async () =>
+        (await sandbox.control.calls('setWorkOrderList')).find(({ body }) =>
+          JSON.stringify(body).includes(`"${order}"`),
+        ),
+      { what: `the call with ${order}` },
+    );
+
+  const messageSpan = (traceId: string): Promise<ReceivedSpan> =>
+    receiver.find(
+      (span) => span.traceId === traceId && span.kind === CONSUMER,
+      'the span of the message',
+    );
+
+  const spansExported = async (result: string): Promise<number> => {
+    const text = await (await fetch(`${await bridge.url()}/metrics`)).text();
+    const pattern = new RegExp(`machine_bridge_trace_spans_total\\{result="${result}"\\} (\\d+)`);
+    return Number(pattern.exec(text)?.[1] ?? NaN);
+  };
+
+  describe('of which all are sampled', () => {
+    beforeAll(() =>
+      start(({ url }) => ({
+        OTEL_EXPORTER_OTLP_ENDPOINT: url,
+        OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=plant%201,authorization=Bearer%20secret-of-otlp',
+        OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+        OTEL_SERVICE_NAME: 'bridge-under-test',
+        OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+        OTEL_TRACES_EXPORTER: 'otlp',
+      })),
+    );
+    afterAll(stop);
+
+    it('go on from the producer through message and call to the outcome', async () => {
+      const { traceId, spanId, traceparent } = producerTrace(1);
+      await sendList('M-001', 'traced-1', { traceparent, tracestate: 'erp=1,mes=2' });
+      const outcome = await outcomeOf('traced-1');
+      const message = await messageSpan(traceId);
+      expect(message).toMatchObject({
+        name: `process ${kafka.topicPrefix}${TOPICS.workOrderLists}`,
+        parentSpanId: spanId,
+        traceState: 'erp=1,mes=2',
+        attributes: {
+          'messaging.system': 'kafka',
+          'messaging.operation.type': 'process',
+          'messaging.destination.name': `${kafka.topicPrefix}${TOPICS.workOrderLists}`,
+          'messaging.destination.partition.id': '0',
+          'messaging.consumer.group.name': `${kafka.topicPrefix}bridge`,
+          'messaging.kafka.message.key': 'M-001',
+        },
+        events: [{ 'machine_bridge.outcome': 'applied', 'machine_bridge.machine_id': 'M-001' }],
+        resource: {
+          'service.name': 'bridge-under-test',
+          'deployment.environment.name': 'test',
+        },
+      });
+      const call = await receiver.find(
+        (span) => span.traceId === traceId && span.kind === CLIENT,
+        'the span of the call',
+      );
+      expect(call).toMatchObject({
+        name: 'PUT /api/v1/workOrderList',
+        parentSpanId: message.spanId,
+        attributes: {
+          'http.request.method': 'PUT',
+          'http.response.status_code': 200,
+          'url.full': `${sandbox.control.url}/api/v1/workOrderList`,
+          'url.template': '/api/v1/workOrderList',
+          'server.address': '127.0.0.1',
+          'machine_bridge.operation': 'setWorkOrderList',
+        },
+      });
+      expect((await callWith('traced-1')).traceparent).toBe(traceparentOf(call));
+      expect(header(outcome, 'traceparent')).toBe(traceparentOf(message));
+      expect(header(outcome, 'tracestate')).toBe('erp=1,mes=2');
+    });
+
+    it('lead from the producer to a dead letter, and on from there when it is replayed', async () => {
+      const { traceId, traceparent } = producerTrace(2);
+      await sendList('M-404', 'traced-2', { traceparent });
+      await sendList('M-405', 'untraced-2');
+      const [traced, untraced] = await Promise.all(
+        ['M-404', 'M-405'].map((key) =>
+          deadLetters.find((record) => record.key?.toString() === key, `dead letter ${key}`),
+        ),
+      );
+      const message = await messageSpan(traceId);
+      expect(message).toMatchObject({
+        attributes: { 'error.type': 'unknown-machine' },
+        events: [
+          { 'machine_bridge.outcome': 'rejected', 'machine_bridge.code': 'unknown-machine' },
+        ],
+        status: { code: ERROR },
+      });
+      expect(header(traced!, 'traceparent')).toBe(traceparent);
+      expect(header(traced!, 'dlq-traceparent')).toBe(traceparentOf(message));
+      expect(header(untraced!, 'traceparent')).toBeUndefined();
+      const rejectedIn = header(untraced!, 'dlq-traceparent');
+      expect(rejectedIn).toMatch(/^00-[\da-f]{32}-[\da-f]{16}-01$/);
+
+      const inputs = await kafka.read(TOPICS.workOrderLists);
+      const { exitCode } = await runCommand(
+        ['dlq', 'replay', TOPICS.workOrderLists, '--all', '--yes'],
+        { topicPrefix: kafka.topicPrefix },
+      );
+      expect(exitCode).toBe(0);
+      const replayOf = (key: string) =>
+        inputs.find(
+          (record) => record.key?.toString() === key && header(record, 'dlq-replay-count') === '1',
+          `the replay of ${key}`,
+        );
+      expect(header(await replayOf('M-404'), 'traceparent')).toBe(traceparent);
+      expect(header(await replayOf('M-405'), 'traceparent')).toBe(rejectedIn);
+      const [, rejectedTrace = '', rejectedSpan = ''] = rejectedIn!.split('-');
+      await receiver.find(
+        (span) => span.traceId === rejectedTrace && span.parentSpanId === rejectedSpan,
+        'the replay in the trace of the rejection',
+      );
+      await receiver.find(
+        (span) => span.traceId === traceId && span.spanId !== message.spanId,
+        'the replay in the trace of the producer',
+      );
+    });
+
+    it('meet in a call that several messages share', async () => {
+      const traces = [3, 4, 5].map((number) => producerTrace(number));
+      await kafka.send(
+        TOPICS.workOrderLists,
+        ...traces.map(({ traceparent }, index) => ({
+          key: `M-00${index + 1}`,
+          value: JSON.stringify({
+            machineId: `M-00${index + 1}`,
+            workingOrders: [`shared-${index}`],
+          }),
+          headers: { traceparent },
+        })),
+      );
+      const messages = await Promise.all(traces.map(({ traceId }) => messageSpan(traceId)));
+      const { traceparent } = await callWith('shared-0');
+      const call = await receiver.find(
+        (span) => span.kind === CLIENT && traceparentOf(span) === traceparent,
+        'the span of the shared call',
+      );
+      const places = messages.map(({ traceId, spanId }) => ({ traceId, spanId }));
+      expect(call.parentSpanId).toBe(messages[0]!.spanId);
+      expect(call.links).toMatchObject(places);
+      for (const other of messages.slice(1)) {
+        expect(other.links).toMatchObject([{ traceId: call.traceId, spanId: call.spanId }]);
+      }
+    });
+
+    it('go with an order from its document to its machines, its outcome and its dead letter', async () => {
+      const { traceId, traceparent } = producerTrace(6);
+      const operations = ['M-006', 'M-406'].map((machineId, index) => ({
+        operationId: `00${index + 1}0`,
+        machineId,
+        status: 'released',
+      }));
+      const order = { orderId: 'traced-6', status: 'released', operations };
+      await kafka.sendJson(
+        TOPICS.workOrders,
+        'traced-6',
+        { ...order, changedAt: Math.floor(Date.now() / 1000) },
+        { 'message-id': 'order-6', traceparent },
+      );
+      await sandbox.control.listBecomes('M-006', ['traced-6']);
+      const assignment = await receiver.find(
+        ({ name, ...span }) => span.traceId === traceId && name.includes('assignment-changes'),
+        'the span of the assignment change',
+      );
+      const document = await receiver.find(
+        ({ name, ...span }) => span.traceId === traceId && name.endsWith(TOPICS.workOrders),
+        'the span of the document',
+      );
+      expect(assignment.parentSpanId).toBe(document.spanId);
+      const applied = await outcomes.find(
+        (record) =>
+          header(record, 'ce_subject') === 'M-006' &&
+          record.value?.toString().includes('order-6') === true,
+        'the outcome of the order',
+      );
+      expect(header(applied, 'traceparent')).toBe(traceparentOf(assignment));
+      const call = await receiver.find(
+        (span) => span.kind === CLIENT && span.parentSpanId === assignment.spanId,
+        'the call of the assignment change',
+      );
+      expect((await callWith('traced-6')).traceparent).toBe(traceparentOf(call));
+      const deadLetter = await deadLetters.find(
+        ({ key }) => key?.toString() === 'traced-6',
+        'the dead letter of the document',
+      );
+      expect(header(deadLetter, 'traceparent')).toBe(traceparent);
+      expect(header(deadLetter, 'dlq-traceparent')).toContain(traceId);
+    });
+
+    it('of polls hold their requests, and go on with the events', async () => {
+      const events = await kafka.read(TOPICS.stateChanges);
+      const event = await events.find(() => true, 'a state event');
+      const poll = await receiver.find(
+        (span) => traceparentOf(span) === header(event, 'traceparent'),
+        'the poll of the event',
+      );
+      expect(poll).toMatchObject({
+        name: 'poll machine',
+        attributes: { 'machine_bridge.machine_id': header(event, 'ce_subject') },
+      });
+      expect(poll.attributes['machine_bridge.events']).toBeGreaterThan(0);
+      const request = await receiver.find(
+        (span) => span.parentSpanId === poll.spanId && span.name === 'GET /api/v1/machineState',
+        'the request of the poll',
+      );
+      const calls = await sandbox.control.calls('getMachineState');
+      expect(calls.map(({ traceparent }) => traceparent)).toContain(traceparentOf(request));
+    });
+
+    it('are not harmed by what no request could carry', async () => {
+      const { traceparent } = producerTrace(7);
+      await sendList('M-007', 'odd-7', { traceparent, tracestate: 'a=1\r\nx-injected: 1' });
+      await sendList('M-008', 'odd-8', { traceparent: 'not-one' });
+      for (const order of ['odd-7', 'odd-8']) {
+        expect(header(await outcomeOf(order), 'ce_type')).toBe('work-order-list.applied.v1');
+        expect((await callWith(order)).traceparent).toMatch(/^00-[\da-f-]+-01$/);
+      }
+    });
+
+    it('are delivered with the headers that are set, which are shown nowhere, and counted', async () => {
+      expect(receiver.requests[0]).toMatchObject({
+        'x-tenant': 'plant 1',
+        authorization: 'Bearer secret-of-otlp',
+        'content-encoding': 'gzip',
+      });
+      expect(bridge.output).not.toContain('secret-of-otlp');
+      await eventually(async () => (await spansExported('exported')) >= 10, {
+        what: 'exported spans are counted',
+      });
+      expect(await spansExported('dropped')).toBe(0);
+      expect(bridge.output).not.toContain('spans not exported');
+    });
+
+    it('are delivered to the last span when the bridge is stopped', async () => {
+      const { traceId, traceparent } = producerTrace(9);
+      await sandbox.control.addFault({ operation: 'setWorkOrderList', latencyMs: 1000, count: 1 });
+      await sendList('M-009', 'last-9', { traceparent });
+      await callWith('last-9');
+      bridge.kill('SIGTERM');
+      expect(await bridge.exitCode()).toBe(0);
+      const kinds = receiver.spans
+        .filter((span) => span.traceId === traceId)
+        .map(({ kind }) => kind);
+      expect(kinds.sort()).toEqual([CLIENT, CONSUMER]);
+    });
+  });
+
+  describe('of which none is sampled', () => {
+    beforeAll(() =>
+      start(({ url }) => ({
+        OTEL_EXPORTER_OTLP_ENDPOINT: url,
+        OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+        OTEL_TRACES_SAMPLER_ARG: '0',
+      })),
+    );
+    afterAll(stop);
+
+    it('have no spans, but go on all the same', async () => {
+      const { traceId, traceparent } = producerTrace(10, '00');
+      await sendList('M-001', 'unsampled-1', { traceparent });
+      await sendList('M-002', 'unsampled-2');
+      const goesOn = new RegExp(`^00-${traceId}-[\\da-f]{16}-00$`);
+      expect(header(await outcomeOf('unsampled-1'), 'traceparent')).toMatch(goesOn);
+      expect(header(await outcomeOf('unsampled-2'), 'traceparent')).toMatch(/-00$/);
+      expect((await callWith('unsampled-1')).traceparent).toMatch(/-00$/);
+      bridge.kill('SIGTERM');
+      expect(await bridge.exitCode()).toBe(0);
+      expect(receiver.spans).toEqual([]);
+    });
+  });
+
+  describe('that are not exported', () => {
+    beforeAll(() => start(() => ({})));
+    afterAll(stop);
+
+    it('are passed on as they came', async () => {
+      const { traceparent } = producerTrace(11);
+      await sendList('M-001', 'passed-1', { traceparent, tracestate: 'erp=1' });
+      const applied = await outcomeOf('passed-1');
+      expect(header(applied, 'traceparent')).toBe(traceparent);
+      expect(header(applied, 'tracestate')).toBe('erp=1');
+      expect((await callWith('passed-1')).traceparent).toBe(traceparent);
+      await sendList('M-404', 'passed-2', { traceparent });
+      const deadLetter = await deadLetters.find(() => true, 'the dead letter');
+      expect(header(deadLetter, 'traceparent')).toBe(traceparent);
+      expect(header(deadLetter, 'dlq-traceparent')).toBeUndefined();
+      await sendList('M-002', 'passed-3');
+      expect(header(await outcomeOf('passed-3'), 'traceparent')).toBeUndefined();
+      expect((await callWith('passed-3')).traceparent).toBeNull();
+    });
+  });
+
+  describe.each(['hangs', 'refuses'] as const)('whose collector %s', (conduct) => {
+    beforeAll(async () => {
+      await start(({ url }) => ({
+        OTEL_EXPORTER_OTLP_ENDPOINT: url,
+        OTEL_BSP_MAX_QUEUE_SIZE: '20',
+        OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '5',
+        POLL_INTERVAL_SECONDS: '1',
+      }));
+      receiver.conduct = conduct;
+    });
+    afterAll(stop);
+
+    it('cost spans and nothing else, and delay a stop by no more than its deadline', async () => {
+      for (let list = 1; list <= 5; list += 1) {
+        await sendList(`M-00${list}`, `${conduct}-${list}`);
+        expect(header(await outcomeOf(`${conduct}-${list}`), 'ce_type')).toContain('applied');
+      }
+      const lost = conduct === 'hangs' ? 'dropped' : 'failed';
+      await eventually(async () => (await spansExported(lost)) > 20, { what: `${lost} spans` });
+      expect(bridge.output.match(/spans not exported/g)).toHaveLength(1);
+      const before = performance.now();
+      bridge.kill('SIGTERM');
+      expect(await bridge.exitCode()).toBe(0);
+      expect(performance.now() - before).toBeLessThan(10_000);
+      expect(bridge.output).not.toContain('cut short');
+    });
+  });
+});
