@@ -14,6 +14,16 @@ import { type LoggedCall } from '../support/sandbox-control.js';
 
 const ENDS = ['stop', 'kill'] as const;
 
+/** What the bridge answers to somebody who wants to pause a flow. */
+async function pauseOf(url: string): Promise<unknown> {
+  const response = await fetch(`${url}/api/flows/downtime-reasons/pause`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ reason: 'an audit', by: 'Ada' }),
+  });
+  return response.json();
+}
+
 describe('a Kafka that is stopped and killed while commands stream through', () => {
   let folder: string;
   let broker: LocalKafka;
@@ -34,6 +44,10 @@ describe('a Kafka that is stopped and killed while commands stream through', () 
       await broker[end]();
       await untilUnready(url, 'kafka');
       expect((await fetch(`${url}/health/live`)).status).toBe(200);
+      expect(await pauseOf(url)).toMatchObject({
+        statusCode: 503,
+        message: expect.stringContaining('Kafka has not taken it') as string,
+      });
       await broker.restart();
       await untilReady(url);
       await untilAllMove(plant);

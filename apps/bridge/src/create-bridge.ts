@@ -21,7 +21,7 @@ export interface Bridge {
   close: () => Promise<void>;
 }
 
-/** Nothing is posted here. */
+/** What is posted is a sentence or two. */
 const BODY_LIMIT = 16 * 1024;
 /** Within which a request has to be there whole; an answer may take longer. */
 const REQUEST_TIMEOUT_MS = 10_000;

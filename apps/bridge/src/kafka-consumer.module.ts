@@ -14,6 +14,7 @@ import {
 } from '#libs/kafka';
 import { type Tracing } from '#libs/tracing';
 import { DeliveryModule } from './delivery/index.js';
+import { FlowControls } from './flow-control/index.js';
 import { MachineTracking } from './machine-states/index.js';
 import { BRIDGE_SETTINGS, KAFKA, TRACING } from './platform/index.js';
 import { WorkOrderTopics } from './work-orders/index.js';
@@ -34,6 +35,7 @@ const BACK_OFF = { baseMs: 200, capMs: 5000 };
         DeadLetters,
         CallSlots,
         TRACING,
+        FlowControls,
         { token: MachineTracking, optional: true },
         { token: WorkOrderTopics, optional: true },
       ],
@@ -50,6 +52,7 @@ function createConsumerStrategy(
   deadLetters: DeadLetters,
   calls: CallSlots,
   tracing: Tracing,
+  controls: FlowControls,
   tracking?: MachineTracking,
   workOrders?: WorkOrderTopics,
 ): KafkaConsumerStrategy {
@@ -68,7 +71,10 @@ function createConsumerStrategy(
     calls,
     commitIntervalMs,
     tracing,
-    prepare: (signal, report) => prepareTopics(kafka, settings, topics, signal, report),
+    prepare: async (signal, report) => {
+      await prepareTopics(kafka, settings, topics, signal, report);
+      if (!signal.aborted) controls.follow();
+    },
   });
 }
 

@@ -154,6 +154,10 @@ export function bridgeTopics({
       ),
     ]),
     ...ofFlows(STATES).map((state) => internal(state, 'compact')),
+    internal(
+      { name: INTERNAL_TOPICS.flowControls, purpose: 'flows that are paused by hand' },
+      'compact',
+    ),
   ];
 }
 

@@ -64,6 +64,7 @@ export const INTERNAL_TOPICS = {
   workOrderListFences: 'machine-bridge.work-order-list-fences.v1',
   orders: 'machine-bridge.orders.v1',
   assignments: 'machine-bridge.assignments.v1',
+  flowControls: 'machine-bridge.flow-controls.v1',
   /** Of the command `dlq replay`: the bridge neither reads nor creates it. */
   deadLetterReplays: 'machine-bridge.dead-letter-replays.v1',
 } as const;

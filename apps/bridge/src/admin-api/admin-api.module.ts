@@ -4,6 +4,7 @@ import { DeliveryModule } from '../delivery/index.js';
 import { MachineDirectoryModule } from '../machine-directory/index.js';
 import { ApiTokenGuard } from './api-token.guard.js';
 import { EquipmentController } from './equipment.controller.js';
+import { FlowsController } from './flows.controller.js';
 import { HealthController } from './health.controller.js';
 import { MachinesController } from './machines.controller.js';
 import { MetricsController } from './metrics.controller.js';
@@ -22,7 +23,13 @@ export class AdminApiModule {
         MachineDirectoryModule,
         ...flows,
       ],
-      controllers: [HealthController, MetricsController, MachinesController, EquipmentController],
+      controllers: [
+        HealthController,
+        MetricsController,
+        MachinesController,
+        EquipmentController,
+        FlowsController,
+      ],
       providers: [ApiTokenGuard, MetricsRegistry, Readiness],
     };
   }

@@ -28,9 +28,10 @@ export class HealthController {
   @Get('ready')
   @HealthCheck(UNDOCUMENTED)
   ready(): Promise<HealthCheckResult> {
-    const checks = this.readiness.conditions().map(({ name, problem }) => () => {
+    const checks = this.readiness.conditions().map(({ name, problem, remark }) => () => {
       const indicator = this.indicators.check(name);
-      return problem === undefined ? indicator.up() : indicator.down({ message: problem });
+      if (problem !== undefined) return indicator.down({ message: problem });
+      return remark === undefined ? indicator.up() : indicator.up({ message: remark });
     });
     return this.health.check(checks);
   }

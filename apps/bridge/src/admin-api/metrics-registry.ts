@@ -1,12 +1,15 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import { type BridgeSettings } from '#libs/config';
+import { type Flow } from '#libs/contracts';
 import { KafkaConsumerStrategy } from '#libs/kafka';
 import { type Tracing } from '#libs/tracing';
 import { CommandOutcomes } from '../delivery/index.js';
 import { DowntimeReasons } from '../downtime-reasons/index.js';
+import { FlowControls } from '../flow-control/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { MachineStates } from '../machine-states/index.js';
-import { CloudCalls, ServiceClockWatch, TRACING } from '../platform/index.js';
+import { BRIDGE_SETTINGS, CloudCalls, ServiceClockWatch, TRACING } from '../platform/index.js';
 import { WorkOrderLists } from '../work-orders/index.js';
 import { flowMetrics } from './flow-metrics.js';
 import { Readiness } from './readiness.js';
@@ -16,8 +19,10 @@ import { scrapedCounter, scrapedGauge } from './scraped-metrics.js';
 @Injectable()
 export class MetricsRegistry {
   private readonly registry = new Registry();
+  private readonly flows: ReadonlySet<Flow>;
 
   constructor(
+    @Inject(BRIDGE_SETTINGS) { flows }: BridgeSettings,
     private readonly strategy: KafkaConsumerStrategy,
     private readonly readiness: Readiness,
     calls: CloudCalls,
@@ -25,10 +30,12 @@ export class MetricsRegistry {
     private readonly outcomes: CommandOutcomes,
     directory: MachineDirectory,
     @Inject(TRACING) private readonly tracing: Tracing,
+    private readonly controls: FlowControls,
     @Optional() lists?: WorkOrderLists,
     @Optional() reasons?: DowntimeReasons,
     @Optional() states?: MachineStates,
   ) {
+    this.flows = flows;
     collectDefaultMetrics({ register: this.registry });
     const metrics = [
       calls,
@@ -36,8 +43,8 @@ export class MetricsRegistry {
       directory,
       ...(states === undefined ? [] : [states]),
     ].flatMap((source): Metric[] => source.metrics);
-    const flows = [lists?.flow, reasons?.flow].filter((flow) => flow !== undefined);
-    for (const metric of [...metrics, ...flowMetrics(flows), ...this.gauges()])
+    const dispatchers = [lists?.flow, reasons?.flow].filter((flow) => flow !== undefined);
+    for (const metric of [...metrics, ...flowMetrics(dispatchers), ...this.gauges()])
       this.registry.registerMetric(metric);
   }
 
@@ -47,7 +54,7 @@ export class MetricsRegistry {
   }
 
   private gauges(): Metric[] {
-    const { outcomes, readiness, tracing } = this;
+    const { controls, outcomes, readiness, tracing } = this;
     const { consumer } = this.strategy;
     return [
       scrapedCounter(
@@ -92,6 +99,14 @@ export class MetricsRegistry {
         ['result'],
         (it) => {
           for (const [result, count] of Object.entries(tracing.spans)) it.inc({ result }, count);
+        },
+      ),
+      scrapedGauge(
+        'flow_paused_by_hand',
+        '1 while operators have paused the flow, in all processes of the group',
+        ['flow'],
+        (it) => {
+          for (const flow of this.flows) it.set({ flow }, controls.pauseOf(flow) ? 1 : 0);
         },
       ),
       scrapedGauge('ready', '1 while the condition holds', ['condition'], (it) => {

@@ -1,5 +1,7 @@
 import { Injectable, Optional } from '@nestjs/common';
+import { type Flow } from '#libs/contracts';
 import { IdempotentProducer, KafkaConsumerStrategy } from '#libs/kafka';
+import { FlowControls } from '../flow-control/index.js';
 import { DowntimeReasons } from '../downtime-reasons/index.js';
 import { MachineStates } from '../machine-states/index.js';
 import { WorkOrderLists } from '../work-orders/index.js';
@@ -8,6 +10,8 @@ import { WorkOrderLists } from '../work-orders/index.js';
 export interface Condition {
   name: string;
   problem: string | undefined;
+  /** What an operator should know although it is in order. */
+  remark?: string;
 }
 
 /** Collects what keeps the bridge from doing its work. */
@@ -16,6 +20,7 @@ export class Readiness {
   constructor(
     private readonly strategy: KafkaConsumerStrategy,
     private readonly producer: IdempotentProducer,
+    private readonly controls: FlowControls,
     @Optional() private readonly lists?: WorkOrderLists,
     @Optional() private readonly reasons?: DowntimeReasons,
     @Optional() private readonly states?: MachineStates,
@@ -26,15 +31,22 @@ export class Readiness {
       { name: 'kafka', problem: this.kafkaProblem() },
       { name: 'outcomes', problem: this.outcomesProblem() },
     ];
-    for (const flow of [this.lists?.flow, this.reasons?.flow]) {
-      if (flow !== undefined) {
-        conditions.push({ name: flow.name, problem: paused(flow.pausedBecause) });
-      }
-    }
-    if (this.states !== undefined) {
-      conditions.push({ name: 'machine-states', problem: paused(this.states.pausedBecause) });
+    const flows = [
+      ['work-orders', this.lists?.flow],
+      ['downtime-reasons', this.reasons?.flow],
+      ['machine-states', this.states],
+    ] as const;
+    for (const [name, flow] of flows) {
+      if (flow !== undefined) conditions.push(this.flowCondition(name, flow.pausedBecause));
     }
     return conditions;
+  }
+
+  /** Paused by hand it is as it is meant to be, whatever the service has answered before. */
+  private flowCondition(name: Flow, why: string | undefined): Condition {
+    const pause = this.controls.pauseOf(name);
+    if (pause === undefined) return { name, problem: why && `paused: ${why}` };
+    return { name, problem: undefined, remark: `paused by hand: ${pause.reason} (${pause.by})` };
   }
 
   private outcomesProblem(): string | undefined {
@@ -54,7 +66,7 @@ export class Readiness {
     const { consumer } = this.strategy;
     switch (consumer.state) {
       case 'running':
-        return this.stateProblem();
+        return this.stateProblem() ?? this.controls.problem;
       case 'starting':
         return consumer.startProblem ?? 'not yet a member of the consumer group';
       case 'broken':
@@ -76,8 +88,4 @@ export class Readiness {
     const waits = `${held} partitions wait until what is remembered is restored`;
     return why === undefined ? waits : `${waits}: ${why}`;
   }
-}
-
-function paused(why: string | undefined): string | undefined {
-  return why === undefined ? undefined : `paused: ${why}`;
 }

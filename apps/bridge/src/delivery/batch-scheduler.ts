@@ -76,6 +76,8 @@ export class BatchScheduler<T extends LaneEntry> {
   }
 
   private wakeForNext(): void {
+    // Its release asks again.
+    if (this.status.isHeld) return;
     const nowMs = realNowMs();
     const isReady = this.queue.readyMachines(nowMs) > 0;
     const dueMs = isReady ? nowMs : this.queue.nextDueMs;

@@ -39,7 +39,8 @@ export class CommandDispatcher<P> {
 
   constructor(private readonly options: DispatcherOptions<P>) {
     this.name = options.flow;
-    this.status = new FlowStatus(options.flow);
+    const { hold } = options;
+    this.status = new FlowStatus(options.flow, undefined, hold);
     this.open = new OpenCommands(options.deferredAfterMs, options.onDeferred);
     this.lanes = new CommandLanes(options.limits, this.open, options.precedence);
     this.calls = new ServiceCaller(this.lanes, this.status, options);
@@ -47,6 +48,9 @@ export class CommandDispatcher<P> {
       this.begin(calls);
     });
     this.status.reviewWhile(() => this.isStuck());
+    hold?.onRelease(() => {
+      this.scheduler.ask();
+    });
   }
 
   /** Commands that wait for a call; those under way are not among them. */

@@ -11,6 +11,7 @@ import {
   type WhenRefused,
 } from '#libs/kafka';
 import { type TraceContext } from '#libs/tracing';
+import { type FlowHold } from '../flow-control/index.js';
 import { type ForbiddenAttribution, type ServiceAnswer, type UnlistedRefusal } from './verdict.js';
 
 /** What the result of a list that has been applied says of it. */
@@ -318,4 +319,6 @@ export interface DispatcherOptions<P> {
   /** Whether a newer command replaces an older one that waits; without it each is sent. */
   precedence?: Precede<P>;
   onDeferred: (waiter: Command<P>['waiters'][number]) => void;
+  /** While it is held, no call begins; without it, operators have no say. */
+  hold?: FlowHold;
 }

@@ -5,6 +5,7 @@ import { MachineCloudClient } from '#libs/cloud-client';
 import { loadBridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { DowntimeReasons, DowntimeReasonsModule } from '../downtime-reasons/index.js';
+import { FlowControls } from '../flow-control/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { PlatformModule } from '../platform/index.js';
 import { WorkOrderLists, WorkOrdersModule } from '../work-orders/index.js';
@@ -39,6 +40,7 @@ describe('DeliveryModule', () => {
 
   beforeAll(async () => {
     bridge = await NestFactory.createApplicationContext(BothFlows, { logger: false });
+    bridge.get(FlowControls).readToEnd();
     const directory = bridge.get(MachineDirectory);
     jest.spyOn(directory, 'hasMachine').mockReturnValue(true);
     jest.spyOn(directory, 'hasReason').mockReturnValue(true);

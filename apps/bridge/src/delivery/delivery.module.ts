@@ -1,10 +1,12 @@
 import { Module } from '@nestjs/common';
 import { type BridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
+import { FlowControlModule } from '../flow-control/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { CommandOutcomes } from './command-outcomes.js';
 
 @Module({
+  imports: [FlowControlModule],
   providers: [
     CommandOutcomes,
     {
@@ -14,6 +16,6 @@ import { CommandOutcomes } from './command-outcomes.js';
       useFactory: ({ machineCloud }: BridgeSettings) => new CallSlots(machineCloud.maxConcurrency),
     },
   ],
-  exports: [CommandOutcomes, CallSlots],
+  exports: [CommandOutcomes, CallSlots, FlowControlModule],
 })
 export class DeliveryModule {}

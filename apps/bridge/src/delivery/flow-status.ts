@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { everyRealMs, realNowMs } from '#libs/clock';
 import { backOffMs, type BackOffOptions } from '#libs/delivery';
+import { type FlowHold } from '../flow-control/index.js';
 import { type FlowCalls, type RetryCause, type StartedCall } from './verdict.js';
 
 const REVIEW_MS = 1000;
@@ -24,7 +25,13 @@ export class FlowStatus implements FlowCalls {
   constructor(
     private readonly flow: string,
     private readonly breaker = new Breaker(),
+    private readonly hold?: Pick<FlowHold, 'isHeld'>,
   ) {}
+
+  /** Whether operators have paused the flow, or it is not known yet that they have not. */
+  get isHeld(): boolean {
+    return this.hold?.isHeld === true;
+  }
 
   /** Why the flow is paused, or undefined while it moves. */
   get pausedBecause(): string | undefined {
@@ -42,8 +49,14 @@ export class FlowStatus implements FlowCalls {
 
   /** Whether a call may begin. */
   admits(): boolean {
+    if (this.isHeld) return false;
     // Asked several times a call: what time it is matters only to a flow that is paused.
     return !this.isPaused || this.breaker.admits(realNowMs());
+  }
+
+  /** Why a call that waits to be sent may not be sent any more; undefined while it may. */
+  get objectionToCall(): Error | undefined {
+    return this.isHeld ? new Error('the flow is paused by hand') : undefined;
   }
 
   /** Returns whether the call is a probe of a paused flow. */
@@ -118,7 +131,7 @@ export class FlowStatus implements FlowCalls {
 
   /** Asked now and then while something has failed: what waits for as long as it was asked to fails no more. */
   private review(): void {
-    const nothingMoves = this.underWay === 0 && this.isStuck();
+    const nothingMoves = !this.isHeld && this.underWay === 0 && this.isStuck();
     if (nothingMoves && this.breaker.review(realNowMs())) {
       const { flow, pausedBecause: why } = this;
       this.logger.warn({ msg: 'flow paused, probing', flow, why });

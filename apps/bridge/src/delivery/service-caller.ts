@@ -78,7 +78,8 @@ export class ServiceCaller<P> {
     const permit: TracedPermit = {
       causes: causesOf(commands),
       signal,
-      objection: () => (objected = objection() ?? objectionOfLost(commands)),
+      objection: () =>
+        (objected = objection() ?? objectionOfLost(commands) ?? this.status.objectionToCall),
     };
     try {
       return await call(commands, permit);

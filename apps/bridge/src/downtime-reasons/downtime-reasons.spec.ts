@@ -8,6 +8,7 @@ import { loadBridgeSettings } from '#libs/config';
 import { type InboundMessage } from '#libs/kafka';
 import { CommandOutcomes, type CommandResult } from '../delivery/index.js';
 import { inboundMessage } from '../delivery/testing/inbound-message.js';
+import { FlowControls } from '../flow-control/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { PlatformModule } from '../platform/index.js';
 import { DowntimeReasonsController } from './downtime-reasons.controller.js';
@@ -90,6 +91,7 @@ describe('DowntimeReasons', () => {
     @Module({ imports: [PlatformModule.with(settings), DowntimeReasonsModule] })
     class ReasonsAlone {}
     bridge = await NestFactory.createApplicationContext(ReasonsAlone, { logger: false });
+    bridge.get(FlowControls).readToEnd();
     clock = bridge.get(Clock);
     jest.spyOn(bridge.get(CommandOutcomes), 'recordsOf').mockImplementation((_, __, all) => {
       results.push(...all);

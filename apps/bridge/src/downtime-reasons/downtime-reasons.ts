@@ -12,6 +12,7 @@ import {
   GO,
   RETRY_BACK_OFF,
 } from '../delivery/index.js';
+import { FlowControls } from '../flow-control/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 
@@ -36,9 +37,11 @@ export class DowntimeReasons {
     private readonly directory: MachineDirectory,
     outcomes: CommandOutcomes,
     slots: CallSlots,
+    controls: FlowControls,
   ) {
     this.flow = new CommandDispatcher<DowntimeReason>({
       flow: 'downtime-reasons',
+      hold: controls.holdOf('downtime-reasons'),
       clock,
       slots,
       limits: { maxMachines: 1, maxBytes: Infinity },

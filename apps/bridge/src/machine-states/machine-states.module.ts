@@ -1,4 +1,5 @@
 import { Global, Module } from '@nestjs/common';
+import { FlowControlModule } from '../flow-control/index.js';
 import { MachineDirectoryModule } from '../machine-directory/index.js';
 import { MachineStates } from './machine-states.js';
 import { MachineTracking } from './machine-tracking.js';
@@ -12,7 +13,7 @@ import { WatchContext } from './polling/watch-context.js';
 /** Global because the consumer takes {@link MachineTracking} if this flow is switched on, and cannot import what may be off. */
 @Global()
 @Module({
-  imports: [MachineDirectoryModule],
+  imports: [FlowControlModule, MachineDirectoryModule],
   providers: [
     ActivityLogReader,
     MachineStates,

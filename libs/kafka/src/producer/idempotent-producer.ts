@@ -172,6 +172,9 @@ export class IdempotentProducer {
   ): Promise<Omit<RecordPlace, 'topic'>> {
     for (const record of records) assertSendable(record);
     this.producer ??= await this.connect();
+    // Closed meanwhile: nothing is to be sent any more, and nobody else would disconnect it.
+    if (this.stopping.signal.aborted) await this.discard();
+    this.stopping.signal.throwIfAborted();
     const topicMessages = toTopicMessages(records);
     const compression = compressionOf(isCompressed);
     const [answer] = await this.producer.sendBatch({ acks: -1, compression, topicMessages });

@@ -7,6 +7,7 @@ import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
 import { loadBridgeSettings } from '#libs/config';
 import { STATE_EVENT_TYPES } from '#libs/contracts';
 import { type TrackedMachine } from '../derivation/tracked-machine.js';
+import { unpausedFlows } from '../../flow-control/testing/unpaused-flows.js';
 import { ActivityLogReader } from './activity-log-reader.js';
 import { MachineWatch, type StoredMachines } from './machine-watch.js';
 import { PollHealth } from './poll-health.js';
@@ -136,7 +137,7 @@ describe('a fleet of which a part fails', () => {
         return new MachineWatch(info, stored, context, partition.signal);
       }),
     );
-    loop = new PollLoop(settings, clock, health, metrics);
+    loop = new PollLoop(settings, clock, health, metrics, unpausedFlows());
     loop.addAll(watches);
     loop.onApplicationBootstrap();
     while (watches.some(({ observation }) => observation === undefined)) {

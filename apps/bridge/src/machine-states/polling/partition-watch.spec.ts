@@ -3,6 +3,7 @@ import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
 import { loadBridgeSettings } from '#libs/config';
 import { type OwnedState, partitionOf } from '#libs/kafka';
 import { newlyTracked, type TrackedMachine } from '../derivation/tracked-machine.js';
+import { unpausedFlows } from '../../flow-control/testing/unpaused-flows.js';
 import { ActivityLogReader } from './activity-log-reader.js';
 import { PartitionWatch } from './partition-watch.js';
 import { PollHealth } from './poll-health.js';
@@ -50,7 +51,7 @@ describe('PartitionWatch', () => {
     const context = new WatchContext(settings, clock, client, reader, health, metrics, {
       forget: (machineId) => forgotten.push(machineId),
     });
-    const loop = new PollLoop(settings, clock, health, metrics);
+    const loop = new PollLoop(settings, clock, health, metrics, unpausedFlows());
     const state: OwnedState<TrackedMachine> = {
       partition: PARTITION,
       signal: new AbortController().signal,

@@ -3,6 +3,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
+import { unpausedFlows } from '../../flow-control/testing/unpaused-flows.js';
 import { PollHealth } from './poll-health.js';
 import { type Poll, type Polled, PollLoop } from './poll-loop.js';
 import { PollingMetrics } from './polling-metrics.js';
@@ -64,7 +65,7 @@ describe('PollLoop', () => {
     });
     clock = new ManualClock(T0 * 1000);
     health = new PollHealth(clock);
-    loop = new PollLoop(settings, clock, health, new PollingMetrics());
+    loop = new PollLoop(settings, clock, health, new PollingMetrics(), unpausedFlows());
     loop.onApplicationBootstrap();
   }
 

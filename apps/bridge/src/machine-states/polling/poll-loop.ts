@@ -8,6 +8,7 @@ import {
 import { Clock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
+import { type FlowHold, FlowControls } from '../../flow-control/index.js';
 import { type FailedAnswer } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { PollHealth } from './poll-health.js';
@@ -54,6 +55,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   private readonly conclusions = new CallSlots(MOST_CONCLUSIONS);
   private readonly turns: PollTurns<Polled>;
   private readonly intervalMs: number;
+  private readonly hold: FlowHold;
   private isRunning = false;
   private waking = new AbortController();
   private wakesAtMs = Infinity;
@@ -63,11 +65,16 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     private readonly clock: Clock,
     private readonly health: PollHealth,
     private readonly metrics: PollingMetrics,
+    controls: FlowControls,
   ) {
     this.intervalMs = settings.polling.intervalSeconds * 1000;
     const staleAfterMs = settings.polling.staleAfterSeconds * 1000;
     this.queue = new PollQueue(settings.machineCloud.maxConcurrency, staleAfterMs);
     this.turns = new PollTurns(this.intervalMs, staleAfterMs, clock.speed);
+    this.hold = controls.holdOf('machine-states');
+    this.hold.onRelease(() => {
+      this.startDue();
+    });
   }
 
   addAll(machines: readonly Polled[]): void {
@@ -104,7 +111,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
 
   /** Starts all that are due and have a slot. Called whenever that may have become more. */
   private startDue(): void {
-    if (!this.isRunning) return;
+    if (!this.isRunning || this.hold.isHeld) return;
     if (!this.health.isPaused) this.queue.makeUp();
     const nowMs = this.clock.monotonicMs();
     for (;;) {
@@ -116,6 +123,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   }
 
   private get nextMs(): number {
+    if (this.hold.isHeld) return Infinity;
     const probeMs = this.queue.hasPassedOver ? this.health.nextProbeMs : Infinity;
     return Math.min(this.queue.nextMs, probeMs);
   }

@@ -8,6 +8,7 @@ import { INTERNAL_TOPICS } from '#libs/contracts';
 import { type InboundRecord } from '#libs/kafka';
 import { CommandOutcomes, type CommandResult, type Precedence } from '../../delivery/index.js';
 import { inboundMessage, type KeptMessage } from '../../delivery/testing/inbound-message.js';
+import { FlowControls } from '../../flow-control/index.js';
 import { MachineDirectory } from '../../machine-directory/index.js';
 import { PlatformModule } from '../../platform/index.js';
 import { ownedState } from '../testing/owned-state.js';
@@ -80,6 +81,7 @@ describe('WorkOrderLists', () => {
     @Module({ imports: [PlatformModule.with(settings), WorkOrdersModule] })
     class WorkOrdersAlone {}
     bridge = await NestFactory.createApplicationContext(WorkOrdersAlone, { logger: false });
+    bridge.get(FlowControls).readToEnd();
     lists = bridge.get(WorkOrderLists);
     const outcomes = bridge.get(CommandOutcomes);
     const recordsOf = outcomes.recordsOf.bind(outcomes);

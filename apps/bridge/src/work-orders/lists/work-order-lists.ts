@@ -13,6 +13,7 @@ import {
   type Precedence,
   type SetList,
 } from '../../delivery/index.js';
+import { FlowControls } from '../../flow-control/index.js';
 import { MachineDirectory } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { ListFences } from './list-fences.js';
@@ -43,10 +44,12 @@ export class WorkOrderLists {
     private readonly fences: ListFences,
     outcomes: CommandOutcomes,
     slots: CallSlots,
+    controls: FlowControls,
   ) {
     const { maxMachines, lingerMs } = settings.workOrderList;
     this.flow = new CommandDispatcher<ListToSet>({
       flow: 'work-orders',
+      hold: controls.holdOf('work-orders'),
       clock,
       slots,
       limits: { maxMachines, maxBytes: MAX_REQUEST_BYTES },

@@ -1,0 +1,119 @@
+import {
+  BadRequestException,
+  Body,
+  Controller,
+  ForbiddenException,
+  Headers,
+  HttpCode,
+  NotFoundException,
+  Param,
+  Post,
+  ServiceUnavailableException,
+  UseGuards,
+} from '@nestjs/common';
+import { type Flow, FLOWS, isJsonObject, type JsonObject } from '#libs/contracts';
+import { ControlNotTakenError, type FlowControl, FlowControls } from '../flow-control/index.js';
+import { ApiTokenGuard } from './api-token.guard.js';
+
+/** What has been done to a flow in all processes of the group. */
+interface ControlledFlow {
+  name: Flow;
+  state: 'pausedByHand' | 'resumed';
+  why: string | null;
+  by: string | null;
+  /** Epoch seconds; null where the flow is not paused. */
+  since: number | null;
+  /** The pause that it takes the place of, or ends; null where the flow was not paused by hand. */
+  before: { why: string | null; by: string | null; since: number } | null;
+}
+
+/** Characters; more is no sentence that fits into a log line. */
+const LONGEST_TEXT = { reason: 500, by: 100 };
+
+/** Flows over the group, and what operators do to them. */
+@Controller('api/flows')
+@UseGuards(ApiTokenGuard)
+export class FlowsController {
+  constructor(private readonly controls: FlowControls) {}
+
+  /** Answers once Kafka has it, and no call of the flow begins in this process any more. */
+  @Post(':name/pause')
+  @HttpCode(200)
+  async pause(
+    @Param('name') name: string,
+    @Body() body: unknown,
+    @Headers('origin') origin?: string,
+  ): Promise<ControlledFlow> {
+    const flow = controlledFlow(name, origin);
+    const fields = objectIn(body);
+    const [reason, by] = [textOf(fields, 'reason'), textOf(fields, 'by')];
+    const missing = Object.entries({ reason, by }).flatMap(([field, text]) =>
+      text === undefined ? [field] : [],
+    );
+    if (reason === undefined || by === undefined) {
+      throw new BadRequestException(`${missing.join(' and ')} missing: ${PAUSE_BODY}`);
+    }
+    const before = await taken(this.controls.pause(flow, reason, by));
+    const since = this.controls.pauseOf(flow)?.since ?? null;
+    return { name: flow, state: 'pausedByHand', why: reason, by, since, before: viewOf(before) };
+  }
+
+  /** Answers once Kafka has it, and calls of the flow begin in this process. */
+  @Post(':name/resume')
+  @HttpCode(200)
+  async resume(
+    @Param('name') name: string,
+    @Body() body: unknown,
+    @Headers('origin') origin?: string,
+  ): Promise<ControlledFlow> {
+    const flow = controlledFlow(name, origin);
+    const by = textOf(body === undefined || body === null ? {} : objectIn(body), 'by') ?? null;
+    const before = await taken(this.controls.resume(flow, by));
+    return { name: flow, state: 'resumed', why: null, by, since: null, before: viewOf(before) };
+  }
+}
+
+const PAUSE_BODY = 'send {"reason": "why it is paused", "by": "who pauses it"}';
+
+/** A page in the browser of somebody who may reach the bridge sends its origin along. */
+function controlledFlow(name: string, origin: string | undefined): Flow {
+  if (origin !== undefined)
+    throw new ForbiddenException('pages of a browser may not control flows');
+  const flow = FLOWS.find((known) => known === name);
+  if (flow === undefined) {
+    throw new NotFoundException(`there is no such flow: the flows are ${FLOWS.join(', ')}`);
+  }
+  return flow;
+}
+
+function objectIn(body: unknown): JsonObject {
+  if (!isJsonObject(body))
+    throw new BadRequestException(`the body is no JSON object: ${PAUSE_BODY}`);
+  return body;
+}
+
+/** Undefined where the field is absent or blank. */
+function textOf(body: JsonObject, field: 'reason' | 'by'): string | undefined {
+  const value = body[field];
+  if (value === undefined || value === null) return undefined;
+  const longest = LONGEST_TEXT[field];
+  if (typeof value !== 'string' || value.length > longest) {
+    throw new BadRequestException(`${field} must be a text of at most ${longest} characters`);
+  }
+  return value.trim() === '' ? undefined : value.trim();
+}
+
+async function taken<T>(written: Promise<T>): Promise<T> {
+  try {
+    return await written;
+  } catch (error) {
+    if (error instanceof ControlNotTakenError) throw new ServiceUnavailableException(error.message);
+    throw error;
+  }
+}
+
+function viewOf(pause: FlowControl | undefined): ControlledFlow['before'] {
+  if (pause === undefined) return null;
+  const { reason: why, by, since } = pause;
+  return { why, by, since };
+}

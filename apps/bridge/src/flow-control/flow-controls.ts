@@ -1,0 +1,219 @@
+import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Clock, realDelayMs, realNowMs } from '#libs/clock';
+import { type BridgeSettings } from '#libs/config';
+import { type Flow, FLOWS, INTERNAL_TOPICS, isJsonObject, readJson } from '#libs/contracts';
+import {
+  describeKafkaFailure,
+  followTopics,
+  IdempotentProducer,
+  type KafkaClient,
+  type RecordPlace,
+  RecordRefusedError,
+  type StoredRecord,
+} from '#libs/kafka';
+import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
+import { FlowHold } from './flow-hold.js';
+
+/**
+ * Value of `machine-bridge.flow-controls.v1`, compacted: whether operators have paused a flow.
+ *
+ * - Key: name of the flow. Value: this, as JSON. No headers.
+ * - Written by the process that an operator asks; the latest record of a key counts, whoever wrote it.
+ * - Read by every process, from the first record on, before it makes a call.
+ * - Tombstone: never written; read, it stands for a flow that is not paused. So does a value that cannot be read.
+ */
+export interface FlowControl {
+  paused: boolean;
+  /** Null where it is not paused. */
+  reason: string | null;
+  /** Who paused or resumed it; null where that was not said. */
+  by: string | null;
+  /** Epoch seconds: paused since, or resumed at. */
+  since: number;
+}
+
+/** Kafka did not take a control in time, or this process has not read it back. */
+export class ControlNotTakenError extends Error {}
+
+/** Together shorter than a client waits for the answer. */
+const WRITE_DEADLINE_MS = 4000;
+const READ_BACK_DEADLINE_MS = 4000;
+const READ_BACK_POLL_MS = 10;
+const STOP_DEADLINE_MS = 2000;
+
+/** Which flows are paused by hand, as Kafka has it: the same in all processes of the group, within a second. */
+@Injectable()
+export class FlowControls implements OnModuleDestroy {
+  private readonly logger = new Logger('FlowControls');
+  private readonly topic: string;
+  private readonly groupId: string;
+  private readonly latest = new Map<Flow, FlowControl>();
+  private readonly holds = new Map(FLOWS.map((flow) => [flow, new FlowHold()]));
+  /** Next offset by partition. */
+  private readonly positions = new Map<number, number>();
+  private readonly stopping = new AbortController();
+  private following: Promise<void> | undefined;
+  private isRead = false;
+  private failure: string | null = null;
+
+  constructor(
+    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix, groupId } }: BridgeSettings,
+    @Inject(KAFKA) private readonly kafka: KafkaClient,
+    private readonly clock: Clock,
+  ) {
+    this.topic = `${topicPrefix}${INTERNAL_TOPICS.flowControls}`;
+    this.groupId = groupId;
+  }
+
+  /** Follows the topic, which exists; once, however often it is called. */
+  follow(): void {
+    this.following ??= followTopics(this.kafka, [{ topic: this.topic, from: 'beginning' }], {
+      groupIdPrefix: this.groupId,
+      signal: this.stopping.signal,
+      onRecords: (records) => {
+        this.accept(records);
+      },
+      onState: (state, problem) => {
+        this.failure = problem;
+        if (state === 'up') this.readToEnd();
+      },
+    });
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.stopping.abort(new Error('the bridge is stopping'));
+    const deadline = new AbortController();
+    const late = realDelayMs(STOP_DEADLINE_MS, deadline.signal).catch(() => undefined);
+    await Promise.race([this.following, late]);
+    deadline.abort();
+  }
+
+  /** Why no call may begin yet, in words; undefined once the controls have been read. */
+  get problem(): string | undefined {
+    if (this.isRead) return undefined;
+    const why = this.failure === null ? '' : `: ${this.failure}`;
+    return `calls wait until it is read which flows are paused by hand${why}`;
+  }
+
+  /** For whoever makes calls of the flow. */
+  holdOf(flow: Flow): FlowHold {
+    const hold = this.holds.get(flow);
+    if (hold === undefined) throw new Error(`there is no flow ${flow}`);
+    return hold;
+  }
+
+  /** Undefined unless the flow is paused by hand. */
+  pauseOf(flow: Flow): FlowControl | undefined {
+    const control = this.latest.get(flow);
+    return control?.paused === true ? control : undefined;
+  }
+
+  /**
+   * Pauses the flow in all processes; returns what held before. Paused already, it stays so since then, for the new reason.
+   *
+   * @throws ControlNotTakenError
+   */
+  async pause(flow: Flow, reason: string, by: string): Promise<FlowControl | undefined> {
+    const before = this.pauseOf(flow);
+    const since = before?.since ?? this.clock.nowSeconds();
+    await this.write(flow, { paused: true, reason, by, since });
+    return before;
+  }
+
+  /**
+   * Lets the flow go on in all processes; returns the pause that ends, if it was paused by hand.
+   *
+   * @throws ControlNotTakenError
+   */
+  async resume(flow: Flow, by: string | null): Promise<FlowControl | undefined> {
+    const before = this.pauseOf(flow);
+    const since = this.clock.nowSeconds();
+    // Whatever is known here: another process may have paused it a moment ago.
+    await this.write(flow, { paused: false, reason: null, by, since });
+    return before;
+  }
+
+  /** The topic's records up to now have been accepted: flows that are not paused by hand may make calls. */
+  readToEnd(): void {
+    if (this.isRead) return;
+    this.isRead = true;
+    for (const flow of FLOWS) {
+      const pause = this.pauseOf(flow);
+      if (pause !== undefined) this.logPaused(flow, pause);
+      this.holdOf(flow).set(pause !== undefined);
+    }
+  }
+
+  private accept(records: readonly StoredRecord[]): void {
+    for (const { key, value, partition, offset } of records) {
+      const flow = FLOWS.find((name) => name === key?.toString());
+      if (flow !== undefined) this.apply(flow, value === null ? undefined : parseControl(value));
+      this.positions.set(partition, offset + 1);
+    }
+  }
+
+  private apply(flow: Flow, control: FlowControl | undefined): void {
+    const wasPaused = this.pauseOf(flow) !== undefined;
+    if (control === undefined) this.latest.delete(flow);
+    else this.latest.set(flow, control);
+    if (!this.isRead) return;
+    const pause = this.pauseOf(flow);
+    if (pause !== undefined) this.logPaused(flow, pause);
+    else if (wasPaused) {
+      this.logger.log({ msg: 'flow resumed by hand', flow, by: control?.by ?? null });
+    }
+    this.holdOf(flow).set(pause !== undefined);
+  }
+
+  private logPaused(flow: Flow, { reason, by, since }: FlowControl): void {
+    this.logger.log({ msg: 'flow paused by hand', flow, reason, by, since });
+  }
+
+  /** Returns once Kafka has the control and this process goes by it. */
+  private async write(flow: Flow, control: FlowControl): Promise<void> {
+    const record = { topic: this.topic, key: flow, value: JSON.stringify(control), headers: {} };
+    // One of its own: closed at the deadline, it sends nothing more.
+    const producer = new IdempotentProducer(this.kafka);
+    const expired = setTimeout(() => void producer.close(), WRITE_DEADLINE_MS);
+    let place: RecordPlace;
+    try {
+      place = await producer.send(record);
+    } catch (error) {
+      const why =
+        error instanceof RecordRefusedError
+          ? describeKafkaFailure(error)
+          : `no answer within ${WRITE_DEADLINE_MS / 1000} s; see the log for what it answers`;
+      throw new ControlNotTakenError(`Kafka has not taken it: ${why}`);
+    } finally {
+      clearTimeout(expired);
+      void producer.close();
+    }
+    await this.untilRead(place);
+  }
+
+  private async untilRead({ partition, offset }: RecordPlace): Promise<void> {
+    const deadlineMs = realNowMs() + READ_BACK_DEADLINE_MS;
+    while ((this.positions.get(partition) ?? 0) <= offset) {
+      if (realNowMs() > deadlineMs) {
+        const why = this.failure === null ? '' : `: ${this.failure}`;
+        throw new ControlNotTakenError(
+          `Kafka has taken it, but this process has not read it back within ${READ_BACK_DEADLINE_MS / 1000} s${why}`,
+        );
+      }
+      await realDelayMs(READ_BACK_POLL_MS);
+    }
+  }
+}
+
+function parseControl(value: Buffer): FlowControl | undefined {
+  const json = readJson(value);
+  if (!json.ok || !isJsonObject(json.value)) return undefined;
+  const { paused, reason = null, by = null, since } = json.value;
+  if (typeof paused !== 'boolean' || typeof since !== 'number') return undefined;
+  if (!isTextOrNull(reason) || !isTextOrNull(by)) return undefined;
+  return { paused, reason, by, since };
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === 'string';
+}

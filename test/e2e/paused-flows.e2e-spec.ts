@@ -1,0 +1,287 @@
+import { TOPICS } from '#libs/contracts';
+import { type BridgeProcess } from '../support/bridge-process.js';
+import { inBrief } from '../support/chaos/in-brief.js';
+import { eventually } from '../support/eventually.js';
+import { testBrokers } from '../support/kafka.js';
+import { foldStates } from '../support/states/fold-states.js';
+import { readStateStream } from '../support/states/state-stream.js';
+import { StatesPlant } from '../support/states/states-plant.js';
+import { numberingFaults } from '../support/states/stream-faults.js';
+import { truthOf, untruth } from '../support/states/truth-of.js';
+import { header, json, type TopicReader } from '../support/topic-reader.js';
+
+const MINUTE = 60;
+/** A minute of the plant is a second of the test, and so is the interval of polling. */
+const CLOCK_SPEED = 60;
+const MACHINES = 20;
+/** Longer than a machine may go unanswered before it is lost, and than the shorter states last. */
+const PAUSE_MINUTES = 8;
+const SETTLE_MINUTES = 5;
+const BEFORE_ALL_SECONDS = 3 * 3600;
+const TOKEN = 'token-of-the-api';
+const FLOWS = 'work-orders,downtime-reasons,machine-states';
+
+interface Ready {
+  status: number;
+  details: Record<string, { status: string; message?: string }>;
+}
+
+describe('flows that are paused by hand, of two processes', () => {
+  let plant: StatesPlant;
+  let outcomes: TopicReader;
+  let [first, second]: BridgeProcess[] = [];
+  let watchedSince: number;
+  let sent = 0;
+
+  const bridge = (which: BridgeProcess | undefined): BridgeProcess => {
+    if (which === undefined) throw new Error('no such bridge');
+    return which;
+  };
+
+  const post = async (
+    to: BridgeProcess | undefined,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<{ status: number; answer: Record<string, unknown> }> => {
+    const response = await fetch(`${await bridge(to).url()}/api/flows/${path}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${TOKEN}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    return {
+      status: response.status,
+      answer: (await response.json()) as Record<string, unknown>,
+    };
+  };
+
+  const readyOf = async (which: BridgeProcess | undefined): Promise<Ready> => {
+    const response = await fetch(`${await bridge(which).url()}/health/ready`);
+    const { details } = (await response.json()) as Pick<Ready, 'details'>;
+    return { status: response.status, details };
+  };
+
+  /** Waits until the process goes by the pause; it stays ready. */
+  const untilPaused = async (which: BridgeProcess | undefined, flow: string): Promise<void> => {
+    const ready = await eventually(
+      async () => {
+        const { status, details } = await readyOf(which);
+        return details[flow]?.message !== undefined && status === 200 && details;
+      },
+      { what: `${flow} is paused, and the bridge is ready` },
+    );
+    expect(ready[flow]).toEqual({ status: 'up', message: 'paused by hand: an audit (Ada)' });
+  };
+
+  const metricOf = async (which: BridgeProcess | undefined, flow: string): Promise<string> => {
+    const response = await fetch(`${await bridge(which).url()}/metrics`, {
+      headers: { authorization: `Bearer ${TOKEN}` },
+    });
+    const text = await response.text();
+    const pattern = `^machine_bridge_flow_paused_by_hand\\{flow="${flow}"\\} (\\d)$`;
+    return new RegExp(pattern, 'm').exec(text)?.[1] ?? '';
+  };
+
+  /** A list and a reason for each machine; the reasons are applied when it returns. */
+  const sendRound = async (): Promise<void> => {
+    sent += 1;
+    const startTime = plant.clock.nowSeconds() - 10 * MINUTE - sent;
+    for (const machineId of plant.machineIds) {
+      const list = { machineId, workingOrders: [`round-${sent}`] };
+      await plant.kafka.sendJson(TOPICS.workOrderLists, machineId, list, {
+        'message-id': `list-${sent}-${machineId}`,
+      });
+      const reason = { machineId, reasonId: '1', startTime, endTime: startTime + MINUTE };
+      await plant.kafka.sendJson(TOPICS.downtimeReasons, machineId, reason, {
+        'message-id': `reason-${sent}-${machineId}`,
+      });
+    }
+    await eventually(() => finalOf(`reason-${sent}-`).size === plant.machineIds.length, {
+      what: `the reasons of round ${sent} are final`,
+    });
+  };
+
+  /** By message id, what became of messages whose ids begin so; more than one outcome is one too many. */
+  const finalOf = (idPrefix: string): Map<string, string[]> => {
+    const final = new Map<string, string[]>();
+    for (const record of outcomes.records) {
+      const { source } = json(record) as { source: { messageId: string } };
+      const what = header(record, 'ce_type')?.split('.')[1] ?? '';
+      if (what === 'deferred' || !source.messageId.startsWith(idPrefix)) continue;
+      final.set(source.messageId, [...(final.get(source.messageId) ?? []), what]);
+    }
+    return final;
+  };
+
+  beforeAll(async () => {
+    plant = await StatesPlant.open({
+      brokers: testBrokers(),
+      machines: MACHINES,
+      clockSpeed: CLOCK_SPEED,
+      partitions: 4,
+      env: {
+        BRIDGE_FLOWS: FLOWS,
+        BRIDGE_API_TOKEN: TOKEN,
+        SETTLE_SECONDS: String(SETTLE_MINUTES * MINUTE),
+      },
+    });
+    first = plant.startBridge();
+    second = plant.startBridge();
+    await Promise.all([bridge(first).ready(), bridge(second).ready()]);
+    await plant.untilShared(2);
+    await plant.untilAllAnswered();
+    watchedSince = plant.clock.nowSeconds();
+    outcomes = await plant.kafka.read(TOPICS.commandOutcomes);
+    await sendRound();
+  });
+
+  afterAll(() => plant.close());
+
+  it('are asked for by those who have the token, by a request that says why and by whom', async () => {
+    const pause = { reason: 'an audit', by: 'Ada' };
+    const asked = async (...args: Parameters<typeof post>): Promise<[number, unknown]> => {
+      const { status, answer } = await post(...args);
+      return [status, answer['message']];
+    };
+    expect(await asked(first, 'work-orders/pause', pause, { authorization: 'Bearer x' })).toEqual([
+      401,
+      expect.stringContaining('BRIDGE_API_TOKEN'),
+    ]);
+    expect(await asked(first, 'lunch/pause', pause)).toEqual([
+      404,
+      'there is no such flow: the flows are work-orders, downtime-reasons, machine-states',
+    ]);
+    expect(await asked(first, 'work-orders/pause', { reason: ' ' })).toEqual([
+      400,
+      expect.stringMatching(/^reason and by missing: send \{"reason"/),
+    ]);
+    expect(await asked(first, 'work-orders/pause', { reason: 'an audit' })).toEqual([
+      400,
+      expect.stringMatching(/^by missing/),
+    ]);
+    expect(await asked(first, 'work-orders/pause')).toEqual([
+      400,
+      expect.stringMatching(/^the body is no JSON object/),
+    ]);
+    expect(await asked(first, 'work-orders/pause', { ...pause, by: 7 })).toEqual([
+      400,
+      'by must be a text of at most 100 characters',
+    ]);
+    expect(await asked(first, 'work-orders/pause', '{"reason":')).toEqual([
+      400,
+      expect.any(String),
+    ]);
+    const large = { ...pause, reason: 'x'.repeat(20_000) };
+    expect(await asked(first, 'work-orders/pause', large)).toEqual([413, expect.any(String)]);
+    const fromPage = { origin: 'http://127.0.0.1:3000' };
+    expect(await asked(first, 'work-orders/resume', {}, fromPage)).toEqual([
+      403,
+      'pages of a browser may not control flows',
+    ]);
+    expect((await readyOf(first)).details['work-orders']).toEqual({ status: 'up' });
+  });
+
+  it('begin no call any more in either process, while other flows go on', async () => {
+    const paused = await post(first, 'work-orders/pause', { reason: 'a first reason', by: 'Bob' });
+    expect(paused).toMatchObject({
+      status: 200,
+      answer: { name: 'work-orders', state: 'pausedByHand', why: 'a first reason', before: null },
+    });
+    const again = await post(second, 'work-orders/pause', { reason: 'an audit', by: 'Ada' });
+    const { since } = paused.answer;
+    expect(again.answer).toEqual({
+      ...{ name: 'work-orders', state: 'pausedByHand', why: 'an audit', by: 'Ada', since },
+      before: { why: 'a first reason', by: 'Bob', since },
+    });
+    for (const each of [first, second]) await untilPaused(each, 'work-orders');
+    expect(await metricOf(first, 'work-orders')).toBe('1');
+    expect(await metricOf(first, 'downtime-reasons')).toBe('0');
+    const since1 = await plant.sandbox.newestCall();
+    await sendRound();
+    await plant.untilAllAnswered();
+    expect(await plant.sandbox.countCalls('setWorkOrderList', since1, 1)).toBe(0);
+    expect(finalOf(`list-${sent}-`).size).toBe(0);
+    expect(bridge(second).output).toMatch(
+      /"flow paused by hand","flow":"work-orders","reason":"an audit","by":"Ada"/,
+    );
+  });
+
+  it('stay paused when all processes have been replaced, one of them killed', async () => {
+    const since = await plant.sandbox.newestCall();
+    bridge(first).kill('SIGKILL');
+    bridge(second).kill('SIGTERM');
+    expect(await bridge(second).exitCode()).toBe(0);
+    await bridge(first).exitCode();
+    first = plant.startBridge();
+    second = plant.startBridge();
+    for (const each of [first, second]) await untilPaused(each, 'work-orders');
+    await plant.untilShared(2);
+    await plant.untilAllAnswered();
+    await sendRound();
+    await plant.untilAllAnswered();
+    expect(await plant.sandbox.countCalls('setWorkOrderList', since, 1)).toBe(0);
+    expect(finalOf(`list-${sent}-`).size).toBe(0);
+  });
+
+  it('send all that has waited once they are resumed, once and in order', async () => {
+    const since = await plant.sandbox.newestCall();
+    const { answer } = await post(second, 'work-orders/resume', { by: 'Eve' });
+    expect(answer).toMatchObject({ state: 'resumed', by: 'Eve', before: { why: 'an audit' } });
+    for (const machineId of plant.machineIds) {
+      await plant.sandbox.listBecomes(machineId, [`round-${sent}`]);
+    }
+    await eventually(() => finalOf('list-').size === sent * plant.machineIds.length, {
+      what: 'all lists are final',
+    });
+    expect([...finalOf('list-')].filter(([, became]) => became.length !== 1)).toEqual([]);
+    // Of the lists that waited the newest was sent, once a machine.
+    const calls = (await plant.sandbox.allCalls(since)).filter(
+      ({ operation }) => operation === 'setWorkOrderList',
+    );
+    expect(calls.flatMap(({ machineIds }) => machineIds).sort()).toEqual(plant.machineIds.sort());
+    expect((await readyOf(first)).details['work-orders']).toEqual({ status: 'up' });
+    expect(await metricOf(first, 'work-orders')).toBe('0');
+    await eventually(() => /"flow resumed by hand",.*"by":"Eve"/.test(bridge(first).output), {
+      what: 'the other process says so',
+    });
+    const nothing = await post(first, 'work-orders/resume');
+    expect(nothing).toMatchObject({ status: 200, answer: { by: null, before: null } });
+  });
+
+  it('poll no machine while states are paused, and miss none of their changes', async () => {
+    await post(first, 'machine-states/pause', { reason: 'an audit', by: 'Ada' });
+    for (const each of [first, second]) await untilPaused(each, 'machine-states');
+    // Polls that were under way have ended when reasons that were sent since have been applied.
+    await sendRound();
+    const since = await plant.sandbox.newestCall();
+    await plant.clock.sleepSeconds(PAUSE_MINUTES * MINUTE);
+    const calls = (await plant.sandbox.allCalls(since)).map(({ operation }) => operation);
+    expect(calls.filter((name) => /State|Activity/.test(name))).toEqual([]);
+    expect(calls).toContain('getMachineInfo');
+    await post(second, 'machine-states/resume', { by: 'Ada' });
+    await plant.untilAllAnswered();
+    const until = plant.clock.nowSeconds();
+    await plant.clock.sleepSeconds((SETTLE_MINUTES + 5) * MINUTE);
+    for (const each of [first, second]) {
+      bridge(each).kill('SIGTERM');
+      expect(await bridge(each).exitCode()).toBe(0);
+    }
+    const stream = await readStateStream(plant.kafka, plant.partitions);
+    const faults: string[] = [];
+    for (const machineId of plant.machineIds) {
+      const records = stream.events.get(machineId) ?? [];
+      const from = watchedSince - BEFORE_ALL_SECONDS;
+      const truth = await truthOf(plant.sandbox, machineId, from, until);
+      const untrue = untruth(machineId, truth, foldStates(records), watchedSince);
+      faults.push(
+        ...numberingFaults(machineId, records),
+        ...(untrue === undefined ? [] : [untrue]),
+      );
+    }
+    expect(inBrief(faults)).toEqual([]);
+  });
+});
