@@ -2,6 +2,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock, realNowMs } from '#libs/clock';
 import { type CallPermit, CallSlots } from '#libs/delivery';
+import { FlowHold } from '../flow-control/index.js';
 import {
   type Admission,
   type BatchLimits,
@@ -1660,6 +1661,107 @@ describe('CommandDispatcher', () => {
       await pass(60_000);
       expect(flow.dispatcher.status.pausedBecause).toContain('403');
       for (const it of delivered) expect(it).toEqual({ results: [], ends: [] });
+    });
+  });
+
+  describe('a flow that operators hold', () => {
+    let hold: FlowHold;
+
+    const heldFlow = (options: Partial<DispatcherOptions<string>> = SINGLE_CALLS): Flow => {
+      hold = new FlowHold();
+      return new Flow({ hold, ...options });
+    };
+
+    it.each([
+      ['a call for each command', SINGLE_CALLS],
+      ['shared calls', sharedCalls()],
+    ])('makes no call before it is released, and all of them then, with %s', async (_, options) => {
+      const flow = heldFlow(options);
+      const delivered = EIGHT.map((name) => flow.submit(name));
+      await pass(60_000);
+      expect(flow.calls).toEqual([]);
+      expect(flow.dispatcher).toMatchObject({ waiting: 8, pausedBecause: undefined });
+      hold.set(false);
+      await pass(LINGER_MS);
+      expect(flow.calls.flat().sort()).toEqual(EIGHT);
+      for (const it of delivered) expect(it).toMatchObject({ results: [{ attempts: 1 }] });
+    });
+
+    it('does not wake up for what waits', async () => {
+      const flow = heldFlow();
+      flow.submit('mill1');
+      await pass();
+      expect(jest.getTimerCount()).toBeLessThanOrEqual(1);
+      const asked = jest.spyOn(flow.slots, 'ask');
+      await pass(10_000);
+      expect(asked).not.toHaveBeenCalled();
+    });
+
+    it('finishes the call under way, and sends nothing after it', async () => {
+      const flow = heldFlow();
+      hold.set(false);
+      flow.service = hang;
+      const first = flow.submit('mill1');
+      await pass();
+      hold.set(true);
+      const second = flow.submit('mill2');
+      await flow.reply('mill1', applied, 1000);
+      expect(first).toMatchObject({ results: [{ kind: 'applied' }], ends: ['finished'] });
+      expect(second.ends).toEqual([]);
+      expect(flow.calls).toEqual([['mill1']]);
+    });
+
+    it('does not send a call that was still waiting for a connection', async () => {
+      const flow = heldFlow();
+      hold.set(false);
+      let connect = (): void => undefined;
+      flow.connected = new Promise((resolve) => {
+        connect = resolve;
+      });
+      const delivered = flow.submit('mill1');
+      await pass();
+      hold.set(true);
+      connect();
+      await pass(10_000);
+      expect(flow.calls).toEqual([]);
+      hold.set(false);
+      await pass();
+      expect(delivered).toMatchObject({ results: [{ kind: 'applied' }], ends: ['finished'] });
+    });
+
+    it('does not send the parts of a call that is refused meanwhile', async () => {
+      const flow = heldFlow(sharedCalls());
+      hold.set(false);
+      flow.service = hang;
+      const delivered = EIGHT.map((name) => flow.submit(name));
+      await pass(LINGER_MS);
+      hold.set(true);
+      flow.service = (names) => (names.includes('a1') ? refused : applied);
+      await flow.reply('a1', refused, 10_000);
+      expect(flow.calls).toHaveLength(1);
+      hold.set(false);
+      await pass(10_000);
+      const kinds = delivered.map(({ results }) => results.map(({ kind }) => kind));
+      expect(kinds).toEqual([['rejected'], ...Array<string[]>(7).fill(['applied'])]);
+    });
+
+    it('is not found to stand still, however long that lasts', async () => {
+      const flow = heldFlow();
+      hold.set(false);
+      flow.service = () => awayFor(AN_HOUR_MS);
+      flow.submit('mill1');
+      flow.submit('lathe1');
+      await pass();
+      hold.set(true);
+      await pass(60_000);
+      expect(flow.dispatcher.pausedBecause).toBeUndefined();
+    });
+
+    it('says of a message that has waited too long that it is deferred', async () => {
+      const flow = heldFlow({ deferredAfterMs: 1000 });
+      flow.submit('mill1');
+      await pass(5000);
+      expect(flow.deferred).toHaveLength(1);
     });
   });
 });

@@ -3,6 +3,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
+import { type FlowHold } from '../../flow-control/index.js';
 import { unpausedFlows } from '../../flow-control/testing/unpaused-flows.js';
 import { PollHealth } from './poll-health.js';
 import { type Poll, type Polled, PollLoop } from './poll-loop.js';
@@ -55,6 +56,7 @@ describe('PollLoop', () => {
   let clock: ManualClock;
   let health: PollHealth;
   let loop: PollLoop;
+  let hold: FlowHold;
 
   function startLoop(maxConcurrency: number): void {
     const settings = loadBridgeSettings({
@@ -65,7 +67,9 @@ describe('PollLoop', () => {
     });
     clock = new ManualClock(T0 * 1000);
     health = new PollHealth(clock);
-    loop = new PollLoop(settings, clock, health, new PollingMetrics(), unpausedFlows());
+    const controls = unpausedFlows();
+    loop = new PollLoop(settings, clock, health, new PollingMetrics(), controls);
+    hold = controls.holdOf('machine-states');
     loop.onApplicationBootstrap();
   }
 
@@ -364,5 +368,24 @@ describe('PollLoop', () => {
     loop.beforeApplicationShutdown();
     await moveTo(T0 + 120);
     expect(machine.polls).toBe(0);
+  });
+
+  it('polls no machine while operators hold the flow, and makes up for it at once afterwards', async () => {
+    hold.set(true);
+    const machines = machinesUpdatedAt(null, T0, T0 + 30);
+    loop.addAll(machines);
+    await moveTo(T0 + 600);
+    expect(pollsOf(machines)).toEqual([0, 0, 0]);
+    hold.set(false);
+    await settle();
+    expect(pollsOf(machines)).toEqual([1, 1, 1]);
+    hold.set(true);
+    for (const machine of machines) machine.answer();
+    await settle();
+    await moveTo(T0 + 1200);
+    expect(pollsOf(machines)).toEqual([1, 1, 1]);
+    hold.set(false);
+    await settle();
+    expect(pollsOf(machines)).toEqual([2, 2, 2]);
   });
 });
