@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
-import { Clock, realDelayMs, realNowMs } from '#libs/clock';
+import { afterRealMs, Clock, realDelayMs, realNowMs } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
 import { type Flow, FLOWS, INTERNAL_TOPICS, isJsonObject, readJson } from '#libs/contracts';
 import {
@@ -174,7 +174,7 @@ export class FlowControls implements OnModuleDestroy {
     const record = { topic: this.topic, key: flow, value: JSON.stringify(control), headers: {} };
     // One of its own: closed at the deadline, it sends nothing more.
     const producer = new IdempotentProducer(this.kafka);
-    const expired = setTimeout(() => void producer.close(), WRITE_DEADLINE_MS);
+    const cancelDeadline = afterRealMs(WRITE_DEADLINE_MS, () => void producer.close());
     let place: RecordPlace;
     try {
       place = await producer.send(record);
@@ -185,7 +185,7 @@ export class FlowControls implements OnModuleDestroy {
           : `no answer within ${WRITE_DEADLINE_MS / 1000} s; see the log for what it answers`;
       throw new ControlNotTakenError(`Kafka has not taken it: ${why}`);
     } finally {
-      clearTimeout(expired);
+      cancelDeadline();
       void producer.close();
     }
     await this.untilRead(place);
