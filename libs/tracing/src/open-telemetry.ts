@@ -10,12 +10,14 @@ import {
   SpanKind,
   SpanStatusCode,
   trace,
+  TraceFlags,
   type Tracer,
 } from '@opentelemetry/api';
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
 import {
+  AlwaysOnSampler,
   BatchSpanProcessor,
   ParentBasedSampler,
   type ReadableSpan,
@@ -32,6 +34,8 @@ import { type TraceContext, traceContextOf } from './trace-context.js';
 import {
   type MessageSpan,
   NO_SPAN,
+  NO_TRACING,
+  passOn,
   type PollSpan,
   type RequestSpan,
   type Span,
@@ -60,12 +64,14 @@ export class OpenTelemetryTracing implements Tracing {
   private readonly provider: TracerProvider;
   private readonly delivery: SpanDelivery;
   private readonly origin: URL;
+  private readonly sampler: TracingSettings['sampler'];
 
   constructor(
     settings: TracingSettings,
     private readonly process: TracedProcess,
   ) {
     this.origin = new URL(process.baseUrl);
+    this.sampler = settings.sampler;
     this.delivery = new SpanDelivery(settings);
     const resource = defaultResource().merge(
       resourceFromAttributes({
@@ -91,29 +97,28 @@ export class OpenTelemetryTracing implements Tracing {
     const { topic, partition, offset, key, bytes } = message;
     const parent = traceContextOf(message.headers);
     if (parent === undefined && topic.startsWith(OWN_TOPIC)) return NO_SPAN;
+    if (!this.isSampled(parent)) return passOn(parent);
     const { topicPrefix, groupId } = this.process;
     const name = `${topicPrefix}${topic}`;
     const span = this.tracer.startSpan(
       `process ${name}`,
-      { kind: SpanKind.CONSUMER },
+      {
+        kind: SpanKind.CONSUMER,
+        attributes: {
+          [A.messagingSystem]: 'kafka',
+          [A.operationName]: 'process',
+          [A.operationType]: 'process',
+          [A.topic]: name,
+          [A.partition]: String(partition),
+          [A.offset]: offset,
+          [A.group]: groupId,
+          [A.envelopeSize]: bytes,
+          ...(key !== null && key.length <= LONGEST_KEY_BYTES && { [A.key]: key.toString() }),
+        },
+      },
       parent === undefined ? ROOT_CONTEXT : remoteContext(parent),
     );
-    if (span.isRecording()) {
-      span.setAttributes({
-        [A.messagingSystem]: 'kafka',
-        [A.operationName]: 'process',
-        [A.operationType]: 'process',
-        [A.topic]: name,
-        [A.partition]: String(partition),
-        [A.offset]: offset,
-        [A.group]: groupId,
-        [A.envelopeSize]: bytes,
-      });
-      if (key !== null && key.length <= LONGEST_KEY_BYTES) {
-        span.setAttribute(A.key, key.toString());
-      }
-    }
-    return new MeasuredMessage(span);
+    return span.isRecording() ? new MeasuredMessage(span) : passOn(parent);
   }
 
   /**
@@ -121,40 +126,45 @@ export class OpenTelemetryTracing implements Tracing {
    * of the others has a link to it in turn.
    */
   requestStarts(request: TracedRequest, causes: readonly Span[]): RequestSpan {
-    const spans = causes.filter((cause) => cause instanceof MeasuredSpan);
-    const sampled = spans.filter(({ span }) => span.isRecording()).slice(0, MAX_LINKS);
-    const parent = sampled[0] ?? spans[0];
-    if (parent === undefined) return NO_SPAN;
-    const isShared = sampled.length > 1;
+    const sampled = causes.filter((cause) => cause instanceof MeasuredSpan).slice(0, MAX_LINKS);
+    const [parent, ...others] = sampled;
+    if (parent === undefined) return NO_TRACING.requestStarts(request, causes);
     const { operation, method, route, path } = request;
+    const { origin, hostname, protocol, port } = this.origin;
     const span = this.tracer.startSpan(
       `${method} ${route}`,
       {
         kind: SpanKind.CLIENT,
-        ...(isShared && { links: sampled.map((each) => ({ context: each.span.spanContext() })) }),
+        attributes: {
+          [A.operation]: operation,
+          [A.method]: method,
+          [A.url]: `${origin}${path}`,
+          [A.urlTemplate]: route,
+          [A.serverAddress]: hostname,
+          [A.serverPort]: Number(port) || (protocol === 'https:' ? 443 : 80),
+        },
+        links: others.length === 0 ? [] : sampled.map((each) => ({ context: each.place })),
       },
       trace.setSpan(ROOT_CONTEXT, parent.span),
     );
-    if (span.isRecording()) {
-      const { origin, hostname, protocol, port } = this.origin;
-      span.setAttributes({
-        [A.operation]: operation,
-        [A.method]: method,
-        [A.url]: `${origin}${path}`,
-        [A.urlTemplate]: route,
-        [A.serverAddress]: hostname,
-        [A.serverPort]: Number(port) || (protocol === 'https:' ? 443 : 80),
-      });
-      const context = span.spanContext();
-      for (const other of sampled.slice(1)) other.span.addLink({ context });
-    }
+    for (const other of others) other.span.addLink({ context: span.spanContext() });
     return new MeasuredRequest(span);
   }
 
   pollStarts(machineId: string): PollSpan {
-    const span = this.tracer.startSpan('poll machine', undefined, ROOT_CONTEXT);
-    span.setAttribute(A.machineId, machineId);
-    return new MeasuredPoll(span);
+    if (!this.isSampled(undefined)) return NO_SPAN;
+    const attributes = { [A.machineId]: machineId };
+    return new MeasuredPoll(this.tracer.startSpan('poll machine', { attributes }, ROOT_CONTEXT));
+  }
+
+  /**
+   * Whether a span may be recorded, decided before anything is made of it: the ids and the header of what nobody sees took
+   * 2 µs a message, 4 % of what a list takes. Where a sampler of other programs decides by the trace, the SDK's does.
+   */
+  private isSampled(parent: TraceContext | undefined): boolean {
+    const { ratio, isParentBased } = this.sampler;
+    if (parent === undefined) return Math.random() < ratio;
+    return !isParentBased || (flagsOf(parent) & TraceFlags.SAMPLED) !== 0;
   }
 
   close(): Promise<void> {
@@ -168,7 +178,11 @@ class MeasuredSpan implements Span {
   constructor(readonly span: ApiSpan) {}
 
   get context(): TraceContext {
-    return (this.carried ??= carriedContext(this.span.spanContext()));
+    return (this.carried ??= carriedContext(this.place));
+  }
+
+  get place(): SpanContext {
+    return this.span.spanContext();
   }
 
   protected fails(errorType: string): void {
@@ -181,7 +195,7 @@ class MeasuredMessage extends MeasuredSpan implements MessageSpan {
 
   outcome(outcome: string, machineId: string | null, code: string | null): void {
     const { span } = this;
-    if (!span.isRecording() || this.outcomes === MAX_OUTCOMES) return;
+    if (this.outcomes === MAX_OUTCOMES) return;
     this.outcomes += 1;
     span.addEvent(OUTCOME_EVENT, {
       [A.outcome]: outcome,
@@ -212,12 +226,13 @@ class MeasuredPoll extends MeasuredSpan implements PollSpan {
   }
 }
 
-function remoteContext({ traceparent, tracestate }: TraceContext): Context {
-  const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-');
+function remoteContext(context: TraceContext): Context {
+  const { traceparent, tracestate } = context;
+  const [, traceId = '', spanId = ''] = traceparent.split('-');
   return trace.setSpanContext(ROOT_CONTEXT, {
     traceId,
     spanId,
-    traceFlags: Number.parseInt(flags, 16),
+    traceFlags: flagsOf(context),
     isRemote: true,
     ...(tracestate !== undefined && { traceState: createTraceState(tracestate) }),
   });
@@ -229,9 +244,20 @@ function carriedContext({ traceId, spanId, traceFlags, traceState }: SpanContext
   return { traceparent, ...(tracestate && { tracestate }) };
 }
 
+function flagsOf({ traceparent }: TraceContext): number {
+  return Number.parseInt(traceparent.slice(-2), 16);
+}
+
+/** Of what {@link OpenTelemetryTracing.isSampled} lets pass. */
 function samplerOf({ ratio, isParentBased }: TracingSettings['sampler']): Sampler {
-  const root = new TraceIdRatioBasedSampler(ratio);
-  return isParentBased ? new ParentBasedSampler({ root }) : root;
+  const root = new AlwaysOnSampler();
+  if (isParentBased) return new ParentBasedSampler({ root });
+  const ofTrace = new TraceIdRatioBasedSampler(ratio);
+  return new ParentBasedSampler({
+    root,
+    remoteParentSampled: ofTrace,
+    remoteParentNotSampled: ofTrace,
+  });
 }
 
 /**

@@ -86,7 +86,8 @@ class PassedOn implements AnySpan {
   readonly end = nothing;
 }
 
-function passOn(context: TraceContext | undefined): AnySpan {
+/** What a context is passed on by where nothing is measured. */
+export function passOn(context: TraceContext | undefined): AnySpan {
   return context === undefined ? NO_SPAN : new PassedOn(context);
 }
 
