@@ -4,6 +4,7 @@ import { inBrief } from '../support/chaos/in-brief.js';
 import { eventually } from '../support/eventually.js';
 import { testBrokers } from '../support/kafka.js';
 import { foldStates } from '../support/states/fold-states.js';
+import { type CommandResult, runCommand } from '../support/run-command.js';
 import { readStateStream } from '../support/states/state-stream.js';
 import { StatesPlant } from '../support/states/states-plant.js';
 import { numberingFaults } from '../support/states/stream-faults.js';
@@ -24,6 +25,19 @@ const FLOWS = 'work-orders,downtime-reasons,machine-states';
 interface Ready {
   status: number;
   details: Record<string, { status: string; message?: string }>;
+}
+
+interface Flow {
+  name: string;
+  state: string;
+  why: string | null;
+  by: string | null;
+  since: number | null;
+  lag: number | null;
+  waiting: number;
+  oldestWaitingSeconds: number;
+  lastError: unknown;
+  processes: { process: string; state: string; partitions: Record<string, number[]> }[];
 }
 
 describe('flows that are paused by hand, of two processes', () => {
@@ -84,6 +98,23 @@ describe('flows that are paused by hand, of two processes', () => {
     const text = await response.text();
     const pattern = `^machine_bridge_flow_paused_by_hand\\{flow="${flow}"\\} (\\d)$`;
     return new RegExp(pattern, 'm').exec(text)?.[1] ?? '';
+  };
+
+  const command = async (
+    which: BridgeProcess | undefined,
+    ...args: string[]
+  ): Promise<CommandResult> =>
+    runCommand([...args, '--bridge', await bridge(which).url()], {
+      topicPrefix: plant.kafka.topicPrefix,
+      env: { BRIDGE_API_TOKEN: TOKEN },
+    });
+
+  const flowsOf = async (which: BridgeProcess | undefined): Promise<Flow[]> => {
+    const { stdout } = await command(which, 'flows', '--json');
+    return stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Flow);
   };
 
   /** A list and a reason for each machine; the reasons are applied when it returns. */
@@ -210,6 +241,36 @@ describe('flows that are paused by hand, of two processes', () => {
     );
   });
 
+  it('are shown over the group, with the share of each process', async () => {
+    const seen = await eventually(
+      async () => {
+        const flows = await flowsOf(first);
+        return (
+          flows.every(
+            ({ processes, state }) =>
+              processes.length === 2 && processes.every((share) => share.state === state),
+          ) && flows
+        );
+      },
+      { what: 'both processes report the pause' },
+    );
+    expect(seen.map(({ name, state, why, by }) => ({ name, state, why, by }))).toEqual([
+      { name: 'work-orders', state: 'pausedByHand', why: 'an audit', by: 'Ada' },
+      { name: 'downtime-reasons', state: 'running', why: null, by: null },
+      { name: 'machine-states', state: 'running', why: null, by: null },
+    ]);
+    const [lists, , states] = seen;
+    expect(lists).toMatchObject({ waiting: MACHINES, lag: MACHINES, lastError: null });
+    expect(lists?.oldestWaitingSeconds).toBeGreaterThan(0);
+    expect(states?.lag).toBeNull();
+    const partitionsOf = (flow: Flow | undefined, topic: string): number[] =>
+      (flow?.processes ?? []).flatMap(({ partitions }) => partitions[topic] ?? []).sort();
+    expect(partitionsOf(lists, TOPICS.workOrderLists)).toEqual([0, 1, 2, 3]);
+    expect(partitionsOf(states, 'machine-bridge.machine-states.v1')).toEqual([0, 1, 2, 3]);
+    const shown = await command(second, 'flows');
+    expect(shown.stdout).toMatch(/^work-orders +pausedByHand .* an audit \(Ada\)$/m);
+  });
+
   it('stay paused when all processes have been replaced, one of them killed', async () => {
     const since = await plant.sandbox.newestCall();
     bridge(first).kill('SIGKILL');
@@ -223,14 +284,22 @@ describe('flows that are paused by hand, of two processes', () => {
     await plant.untilAllAnswered();
     await sendRound();
     await plant.untilAllAnswered();
+    await eventually(async () => (await flowsOf(first))[0]?.processes.length === 2, {
+      what: 'the processes that have ended are left out',
+    });
     expect(await plant.sandbox.countCalls('setWorkOrderList', since, 1)).toBe(0);
     expect(finalOf(`list-${sent}-`).size).toBe(0);
   });
 
   it('send all that has waited once they are resumed, once and in order', async () => {
     const since = await plant.sandbox.newestCall();
-    const { answer } = await post(second, 'work-orders/resume', { by: 'Eve' });
-    expect(answer).toMatchObject({ state: 'resumed', by: 'Eve', before: { why: 'an audit' } });
+    const resumed = await command(second, 'resume', 'work-orders', '--by', 'Eve');
+    expect(resumed).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(
+        /^work-orders is resumed; it was paused since .*: an audit \(Ada\)\n$/,
+      ) as string,
+    });
     for (const machineId of plant.machineIds) {
       await plant.sandbox.listBecomes(machineId, [`round-${sent}`]);
     }
@@ -248,6 +317,8 @@ describe('flows that are paused by hand, of two processes', () => {
     await eventually(() => /"flow resumed by hand",.*"by":"Eve"/.test(bridge(first).output), {
       what: 'the other process says so',
     });
+    const wrong = await command(first, 'pause', 'lunch', '--reason', 'hunger');
+    expect(wrong).toMatchObject({ exitCode: 64, stdout: '' });
     const nothing = await post(first, 'work-orders/resume');
     expect(nothing).toMatchObject({ status: 200, answer: { by: null, before: null } });
   });

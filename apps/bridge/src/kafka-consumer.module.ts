@@ -14,7 +14,7 @@ import {
 } from '#libs/kafka';
 import { type Tracing } from '#libs/tracing';
 import { DeliveryModule } from './delivery/index.js';
-import { FlowControls } from './flow-control/index.js';
+import { FlowControls, GroupShares } from './flow-control/index.js';
 import { MachineTracking } from './machine-states/index.js';
 import { BRIDGE_SETTINGS, KAFKA, TRACING } from './platform/index.js';
 import { WorkOrderTopics } from './work-orders/index.js';
@@ -36,6 +36,7 @@ const BACK_OFF = { baseMs: 200, capMs: 5000 };
         CallSlots,
         TRACING,
         FlowControls,
+        GroupShares,
         { token: MachineTracking, optional: true },
         { token: WorkOrderTopics, optional: true },
       ],
@@ -53,6 +54,7 @@ function createConsumerStrategy(
   calls: CallSlots,
   tracing: Tracing,
   controls: FlowControls,
+  shares: GroupShares,
   tracking?: MachineTracking,
   workOrders?: WorkOrderTopics,
 ): KafkaConsumerStrategy {
@@ -73,7 +75,9 @@ function createConsumerStrategy(
     tracing,
     prepare: async (signal, report) => {
       await prepareTopics(kafka, settings, topics, signal, report);
-      if (!signal.aborted) controls.follow();
+      if (signal.aborted) return;
+      controls.follow();
+      shares.follow();
     },
   });
 }

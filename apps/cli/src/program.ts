@@ -8,6 +8,7 @@ import { addListCommand } from './dlq/list.js';
 import { addReplayCommand } from './dlq/replay-command.js';
 import { addShowCommand } from './dlq/show.js';
 import { addPreviewCommand } from './erp/preview.js';
+import { addFlowsCommands } from './flows/flows.js';
 import { addMachinesCommand } from './machines/machines.js';
 import { addWatchCommand } from './machines/watch.js';
 import { addOffsetsCommands } from './offsets/offsets.js';
@@ -18,7 +19,9 @@ import { addTopicsCommands } from './topics/topics.js';
 export function createProgram(): CliCommand {
   const program = new CliCommand('machine-bridge');
   program
-    .description('Looks after a machine-bridge: settings, topics, offsets, machines, dead letters.')
+    .description(
+      'Looks after a machine-bridge: settings, topics, offsets, machines, flows, dead letters.',
+    )
     .version(VERSION, '-V, --version', 'prints the version')
     .option('--settings-file <file>', 'adds settings of a file such as .env to the environment')
     .on('option:settings-file', loadSettings)
@@ -26,6 +29,7 @@ export function createProgram(): CliCommand {
   addCheckCommands(program);
   addMachinesCommand(program);
   addWatchCommand(program);
+  addFlowsCommands(program);
   addTopicsCommands(program);
   addOffsetsCommands(program);
   addSendCommand(program);

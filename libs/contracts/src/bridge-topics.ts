@@ -10,6 +10,9 @@ import {
 /** What is made of an input, a dead letter or state, may be larger than that, which fitted into a broker's default of 1 MB. */
 const LARGEST_RECORD_BYTES = 16 * 1024 * 1024;
 
+/** Shares are written every few seconds; in a week, the broker's default, they would be 100 MB a process. */
+const SHARES_SEGMENT_MS = 600_000;
+
 /** A topic of the bridge as it is meant to be; names are full, prefix included. */
 export interface BridgeTopic {
   name: string;
@@ -19,6 +22,8 @@ export interface BridgeTopic {
   /** Whether a bridge with these settings cannot do without it. */
   isNeeded: boolean;
   maxMessageBytes?: number;
+  /** After so long a segment of the log is closed: only closed ones are compacted. */
+  segmentMs?: number;
   asWideAs?: string[];
   createdAsWideAs?: string[];
 }
@@ -158,6 +163,13 @@ export function bridgeTopics({
       { name: INTERNAL_TOPICS.flowControls, purpose: 'flows that are paused by hand' },
       'compact',
     ),
+    {
+      ...internal(
+        { name: INTERNAL_TOPICS.flowShares, purpose: 'what each process has of the flows' },
+        'compact',
+      ),
+      segmentMs: SHARES_SEGMENT_MS,
+    },
   ];
 }
 
@@ -168,3 +180,10 @@ export function consumedTopics(topics: readonly BridgeTopic[]): BridgeTopic[] {
     ({ name, direction }) => direction === 'in' || queues.some((queue) => name.endsWith(queue)),
   );
 }
+
+/** The topics, without the prefix, whose offsets the bridge commits for a flow. */
+export const CONSUMED_TOPICS: Record<Flow, readonly string[]> = {
+  'work-orders': [TOPICS.workOrderLists, TOPICS.workOrders, ...Object.values(WORK_ORDER_QUEUES)],
+  'downtime-reasons': [TOPICS.downtimeReasons],
+  'machine-states': [],
+};

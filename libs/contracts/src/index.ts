@@ -1,5 +1,10 @@
 export { applyOrderMessage, type OrderApplication } from './apply-order-message.js';
-export { type BridgeTopic, bridgeTopics, consumedTopics } from './bridge-topics.js';
+export {
+  type BridgeTopic,
+  bridgeTopics,
+  CONSUMED_TOPICS,
+  consumedTopics,
+} from './bridge-topics.js';
 export * from './cloud-events.js';
 export * from './command-outcomes.js';
 export { deadLetterFields, type DeadLetterFields, originalHeaders } from './dead-letter-fields.js';

@@ -65,6 +65,7 @@ export const INTERNAL_TOPICS = {
   orders: 'machine-bridge.orders.v1',
   assignments: 'machine-bridge.assignments.v1',
   flowControls: 'machine-bridge.flow-controls.v1',
+  flowShares: 'machine-bridge.flow-shares.v1',
   /** Of the command `dlq replay`: the bridge neither reads nor creates it. */
   deadLetterReplays: 'machine-bridge.dead-letter-replays.v1',
 } as const;

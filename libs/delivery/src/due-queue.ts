@@ -15,6 +15,12 @@ export class DueQueue<T> {
     return this.times[0];
   }
 
+  countDue(nowMs: number): number {
+    let due = 0;
+    for (const dueMs of this.times) if (dueMs <= nowMs) due += 1;
+    return due;
+  }
+
   add(dueMs: number, item: T): void {
     let index = this.size;
     this.times.push(dueMs);

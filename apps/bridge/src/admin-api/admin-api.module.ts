@@ -5,6 +5,7 @@ import { MachineDirectoryModule } from '../machine-directory/index.js';
 import { ApiTokenGuard } from './api-token.guard.js';
 import { EquipmentController } from './equipment.controller.js';
 import { FlowsController } from './flows.controller.js';
+import { GroupFlows } from './group-flows.js';
 import { HealthController } from './health.controller.js';
 import { MachinesController } from './machines.controller.js';
 import { MetricsController } from './metrics.controller.js';
@@ -30,7 +31,7 @@ export class AdminApiModule {
         EquipmentController,
         FlowsController,
       ],
-      providers: [ApiTokenGuard, MetricsRegistry, Readiness],
+      providers: [ApiTokenGuard, GroupFlows, MetricsRegistry, Readiness],
     };
   }
 }

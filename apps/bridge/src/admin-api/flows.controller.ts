@@ -3,6 +3,7 @@ import {
   Body,
   Controller,
   ForbiddenException,
+  Get,
   Headers,
   HttpCode,
   NotFoundException,
@@ -14,6 +15,7 @@ import {
 import { type Flow, FLOWS, isJsonObject, type JsonObject } from '#libs/contracts';
 import { ControlNotTakenError, type FlowControl, FlowControls } from '../flow-control/index.js';
 import { ApiTokenGuard } from './api-token.guard.js';
+import { type GroupFlow, GroupFlows } from './group-flows.js';
 
 /** What has been done to a flow in all processes of the group. */
 interface ControlledFlow {
@@ -34,7 +36,16 @@ const LONGEST_TEXT = { reason: 500, by: 100 };
 @Controller('api/flows')
 @UseGuards(ApiTokenGuard)
 export class FlowsController {
-  constructor(private readonly controls: FlowControls) {}
+  constructor(
+    private readonly controls: FlowControls,
+    private readonly group: GroupFlows,
+  ) {}
+
+  /** The flows that some process of the group runs, or that are paused by hand. */
+  @Get()
+  list(): Promise<GroupFlow[]> {
+    return this.group.all();
+  }
 
   /** Answers once Kafka has it, and no call of the flow begins in this process any more. */
   @Post(':name/pause')

@@ -16,6 +16,8 @@ export class FlowStatus implements FlowCalls {
   private latestApplied = 0;
   /** When it began. */
   latestAppliedMs = -Infinity;
+  /** The latest call that failed, with the real milliseconds of its end. */
+  lastFailure: { why: string; atMs: number } | undefined;
   private readonly applied = new LatestApplied();
   /** The machine that was answered 403 last, in a call of its own, and when; and when another before it was. */
   private latestForbidden = { machineId: '', atMs: -Infinity };
@@ -121,6 +123,7 @@ export class FlowStatus implements FlowCalls {
   }
 
   failed(failure: CallFailure): void {
+    this.lastFailure = { why: failure.why, atMs: realNowMs() };
     this.stopReviews ??= everyRealMs(REVIEW_MS, () => {
       this.review();
     });

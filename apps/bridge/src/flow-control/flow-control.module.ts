@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { FlowControls } from './flow-controls.js';
+import { GroupShares } from './flow-shares.js';
 
-@Module({ providers: [FlowControls], exports: [FlowControls] })
+@Module({ providers: [FlowControls, GroupShares], exports: [FlowControls, GroupShares] })
 export class FlowControlModule {}

@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Gauge, type Metric } from 'prom-client';
+import { Clock } from '#libs/clock';
 import { type MachineStateRecord } from '#libs/contracts';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { stateRecord } from './derivation/tracked-machine.js';
 import { ActivityLogReader } from './polling/activity-log-reader.js';
 import { OwnedMachines } from './polling/owned-machines.js';
 import { PollHealth } from './polling/poll-health.js';
+import { PollLoop } from './polling/poll-loop.js';
 import { PollingMetrics } from './polling/polling-metrics.js';
 
 /** The machine states this process knows, for reading. */
@@ -61,6 +63,8 @@ export class MachineStates {
     private readonly health: PollHealth,
     private readonly polling: PollingMetrics,
     private readonly activityLog: ActivityLogReader,
+    private readonly loop: PollLoop,
+    private readonly clock: Clock,
   ) {}
 
   get metrics(): Metric[] {
@@ -79,6 +83,21 @@ export class MachineStates {
     return this.machines.watches
       .map(({ tracked }) => (tracked === undefined ? null : stateRecord(tracked)))
       .filter((record) => record !== null);
+  }
+
+  get lastError(): { why: string; at: number } | null {
+    return this.health.lastError;
+  }
+
+  /** Machines whose turn to be polled has come. */
+  get waiting(): number {
+    return this.loop.waiting;
+  }
+
+  /** For how long, by the clock, no poll has been answered while machines wait for theirs. */
+  get oldestWaitingSeconds(): number {
+    if (this.waiting === 0) return 0;
+    return Math.floor((this.clock.monotonicMs() - this.health.answeredMs) / 1000);
   }
 
   /** Why no machine is being observed, in words; undefined while some are. */

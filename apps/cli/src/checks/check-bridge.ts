@@ -45,7 +45,11 @@ function conditionFinding(
   { status, message = '' }: { status?: string; message?: string },
 ): Finding {
   const check = `bridge ${name}`;
-  if (status === 'up') return { check, status: 'ok', detail: 'ready' };
+  if (status === 'up' && message === '') return { check, status: 'ok', detail: 'ready' };
+  if (status === 'up') {
+    const remedy = 'once it is to go on: machine-bridge resume';
+    return { check, status: 'warn', detail: message, remedy };
+  }
   const remedy = 'see Health in docs/operations.md';
   return { check, status: 'fail', detail: message, remedy };
 }

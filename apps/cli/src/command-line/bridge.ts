@@ -6,6 +6,8 @@ export interface BridgeHttp {
   url: string;
   /** @throws UnreachableError */
   get: (path: string) => Promise<Response>;
+  /** Sends JSON. @throws UnreachableError */
+  post: (path: string, body: object) => Promise<Response>;
 }
 
 const TIMEOUT_MS = 10_000;
@@ -17,19 +19,25 @@ export function bridgeHttp(given?: string): BridgeHttp {
   const { host, port, apiToken } = loadBridgeAddress(readEnvironment());
   const own = ANY_HOST.includes(host) ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
   const url = (given ?? `http://${own}:${port}`).replace(/\/+$/, '');
+  const request = async (path: string, init: RequestInit): Promise<Response> => {
+    try {
+      return await fetch(`${url}${path}`, {
+        ...init,
+        headers: {
+          ...(apiToken !== undefined && { authorization: `Bearer ${apiToken}` }),
+          ...(init.body !== undefined && { 'content-type': 'application/json' }),
+        },
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+    } catch (error) {
+      const { cause = error } = error as Error;
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new UnreachableError(`no bridge answers at ${url}: ${why}`, { cause: error });
+    }
+  };
   return {
     url,
-    get: async (path) => {
-      try {
-        return await fetch(`${url}${path}`, {
-          headers: apiToken === undefined ? {} : { authorization: `Bearer ${apiToken}` },
-          signal: AbortSignal.timeout(TIMEOUT_MS),
-        });
-      } catch (error) {
-        const { cause = error } = error as Error;
-        const why = cause instanceof Error ? cause.message : String(cause);
-        throw new UnreachableError(`no bridge answers at ${url}: ${why}`, { cause: error });
-      }
-    },
+    get: (path) => request(path, {}),
+    post: (path, body) => request(path, { method: 'POST', body: JSON.stringify(body) }),
   };
 }

@@ -18,6 +18,8 @@ export interface TopicSpecification {
   cleanupPolicy: 'delete' | 'compact' | 'compact,delete';
   /** Bytes; larger than the broker's default where records carry more than the input did. */
   maxMessageBytes?: number;
+  /** After so long a segment of the log is closed: only closed ones are compacted. */
+  segmentMs?: number;
   /** Has at least as many partitions as each of these: what belongs together is owned together, by partition. */
   asWideAs?: readonly string[];
   /** As `asWideAs`, but never widened later: a key's hash shares its records out. */
@@ -107,6 +109,9 @@ export function createTopicConfig(topic: TopicSpecification, partitions: number)
   ];
   if (topic.maxMessageBytes !== undefined) {
     configEntries.push({ name: 'max.message.bytes', value: String(topic.maxMessageBytes) });
+  }
+  if (topic.segmentMs !== undefined) {
+    configEntries.push({ name: 'segment.ms', value: String(topic.segmentMs) });
   }
   if (topic.cleanupPolicy === 'compact,delete') {
     configEntries.push(

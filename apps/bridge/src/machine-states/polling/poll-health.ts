@@ -15,6 +15,7 @@ export class PollHealth {
   private readonly breaker = new StandstillBreaker();
   private readonly failing = new Set<string>();
   private latest: FailedAnswer | undefined;
+  private latestAt = 0;
   private unanswered: FailedAnswer | undefined;
   private latestAnswerMs: number;
 
@@ -39,6 +40,11 @@ export class PollHealth {
   /** Why the latest failed poll failed, in words. */
   get problem(): string {
     return this.latest === undefined ? '' : describeFailure(this.latest);
+  }
+
+  /** The latest poll that failed, `at` in epoch seconds; null before the first. */
+  get lastError(): { why: string; at: number } | null {
+    return this.latest === undefined ? null : { why: this.problem, at: this.latestAt };
   }
 
   /** Whether the service answers nobody. */
@@ -85,6 +91,7 @@ export class PollHealth {
   /** There is no answer to the machine's poll, or none to the question for its log, which it waits for. */
   failed(machineId: string, failure: FailedAnswer): void {
     this.latest = failure;
+    this.latestAt = this.clock.nowSeconds();
     const { problem } = this;
     if (this.failing.size === 0) this.logger.warn({ msg: 'polls fail', machineId, problem });
     this.failing.add(machineId);

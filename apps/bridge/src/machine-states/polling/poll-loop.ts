@@ -94,6 +94,11 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     this.waking.abort();
   }
 
+  /** Machines whose turn has come, and that have not been polled yet. */
+  get waiting(): number {
+    return this.queue.waitingAt(this.clock.monotonicMs());
+  }
+
   private get wallAheadMs(): number {
     return this.clock.nowMs() - this.clock.monotonicMs();
   }

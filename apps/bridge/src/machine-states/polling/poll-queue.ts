@@ -35,6 +35,14 @@ export class PollQueue<T> {
     return this.passedOver.size > 0;
   }
 
+  /** Turns that wait, due or passed over. */
+  waitingAt(nowMs: number): number {
+    return [this.answering, this.failing, this.lost].reduce(
+      (sum, lane) => sum + lane.countDue(nowMs),
+      this.passedOver.size,
+    );
+  }
+
   add(turn: PollTurn<T>): void {
     this.laneOf(turn).add(turn.dueMs, turn);
   }

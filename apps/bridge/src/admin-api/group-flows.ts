@@ -1,0 +1,221 @@
+import { Inject, Injectable, Optional } from '@nestjs/common';
+import { Clock, realDelayMs, realNowMs } from '#libs/clock';
+import { type BridgeSettings } from '#libs/config';
+import { CONSUMED_TOPICS, type Flow, FLOWS, INTERNAL_TOPICS } from '#libs/contracts';
+import {
+  type GroupOffset,
+  groupOffsets,
+  type KafkaClient,
+  KafkaConsumerStrategy,
+} from '#libs/kafka';
+import { DowntimeReasons } from '../downtime-reasons/index.js';
+import {
+  FlowControls,
+  type FlowControl,
+  type FlowShare,
+  type FlowShares,
+  GroupShares,
+  type ProcessShares,
+} from '../flow-control/index.js';
+import { MachineStates, MachineTracking } from '../machine-states/index.js';
+import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
+import { WorkOrderLists } from '../work-orders/index.js';
+
+/** A flow over all processes of the group. */
+export interface GroupFlow {
+  name: Flow;
+  state: FlowShare['state'];
+  why: string | null;
+  /** Epoch seconds; null while it runs. */
+  since: number | null;
+  /** Who paused it by hand, else null. */
+  by: string | null;
+  /** Messages that are not final; null where the flow has no input, or Kafka does not answer in time. */
+  lag: number | null;
+  waiting: number;
+  oldestWaitingSeconds: number;
+  lastError: FlowShare['lastError'];
+  processes: ({ process: string } & FlowShare)[];
+}
+
+/** For the answer of a request that may cause many to Kafka. */
+const LAG_DEADLINE_MS = 3000;
+
+/** What this process has of its flows, and what all have together. */
+@Injectable()
+export class GroupFlows {
+  /** Since when a flow has been seen paused, in epoch seconds: it is looked at every few seconds. */
+  private readonly pausedSince = new Map<Flow, number>();
+  private readingLags: Promise<ReadonlyMap<Flow, number>> | undefined;
+
+  constructor(
+    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
+    @Inject(KAFKA) private readonly kafka: KafkaClient,
+    private readonly clock: Clock,
+    private readonly strategy: KafkaConsumerStrategy,
+    private readonly controls: FlowControls,
+    private readonly shares: GroupShares,
+    @Optional() private readonly lists?: WorkOrderLists,
+    @Optional() private readonly reasons?: DowntimeReasons,
+    @Optional() private readonly states?: MachineStates,
+    @Optional() private readonly tracking?: MachineTracking,
+  ) {
+    shares.report(() => this.ownShares());
+  }
+
+  /** The flows that some process runs or operators have paused. */
+  async all(): Promise<GroupFlow[]> {
+    const lags = await this.lags();
+    const processes = this.shares.all();
+    return FLOWS.flatMap((flow) => {
+      const pause = this.controls.pauseOf(flow);
+      return groupFlow(flow, pause, processes, lags.get(flow) ?? null) ?? [];
+    });
+  }
+
+  private ownShares(): FlowShares {
+    const shares: FlowShares = {};
+    for (const flow of this.settings.flows) shares[flow] = this.ownShare(flow);
+    return shares;
+  }
+
+  private ownShare(flow: Flow): FlowShare {
+    switch (flow) {
+      case 'work-orders':
+        return this.commandShare(flow, this.lists?.flow);
+      case 'downtime-reasons':
+        return this.commandShare(flow, this.reasons?.flow);
+      case 'machine-states': {
+        const { waiting = 0, oldestWaitingSeconds = 0, lastError = null } = this.states ?? {};
+        const partitions = { [INTERNAL_TOPICS.machineStates]: this.tracking?.owned ?? [] };
+        const paused = this.pauseOf(flow, this.states?.pausedBecause);
+        return { ...paused, waiting, oldestWaitingSeconds, lastError, partitions };
+      }
+      default:
+        return flow satisfies never;
+    }
+  }
+
+  private commandShare(
+    flow: Flow,
+    dispatcher: WorkOrderLists['flow'] | DowntimeReasons['flow'] | undefined,
+  ): FlowShare {
+    const { waiting = 0, pausedBecause, open, status } = dispatcher ?? {};
+    const nowMs = realNowMs();
+    const failure = status?.lastFailure;
+    const partitions: Record<string, number[]> = {};
+    for (const { topic: full, partition } of this.strategy.consumer.backlog) {
+      const topic = full.slice(this.settings.kafka.topicPrefix.length);
+      if (CONSUMED_TOPICS[flow].includes(topic)) (partitions[topic] ??= []).push(partition);
+    }
+    return {
+      ...this.pauseOf(flow, pausedBecause),
+      waiting,
+      oldestWaitingSeconds: Math.floor((open?.oldestAgeMs(nowMs) ?? 0) / 1000),
+      lastError: failure === undefined ? null : { why: failure.why, at: this.at(failure.atMs) },
+      partitions,
+    };
+  }
+
+  private pauseOf(flow: Flow, why: string | undefined): Pick<FlowShare, 'state' | 'why' | 'since'> {
+    const pause = this.controls.pauseOf(flow);
+    if (pause !== undefined) {
+      return { state: 'pausedByHand', why: pause.reason, since: pause.since };
+    }
+    if (why === undefined) {
+      this.pausedSince.delete(flow);
+      return { state: 'running', why: null, since: null };
+    }
+    const since = this.pausedSince.get(flow) ?? this.clock.nowSeconds();
+    this.pausedSince.set(flow, since);
+    return { state: 'paused', why, since };
+  }
+
+  /** Epoch seconds of real, monotonic milliseconds that have passed. */
+  private at(realMs: number): number {
+    const agoMs = (realNowMs() - realMs) * this.clock.speed;
+    return Math.floor((this.clock.nowMs() - agoMs) / 1000);
+  }
+
+  /** Whoever asks meanwhile shares the answer. */
+  private async lags(): Promise<ReadonlyMap<Flow, number>> {
+    this.readingLags ??= this.readLags().finally(() => {
+      this.readingLags = undefined;
+    });
+    const deadline = new AbortController();
+    const late = realDelayMs(LAG_DEADLINE_MS, deadline.signal).then(
+      () => new Map<Flow, number>(),
+      () => new Map<Flow, number>(),
+    );
+    const lags = await Promise.race([this.readingLags, late]);
+    deadline.abort();
+    return lags;
+  }
+
+  private async readLags(): Promise<ReadonlyMap<Flow, number>> {
+    const { groupId, topicPrefix } = this.settings.kafka;
+    const lags = new Map<Flow, number>();
+    await Promise.all(
+      [...this.settings.flows].map(async (flow) => {
+        const topics = CONSUMED_TOPICS[flow].map((name) => `${topicPrefix}${name}`);
+        if (topics.length === 0) return;
+        try {
+          const offsets = await groupOffsets(this.kafka, groupId, topics);
+          lags.set(
+            flow,
+            offsets.reduce((sum, offset) => sum + lagOf(offset), 0),
+          );
+        } catch {
+          // Not known: health says what is wrong with Kafka.
+        }
+      }),
+    );
+    return lags;
+  }
+}
+
+/** Messages of a partition that are not final; markers of transactions count as well. */
+function lagOf({ committed, first, end, finishedAhead }: GroupOffset): number {
+  return Math.max(0, end - Math.max(committed ?? 0, first) - finishedAhead);
+}
+
+/** Undefined for a flow that nobody runs and nobody has paused. */
+export function groupFlow(
+  name: Flow,
+  pause: FlowControl | undefined,
+  all: readonly ProcessShares[],
+  lag: number | null,
+): GroupFlow | undefined {
+  const processes = all.flatMap(({ process, flows }) => {
+    const share = flows[name];
+    return share === undefined ? [] : [{ process, ...share }];
+  });
+  if (pause === undefined && processes.length === 0) return undefined;
+  // What a process has reported may be older than the control that this one has read.
+  const paused = processes.filter(({ state }) => state === 'paused');
+  const first = paused.toSorted((a, b) => (a.since ?? 0) - (b.since ?? 0))[0];
+  const errors = processes.flatMap(({ lastError }) => lastError ?? []);
+  return {
+    name,
+    ...stateOf(pause, first),
+    lag,
+    waiting: processes.reduce((sum, { waiting }) => sum + waiting, 0),
+    oldestWaitingSeconds: Math.max(0, ...processes.map((each) => each.oldestWaitingSeconds)),
+    lastError: errors.toSorted((a, b) => b.at - a.at)[0] ?? null,
+    processes,
+  };
+}
+
+/** By hand whatever the service answers; else paused where it is so in one process. */
+function stateOf(
+  pause: FlowControl | undefined,
+  firstPaused: FlowShare | undefined,
+): Pick<GroupFlow, 'state' | 'why' | 'since' | 'by'> {
+  if (pause !== undefined) {
+    const { reason: why, since, by } = pause;
+    return { state: 'pausedByHand', why, since, by };
+  }
+  if (firstPaused === undefined) return { state: 'running', why: null, since: null, by: null };
+  const { why, since } = firstPaused;
+  return { state: 'paused', why, since, by: null };
+}

@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { everyRealMs, realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
+import { type BridgeSettings } from '#libs/config';
+import { type Flow, INTERNAL_TOPICS, isJsonObject, readJson } from '#libs/contracts';
+import { followTopics, IdempotentProducer, type KafkaClient, type StoredRecord } from '#libs/kafka';
+import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
+
+/** What one process has of a flow. */
+export interface FlowShare {
+  state: 'running' | 'paused' | 'pausedByHand';
+  /** Why it is paused; null while it runs. */
+  why: string | null;
+  /** Epoch seconds; null while it runs. */
+  since: number | null;
+  /** Commands that wait for a call; of `machine-states`, machines whose poll waits for the service to answer. */
+  waiting: number;
+  oldestWaitingSeconds: number;
+  /** The latest call that failed; `at` in epoch seconds. Null before the first. */
+  lastError: { why: string; at: number } | null;
+  /** Partitions of the flow that the process owns, by topic without the prefix. */
+  partitions: Record<string, number[]>;
+}
+
+/**
+ * Value of `machine-bridge.flow-shares.v1`, compacted: what a process has of each flow that it runs.
+ *
+ * - Key: id of the process. Value: this, as JSON. No headers.
+ * - Written by that process, every five seconds; read by every process, to answer for the group.
+ * - Tombstone: the process has stopped. One that was killed writes none: its share counts no more after 15 seconds.
+ */
+export type FlowShares = Partial<Record<Flow, FlowShare>>;
+
+export interface ProcessShares {
+  /** Host and a random part. */
+  process: string;
+  flows: FlowShares;
+}
+
+const INTERVAL_MS = 5000;
+/** So long after it came a share counts: longer than two that are lost in a row. */
+const FRESH_MS = 3 * INTERVAL_MS;
+/** Of each partition at the start: what is older than fresh is left out anyway. */
+const MAX_RECORDS_AT_START = 1000;
+const STOP_DEADLINE_MS = 1000;
+
+/**
+ * What the processes of the group report of their flows. Only answers to operators depend on it: while the topic cannot be
+ * written or read, this process knows of itself alone.
+ */
+@Injectable()
+export class GroupShares implements OnModuleDestroy {
+  /** A consumer group may have many processes on a host, and a container has the same process id each time. */
+  private readonly process = `${hostname()}-${randomUUID().slice(0, 8)}`;
+  private readonly logger = new Logger('GroupShares');
+  private readonly topic: string;
+  private readonly groupId: string;
+  private readonly latest = new Map<string, { flows: FlowShares; receivedMs: number }>();
+  private readonly producer: IdempotentProducer;
+  private readonly stopping = new AbortController();
+  private following: Promise<void> | undefined;
+  private stopWriting: (() => void) | undefined;
+  private isWriting = false;
+  private ownShares: () => FlowShares = () => ({});
+
+  constructor(
+    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix, groupId } }: BridgeSettings,
+    @Inject(KAFKA) private readonly kafka: KafkaClient,
+  ) {
+    this.topic = `${topicPrefix}${INTERNAL_TOPICS.flowShares}`;
+    this.groupId = groupId;
+    this.producer = new IdempotentProducer(kafka);
+  }
+
+  /** @param ownShares asked every few seconds, and for each answer */
+  report(ownShares: () => FlowShares): void {
+    this.ownShares = ownShares;
+  }
+
+  /** Reads and writes the topic, which exists; once, however often it is called. */
+  follow(): void {
+    if (this.following !== undefined) return;
+    const from = { sinceMs: realEpochMs() - FRESH_MS, maxPerPartition: MAX_RECORDS_AT_START };
+    this.following = followTopics(this.kafka, [{ topic: this.topic, from }], {
+      groupIdPrefix: this.groupId,
+      signal: this.stopping.signal,
+      onRecords: (records) => {
+        this.accept(records);
+      },
+      onState: (state, problem) => {
+        if (state === 'down') this.logger.debug({ msg: 'flow shares not read', problem });
+      },
+    });
+    this.write();
+    this.stopWriting = everyRealMs(INTERVAL_MS, () => {
+      this.write();
+    });
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.stopWriting?.();
+    this.stopping.abort(new Error('the bridge is stopping'));
+    const deadline = new AbortController();
+    const late = realDelayMs(STOP_DEADLINE_MS, deadline.signal).catch(() => undefined);
+    await Promise.race([this.leave(), late]);
+    deadline.abort();
+    void this.producer.close();
+  }
+
+  /** Of this process as it is now, and of the others as they have last reported. */
+  all(): ProcessShares[] {
+    this.forgetStale();
+    const others = [...this.latest].filter(([process]) => process !== this.process);
+    return [
+      { process: this.process, flows: this.ownShares() },
+      ...others.map(([process, { flows }]) => ({ process, flows })),
+    ];
+  }
+
+  private async leave(): Promise<void> {
+    if (this.following === undefined) return;
+    const { topic } = this;
+    const tombstone = { topic, key: this.process, value: null, headers: {} };
+    await Promise.all([this.producer.send(tombstone).catch(() => undefined), this.following]);
+  }
+
+  /** One at a time: while Kafka takes none, the next would be outdated as well. */
+  private write(): void {
+    if (this.isWriting) return;
+    this.isWriting = true;
+    const value = JSON.stringify(this.ownShares());
+    this.producer
+      .send({ topic: this.topic, key: this.process, value, headers: {} })
+      .catch((error: unknown) => {
+        if (!this.stopping.signal.aborted) {
+          this.logger.warn({ msg: 'flow shares not written', error: String(error) });
+        }
+      })
+      .finally(() => {
+        this.isWriting = false;
+      });
+  }
+
+  private accept(records: readonly StoredRecord[]): void {
+    const receivedMs = realNowMs();
+    for (const { key, value } of records) {
+      const process = key?.toString() ?? '';
+      const flows = value === null ? undefined : parseShares(value);
+      if (flows === undefined) this.latest.delete(process);
+      else this.latest.set(process, { flows, receivedMs });
+    }
+    this.forgetStale();
+  }
+
+  private forgetStale(): void {
+    const staleMs = realNowMs() - FRESH_MS;
+    for (const [process, { receivedMs }] of this.latest) {
+      if (receivedMs < staleMs) this.latest.delete(process);
+    }
+  }
+}
+
+/** Written by a process of this version, or not believed: versions may run side by side for a while. */
+function parseShares(value: Buffer): FlowShares | undefined {
+  const json = readJson(value);
+  if (!json.ok || !isJsonObject(json.value)) return undefined;
+  const shares = Object.values(json.value);
+  return shares.every(isShare) ? json.value : undefined;
+}
+
+function isShare(share: unknown): share is FlowShare {
+  return (
+    isJsonObject(share) &&
+    typeof share['state'] === 'string' &&
+    typeof share['waiting'] === 'number' &&
+    typeof share['oldestWaitingSeconds'] === 'number' &&
+    isJsonObject(share['partitions']) &&
+    share['lastError'] !== undefined
+  );
+}

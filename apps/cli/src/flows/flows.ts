@@ -1,0 +1,146 @@
+import { hostname, userInfo } from 'node:os';
+import { Argument, type Command } from 'commander';
+import { FLOWS } from '#libs/contracts';
+import { bridgeHttp } from '../command-line/bridge.js';
+import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
+import { UnreachableError } from '../command-line/exit-codes.js';
+import { print, printRecords, visible, visibleJson } from '../command-line/output.js';
+import { timeText } from '../dlq/format-dead-letter.js';
+
+/** A flow over the group, as `GET /api/flows` has it. */
+interface Flow {
+  name: string;
+  state: string;
+  why: string | null;
+  since: number | null;
+  by: string | null;
+  lag: number | null;
+  waiting: number;
+  oldestWaitingSeconds: number;
+  lastError: { why: string; at: number } | null;
+  processes: unknown[];
+}
+
+/** The answer of `POST /api/flows/:name/pause` and `/resume`. */
+interface ControlledFlow {
+  name: string;
+  why: string | null;
+  by: string | null;
+  before: { why: string | null; by: string | null; since: number } | null;
+}
+
+interface FlowsOptions {
+  bridge?: string;
+  json?: boolean;
+}
+
+interface ResumeOptions extends FlowsOptions {
+  by?: string;
+}
+
+interface PauseOptions extends ResumeOptions {
+  reason: string;
+}
+
+const BRIDGE_OPTION = [
+  '--bridge <url>',
+  'of any process of the group, in place of BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT',
+] as const;
+const BY_OPTION = ['--by <name>', 'who does it; without it, the user of this host'] as const;
+
+/** `flows`, `pause` and `resume`. */
+export function addFlowsCommands(program: CliCommand): void {
+  program
+    .command('flows')
+    .description('Lists the flows of the group: whether they run, why not, and what waits.')
+    .option(...BRIDGE_OPTION)
+    .option(...JSON_OPTION)
+    .action(listFlows);
+  onFlow(program, 'pause')
+    .description(
+      'Pauses a flow in all processes of the group, until it is resumed. Calls under way finish; messages wait in Kafka.',
+    )
+    .requiredOption('--reason <text>', 'why, for those who wonder')
+    .action(pauseFlow);
+  onFlow(program, 'resume')
+    .description('Lets a flow go on that was paused by hand.')
+    .action(resumeFlow);
+}
+
+function onFlow(program: CliCommand, name: string): Command {
+  return program
+    .command(name)
+    .addArgument(new Argument('<flow>', 'the flow').choices(FLOWS))
+    .option(...BY_OPTION)
+    .option(...BRIDGE_OPTION)
+    .option(...JSON_OPTION);
+}
+
+async function listFlows({ bridge, json = false }: FlowsOptions): Promise<void> {
+  const flows = (await answerOf(bridge, '/api/flows')) as Flow[];
+  printRecords(flows, json, {
+    heading: ['flow', 'state', 'since', 'lag', 'waiting', 'oldest', 'processes', 'why'],
+    cells: ({ name, state, since, lag, waiting, oldestWaitingSeconds, processes, why, by }) => [
+      name,
+      state,
+      since === null ? '-' : timeText(since),
+      String(lag ?? '-'),
+      String(waiting),
+      `${oldestWaitingSeconds} s`,
+      String(processes.length),
+      by === null ? (why ?? '-') : `${why} (${by})`,
+    ],
+  });
+}
+
+async function pauseFlow(flow: string, options: PauseOptions): Promise<void> {
+  const { reason, by = userOfHost(), bridge, json = false } = options;
+  const answer = await control(bridge, `${flow}/pause`, { reason, by });
+  if (json) {
+    print(visibleJson(answer));
+    return;
+  }
+  const { name, why, before } = answer;
+  const instead = before === null ? '' : `, in place of: ${before.why} (${before.by})`;
+  print(visible(`${name} is paused: ${why} (${answer.by})${instead}`));
+}
+
+async function resumeFlow(flow: string, options: ResumeOptions): Promise<void> {
+  const { by = userOfHost(), bridge, json = false } = options;
+  const answer = await control(bridge, `${flow}/resume`, { by });
+  if (json) {
+    print(visibleJson(answer));
+    return;
+  }
+  const { name, before } = answer;
+  const wasPaused =
+    before === null
+      ? 'it was not paused by hand'
+      : `it was paused since ${timeText(before.since)}: ${before.why} (${before.by})`;
+  print(visible(`${name} is resumed; ${wasPaused}`));
+}
+
+function userOfHost(): string {
+  return `${userInfo().username}@${hostname()}`;
+}
+
+async function control(
+  url: string | undefined,
+  path: string,
+  body: Record<string, string>,
+): Promise<ControlledFlow> {
+  return (await answerOf(url, `/api/flows/${path}`, body)) as ControlledFlow;
+}
+
+/** @throws UnreachableError where nothing answers, or Kafka does not take it */
+async function answerOf(url: string | undefined, path: string, body?: object): Promise<unknown> {
+  const bridge = bridgeHttp(url);
+  const answer = await (body === undefined ? bridge.get(path) : bridge.post(path, body));
+  if (answer.ok) return answer.json();
+  const { message } = (await answer.json().catch(() => ({}))) as { message?: string };
+  const why = `${bridge.url}${path} answers with ${answer.status}: ${message ?? 'it is no bridge of this version'}`;
+  if (answer.status === 503) throw new UnreachableError(why);
+  throw new Error(
+    answer.status === 401 ? `${why}; BRIDGE_API_TOKEN must be that of the bridge` : why,
+  );
+}
