@@ -7,7 +7,7 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --include=dev --no-audit --no-fund
-COPY nest-cli.json tsconfig.json .swcrc ./
+COPY nest-cli.json tsconfig.json .swcrc rolldown.config.mjs ./
 COPY apps apps
 COPY libs libs
 ARG APP
@@ -22,6 +22,7 @@ RUN npx nest build bridge \
     cli) ;; \
     *) rm -r dist/apps/cli ;; \
   esac \
+  && npx rolldown --config rolldown.config.mjs \
   && echo "import './apps/${APP}/src/main.js';" > dist/main.js
 
 FROM ${NODE_IMAGE} AS dependencies

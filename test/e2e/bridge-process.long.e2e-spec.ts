@@ -136,7 +136,7 @@ describe('the bridge as a process', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'exits 0 on a %s that comes before it is even loaded',
     async (signal) => {
-      const bridge = start(signalOnLoading('@nestjs/core', signal));
+      const bridge = start(signalOnLoading('./run-bridge.js', signal));
       expect(await bridge.exitCode()).toBe(0);
       expect(bridge.output).toBe('');
     },

@@ -10,7 +10,13 @@ const DIST = join(ROOT, 'dist');
 const STAMP = join(DIST, '.built-from');
 /** Vite's, beside what nest compiles; into a folder of its own. */
 const PAGE = 'apps/terminal/page';
-const BUILD_FILES = ['.swcrc', 'nest-cli.json', 'package-lock.json', 'tsconfig.json'];
+const BUILD_FILES = [
+  '.swcrc',
+  'nest-cli.json',
+  'package-lock.json',
+  'rolldown.config.mjs',
+  'tsconfig.json',
+];
 
 /** Compiles apps and libs into `dist/`, unless `dist/` was made from exactly these sources. */
 export async function buildApps() {
@@ -22,6 +28,10 @@ export async function buildApps() {
     const nest = join(ROOT, 'node_modules/@nestjs/cli/bin/nest.js');
     // one run compiles the folders named in nest-cli.json, that is every app and lib
     await runTool(process.execPath, [nest, 'build', 'bridge'], { cwd: ROOT });
+  });
+  await step('bundling (rolldown)', async () => {
+    const rolldown = join(ROOT, 'node_modules/rolldown/bin/cli.mjs');
+    await runTool(process.execPath, [rolldown, '--config', 'rolldown.config.mjs'], { cwd: ROOT });
   });
   await step("building the terminal's page (vite build)", () => buildPage());
   await writeFile(STAMP, sources);

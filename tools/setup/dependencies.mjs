@@ -13,8 +13,11 @@ const STAMP = join(ROOT, 'node_modules/.installed-for');
 /** Installs what the lock file says, unless that is what node_modules holds. */
 export async function installDependencies() {
   const wanted = await stampOf(LOCK);
-  if ((await readIfThere(STAMP)) === wanted) return;
-  if (!existsSync(STAMP) && (await holdsLockedPackages())) {
+  const last = await readIfThere(STAMP);
+  if (last === wanted) return;
+  // packages may differ from one Node or platform to another
+  const isSamePlatform = last === undefined || platformOf(last) === platformOf(wanted);
+  if (isSamePlatform && (await holdsLockedPackages())) {
     await writeFile(STAMP, wanted);
     return;
   }
@@ -38,6 +41,10 @@ async function stampOf(lockFile) {
     .update(await readFile(lockFile))
     .digest('hex');
   return `${hash} node${process.versions.node.split('.')[0]} ${process.platform}-${process.arch}`;
+}
+
+function platformOf(stamp) {
+  return stamp.slice(stamp.indexOf(' '));
 }
 
 /** Whether somebody installed by hand: npm notes at the end of an install what it installed. */
