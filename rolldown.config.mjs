@@ -35,6 +35,8 @@ export default defineConfig({
     sourcemap: true,
     sourcemapExcludeSources: true,
     keepNames: true,
+    // packages read what reflect-metadata and others have put in place before
+    strictExecutionOrder: true,
     codeSplitting: { groups: [{ name: 'installed', test: INSTALLED, entriesAware: true }] },
   },
 });
