@@ -3,6 +3,7 @@
 import './setup/require-node.mjs';
 import { join } from 'node:path';
 import { checkImages } from './deploy/check-images.mjs';
+import { checkKubernetes, renderManifests } from './deploy/check-kubernetes.mjs';
 import { installDebianPackages } from './deploy/debian-packages.mjs';
 import { goTool } from './deploy/go-tools.mjs';
 import { createShutdown } from './process/shutdown.mjs';
@@ -12,7 +13,12 @@ import { runTool } from './setup/run-tool.mjs';
 import { say, secondsSince, step } from './setup/steps.mjs';
 
 /** Parts by name: all of them, or those that the arguments name. */
-const PARTS = { rules: checkRules, units: checkUnits, images: checkImages };
+const PARTS = {
+  rules: checkRules,
+  units: checkUnits,
+  kubernetes: checkKubernetes,
+  images: checkImages,
+};
 const named = process.argv.slice(2);
 const startMs = performance.now();
 let passed = 0;
@@ -32,6 +38,10 @@ const shutdown = createShutdown({
 await runCommand(
   async () => {
     await setUp({ build: false });
+    if (named[0] === 'render') {
+      await renderManifests();
+      process.exit();
+    }
     for (const part of named.length > 0 ? named : Object.keys(PARTS)) {
       if (!Object.hasOwn(PARTS, part)) throw new Error(`${part}: no such part of the test`);
       await PARTS[part](check, shutdown);

@@ -197,3 +197,13 @@ describe('the dashboards', () => {
     expect([...metrics.keys()].filter((name) => !shown.includes(name))).toEqual([]);
   });
 });
+
+describe('the Helm chart', () => {
+  it.each([
+    ['rules.yaml', 'deploy/prometheus/rules.yaml'],
+    ['machine-bridge.json', 'deploy/grafana/machine-bridge.json'],
+    ['machine-terminal.json', 'deploy/grafana/machine-terminal.json'],
+  ])('has %s as it is in %s', (copy, original) => {
+    expect(read(`deploy/helm/machine-bridge/files/${copy}`)).toBe(read(original));
+  });
+});

@@ -6,9 +6,13 @@ import { runTool } from '../setup/run-tool.mjs';
 import { SetupError, step } from '../setup/steps.mjs';
 
 const TOOLS = {
+  actionlint: ['github.com/rhysd/actionlint', 'v1.7.12', 'cmd/actionlint'],
+  helm: ['helm.sh/helm/v3', 'v3.22.0', 'cmd/helm'],
+  kubeconform: ['github.com/yannh/kubeconform', 'v0.8.0', 'cmd/kubeconform'],
+  kustomize: ['sigs.k8s.io/kustomize/kustomize/v5', 'v5.8.1', ''],
   promtool: ['github.com/prometheus/prometheus', 'v0.315.1', 'cmd/promtool'],
 };
-const NO_GO = `Go is missing: promtool is built from its Go module.
+const NO_GO = `Go is missing: the programs that check the files are built from their Go modules.
 Install Go 1.26 or newer (Debian: apt-get install golang-go, if it is new enough; else https://go.dev/dl) and see that
 "go version" answers, then run this again.`;
 
@@ -20,6 +24,7 @@ export async function goTool(name) {
   const [module, version, folder] = TOOLS[name];
   const source = join(LOCAL, 'deploy', `${name}-${version}`);
   const program = join(source, name);
+  const path = folder ? `${module}/${folder}` : module;
   if (existsSync(program)) return program;
   await runTool('go', ['version']).catch(() => {
     throw new SetupError(NO_GO);
@@ -27,9 +32,9 @@ export async function goTool(name) {
   await mkdir(source, { recursive: true });
   await writeFile(join(source, 'go.mod'), `module machine-bridge.local/${name}\n\ngo 1.26\n`);
   const go = (...args) => runTool('go', args, { cwd: source });
-  await step(`fetching ${name} ${version}`, () => go('get', `${module}/${folder}@${version}`));
+  await step(`fetching ${name} ${version}`, () => go('get', `${path}@${version}`));
   await step(`building ${name} ${version}`, async () => {
-    await go('build', '-o', `${program}.new`, `${module}/${folder}`);
+    await go('build', '-o', `${program}.new`, path);
     await rename(`${program}.new`, program);
   });
   return program;

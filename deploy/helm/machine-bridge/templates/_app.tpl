@@ -1,0 +1,156 @@
+{{/*
+Everything of one app: settings, files, Deployment, Service, PodDisruptionBudget.
+Called with root, app (bridge or terminal), values (of the app) and port.
+*/}}
+{{- define "machine-bridge.app" -}}
+{{- $name := include "machine-bridge.name" . -}}
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ $name }}
+  labels: {{- include "machine-bridge.labels" . | nindent 4 }}
+data: {{- include "machine-bridge.settings" . | nindent 2 }}
+{{- with .values.files }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ $name }}-files
+  labels: {{- include "machine-bridge.labels" $ | nindent 4 }}
+data: {{- toYaml . | nindent 2 }}
+{{- end }}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ $name }}
+  labels: {{- include "machine-bridge.labels" . | nindent 4 }}
+spec:
+  {{- if or (eq .app "terminal") (eq .root.Values.autoscaling.type "none") }}
+  replicas: {{ .values.replicas }}
+  {{- end }}
+  strategy:
+    type: RollingUpdate
+    # A pod of too little is no loss: its partitions go to the others, and messages wait in Kafka.
+    rollingUpdate: { maxSurge: 1, maxUnavailable: 1 }
+  selector:
+    matchLabels: {{- include "machine-bridge.selector" . | nindent 6 }}
+  template:
+    metadata:
+      labels:
+        {{- include "machine-bridge.labels" . | nindent 8 }}
+        {{- with .root.Values.podLabels }}{{ toYaml . | nindent 8 }}{{ end }}
+      annotations:
+        checksum/settings: {{ printf "%s%s" (include "machine-bridge.settings" .) (toYaml .values.files) | sha256sum }}
+        {{- with .root.Values.podAnnotations }}{{ toYaml . | nindent 8 }}{{ end }}
+    spec:
+      automountServiceAccountToken: false
+      enableServiceLinks: false
+      # A stop takes 14 s at most.
+      terminationGracePeriodSeconds: 20
+      securityContext:
+        runAsNonRoot: true
+        runAsUser: 1000
+        runAsGroup: 1000
+        # reads the files of the Secret
+        fsGroup: 1000
+        seccompProfile: { type: RuntimeDefault }
+      {{- with .root.Values.imagePullSecrets }}
+      imagePullSecrets: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with .root.Values.nodeSelector }}
+      nodeSelector: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with .root.Values.tolerations }}
+      tolerations: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with .root.Values.affinity }}
+      affinity: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      topologySpreadConstraints:
+        {{- range tuple "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+        - topologyKey: {{ . }}
+          maxSkew: 1
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector:
+            matchLabels: {{- include "machine-bridge.selector" $ | nindent 14 }}
+        {{- end }}
+      containers:
+        - name: {{ .app }}
+          image: {{ printf "%s:%s" .values.image.repository (.values.image.tag | default .root.Chart.AppVersion) }}
+          imagePullPolicy: {{ .values.image.pullPolicy }}
+          envFrom:
+            - configMapRef: { name: {{ $name }} }
+          ports:
+            - { name: http, containerPort: {{ .port }} }
+          # live, not ready: a restart helps neither an outage of Kafka nor one of the service.
+          startupProbe:
+            httpGet: { path: /health/live, port: http }
+            periodSeconds: 2
+            timeoutSeconds: 2
+            failureThreshold: 60
+          livenessProbe:
+            httpGet: { path: /health/live, port: http }
+            periodSeconds: 10
+            timeoutSeconds: 5
+            failureThreshold: 6
+          readinessProbe:
+            httpGet: { path: /health/ready, port: http }
+            periodSeconds: 5
+            timeoutSeconds: 5
+            failureThreshold: 3
+          resources: {{- toYaml .values.resources | nindent 12 }}
+          securityContext:
+            allowPrivilegeEscalation: false
+            readOnlyRootFilesystem: true
+            capabilities: { drop: [ALL] }
+          volumeMounts:
+            - { name: tmp, mountPath: /tmp }
+            - { name: secrets, mountPath: /run/secrets/machine-{{ .app }}, readOnly: true }
+            {{- if .values.files }}
+            - { name: files, mountPath: /etc/machine-{{ .app }}, readOnly: true }
+            {{- end }}
+      volumes:
+        - name: tmp
+          emptyDir: { medium: Memory, sizeLimit: 16Mi }
+        - name: secrets
+          secret:
+            secretName: {{ .values.secret.name }}
+            defaultMode: 0440
+            {{- with .values.secret.keys }}
+            items:
+              {{- range . }}
+              - { key: {{ . }}, path: {{ . }} }
+              {{- end }}
+            {{- end }}
+        {{- if .values.files }}
+        - name: files
+          configMap: { name: {{ $name }}-files }
+        {{- end }}
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: {{ $name }}
+  labels: {{- include "machine-bridge.labels" . | nindent 4 }}
+spec:
+  selector: {{- include "machine-bridge.selector" . | nindent 4 }}
+  # The API answers while a flow is paused, when the pod is not ready.
+  publishNotReadyAddresses: true
+  ports:
+    - { name: http, port: {{ .port }}, targetPort: http }
+{{- if .root.Values.podDisruptionBudget.enabled }}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {{ $name }}
+  labels: {{- include "machine-bridge.labels" . | nindent 4 }}
+spec:
+  maxUnavailable: {{ .root.Values.podDisruptionBudget.maxUnavailable }}
+  # During an outage of the service no pod is ready; nodes can be drained all the same.
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  selector:
+    matchLabels: {{- include "machine-bridge.selector" . | nindent 6 }}
+{{- end }}
+{{- end }}

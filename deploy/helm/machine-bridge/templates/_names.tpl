@@ -1,0 +1,39 @@
+{{/* Name of the objects of an app, `bridge` or `terminal`: the release's, with the app's where it does not say it. */}}
+{{- define "machine-bridge.name" -}}
+{{- $name := printf "machine-%s" .app -}}
+{{- if contains $name .root.Release.Name -}}{{ .root.Release.Name }}{{- else if eq .root.Release.Name "machine-bridge" -}}{{ $name }}{{- else -}}{{ printf "%s-%s" .root.Release.Name $name | trunc 52 | trimSuffix "-" }}{{- end -}}
+{{- end }}
+
+{{/* Labels that select the pods of an app; they never change. */}}
+{{- define "machine-bridge.selector" -}}
+app.kubernetes.io/name: machine-{{ .app }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+{{- end }}
+
+{{- define "machine-bridge.labels" -}}
+{{ include "machine-bridge.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: machine-bridge
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{/* Environment of an app as the data of a ConfigMap. */}}
+{{- define "machine-bridge.settings" -}}
+{{- $settings := deepCopy .values.settings -}}
+{{- if eq .app "terminal" -}}
+{{- range $name, $value := .root.Values.settings -}}
+{{- if and (hasPrefix "KAFKA_" $name) (not (hasKey $settings $name)) (ne $name "KAFKA_CLIENT_ID") (ne $name "KAFKA_GROUP_ID") -}}
+{{- $_ := set $settings $name $value -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $_ := set $settings (printf "%s_HTTP_HOST" (upper .app)) "0.0.0.0" -}}
+{{- $_ := set $settings (printf "%s_HTTP_PORT" (upper .app)) .port -}}
+{{- range .values.secret.keys -}}
+{{- $_ := set $settings (printf "%s_FILE" .) (printf "/run/secrets/machine-%s/%s" $.app .) -}}
+{{- end -}}
+{{- range $name, $value := $settings }}
+{{ $name }}: {{ ternary (printf "%.0f" $value) (toString $value) (and (kindIs "float64" $value) (eq $value (floor $value))) | quote }}
+{{- end -}}
+{{- end }}

@@ -1,0 +1,197 @@
+import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { LOCAL, ROOT } from '../setup/root.mjs';
+import { runTool } from '../setup/run-tool.mjs';
+import { say, SetupError, step } from '../setup/steps.mjs';
+import { goTool } from './go-tools.mjs';
+
+const CHART = join(ROOT, 'deploy/helm/machine-bridge');
+const MANIFESTS = join(ROOT, 'deploy/kubernetes');
+/** The oldest that the chart says it works with, and a new one. */
+const KUBERNETES = ['1.29.0', '1.37.0'];
+const PYTHON_PACKAGES = [
+  'kubernetes-validate==1.37.0',
+  'cloudcoil==0.6.0',
+  'cloudcoil.models.prometheus_operator==0.80.1.0',
+  'cloudcoil.models.keda==2.16.1.0',
+];
+const SMALL = [
+  'settings.KAFKA_BROKERS=kafka:9092',
+  'settings.MACHINE_CLOUD_BASE_URL=https://cloud',
+];
+/** What the chart copies, since Helm reads nothing outside of it. */
+const COPIES = [
+  ['deploy/prometheus/rules.yaml', 'rules.yaml'],
+  ['deploy/grafana/machine-bridge.json', 'machine-bridge.json'],
+  ['deploy/grafana/machine-terminal.json', 'machine-terminal.json'],
+];
+/** What kustomize has of the chart: the file, the values, and the template where it is not all of them. */
+const RENDERED = [
+  { file: 'base/bridge.yaml', values: [] },
+  { file: 'monitoring/monitoring.yaml', values: ['monitoring.enabled=true'], only: 'monitoring' },
+  { file: 'keda/keda.yaml', values: ['autoscaling.type=keda'], only: 'autoscaling' },
+];
+
+/** The chart and the manifests: rendered, and held against the schemas of Kubernetes and of the operators. */
+export async function checkKubernetes(check) {
+  const helm = await goTool('helm');
+  const kustomize = await goTool('kustomize');
+  const validate = await validator();
+  const full = ['-f', join(CHART, 'ci/values.yaml')];
+  await check('chart (helm lint)', () => runTool(helm, ['lint', CHART, '--strict', ...full]));
+  const variants = {
+    'the smallest values': sets(SMALL),
+    'every part': full,
+    'an HPA': [...full, ...sets(['autoscaling.type=hpa'])],
+  };
+  for (const [name, values] of Object.entries(variants)) {
+    await check(`chart with ${name} (helm template, kubeconform)`, async () =>
+      validate(await template(helm, values)),
+    );
+  }
+  await check('chart without KAFKA_BROKERS is refused', async () => {
+    const rendered = await template(helm, sets(SMALL.slice(1))).catch((error) => error.message);
+    if (!rendered.includes('KAFKA_BROKERS'))
+      throw new Error('the schema of the values lets it pass');
+  });
+  await check('pods of the chart: user, root file system, capabilities, stop', async () =>
+    checkPods(await template(helm, full)),
+  );
+  await check('files of the chart are those of deploy/prometheus and deploy/grafana', checkCopies);
+  for (const part of RENDERED) {
+    await check(`deploy/kubernetes/${part.file} is rendered from the chart`, async () => {
+      const is = await readFile(join(MANIFESTS, part.file), 'utf8').catch(() => '');
+      const differs = is !== (await render(helm, part));
+      if (differs) throw new Error('It is not: npm run test:deploy -- render');
+    });
+  }
+  await check('example overlay (kustomize build, kubeconform)', async () =>
+    validate(await buildOverlay(kustomize)),
+  );
+}
+
+/** `npm run test:deploy -- render`: writes what is rendered from the chart, and copied into it. */
+export async function renderManifests() {
+  for (const [from, to] of COPIES) await cp(join(ROOT, from), join(CHART, 'files', to));
+  const helm = await goTool('helm');
+  for (const part of RENDERED) {
+    await writeFile(join(MANIFESTS, part.file), await render(helm, part));
+    say(`  ✔ deploy/kubernetes/${part.file}`);
+  }
+}
+
+async function checkCopies() {
+  for (const [from, to] of COPIES) {
+    const [source, copy] = await Promise.all(
+      [join(ROOT, from), join(CHART, 'files', to)].map((file) => readFile(file, 'utf8')),
+    );
+    if (source !== copy) throw new Error(`${to} is not ${from}: npm run test:deploy -- render`);
+  }
+}
+
+function sets(values) {
+  return values.flatMap((value) => ['--set', value]);
+}
+
+function template(helm, args) {
+  return runTool(helm, ['template', 'machine-bridge', CHART, '--kube-version', '1.34.0', ...args]);
+}
+
+/** Without what says that Helm installed it, and without the checksum of settings that an overlay replaces. */
+async function render(helm, { values, only }) {
+  const show = only ? ['--show-only', `templates/${only}.yaml`] : [];
+  const rendered = await template(helm, [...sets([...SMALL, ...values]), ...show]);
+  const kept = rendered
+    .split('\n')
+    .filter(
+      (line) => !/^# Source:|managed-by: Helm|helm\.sh\/chart:|checksum\/settings:/.test(line),
+    )
+    .join('\n')
+    .replace(/\n +annotations:(?=\n +spec:)/g, '');
+  return `# Rendered from deploy/helm/machine-bridge: npm run test:deploy -- render\n${kept}`;
+}
+
+function checkPods(manifests) {
+  const deployments = parseAllDocuments(manifests)
+    .map((document) => document.toJS())
+    .filter((object) => object?.kind === 'Deployment');
+  if (deployments.length !== 2) throw new Error(`${deployments.length} Deployments, not 2`);
+  for (const { metadata, spec } of deployments) {
+    const pod = spec.template.spec;
+    const [container] = pod.containers;
+    const { securityContext: own } = container;
+    const holds = [
+      pod.securityContext.runAsNonRoot,
+      pod.securityContext.seccompProfile.type === 'RuntimeDefault',
+      own.readOnlyRootFilesystem,
+      own.allowPrivilegeEscalation === false,
+      own.capabilities.drop.join() === 'ALL',
+      // the deadline of a stop
+      pod.terminationGracePeriodSeconds > 14,
+      ['startupProbe', 'livenessProbe', 'readinessProbe'].every((probe) => container[probe]),
+      container.resources.limits.memory,
+    ];
+    if (!holds.every(Boolean)) throw new Error(`${metadata.name}: ${JSON.stringify(holds)}`);
+  }
+}
+
+/** The overlay in a copy, with secrets that are not in the repository. */
+async function buildOverlay(kustomize) {
+  const folder = await mkdtemp(join(tmpdir(), 'machine-bridge-overlay-'));
+  try {
+    await cp(MANIFESTS, folder, { recursive: true });
+    const overlay = join(folder, 'overlays/example');
+    await mkdir(join(overlay, 'secrets'), { recursive: true });
+    for (const name of ['api-token', 'machine-cloud-token']) {
+      await writeFile(join(overlay, 'secrets', name), 'a-token');
+    }
+    return await runTool(kustomize, ['build', overlay]);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Holds manifests against the schemas of each Kubernetes. */
+async function validator() {
+  const kubeconform = await goTool('kubeconform');
+  const schemas = await fetchSchemas();
+  const location = join(
+    schemas,
+    '{{ .NormalizedKubernetesVersion }}/{{ .ResourceKind }}{{ .KindSuffix }}.json',
+  );
+  return async (manifests) => {
+    const folder = await mkdtemp(join(tmpdir(), 'machine-bridge-manifests-'));
+    const file = join(folder, 'manifests.yaml');
+    try {
+      await writeFile(file, manifests);
+      for (const version of KUBERNETES) {
+        const args = ['-strict', '-kubernetes-version', version, '-schema-location', location];
+        await runTool(kubeconform, [...args, file]);
+      }
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  };
+}
+
+async function fetchSchemas() {
+  const folder = join(LOCAL, 'deploy', `schemas-${KUBERNETES.join('-')}`);
+  if (existsSync(folder)) return folder;
+  const python = join(LOCAL, 'deploy/python');
+  await rm(`${folder}.new`, { recursive: true, force: true });
+  await step('fetching schemas of Kubernetes and its operators from PyPI', async () => {
+    await runTool('python3', ['-m', 'venv', python]).catch((error) => {
+      throw new SetupError(
+        `${error.message}\nPython 3.10 or newer is needed (Debian: apt-get install python3-venv).`,
+      );
+    });
+    await runTool(join(python, 'bin/pip'), ['install', '-q', ...PYTHON_PACKAGES]);
+    const script = join(ROOT, 'tools/deploy/schemas.py');
+    await runTool(join(python, 'bin/python'), [script, `${folder}.new`, ...KUBERNETES]);
+  });
+  await rename(`${folder}.new`, folder);
+  return folder;
+}
