@@ -16,6 +16,7 @@ import { say, secondsSince, step } from './setup/steps.mjs';
 const PARTS = {
   rules: checkRules,
   units: checkUnits,
+  workflow: checkWorkflow,
   kubernetes: checkKubernetes,
   images: checkImages,
 };
@@ -70,6 +71,13 @@ async function checkUnits() {
       runTool('systemd-analyze', args),
     );
   }
+}
+
+async function checkWorkflow() {
+  const actionlint = await goTool('actionlint');
+  await check('.github/workflows (actionlint)', () =>
+    runTool(actionlint, [join(ROOT, '.github/workflows/ci.yml')]),
+  );
 }
 
 /** Counts one check; one that fails is shown and does not end the others. */
