@@ -690,8 +690,9 @@ describe('CommandDispatcher', () => {
     });
 
     it('says of a list what is noted as it is applied', async () => {
-      const list = { workingOrders: ['4711'], issuedAt: 20 };
-      flow = new Flow({ ...options, onApplied: () => list });
+      const record = { topic: 'fences', key: 'mill', value: '20', headers: {} };
+      const list = { workingOrders: ['4711'], records: [record] };
+      flow.service = () => ({ kind: 'data', lists: [list] });
       const [mill] = await submitted('mill1');
       const result = { kind: 'applied', attempts: 1, appliedAt: APPLIED_AT, ...list };
       expect(mill).toMatchObject({ results: [result], ends: ['finished'] });
@@ -708,22 +709,6 @@ describe('CommandDispatcher', () => {
       const delivered = good.map((name) => flow.submit(name));
       for (let wait = 0; wait < 600; wait += 1) await pass(10);
       expect(delivered.filter(({ ends }) => ends.length === 0)).toEqual([]);
-    });
-
-    it('survives a defect after the call, which is not made again for that', async () => {
-      flow = new Flow({
-        ...options,
-        slots: new CallSlots(1),
-        onApplied: ({ payload }) => {
-          if (payload === 'mill1') throw new Error('a bug');
-          return {};
-        },
-      });
-      const [mill] = await submitted('mill1');
-      const [next] = await submitted('mill2');
-      expect(mill).toMatchObject({ results: [{ kind: 'applied' }], ends: ['finished'] });
-      expect(flow.calls).toEqual([['mill1'], ['mill2']]);
-      expect(next).toMatchObject({ ends: ['finished'] });
     });
   });
 

@@ -83,19 +83,19 @@ export class CommandOutcomes {
     answered: Answered,
     found: readonly CommandResult[],
   ): OutboundRecord[] {
-    const { origin, toRemember } = answered;
-    const remembered = toRemember === undefined ? [] : found.flatMap(toRemember);
-    if (answered.isAnswered === true) return remembered;
+    const { origin } = answered;
+    const state = stateOf(answered, found);
+    if (answered.isAnswered === true) return state;
     const results = oneOfEach(found);
     if (!results.some(isRejected)) {
       const records = this.outcomesOf(family, answered, results);
-      records.push(...remembered);
+      records.push(...state);
       return records;
     }
     const faults = results.filter(isRejected);
     const publishedHere =
       origin === undefined ? results : results.filter((each) => !isRejected(each));
-    const records = [...this.outcomesOf(family, answered, publishedHere), ...remembered];
+    const records = [...this.outcomesOf(family, answered, publishedHere), ...state];
     const namesOthers = results.length > 1 || answered.namesOthers;
     const refusal =
       origin?.refusal(faults) ?? this.deadLetterOf({ ...answered, namesOthers }, faults);
@@ -179,6 +179,15 @@ export class CommandOutcomes {
     if (name === undefined) this.fullNames.set(topic, (name = `${this.topicPrefix}${topic}`));
     return name;
   }
+}
+
+/** The state records of a message and of its results. */
+function stateOf({ records = [] }: Answered, results: readonly CommandResult[]): OutboundRecord[] {
+  const state = [...records];
+  for (const result of results) {
+    if (result.kind === 'applied' && result.records !== undefined) state.push(...result.records);
+  }
+  return state;
 }
 
 /**

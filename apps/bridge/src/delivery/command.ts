@@ -14,11 +14,11 @@ import { type TraceContext } from '#libs/tracing';
 import { type FlowHold } from '../flow-control/index.js';
 import { type ForbiddenAttribution, type ServiceAnswer, type UnlistedRefusal } from './verdict.js';
 
-/** What the result of a list that has been applied says of it. */
+/** A list that the service has taken. */
 export interface SetList {
   workingOrders?: readonly string[] | undefined;
-  /** Epoch seconds: it was issued then or later. Undefined where nothing is known of that. */
-  issuedAt?: number | undefined;
+  /** State records to be written in one transaction with its outcome. */
+  records?: readonly OutboundRecord[] | undefined;
 }
 
 interface ResultBase {
@@ -79,8 +79,8 @@ export interface Answered {
   isAnswered?: boolean;
   /** Added to the detail of its dead letter. */
   remark?: string;
-  /** State records of a result, written in one transaction with its outcome. */
-  toRemember?: (result: CommandResult) => readonly OutboundRecord[];
+  /** State records, written in one transaction with its outcome; those of a result are beside. */
+  records?: readonly OutboundRecord[];
 }
 
 /** The message an outcome answers. */
@@ -242,8 +242,8 @@ export function resultFor({ machineId, calls }: CommandWaiter, end: CommandEnd):
   const attempts = calls;
   switch (end.kind) {
     case 'applied': {
-      const { appliedAt, workingOrders, issuedAt } = end;
-      return { kind: 'applied', machineId, attempts, appliedAt, workingOrders, issuedAt };
+      const { appliedAt, workingOrders, records } = end;
+      return { kind: 'applied', machineId, attempts, appliedAt, workingOrders, records };
     }
     case 'superseded':
       return { kind: 'superseded', machineId, attempts, detail: end.detail };
@@ -302,7 +302,10 @@ export interface DispatcherOptions<P> {
   deferredAfterMs: number;
   /** Asked before each call: what it is judged by changes while a command waits. */
   admit: (command: Command<P>) => Admission | Promise<Admission>;
-  /** Rejects with the permit's objection, or the reason of its signal. */
+  /**
+   * Makes one call for all of them; takes note of what the service has taken before it resolves. Rejects with the permit's
+   * objection, or the reason of its signal, and never once the service has answered: the call would be made again.
+   */
   call: (commands: readonly Command<P>[], permit: TracedPermit) => Promise<ServiceAnswer>;
   /**
    * Makes a call of the same operation that names no machine and changes nothing, to see whether the way to it is right.
@@ -314,8 +317,6 @@ export interface DispatcherOptions<P> {
    * have come too early; undefined where the refusal stands. The call began `callMs` ago, in real time.
    */
   retryRefused?: (command: Command<P>, status: number, callMs: number) => number | undefined;
-  /** Takes note of a command that has been applied; returns what its result says of the list it has set. */
-  onApplied?: (command: Command<P>) => SetList;
   /** Whether a newer command replaces an older one that waits; without it each is sent. */
   precedence?: Precede<P>;
   onDeferred: (waiter: Command<P>['waiters'][number]) => void;

@@ -24,4 +24,4 @@ export {
   type SetList,
 } from './command.js';
 export { DeliveryModule } from './delivery.module.js';
-export { RETRY_BACK_OFF } from './verdict.js';
+export { RETRY_BACK_OFF, type ServiceAnswer } from './verdict.js';

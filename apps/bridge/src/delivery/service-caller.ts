@@ -1,4 +1,3 @@
-import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { type Span } from '#libs/tracing';
@@ -33,7 +32,6 @@ export class ServiceCaller<P> {
     ...{ service: 0, 'token-refused': 0, forbidden: 0, 'unlisted-status': 0, 'not-yet': 0 },
   };
   splits = 0;
-  private readonly logger = new Logger('ServiceCaller');
   private readonly pace = new CallPace();
   private readonly unlisted = new UnlistedRefusals();
 
@@ -148,34 +146,22 @@ export class ServiceCaller<P> {
     }
     if (!isUnlisted(verdict)) this.unlisted.answered(call, isApplied);
     if (verdict.kind === 'rejected') return this.rejected(commands, verdict, call);
-    this.applied(commands, this.pace.qualityOf(durationMs(call), 'ok'));
+    this.applied(commands, verdict.lists, this.pace.qualityOf(durationMs(call), 'ok'));
     return [];
   }
 
-  private applied(commands: readonly Command<P>[], conduct: CallQuality): void {
+  private applied(
+    commands: readonly Command<P>[],
+    lists: readonly SetList[] | undefined,
+    conduct: CallQuality,
+  ): void {
     const appliedAt = this.options.clock.nowSeconds();
-    for (const command of commands) {
+    commands.forEach((command, index) => {
       command.forbidden?.wentWell();
-      const list = this.listSetBy(command);
-      const { workingOrders, issuedAt } = list ?? {};
-      this.lanes.endCommand(command, conduct, {
-        kind: 'applied',
-        appliedAt,
-        workingOrders,
-        issuedAt,
-      });
-    }
-  }
-
-  /** A bug of ours in it must not have the call made again, which has been answered. */
-  private listSetBy(command: Command<P>): SetList | undefined {
-    try {
-      return this.options.onApplied?.(command);
-    } catch (error) {
-      const { flow } = this.options;
-      this.logger.error({ msg: 'call not concluded', flow, err: error });
-      return undefined;
-    }
+      const { workingOrders, records } = lists?.[index] ?? {};
+      const end = { kind: 'applied', appliedAt, workingOrders, records } as const;
+      this.lanes.endCommand(command, conduct, end);
+    });
   }
 
   private rejected(

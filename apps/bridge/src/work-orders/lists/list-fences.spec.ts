@@ -4,7 +4,6 @@ import { ManualClock } from '#libs/clock';
 import { type BridgeSettings } from '#libs/config';
 import { INTERNAL_TOPICS } from '#libs/contracts';
 import { type KafkaClient, type OwnedState } from '#libs/kafka';
-import { type CommandResult } from '../../delivery/index.js';
 import { ownedState } from '../testing/owned-state.js';
 import { ListFences } from './list-fences.js';
 
@@ -31,10 +30,6 @@ const restored = (
     ...(lost && { lost }),
   });
 
-const applied = (machineId: string, issuedAt?: number): CommandResult => {
-  return { kind: 'applied', machineId, attempts: 1, appliedAt: NOW_SECONDS, issuedAt };
-};
-
 describe('ListFences', () => {
   it('goes by the highest fence of a machine, whatever partition its lists came through', () => {
     const fences = fencesAt(NOW_SECONDS);
@@ -50,30 +45,22 @@ describe('ListFences', () => {
   it('is never lowered', () => {
     const fences = fencesAt(NOW_SECONDS);
     fences.own(restored(0, [['M-1', 20]]));
-    fences.raise(0, 'M-1', 10);
+    expect(fences.raise(0, 'M-1', 10)).toEqual([]);
     expect(fences.issuedAt('M-1')).toBe(20);
-    expect(fences.recordsOf(0, applied('M-1', 10))).toEqual([]);
   });
 
   it('is written to the partition that the list came through', () => {
     const fences = fencesAt(NOW_SECONDS);
     fences.own(restored(4, []));
-    fences.raise(4, 'M-1', 30);
     const record = {
       topic: INTERNAL_TOPICS.workOrderListFences,
       partition: 4,
       key: 'M-1',
       value: '30',
     };
-    expect(fences.recordsOf(4, applied('M-1', 30))).toMatchObject([record]);
-  });
-
-  it('is not there for a list that does not say when it was issued, or was not applied', () => {
-    const fences = fencesAt(NOW_SECONDS);
-    fences.own(restored(0, []));
-    const superseded = { kind: 'superseded', machineId: 'M-1', attempts: 0, detail: '' } as const;
-    expect(fences.recordsOf(0, applied('M-1'))).toEqual([]);
-    expect(fences.recordsOf(0, superseded)).toEqual([]);
+    expect(fences.raise(4, 'M-1', 30)).toMatchObject([record]);
+    expect(fences.raise(4, 'M-1', 30)).toMatchObject([record]);
+    expect(fences.raise(5, 'M-1', 40)).toEqual([]);
   });
 
   it('knows no fence of a partition it has never had', () => {
@@ -111,9 +98,8 @@ describe('ListFences', () => {
     expect(warn.mock.calls).toMatchObject([[{ partition: 3, count: 1, machineIds: ['M-1'] }]]);
     expect(fences.issuedAt('M-1')).toBeUndefined();
     expect(fences.issuedAt('M-2')).toBe(latest);
-    fences.raise(3, 'M-1', 900);
+    expect(fences.raise(3, 'M-1', 900)).toMatchObject([{ key: 'M-1', value: '900' }]);
     expect(fences.issuedAt('M-1')).toBe(900);
-    expect(fences.recordsOf(3, applied('M-1', 900))).toMatchObject([{ key: 'M-1', value: '900' }]);
     warn.mockRestore();
   });
 });

@@ -9,7 +9,6 @@ import {
   type OutboundRecord,
   type OwnedState,
 } from '#libs/kafka';
-import { type CommandResult } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { OwnedPartitions, warnOfTimesAhead } from '../state/owned-partitions.js';
 
@@ -66,19 +65,13 @@ export class ListFences {
     return latest;
   }
 
-  /** From now on no list passes that was issued earlier; after a restart, if {@link recordsOf} were written. */
-  raise(partition: number, machineId: string, issuedAt: number): void {
+  /**
+   * From now on no list passes that was issued before the one that has just been applied. Returns what is to be written
+   * with its outcome, for it to be so after a restart too; nothing where a later list was applied before.
+   */
+  raise(partition: number, machineId: string, issuedAt: number): readonly OutboundRecord[] {
     const state = this.partitions.get(partition);
-    if (state === undefined) return;
-    if (issuedAt > this.fenceIn(state, machineId)) state.put(machineId, issuedAt);
-  }
-
-  /** What is to be written of a list that was applied; nothing where that raises nothing. */
-  recordsOf(partition: number, result: CommandResult): readonly OutboundRecord[] {
-    if (result.kind !== 'applied' || result.machineId === null) return [];
-    const { machineId, issuedAt } = result;
-    const state = this.partitions.get(partition);
-    if (issuedAt === undefined || state === undefined) return [];
+    if (state === undefined) return [];
     return issuedAt < this.fenceIn(state, machineId) ? [] : [state.put(machineId, issuedAt)];
   }
 

@@ -17,7 +17,6 @@ import {
   rejection,
 } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
-import { ListFences } from './list-fences.js';
 import { replacementList, WorkOrderLists } from './work-order-lists.js';
 
 /** `erp.work-order-lists.v1`: replacement lists, each machine's as a whole. */
@@ -28,7 +27,6 @@ export class WorkOrderListsController {
     private readonly clock: Clock,
     private readonly lists: WorkOrderLists,
     private readonly outcomes: CommandOutcomes,
-    private readonly fences: ListFences,
   ) {}
 
   @EventPattern(TOPICS.workOrderLists)
@@ -58,7 +56,6 @@ export class WorkOrderListsController {
       .map((assignment) => ({ list: replacementList(assignment), item: itemOf(assignment) }))
       .filter(({ item }) => !message.isItemDone(item));
     if (assignments.length + faults.length > 1) answered.namesOthers = true;
-    answered.toRemember = (result) => this.fences.recordsOf(message.partition, result);
     const answers = this.outcomes.answersTo('work-order-list', answered, lists.length, faulty);
     for (const { list, item } of lists) {
       this.lists.flow.submitCommand(list.machineId, list, answers, item);

@@ -346,6 +346,27 @@ describe('WorkOrderLists', () => {
     expect(kinds).toEqual(['superseded', 'superseded', 'applied', 'superseded']);
   });
 
+  it('writes no time of issue of a list that says none, or is not applied', async () => {
+    expect(await send({ machineId: 'M-1', workingOrders: [] }).end).toBe('finished');
+    bridge.get(ListFences).raise(0, 'M-2', 20);
+    expect(await send({ machineId: 'M-2', workingOrders: [], issuedAt: 10 }).end).toBe('finished');
+    expect(fences).toEqual(new Map());
+  });
+
+  it('survives a defect after the call, which is not made again for that', async () => {
+    jest.spyOn(bridge.get(ListFences), 'raise').mockImplementationOnce(() => {
+      throw new Error('a bug');
+    });
+    const machines = ['M-1', 'M-2'].map((machineId) => ({ machineId, workingOrders: ['4711'] }));
+    const { end, results } = send({ machines, issuedAt: 20 });
+    expect(await end).toBe('finished');
+    expect(results).toMatchObject([{ kind: 'applied' }, { kind: 'applied' }]);
+    expect(requests).toEqual([machines]);
+    const next = send({ machineId: 'M-1', workingOrders: [], issuedAt: 30 });
+    expect(await next.end).toBe('finished');
+    expect(next.results).toMatchObject([{ kind: 'applied', attempts: 1 }]);
+  });
+
   it('ends no list, applied while its partition was lost, whose time of issue nobody will know', async () => {
     const { pass, arrived, open } = gate();
     answer = pass;

@@ -1,8 +1,8 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
-import { CallSlots } from '#libs/delivery';
+import { type CallPermit, CallSlots } from '#libs/delivery';
 import { type WorkOrderAssignment } from '#libs/contracts';
 import {
   type Admission,
@@ -11,6 +11,7 @@ import {
   CommandOutcomes,
   GO,
   type Precedence,
+  type ServiceAnswer,
   type SetList,
 } from '../../delivery/index.js';
 import { FlowControls } from '../../flow-control/index.js';
@@ -34,6 +35,7 @@ export interface AppliedList {
 @Injectable()
 export class WorkOrderLists {
   readonly flow: CommandDispatcher<ListToSet>;
+  private readonly logger = new Logger('WorkOrderLists');
   private readonly applied = new Map<string, AppliedList>();
 
   constructor(
@@ -58,13 +60,8 @@ export class WorkOrderLists {
       deferredAfterMs: settings.outcomeDeferredAfterSeconds * 1000,
       precedence: (older, newer, isCalled) => this.decide(older, newer, isCalled),
       admit: (command) => this.admit(command),
-      call: (commands, permit) =>
-        this.cloud.setWorkOrderList(
-          commands.map((command) => this.send(command)),
-          permit,
-        ),
+      call: (commands, permit) => this.call(commands, permit),
       callEmpty: (permit) => cloud.setWorkOrderList([], permit),
-      onApplied: (command) => this.remember(command),
       onDeferred: (waiter) => {
         outcomes.publishDeferred('work-order-list', waiter);
       },
@@ -103,25 +100,36 @@ export class WorkOrderLists {
     return this.directory.admitMachine(machineId, revoked);
   }
 
-  private send({ machineId, payload }: ListCommand): {
-    machineId: string;
-    workingOrders: readonly string[];
-  } {
-    const workingOrders = payload.workingOrders();
-    payload.sent = workingOrders;
-    return { machineId, workingOrders };
+  private async call(
+    commands: readonly ListCommand[],
+    permit: CallPermit,
+  ): Promise<ServiceAnswer> {
+    const lists = commands.map(({ machineId, payload }) => ({
+      machineId,
+      workingOrders: payload.workingOrders(),
+    }));
+    const answer = await this.cloud.setWorkOrderList(lists, permit);
+    if (answer.kind !== 'data' && answer.kind !== 'noData') return answer;
+    const taken = lists.map((list, index) => this.taken(list, commands[index]));
+    return { kind: answer.kind, lists: taken };
   }
 
-  private remember(command: ListCommand): SetList {
-    const { machineId, payload, waiters } = command;
-    const [waiter] = waiters;
-    const message = waiter?.answers.message;
-    this.noteApplied(machineId, payload.sent ?? []);
-    const issuedAt = issuedOf(payload);
-    if (issuedAt !== undefined && message?.revoked.aborted === false) {
-      this.fences.raise(message.partition, machineId, issuedAt);
+  /** A bug of ours in it must not have the call made again, which has been answered. */
+  private taken(
+    { machineId, workingOrders }: { machineId: string; workingOrders: readonly string[] },
+    command: ListCommand | undefined,
+  ): SetList {
+    try {
+      this.noteApplied(machineId, workingOrders);
+      const issuedAt = command && issuedOf(command.payload);
+      const [waiter] = command?.waiters ?? [];
+      if (issuedAt === undefined || waiter === undefined) return { workingOrders };
+      const { partition } = waiter.answers.message;
+      return { workingOrders, records: this.fences.raise(partition, machineId, issuedAt) };
+    } catch (error) {
+      this.logger.error({ msg: 'call not concluded', flow: this.flow.name, err: error });
+      return { workingOrders };
     }
-    return { workingOrders: payload.sent, issuedAt };
   }
 
   private noteApplied(machineId: string, workingOrders: readonly string[]): void {
@@ -142,8 +150,6 @@ export interface ListToSet {
   readonly machineId: string;
   /** Asked for when it is sent: what it was when the message came may be outdated by then. */
   workingOrders(): readonly string[];
-  /** What it was when it was sent last; it may be another one by the time that is answered. */
-  sent?: readonly string[] | undefined;
   /** Epoch seconds, where the sender says it; a list issued before the last one applied is superseded. */
   readonly issuedAt?: number | undefined;
   /** The time of issue of a list that this one replaced: a list older than that is older than this one too. */
@@ -158,7 +164,6 @@ export function replacementList(assignment: WorkOrderAssignment): ListToSet {
   return {
     machineId,
     workingOrders: () => workingOrders,
-    sent: undefined,
     issuedAt,
     notOlderThan: undefined,
     cumulative: false,

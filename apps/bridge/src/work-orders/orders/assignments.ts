@@ -80,7 +80,7 @@ export class Assignments {
     const { records, undo } = assignments.assign(change);
     const remembering: AnsweredMessage = {
       ...answered,
-      toRemember: () => [...records, ...ending],
+      records: [...records, ...ending],
       whenRefused: (refusal) => {
         undo();
         const faults = [notTaken(refusal, machineId)];
