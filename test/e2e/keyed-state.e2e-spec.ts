@@ -1,6 +1,5 @@
 import { Logger } from '@nestjs/common';
 import { loadKafkaSettings } from '#libs/config';
-import { CallSlots } from '#libs/delivery';
 import {
   createKafka,
   ensureTopics,
@@ -24,6 +23,17 @@ interface Counted {
 
 /** The smallest Kafka takes. */
 const SEGMENT_BYTES = 1024 * 1024;
+
+/** Nothing here calls the service. */
+const NO_CALLS = {
+  underWay: 0,
+  hold: () => undefined,
+  resume: () => undefined,
+  allowWhile: () => undefined,
+  wake: () => undefined,
+  idle: () => Promise.resolve(),
+  cutOff: () => undefined,
+};
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
@@ -72,7 +82,7 @@ class Member {
       },
       commitIntervalMs: 100,
       stateTopics: [state],
-      calls: new CallSlots(1),
+      calls: NO_CALLS,
       prepare: () =>
         ensureTopics(
           kafka,

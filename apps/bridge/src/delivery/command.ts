@@ -2,7 +2,6 @@ import { Logger } from '@nestjs/common';
 import { type Clock } from '#libs/clock';
 import { type Caller } from '#libs/cloud-client';
 import { type OutcomeSource, type Rejection } from '#libs/contracts';
-import { type CallPermit, type CallSlots } from '#libs/delivery';
 import {
   type InboundMessage,
   type InboundRecord,
@@ -12,6 +11,7 @@ import {
 } from '#libs/kafka';
 import { type TraceContext } from '#libs/tracing';
 import { type FlowHold } from '../flow-control/index.js';
+import { type CallPermit, type CallSlots } from './call-slots.js';
 import { type ForbiddenAttribution, type ServiceAnswer, type UnlistedRefusal } from './verdict.js';
 
 /** A list that the service has taken. */

@@ -5,6 +5,7 @@
  * again. `MessageAnswers` collects what became of a message's commands; `CommandOutcomes` turns that into records.
  * Touches the service through the options of the flow alone, and Kafka not at all.
  */
+export { type CallPermit, CallSlots } from './call-slots.js';
 export { CommandDispatcher } from './command-dispatcher.js';
 export { CommandOutcomes, type RecentOutcome } from './command-outcomes.js';
 export {

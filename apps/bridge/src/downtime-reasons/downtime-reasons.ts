@@ -3,9 +3,11 @@ import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
 import { describeAhead, type DowntimeReason, startInFuture } from '#libs/contracts';
-import { backOffMs, type CallPermit, CallSlots } from '#libs/delivery';
+import { backOffMs } from '#libs/delivery';
 import {
   type Admission,
+  type CallPermit,
+  CallSlots,
   type Command,
   CommandDispatcher,
   CommandOutcomes,

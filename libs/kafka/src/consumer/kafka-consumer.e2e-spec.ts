@@ -1,35 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { readEnvironment } from '#libs/config';
-import { CallSlots } from '#libs/delivery';
 import { type Admin, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { type InboundMessage } from './inbound-message.js';
 import { KafkaConsumerStrategy } from './kafka-consumer.js';
+import { TestCalls } from './testing/test-calls.js';
 import { eventually } from './testing/wait.js';
 
 const INPUT = 'input';
 /** More than are handed over at once. */
 const MESSAGES = 100;
 
-/** Says whether calls are held. */
-class WatchedSlots extends CallSlots {
-  areHeld = false;
-
-  override hold(): void {
-    this.areHeld = true;
-    super.hold();
-  }
-
-  override resume(): void {
-    this.areHeld = false;
-    super.resume();
-  }
-}
-
 /** A process of a group, whose messages need no call. */
 class Member {
-  readonly calls = new WatchedSlots(1);
+  readonly calls = new TestCalls();
   readonly handed: InboundMessage[] = [];
   readonly strategy: KafkaConsumerStrategy;
 
@@ -52,13 +37,6 @@ class Member {
       true,
     );
     this.strategy.listen(() => undefined);
-  }
-
-  /** A call that goes on until it is given back. */
-  async call(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.calls.ask(resolve);
-    });
   }
 }
 
@@ -136,7 +114,7 @@ describe('KafkaConsumerStrategy', () => {
     await eventually(() => members.some(({ handed }) => handed.length > 0), 'one has messages');
     const [owner, other] = members[0]?.handed.length === 0 ? members.reverse() : members;
     expect(owner!.handed.length).toBeLessThan(MESSAGES);
-    await other!.call();
+    await other!.calls.begin();
     join();
     await eventually(async () => {
       const [group] = (await admin.describeGroups([topicPrefix])).groups;
@@ -152,7 +130,7 @@ describe('KafkaConsumerStrategy', () => {
     expect(finished.length).toBeLessThan(MESSAGES);
     expect(owner!.handed).toEqual([]);
 
-    other!.calls.release();
+    other!.calls.end();
     await eventually(async () => (await committed()) > MESSAGES, 'all is committed');
     expect(new Set(finished).size).toBe(MESSAGES + 1);
   });

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { CallSlots } from '#libs/delivery';
 import { CallDrain } from './kafka-consumer.js';
+import { TestCalls } from './testing/test-calls.js';
 import { nextTurn } from './testing/wait.js';
 
 const NEVER_MS = 60_000;
@@ -11,7 +11,7 @@ async function pass(): Promise<void> {
 }
 
 describe('CallDrain', () => {
-  let slots: CallSlots;
+  let calls: TestCalls;
   let rest: CallDrain;
   /** What is asked of the queues, in its order. */
   let log: string[];
@@ -26,8 +26,8 @@ describe('CallDrain', () => {
     log = [];
     flush = () => Promise.resolve();
     drained = Promise.resolve();
-    slots = new CallSlots(4);
-    rest = new CallDrain(slots, {
+    calls = new TestCalls();
+    rest = new CallDrain(calls, {
       holdAll: () => log.push('holds back'),
       releaseAll: () => log.push('goes on'),
       commitPending: () => {
@@ -41,16 +41,11 @@ describe('CallDrain', () => {
     });
   });
 
-  const call = (): Promise<void> =>
-    new Promise((resolve) => {
-      slots.ask(resolve);
-    });
-
   it('lets nothing begin before it has ended', async () => {
     await rest.drainForRebalance(NEVER_MS);
     expect(log).toEqual(['holds back', 'commits']);
     let hasBegun = false;
-    void call().then(() => (hasBegun = true));
+    void calls.begin().then(() => (hasBegun = true));
     await pass();
     expect(hasBegun).toBe(false);
     rest.resumeCalls();
@@ -59,11 +54,11 @@ describe('CallDrain', () => {
   });
 
   it('commits what calls have led to that were still under way', async () => {
-    await call();
+    await calls.begin();
     const atRest = rest.drainForRebalance(NEVER_MS).then(() => log.push('at rest'));
     await pass();
     expect(log).toEqual(['holds back']);
-    slots.release();
+    calls.end();
     await atRest;
     expect(log).toEqual(['holds back', 'commits', 'at rest']);
   });
@@ -75,20 +70,20 @@ describe('CallDrain', () => {
   });
 
   it('cuts off what is under way at the deadline', async () => {
-    await call();
-    const { signal } = slots.permit();
+    await calls.begin();
+    const { signal } = calls;
     const atRest = rest.drainForRebalance(1);
     await new Promise((resolve) => {
       signal.addEventListener('abort', resolve);
     });
-    slots.release();
+    calls.end();
     await atRest;
     expect(log).toEqual(['holds back', 'commits']);
   });
 
   it('does not cut off calls once it has ended', async () => {
-    await call();
-    const { signal } = slots.permit();
+    await calls.begin();
+    const { signal } = calls;
     const atRest = rest.drainForRebalance(1);
     rest.resumeCalls();
     await atRest;

@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
 import { lastValueFrom } from 'rxjs';
-import { type CallSlots } from '#libs/delivery';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import { type Tracing } from '#libs/tracing';
 import { withDeadline } from '../client/deadline.js';
@@ -29,6 +28,20 @@ import {
 } from './supervised-consumer.js';
 import { TopicHealth, type WrittenTopic } from './topic-health.js';
 
+/** The calls that messages lead to, as the consumer needs them while partitions may be revoked. */
+export interface CallsInFlight {
+  readonly underWay: number;
+  /** No call begins until {@link resume}. */
+  hold(): void;
+  resume(): void;
+  /** Asked before each call begins and again before it is sent; where the answer has turned since, {@link wake} says so. */
+  allowWhile(mayBegin: () => boolean): void;
+  wake(): void;
+  /** Resolves once no call is under way. */
+  idle(): Promise<void>;
+  cutOff(reason: Error): void;
+}
+
 export interface KafkaConsumerOptions {
   kafka: KafkaClient;
   groupId: string;
@@ -37,7 +50,7 @@ export interface KafkaConsumerOptions {
   /** Topics that hold the bridge's own state, shared out with the input topics. */
   stateTopics: readonly KeyedStateTopic[];
   /** The calls that messages lead to: they are drained before partitions are given up. */
-  calls: CallSlots;
+  calls: CallsInFlight;
   /** Real milliseconds between the beginnings of two transactions of a partition, unless one is full. */
   commitIntervalMs: number;
   /** Default none. */
@@ -267,7 +280,7 @@ export class CallDrain {
   private draining: object | undefined;
 
   constructor(
-    private readonly calls: CallSlots,
+    private readonly calls: CallsInFlight,
     private readonly partitions: Pick<
       AssignedPartitions,
       'holdAll' | 'releaseAll' | 'commitPending' | 'closeBuffers'

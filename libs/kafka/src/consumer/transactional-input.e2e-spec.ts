@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { readEnvironment } from '#libs/config';
-import { CallSlots } from '#libs/delivery';
 import { type Admin, Kafka, logLevel, type Message, type Transaction } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { type InboundMessage } from './inbound-message.js';
 import { type KafkaConsumer, KafkaConsumerStrategy } from './kafka-consumer.js';
+import { TestCalls } from './testing/test-calls.js';
 import { eventually } from './testing/wait.js';
 
 const INPUT = 'input';
@@ -47,7 +47,7 @@ describe('input that is written in transactions', () => {
   /** What a process that finishes each message at once is handed. */
   const join = (): { consumer: KafkaConsumer; handed: string[] } => {
     const strategy = new KafkaConsumerStrategy({
-      ...{ kafka, groupId: topicPrefix, topicPrefix, calls: new CallSlots(1), stateTopics: [] },
+      ...{ kafka, groupId: topicPrefix, topicPrefix, calls: new TestCalls(), stateTopics: [] },
       deadLetters: {
         deadLetterOf: () => ({ topic: 'dead-letters', key: null, value: null, headers: {} }),
       },

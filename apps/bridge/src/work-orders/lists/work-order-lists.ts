@@ -2,10 +2,11 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings } from '#libs/config';
-import { type CallPermit, CallSlots } from '#libs/delivery';
 import { type WorkOrderAssignment } from '#libs/contracts';
 import {
   type Admission,
+  type CallPermit,
+  CallSlots,
   type Command,
   CommandDispatcher,
   CommandOutcomes,
@@ -100,10 +101,7 @@ export class WorkOrderLists {
     return this.directory.admitMachine(machineId, revoked);
   }
 
-  private async call(
-    commands: readonly ListCommand[],
-    permit: CallPermit,
-  ): Promise<ServiceAnswer> {
+  private async call(commands: readonly ListCommand[], permit: CallPermit): Promise<ServiceAnswer> {
     const lists = commands.map(({ machineId, payload }) => ({
       machineId,
       workingOrders: payload.workingOrders(),
