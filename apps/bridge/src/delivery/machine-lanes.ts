@@ -195,6 +195,9 @@ export class OpenCommands {
   }
 }
 
+/** Machines with nothing to send that are remembered for what their last calls were like. */
+const MAX_IDLE_SUSPECTS = 10_000;
+
 /**
  * What waits for the service: a lane a machine, in order, one entry of it under way at a time. Entries
  * of different machines leave together in batches; a machine whose batches go wrong leaves in ever
@@ -202,7 +205,10 @@ export class OpenCommands {
  * has had its turn goes behind all others that wait. Pure: knows neither time nor the service.
  */
 export class LaneQueue<T extends LaneEntry> {
-  private readonly lanes = new LaneRegistry<T>();
+  /** Of machines that have something to send, and of some that had when their last calls went wrong. */
+  private readonly lanes = new Map<string, Lane<T>>();
+  /** The machines of the latter, the oldest first. */
+  private readonly idleSuspects = new Set<string>();
   /** Lanes that may send, the one whose turn it is first. */
   private readonly ready = new Set<Lane<T>>();
   /** Lanes that may not send yet, by their time; one is outdated when its lane's time has changed since. */
@@ -218,7 +224,7 @@ export class LaneQueue<T extends LaneEntry> {
 
   /** Machines with an entry waiting or under way. */
   get busyMachines(): number {
-    return this.lanes.busy;
+    return this.lanes.size - this.idleSuspects.size;
   }
 
   /** Machines whose first entry may be sent at `nowMs`. */
@@ -238,9 +244,10 @@ export class LaneQueue<T extends LaneEntry> {
 
   /** Whether that is true of an entry that is first in its lane, with none of its machine under way. */
   someFirst(isMeant: (entry: T) => boolean): boolean {
-    return this.lanes
-      .all()
-      .some(({ first, inFlight }) => first !== undefined && !inFlight && isMeant(first));
+    for (const { first, inFlight } of this.lanes.values()) {
+      if (first !== undefined && !inFlight && isMeant(first)) return true;
+    }
+    return false;
   }
 
   /** Whether an entry of the machine is under way. */
@@ -249,7 +256,7 @@ export class LaneQueue<T extends LaneEntry> {
   }
 
   enqueue(entry: T): void {
-    const lane = this.lanes.open(entry.machineId);
+    const lane = this.open(entry.machineId);
     lane.add(entry);
     this.waitingCount += 1;
     if (lane.waiting.length === 1) this.place(lane);
@@ -257,7 +264,7 @@ export class LaneQueue<T extends LaneEntry> {
 
   /** Puts the entries, one at least, where all that wait of the machine are now. */
   replaceAll(machineId: string, entries: readonly T[]): void {
-    const lane = this.lanes.open(machineId);
+    const lane = this.open(machineId);
     const before = lane.waiting.length;
     lane.waiting = [...entries];
     this.waitingCount += entries.length - before;
@@ -302,14 +309,14 @@ export class LaneQueue<T extends LaneEntry> {
    * earliest. With none waiting that is forgotten.
    */
   releaseMachine(machineId: string, conduct: CallQuality, notBeforeMs = 0): void {
-    const lane = this.lanes.open(machineId);
+    const lane = this.open(machineId);
     lane.callEnded(conduct, notBeforeMs);
     this.placeOrForget(lane);
   }
 
   /** As {@link releaseMachine}, with the entry that was under way back at the head of its lane. */
   putBack(entry: T, conduct: CallQuality, notBeforeMs: number): void {
-    this.lanes.open(entry.machineId).waiting.unshift(entry);
+    this.open(entry.machineId).waiting.unshift(entry);
     this.waitingCount += 1;
     this.releaseMachine(entry.machineId, conduct, notBeforeMs);
   }
@@ -317,7 +324,7 @@ export class LaneQueue<T extends LaneEntry> {
   /** Takes out of their lanes all waiting entries of which that is true, and returns them. */
   removeWaiting(isMeant: (entry: T) => boolean): T[] {
     const removed: T[] = [];
-    for (const lane of this.lanes.all()) {
+    for (const lane of [...this.lanes.values()]) {
       const before = lane.waiting.length;
       lane.waiting = lane.waiting.filter((entry) => {
         if (!isMeant(entry)) return true;
@@ -336,7 +343,9 @@ export class LaneQueue<T extends LaneEntry> {
    * them after all, those who have failed go behind the others.
    */
   liftBatchLimits(): void {
-    this.lanes.liftBatchLimits();
+    for (const lane of this.lanes.values()) lane.batchLimit = NO_BATCH_LIMIT;
+    for (const machineId of this.idleSuspects) this.lanes.delete(machineId);
+    this.idleSuspects.clear();
     for (const lane of [...this.ready].filter(({ hasFailed }) => hasFailed)) {
       this.ready.delete(lane);
       this.ready.add(lane);
@@ -360,40 +369,11 @@ export class LaneQueue<T extends LaneEntry> {
       return;
     }
     this.ready.delete(lane);
-    if (!lane.inFlight) this.lanes.close(lane);
-  }
-
-  /** Behind all others, from its time on. */
-  private place(lane: Lane<T>): void {
-    if (lane.inFlight) return;
-    if (lane.notBeforeMs > 0) this.blocked.add(lane.notBeforeMs, lane);
-    else this.ready.add(lane);
-  }
-}
-
-/** Machines with nothing to send that are remembered for what their last calls were like. */
-const MAX_IDLE_SUSPECTS = 10_000;
-
-/** The lanes of machines that have something to send, and of some that had when their last calls went wrong. */
-class LaneRegistry<T> {
-  private readonly lanes = new Map<string, Lane<T>>();
-  private readonly idleSuspects = new Set<string>();
-
-  /** Machines with an entry waiting or under way. */
-  get busy(): number {
-    return this.lanes.size - this.idleSuspects.size;
-  }
-
-  all(): Lane<T>[] {
-    return [...this.lanes.values()];
-  }
-
-  get(machineId: string): Lane<T> | undefined {
-    return this.lanes.get(machineId);
+    if (!lane.inFlight) this.close(lane);
   }
 
   /** The lane of a machine that has something to send. */
-  open(machineId: string): Lane<T> {
+  private open(machineId: string): Lane<T> {
     const known = this.lanes.get(machineId);
     if (known !== undefined) {
       if (known.batchLimit !== NO_BATCH_LIMIT) this.idleSuspects.delete(machineId);
@@ -405,21 +385,14 @@ class LaneRegistry<T> {
   }
 
   /** It has nothing to send, and nothing under way. */
-  close(lane: Lane<T>): void {
+  private close(lane: Lane<T>): void {
+    const { machineId } = lane;
     lane.notBeforeMs = 0;
-    if (lane.batchLimit === NO_BATCH_LIMIT) this.lanes.delete(lane.machineId);
-    else this.remember(lane.machineId);
-  }
-
-  /** What went wrong was none of theirs. */
-  liftBatchLimits(): void {
-    for (const lane of this.lanes.values()) lane.batchLimit = NO_BATCH_LIMIT;
-    for (const machineId of this.idleSuspects) this.lanes.delete(machineId);
-    this.idleSuspects.clear();
-  }
-
-  /** As the youngest; messages may name machines without end that only the service knows to be none. */
-  private remember(machineId: string): void {
+    if (lane.batchLimit === NO_BATCH_LIMIT) {
+      this.lanes.delete(machineId);
+      return;
+    }
+    // Messages may name machines without end that only the service knows to be none.
     this.idleSuspects.delete(machineId);
     this.idleSuspects.add(machineId);
     if (this.idleSuspects.size <= MAX_IDLE_SUSPECTS) return;
@@ -427,6 +400,13 @@ class LaneRegistry<T> {
     if (oldest === undefined) return;
     this.idleSuspects.delete(oldest);
     this.lanes.delete(oldest);
+  }
+
+  /** Behind all others, from its time on. */
+  private place(lane: Lane<T>): void {
+    if (lane.inFlight) return;
+    if (lane.notBeforeMs > 0) this.blocked.add(lane.notBeforeMs, lane);
+    else this.ready.add(lane);
   }
 }
 
