@@ -1,7 +1,6 @@
 import { realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { type Span } from '#libs/tracing';
-import { type CallPermit } from './call-slots.js';
 import {
   type Command,
   type DispatcherOptions,
