@@ -6,6 +6,7 @@ import { type CallPermit, CallSlots } from './call-slots.js';
 import {
   type Admission,
   type BatchLimits,
+  type CallAnswer,
   type Command,
   type CommandResult,
   type CommandWaiter,
@@ -58,7 +59,7 @@ class Flow {
   readonly dispatcher: CommandDispatcher<string>;
   readonly slots: CallSlots;
   /** What the service says to a call; one that it says nothing to hangs until {@link reply}. */
-  service: (names: readonly string[]) => ServiceAnswer | undefined = () => applied;
+  service: (names: readonly string[]) => CallAnswer | undefined = () => applied;
   /** What the service says to a call that names no machine. */
   empty: ServiceAnswer = refused;
   emptyCalls = 0;

@@ -21,6 +21,9 @@ export interface SetList {
   records?: readonly OutboundRecord[] | undefined;
 }
 
+/** The service's answer to a call; where that has set lists, those it has taken, in the order of the commands. */
+export type CallAnswer = ServiceAnswer & { lists?: readonly SetList[] };
+
 interface ResultBase {
   /** null when the message names none that is readable, or none at all. */
   machineId: string | null;
@@ -306,7 +309,7 @@ export interface DispatcherOptions<P> {
    * Makes one call for all of them; takes note of what the service has taken before it resolves. Rejects with the permit's
    * objection, or the reason of its signal, and never once the service has answered: the call would be made again.
    */
-  call: (commands: readonly Command<P>[], permit: TracedPermit) => Promise<ServiceAnswer>;
+  call: (commands: readonly Command<P>[], permit: TracedPermit) => Promise<CallAnswer>;
   /**
    * Makes a call of the same operation that names no machine and changes nothing, to see whether the way to it is right.
    * Rejects as `call` does.

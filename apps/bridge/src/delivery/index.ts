@@ -13,6 +13,7 @@ export {
   type Admission,
   type Answered,
   type AnsweredMessage,
+  type CallAnswer,
   type Command,
   type CommandResult,
   GO,
@@ -25,4 +26,4 @@ export {
   type SetList,
 } from './command.js';
 export { DeliveryModule } from './delivery.module.js';
-export { RETRY_BACK_OFF, type ServiceAnswer } from './verdict.js';
+export { RETRY_BACK_OFF } from './verdict.js';

@@ -2,6 +2,7 @@ import { realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { type Span } from '#libs/tracing';
 import {
+  type CallAnswer,
   type Command,
   type DispatcherOptions,
   type SetList,
@@ -61,7 +62,7 @@ export class ServiceCaller<P> {
       return [];
     }
     const verdict = await this.classify(commands, answer, call);
-    if (verdict.kind !== 'try-again') return this.conclude(commands, verdict, call);
+    if (verdict.kind !== 'try-again') return this.conclude(commands, verdict, call, answer.lists);
     this.failed(commands, verdict, call, isProbe);
     return [];
   }
@@ -70,7 +71,7 @@ export class ServiceCaller<P> {
   private async ask(
     commands: readonly Command<P>[],
     call: DispatcherOptions<P>['call'],
-  ): Promise<ServiceAnswer | 'cut off'> {
+  ): Promise<CallAnswer | 'cut off'> {
     const { signal, objection } = this.options.slots.permit();
     let objected: Error | undefined;
     const permit: TracedPermit = {
@@ -138,6 +139,7 @@ export class ServiceCaller<P> {
     commands: readonly Command<P>[],
     verdict: Exclude<Verdict, TryAgain>,
     call: StartedCall,
+    lists: readonly SetList[] | undefined,
   ): Command<P>[][] {
     const isApplied = verdict.kind === 'applied';
     const isSplit = commands.length > 1 && isUnlisted(verdict);
@@ -146,7 +148,7 @@ export class ServiceCaller<P> {
     }
     if (!isUnlisted(verdict)) this.unlisted.answered(call, isApplied);
     if (verdict.kind === 'rejected') return this.rejected(commands, verdict, call);
-    this.applied(commands, verdict.lists, this.pace.qualityOf(durationMs(call), 'ok'));
+    this.applied(commands, lists, this.pace.qualityOf(durationMs(call), 'ok'));
     return [];
   }
 

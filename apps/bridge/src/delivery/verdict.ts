@@ -1,17 +1,15 @@
 import { backOffMs, type BackOffOptions } from '#libs/delivery';
-import { type SetList } from './command.js';
 
 /** An answer of the service to a command, by what it means for the caller, see docs/operations.md. */
 export type ServiceAnswer =
-  /** Taken; `lists` in the order of the commands, where it was a call that sets lists. */
-  | { kind: 'data' | 'noData'; lists?: readonly SetList[] }
+  | { kind: 'data' | 'noData' }
   | { kind: 'rejected'; status: number; detail: string }
   | { kind: 'retry'; afterMs: number | null; error: Error }
   | { kind: 'unauthorised'; status: 401 | 403 };
 
 /** What follows from an answer. */
 export type Verdict =
-  | { kind: 'applied'; lists?: readonly SetList[] | undefined }
+  | { kind: 'applied' }
   | { kind: 'rejected'; status: number; detail: string }
   | { kind: 'try-again'; waitMs: number; retryAfterMs: number; why: string; cause: RetryCause };
 
@@ -33,7 +31,7 @@ export function classifyAnswer(
   switch (answer.kind) {
     case 'data':
     case 'noData':
-      return { kind: 'applied', lists: answer.lists };
+      return { kind: 'applied' };
     case 'rejected':
       return answer;
     case 'retry':

@@ -5,6 +5,7 @@ import { type BridgeSettings } from '#libs/config';
 import { type WorkOrderAssignment } from '#libs/contracts';
 import {
   type Admission,
+  type CallAnswer,
   type CallPermit,
   CallSlots,
   type Command,
@@ -12,7 +13,6 @@ import {
   CommandOutcomes,
   GO,
   type Precedence,
-  type ServiceAnswer,
   type SetList,
 } from '../../delivery/index.js';
 import { FlowControls } from '../../flow-control/index.js';
@@ -101,7 +101,7 @@ export class WorkOrderLists {
     return this.directory.admitMachine(machineId, revoked);
   }
 
-  private async call(commands: readonly ListCommand[], permit: CallPermit): Promise<ServiceAnswer> {
+  private async call(commands: readonly ListCommand[], permit: CallPermit): Promise<CallAnswer> {
     const lists = commands.map(({ machineId, payload }) => ({
       machineId,
       workingOrders: payload.workingOrders(),
