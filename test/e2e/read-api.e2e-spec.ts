@@ -1,6 +1,7 @@
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { type CommandResult, runCommand } from '../support/run-command.js';
 
 type Answer = Record<string, unknown>;
 
@@ -105,5 +106,115 @@ describe('the read API', () => {
         lastSeenAt: expect.any(Number) as number,
       },
     ]);
+  });
+
+  describe('searches outcomes, newest first', () => {
+    interface Found {
+      outcomes: (Answer & { type: string; publishedAt: number; source: Answer })[];
+      cut: string | null;
+    }
+    const search = (query: string): Promise<Found> => get<Found>(`/api/outcomes?${query}`);
+    const sendList = (messageId: string, workingOrders: string[]): Promise<void> =>
+      plant.kafka.sendJson(
+        TOPICS.workOrderLists,
+        'M-003',
+        { machineId: 'M-003', workingOrders },
+        { 'message-id': messageId },
+      );
+
+    beforeAll(async () => {
+      for (const [messageId, orders] of [
+        ['history-1', ['H-1', 'H-2']],
+        ['history-2', ['H-2-0010']],
+        ['history-3', ['H-22']],
+      ] as const) {
+        await sendList(messageId, [...orders]);
+        await plant.sandbox.listBecomes('M-003', orders);
+      }
+      await eventually(async () => (await search('machineId=M-003')).outcomes.length === 3, {
+        what: 'three outcomes are published',
+      });
+    });
+
+    const idsOf = ({ outcomes }: Found): unknown[] =>
+      outcomes.map(({ source }) => source['messageId']);
+
+    it('by machine, message, and order, in a list with an operation or without', async () => {
+      const ofMachine = await search('machineId=M-003');
+      expect(idsOf(ofMachine)).toEqual(['history-3', 'history-2', 'history-1']);
+      expect(ofMachine.cut).toBeNull();
+      expect(keysOf(ofMachine.outcomes[0])).toEqual(
+        [...OUTCOME_KEYS, 'publishedAt', 'workingOrders'].sort(),
+      );
+      expect(idsOf(await search('messageId=history-2'))).toEqual(['history-2']);
+      expect(idsOf(await search('orderId=H-2'))).toEqual(['history-2', 'history-1']);
+      expect(idsOf(await search('orderId=H-2&messageId=history-1'))).toEqual(['history-1']);
+      expect(await search('orderId=H-9')).toEqual({ outcomes: [], cut: null });
+      const ofOrder = await eventually(
+        async () => {
+          const found = await search('orderId=A-1');
+          return found.outcomes.length > 0 && found;
+        },
+        { what: 'the order has an outcome' },
+      );
+      expect(ofOrder.outcomes).toMatchObject([{ orderId: 'A-1', code: 'unmapped-work-centre' }]);
+    });
+
+    it('as many as are asked for, since then, and says where there may be more', async () => {
+      const newest = await search('machineId=M-003&limit=2');
+      expect(idsOf(newest)).toEqual(['history-3', 'history-2']);
+      expect(newest.cut).toBe('only the newest 2');
+      const { publishedAt } = newest.outcomes[0] ?? { publishedAt: 0 };
+      expect(await search(`machineId=M-003&since=${publishedAt + 60}`)).toEqual({
+        outcomes: [],
+        cut: null,
+      });
+      expect(idsOf(await search(`machineId=M-003&since=${publishedAt - 600}`))).toHaveLength(3);
+    });
+
+    it.each([
+      ['', 'ask for messageId, orderId or machineId'],
+      ['machineId=a&machineId=b', 'machineId may be given once only'],
+      ['machineId=a&limit=0', 'limit must lie between 1 and 1000'],
+      ['machineId=a&since=noon', expect.stringMatching(/^since /) as string],
+    ])('not for %p', async (query, message) => {
+      const response = await fetch(`${plant.bridgeUrl}/api/outcomes?${query}`);
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ message });
+    });
+
+    it('one at a time', async () => {
+      const statusOf = async (): Promise<number> =>
+        (await fetch(`${plant.bridgeUrl}/api/outcomes?machineId=M-003`)).status;
+      await eventually(
+        async () => {
+          const statuses = await Promise.all([1, 2, 3].map(statusOf));
+          expect(statuses.filter((status) => status !== 503)).toContain(200);
+          return statuses.includes(503);
+        },
+        { what: 'searches meet' },
+      );
+    });
+
+    it('for the command as well', async () => {
+      const run = (...args: string[]): Promise<CommandResult> =>
+        runCommand(['outcomes', ...args, '--bridge', plant.bridgeUrl], {
+          topicPrefix: plant.kafka.topicPrefix,
+        });
+      const shown = await run('--order', 'H-2', '--limit', '1');
+      expect(shown).toMatchObject({
+        exitCode: 0,
+        stdout: expect.stringMatching(
+          /work-order-list\.applied\.v1 +M-003 +- +history-2/,
+        ) as string,
+        stderr: 'there may be more: only the newest 1\n',
+      });
+      const { stdout } = await run('--message', 'history-1', '--json');
+      expect(JSON.parse(stdout)).toMatchObject({
+        machineId: 'M-003',
+        workingOrders: ['H-1', 'H-2'],
+      });
+      expect((await run('--limit', '5')).exitCode).toBe(64);
+    });
   });
 });

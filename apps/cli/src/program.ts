@@ -12,6 +12,7 @@ import { addFlowsCommands } from './flows/flows.js';
 import { addMachinesCommand } from './machines/machines.js';
 import { addWatchCommand } from './machines/watch.js';
 import { addOffsetsCommands } from './offsets/offsets.js';
+import { addOutcomesCommand } from './outcomes/outcomes.js';
 import { addSendCommand } from './send/send.js';
 import { addTopicsCommands } from './topics/topics.js';
 
@@ -29,6 +30,7 @@ export function createProgram(): CliCommand {
   addCheckCommands(program);
   addMachinesCommand(program);
   addWatchCommand(program);
+  addOutcomesCommand(program);
   addFlowsCommands(program);
   addTopicsCommands(program);
   addOffsetsCommands(program);

@@ -10,6 +10,8 @@ import { HealthController } from './health.controller.js';
 import { MachinesController } from './machines.controller.js';
 import { MetricsController } from './metrics.controller.js';
 import { MetricsRegistry } from './metrics-registry.js';
+import { OutcomeHistory } from './outcome-history.js';
+import { OutcomesController } from './outcomes.controller.js';
 import { Readiness } from './readiness.js';
 
 /** What an operator asks the bridge: is it well, what does it count, what does it know of a machine. */
@@ -30,8 +32,9 @@ export class AdminApiModule {
         MachinesController,
         EquipmentController,
         FlowsController,
+        OutcomesController,
       ],
-      providers: [ApiTokenGuard, GroupFlows, MetricsRegistry, Readiness],
+      providers: [ApiTokenGuard, GroupFlows, MetricsRegistry, OutcomeHistory, Readiness],
     };
   }
 }

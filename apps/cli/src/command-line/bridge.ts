@@ -41,3 +41,25 @@ export function bridgeHttp(given?: string): BridgeHttp {
     post: (path, body) => request(path, { method: 'POST', body: JSON.stringify(body) }),
   };
 }
+
+/**
+ * The JSON that a running bridge answers; with a body, to a POST.
+ *
+ * @throws UnreachableError where nothing answers, or the bridge says that Kafka does not
+ */
+export async function askBridge(
+  url: string | undefined,
+  path: string,
+  body?: object,
+): Promise<unknown> {
+  const bridge = bridgeHttp(url);
+  const answer = await (body === undefined ? bridge.get(path) : bridge.post(path, body));
+  if (answer.ok) return answer.json();
+  const { message = 'it is no bridge of this version' } = (await answer
+    .json()
+    .catch(() => ({}))) as { message?: string };
+  const why = `${bridge.url}${path} answers with ${answer.status}: ${message}`;
+  if (answer.status === 503) throw new UnreachableError(why);
+  const remedy = answer.status === 401 ? '; BRIDGE_API_TOKEN must be that of the bridge' : '';
+  throw new Error(`${why}${remedy}`);
+}

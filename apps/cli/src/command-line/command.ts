@@ -4,6 +4,12 @@ import { npmUsage } from './npm-usage.js';
 /** The option of every command whose result is for a program, too. */
 export const JSON_OPTION = ['--json', 'one JSON object a line, for a program'] as const;
 
+/** The option of commands that ask a running bridge. */
+export const BRIDGE_OPTION = [
+  '--bridge <url>',
+  'of any process of the group, in place of BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT',
+] as const;
+
 /**
  * A command that reports wrong use by throwing, so that `main.ts` sets all exit codes, and that takes no option or
  * argument more than it knows.

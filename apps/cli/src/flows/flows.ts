@@ -1,9 +1,8 @@
 import { hostname, userInfo } from 'node:os';
 import { Argument, type Command } from 'commander';
 import { FLOWS } from '#libs/contracts';
-import { bridgeHttp } from '../command-line/bridge.js';
-import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
-import { UnreachableError } from '../command-line/exit-codes.js';
+import { askBridge } from '../command-line/bridge.js';
+import { BRIDGE_OPTION, type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { print, printRecords, visible, visibleJson } from '../command-line/output.js';
 import { timeText } from '../dlq/format-dead-letter.js';
 
@@ -42,10 +41,6 @@ interface PauseOptions extends ResumeOptions {
   reason: string;
 }
 
-const BRIDGE_OPTION = [
-  '--bridge <url>',
-  'of any process of the group, in place of BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT',
-] as const;
 const BY_OPTION = ['--by <name>', 'who does it; without it, the user of this host'] as const;
 
 /** `flows`, `pause` and `resume`. */
@@ -77,7 +72,7 @@ function onFlow(program: CliCommand, name: string): Command {
 }
 
 async function listFlows({ bridge, json = false }: FlowsOptions): Promise<void> {
-  const flows = (await answerOf(bridge, '/api/flows')) as Flow[];
+  const flows = (await askBridge(bridge, '/api/flows')) as Flow[];
   printRecords(flows, json, {
     heading: ['flow', 'state', 'since', 'lag', 'waiting', 'oldest', 'processes', 'why'],
     cells: ({ name, state, since, lag, waiting, oldestWaitingSeconds, processes, why, by }) => [
@@ -129,18 +124,5 @@ async function control(
   path: string,
   body: Record<string, string>,
 ): Promise<ControlledFlow> {
-  return (await answerOf(url, `/api/flows/${path}`, body)) as ControlledFlow;
-}
-
-/** @throws UnreachableError where nothing answers, or Kafka does not take it */
-async function answerOf(url: string | undefined, path: string, body?: object): Promise<unknown> {
-  const bridge = bridgeHttp(url);
-  const answer = await (body === undefined ? bridge.get(path) : bridge.post(path, body));
-  if (answer.ok) return answer.json();
-  const { message } = (await answer.json().catch(() => ({}))) as { message?: string };
-  const why = `${bridge.url}${path} answers with ${answer.status}: ${message ?? 'it is no bridge of this version'}`;
-  if (answer.status === 503) throw new UnreachableError(why);
-  throw new Error(
-    answer.status === 401 ? `${why}; BRIDGE_API_TOKEN must be that of the bridge` : why,
-  );
+  return (await askBridge(url, `/api/flows/${path}`, body)) as ControlledFlow;
 }
