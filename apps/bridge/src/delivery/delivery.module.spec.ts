@@ -40,7 +40,6 @@ describe('DeliveryModule', () => {
 
   beforeAll(async () => {
     bridge = await NestFactory.createApplicationContext(BothFlows, { logger: false });
-    bridge.get(FlowControls).readToEnd();
     const directory = bridge.get(MachineDirectory);
     jest.spyOn(directory, 'hasMachine').mockReturnValue(true);
     jest.spyOn(directory, 'hasReason').mockReturnValue(true);
@@ -58,6 +57,30 @@ describe('DeliveryModule', () => {
     await bridge.close();
   });
 
+  const submitBoth = (list: MessageAnswers, reason: MessageAnswers): void => {
+    const order = { machineId: 'M-1', workingOrders: () => [], cumulative: false };
+    bridge.get(WorkOrderLists).flow.submitCommand('M-1', order, list);
+    const startTime = 1_763_680_000;
+    const stop = { machineId: 'M-1', reasonId: '22', startTime };
+    bridge.get(DowntimeReasons).flow.submitCommand('M-1', stop, reason);
+  };
+
+  it('makes no call before it is read which flows are paused by hand', async () => {
+    log = [];
+    const controls = bridge.get(FlowControls);
+    expect(controls.problem).toBe('calls wait until it is read which flows are paused by hand');
+    const [list, reason] = [answersToOne(), answersToOne()];
+    submitBoth(list.answers, reason.answers);
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    expect(log).toEqual([]);
+    expect(bridge.get(WorkOrderLists).flow.waiting).toBe(1);
+    expect(bridge.get(DowntimeReasons).flow.waiting).toBe(1);
+    controls.readToEnd();
+    await Promise.all([list.finished, reason.finished]);
+    expect(log.toSorted()).toEqual(['list', 'reason']);
+    expect(controls.problem).toBeUndefined();
+  });
+
   it('lets both flows together make as many calls at once as the service is to bear', async () => {
     log = [];
     const slots = bridge.get(CallSlots);
@@ -67,11 +90,7 @@ describe('DeliveryModule', () => {
     });
     const polling = slots.run(() => held);
     const [list, reason] = [answersToOne(), answersToOne()];
-    const order = { machineId: 'M-1', workingOrders: () => [], cumulative: false };
-    bridge.get(WorkOrderLists).flow.submitCommand('M-1', order, list.answers);
-    const startTime = 1_763_680_000;
-    const stop = { machineId: 'M-1', reasonId: '22', startTime };
-    bridge.get(DowntimeReasons).flow.submitCommand('M-1', stop, reason.answers);
+    submitBoth(list.answers, reason.answers);
     expect(log).toEqual([]);
     expect(slots.underWay).toBe(1);
     free();
