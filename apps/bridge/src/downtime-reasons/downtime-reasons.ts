@@ -6,13 +6,13 @@ import { describeAhead, type DowntimeReason, startInFuture } from '#libs/contrac
 import { backOffMs } from '#libs/delivery';
 import {
   type Admission,
-  type CallPermit,
   CallSlots,
   type Command,
   CommandDispatcher,
   CommandOutcomes,
   GO,
   RETRY_BACK_OFF,
+  type TracedPermit,
 } from '../delivery/index.js';
 import { FlowControls } from '../flow-control/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
@@ -59,7 +59,7 @@ export class DowntimeReasons {
     });
   }
 
-  private call(commands: readonly ReasonCommand[], permit: CallPermit) {
+  private call(commands: readonly ReasonCommand[], permit: TracedPermit) {
     const [command] = commands;
     if (command === undefined) throw new Error('a call without a reason');
     return this.cloud.setMachineClassification(command.payload, permit);

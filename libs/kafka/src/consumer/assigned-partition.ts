@@ -238,10 +238,6 @@ export class AssignedPartition {
     await new Promise<void>((resolve) => this.whenEmpty.push(resolve));
   }
 
-  isItemDone(offset: number, item: number): boolean {
-    return this.progress.isItemDone(offset, item);
-  }
-
   /** Takes the end of a message; {@link PartitionMessage} ensures that each ends once. */
   messageEnded(message: PartitionMessage, how: 'finished' | 'abandoned'): void {
     message.span.end(how);
@@ -420,7 +416,8 @@ export class PartitionMessage implements InboundMessage {
   }
 
   isItemDone(item: number): boolean {
-    return this.publishedItems?.has(item) === true || this.assigned.isItemDone(this.offset, item);
+    const { progress } = this.assigned;
+    return this.publishedItems?.has(item) === true || progress.isItemDone(this.offset, item);
   }
 
   publish(records: readonly OutboundRecord[], item?: number): void {

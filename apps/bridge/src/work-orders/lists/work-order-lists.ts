@@ -6,7 +6,6 @@ import { type WorkOrderAssignment } from '#libs/contracts';
 import {
   type Admission,
   type CallAnswer,
-  type CallPermit,
   CallSlots,
   type Command,
   CommandDispatcher,
@@ -14,6 +13,7 @@ import {
   GO,
   type Precedence,
   type SetList,
+  type TracedPermit,
 } from '../../delivery/index.js';
 import { FlowControls } from '../../flow-control/index.js';
 import { MachineDirectory } from '../../machine-directory/index.js';
@@ -101,7 +101,7 @@ export class WorkOrderLists {
     return this.directory.admitMachine(machineId, revoked);
   }
 
-  private async call(commands: readonly ListCommand[], permit: CallPermit): Promise<CallAnswer> {
+  private async call(commands: readonly ListCommand[], permit: TracedPermit): Promise<CallAnswer> {
     const lists = commands.map(({ machineId, payload }) => ({
       machineId,
       workingOrders: payload.workingOrders(),
