@@ -1,7 +1,7 @@
 import { type TracingSettings } from '#libs/config';
 import { NO_TRACING, type TracedProcess, type Tracing } from './tracing.js';
 
-/** Exports spans where settings say so. OpenTelemetry is not even loaded elsewhere: it takes 60 ms and 8 MB. */
+/** Exports spans where settings say so. OpenTelemetry, which takes 20 MB, is not even loaded elsewhere. */
 export async function openTracing(
   settings: TracingSettings | undefined,
   process: TracedProcess,
