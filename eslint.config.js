@@ -11,7 +11,8 @@ const NODE_GLOBALS = Object.fromEntries(
 );
 
 export default defineConfig(
-  globalIgnores(['dist/', 'coverage/', '.local/']),
+  // packages and examples are compiled by npm run test:deploy, as a subscriber would
+  globalIgnores(['dist/', 'coverage/', '.local/', 'packages/', 'examples/']),
   js.configs.recommended,
   {
     files: ['**/*.ts', '**/*.tsx'],

@@ -2,6 +2,7 @@
 // and builds and runs the images. The last line is "N passed, N failed".
 import './setup/require-node.mjs';
 import { join } from 'node:path';
+import { checkExamples } from './deploy/check-examples.mjs';
 import { checkImages } from './deploy/check-images.mjs';
 import { checkKubernetes, renderManifests } from './deploy/check-kubernetes.mjs';
 import { installDebianPackages } from './deploy/debian-packages.mjs';
@@ -19,6 +20,7 @@ const PARTS = {
   workflow: checkWorkflow,
   kubernetes: checkKubernetes,
   images: checkImages,
+  examples: checkExamples,
 };
 const named = process.argv.slice(2);
 const startMs = performance.now();

@@ -1,0 +1,45 @@
+"""Print each state change and each outcome once, as a JSON line. Needs the package confluent-kafka."""
+
+import json
+import os
+from collections import OrderedDict
+
+from confluent_kafka import Consumer
+
+PREFIX = os.environ.get("KAFKA_TOPIC_PREFIX", "")
+consumer = Consumer(
+    {
+        "bootstrap.servers": os.environ.get("KAFKA_BROKERS", "127.0.0.1:9092"),
+        "group.id": f"{PREFIX}example-python",
+        "isolation.level": "read_committed",
+        "auto.offset.reset": "earliest",
+    }
+)
+# the latest ids, oldest first: a duplicate comes soon after its original
+seen = OrderedDict()
+
+
+def is_new(event_id):
+    if event_id in seen:
+        return False
+    seen[event_id] = True
+    if len(seen) > 100_000:
+        seen.popitem(last=False)
+    return True
+
+
+consumer.subscribe([f"{PREFIX}machine.state-changes.v1", f"{PREFIX}machine.command-outcomes.v1"])
+try:
+    while True:
+        message = consumer.poll(1.0)
+        if message is None or message.error():
+            continue
+        headers = {name: (value or b"").decode() for name, value in message.headers() or []}
+        if is_new(headers["ce_id"]):
+            data = json.loads(message.value())
+            line = {"id": headers["ce_id"], "type": headers["ce_type"], "machineId": data["machineId"]}
+            print(json.dumps(line), flush=True)
+except KeyboardInterrupt:
+    pass
+finally:
+    consumer.close()

@@ -1,0 +1,157 @@
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Kafka, logLevel } from 'kafkajs';
+import { artifactsFolder } from '../kafka/artifacts.mjs';
+import { findJava } from '../kafka/java.mjs';
+import { startLocalKafka } from '../kafka/local-kafka.mjs';
+import { anyFreePort } from '../process/ports.mjs';
+import { spawnGuarded } from '../process/guarded.mjs';
+import { npm } from '../setup/dependencies.mjs';
+import { LOCAL, ROOT } from '../setup/root.mjs';
+import { runTool } from '../setup/run-tool.mjs';
+import { buildApps } from '../setup/build.mjs';
+import { startApp, untilHealthy } from '../start/app-process.mjs';
+import { appSettings } from '../start/app-settings.mjs';
+import { compile, packContracts } from './contracts-package.mjs';
+
+const FOLDER = join(LOCAL, 'deploy/examples');
+const TIMEOUT_MS = 90_000;
+const OUTCOMES = 'machine.command-outcomes.v1';
+
+/** The package of the contracts, and each example as a subscriber of a sandbox and bridge. */
+export async function checkExamples(check, shutdown) {
+  await rm(FOLDER, { recursive: true, force: true });
+  await mkdir(FOLDER, { recursive: true });
+  let archive;
+  await check('package of the contracts (npm pack)', async () => {
+    archive = await packContracts();
+  });
+  await buildApps();
+  const brokers = await startBridge(shutdown);
+  const commands = {
+    TypeScript: async () => [process.execPath, await buildTypeScript(archive)],
+    Python: async () => [await installPython(), join(ROOT, 'examples/python/subscriber.py')],
+    Java: async () => [
+      findJava(),
+      '-cp',
+      join(await artifactsFolder(), '*'),
+      join(ROOT, 'examples/java/Subscriber.java'),
+    ],
+  };
+  for (const [name, command] of Object.entries(commands)) {
+    await check(`example subscriber in ${name}`, async () =>
+      checkSubscriber(await command(), brokers, name),
+    );
+  }
+}
+
+async function startBridge(shutdown) {
+  const dir = join(LOCAL, 'kafka', `test-${process.pid}`);
+  const kafka = await startLocalKafka({ dir, removeWhenStopped: true });
+  shutdown.add('Kafka', kafka.kill, kafka.kill);
+  const [sandboxPort, bridgePort, terminalPort] = [
+    await anyFreePort(),
+    await anyFreePort(),
+    await anyFreePort(),
+  ];
+  const clockOrigin = Math.floor(Date.now() / 1000);
+  const { brokers } = kafka;
+  const env = appSettings({ brokers, sandboxPort, bridgePort, terminalPort, clockOrigin });
+  for (const [name, url] of [
+    ['sandbox', `http://127.0.0.1:${sandboxPort}/health/live`],
+    ['bridge', `http://127.0.0.1:${bridgePort}/health/ready`],
+  ]) {
+    const app = startApp(name, env);
+    shutdown.add(`The ${name}`, app.stop, app.kill);
+    await untilHealthy(app, url);
+  }
+  return brokers;
+}
+
+/** In a folder of its own, where nothing of the project can be imported. */
+async function buildTypeScript(archive) {
+  const folder = join(FOLDER, 'typescript');
+  await mkdir(folder, { recursive: true });
+  await cp(join(ROOT, 'examples/typescript/subscriber.ts'), join(folder, 'subscriber.ts'));
+  await writeFile(join(folder, 'package.json'), '{ "type": "module", "private": true }');
+  const [command, ...args] = npm();
+  const install = ['install', '--no-audit', '--no-fund', archive, 'kafkajs@2.2.4'];
+  await runTool(command, [...args, ...install], { cwd: folder });
+  await compile(join(folder, 'subscriber.ts'), '--skipLibCheck');
+  return join(folder, 'subscriber.js');
+}
+
+async function installPython() {
+  const venv = join(FOLDER, 'python');
+  await runTool('python3', ['-m', 'venv', venv]);
+  await runTool(join(venv, 'bin/pip'), ['install', '-q', 'confluent-kafka==2.11.1']);
+  return join(venv, 'bin/python');
+}
+
+/** An aborted record is not shown, a duplicate once; what the bridge publishes is. */
+async function checkSubscriber([command, ...args], brokers, name) {
+  const ids = await publish(brokers, name);
+  const env = { ...process.env, KAFKA_BROKERS: brokers };
+  const subscriber = spawnGuarded(command, args, { env, output: 'pipe' });
+  let errors = '';
+  subscriber.stderr.on('data', (text) => (errors += text));
+  const events = [];
+  createInterface({ input: subscriber.stdout }).on('line', (line) => events.push(JSON.parse(line)));
+  const has = (isMeant) => events.some(isMeant);
+  try {
+    const deadline = Date.now() + TIMEOUT_MS;
+    const isDone = () =>
+      has(({ id }) => id === ids.last) &&
+      has(({ type }) => type === 'machine.state.changed.v1') &&
+      has(
+        ({ type }) =>
+          type === 'work-order-list.applied.v1' || type === 'work-order-list.rejected.v1',
+      );
+    while (!isDone()) {
+      const ended = await Promise.race([subscriber.exited, delay(100)]);
+      if (ended || Date.now() > deadline) {
+        throw new Error(`${events.length} events, not all that it should show\n${errors}`);
+      }
+    }
+  } finally {
+    await subscriber.stop();
+  }
+  const shown = (wanted) => events.filter(({ id }) => id === wanted).length;
+  if (shown(ids.twice) !== 1) throw new Error(`a duplicate is shown ${shown(ids.twice)} times`);
+  if (shown(ids.aborted) !== 0) throw new Error('an aborted record is shown');
+}
+
+async function publish(brokers, name) {
+  const kafka = new Kafka({ brokers: [brokers], logLevel: logLevel.NOTHING });
+  const producer = kafka.producer({
+    transactionalId: `example-${name}`,
+    maxInFlightRequests: 1,
+    idempotent: true,
+  });
+  await producer.connect();
+  const ids = { twice: `twice-${name}`, aborted: `aborted-${name}`, last: `last-${name}` };
+  const source = { topic: 'erp.work-order-lists.v1', partition: 0, offset: '0', messageId: null };
+  const record = (id) => ({
+    key: 'M-001',
+    value: JSON.stringify({ machineId: 'M-001', source, code: null, detail: null, attempts: 1 }),
+    headers: { ce_id: id, ce_type: 'work-order-list.deferred.v1' },
+    partition: 0,
+  });
+  const send = async (end, ...records) => {
+    const transaction = await producer.transaction();
+    await transaction.send({ topic: OUTCOMES, messages: records });
+    await transaction[end]();
+  };
+  try {
+    const list = JSON.stringify({ machineId: 'M-001', workingOrders: [`order-${name}`] });
+    await producer.send({ topic: source.topic, messages: [{ key: 'M-001', value: list }] });
+    await send('commit', record(ids.twice), record(ids.twice));
+    await send('abort', record(ids.aborted));
+    await send('commit', record(ids.last));
+  } finally {
+    await producer.disconnect();
+  }
+  return ids;
+}
