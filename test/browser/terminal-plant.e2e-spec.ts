@@ -1,4 +1,4 @@
-import { type Browser, type Locator, type Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { realEpochMs } from '#libs/clock';
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';

@@ -4,7 +4,7 @@ import { Answers } from '../support/chaos/answers.js';
 import { healthOf, untilReady, untilUnready } from '../support/chaos/health.js';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
-import { type LoggedCall } from '../support/sandbox-control.js';
+import type { LoggedCall } from '../support/sandbox-control.js';
 import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 /** The two operations that commands call, and what a command of each looks like. */

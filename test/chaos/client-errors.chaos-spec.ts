@@ -1,5 +1,5 @@
 import { deadLetterTopic, TOPICS } from '#libs/contracts';
-import { type BridgeProcess } from '../support/bridge-process.js';
+import type { BridgeProcess } from '../support/bridge-process.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { eventually } from '../support/eventually.js';
 import { header } from '../support/topic-reader.js';

@@ -14,7 +14,7 @@ import {
 } from '../support/chaos/delivery-faults.js';
 import { overlaps } from '../support/chaos/overlaps.js';
 import { untilAllMove, untilCalled } from '../support/chaos/until-called.js';
-import { type LoggedCall } from '../support/sandbox-control.js';
+import type { LoggedCall } from '../support/sandbox-control.js';
 
 const SLOW = { operation: '*', rate: 0.1, latencyMs: 1500 };
 /** How often the partitions are shared out anew below. */

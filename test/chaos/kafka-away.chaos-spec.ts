@@ -10,7 +10,7 @@ import { atMostRepeats, type MayRepeat } from '../support/chaos/delivery-faults.
 import { untilReady, untilUnready } from '../support/chaos/health.js';
 import { overlaps } from '../support/chaos/overlaps.js';
 import { untilAllMove } from '../support/chaos/until-called.js';
-import { type LoggedCall } from '../support/sandbox-control.js';
+import type { LoggedCall } from '../support/sandbox-control.js';
 
 const ENDS = ['stop', 'kill'] as const;
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TOPICS } from '#libs/contracts';
 import { type LocalCluster, startLocalCluster } from '../../tools/kafka/local-kafka.mjs';
-import { type BridgeProcess } from '../support/bridge-process.js';
+import type { BridgeProcess } from '../support/bridge-process.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { eventually } from '../support/eventually.js';
 

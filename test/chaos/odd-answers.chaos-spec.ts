@@ -1,5 +1,5 @@
 import { STATE_EVENT_TYPES, TOPICS } from '#libs/contracts';
-import { type BridgeProcess } from '../support/bridge-process.js';
+import type { BridgeProcess } from '../support/bridge-process.js';
 import { eventually } from '../support/eventually.js';
 import { testBrokers } from '../support/kafka.js';
 import { StatesPlant } from '../support/states/states-plant.js';

@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TOPICS } from '#libs/contracts';
-import { type BridgeProcess } from '../support/bridge-process.js';
+import type { BridgeProcess } from '../support/bridge-process.js';
 import { Answers } from '../support/chaos/answers.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { OrderLoad, SEVERAL_ORDERS } from '../support/chaos/order-load.js';
 import { overlaps } from '../support/chaos/overlaps.js';
 import { eventually } from '../support/eventually.js';
-import { type LoggedCall } from '../support/sandbox-control.js';
+import type { LoggedCall } from '../support/sandbox-control.js';
 
 const MACHINES = 30;
 const ORDERS = 120;

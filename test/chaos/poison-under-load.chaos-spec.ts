@@ -4,9 +4,9 @@ import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { deliveryFaults } from '../support/chaos/delivery.js';
 import { healthOf } from '../support/chaos/health.js';
 import { eventually } from '../support/eventually.js';
-import { type PoisonMessage } from '../support/poison/poison-message.js';
+import type { PoisonMessage } from '../support/poison/poison-message.js';
 import { POISON_CORPUS } from '../support/poison-corpus.js';
-import { type ReadRecord, type TopicReader } from '../support/topic-reader.js';
+import type { ReadRecord, TopicReader } from '../support/topic-reader.js';
 
 const TOPIC_OF: Record<PoisonMessage['topic'], string> = {
   lists: TOPICS.workOrderLists,

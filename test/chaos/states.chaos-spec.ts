@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type MachineState, type MachineStateRecord, STATE_EVENT_TYPES } from '#libs/contracts';
 import { type LocalKafka, startLocalKafka } from '../../tools/kafka/local-kafka.mjs';
-import { type BridgeProcess } from '../support/bridge-process.js';
+import type { BridgeProcess } from '../support/bridge-process.js';
 import { inBrief } from '../support/chaos/in-brief.js';
 import { untilReady, untilUnready } from '../support/chaos/health.js';
 import { eventually } from '../support/eventually.js';

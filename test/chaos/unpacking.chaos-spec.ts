@@ -1,5 +1,5 @@
 import { TOPICS } from '#libs/contracts';
-import { type BridgeProcess } from '../support/bridge-process.js';
+import type { BridgeProcess } from '../support/bridge-process.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { VitalsWatch } from '../support/chaos/vitals-watch.js';
 import { eventually } from '../support/eventually.js';

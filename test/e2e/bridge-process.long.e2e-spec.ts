@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { type Environment } from '#libs/config';
+import type { Environment } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
 import { BridgeProcess } from '../support/bridge-process.js';
 import { eventually } from '../support/eventually.js';

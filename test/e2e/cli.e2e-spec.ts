@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.js';
 import { testBrokers, uniqueTopicPrefix } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { type CommandResult, runCommand, RunningCommand } from '../support/run-command.js';
-import { type TopicReader } from '../support/topic-reader.js';
+import type { TopicReader } from '../support/topic-reader.js';
 
 const run = promisify(execFile);
 

@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { type CommandResult, runCommand, RunningCommand } from '../support/run-command.js';
-import { type ReadRecord, type TopicReader } from '../support/topic-reader.js';
+import type { ReadRecord, TopicReader } from '../support/topic-reader.js';
 
 const LISTS = TOPICS.workOrderLists;
 const REASONS = TOPICS.downtimeReasons;

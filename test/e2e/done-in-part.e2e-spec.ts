@@ -2,7 +2,7 @@ import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { outcomesByMessage } from '../support/outcomes-by-message.js';
-import { type TopicReader } from '../support/topic-reader.js';
+import type { TopicReader } from '../support/topic-reader.js';
 
 describe('a message for several machines, one of which the service keeps failing', () => {
   let plant: Plant;

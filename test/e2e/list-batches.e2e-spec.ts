@@ -1,7 +1,7 @@
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
-import { type LoggedCall } from '../support/sandbox-control.js';
+import type { LoggedCall } from '../support/sandbox-control.js';
 import { header, type TopicReader } from '../support/topic-reader.js';
 
 describe('lists that wait', () => {

@@ -1,5 +1,5 @@
 import { TOPICS } from '#libs/contracts';
-import { type BridgeProcess } from '../support/bridge-process.js';
+import type { BridgeProcess } from '../support/bridge-process.js';
 import { healthOf } from '../support/chaos/health.js';
 import { eventually } from '../support/eventually.js';
 import { testBrokers } from '../support/kafka.js';

@@ -2,7 +2,7 @@ import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { outcomesByMessage } from '../support/outcomes-by-message.js';
-import { type TopicReader } from '../support/topic-reader.js';
+import type { TopicReader } from '../support/topic-reader.js';
 
 const DEAD_LETTERS = `${TOPICS.workOrderLists}.dlq`;
 const PUBLISHED = { one: ['M-001 applied'], two: ['M-002 applied', 'M-999 rejected'] };

@@ -1,6 +1,6 @@
 import { TOPICS } from '#libs/contracts';
 import { type Plant, startPlant } from '../support/plant.js';
-import { type PoisonMessage } from '../support/poison/poison-message.js';
+import type { PoisonMessage } from '../support/poison/poison-message.js';
 import { POISON_CORPUS } from '../support/poison-corpus.js';
 import { header, type TopicReader } from '../support/topic-reader.js';
 

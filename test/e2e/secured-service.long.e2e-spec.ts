@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Environment } from '#libs/config';
+import type { Environment } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
 import { BridgeProcess } from '../support/bridge-process.js';
 import { bridgeEnvironment } from '../support/chaos/bridge-environment.js';

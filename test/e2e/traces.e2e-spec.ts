@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { type Environment } from '#libs/config';
+import type { Environment } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
 import { BridgeProcess } from '../support/bridge-process.js';
 import { eventually } from '../support/eventually.js';
@@ -8,7 +8,7 @@ import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { OtlpReceiver, type ReceivedSpan } from '../support/otlp-receiver.js';
 import { runCommand } from '../support/run-command.js';
 import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
-import { type LoggedCall } from '../support/sandbox-control.js';
+import type { LoggedCall } from '../support/sandbox-control.js';
 import { header, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const CONSUMER = 5;

@@ -11,7 +11,7 @@ import {
 } from '#libs/contracts';
 import { compileSchema, type FaultsOf } from '../support/events/compile-schema.js';
 import { DOCUMENTED_TOPICS } from '../support/events/event-documents.js';
-import { type PoisonMessage } from '../support/poison/poison-message.js';
+import type { PoisonMessage } from '../support/poison/poison-message.js';
 import { POISON_CORPUS } from '../support/poison-corpus.js';
 
 const TOPIC_OF: Record<PoisonMessage['topic'], string> = {

@@ -1,12 +1,12 @@
-import {
-  type ClassificationReasonsRecord,
-  type CommandOutcome,
-  type MachineRegistryRecord,
-  type MachineStateRecord,
-  type ObservationLost,
-  type ObservationRestored,
-  type StateChanged,
-  type StateCorrected,
+import type {
+  ClassificationReasonsRecord,
+  CommandOutcome,
+  MachineRegistryRecord,
+  MachineStateRecord,
+  ObservationLost,
+  ObservationRestored,
+  StateChanged,
+  StateCorrected,
 } from '#libs/contracts';
 import { compileSchema } from '../support/events/compile-schema.js';
 

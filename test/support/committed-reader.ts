@@ -1,4 +1,4 @@
-import { type Consumer, type IHeaders, type Kafka } from './stock-kafkajs.js';
+import type { Consumer, IHeaders, Kafka } from './stock-kafkajs.js';
 
 /** A record as kafkajs has read it, under the topic's full name. */
 export interface CommittedRecord {

@@ -4,7 +4,7 @@ import { type Environment, loadBridgeSettings } from '#libs/config';
 import { eventually } from './eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from './kafka.js';
 import { startSandbox } from './running-sandbox.js';
-import { type SandboxControl } from './sandbox-control.js';
+import type { SandboxControl } from './sandbox-control.js';
 import { rememberSecrets } from './secrets.js';
 
 const TEST_TOKEN = 'sandbox-token';

@@ -8,7 +8,7 @@ import {
 } from '#libs/contracts';
 import { readOrderDocument } from '#libs/erp-formats';
 
-import { type PoisonMessage } from './poison/poison-message.js';
+import type { PoisonMessage } from './poison/poison-message.js';
 import { POISON_CORPUS } from './poison-corpus.js';
 
 const NOW = 1_763_700_000;

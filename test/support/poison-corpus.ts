@@ -1,4 +1,4 @@
-import { type PoisonMessage } from './poison/poison-message.js';
+import type { PoisonMessage } from './poison/poison-message.js';
 import { POISONED_ENVELOPES } from './poison/poisoned-envelopes.js';
 import { POISONED_FOREIGN_ORDERS } from './poison/poisoned-foreign-orders.js';
 import { POISONED_LISTS } from './poison/poisoned-lists.js';

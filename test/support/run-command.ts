@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type Environment } from '#libs/config';
+import type { Environment } from '#libs/config';
 import { eventually } from './eventually.js';
 import { testBrokers } from './kafka.js';
 

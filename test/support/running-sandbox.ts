@@ -1,4 +1,4 @@
-import { type Environment } from '#libs/config';
+import type { Environment } from '#libs/config';
 import { AppProcess } from './app-process.js';
 import { SandboxControl } from './sandbox-control.js';
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Environment } from '#libs/config';
+import type { Environment } from '#libs/config';
 
 const SETTING = /(?:TOKEN|PASSWORD|SECRET)(?<file>_FILE)?$/;
 /** A shorter one may be part of any word. */

@@ -1,5 +1,5 @@
 import { eventually } from './eventually.js';
-import { type Kafka } from './stock-kafkajs.js';
+import type { Kafka } from './stock-kafkajs.js';
 import { withAdmin } from './with-admin.js';
 
 /** Consumer groups, and what they have committed of the topics of one test, named without their prefix. */

@@ -3,7 +3,7 @@ import {
   invalidity,
   isPublishedTopic,
 } from './events/expect-valid-event.js';
-import { type PublishedRecord } from './events/published-record.js';
+import type { PublishedRecord } from './events/published-record.js';
 import { eventually } from './eventually.js';
 
 /** A record as a subscriber of the bridge's topics sees it. */

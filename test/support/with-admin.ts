@@ -1,4 +1,4 @@
-import { type Admin, type Kafka } from './stock-kafkajs.js';
+import type { Admin, Kafka } from './stock-kafkajs.js';
 
 export async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): Promise<T> {
   const admin = kafka.admin();

@@ -1,7 +1,7 @@
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
-import { type BridgeSettings } from '#libs/config';
-import { type Flow } from '#libs/contracts';
-import { type Tracing } from '#libs/tracing';
+import type { BridgeSettings } from '#libs/config';
+import type { Flow } from '#libs/contracts';
+import type { Tracing } from '#libs/tracing';
 import { DowntimeReasonsModule } from './downtime-reasons/index.js';
 import { KafkaConsumerModule } from './kafka-consumer.module.js';
 import { MachineStatesModule } from './machine-states/index.js';

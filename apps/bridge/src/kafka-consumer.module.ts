@@ -1,6 +1,6 @@
 import { Global, Logger, Module } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
-import { type BridgeSettings } from '#libs/config';
+import type { BridgeSettings } from '#libs/config';
 import { bridgeTopics } from '#libs/contracts';
 import { backOffMs } from '#libs/delivery';
 import {
@@ -12,7 +12,7 @@ import {
   MissingTopicsError,
   type TopicSpecification,
 } from '#libs/kafka';
-import { type Tracing } from '#libs/tracing';
+import type { Tracing } from '#libs/tracing';
 import { CallSlots, DeliveryModule } from './delivery/index.js';
 import { FlowControls, GroupShares } from './flow-control/index.js';
 import { MachineTracking } from './machine-states/index.js';

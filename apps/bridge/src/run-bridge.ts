@@ -6,7 +6,7 @@ import {
   SettingsError,
 } from '#libs/config';
 import { createBridge } from './create-bridge.js';
-import { type ExitOnSignals } from './exit-on-signals.js';
+import type { ExitOnSignals } from './exit-on-signals.js';
 import { stopInTime } from './stop-in-time.js';
 
 const logger = new Logger('Bridge');

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { type TerminalSettings } from '#libs/config';
+import type { TerminalSettings } from '#libs/config';
 import { jsonLogger } from '#libs/logging';
 import { ApiErrorFilter } from './http/api-error.filter.js';
 import { servePage } from './http/page-files.js';

@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
 import { Clock, ShiftCalendar } from '#libs/clock';
-import { type TerminalSettings } from '#libs/config';
+import type { TerminalSettings } from '#libs/config';
 import { createKafka } from '#libs/kafka';
 import { AccessGuard, OwnPageGuard } from './access/access.guard.js';
 import { SessionView } from './access/session-view.js';

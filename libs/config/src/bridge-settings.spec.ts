@@ -1,5 +1,5 @@
 import { loadBridgeSettings } from './bridge-settings.js';
-import { type Environment } from './environment-reader.js';
+import type { Environment } from './environment-reader.js';
 import { SettingsError } from './environment-reader.js';
 
 const NEEDED = {

@@ -1,4 +1,4 @@
-import { type ClockOptions } from '#libs/clock';
+import type { ClockOptions } from '#libs/clock';
 import { type Flow, FLOWS } from '#libs/contracts';
 import { readClockSettings } from './clock-settings.js';
 import {

@@ -1,5 +1,5 @@
 import { type ClockOptions, realEpochMs } from '#libs/clock';
-import { type EnvironmentReader } from './environment-reader.js';
+import type { EnvironmentReader } from './environment-reader.js';
 
 const SPEED = 'CLOCK_SPEED';
 const ORIGIN = 'CLOCK_ORIGIN';

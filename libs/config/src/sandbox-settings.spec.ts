@@ -1,4 +1,4 @@
-import { type Environment } from './environment-reader.js';
+import type { Environment } from './environment-reader.js';
 import { loadSandboxSettings } from './sandbox-settings.js';
 import { SettingsError } from './environment-reader.js';
 

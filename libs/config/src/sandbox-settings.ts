@@ -1,4 +1,4 @@
-import { type ClockOptions } from '#libs/clock';
+import type { ClockOptions } from '#libs/clock';
 import { readClockSettings } from './clock-settings.js';
 import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
 import { type LogLevel, readLogLevel } from './log-level.js';

@@ -1,4 +1,4 @@
-import { type EnvironmentReader } from './environment-reader.js';
+import type { EnvironmentReader } from './environment-reader.js';
 
 export interface ShiftSettings {
   /** IANA name. */

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { type ClockOptions } from '#libs/clock';
+import type { ClockOptions } from '#libs/clock';
 import { readClockSettings } from './clock-settings.js';
 import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
 import { type KafkaSettings, readKafkaSettings } from './kafka-settings.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeBridgeSettings, loadBridgeSettings } from './bridge-settings.js';
-import { type Environment } from './environment-reader.js';
+import type { Environment } from './environment-reader.js';
 
 const NEEDED = {
   KAFKA_BROKERS: 'kafka:9092',

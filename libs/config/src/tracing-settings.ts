@@ -1,4 +1,4 @@
-import { type EnvironmentReader } from './environment-reader.js';
+import type { EnvironmentReader } from './environment-reader.js';
 
 /** Where spans are exported to, and which; see docs/traces.md. */
 export interface TracingSettings {

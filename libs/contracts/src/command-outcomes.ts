@@ -1,4 +1,4 @@
-import { type RejectionCode } from './rejection.js';
+import type { RejectionCode } from './rejection.js';
 
 /** `ce_type` values on `machine.command-outcomes.v1`. */
 export const OUTCOME_TYPES = {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { deadLetterFields, originalHeaders } from './dead-letter-fields.js';
 import { deadLetterHeaders, type DeadLetter } from './dead-letter-headers.js';
-import { type MessageHeaders } from './envelope.js';
+import type { MessageHeaders } from './envelope.js';
 
 const letter: DeadLetter = {
   code: 'unknown-machine',

@@ -25,8 +25,8 @@ export * from './machine-state-events.js';
 export { isIdentifier, MAX_LIST_LENGTH } from './message-fields.js';
 export { type OrderChange, parseOrderChange } from './order-change.js';
 export { isOlderVersion, type OrderFence, type OrderVersion } from './order-fence.js';
-export { type OrderMessage } from './order-message.js';
-export { type OperationChange, type OrderOperation } from './order-operation.js';
+export type { OrderMessage } from './order-message.js';
+export type { OperationChange, OrderOperation } from './order-operation.js';
 export { type OrderSnapshot, parseOrderMessage } from './order-snapshot.js';
 export { ORDER_STATUSES, type OrderStatus } from './order-status.js';
 export {

@@ -9,12 +9,12 @@ import {
   type Refused,
   rejected,
 } from '#libs/contracts';
-import { type OrderMapping } from './mapping/order-mapping.js';
-import {
-  type DocumentContent,
-  type OrderDocument,
-  type OrderDocumentOptions,
-  type OrderFormat,
+import type { OrderMapping } from './mapping/order-mapping.js';
+import type {
+  DocumentContent,
+  OrderDocument,
+  OrderDocumentOptions,
+  OrderFormat,
 } from './document/order-format.js';
 import { readContent } from './document/read-content.js';
 import { type DocumentElement, onlyElement } from './xml/document-element.js';

@@ -2,8 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterRealMs } from '#libs/clock';
 import type { EvaluationRequest } from '#libs/erp-formats';
-import { type Failure } from './failure.js';
-import { type Limits } from './limits.js';
+import type { Failure } from './failure.js';
+import type { Limits } from './limits.js';
 
 /** How an evaluation ends; after all but an answer the process is gone. */
 export type Ending =

@@ -1,4 +1,4 @@
-import { type Limits } from './limits.js';
+import type { Limits } from './limits.js';
 
 /** Why an expression fails: JSONata's code or one of evaluator.js, and the character. Quotes no value. */
 export interface Failure {

@@ -1,4 +1,4 @@
-import { type LoggerService } from '@nestjs/common';
+import type { LoggerService } from '@nestjs/common';
 import { type DestinationStream, pino } from 'pino';
 
 type Level = 'debug' | 'error' | 'fatal' | 'info' | 'trace' | 'warn';

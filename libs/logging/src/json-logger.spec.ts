@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type LoggerService } from '@nestjs/common';
+import type { LoggerService } from '@nestjs/common';
 import { jsonLogger } from './index.js';
 
 describe('jsonLogger', () => {

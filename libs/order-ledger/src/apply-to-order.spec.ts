@@ -7,7 +7,7 @@ import {
   type OrderSnapshot,
 } from '#libs/contracts';
 import { type AssignedOperation, assignmentKey, AssignmentTable } from './assignment-table.js';
-import { type KnownOrder } from './known-order.js';
+import type { KnownOrder } from './known-order.js';
 import { type OrderFinding, applyToOrder } from './apply-to-order.js';
 
 const MACHINES = ['M-1', 'M-2', 'M-3'];

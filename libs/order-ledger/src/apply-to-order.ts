@@ -7,7 +7,7 @@ import {
   type OrderVersion,
   type Rejection,
 } from '#libs/contracts';
-import { type AssignedOperation } from './assignment-table.js';
+import type { AssignedOperation } from './assignment-table.js';
 import {
   believedOf,
   isBefore,

@@ -1,9 +1,9 @@
-import {
-  type OrderFence,
-  type OrderMessage,
-  type OrderOperation,
-  type OrderSnapshot,
-  type OrderStatus,
+import type {
+  OrderFence,
+  OrderMessage,
+  OrderOperation,
+  OrderSnapshot,
+  OrderStatus,
 } from '#libs/contracts';
 
 /** Where in the input a message lies. */

@@ -1,10 +1,5 @@
-import {
-  type OrderOperation,
-  type OrderSnapshot,
-  type OrderStatus,
-  type Rejection,
-} from '#libs/contracts';
-import { type AssignedOperation } from './assignment-table.js';
+import type { OrderOperation, OrderSnapshot, OrderStatus, Rejection } from '#libs/contracts';
+import type { AssignedOperation } from './assignment-table.js';
 import { isFinished } from './known-order.js';
 
 const LISTED: ReadonlySet<OrderStatus> = new Set(['released', 'started', 'held']);

@@ -28,7 +28,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import { CompressionAlgorithm } from '@opentelemetry/otlp-exporter-base';
 import { afterRealMs, realNowMs } from '#libs/clock';
-import { type TracingSettings } from '#libs/config';
+import type { TracingSettings } from '#libs/config';
 import { ATTRIBUTES as A, OUTCOME_EVENT } from './attributes.js';
 import { type TraceContext, traceContextOf } from './trace-context.js';
 import {

@@ -1,4 +1,4 @@
-import { type TracingSettings } from '#libs/config';
+import type { TracingSettings } from '#libs/config';
 import { NO_TRACING, type TracedProcess, type Tracing } from './tracing.js';
 
 /** Exports spans where settings say so. OpenTelemetry, which takes 20 MB, is not even loaded elsewhere. */

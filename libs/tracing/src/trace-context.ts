@@ -1,4 +1,4 @@
-import { type MessageHeaders } from '#libs/contracts';
+import type { MessageHeaders } from '#libs/contracts';
 
 /** A place in a trace as it travels with messages and requests: the headers of W3C Trace Context. */
 export interface TraceContext {

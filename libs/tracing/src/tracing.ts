@@ -1,4 +1,4 @@
-import { type MessageHeaders } from '#libs/contracts';
+import type { MessageHeaders } from '#libs/contracts';
 import { type TraceContext, traceContextOf } from './trace-context.js';
 
 /** Something that takes time in a trace. */

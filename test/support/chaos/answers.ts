@@ -1,4 +1,4 @@
-import { type CommandOutcome } from '#libs/contracts';
+import type { CommandOutcome } from '#libs/contracts';
 import { eventually } from '../eventually.js';
 import { header, type TopicReader } from '../topic-reader.js';
 import { inBrief } from './in-brief.js';

@@ -1,4 +1,4 @@
-import { type Environment } from '#libs/config';
+import type { Environment } from '#libs/config';
 
 interface BridgeSurroundings {
   brokers: readonly string[];

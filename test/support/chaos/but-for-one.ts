@@ -1,4 +1,4 @@
-import { type LoggedCall } from '../sandbox-control.js';
+import type { LoggedCall } from '../sandbox-control.js';
 
 /** A process that is woken sends within this what it was about to send when it was suspended. */
 const WAKING_MS = 1000;

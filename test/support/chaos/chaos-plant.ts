@@ -1,9 +1,9 @@
-import { type Environment } from '#libs/config';
+import type { Environment } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
 import { BridgeProcess } from '../bridge-process.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../kafka.js';
 import { startSandbox } from '../running-sandbox.js';
-import { type SandboxControl } from '../sandbox-control.js';
+import type { SandboxControl } from '../sandbox-control.js';
 import { bridgeEnvironment, groupIdOf } from './bridge-environment.js';
 import { CommandLoad } from './command-load.js';
 import { COMMAND_KINDS, TOPIC_OF } from './commands.js';

@@ -1,5 +1,5 @@
 import { realDelayMs } from '#libs/clock';
-import { type PartitionedProducer } from '../partitioned-producer.js';
+import type { PartitionedProducer } from '../partitioned-producer.js';
 import {
   type Command,
   COMMAND_KINDS,
@@ -8,7 +8,7 @@ import {
   commandMessage,
   TOPIC_OF,
 } from './commands.js';
-import { type Sent } from './delivery-faults.js';
+import type { Sent } from './delivery-faults.js';
 
 const ROUND_MS = 50;
 

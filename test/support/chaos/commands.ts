@@ -1,6 +1,6 @@
 import { TOPICS } from '#libs/contracts';
-import { type LoggedCall } from '../sandbox-control.js';
-import { type Message } from '../stock-kafkajs.js';
+import type { LoggedCall } from '../sandbox-control.js';
+import type { Message } from '../stock-kafkajs.js';
 
 /** The two kinds of command whose calls tests of the command path watch. */
 export const COMMAND_KINDS = ['list', 'reason'] as const;

@@ -1,7 +1,7 @@
 import { header, type ReadRecord } from '../topic-reader.js';
-import { type ChaosPlant } from './chaos-plant.js';
+import type { ChaosPlant } from './chaos-plant.js';
 import { COMMAND_KINDS, type CommandKind, readCommandId, TOPIC_OF } from './commands.js';
-import { type Sent } from './delivery-faults.js';
+import type { Sent } from './delivery-faults.js';
 
 /** What is committed, by kind and partition. */
 export type CommittedOffsets = Record<CommandKind, ReadonlyMap<number, number>>;

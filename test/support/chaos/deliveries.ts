@@ -1,4 +1,4 @@
-import { type LoggedCall } from '../sandbox-control.js';
+import type { LoggedCall } from '../sandbox-control.js';
 import { type CommandKind, commandsOf } from './commands.js';
 
 /** A command that the service carried out. */

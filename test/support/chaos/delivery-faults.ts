@@ -1,5 +1,5 @@
-import { type CommandKind } from './commands.js';
-import { type Deliveries, type Delivery } from './deliveries.js';
+import type { CommandKind } from './commands.js';
+import type { Deliveries, Delivery } from './deliveries.js';
 import { inBrief } from './in-brief.js';
 
 const NOTHING_YET: Delivery = { number: -1, call: 0, life: 0 };

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type LoggedCall } from '../sandbox-control.js';
+import type { LoggedCall } from '../sandbox-control.js';
 import { type CommandKind, OPERATION_OF } from './commands.js';
 import { deliveryFaults } from './delivery.js';
 import { atMostRepeats, fromCommitted, sameAgain } from './delivery-faults.js';

@@ -1,5 +1,5 @@
-import { type LoggedCall } from '../sandbox-control.js';
-import { type CommandKind } from './commands.js';
+import type { LoggedCall } from '../sandbox-control.js';
+import type { CommandKind } from './commands.js';
 import { deliveriesOf } from './deliveries.js';
 import { disorder, lostReasons, type MayRepeat, type Sent, staleLists } from './delivery-faults.js';
 

@@ -8,8 +8,8 @@ import { disorder, fromCommitted, lostReasons, staleLists } from './delivery-fau
 import { overlaps } from './overlaps.js';
 import { untilCalled } from './until-called.js';
 import { eventually } from '../eventually.js';
-import { type LoggedCall } from '../sandbox-control.js';
-import { type ReadRecord } from '../topic-reader.js';
+import type { LoggedCall } from '../sandbox-control.js';
+import type { ReadRecord } from '../topic-reader.js';
 
 const LATENCY_MS = 60;
 

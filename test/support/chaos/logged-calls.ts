@@ -1,4 +1,4 @@
-import { type LoggedCall } from '../sandbox-control.js';
+import type { LoggedCall } from '../sandbox-control.js';
 import { type Command, commandMessage, OPERATION_OF } from './commands.js';
 
 const DURATION_MS = 10;

@@ -1,7 +1,7 @@
 import { realDelayMs } from '#libs/clock';
 import { TOPICS } from '#libs/contracts';
-import { type PartitionedProducer } from '../partitioned-producer.js';
-import { type Message } from '../stock-kafkajs.js';
+import type { PartitionedProducer } from '../partitioned-producer.js';
+import type { Message } from '../stock-kafkajs.js';
 import { listsOf, orderBody, type SentOrder, sentOrder } from './order-model.js';
 
 const ROUND_MS = 50;

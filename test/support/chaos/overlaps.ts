@@ -1,4 +1,4 @@
-import { type LoggedCall } from '../sandbox-control.js';
+import type { LoggedCall } from '../sandbox-control.js';
 import { inBrief } from './in-brief.js';
 
 /**

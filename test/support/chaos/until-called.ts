@@ -1,5 +1,5 @@
 import { eventually } from '../eventually.js';
-import { type ChaosPlant } from './chaos-plant.js';
+import type { ChaosPlant } from './chaos-plant.js';
 import { type CommandKind, OPERATION_OF } from './commands.js';
 
 /** Waits until the service has been called so often for commands of a kind, after a call of the log. */

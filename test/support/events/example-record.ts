@@ -1,5 +1,5 @@
-import { type DocumentedMessage, type MessageExample } from './event-documents.js';
-import { type PublishedRecord } from './published-record.js';
+import type { DocumentedMessage, MessageExample } from './event-documents.js';
+import type { PublishedRecord } from './published-record.js';
 
 /** An example of docs/asyncapi.yaml as Kafka would hand it over. */
 export function exampleRecord(topic: string, example: MessageExample): PublishedRecord {

@@ -3,7 +3,7 @@ import { TopicReader } from '../topic-reader.js';
 import { DOCUMENTED_TOPICS } from './event-documents.js';
 import { exampleRecord } from './example-record.js';
 import { expectValidEvent } from './expect-valid-event.js';
-import { type PublishedRecord } from './published-record.js';
+import type { PublishedRecord } from './published-record.js';
 
 interface Change {
   headers?: Record<string, string | undefined>;

@@ -1,4 +1,4 @@
-import { type IHeaders } from '../stock-kafkajs.js';
+import type { IHeaders } from '../stock-kafkajs.js';
 
 /** What a record says, for schemas and rules to be held against. */
 export interface PublishedRecord {

@@ -1,5 +1,5 @@
-import { type MachineState } from '#libs/contracts';
-import { type TimelinePeriod } from './fold-states.js';
+import type { MachineState } from '#libs/contracts';
+import type { TimelinePeriod } from './fold-states.js';
 
 /** What the two timelines say of the same time; null is nothing. Epoch seconds. */
 export interface StateDifference {

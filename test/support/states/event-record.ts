@@ -1,5 +1,5 @@
 import { STATE_EVENT_TYPES, type StateChanged, TOPICS } from '#libs/contracts';
-import { type ReadRecord } from '../topic-reader.js';
+import type { ReadRecord } from '../topic-reader.js';
 
 /** An event of machine M as a subscriber reads it. */
 export function eventRecord(

@@ -1,5 +1,5 @@
-import { type StateChanged } from '#libs/contracts';
-import { type ReadRecord } from '../topic-reader.js';
+import type { StateChanged } from '#libs/contracts';
+import type { ReadRecord } from '../topic-reader.js';
 import { eventRecord } from './event-record.js';
 import { brokenLinks, foldStates } from './fold-states.js';
 

@@ -1,5 +1,5 @@
-import { type TestKafka } from '../kafka.js';
-import { type Message } from '../stock-kafkajs.js';
+import type { TestKafka } from '../kafka.js';
+import type { Message } from '../stock-kafkajs.js';
 import { TopicReader } from '../topic-reader.js';
 import { readStateStream } from './state-stream.js';
 

@@ -9,7 +9,7 @@ import {
   TOPICS,
 } from '#libs/contracts';
 import { eventually } from '../eventually.js';
-import { type TestKafka } from '../kafka.js';
+import type { TestKafka } from '../kafka.js';
 import { json, type ReadRecord } from '../topic-reader.js';
 
 /** A machine that is none: its event, as good as any other, is the last in each partition. */

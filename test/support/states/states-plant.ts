@@ -1,11 +1,11 @@
 import { Clock, realEpochMs } from '#libs/clock';
-import { type Environment } from '#libs/config';
+import type { Environment } from '#libs/config';
 import { BridgeProcess } from '../bridge-process.js';
 import { bridgeEnvironment, groupIdOf } from '../chaos/bridge-environment.js';
 import { eventually } from '../eventually.js';
 import { TestKafka, uniqueTopicPrefix } from '../kafka.js';
 import { startSandbox } from '../running-sandbox.js';
-import { type SandboxControl } from '../sandbox-control.js';
+import type { SandboxControl } from '../sandbox-control.js';
 import { EventfulLife } from './eventful-life.js';
 
 const DEFAULT_PARTITIONS = 6;

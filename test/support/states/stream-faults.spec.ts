@@ -1,4 +1,4 @@
-import { type ReadRecord } from '../topic-reader.js';
+import type { ReadRecord } from '../topic-reader.js';
 import { eventRecord } from './event-record.js';
 import { latestStateFaults, numberingFaults, observationFaults } from './stream-faults.js';
 

@@ -1,5 +1,5 @@
 import { differences } from './differences.js';
-import { type TimelinePeriod } from './fold-states.js';
+import type { TimelinePeriod } from './fold-states.js';
 import { untruth } from './truth-of.js';
 
 const at = (minute: number): number => 1_763_680_020 + minute * 60;

@@ -1,5 +1,5 @@
 import type { MachineView, OpenStop, Session, Tile } from '../../../apps/terminal/src/index.js';
-import { type FakePlant } from './fake-terminal.js';
+import type { FakePlant } from './fake-terminal.js';
 
 const NAMES = [
   'Milling centre',

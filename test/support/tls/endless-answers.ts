@@ -1,4 +1,4 @@
-import { type Identity } from './authority.js';
+import type { Identity } from './authority.js';
 import { TlsListener } from './tls-listener.js';
 
 /** A service that begins every answer and ends none, of a kind that only the end of its connection would end. */

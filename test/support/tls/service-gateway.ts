@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { type Identity } from './authority.js';
+import type { Identity } from './authority.js';
 import { TlsListener } from './tls-listener.js';
 
 /** What takes TLS off in front of a service, as a cloud's load balancer does. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { type AddressInfo, type Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type Server } from 'node:tls';
-import { type Identity } from './authority.js';
+import type { Identity } from './authority.js';
 
 /** Listens on a free port of localhost with a certificate. */
 export class TlsListener {

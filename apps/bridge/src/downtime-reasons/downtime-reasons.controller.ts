@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { openMessage, parseDowntimeReason, TOPICS } from '#libs/contracts';
-import { type InboundMessage } from '#libs/kafka';
+import type { InboundMessage } from '#libs/kafka';
 import { acceptEach, CommandOutcomes, rejection } from '../delivery/index.js';
 import { DowntimeReasons } from './downtime-reasons.js';
 

@@ -6,8 +6,8 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { everyRealMs } from '#libs/clock';
-import { type BridgeSettings } from '#libs/config';
-import { type EquipmentMap } from '#libs/erp-formats';
+import type { BridgeSettings } from '#libs/config';
+import type { EquipmentMap } from '#libs/erp-formats';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { EquipmentMapFile } from './equipment-map-file.js';

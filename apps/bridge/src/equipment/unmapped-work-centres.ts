@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '#libs/clock';
-import { type OrderOperation } from '#libs/contracts';
+import type { OrderOperation } from '#libs/contracts';
 import { Equipment } from './equipment.js';
 
 /** A place that orders name and no machine is mapped for. */

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { afterRealMs, Clock, realDelayMs, realNowMs } from '#libs/clock';
-import { type BridgeSettings } from '#libs/config';
+import type { BridgeSettings } from '#libs/config';
 import { type Flow, FLOWS, INTERNAL_TOPICS, isJsonObject, readJson } from '#libs/contracts';
 import {
   describeKafkaFailure,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { everyRealMs, realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
-import { type BridgeSettings } from '#libs/config';
+import type { BridgeSettings } from '#libs/config';
 import { type Flow, INTERNAL_TOPICS, isJsonObject, readJson } from '#libs/contracts';
 import { followTopics, IdempotentProducer, type KafkaClient, type StoredRecord } from '#libs/kafka';
 import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';

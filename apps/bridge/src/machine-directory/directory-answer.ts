@@ -1,5 +1,5 @@
-import { type CloudAnswer } from '#libs/cloud-client';
-import { type Rejection } from '#libs/contracts';
+import type { CloudAnswer } from '#libs/cloud-client';
+import type { Rejection } from '#libs/contracts';
 
 /**
  * The directory's answer on a machine or reason. `unverifiable`: the token may not ask, or the answer makes no sense;

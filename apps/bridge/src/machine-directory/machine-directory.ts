@@ -7,8 +7,8 @@ import {
 } from '@nestjs/common';
 import { Gauge, type Metric } from 'prom-client';
 import { abortable, Clock, realDelayMs } from '#libs/clock';
-import { type CloudAnswer, type MachineInfo } from '#libs/cloud-client';
-import { type BridgeSettings } from '#libs/config';
+import type { CloudAnswer, MachineInfo } from '#libs/cloud-client';
+import type { BridgeSettings } from '#libs/config';
 import { backOffMs } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import {

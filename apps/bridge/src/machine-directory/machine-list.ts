@@ -6,7 +6,7 @@ import {
   MachineCloudClient,
   type MachineInfo,
 } from '#libs/cloud-client';
-import { type BridgeSettings } from '#libs/config';
+import type { BridgeSettings } from '#libs/config';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { Absence } from './absence.js';
 import {

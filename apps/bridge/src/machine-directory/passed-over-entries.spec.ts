@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { type IncompleteEntries } from '#libs/cloud-client';
+import type { IncompleteEntries } from '#libs/cloud-client';
 import { PassedOverEntries } from './passed-over-entries.js';
 
 const lacking = (count: number, why: string): IncompleteEntries => ({ count, why, ids: ['M-7'] });

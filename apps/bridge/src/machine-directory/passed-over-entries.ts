@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type IncompleteEntries } from '#libs/cloud-client';
+import type { IncompleteEntries } from '#libs/cloud-client';
 
 /** Messages may name machines that do not exist: what is remembered of their lists must not grow for ever. */
 const MAX_LISTS = 10_000;

@@ -6,7 +6,7 @@ import {
   type CloudAnswer,
   MachineCloudClient,
 } from '#libs/cloud-client';
-import { type BridgeSettings } from '#libs/config';
+import type { BridgeSettings } from '#libs/config';
 import { CallSlots } from '../delivery/index.js';
 import { BRIDGE_SETTINGS, REASON_LOOK_UPS_AT_ONCE } from '../platform/index.js';
 import { type DirectoryAnswer, isFailure, lookUpFailure } from './directory-answer.js';

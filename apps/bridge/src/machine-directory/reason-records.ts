@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
-import { type ClassificationReason } from '#libs/cloud-client';
-import { type BridgeSettings } from '#libs/config';
+import type { ClassificationReason } from '#libs/cloud-client';
+import type { BridgeSettings } from '#libs/config';
 import { type ClassificationReasonsRecord, TOPICS } from '#libs/contracts';
 import { IdempotentProducer } from '#libs/kafka';
 import { BRIDGE_SETTINGS } from '../platform/index.js';

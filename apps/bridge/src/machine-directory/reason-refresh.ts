@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock, realDelayMs } from '#libs/clock';
-import { type BridgeSettings } from '#libs/config';
+import type { BridgeSettings } from '#libs/config';
 import { backOffMs } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { describeFailure } from './directory-answer.js';

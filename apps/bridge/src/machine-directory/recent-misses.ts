@@ -1,5 +1,5 @@
 import { realNowMs } from '#libs/clock';
-import { type LookUpFailure } from './directory-answer.js';
+import type { LookUpFailure } from './directory-answer.js';
 import { MIN_GAP_MS } from './shared-look-up.js';
 
 /** How long a failed look-up holds: long where the token may not ask, short where the service is away. */

@@ -1,5 +1,5 @@
 import { realDelayMs, realNowMs } from '#libs/clock';
-import { type CloudAnswer } from '#libs/cloud-client';
+import type { CloudAnswer } from '#libs/cloud-client';
 
 /** At most one look-up in this time, however many messages name what is not known. */
 export const MIN_GAP_MS = 2000;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Gauge, type Metric } from 'prom-client';
 import { Clock } from '#libs/clock';
-import { type MachineStateRecord } from '#libs/contracts';
+import type { MachineStateRecord } from '#libs/contracts';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { stateRecord } from './derivation/tracked-machine.js';
 import { ActivityLogReader } from './polling/activity-log-reader.js';

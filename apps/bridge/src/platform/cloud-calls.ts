@@ -1,5 +1,5 @@
 import { Histogram, type Metric } from 'prom-client';
-import { type CloudCall } from '#libs/cloud-client';
+import type { CloudCall } from '#libs/cloud-client';
 
 /** Latency of calls to the service by operation and status. */
 export class CloudCalls {

@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { type ClockOffset, type MachineCloudClient } from '#libs/cloud-client';
+import type { ClockOffset, MachineCloudClient } from '#libs/cloud-client';
 import { ServiceClockWatch } from './service-clock-watch.js';
 
 describe('ServiceClockWatch', () => {

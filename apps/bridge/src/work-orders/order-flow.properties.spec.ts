@@ -13,14 +13,14 @@ import {
   placeOrder,
 } from '#libs/order-ledger';
 import { CommandOutcomes, type MessageAnswers } from '../delivery/index.js';
-import { type Equipment, type UnmappedWorkCentres } from '../equipment/index.js';
-import { type MachineDirectory } from '../machine-directory/index.js';
-import { type ListToSet, type WorkOrderLists } from './lists/work-order-lists.js';
+import type { Equipment, UnmappedWorkCentres } from '../equipment/index.js';
+import type { MachineDirectory } from '../machine-directory/index.js';
+import type { ListToSet, WorkOrderLists } from './lists/work-order-lists.js';
 import { Assignments } from './orders/assignments.js';
-import { type OrderPartitioner } from './orders/order-partitioner.js';
+import type { OrderPartitioner } from './orders/order-partitioner.js';
 import { OrderLedger } from './orders/order-ledger.js';
-import { type QueueRetention } from './orders/queue-retention.js';
-import { type DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
+import type { QueueRetention } from './orders/queue-retention.js';
+import type { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
 import { QueuesController } from './orders/queues.controller.js';
 import { messageAt } from './testing/message-at.js';

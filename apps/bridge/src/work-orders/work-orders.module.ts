@@ -1,5 +1,5 @@
 import { Global, Injectable, Module } from '@nestjs/common';
-import { type KeyedStateTopic } from '#libs/kafka';
+import type { KeyedStateTopic } from '#libs/kafka';
 import { DeliveryModule } from '../delivery/index.js';
 import { EquipmentModule } from '../equipment/index.js';
 import { MachineDirectoryModule } from '../machine-directory/index.js';

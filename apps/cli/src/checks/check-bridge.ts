@@ -1,7 +1,7 @@
 import { bridgeHttp } from '../command-line/bridge.js';
 import { UnreachableError } from '../command-line/exit-codes.js';
 import { VERSION } from '../command-line/version.js';
-import { type Finding } from '../command-line/findings.js';
+import type { Finding } from '../command-line/findings.js';
 
 /** The answer of `/health/ready`, as Terminus has it. */
 interface Readiness {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type BridgeSettings } from '#libs/config';
+import type { BridgeSettings } from '#libs/config';
 import { type BridgeTopic, bridgeTopics, consumedTopics } from '#libs/contracts';
 import {
   createKafka,
@@ -13,7 +13,7 @@ import {
 import { reachTopics } from '../command-line/kafka.js';
 import { lagOf } from '../offsets/offsets.js';
 import { checkTopics } from '../topics/check-topics.js';
-import { type Finding } from '../command-line/findings.js';
+import type { Finding } from '../command-line/findings.js';
 
 type Kafka = ReturnType<typeof createKafka>;
 

@@ -1,8 +1,8 @@
 import { Clock } from '#libs/clock';
 import { type CloudAnswer, MachineCloudClient } from '#libs/cloud-client';
-import { type BridgeSettings } from '#libs/config';
-import { type Flow } from '#libs/contracts';
-import { type Finding } from '../command-line/findings.js';
+import type { BridgeSettings } from '#libs/config';
+import type { Flow } from '#libs/contracts';
+import type { Finding } from '../command-line/findings.js';
 
 /** Clocks that NTP keeps differ by less than a second. */
 const WORTH_A_WARNING_MS = 5000;

@@ -1,5 +1,5 @@
 import { everyRealMs } from '#libs/clock';
-import { type KafkaSettings } from '#libs/config';
+import type { KafkaSettings } from '#libs/config';
 import {
   createKafka,
   type KafkaClient,
@@ -11,7 +11,7 @@ import {
 import { reachTopics } from '../command-line/kafka.js';
 import { printStatus } from '../command-line/output.js';
 import { type DeadLetter, readDeadLetter } from './dead-letter.js';
-import { type TopicListing } from './dead-letter-topics.js';
+import type { TopicListing } from './dead-letter-topics.js';
 import { REPLAYS_TOPIC, ReplayMarks } from './replay-marks.js';
 import { isSelected, offsetCount, selectedSpans, type Selection } from './selection.js';
 

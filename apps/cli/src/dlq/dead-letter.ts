@@ -1,5 +1,5 @@
 import { type DeadLetterFields, deadLetterFields, openEnvelope, readJson } from '#libs/contracts';
-import { type StoredRecord } from '#libs/kafka';
+import type { StoredRecord } from '#libs/kafka';
 
 /** A record of a dead-letter topic, with the fields of its headers. */
 export interface DeadLetter {

@@ -1,4 +1,4 @@
-import { type MessageHeaders } from '#libs/contracts';
+import type { MessageHeaders } from '#libs/contracts';
 import {
   formatInFull,
   formatJson,

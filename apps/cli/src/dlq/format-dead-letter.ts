@@ -1,5 +1,5 @@
 import { type MessageHeaders, originalHeaders, readJson, rfc3339 } from '#libs/contracts';
-import { type TopicSpan } from '#libs/kafka';
+import type { TopicSpan } from '#libs/kafka';
 import { visible, visibleJson, visibleLines } from '../command-line/output.js';
 import { type DeadLetter, machineIdsOf, positionOf } from './dead-letter.js';
 import { offsetCount } from './selection.js';

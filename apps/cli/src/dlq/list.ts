@@ -1,4 +1,4 @@
-import { type TopicSpan } from '#libs/kafka';
+import type { TopicSpan } from '#libs/kafka';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { interruption } from '../command-line/interruption.js';
 import { commandKafkaSettings } from '../command-line/kafka.js';

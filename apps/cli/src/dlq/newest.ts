@@ -1,4 +1,4 @@
-import { type DeadLetter } from './dead-letter.js';
+import type { DeadLetter } from './dead-letter.js';
 
 interface Kept<T> {
   failedAt: number;

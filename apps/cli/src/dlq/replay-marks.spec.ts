@@ -1,4 +1,4 @@
-import { type OutboundRecord, type StoredRecord } from '#libs/kafka';
+import type { OutboundRecord, StoredRecord } from '#libs/kafka';
 import { markTombstone, replayMark, ReplayMarks } from './replay-marks.js';
 import { deadLetter, TOPIC } from './testing/dead-letter.js';
 

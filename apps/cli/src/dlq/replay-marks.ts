@@ -1,5 +1,5 @@
 import { INTERNAL_TOPICS } from '#libs/contracts';
-import { type OutboundRecord, type StoredRecord, type TopicSpan } from '#libs/kafka';
+import type { OutboundRecord, StoredRecord, TopicSpan } from '#libs/kafka';
 
 /** Internal, compacted: which dead letters have been replayed. Without the configured prefix. */
 export const REPLAYS_TOPIC = INTERNAL_TOPICS.deadLetterReplays;

@@ -1,4 +1,4 @@
-import { type MessageHeaders } from '#libs/contracts';
+import type { MessageHeaders } from '#libs/contracts';
 import { type IdempotentProducer, type OutboundRecord, RecordRefusedError } from '#libs/kafka';
 import { planReplay, Replayer } from './replay.js';
 import { deadLetter } from './testing/dead-letter.js';

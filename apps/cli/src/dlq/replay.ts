@@ -6,8 +6,8 @@ import {
   originalHeaders,
   REPLAY_HEADERS,
 } from '#libs/contracts';
-import { type IdempotentProducer, type OutboundRecord } from '#libs/kafka';
-import { type DeadLetter } from './dead-letter.js';
+import type { IdempotentProducer, OutboundRecord } from '#libs/kafka';
+import type { DeadLetter } from './dead-letter.js';
 import { markTombstone, replayMark } from './replay-marks.js';
 import { isSelected, type Selection } from './selection.js';
 

@@ -1,10 +1,10 @@
 import { Option } from 'commander';
 import { REJECTION_CODES } from '#libs/contracts';
-import { type CliCommand } from '../command-line/command.js';
+import type { CliCommand } from '../command-line/command.js';
 import { KAFKA_HELP } from '../command-line/kafka.js';
 import { readCode, readCount, readTime } from '../command-line/option-values.js';
 import { findDeadLetterTopic, type TopicListing } from './dead-letter-topics.js';
-import { type Selection } from './selection.js';
+import type { Selection } from './selection.js';
 
 const TOPIC_HELP = `
 The topic is an input topic or its dead-letter topic, with or without KAFKA_TOPIC_PREFIX. A dead letter must

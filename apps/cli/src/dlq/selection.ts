@@ -1,5 +1,5 @@
-import { type RejectionCode } from '#libs/contracts';
-import { type TopicSpan } from '#libs/kafka';
+import type { RejectionCode } from '#libs/contracts';
+import type { TopicSpan } from '#libs/kafka';
 import { type DeadLetter, machineIdsOf } from './dead-letter.js';
 
 /** Criteria for dead letters of a topic: all that are given must apply. */

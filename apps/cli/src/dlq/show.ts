@@ -7,7 +7,7 @@ import { type DeadLetter, positionOf } from './dead-letter.js';
 import { DeadLetterLog } from './dead-letter-log.js';
 import { formatInFull, formatJsonInFull } from './format-dead-letter.js';
 import { Newest } from './newest.js';
-import { type Selection } from './selection.js';
+import type { Selection } from './selection.js';
 import { topicCalled, withSelection } from './selection-options.js';
 
 const DEFAULT_LIMIT = 10;

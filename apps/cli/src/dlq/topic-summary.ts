@@ -1,6 +1,6 @@
 import { REJECTION_CODES } from '#libs/contracts';
 import { visibleJson } from '../command-line/output.js';
-import { type DeadLetter } from './dead-letter.js';
+import type { DeadLetter } from './dead-letter.js';
 import { timeText } from './format-dead-letter.js';
 
 /** All codes that are not the bridge's, which may be any number of codes. */

@@ -1,4 +1,4 @@
-import { type OperationChange } from '#libs/contracts';
+import type { OperationChange } from '#libs/contracts';
 import { EquipmentMap } from '#libs/erp-formats';
 import { clockIn, documentLines } from './format-preview.js';
 

@@ -1,5 +1,5 @@
 import { Clock } from '#libs/clock';
-import { type ErpSettings } from '#libs/config';
+import type { ErpSettings } from '#libs/config';
 import { type OrderMessage, parsed, type Parsed, type Rejection } from '#libs/contracts';
 import { type OrderDocument, type OrderMapping, readOrders } from '#libs/erp-formats';
 import {

@@ -1,5 +1,5 @@
 import { type ErpSettings, loadErpSettings, readEnvironment } from '#libs/config';
-import { type Parsed } from '#libs/contracts';
+import type { Parsed } from '#libs/contracts';
 import { OrderMapping } from '#libs/erp-formats';
 import { BoundedExpressions } from '#libs/expressions';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';

@@ -1,8 +1,8 @@
-import { type Dirent } from 'node:fs';
+import type { Dirent } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MAX_BODY_BYTES, openEnvelope, parsed, type Parsed, tooLarge } from '#libs/contracts';
-import { type OrderDocument } from '#libs/erp-formats';
+import type { OrderDocument } from '#libs/erp-formats';
 import { readPath } from '../command-line/option-values.js';
 
 /** A limit for a folder given by mistake, such as the root. */

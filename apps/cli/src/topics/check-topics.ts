@@ -1,6 +1,6 @@
-import { type BridgeTopic } from '#libs/contracts';
-import { type TopicDescription } from '#libs/kafka';
-import { type Finding } from '../command-line/findings.js';
+import type { BridgeTopic } from '#libs/contracts';
+import type { TopicDescription } from '#libs/kafka';
+import type { Finding } from '../command-line/findings.js';
 
 const UNLIMITED = '-1';
 

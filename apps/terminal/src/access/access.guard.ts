@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { type FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../api/api-error.js';
-import { type Identity } from './identity.js';
+import type { Identity } from './identity.js';
 import { StationAccess } from './station-access.js';
 
 /** A request that has passed {@link AccessGuard}. */

@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '#libs/clock';
-import { type TerminalSettings } from '#libs/config';
-import { type Session } from '../api/index.js';
+import type { TerminalSettings } from '#libs/config';
+import type { Session } from '../api/index.js';
 import { Plant } from '../plant/index.js';
 import { TERMINAL_SETTINGS } from '../platform/tokens.js';
-import { type Identity } from './identity.js';
+import type { Identity } from './identity.js';
 
 /** What a page has to know of the terminal and of who it is. */
 @Injectable()

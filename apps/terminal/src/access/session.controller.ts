@@ -10,8 +10,8 @@ import {
   Res,
   UseGuards,
 } from '@nestjs/common';
-import { type FastifyReply, type FastifyRequest } from 'fastify';
-import { type Session } from '../api/index.js';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Session } from '../api/index.js';
 import { ApiError } from '../api/api-error.js';
 import { AccessGuard, type IdentifiedRequest, OwnPageGuard } from './access.guard.js';
 import { isOperatorName } from './identity.js';

@@ -1,9 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { BlockList, isIPv6 } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
-import { type FastifyReply, type FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Clock, realEpochMs } from '#libs/clock';
-import { type TerminalAccess, type TerminalSettings } from '#libs/config';
+import type { TerminalAccess, TerminalSettings } from '#libs/config';
 import { ApiError } from '../api/api-error.js';
 import { Plant } from '../plant/index.js';
 import { TERMINAL_SETTINGS } from '../platform/tokens.js';

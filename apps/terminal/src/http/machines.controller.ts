@@ -1,7 +1,7 @@
 import { Controller, Get, Param, Query, UseGuards } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { AccessGuard } from '../access/access.guard.js';
-import { type HandOver, type MachineView } from '../api/index.js';
+import type { HandOver, MachineView } from '../api/index.js';
 import { handOverOf, Plant } from '../plant/index.js';
 import { ApiError } from '../api/api-error.js';
 

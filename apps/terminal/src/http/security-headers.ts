@@ -1,4 +1,4 @@
-import { type FastifyInstance } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 
 /** The page is of one piece and of this server alone: nothing inline, nothing from elsewhere, in nobody's frame. */
 const HEADERS = {

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Clock, realDelayMs, realNowMs } from '#libs/clock';
-import { type TerminalSettings } from '#libs/config';
+import type { TerminalSettings } from '#libs/config';
 import { TOPIC_DEFINITIONS, TOPICS } from '#libs/contracts';
 import {
   describeKafkaFailure,
@@ -12,7 +12,7 @@ import {
   MissingTopicsError,
   type TopicSpecification,
 } from '#libs/kafka';
-import { type Link } from '../api/index.js';
+import type { Link } from '../api/index.js';
 import { Plant } from '../plant/index.js';
 import { KAFKA, TERMINAL_SETTINGS } from '../platform/tokens.js';
 

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Clock, realDelayMs } from '#libs/clock';
-import { type TerminalSettings } from '#libs/config';
+import type { TerminalSettings } from '#libs/config';
 import { headerText, rfc3339, TOPICS } from '#libs/contracts';
 import {
   IdempotentProducer,
@@ -9,7 +9,7 @@ import {
   readSince,
   RecordRefusedError,
 } from '#libs/kafka';
-import { type Entry, type NewEntry, type NewNote } from '../api/index.js';
+import type { Entry, NewEntry, NewNote } from '../api/index.js';
 import { ApiError } from '../api/api-error.js';
 import { Plant, sourceOf, STATION_SOURCE } from '../plant/index.js';
 import { KAFKA, TERMINAL_SETTINGS } from '../platform/tokens.js';

@@ -1,8 +1,8 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Clock, everyRealMs, realNowMs } from '#libs/clock';
-import { type Identity } from '../access/identity.js';
+import type { Identity } from '../access/identity.js';
 import { SessionView } from '../access/session-view.js';
-import { type Link, type Tile } from '../api/index.js';
+import type { Link, Tile } from '../api/index.js';
 import { PlantFeed } from '../kafka/plant-feed.js';
 import { FollowUps } from '../kafka/follow-ups.js';
 import { Submissions } from '../kafka/submissions.js';

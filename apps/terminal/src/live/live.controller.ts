@@ -1,5 +1,5 @@
 import { Controller, Get, Query, Req, Res, UseGuards } from '@nestjs/common';
-import { type FastifyReply } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { AccessGuard, type IdentifiedRequest } from '../access/access.guard.js';
 import { StationAccess } from '../access/station-access.js';
 import { ApiError } from '../api/api-error.js';

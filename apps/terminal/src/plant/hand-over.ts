@@ -1,5 +1,5 @@
-import { type HandOver, type Note } from '../api/index.js';
-import { type Evaluation, type Machine } from './machine.js';
+import type { HandOver, Note } from '../api/index.js';
+import type { Evaluation, Machine } from './machine.js';
 import { lengthOf, type Span, uncovered, within } from './period.js';
 import { stopsIn } from './stops.js';
 

@@ -1,4 +1,4 @@
-import { type Entry } from '../api/index.js';
+import type { Entry } from '../api/index.js';
 
 /** A reason on its topic, and what is known of it. */
 export interface KnownEntry extends Entry {

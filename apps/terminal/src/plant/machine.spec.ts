@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { ShiftCalendar } from '#libs/clock';
 import { type MachineState, STATE_EVENT_TYPES } from '#libs/contracts';
 import { handOverOf } from './hand-over.js';
-import { type KnownEntry } from './known-entry.js';
+import type { KnownEntry } from './known-entry.js';
 import { classify, dueFollowUps, type Evaluation, Machine } from './machine.js';
 import { lengthOf, uncovered } from './period.js';
 import { refuseEntry } from './refuse-entry.js';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { type ShiftCalendar } from '#libs/clock';
-import { type MachineRegistryRecord, type MachineStateRecord } from '#libs/contracts';
-import { type MachineView, type Note, type Tile } from '../api/index.js';
+import type { ShiftCalendar } from '#libs/clock';
+import type { MachineRegistryRecord, MachineStateRecord } from '#libs/contracts';
+import type { MachineView, Note, Tile } from '../api/index.js';
 import { entryView, type KnownEntry } from './known-entry.js';
-import { type Period, type Span } from './period.js';
+import type { Period, Span } from './period.js';
 import { openStops, type Stops, stopsIn } from './stops.js';
 import { Timeline } from './timeline.js';
 

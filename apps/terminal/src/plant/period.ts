@@ -1,4 +1,4 @@
-import { type MachineView } from '../api/index.js';
+import type { MachineView } from '../api/index.js';
 
 /** A stretch of a machine's time in one state. */
 export type Period = MachineView['periods'][number];

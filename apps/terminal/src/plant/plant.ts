@@ -1,4 +1,4 @@
-import { type ShiftCalendar } from '#libs/clock';
+import type { ShiftCalendar } from '#libs/clock';
 import {
   type ClassificationReasonsRecord,
   type CommandOutcome,
@@ -14,11 +14,11 @@ import {
   STATE_EVENT_TYPES,
   TOPICS,
 } from '#libs/contracts';
-import { type RecordPlace, type StoredRecord } from '#libs/kafka';
-import { type Entry, type Note, type ReasonLists } from '../api/index.js';
-import { type KnownEntry } from './known-entry.js';
+import type { RecordPlace, StoredRecord } from '#libs/kafka';
+import type { Entry, Note, ReasonLists } from '../api/index.js';
+import type { KnownEntry } from './known-entry.js';
 import { type Evaluation, Machine, type ReasonList } from './machine.js';
-import { type Span } from './period.js';
+import type { Span } from './period.js';
 
 /** `ce_source` of what terminals send begins with it; the station follows, percent-encoded. */
 export const STATION_SOURCE = '/machine-terminal/';

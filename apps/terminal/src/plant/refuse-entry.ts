@@ -1,6 +1,6 @@
-import { type NewEntry } from '../api/index.js';
-import { type Machine } from './machine.js';
-import { type Period } from './period.js';
+import type { NewEntry } from '../api/index.js';
+import type { Machine } from './machine.js';
+import type { Period } from './period.js';
 
 export interface EntryRefusal {
   code:

@@ -1,4 +1,4 @@
-import { type OpenStop, type Tile } from '../api/index.js';
+import type { OpenStop, Tile } from '../api/index.js';
 import { lengthOf, type Period, type Span, uncovered, within } from './period.js';
 
 /** IDLE or OFF; the end is now where it goes on. */

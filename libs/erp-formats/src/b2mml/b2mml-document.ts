@@ -1,5 +1,5 @@
 import { describeJson, isJsonObject, type JsonObject, parsed, type Parsed } from '#libs/contracts';
-import { type DocumentContent } from '../document/order-format.js';
+import type { DocumentContent } from '../document/order-format.js';
 import { type DocumentElement, elementName } from '../xml/document-element.js';
 import { checkFields, type FieldRules } from '../xml/check-fields.js';
 

@@ -8,11 +8,7 @@ import {
   type Parsed,
   rejected,
 } from '#libs/contracts';
-import {
-  type DocumentContent,
-  type OrderFormat,
-  type ReadingContext,
-} from '../document/order-format.js';
+import type { DocumentContent, OrderFormat, ReadingContext } from '../document/order-format.js';
 import { type DocumentElement, pathOf, readText, unlessTwice } from '../xml/document-element.js';
 import { changeMessage, snapshotMessage } from '../document/checked-message.js';
 import { b2mmlRoot, checkB2mmlFields, ordersIn } from './b2mml-document.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-import { type OrderMessage } from '#libs/contracts';
+import type { OrderMessage } from '#libs/contracts';
 
 import { epochSeconds, readMessages } from '../../test/read-messages.js';
 

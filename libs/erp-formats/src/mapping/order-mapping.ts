@@ -8,10 +8,10 @@ import {
   rejected,
   TOPICS,
 } from '#libs/contracts';
-import {
-  type DocumentContent,
-  type OrderDocument,
-  type OrderDocumentOptions,
+import type {
+  DocumentContent,
+  OrderDocument,
+  OrderDocumentOptions,
 } from '../document/order-format.js';
 import { placed } from '../document/checked-message.js';
 import { readContent } from '../document/read-content.js';

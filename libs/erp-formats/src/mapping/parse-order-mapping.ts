@@ -3,7 +3,7 @@ import { parse as parseYaml } from 'yaml';
 import { isIdentifier, isJsonObject, mediaType, type JsonObject } from '#libs/contracts';
 
 import { syntaxFault } from '../document/syntax-fault.js';
-import { type ExpressionCheck, type MappingEntry } from './order-mapping.js';
+import type { ExpressionCheck, MappingEntry } from './order-mapping.js';
 
 /** A mapping file that cannot be used; the message names the entry and, in an expression, the character. */
 export class OrderMappingError extends Error {

@@ -7,7 +7,7 @@ import {
   type Parsed,
   rejected,
 } from '#libs/contracts';
-import { type OrderFormat, type ReadingContext } from '../document/order-format.js';
+import type { OrderFormat, ReadingContext } from '../document/order-format.js';
 import { checkFields, type FieldRules } from '../xml/check-fields.js';
 import {
   type DocumentElement,

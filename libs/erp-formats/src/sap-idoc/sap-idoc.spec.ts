@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type OrderSnapshot } from '#libs/contracts';
+import type { OrderSnapshot } from '#libs/contracts';
 import { readSnapshots } from '../../test/read-messages.js';
 
 const SAMPLE = readFileSync('demo/sap-loipro05-order-1895938.xml');

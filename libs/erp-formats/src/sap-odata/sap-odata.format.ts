@@ -6,7 +6,7 @@ import {
   type Parsed,
   rejected,
 } from '#libs/contracts';
-import { type OrderFormat, type ReadingContext } from '../document/order-format.js';
+import type { OrderFormat, ReadingContext } from '../document/order-format.js';
 import { changeMessage, snapshotMessage } from '../document/checked-message.js';
 import { orderNumber, statusWithin } from '../sap/sap-values.js';
 import {

@@ -1,4 +1,4 @@
-import { type OrderStatus } from '#libs/contracts';
+import type { OrderStatus } from '#libs/contracts';
 
 /**
  * SAP system statuses that say where an order or operation stands, strongest first: an object carries

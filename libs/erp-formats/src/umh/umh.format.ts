@@ -9,7 +9,7 @@ import {
   readEpochSeconds,
   rejected,
 } from '#libs/contracts';
-import { type OrderFormat, type ReadingContext } from '../document/order-format.js';
+import type { OrderFormat, ReadingContext } from '../document/order-format.js';
 import { changeMessage, snapshotMessage } from '../document/checked-message.js';
 import { actionOf, locationOf, type UmhAction } from './umh-topic.js';
 

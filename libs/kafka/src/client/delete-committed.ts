@@ -1,4 +1,4 @@
-import { type KafkaClient } from './kafka-port.js';
+import type { KafkaClient } from './kafka-port.js';
 import { withAdmin } from './with-admin.js';
 
 /** The topic's policy, or a missing right, does not let records be deleted: nothing that passes by itself. */

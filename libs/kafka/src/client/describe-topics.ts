@@ -1,7 +1,7 @@
 import { ConfigResourceTypes } from '#libs/kafkajs-patches';
 import { createTopicConfig, type TopicSpecification } from './ensure-topics.js';
 import { describeKafkaFailure } from './describe-kafka-failure.js';
-import { type Admin, type KafkaClient } from './kafka-port.js';
+import type { Admin, KafkaClient } from './kafka-port.js';
 import { withAdmin } from './with-admin.js';
 
 /** A topic as it is. */

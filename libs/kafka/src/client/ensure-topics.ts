@@ -2,12 +2,7 @@ import { Logger } from '@nestjs/common';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { ConfigResourceTypes } from '#libs/kafkajs-patches';
 import { type AboutTopic, describeKafkaFailure } from './describe-kafka-failure.js';
-import {
-  type Admin,
-  type DescribeConfigResponse,
-  type KafkaClient,
-  type TopicConfig,
-} from './kafka-port.js';
+import type { Admin, DescribeConfigResponse, KafkaClient, TopicConfig } from './kafka-port.js';
 import { isProtocolError } from './protocol-error.js';
 import { withAdmin } from './with-admin.js';
 

@@ -1,4 +1,4 @@
-import { type KafkaJSProtocolError } from './kafka-port.js';
+import type { KafkaJSProtocolError } from './kafka-port.js';
 
 /** What a broker has answered; by name, because kafkajs gives out its error classes only as a whole. */
 export function isProtocolError(error: unknown): error is KafkaJSProtocolError {

@@ -1,4 +1,4 @@
-import { type Admin, type KafkaClient } from './kafka-port.js';
+import type { Admin, KafkaClient } from './kafka-port.js';
 
 /** Asks the cluster something over a connection that is closed again. */
 export async function withAdmin<T>(

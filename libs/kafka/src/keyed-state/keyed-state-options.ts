@@ -1,6 +1,6 @@
-import { type KafkaClient } from '../client/kafka-port.js';
-import { type OutboundRecord } from '../producer/outbound-record.js';
-import { type KeyPlacement } from './restore.js';
+import type { KafkaClient } from '../client/kafka-port.js';
+import type { OutboundRecord } from '../producer/outbound-record.js';
+import type { KeyPlacement } from './restore.js';
 
 export interface KeyedStateOptions<V> {
   kafka: KafkaClient;

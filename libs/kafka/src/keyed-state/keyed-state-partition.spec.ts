@@ -3,10 +3,10 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { loadKafkaSettings } from '#libs/config';
-import { type Kafka, type KafkaMessage, type ProducerBatch } from '#libs/kafkajs-patches';
+import type { Kafka, KafkaMessage, ProducerBatch } from '#libs/kafkajs-patches';
 import { withDeadline } from '../client/deadline.js';
 import { createKafka } from '../client/kafka-client.js';
-import { type FetchControl, type OwnedState } from './keyed-state-options.js';
+import type { FetchControl, OwnedState } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
 
 /** A time-out of the client is many times as long. */

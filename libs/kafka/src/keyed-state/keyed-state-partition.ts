@@ -3,15 +3,15 @@ import { abortable, onAbort, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import { type KafkaMessage } from '../client/kafka-port.js';
-import { type OutboundRecord } from '../producer/outbound-record.js';
+import type { KafkaMessage } from '../client/kafka-port.js';
+import type { OutboundRecord } from '../producer/outbound-record.js';
 import { TransactionalWriter } from '../producer/transactional-writer.js';
 import { partitionCount, topicSpans } from '../reading/topics.js';
-import {
-  type FetchControl,
-  type KeyedStateOptions,
-  type OwnedState,
-  type StateChange,
+import type {
+  FetchControl,
+  KeyedStateOptions,
+  OwnedState,
+  StateChange,
 } from './keyed-state-options.js';
 import { Repartition, Restore, TopicGrownError } from './restore.js';
 import { StoredValues } from './stored-values.js';

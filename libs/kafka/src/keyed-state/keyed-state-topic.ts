@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { everyRealMs } from '#libs/clock';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import { type Assignment, type Batch, type KafkaMessage } from '../client/kafka-port.js';
+import type { Assignment, Batch, KafkaMessage } from '../client/kafka-port.js';
 import { partitionCount } from '../reading/topics.js';
-import { type FetchControl, type KeyedStateOptions } from './keyed-state-options.js';
+import type { FetchControl, KeyedStateOptions } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
 
 /** A broker may not know of partitions that were added a moment ago. */

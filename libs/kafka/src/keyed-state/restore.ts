@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { abortable } from '#libs/clock';
-import { type KafkaMessage } from '../client/kafka-port.js';
-import { type OutboundRecord } from '../producer/outbound-record.js';
+import type { KafkaMessage } from '../client/kafka-port.js';
+import type { OutboundRecord } from '../producer/outbound-record.js';
 import { partitionOf } from '../producer/partition-of.js';
 import { Completion, SilenceWatch } from '../reading/completion.js';
 

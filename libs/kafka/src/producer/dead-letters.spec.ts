@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { deadLetterHeaders, type MessageHeaders } from '#libs/contracts';
-import { type InboundRecord } from '../reading/stored-record.js';
+import type { InboundRecord } from '../reading/stored-record.js';
 import { DeadLetters } from './dead-letters.js';
 import { type OutboundRecord, RecordRefusedError } from './outbound-record.js';
 

@@ -10,8 +10,8 @@ import {
   type Rejection,
 } from '#libs/contracts';
 import { type TraceContext, traceContextOf } from '#libs/tracing';
-import { type InboundRecord } from '../reading/stored-record.js';
-import { type OutboundRecord, type RecordRefusedError } from './outbound-record.js';
+import type { InboundRecord } from '../reading/stored-record.js';
+import type { OutboundRecord, RecordRefusedError } from './outbound-record.js';
 
 /** Why a message becomes a dead letter. */
 export interface DeadLetterReason extends Rejection {

@@ -5,8 +5,8 @@ import { unsentBatches } from '#libs/kafkajs-patches';
 import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import { type KafkaClient, type Producer } from '../client/kafka-port.js';
-import { type RecordPlace } from '../reading/stored-record.js';
+import type { KafkaClient, Producer } from '../client/kafka-port.js';
+import type { RecordPlace } from '../reading/stored-record.js';
 import { type OutboundRecord, type RecordRefusedError, refusalOf } from './outbound-record.js';
 import { partitionByKey } from './partition-of.js';
 import {

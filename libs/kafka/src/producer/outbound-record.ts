@@ -1,4 +1,4 @@
-import { type MessageHeaders } from '#libs/contracts';
+import type { MessageHeaders } from '#libs/contracts';
 import { UnencodableMessageError } from '#libs/kafkajs-patches';
 
 /** A record on its way to Kafka. */

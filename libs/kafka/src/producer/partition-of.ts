@@ -1,6 +1,6 @@
 import { type ICustomPartitioner, Partitioners } from '#libs/kafkajs-patches';
-import { type Message } from '../client/kafka-port.js';
-import { type OutboundRecord } from './outbound-record.js';
+import type { Message } from '../client/kafka-port.js';
+import type { OutboundRecord } from './outbound-record.js';
 
 /** The partition of a key as every client with Java's default partitioner computes it (murmur2). */
 export function partitionOf(key: Buffer | string, partitions: number): number {

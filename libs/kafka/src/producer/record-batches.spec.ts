@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type OutboundRecord } from './outbound-record.js';
+import type { OutboundRecord } from './outbound-record.js';
 import { batchesOf, byteLength, toTopicMessages } from './record-batches.js';
 
 describe('batchesOf', () => {

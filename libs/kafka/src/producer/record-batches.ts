@@ -1,5 +1,5 @@
 import { CompressionTypes } from '#libs/kafkajs-patches';
-import { type Message, type TopicMessages } from '../client/kafka-port.js';
+import type { Message, TopicMessages } from '../client/kafka-port.js';
 import { type OutboundRecord, RecordRefusedError } from './outbound-record.js';
 
 const MIB = 1024 * 1024;

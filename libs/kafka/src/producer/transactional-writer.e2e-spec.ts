@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
-import { type Kafka, type RequestEvent } from '#libs/kafkajs-patches';
+import type { Kafka, RequestEvent } from '#libs/kafkajs-patches';
 import { loadKafkaSettings, readEnvironment } from '#libs/config';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { createKafka } from '../client/kafka-client.js';

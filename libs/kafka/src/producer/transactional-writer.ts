@@ -2,13 +2,13 @@ import { realDelayMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { CompressionTypes } from '#libs/kafkajs-patches';
 import { withDeadline } from '../client/deadline.js';
-import {
-  type KafkaClient,
-  type Producer,
-  type TopicPartitionOffset,
-  type Transaction,
+import type {
+  KafkaClient,
+  Producer,
+  TopicPartitionOffset,
+  Transaction,
 } from '../client/kafka-port.js';
-import { type OutboundRecord } from './outbound-record.js';
+import type { OutboundRecord } from './outbound-record.js';
 import { partitionByKey } from './partition-of.js';
 import { batchesOf, MAX_BATCH_BYTES, toTopicMessages } from './record-batches.js';
 

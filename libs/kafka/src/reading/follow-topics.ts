@@ -4,7 +4,7 @@ import { backOffMs } from '#libs/delivery';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import { type Consumer, type EachBatchPayload, type KafkaClient } from '../client/kafka-port.js';
+import type { Consumer, EachBatchPayload, KafkaClient } from '../client/kafka-port.js';
 import { withAdmin } from '../client/with-admin.js';
 import { Completion } from './completion.js';
 import { type StoredRecord, toStoredRecord } from './stored-record.js';

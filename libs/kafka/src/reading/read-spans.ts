@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import { withDeadline } from '../client/deadline.js';
-import { type Consumer, type EachBatchPayload, type KafkaClient } from '../client/kafka-port.js';
+import type { Consumer, EachBatchPayload, KafkaClient } from '../client/kafka-port.js';
 import { isMissingTopic } from '../client/protocol-error.js';
 import { withAdmin } from '../client/with-admin.js';
 import { Completion, SilenceWatch } from './completion.js';

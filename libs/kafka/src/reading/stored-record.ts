@@ -1,6 +1,6 @@
-import { type MessageHeaders } from '#libs/contracts';
-import { type MessageSpan } from '#libs/tracing';
-import { type FetchedRecord } from '../client/kafka-port.js';
+import type { MessageHeaders } from '#libs/contracts';
+import type { MessageSpan } from '#libs/tracing';
+import type { FetchedRecord } from '../client/kafka-port.js';
 
 /** Where a record lies. */
 export interface RecordPlace {

@@ -1,5 +1,5 @@
 import { realDelayMs, realNowMs } from '#libs/clock';
-import { type Admin, type KafkaClient, type SeekEntry } from '../client/kafka-port.js';
+import type { Admin, KafkaClient, SeekEntry } from '../client/kafka-port.js';
 import { isProtocolError } from '../client/protocol-error.js';
 import { withAdmin } from '../client/with-admin.js';
 

@@ -7,7 +7,7 @@ import {
   type Fetched,
   withBatchesOfAnySize,
 } from './decode-messages.js';
-import { type DecodedRecord } from './fetched-record.js';
+import type { DecodedRecord } from './fetched-record.js';
 import { batchUnpacker } from './unpack-batch.js';
 import { encodeRecord, plainRecord, recordFields } from '../testing/records.js';
 import { applyPatches } from '../apply-patches.js';

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
-import { type MessageHeaders } from '#libs/contracts';
+import type { MessageHeaders } from '#libs/contracts';
 import { type BatchContext, Cursor, DecodedRecord } from './fetched-record.js';
 import { RecordLayout } from '../speed/record-layout.js';
 import { encodeRecord, plainRecord, recordFields, type RecordFields } from '../testing/records.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { loadKafkaSettings, readEnvironment } from '#libs/config';
 import { createKafka, ensureTopics } from '#libs/kafka';
-import { type Producer, type RequestEvent } from '#libs/kafkajs-patches';
+import type { Producer, RequestEvent } from '#libs/kafkajs-patches';
 
 const ASKED = 'GroupCoordinator';
 

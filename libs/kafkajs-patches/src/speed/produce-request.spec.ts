@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import { type KafkajsRequest, type ProduceFields, produceRequest } from './produce-request.js';
-import { type MessageFields } from './record-layout.js';
+import type { MessageFields } from './record-layout.js';
 
 const require = createRequire(import.meta.url);
 const byKafkajs = require('kafkajs/src/protocol/requests/produce/v3/request.js') as (

@@ -1,4 +1,4 @@
-import { type MessageHeaders } from '#libs/contracts';
+import type { MessageHeaders } from '#libs/contracts';
 
 /** A message as kafkajs's producers are given it, and its headers in a list as well. */
 export interface MessageFields {

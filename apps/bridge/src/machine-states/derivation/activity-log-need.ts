@@ -1,7 +1,7 @@
-import { type MachineStateReading } from '#libs/cloud-client';
+import type { MachineStateReading } from '#libs/cloud-client';
 import { CALCULATION_INTERVAL_SECONDS } from './activity-segments.js';
 import { durationStart, START_TOLERANCE_SECONDS } from './duration-start.js';
-import { type ActivityLog } from './logged-periods.js';
+import type { ActivityLog } from './logged-periods.js';
 import { type Freshness, isOlderThanKnown, isStale } from './observation.js';
 import { finalUntil } from './settled-log.js';
 import { currentPeriod, settledUntil, type TrackedMachine } from './tracked-machine.js';

@@ -1,5 +1,5 @@
-import { type ActivityLogEntry } from '#libs/cloud-client';
-import { type MachineState } from '#libs/contracts';
+import type { ActivityLogEntry } from '#libs/cloud-client';
+import type { MachineState } from '#libs/contracts';
 
 /** A stretch of one state in the activity log, in epoch seconds; `endTime` is the first moment after it. */
 export interface ActivitySegment {

@@ -1,6 +1,6 @@
 import { type MachineState, STATE_EVENT_TYPES, stateChangeId } from '#libs/contracts';
 import { deriveStateChanges, type Derivation } from './derive-state-changes.js';
-import { type PublishedPeriod } from './published-period.js';
+import type { PublishedPeriod } from './published-period.js';
 import { newlyTracked, type TrackedMachine } from './tracked-machine.js';
 
 const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };

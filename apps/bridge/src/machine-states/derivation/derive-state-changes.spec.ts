@@ -1,6 +1,6 @@
 import { STATE_EVENT_TYPES, stateChangeId } from '#libs/contracts';
 import { deriveStateChanges, type Sighting } from './derive-state-changes.js';
-import { type TrackedMachine } from './tracked-machine.js';
+import type { TrackedMachine } from './tracked-machine.js';
 
 const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
 const T0 = 1_763_680_000;

@@ -1,5 +1,5 @@
-import { type MachineInfo, type MachineStateReading } from '#libs/cloud-client';
-import { type ObservationLossReason } from '#libs/contracts';
+import type { MachineInfo, MachineStateReading } from '#libs/cloud-client';
+import type { ObservationLossReason } from '#libs/contracts';
 import { firstPeriods, historyEdge } from './first-periods.js';
 import { type ActivityLog, segmentsUpTo } from './logged-periods.js';
 import { type Freshness, isNewLoss, isOlderThanKnown, isStale } from './observation.js';

@@ -1,4 +1,4 @@
-import { type MachineStateReading } from '#libs/cloud-client';
+import type { MachineStateReading } from '#libs/cloud-client';
 
 /**
  * How far a start reckoned from durationInMinutes may be off: it jitters by a minute from poll to poll

@@ -1,4 +1,4 @@
-import { type MachineStateReading } from '#libs/cloud-client';
+import type { MachineStateReading } from '#libs/cloud-client';
 import {
   type ActivitySegment,
   activitySegments,
@@ -7,7 +7,7 @@ import {
 import { durationStart } from './duration-start.js';
 import { type ActivityLog, loggedPeriods, segmentsUpTo } from './logged-periods.js';
 import { presentPeriod } from './present-period.js';
-import { type Period } from './published-period.js';
+import type { Period } from './published-period.js';
 
 /** What a machine never seen before begins with: its present state, and its history if that is wanted. */
 export function firstPeriods(reading: MachineStateReading, log: ActivityLog | null): Period[] {

@@ -1,11 +1,11 @@
-import { type ActivityLogEntry, type MachineStateReading } from '#libs/cloud-client';
+import type { ActivityLogEntry, MachineStateReading } from '#libs/cloud-client';
 import {
   type ActivitySegment,
   activitySegments,
   CALCULATION_INTERVAL_SECONDS,
 } from './activity-segments.js';
 import { isUnseen, START_TOLERANCE_SECONDS } from './duration-start.js';
-import { type Period, type PublishedPeriod } from './published-period.js';
+import type { Period, PublishedPeriod } from './published-period.js';
 
 /** The activity log as read. Times are epoch seconds. */
 export interface ActivityLog {

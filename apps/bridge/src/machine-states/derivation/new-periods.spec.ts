@@ -1,8 +1,8 @@
-import { type MachineStateReading } from '#libs/cloud-client';
-import { type MachineState, type StateChanged } from '#libs/contracts';
+import type { MachineStateReading } from '#libs/cloud-client';
+import type { MachineState, StateChanged } from '#libs/contracts';
 import { deriveStateChanges } from './derive-state-changes.js';
-import { type ActivityLog } from './logged-periods.js';
-import { type PublishedPeriod } from './published-period.js';
+import type { ActivityLog } from './logged-periods.js';
+import type { PublishedPeriod } from './published-period.js';
 import { newlyTracked } from './tracked-machine.js';
 
 const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };

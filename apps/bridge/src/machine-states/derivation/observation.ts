@@ -1,5 +1,5 @@
-import { type MachineStateReading } from '#libs/cloud-client';
-import { type Observation, type TrackedMachine } from './tracked-machine.js';
+import type { MachineStateReading } from '#libs/cloud-client';
+import type { Observation, TrackedMachine } from './tracked-machine.js';
 
 /** What makes an answer fresh; epoch seconds of our clock. */
 export interface Freshness {

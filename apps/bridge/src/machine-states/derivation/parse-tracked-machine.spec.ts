@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { MACHINE_STATES } from '#libs/contracts';
 import { parseTrackedMachine } from './parse-tracked-machine.js';
-import { type TrackedMachine } from './tracked-machine.js';
+import type { TrackedMachine } from './tracked-machine.js';
 
 const epoch = fc.integer({ min: 0, max: 4_000_000_000 });
 const state = fc.constantFrom(...MACHINE_STATES);

@@ -1,4 +1,4 @@
-import { type Pair } from './align-periods.js';
+import type { Pair } from './align-periods.js';
 import { isSamePeriod, type Period, type PublishedPeriod } from './published-period.js';
 
 /** A period as it is now, and as it was published, if it was. */

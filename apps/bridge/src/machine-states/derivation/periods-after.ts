@@ -1,11 +1,11 @@
-import { type MachineStateReading } from '#libs/cloud-client';
-import { type ActivitySegment } from './activity-segments.js';
+import type { MachineStateReading } from '#libs/cloud-client';
+import type { ActivitySegment } from './activity-segments.js';
 import { alignPeriods, type Pair } from './align-periods.js';
 import { durationStart, isUnseen } from './duration-start.js';
 import { loggedAfter, loggedFrom, loggedPeriods } from './logged-periods.js';
 import { asNews, type Link, periodChain } from './period-chain.js';
 import { presentPeriod } from './present-period.js';
-import { type Period, type PublishedPeriod } from './published-period.js';
+import type { Period, PublishedPeriod } from './published-period.js';
 import { settledUntil, type TrackedMachine } from './tracked-machine.js';
 
 /** What is to be published from now on, and the published period before it that stays as it is, if any. */

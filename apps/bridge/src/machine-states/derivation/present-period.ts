@@ -1,7 +1,7 @@
-import { type MachineStateReading } from '#libs/cloud-client';
+import type { MachineStateReading } from '#libs/cloud-client';
 import { type ActivitySegment, CALCULATION_INTERVAL_SECONDS } from './activity-segments.js';
 import { durationStart, isUnseen } from './duration-start.js';
-import { type Period } from './published-period.js';
+import type { Period } from './published-period.js';
 
 /** The log may lag behind the current state, or disagree with it, for this long. */
 const LOG_LAG_SECONDS = 120;

@@ -1,5 +1,5 @@
-import { type Link } from './period-chain.js';
-import { type EventIdentity, type Period, type PublishedPeriod } from './published-period.js';
+import type { Link } from './period-chain.js';
+import type { EventIdentity, Period, PublishedPeriod } from './published-period.js';
 import {
   type Detection,
   type SequencedEvent,

@@ -1,4 +1,4 @@
-import { type MachineState, type StateChanged } from '#libs/contracts';
+import type { MachineState, StateChanged } from '#libs/contracts';
 
 /** A stretch of one state; it lasts until the next one begins. Times are epoch seconds. */
 export interface Period {

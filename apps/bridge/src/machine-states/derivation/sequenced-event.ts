@@ -6,7 +6,7 @@ import {
   type StateEvent,
   stateChangeId,
 } from '#libs/contracts';
-import { type EventIdentity, type PublishedPeriod } from './published-period.js';
+import type { EventIdentity, PublishedPeriod } from './published-period.js';
 import { currentPeriod, type TrackedMachine } from './tracked-machine.js';
 
 /** An event with its CloudEvents attributes, and what is remembered once it is published. */

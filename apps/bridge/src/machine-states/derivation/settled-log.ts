@@ -1,7 +1,7 @@
-import { type MachineStateReading } from '#libs/cloud-client';
+import type { MachineStateReading } from '#libs/cloud-client';
 import { type ActivitySegment, CALCULATION_INTERVAL_SECONDS } from './activity-segments.js';
 import { durationStart, START_TOLERANCE_SECONDS } from './duration-start.js';
-import { type Period } from './published-period.js';
+import type { Period } from './published-period.js';
 
 /**
  * Up to when the log will not change any more, in epoch seconds. Only the service's own updates say how late

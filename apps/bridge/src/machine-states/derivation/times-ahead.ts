@@ -1,4 +1,4 @@
-import { type TrackedMachine } from './tracked-machine.js';
+import type { TrackedMachine } from './tracked-machine.js';
 
 /** A service's clock may run ahead of ours a little; what is further ahead is no time at all. */
 export const MAX_AHEAD_SECONDS = 300;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type MachineInfo } from '#libs/cloud-client';
-import { type MachineStateRecord, type ObservationLossReason } from '#libs/contracts';
-import { type EventIdentity, type PublishedPeriod } from './published-period.js';
+import type { MachineInfo } from '#libs/cloud-client';
+import type { MachineStateRecord, ObservationLossReason } from '#libs/contracts';
+import type { EventIdentity, PublishedPeriod } from './published-period.js';
 
 export type Observation = 'ok' | ObservationLossReason;
 

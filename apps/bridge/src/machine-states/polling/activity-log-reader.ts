@@ -6,7 +6,7 @@ import {
   type CloudAnswer,
   MachineCloudClient,
 } from '#libs/cloud-client';
-import { type BridgeSettings } from '#libs/config';
+import type { BridgeSettings } from '#libs/config';
 import { describeFailure } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { type AdmittedCall, StandstillBreaker } from './standstill-breaker.js';

@@ -1,12 +1,12 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Clock, realEpochMs } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
 import { loadBridgeSettings } from '#libs/config';
 import { STATE_EVENT_TYPES } from '#libs/contracts';
-import { type TrackedMachine } from '../derivation/tracked-machine.js';
+import type { TrackedMachine } from '../derivation/tracked-machine.js';
 import { unpausedFlows } from '../../flow-control/testing/unpaused-flows.js';
 import { ActivityLogReader } from './activity-log-reader.js';
 import { MachineWatch, type StoredMachines } from './machine-watch.js';

@@ -1,4 +1,4 @@
-import { type MachineStateReading } from '#libs/cloud-client';
+import type { MachineStateReading } from '#libs/cloud-client';
 import { MAX_AHEAD_SECONDS } from '../derivation/times-ahead.js';
 import { ReadingIntake } from './machine-inquiry.js';
 

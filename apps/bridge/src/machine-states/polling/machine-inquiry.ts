@@ -1,15 +1,15 @@
-import { type Caller, type CloudAnswer, type MachineStateReading } from '#libs/cloud-client';
-import { type Span } from '#libs/tracing';
+import type { Caller, CloudAnswer, MachineStateReading } from '#libs/cloud-client';
+import type { Span } from '#libs/tracing';
 import { describeFailure, type FailedAnswer } from '../../machine-directory/index.js';
 import { activityLogNeed, type LogRequest } from '../derivation/activity-log-need.js';
-import { type Sighting } from '../derivation/derive-state-changes.js';
+import type { Sighting } from '../derivation/derive-state-changes.js';
 import { durationStart } from '../derivation/duration-start.js';
 import { type ActivityLog, segmentsUpTo } from '../derivation/logged-periods.js';
 import { finalUntil, logLag, settledPart, unreadAfter } from '../derivation/settled-log.js';
-import { type TrackedMachine } from '../derivation/tracked-machine.js';
-import { type Freshness } from '../derivation/observation.js';
+import type { TrackedMachine } from '../derivation/tracked-machine.js';
+import type { Freshness } from '../derivation/observation.js';
 import { isTooFarAhead } from '../derivation/times-ahead.js';
-import { type WatchContext } from './watch-context.js';
+import type { WatchContext } from './watch-context.js';
 
 /** When the service answered, and when the latest update was seen first; epoch seconds of our clock. */
 export type SightingTime = Pick<Freshness, 'now' | 'updateSeenAt'>;

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
@@ -7,7 +7,7 @@ import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
 import { loadBridgeSettings } from '#libs/config';
 import { STATE_EVENT_TYPES } from '#libs/contracts';
 import { parseTrackedMachine } from '../derivation/parse-tracked-machine.js';
-import { type SequencedEvent } from '../derivation/sequenced-event.js';
+import type { SequencedEvent } from '../derivation/sequenced-event.js';
 import { ActivityLogReader } from './activity-log-reader.js';
 import { MachineWatch, type StoredMachines } from './machine-watch.js';
 import { PollHealth } from './poll-health.js';

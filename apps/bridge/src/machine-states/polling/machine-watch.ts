@@ -1,4 +1,4 @@
-import { type MachineInfo } from '#libs/cloud-client';
+import type { MachineInfo } from '#libs/cloud-client';
 import { NO_SPAN, type PollSpan, type TraceContext } from '#libs/tracing';
 import { Absence } from '../../machine-directory/index.js';
 import {
@@ -13,8 +13,8 @@ import {
 } from '../derivation/derive-state-changes.js';
 import { withoutTimesAhead } from '../derivation/times-ahead.js';
 import { type Finding, MachineInquiry, type SightingTime } from './machine-inquiry.js';
-import { type Poll, type Polled } from './poll-loop.js';
-import { type WatchContext } from './watch-context.js';
+import type { Poll, Polled } from './poll-loop.js';
+import type { WatchContext } from './watch-context.js';
 
 /** One machine of an owned partition: polls it and publishes what has changed. */
 export class MachineWatch implements Polled {

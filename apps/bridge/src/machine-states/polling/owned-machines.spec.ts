@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { type INestApplicationContext, Logger, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { type MachineInfo } from '#libs/cloud-client';
+import type { MachineInfo } from '#libs/cloud-client';
 import { loadBridgeSettings } from '#libs/config';
 import { partitionOf } from '#libs/kafka';
 import { PlatformModule } from '../../platform/index.js';

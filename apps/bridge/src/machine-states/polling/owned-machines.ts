@@ -1,9 +1,9 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { type MachineInfo } from '#libs/cloud-client';
+import type { MachineInfo } from '#libs/cloud-client';
 import { type OwnedState, partitionOf } from '#libs/kafka';
 import { MachineDirectory, ReasonRefresh } from '../../machine-directory/index.js';
 import { mostUnreadPeriods, type TrackedMachine } from '../derivation/tracked-machine.js';
-import { type MachineWatch } from './machine-watch.js';
+import type { MachineWatch } from './machine-watch.js';
 import { PartitionWatch } from './partition-watch.js';
 import { PollLoop } from './poll-loop.js';
 import { WatchContext } from './watch-context.js';

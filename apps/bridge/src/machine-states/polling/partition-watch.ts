@@ -1,10 +1,10 @@
-import { type MachineInfo } from '#libs/cloud-client';
+import type { MachineInfo } from '#libs/cloud-client';
 import { type OwnedState, partitionOf } from '#libs/kafka';
 import { namesOf, newlyTracked, type TrackedMachine } from '../derivation/tracked-machine.js';
 import { StatePublisher } from '../publication/state-publisher.js';
 import { MachineWatch, type StoredMachines } from './machine-watch.js';
-import { type PollLoop } from './poll-loop.js';
-import { type WatchContext } from './watch-context.js';
+import type { PollLoop } from './poll-loop.js';
+import type { WatchContext } from './watch-context.js';
 
 /**
  * Key of a record that is no machine's, for ids hold no control characters: its update time is one that each

@@ -3,7 +3,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
-import { type FlowHold } from '../../flow-control/index.js';
+import type { FlowHold } from '../../flow-control/index.js';
 import { unpausedFlows } from '../../flow-control/testing/unpaused-flows.js';
 import { PollHealth } from './poll-health.js';
 import { type Poll, type Polled, PollLoop } from './poll-loop.js';

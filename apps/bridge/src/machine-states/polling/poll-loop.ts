@@ -6,10 +6,10 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { Clock } from '#libs/clock';
-import { type BridgeSettings } from '#libs/config';
+import type { BridgeSettings } from '#libs/config';
 import { CallSlots } from '../../delivery/index.js';
 import { type FlowHold, FlowControls } from '../../flow-control/index.js';
-import { type FailedAnswer } from '../../machine-directory/index.js';
+import type { FailedAnswer } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { PollHealth } from './poll-health.js';
 import { PollQueue } from './poll-queue.js';

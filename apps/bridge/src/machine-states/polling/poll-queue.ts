@@ -1,5 +1,5 @@
 import { DueQueue } from '#libs/delivery';
-import { type PollTurn } from './poll-turns.js';
+import type { PollTurn } from './poll-turns.js';
 
 /** Of the slots, for the machines that do not answer: the others have three quarters of them at any time. */
 const FAILING_SHARE = 1 / 4;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Histogram, type Metric } from 'prom-client';
-import { type LogPurpose } from '../derivation/activity-log-need.js';
+import type { LogPurpose } from '../derivation/activity-log-need.js';
 
 export type PollOutcome = 'data' | 'noData' | 'unreachable' | 'forbidden' | 'rejected';
 

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
-import { type MachineState, type StateChanged } from '#libs/contracts';
+import type { MachineState, StateChanged } from '#libs/contracts';
 import {
   bookedTimeline,
   lastingTimeline,

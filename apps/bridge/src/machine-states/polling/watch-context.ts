@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
-import { type BridgeSettings } from '#libs/config';
+import type { BridgeSettings } from '#libs/config';
 import { NO_TRACING } from '#libs/tracing';
 import { ReasonRefresh } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS, TRACING } from '../../platform/index.js';

@@ -1,4 +1,4 @@
-import { type OutboundRecord } from '#libs/kafka';
+import type { OutboundRecord } from '#libs/kafka';
 import { type TraceContext, traceHeaders } from '#libs/tracing';
 import {
   cloudEventHeaders,
@@ -7,8 +7,8 @@ import {
   SEQUENCE_EXTENSION,
   TOPICS,
 } from '#libs/contracts';
-import { type Derivation } from '../derivation/derive-state-changes.js';
-import { type SequencedEvent } from '../derivation/sequenced-event.js';
+import type { Derivation } from '../derivation/derive-state-changes.js';
+import type { SequencedEvent } from '../derivation/sequenced-event.js';
 import { namesOf, stateRecord, type TrackedMachine } from '../derivation/tracked-machine.js';
 
 /** What must be committed together. */

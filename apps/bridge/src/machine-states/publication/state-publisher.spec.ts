@@ -1,8 +1,8 @@
 import { realDelayMs } from '#libs/clock';
 import { TOPICS } from '#libs/contracts';
-import { type OutboundRecord, type OwnedState, type StateChange } from '#libs/kafka';
+import type { OutboundRecord, OwnedState, StateChange } from '#libs/kafka';
 import { type Derivation, deriveStateChanges } from '../derivation/derive-state-changes.js';
-import { type TrackedMachine } from '../derivation/tracked-machine.js';
+import type { TrackedMachine } from '../derivation/tracked-machine.js';
 import { StatePublisher } from './state-publisher.js';
 
 const T0 = 1_763_680_020;

@@ -1,8 +1,8 @@
 import { realDelayMs } from '#libs/clock';
-import { type OwnedState, type StateChange } from '#libs/kafka';
-import { type TraceContext } from '#libs/tracing';
-import { type Derivation } from '../derivation/derive-state-changes.js';
-import { type TrackedMachine } from '../derivation/tracked-machine.js';
+import type { OwnedState, StateChange } from '#libs/kafka';
+import type { TraceContext } from '#libs/tracing';
+import type { Derivation } from '../derivation/derive-state-changes.js';
+import type { TrackedMachine } from '../derivation/tracked-machine.js';
 import {
   MAX_TRANSACTION_BYTES,
   type PublicationStep,

@@ -1,9 +1,9 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
-import { type BridgeSettings } from '#libs/config';
+import type { BridgeSettings } from '#libs/config';
 import { INTERNAL_TOPICS } from '#libs/contracts';
-import { type KafkaClient, type OwnedState } from '#libs/kafka';
+import type { KafkaClient, OwnedState } from '#libs/kafka';
 import { ownedState } from '../testing/owned-state.js';
 import { ListFences } from './list-fences.js';
 

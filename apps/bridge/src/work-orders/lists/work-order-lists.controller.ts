@@ -1,7 +1,7 @@
 import { Controller, Inject } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { Clock } from '#libs/clock';
-import { type BridgeSettings } from '#libs/config';
+import type { BridgeSettings } from '#libs/config';
 import {
   openMessage,
   parseWorkOrderLists,
@@ -9,7 +9,7 @@ import {
   TOPICS,
   type WorkOrderAssignment,
 } from '#libs/contracts';
-import { type InboundMessage } from '#libs/kafka';
+import type { InboundMessage } from '#libs/kafka';
 import {
   acceptEach,
   type AnsweredMessage,

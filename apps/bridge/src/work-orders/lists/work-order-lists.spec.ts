@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:http';
-import { type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { jest } from '@jest/globals';
 import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { loadBridgeSettings } from '#libs/config';
 import { INTERNAL_TOPICS } from '#libs/contracts';
-import { type InboundRecord } from '#libs/kafka';
+import type { InboundRecord } from '#libs/kafka';
 import { CommandOutcomes, type CommandResult, type Precedence } from '../../delivery/index.js';
 import { inboundMessage, type KeptMessage } from '../../delivery/testing/inbound-message.js';
 import { FlowControls } from '../../flow-control/index.js';

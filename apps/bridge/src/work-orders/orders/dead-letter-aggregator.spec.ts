@@ -11,11 +11,11 @@ import {
   type StoredRecord,
 } from '#libs/kafka';
 import { CommandOutcomes, type RejectedResult } from '../../delivery/index.js';
-import { type KeptMessage } from '../../delivery/testing/inbound-message.js';
+import type { KeptMessage } from '../../delivery/testing/inbound-message.js';
 import { messageAt } from '../testing/message-at.js';
 import { ORDER_REFUSALS } from './queues.js';
 import { BatchedRecordReader, DeadLetterAggregator } from './dead-letter-aggregator.js';
-import { type QueueRetention } from './queue-retention.js';
+import type { QueueRetention } from './queue-retention.js';
 
 const settings = loadBridgeSettings({
   KAFKA_BROKERS: 'localhost:1',

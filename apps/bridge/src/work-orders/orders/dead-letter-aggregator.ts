@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { abortable, realDelayMs, whenAllAbort } from '#libs/clock';
-import { type BridgeSettings } from '#libs/config';
+import type { BridgeSettings } from '#libs/config';
 import {
   type InboundMessage,
   type InboundRecord,
@@ -13,7 +13,7 @@ import { backOffMs } from '#libs/delivery';
 import { type Answered, CommandOutcomes } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { QueueRetention } from './queue-retention.js';
-import { type OrderRefusal } from './queues.js';
+import type { OrderRefusal } from './queues.js';
 
 /** Long beside what lies between the refusals of calls that one refused call was split into. */
 const REFUSALS_LINGER_MS = 500;

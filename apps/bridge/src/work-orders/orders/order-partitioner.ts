@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
-import { type BridgeSettings } from '#libs/config';
+import type { BridgeSettings } from '#libs/config';
 import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure, type KafkaClient, partitionCount, partitionOf } from '#libs/kafka';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';

@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
-import { type InboundMessage } from '#libs/kafka';
+import type { InboundMessage } from '#libs/kafka';
 import { Assignments } from './assignments.js';
 import { OrderPartitioner } from './order-partitioner.js';
 import { OrderLedger } from './order-ledger.js';

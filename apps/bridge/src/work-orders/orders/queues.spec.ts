@@ -1,4 +1,4 @@
-import { type InboundMessage } from '#libs/kafka';
+import type { InboundMessage } from '#libs/kafka';
 import {
   answeredBy,
   ASSIGNMENT_CHANGES,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type OrderMessage, type OutcomeSource, WORK_ORDER_QUEUES } from '#libs/contracts';
-import { type InboundMessage, type OutboundRecord } from '#libs/kafka';
-import { type AssignedOperation } from '#libs/order-ledger';
+import type { InboundMessage, OutboundRecord } from '#libs/kafka';
+import type { AssignedOperation } from '#libs/order-ledger';
 import { type TraceContext, traceHeaders } from '#libs/tracing';
 import { acceptEach, type AnsweredMessage, type RejectedResult } from '../../delivery/index.js';
 

@@ -1,7 +1,7 @@
 import { Controller, Inject } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { afterRealMs, Clock } from '#libs/clock';
-import { type BridgeSettings } from '#libs/config';
+import type { BridgeSettings } from '#libs/config';
 import {
   type Envelope,
   openMessage,
@@ -11,7 +11,7 @@ import {
   TOPICS,
 } from '#libs/contracts';
 import { type OrderDocument, OrderMapping, readOrders, sourceTopicOf } from '#libs/erp-formats';
-import { type InboundMessage, type OutboundRecord } from '#libs/kafka';
+import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import { placeOrder, rejectUnmapped } from '#libs/order-ledger';
 import {
   type AnsweredMessage,

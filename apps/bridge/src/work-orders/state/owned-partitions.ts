@@ -1,5 +1,5 @@
-import { type Logger } from '@nestjs/common';
-import { type OwnedState } from '#libs/kafka';
+import type { Logger } from '@nestjs/common';
+import type { OwnedState } from '#libs/kafka';
 
 /** One holder for each partition of keyed state, from when that is restored until it is lost. */
 export class OwnedPartitions<V, H> {

@@ -1,4 +1,4 @@
-import { type OutboundRecord, type OwnedState } from '#libs/kafka';
+import type { OutboundRecord, OwnedState } from '#libs/kafka';
 
 /**
  * One partition of state as the bridge gives it out, without Kafka.

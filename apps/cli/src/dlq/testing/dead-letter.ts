@@ -1,5 +1,5 @@
 import { deadLetterHeaders, type MessageHeader, type MessageHeaders } from '#libs/contracts';
-import { type StoredRecord } from '#libs/kafka';
+import type { StoredRecord } from '#libs/kafka';
 import { type DeadLetter, readDeadLetter } from '../dead-letter.js';
 
 export const TOPIC = 'p1.mes.downtime-reasons.v1.dlq';

@@ -1,5 +1,5 @@
 import type { Tile } from '../../../src/api/index.js';
-import { type OutgoingReason, type Stop } from './outgoing.js';
+import type { OutgoingReason, Stop } from './outgoing.js';
 import { compareRows, heldRows, stopRows } from './stop-rows.js';
 
 const tile = (machineId: string, openStops: Tile['openStops']): Tile => ({

@@ -1,5 +1,5 @@
-import { type ActivityLogEntry, type MachineStateReading } from '#libs/cloud-client';
-import { type MachineState } from '#libs/contracts';
+import type { ActivityLogEntry, MachineStateReading } from '#libs/cloud-client';
+import type { MachineState } from '#libs/contracts';
 
 export const MINUTE = 60;
 const T0 = 1_763_680_020;

@@ -1,14 +1,14 @@
 import { ManualClock } from '#libs/clock';
-import {
-  type ActivityLogEntry,
-  type CloudAnswer,
-  type MachineCloudClient,
-  type MachineStateReading,
+import type {
+  ActivityLogEntry,
+  CloudAnswer,
+  MachineCloudClient,
+  MachineStateReading,
 } from '#libs/cloud-client';
 import { loadBridgeSettings } from '#libs/config';
-import { type MachineStateRecord } from '#libs/contracts';
+import type { MachineStateRecord } from '#libs/contracts';
 import { parseTrackedMachine } from '../../derivation/parse-tracked-machine.js';
-import { type SequencedEvent } from '../../derivation/sequenced-event.js';
+import type { SequencedEvent } from '../../derivation/sequenced-event.js';
 import { stateRecord, type TrackedMachine } from '../../derivation/tracked-machine.js';
 import { ActivityLogReader } from '../activity-log-reader.js';
 import { MachineWatch, type StoredMachines } from '../machine-watch.js';
