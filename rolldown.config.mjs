@@ -1,4 +1,4 @@
-// The apps, each with what it imports, in a few files of dist/bundle/, see docs/decisions/0040-bundled-apps.md. What
+// The apps, each with what it imports, in a few files of dist/bundle/, see docs/decisions/0042-bundled-apps.md. What
 // nest has compiled stays in dist/ beside them, but for main.js of each app, which leads to the bundle.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
