@@ -58,7 +58,7 @@ describe('the settings in the documents', () => {
   const WAYS = [
     {},
     { KAFKA_SSL: 'true', KAFKA_SASL_MECHANISM: 'plain', MACHINE_CLOUD_TOKEN: 'x' },
-    { MACHINE_CLOUD_TOKEN_FILE: '/none' },
+    { KAFKA_SASL_MECHANISM: 'oauthbearer', MACHINE_CLOUD_TOKEN_FILE: '/none' },
     { MACHINE_CLOUD_LOGIN_EMAIL: 'x' },
     { MACHINE_CLOUD_OAUTH_CLIENT_ID: 'x' },
   ];

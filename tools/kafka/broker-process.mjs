@@ -22,10 +22,11 @@ const JVM = [
 export class BrokerEndedError extends SetupError {}
 
 /** Starts the node of a prepared folder and waits until it says that it has started. */
-export async function startBroker({ dir, java, classPath, afterwards }) {
+export async function startBroker({ dir, java, classPath, afterwards, systemProperties = {} }) {
   const { properties, log } = layoutOf(dir);
   const output = openSync(log, 'w');
-  const args = [...JVM, '-cp', classPath, 'kafka.Kafka', properties];
+  const given = Object.entries(systemProperties).map(([name, value]) => `-D${name}=${value}`);
+  const args = [...JVM, ...given, '-cp', classPath, 'kafka.Kafka', properties];
   const broker = spawnGuarded(java, args, { output, graceMs: 10_000, afterwards });
   closeSync(output);
   const pid = await broker.started;

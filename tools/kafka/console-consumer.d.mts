@@ -4,3 +4,6 @@
  * @throws Error when Java is missing, whichever broker is to be read
  */
 export function consoleConsumer(): Promise<[program: string, ...args: string[]]>;
+
+/** The same of another of Kafka's tools, by its class. */
+export function kafkaTool(className: string): Promise<[program: string, ...args: string[]]>;

@@ -6,13 +6,18 @@ const JVM = ['-Xmx128m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 const CLASS = 'org.apache.kafka.tools.consumer.ConsoleConsumer';
 
 /** Program and arguments of Kafka's own console consumer, to which its options are added; see console-consumer.d.mts. */
-export async function consoleConsumer() {
+export function consoleConsumer() {
+  return kafkaTool(CLASS);
+}
+
+/** The same of another of Kafka's tools, by its class. */
+export async function kafkaTool(className) {
   const way = await findJavaWay();
   if (!way) {
     throw new SetupError(
-      "Kafka's console consumer needs Java 17 or newer, and Maven to fetch it once, " +
+      "Kafka's own tools need Java 17 or newer, and Maven to fetch it once, " +
         'also where the broker is one of your own or runs in Docker.',
     );
   }
-  return [way.java, ...JVM, '-cp', await fetchArtifacts(way.maven), CLASS];
+  return [way.java, ...JVM, '-cp', await fetchArtifacts(way.maven), className];
 }

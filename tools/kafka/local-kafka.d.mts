@@ -50,6 +50,8 @@ export interface LocalKafkaOptions {
   listeners?: readonly SecuredListener[];
   /** Written into new data; a folder that has data keeps those it has. */
   scramUsers?: readonly ScramUser[];
+  /** Of the broker's Java. */
+  systemProperties?: Readonly<Record<string, string>>;
 }
 
 /** `{java, maven}` when a broker can be run from Kafka's Maven artifacts, else undefined. */

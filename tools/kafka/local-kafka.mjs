@@ -34,6 +34,7 @@ export async function startLocalKafka({ dir, port, preferredPort, removeWhenStop
     clusterId: newClusterId(),
     listeners: await withPorts(extras.listeners ?? []),
     scramUsers: extras.scramUsers ?? [],
+    systemProperties: extras.systemProperties,
     afterwards: removeWhenStopped ? [['rm', '-rf', dir]] : [],
   };
   return handleOf(node, await startOnOldOrNewData(node));

@@ -10,4 +10,6 @@ export {
 } from './machine-data.js';
 export { type IncompleteEntries } from './parse-answers.js';
 export { type ClockOffset } from './service-clock.js';
+export { openClientCredentials } from './open-token-source.js';
+export { type RenewedTokenSource } from './renewed-token-source.js';
 export { fixedToken, type TokenWay } from './token-source.js';

@@ -1,5 +1,5 @@
 import { type CloudAnswer } from './cloud-answer.js';
-import { apiPath, type TimedExchanges } from './exchange.js';
+import { apiPath, TimedExchanges } from './exchange.js';
 import { type FieldReader } from './field-reader.js';
 import { RememberedForm } from './remembered-form.js';
 import { RenewedTokenSource, type TokenIssuer } from './renewed-token-source.js';
@@ -52,11 +52,23 @@ function loginSource(
   return renewed(requests, () => requests.post(headers, body));
 }
 
+/** Tokens of an OAuth server that are not for the service, each request for one with a deadline of its own. */
+export function openClientCredentials(
+  credentials: Omit<ClientCredentials, 'kind'>,
+  timeoutMs: number,
+): RenewedTokenSource {
+  const exchanges = new TimedExchanges(timeoutMs);
+  return clientCredentialsSource(
+    { kind: 'oauth', ...credentials },
+    { baseUrl: credentials.tokenUrl, exchanges, pace: undefined },
+  );
+}
+
 /** The client credentials grant (RFC 6749, section 4.4). */
 function clientCredentialsSource(
   credentials: ClientCredentials,
   { exchanges }: TokenSurroundings,
-): TokenSource {
+): RenewedTokenSource {
   const requests = new TokenRequests({
     operation: 'getOAuthToken',
     url: new URL(credentials.tokenUrl),
@@ -73,7 +85,7 @@ function clientCredentialsSource(
   );
 }
 
-function renewed(requests: TokenRequests, issue: TokenIssuer['issue']): TokenSource {
+function renewed(requests: TokenRequests, issue: TokenIssuer['issue']): RenewedTokenSource {
   const { operation } = requests;
   return new RenewedTokenSource({ operation, issue, close: () => requests.close() });
 }

@@ -52,6 +52,16 @@ export class RenewedTokenSource implements TokenSource {
     return this.renewing;
   }
 
+  /** For a session that ends with its token: one that is not due for renewal, where it can be had. */
+  async obtainFresh(): Promise<TokenAnswer> {
+    const { held } = this;
+    if (held !== undefined && this.nowMs() < held.renewMs) return holding(held);
+    const answer = await this.obtain();
+    return answer.kind === 'token' || held === undefined || this.nowMs() >= held.expiresMs
+      ? answer
+      : holding(held);
+  }
+
   async replace(refused: string, status: 401 | 403): Promise<TokenAnswer | null> {
     const token = this.current();
     if (token !== undefined && token !== refused) return { kind: 'token', token };
@@ -179,6 +189,10 @@ interface HeldToken {
   /** From here on it is renewed while it is still used. */
   renewMs: number;
   expiresMs: number;
+}
+
+function holding({ token }: HeldToken): TokenAnswer {
+  return { kind: 'token', token };
 }
 
 /** One machine that is forbidden is answered 403 with any token: one obtained for that reason is kept so long. */

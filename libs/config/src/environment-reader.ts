@@ -47,6 +47,15 @@ export function readSettings<T>(environment: Environment, read: (env: Environmen
   return settings;
 }
 
+/** Settings of which a part is in files, which may be replaced while the process runs. */
+export interface FromFiles<T> {
+  /** As read at start. */
+  readonly value: T;
+  readonly files: readonly string[];
+  /** @throws SettingsError naming everything that is wrong with what the files have now */
+  readonly readAgain: () => T;
+}
+
 const DECIMAL = /^\d*\.?\d+$/;
 
 export interface IntegerBounds {
@@ -64,6 +73,8 @@ export class EnvironmentReader {
   readonly problems: string[] = [];
   /** The settings asked for, each with its default; undefined where it has none. */
   readonly asked = new Map<string, string | undefined>();
+  /** The files whose content was asked for. */
+  private readonly files: string[] = [];
 
   constructor(private readonly env: Environment) {}
 
@@ -155,7 +166,16 @@ export class EnvironmentReader {
       .filter((item) => item !== '');
   }
 
-  /** A secret given directly or, by its `_FILE` twin, as a file whose content is read once. */
+  /** Undefined where `read` has nothing to do with the settings that are set. */
+  fromFiles<T>(read: (env: EnvironmentReader) => T | undefined): FromFiles<T> | undefined {
+    const before = this.files.length;
+    const value = read(this);
+    if (value === undefined) return undefined;
+    const readAgain = (): T => readSettings(this.env, read) ?? value;
+    return { value, files: this.files.slice(before), readAgain };
+  }
+
+  /** A secret given directly or, by its `_FILE` twin, as the content of a file. */
   secret(name: string): string | undefined {
     const direct = this.optional(name);
     const file = this.optional(`${name}_FILE`);
@@ -173,6 +193,7 @@ export class EnvironmentReader {
 
   /** The content of a file that a setting names, white space trimmed. */
   fileContent(name: string, path: string): string | undefined {
+    this.files.push(path);
     try {
       const content = readFileSync(path, 'utf8').trim();
       if (content !== '') return content;

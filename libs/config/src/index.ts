@@ -8,13 +8,20 @@ export {
 export {
   type Environment,
   EXIT_CODE_BAD_SETTINGS,
+  type FromFiles,
   loadSettingsFile,
   readEnvironment,
   SettingsError,
 } from './environment-reader.js';
 export { type ErpSettings, loadErpSettings } from './erp-settings.js';
 export { type HttpSettings, loadBridgeAddress } from './http-settings.js';
-export { type KafkaSettings, loadKafkaSettings } from './kafka-settings.js';
+export {
+  type KafkaOAuthClient,
+  type KafkaSaslSettings,
+  type KafkaSettings,
+  type KafkaTlsSettings,
+  loadKafkaSettings,
+} from './kafka-settings.js';
 export { type LogLevel } from './log-level.js';
 export { type MachineCloudSettings } from './machine-cloud-settings.js';
 export { loadSandboxSettings, type SandboxSettings } from './sandbox-settings.js';

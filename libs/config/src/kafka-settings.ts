@@ -1,10 +1,22 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
+import {
+  type Environment,
+  type EnvironmentReader,
+  type FromFiles,
+  readSettings,
+} from './environment-reader.js';
+import { readServiceUrl } from './service-url.js';
 
-interface KafkaSaslSettings {
-  mechanism: (typeof MECHANISMS)[number];
-  username: string;
-  password: string;
+export type KafkaSaslSettings =
+  | { mechanism: Exclude<(typeof MECHANISMS)[number], 'oauthbearer'>; username: string; password: string }
+  | { mechanism: 'oauthbearer'; client: KafkaOAuthClient; extensions: Record<string, string> };
+
+/** OAuth 2.0 client credentials (RFC 6749, section 4.4). */
+export interface KafkaOAuthClient {
+  tokenUrl: string;
+  clientId: string;
+  clientSecret: string;
+  scope?: string;
 }
 
 export interface KafkaSettings {
@@ -18,8 +30,8 @@ export interface KafkaSettings {
   commitIntervalMs: number;
   /** Bytes that a record batch may unpack to. */
   maxUnpackedBatchBytes: number;
-  tls?: KafkaTlsSettings;
-  sasl?: KafkaSaslSettings;
+  tls?: FromFiles<KafkaTlsSettings>;
+  sasl?: FromFiles<KafkaSaslSettings>;
 }
 
 const TOPIC_PREFIX = /^[A-Za-z0-9._-]*$/;
@@ -30,7 +42,7 @@ const MIB = 1024 * 1024;
 const UNPACKED_BATCH_BYTES = { default: 64 * MIB, min: 1024, max: 1024 * MIB };
 /** No brackets and no colon: kafkajs takes what stands before the first colon for the host. */
 const BROKER = /^[A-Za-z0-9._-]+:(?<port>\d{1,5})$/;
-const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const;
+const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'] as const;
 const MECHANISM = 'KAFKA_SASL_MECHANISM';
 const USERNAME = 'KAFKA_SASL_USERNAME';
 const PASSWORD = 'KAFKA_SASL_PASSWORD';
@@ -52,8 +64,8 @@ export function readKafkaSettings(env: EnvironmentReader): KafkaSettings {
   } else if (topicPrefix.length > LONGEST_TOPIC_PREFIX) {
     env.problem('KAFKA_TOPIC_PREFIX', `may have ${LONGEST_TOPIC_PREFIX} characters at most`);
   }
-  const tls = readTls(env);
-  const sasl = readSasl(env);
+  const tls = env.fromFiles(readTls);
+  const sasl = env.fromFiles(readSasl);
   return {
     brokers,
     clientId: readId(env, 'KAFKA_CLIENT_ID'),
@@ -95,18 +107,57 @@ function isBroker(text: string): boolean {
   return port >= 1 && port <= 65_535;
 }
 
-/** Undefined without a mechanism; unused credentials are a problem. */
+const BY_PASSWORD = [USERNAME, PASSWORD, `${PASSWORD}_FILE`];
+const OAUTH = 'KAFKA_SASL_OAUTH';
+const BY_TOKEN = [
+  ...['TOKEN_URL', 'CLIENT_ID', 'CLIENT_SECRET', 'CLIENT_SECRET_FILE', 'SCOPE', 'EXTENSIONS'],
+].map((name) => `${OAUTH}_${name}`);
+
+/** Undefined without a mechanism; credentials that are not used are a problem. */
 function readSasl(env: EnvironmentReader): KafkaSaslSettings | undefined {
-  if (!env.isSet(MECHANISM)) {
-    const unused = [USERNAME, PASSWORD, `${PASSWORD}_FILE`].filter((name) => env.isSet(name));
+  const isSet = (name: string): boolean => env.isSet(name);
+  if (!isSet(MECHANISM)) {
+    const unused = [...BY_PASSWORD, ...BY_TOKEN].filter(isSet);
     if (unused.length > 0) env.problem(MECHANISM, `is required beside ${unused.join(', ')}`);
     return undefined;
   }
+  const mechanism = env.oneOf(MECHANISM, MECHANISMS, 'plain');
+  const unused = (mechanism === 'oauthbearer' ? BY_PASSWORD : BY_TOKEN).filter(isSet);
+  if (unused.length > 0) {
+    env.problem(unused.join(', '), `must not be set: ${MECHANISM} is ${mechanism}`);
+  }
+  if (mechanism === 'oauthbearer') return readTokenLogin(env);
   return {
-    mechanism: env.oneOf(MECHANISM, MECHANISMS, 'plain'),
+    mechanism,
     username: env.required(USERNAME, `${MECHANISM} is set`),
     password: env.requiredSecret(PASSWORD, `${MECHANISM} is set`),
   };
+}
+
+function readTokenLogin(env: EnvironmentReader): KafkaSaslSettings {
+  const why = `${MECHANISM} is oauthbearer`;
+  const scope = env.optional(`${OAUTH}_SCOPE`);
+  const client = {
+    tokenUrl: readServiceUrl(env, `${OAUTH}_TOKEN_URL`, why),
+    clientId: env.required(`${OAUTH}_CLIENT_ID`, why),
+    clientSecret: env.requiredSecret(`${OAUTH}_CLIENT_SECRET`, why),
+    ...(scope !== undefined && { scope }),
+  };
+  return { mechanism: 'oauthbearer', client, extensions: readExtensions(env) };
+}
+
+/** RFC 7628, section 3.1; `auth` is the token's own key. */
+const EXTENSION = /^(?<key>(?!auth=)[A-Za-z]+)=(?<value>[\x20-\x7e\t]+)$/;
+
+function readExtensions(env: EnvironmentReader): Record<string, string> {
+  const name = `${OAUTH}_EXTENSIONS`;
+  const extensions = env.list(name, []).map((text) => EXTENSION.exec(text)?.groups);
+  if (extensions.includes(undefined)) {
+    env.problem(name, 'must be key=value, by commas: a key is of letters, and not auth');
+  }
+  return Object.fromEntries(
+    extensions.map((groups) => [groups?.['key'] ?? '', groups?.['value'] ?? '']),
+  );
 }
 
 const CA = 'KAFKA_SSL_CA_FILE';
@@ -119,7 +170,7 @@ const CERTIFICATE = new RegExp(`-----BEGIN ${LABEL}-----.+?-----END ${LABEL}----
 const PRIVATE_KEY = /-----BEGIN ([A-Z0-9 ]*)PRIVATE KEY-----.+?-----END \1PRIVATE KEY-----/s;
 
 /** PEM texts. */
-interface KafkaTlsSettings {
+export interface KafkaTlsSettings {
   ca?: string;
   cert?: string;
   key?: string;

@@ -20,7 +20,7 @@ export {
   MissingTopicsError,
   type TopicSpecification,
 } from './client/ensure-topics.js';
-export { createKafka } from './client/kafka-client.js';
+export { type ConfiguredKafka, createKafka } from './client/kafka-client.js';
 export { type KafkaClient } from './client/kafka-port.js';
 export { isForbiddenTopic } from './client/protocol-error.js';
 export { type InboundMessage, type WhenRefused } from './consumer/inbound-message.js';

@@ -4,10 +4,12 @@ import { committedBatch, type RecoveringGroupClass, withLeaderMoves } from './fi
 import { parseProduced } from './fixes/produce-batches.js';
 import { createSendMessages } from './fixes/send-messages.js';
 import {
+  type ConnectionClass,
   type CreateSocketFactory,
   type RequestQueueClass,
   unreferencedOnce,
   withoutIdleTimers,
+  withSessions,
 } from './fixes/network.js';
 import { type CreateManager, withCachedCoordinator } from './speed/cached-coordinator.js';
 import { produceRequest } from './speed/produce-request.js';
@@ -36,6 +38,7 @@ export function applyPatches(): void {
   patchMember(`${PROTOCOL}/produce/v3/response.js`, 'parse', parseProduced);
   patchModule('kafkajs/src/producer/sendMessages.js', () => createSendMessages);
   patchModule<RequestQueueClass>('kafkajs/src/network/requestQueue/index.js', withoutIdleTimers);
+  patchModule<ConnectionClass>('kafkajs/src/network/connection.js', withSessions);
   patchModule<CreateSocketFactory>('kafkajs/src/network/socketFactory.js', unreferencedOnce);
   patchModule<GroupClass & RecoveringGroupClass>(CONSUMER_GROUP, (Group) =>
     withLeaderMoves(withAdaptiveMaxWait(Group)),

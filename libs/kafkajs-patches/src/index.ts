@@ -4,7 +4,23 @@ import { applyPatches } from './apply-patches.js';
 
 // Its modules keep what they found when they were loaded, so it is loaded here, and nowhere before.
 applyPatches();
-const kafkajs = createRequire(import.meta.url)('kafkajs') as typeof Kafkajs;
+const require = createRequire(import.meta.url);
+const kafkajs = require('kafkajs') as typeof Kafkajs;
+
+const createSocketFactory =
+  require('kafkajs/src/network/socketFactory.js') as () => Kafkajs.ISocketFactory;
+/** As kafkajs opens its connections by itself. */
+export const openSocket = createSocketFactory();
+
+type Login = { username: string; password: string };
+type LoginProvider = (login: Login) => Kafkajs.Mechanism['authenticationProvider'];
+const AUTHENTICATORS = 'kafkajs/src/broker/saslAuthenticator';
+/** kafkajs's own logins by user name and password. */
+export const passwordLogins = {
+  plain: require(`${AUTHENTICATORS}/plain.js`) as LoginProvider,
+  'scram-sha-256': require(`${AUTHENTICATORS}/scram256.js`) as LoginProvider,
+  'scram-sha-512': require(`${AUTHENTICATORS}/scram512.js`) as LoginProvider,
+};
 
 export const {
   AssignerProtocol,

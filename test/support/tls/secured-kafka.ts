@@ -1,7 +1,11 @@
+import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { kafkaTool } from '../../../tools/kafka/console-consumer.mjs';
 import { type LocalKafka, startLocalKafka } from '../../../tools/kafka/local-kafka.mjs';
 import { Authority, type Identity } from './authority.js';
+import { type TokenServer } from './token-server.js';
 
 export const USER = 'plant-bridge';
 export const PASSWORD = 'hunter2-of-the-plant';
@@ -22,14 +26,30 @@ export interface SecuredKafka {
     expired: string;
     /** SASL_PLAINTEXT, for logins by PLAIN alone. */
     unencrypted: string;
+    /** SASL_PLAINTEXT, for logins with a token of the token server, where there is one. */
+    token: string;
   };
   /** Has the broker show another certificate to those who log in, from its next start on. */
   present: (identity: Identity) => Promise<unknown>;
+  /** Has the broker show a certificate of this authority to clients with one, and let its clients in, from its next start on. */
+  trust: (authority: Authority) => Promise<void>;
+  /** Changes the password of logins by SCRAM-SHA-512; the broker has to be there. */
+  setPassword: (password: string) => Promise<void>;
   /** Writes a file beside the broker's data, and returns its path. */
   write: (name: string, content: string) => Promise<string>;
 }
 
-export async function startSecuredKafka(dir: string): Promise<SecuredKafka> {
+interface SecuredKafkaOptions {
+  /** Whose tokens it lets in. */
+  tokens?: TokenServer;
+  /** How long a login is good for on a connection. */
+  maxReauthMs?: number;
+}
+
+export async function startSecuredKafka(
+  dir: string,
+  { tokens, maxReauthMs }: SecuredKafkaOptions = {},
+): Promise<SecuredKafka> {
   await mkdir(dir, { recursive: true });
   const write = async (name: string, content: string): Promise<string> => {
     const path = join(dir, name);
@@ -53,14 +73,24 @@ export async function startSecuredKafka(dir: string): Promise<SecuredKafka> {
     },
     expired: await shows('expired', authority.identify({ ...byAddress, days: -1 })),
   };
+  const reauth =
+    maxReauthMs === undefined ? {} : { 'connections.max.reauth.ms': String(maxReauthMs) };
+  const trust = async (authority: Authority): Promise<void> => {
+    await shows('mutual', authority.identify(byAddress));
+    await write('clients-ca.pem', authority.certificate);
+  };
   const broker = await startLocalKafka({
     dir,
     listeners: [
-      { name: 'LOGIN', protocol: 'SASL_SSL', host: 'localhost', security: security.login },
+      { name: 'LOGIN', protocol: 'SASL_SSL', host: 'localhost', security: { ...security.login, ...reauth } },
       { name: 'MUTUAL', protocol: 'SSL', security: security.mutual },
       { name: 'EXPIRED', protocol: 'SSL', security: security.expired },
       { name: 'UNENCRYPTED', protocol: 'SASL_PLAINTEXT', security: PLAIN_LOGIN },
+      ...(tokens === undefined
+        ? []
+        : [{ name: 'TOKEN', protocol: 'SASL_PLAINTEXT', security: tokenLogin(tokens) } as const]),
     ],
+    ...(tokens && { systemProperties: { [ALLOWED_URLS]: tokens.jwksUrl } }),
     scramUsers: SCRAM.map((mechanism) => ({ mechanism, name: USER, password: PASSWORD })),
   });
   const addresses = {
@@ -68,9 +98,21 @@ export async function startSecuredKafka(dir: string): Promise<SecuredKafka> {
     mutual: `127.0.0.1:${broker.ports['MUTUAL']}`,
     expired: `127.0.0.1:${broker.ports['EXPIRED']}`,
     unencrypted: `127.0.0.1:${broker.ports['UNENCRYPTED']}`,
+    token: `127.0.0.1:${broker.ports['TOKEN']}`,
   };
-  return { broker, authority, addresses, present: (identity) => shows('login', identity), write };
+  const present = (identity: Identity): Promise<unknown> => shows('login', identity);
+  const setPassword = (password: string): Promise<void> => changePassword(broker, password);
+  return { broker, authority, addresses, present, trust, setPassword, write };
 }
+
+async function changePassword({ brokers }: LocalKafka, password: string): Promise<void> {
+  const [program, ...args] = await kafkaTool('kafka.admin.ConfigCommand');
+  const change = ['--alter', '--add-config', `SCRAM-SHA-512=[password=${password}]`];
+  const user = ['--entity-type', 'users', '--entity-name', USER];
+  await run(program, [...args, '--bootstrap-server', brokers, ...change, ...user]);
+}
+
+const run = promisify(execFile);
 
 const MODULES = 'org.apache.kafka.common.security';
 const SCRAM_LOGIN = `${MODULES}.scram.ScramLoginModule required;`;
@@ -78,6 +120,18 @@ const PLAIN_LOGIN = {
   'sasl.enabled.mechanisms': 'PLAIN',
   'plain.sasl.jaas.config': `${MODULES}.plain.PlainLoginModule required user_${USER}="${PASSWORD}";`,
 };
+const ALLOWED_URLS = 'org.apache.kafka.sasl.oauthbearer.allowed.urls';
+
+function tokenLogin({ jwksUrl }: TokenServer): Record<string, string> {
+  return {
+    'sasl.enabled.mechanisms': 'OAUTHBEARER',
+    'oauthbearer.sasl.jaas.config': `${MODULES}.oauthbearer.OAuthBearerLoginModule required;`,
+    'oauthbearer.sasl.server.callback.handler.class': `${MODULES}.oauthbearer.OAuthBearerValidatorCallbackHandler`,
+    'oauthbearer.sasl.oauthbearer.jwks.endpoint.url': jwksUrl,
+    'oauthbearer.sasl.oauthbearer.clock.skew.seconds': '0',
+  };
+}
+
 const LOGINS = {
   ...PLAIN_LOGIN,
   'sasl.enabled.mechanisms': ['PLAIN', ...SCRAM].join(),

@@ -2,14 +2,20 @@ import { Inject, Injectable, Optional } from '@nestjs/common';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import { type BridgeSettings } from '#libs/config';
 import { type Flow } from '#libs/contracts';
-import { KafkaConsumerStrategy } from '#libs/kafka';
+import { type ConfiguredKafka, KafkaConsumerStrategy } from '#libs/kafka';
 import { type Tracing } from '#libs/tracing';
 import { CommandOutcomes } from '../delivery/index.js';
 import { DowntimeReasons } from '../downtime-reasons/index.js';
 import { FlowControls } from '../flow-control/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { MachineStates } from '../machine-states/index.js';
-import { BRIDGE_SETTINGS, CloudCalls, ServiceClockWatch, TRACING } from '../platform/index.js';
+import {
+  BRIDGE_SETTINGS,
+  CloudCalls,
+  KAFKA,
+  ServiceClockWatch,
+  TRACING,
+} from '../platform/index.js';
 import { WorkOrderLists } from '../work-orders/index.js';
 import { flowMetrics } from './flow-metrics.js';
 import { Readiness } from './readiness.js';
@@ -25,6 +31,7 @@ export class MetricsRegistry {
     @Inject(BRIDGE_SETTINGS) { flows }: BridgeSettings,
     private readonly strategy: KafkaConsumerStrategy,
     private readonly readiness: Readiness,
+    @Inject(KAFKA) private readonly kafka: ConfiguredKafka,
     calls: CloudCalls,
     serviceClock: ServiceClockWatch,
     private readonly outcomes: CommandOutcomes,
@@ -107,6 +114,12 @@ export class MetricsRegistry {
         ['flow'],
         (it) => {
           for (const flow of this.flows) it.set({ flow }, controls.pauseOf(flow) ? 1 : 0);
+      scrapedGauge(
+        'kafka_files_unusable',
+        'Changed files of the Kafka login that cannot be used; what they held before is',
+        [],
+        (it) => {
+          it.set(this.kafka.fileProblems().length);
         },
       ),
       scrapedGauge('ready', '1 while the condition holds', ['condition'], (it) => {

@@ -34,6 +34,16 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
     'the broker refuses the login: KAFKA_SASL_USERNAME or KAFKA_SASL_PASSWORD is wrong, or the user is ' +
       'not one of KAFKA_SASL_MECHANISM',
   ],
+  [
+    /^NO_TOKEN$/,
+    'there is no token for the login: see KAFKA_SASL_OAUTH_TOKEN_URL, KAFKA_SASL_OAUTH_CLIENT_ID, ' +
+      'KAFKA_SASL_OAUTH_CLIENT_SECRET and KAFKA_SASL_OAUTH_SCOPE',
+  ],
+  [
+    /^TOKEN_REFUSED$/,
+    'the broker refuses the token of KAFKA_SASL_OAUTH_TOKEN_URL: issuer, audience, scope or an extension ' +
+      'is not what it expects, or its own keys are out of date',
+  ],
   [/^UNSUPPORTED_SASL_MECHANISM$/, 'the broker does not offer what KAFKA_SASL_MECHANISM names'],
   [/^ILLEGAL_SASL_STATE$/, NO_SASL],
   [

@@ -10,14 +10,17 @@ import {
   type KafkaConfig,
   type logCreator,
   logLevel,
-  type SASLOptions,
 } from '#libs/kafkajs-patches';
+import { type ConnectionSecurity, secureConnections } from './connection-security.js';
 
 /** One configured client; consumers, producers and admins are made from it. */
-export function createKafka(settings: KafkaSettings): Kafka {
+export type ConfiguredKafka = Kafka & Pick<ConnectionSecurity, 'fileProblems'>;
+
+export function createKafka(settings: KafkaSettings): ConfiguredKafka {
   registerCompressionCodecs();
   // What reads batches is kafkajs's for all its clients: there is one bound in a process.
   batchUnpacker.maxBytes = settings.maxUnpackedBatchBytes;
+  const security = secureConnections(settings);
   const config: KafkaConfig = {
     clientId: settings.clientId,
     brokers: () => inAnyOrder(settings.brokers),
@@ -26,10 +29,9 @@ export function createKafka(settings: KafkaSettings): Kafka {
     retry: { initialRetryTime: 100, maxRetryTime: 3000, retries: 5 },
     logLevel: logLevel.WARN,
     logCreator: toNestLogger,
-    ...(settings.tls && { ssl: settings.tls }),
-    ...(settings.sasl && { sasl: settings.sasl as SASLOptions }),
+    ...security.config,
   };
-  return new Kafka(config);
+  return Object.assign(new Kafka(config), { fileProblems: security.fileProblems });
 }
 
 /** kafkajs would begin with the first each time, and not come to another while that one takes requests and is silent. */

@@ -43,3 +43,60 @@ export function unreferencedOnce(createFactory: CreateSocketFactory): CreateSock
     };
   };
 }
+
+/** kafkajs's number of 64 bits. */
+interface Long {
+  toNumber(): number;
+}
+
+/** As much of kafkajs's connection to a broker as decides when it logs in. */
+interface Connection {
+  readonly authenticatedAt: [seconds: number, nanoseconds: number] | null;
+  /** Milliseconds that the broker gives the login; 0: no end. */
+  readonly sessionLifetime: Long;
+  readonly reauthenticationThreshold: number;
+  isAuthenticated(): boolean;
+  disconnect(): Promise<unknown>;
+}
+
+export type ConnectionClass = new (options: never) => Connection;
+
+const AUTHENTICATE = 'private:Connection:authenticate';
+const LONGEST_MARGIN_SHARE = 0.15;
+
+/**
+ * Logs in again before a session of any length ends (KIP-368). kafkajs does so ten seconds before its end, which is before
+ * each request where a session is shorter: brokers refuse a second login within a second. A connection whose login has
+ * failed is closed: the broker expects the rest of that login, and would answer the next one with ILLEGAL_SASL_STATE.
+ */
+export function withSessions<C extends ConnectionClass>(ConnectionOfKafkajs: C): C {
+  const Base: ConnectionClass = ConnectionOfKafkajs;
+  return class extends Base {
+    constructor(options: never) {
+      super(options);
+      const members = this as unknown as Record<symbol, () => Promise<void>>;
+      const symbol = Object.getOwnPropertySymbols(this).find(
+        ({ description }) => description === AUTHENTICATE,
+      );
+      const authenticate = symbol && members[symbol];
+      if (authenticate === undefined) throw new Error('no such connection as in kafkajs 2.2.4');
+      members[symbol as symbol] = async () => {
+        try {
+          await authenticate();
+        } catch (error) {
+          await this.disconnect();
+          throw error;
+        }
+      };
+    }
+
+    override isAuthenticated(): boolean {
+      if (this.authenticatedAt === null) return false;
+      const lifetimeMs = this.sessionLifetime.toNumber();
+      if (lifetimeMs === 0) return true;
+      const [seconds, nanoseconds] = process.hrtime(this.authenticatedAt);
+      const marginMs = Math.min(this.reauthenticationThreshold, lifetimeMs * LONGEST_MARGIN_SHARE);
+      return seconds * 1000 + nanoseconds / 1e6 < lifetimeMs - marginMs;
+    }
+  } as unknown as C;
+}

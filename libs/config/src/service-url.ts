@@ -1,0 +1,25 @@
+import { type EnvironmentReader } from './environment-reader.js';
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/** A required address that secrets travel to: https only, http for loopback alone. */
+export function readServiceUrl(env: EnvironmentReader, name: string, what: string): string {
+  const raw = env.required(name, what);
+  const fault = raw === '' ? undefined : faultOf(raw);
+  if (fault !== undefined) env.problem(name, fault);
+  return raw;
+}
+
+function faultOf(raw: string): string | undefined {
+  const url = URL.canParse(raw) ? new URL(raw) : undefined;
+  // The parser leaves line breaks out and takes other blanks for part of the path.
+  if (url === undefined || /\s/.test(raw)) {
+    return 'must be a URL such as https://cloud.example.com';
+  }
+  if (url.username !== '' || url.password !== '') return 'must not carry a user name or password';
+  const isLocal = url.protocol === 'http:' && LOOPBACK.has(url.hostname);
+  if (url.protocol !== 'https:' && !isLocal) {
+    return 'must be https (http is allowed for localhost, 127.0.0.1 and [::1] alone)';
+  }
+  return raw.includes('#') ? 'must not carry a fragment (#…)' : undefined;
+}
