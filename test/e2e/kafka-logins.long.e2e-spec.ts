@@ -197,7 +197,7 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
   it('say that a broker refuses a token, to the bridge and to a command', async () => {
     tokens.isForging = true;
     const bridge = start(byToken());
-    await notReadyBecause(await bridge.url(), 'the broker refuses the token').finally(() => writeFile('/tmp/bridge.out', bridge.output));
+    await notReadyBecause(await bridge.url(), 'the broker refuses the token');
     const { exitCode, stderr } = await runCommand(['dlq', 'list'], {
       topicPrefix,
       env: byToken(),

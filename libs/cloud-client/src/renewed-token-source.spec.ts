@@ -249,3 +249,31 @@ describe('the time to renew a token', () => {
     expect(renewAfterMs(10_000)).toBe(8000);
   });
 });
+
+describe('a token for a session that ends with it', () => {
+  it('is the one in use until that is due for renewal', async () => {
+    await hold('first', 100_000);
+    expect(await source.obtainFresh()).toEqual({ kind: 'token', token: 'first' });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('is a new one from then on, which is waited for', async () => {
+    await hold('first', 100_000);
+    nowMs += 90_000;
+    const obtained = source.obtainFresh();
+    await answer(grant('second', 100_000));
+    expect(await obtained).toEqual({ kind: 'token', token: 'second' });
+  });
+
+  it('is the old one while there is no other, as long as that is good', async () => {
+    await hold('first', 100_000);
+    nowMs += 90_000;
+    const obtained = source.obtainFresh();
+    await answer(FAILED);
+    expect(await obtained).toEqual({ kind: 'token', token: 'first' });
+    nowMs += 20_000;
+    const later = source.obtainFresh();
+    await answer(FAILED);
+    expect(await later).toMatchObject({ kind: 'unavailable' });
+  });
+});

@@ -83,15 +83,90 @@ describe('readKafkaSettings', () => {
 
     it.each(['plain', 'scram-sha-256', 'scram-sha-512'])('logs in by %s', (mechanism) => {
       const { settings, problems } = read({ KAFKA_SASL_MECHANISM: mechanism, ...credentials });
-      expect(settings.sasl).toEqual({ mechanism, username: 'bridge', password: 'hunter2' });
+      const login = { mechanism, username: 'bridge', password: 'hunter2' };
+      expect(settings.sasl).toMatchObject({ value: login, files: [] });
       expect(problems).toEqual([]);
     });
 
     it('refuses other mechanisms', () => {
-      const { problems } = read({ KAFKA_SASL_MECHANISM: 'oauthbearer', ...credentials });
+      const { problems } = read({ KAFKA_SASL_MECHANISM: 'gssapi', ...credentials });
       expect(problems).toEqual([
-        'KAFKA_SASL_MECHANISM must be one of plain, scram-sha-256, scram-sha-512',
+        'KAFKA_SASL_MECHANISM must be one of plain, scram-sha-256, scram-sha-512, oauthbearer',
       ]);
+    });
+
+    const client = {
+      KAFKA_SASL_MECHANISM: 'oauthbearer',
+      KAFKA_SASL_OAUTH_TOKEN_URL: 'https://login.example.com/token',
+      KAFKA_SASL_OAUTH_CLIENT_ID: 'bridge',
+      KAFKA_SASL_OAUTH_CLIENT_SECRET: 'hunter2',
+    };
+
+    it('logs in by a token for client credentials', () => {
+      const { settings, problems } = read({
+        ...client,
+        KAFKA_SASL_OAUTH_SCOPE: 'kafka',
+        KAFKA_SASL_OAUTH_EXTENSIONS: 'logicalCluster=lkc-1, identityPoolId=pool=1',
+      });
+      expect(problems).toEqual([]);
+      expect(settings.sasl?.value).toEqual({
+        mechanism: 'oauthbearer',
+        client: {
+          tokenUrl: 'https://login.example.com/token',
+          clientId: 'bridge',
+          clientSecret: 'hunter2',
+          scope: 'kafka',
+        },
+        extensions: { logicalCluster: 'lkc-1', identityPoolId: 'pool=1' },
+      });
+    });
+
+    it('asks for all of the client credentials', () => {
+      expect(read({ KAFKA_SASL_MECHANISM: 'oauthbearer' }).problems).toEqual([
+        'KAFKA_SASL_OAUTH_TOKEN_URL is required: KAFKA_SASL_MECHANISM is oauthbearer',
+        'KAFKA_SASL_OAUTH_CLIENT_ID is required: KAFKA_SASL_MECHANISM is oauthbearer',
+        'KAFKA_SASL_OAUTH_CLIENT_SECRET or KAFKA_SASL_OAUTH_CLIENT_SECRET_FILE is required: ' +
+          'KAFKA_SASL_MECHANISM is oauthbearer',
+      ]);
+    });
+
+    it.each([
+      ['TOKEN_URL', 'http://login.example.com/token', 'must be https'],
+      ['EXTENSIONS', 'logicalCluster', 'must be key=value'],
+      ['EXTENSIONS', 'auth=Bearer x', 'must be key=value'],
+      ['EXTENSIONS', 'logical-cluster=x', 'must be key=value'],
+    ])('refuses KAFKA_SASL_OAUTH_%s=%s: %s', (name, value, why) => {
+      const { problems } = read({ ...client, [`KAFKA_SASL_OAUTH_${name}`]: value });
+      expect(problems).toHaveLength(1);
+      expect(problems[0]).toContain(`KAFKA_SASL_OAUTH_${name} ${why}`);
+    });
+
+    it('does not let the credentials of another mechanism go unused', () => {
+      expect(read({ ...client, KAFKA_SASL_USERNAME: 'bridge' }).problems).toEqual([
+        'KAFKA_SASL_USERNAME must not be set: KAFKA_SASL_MECHANISM is oauthbearer',
+      ]);
+      expect(read({ ...client, KAFKA_SASL_MECHANISM: 'plain', ...credentials }).problems).toEqual([
+        'KAFKA_SASL_OAUTH_TOKEN_URL, KAFKA_SASL_OAUTH_CLIENT_ID, KAFKA_SASL_OAUTH_CLIENT_SECRET ' +
+          'must not be set: KAFKA_SASL_MECHANISM is plain',
+      ]);
+    });
+
+    it('can be read again where the password is in a file', () => {
+      const folder = mkdtempSync(join(tmpdir(), 'kafka-settings-'));
+      const path = join(folder, 'password');
+      writeFileSync(path, 'hunter2\n');
+      const { sasl } = read({
+        ...{ KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'bridge' },
+        KAFKA_SASL_PASSWORD_FILE: path,
+      }).settings;
+      writeFileSync(path, 'hunter3\n');
+      expect(sasl).toMatchObject({ value: { password: 'hunter2' }, files: [path] });
+      expect(sasl?.readAgain()).toMatchObject({ password: 'hunter3' });
+      writeFileSync(path, '');
+      expect(() => sasl?.readAgain()).toThrow(
+        'KAFKA_SASL_PASSWORD_FILE names a file that is empty',
+      );
+      rmSync(folder, { recursive: true });
     });
 
     it('asks for user name and password', () => {

@@ -8,7 +8,11 @@ import {
 import { readServiceUrl } from './service-url.js';
 
 export type KafkaSaslSettings =
-  | { mechanism: Exclude<(typeof MECHANISMS)[number], 'oauthbearer'>; username: string; password: string }
+  | {
+      mechanism: Exclude<(typeof MECHANISMS)[number], 'oauthbearer'>;
+      username: string;
+      password: string;
+    }
   | { mechanism: 'oauthbearer'; client: KafkaOAuthClient; extensions: Record<string, string> };
 
 /** OAuth 2.0 client credentials (RFC 6749, section 4.4). */

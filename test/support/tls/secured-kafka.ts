@@ -82,7 +82,12 @@ export async function startSecuredKafka(
   const broker = await startLocalKafka({
     dir,
     listeners: [
-      { name: 'LOGIN', protocol: 'SASL_SSL', host: 'localhost', security: { ...security.login, ...reauth } },
+      {
+        name: 'LOGIN',
+        protocol: 'SASL_SSL',
+        host: 'localhost',
+        security: { ...security.login, ...reauth },
+      },
       { name: 'MUTUAL', protocol: 'SSL', security: security.mutual },
       { name: 'EXPIRED', protocol: 'SSL', security: security.expired },
       { name: 'UNENCRYPTED', protocol: 'SASL_PLAINTEXT', security: PLAIN_LOGIN },
@@ -127,8 +132,10 @@ function tokenLogin({ jwksUrl }: TokenServer): Record<string, string> {
     'sasl.enabled.mechanisms': 'OAUTHBEARER',
     'oauthbearer.sasl.jaas.config': `${MODULES}.oauthbearer.OAuthBearerLoginModule required;`,
     'oauthbearer.sasl.server.callback.handler.class': `${MODULES}.oauthbearer.OAuthBearerValidatorCallbackHandler`,
-    'oauthbearer.sasl.oauthbearer.jwks.endpoint.url': jwksUrl,
-    'oauthbearer.sasl.oauthbearer.clock.skew.seconds': '0',
+    'sasl.oauthbearer.jwks.endpoint.url': jwksUrl,
+    'sasl.oauthbearer.clock.skew.seconds': '0',
+    // the default of Kafka 4.1.1 checks no signatures
+    'sasl.oauthbearer.jwt.validator.class': `${MODULES}.oauthbearer.BrokerJwtValidator`,
   };
 }
 

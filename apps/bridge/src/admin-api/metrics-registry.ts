@@ -114,6 +114,8 @@ export class MetricsRegistry {
         ['flow'],
         (it) => {
           for (const flow of this.flows) it.set({ flow }, controls.pauseOf(flow) ? 1 : 0);
+        },
+      ),
       scrapedGauge(
         'kafka_files_unusable',
         'Changed files of the Kafka login that cannot be used; what they held before is',

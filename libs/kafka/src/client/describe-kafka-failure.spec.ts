@@ -16,6 +16,8 @@ describe('describeKafkaFailure', () => {
     ['KAFKA_SSL_CERT_FILE', { code: 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA' }],
     ['KAFKA_SSL_CERT_FILE', { code: 'ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICATE' }],
     ['KAFKA_SSL and KAFKA_BROKERS', { code: 'ERR_SSL_WRONG_VERSION_NUMBER' }],
+    ['KAFKA_SASL_OAUTH_CLIENT_SECRET', { code: 'NO_TOKEN' }],
+    ['the broker refuses the token of KAFKA_SASL_OAUTH_TOKEN_URL', { code: 'TOKEN_REFUSED' }],
     ['KAFKA_SASL_MECHANISM', { type: 'UNSUPPORTED_SASL_MECHANISM', code: 33 }],
   ])('points to %s for %j', (setting, marks) => {
     expect(describeKafkaFailure(failure('it broke', marks))).toContain(setting);

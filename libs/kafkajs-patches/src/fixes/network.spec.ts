@@ -3,10 +3,12 @@ import { createRequire } from 'node:module';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { jest } from '@jest/globals';
 import {
+  type ConnectionClass,
   type CreateSocketFactory,
   type RequestQueueClass,
   unreferencedOnce,
   withoutIdleTimers,
+  withSessions,
 } from './network.js';
 
 const require = createRequire(import.meta.url);
@@ -102,5 +104,39 @@ describe('a socket that is gone, and whose connection is closed again and again'
 
   it('gets one', async () => {
     expect(await listenersAfter(unreferencedOnce(factoryOfKafkajs))).toBe(1);
+  });
+});
+
+const ConnectionOfKafkajs = require('kafkajs/src/network/connection.js') as ConnectionClass;
+const Long = require('kafkajs/src/utils/long.js') as { fromValue: (ms: number) => object };
+
+describe('a login that a broker lets be for a time', () => {
+  /** Of a connection that has been logged in on for so long. */
+  const isLoggedIn = (Class: ConnectionClass, ageMs: number, lifetimeMs: number): boolean => {
+    const connection = new Class({ logger: silent } as never);
+    const [seconds, nanoseconds] = process.hrtime();
+    const authenticatedAt = [seconds - ageMs / 1000, nanoseconds];
+    Object.assign(connection, { authenticatedAt, sessionLifetime: Long.fromValue(lifetimeMs) });
+    return connection.isAuthenticated();
+  };
+
+  it('is made again by kafkajs before each request where that time is ten seconds or less', () => {
+    expect(isLoggedIn(ConnectionOfKafkajs, 0, 10_000)).toBe(false);
+    expect(isLoggedIn(ConnectionOfKafkajs, 0, 12_000)).toBe(true);
+  });
+
+  it('is made again shortly before its end', () => {
+    const Class = withSessions(ConnectionOfKafkajs);
+    expect(isLoggedIn(Class, 0, 3000)).toBe(true);
+    expect(isLoggedIn(Class, 2000, 3000)).toBe(true);
+    expect(isLoggedIn(Class, 3000, 3000)).toBe(false);
+    expect(isLoggedIn(Class, 8000, 10_000)).toBe(true);
+    expect(isLoggedIn(Class, 9000, 10_000)).toBe(false);
+    expect(isLoggedIn(Class, 3_588_000, 3_600_000)).toBe(true);
+    expect(isLoggedIn(Class, 3_591_000, 3_600_000)).toBe(false);
+  });
+
+  it('is good for ever where the broker sets no time', () => {
+    expect(isLoggedIn(withSessions(ConnectionOfKafkajs), 100_000_000, 0)).toBe(true);
   });
 });
