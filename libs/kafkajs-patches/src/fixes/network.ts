@@ -80,7 +80,7 @@ export function withSessions<C extends ConnectionClass>(ConnectionOfKafkajs: C):
       );
       const authenticate = symbol && members[symbol];
       if (authenticate === undefined) throw new Error('no such connection as in kafkajs 2.2.4');
-      members[symbol as symbol] = async () => {
+      members[symbol!] = async () => {
         try {
           await authenticate();
         } catch (error) {
