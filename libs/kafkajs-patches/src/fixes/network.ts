@@ -79,8 +79,10 @@ export function withSessions<C extends ConnectionClass>(ConnectionOfKafkajs: C):
         ({ description }) => description === AUTHENTICATE,
       );
       const authenticate = symbol && members[symbol];
-      if (authenticate === undefined) throw new Error('no such connection as in kafkajs 2.2.4');
-      members[symbol!] = async () => {
+      if (symbol === undefined || authenticate === undefined) {
+        throw new Error('no such connection as in kafkajs 2.2.4');
+      }
+      members[symbol] = async () => {
         try {
           await authenticate();
         } catch (error) {
