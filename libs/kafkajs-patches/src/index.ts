@@ -12,7 +12,10 @@ const createSocketFactory =
 /** As kafkajs opens its connections by itself. */
 export const openSocket = createSocketFactory();
 
-interface Login { username: string; password: string }
+interface Login {
+  username: string;
+  password: string;
+}
 type LoginProvider = (login: Login) => Kafkajs.Mechanism['authenticationProvider'];
 const AUTHENTICATORS = 'kafkajs/src/broker/saslAuthenticator';
 /** kafkajs's own logins by user name and password. */
