@@ -101,12 +101,15 @@ describe('work orders of UMH', () => {
     await outcomeOf('C', 'stop', 'applied');
     await answers.take(2, ({ topic }) => topic === DEAD_LETTERS, 'dead letter');
 
+    const unmapped = async (): Promise<string> =>
+      (await fetch(`${plant.bridgeUrl}/api/equipment/unmapped`)).text();
+    expect(JSON.parse(await unmapped())).toMatchObject([
+      { workCentre: 'hall-3.line-1.cell-2', operations: 2 },
+    ]);
     await writeMap({ 'cell-1': 'M-001', 'cell-2': 'M-002' });
-    await eventually(
-      async () =>
-        (await (await fetch(`${plant.bridgeUrl}/api/equipment/unmapped`)).text()) === '[]',
-      { what: 'the bridge goes by the new map' },
-    );
+    await eventually(async () => (await unmapped()) === '[]', {
+      what: 'the bridge goes by the new map',
+    });
     expect(await replay()).toMatchObject({ exitCode: 0, stdout: 'replayed 2 dead letters\n' });
 
     const late = await outcomeOf('C', 'create', 'superseded');

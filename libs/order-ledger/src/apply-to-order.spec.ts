@@ -317,7 +317,11 @@ describe('a change of an order at a place that no machine is mapped for', () => 
     const operations = [{ operationId: '0010', status: 'released' as const }];
     const change = { orderId: '4711', changedAt: 101, operations };
     expect(ledger.takeIn([{ kind: 'change', order: change }]).findings).toMatchObject([
-      { kind: 'rejected', rejection: { code: 'unmapped-work-centre' } },
+      {
+        kind: 'rejected',
+        rejection: { code: 'unmapped-work-centre' },
+        unmapped: [{ operationId: '0010', workCentre: 'FR01' }],
+      },
     ]);
   });
 });

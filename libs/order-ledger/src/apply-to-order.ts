@@ -3,6 +3,7 @@ import {
   isOlderVersion,
   type OrderApplication,
   type OrderMessage,
+  type OrderOperation,
   type OrderSnapshot,
   type OrderVersion,
   type Rejection,
@@ -29,7 +30,8 @@ export interface ReceivedOrder {
 /** An outcome of the order, beside those of the machines' lists. */
 export type OrderFinding =
   | { kind: 'superseded'; machineId: string | null; detail: string }
-  | { kind: 'rejected'; rejection: Rejection }
+  /** `unmapped` are its operations without a machine, if it is rejected for them. */
+  | { kind: 'rejected'; rejection: Rejection; unmapped?: readonly OrderOperation[] }
   /** It concerns no machine, and is applied. */
   | { kind: 'taken-in' };
 
@@ -80,7 +82,7 @@ export function applyToOrder(
     isTakenIn = true;
     // those of a whole order were refused when it was read
     if (!isSnapshot && unmapped.length > 0) {
-      rejected.push({ kind: 'rejected', rejection: rejectUnmapped(orderId, unmapped) });
+      rejected.push({ kind: 'rejected', rejection: rejectUnmapped(orderId, unmapped), unmapped });
     }
     const standsOn = before?.machineIds ?? [];
     const listedOn: string[] = [];

@@ -90,6 +90,7 @@ const settings = loadBridgeSettings({
 const clock = new ManualClock((SOME_TIME + 100) * 1000);
 const kafka = createKafka(settings.kafka);
 const mapping = new OrderMapping([], new BoundedExpressions());
+const unmapped = {} as UnmappedWorkCentres;
 const equipment = { machineOf: ({ machineId }: OrderOperation) => machineId } as Equipment;
 const homes = {
   known: () => Promise.resolve({ ofOrder: (id: string) => partitionOf(ORDERS, id) }),
@@ -159,10 +160,12 @@ class OrderFlow {
         this.waiting.push({ list, answers }),
     };
     const lists = { flow } as unknown as WorkOrderLists;
-    this.ledger = new OrderLedger(settings, kafka, clock, equipment, outcomes, homes, retention);
+    this.ledger = new OrderLedger(
+      ...([settings, kafka, clock, equipment, unmapped, outcomes, homes, retention] as const),
+    );
     this.assignments = new Assignments(settings, kafka, lists, outcomes, retention);
     this.orders = new WorkOrdersController(
-      ...([settings, clock, mapping, equipment, {} as UnmappedWorkCentres] as const),
+      ...([settings, clock, mapping, equipment, unmapped] as const),
       { hasMachine: () => true } as unknown as MachineDirectory,
       homes,
       outcomes,

@@ -29,7 +29,7 @@ import {
   notTaken,
   rejection,
 } from '../../delivery/index.js';
-import { Equipment } from '../../equipment/index.js';
+import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { OwnedPartitions, warnOfTimesAhead } from '../state/owned-partitions.js';
 import {
@@ -70,6 +70,7 @@ export class OrderLedger {
     @Inject(KAFKA) kafka: KafkaClient,
     private readonly clock: Clock,
     private readonly equipment: Equipment,
+    private readonly unmapped: UnmappedWorkCentres,
     private readonly outcomes: CommandOutcomes,
     private readonly partitioner: OrderPartitioner,
     private readonly retention: QueueRetention,
@@ -134,6 +135,7 @@ export class OrderLedger {
     };
     try {
       const taken = this.derive(relayed, before);
+      this.noteUnmapped(orderId, taken);
       const results = this.resultsOf(relayed, taken);
       const records = this.changesOf(relayed, taken);
       if (taken.known !== undefined) records.push(...this.remember(orders, orderId, taken.known));
@@ -173,6 +175,14 @@ export class OrderLedger {
       (operation) => this.equipment.machineOf(operation),
       this.latestSeconds,
     );
+  }
+
+  /** Those of whole orders are noted where these are read. */
+  private noteUnmapped(orderId: string, { findings }: AppliedOrder): void {
+    for (const finding of findings) {
+      if (finding.kind !== 'rejected') continue;
+      for (const operation of finding.unmapped ?? []) this.unmapped.note(orderId, operation);
+    }
   }
 
   /** With the order, those finished orders are written that are forgotten for it. */
