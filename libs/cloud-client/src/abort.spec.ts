@@ -1,5 +1,5 @@
 import { hang, respond, StubService } from '../test/stub-service.js';
-import { type CloudCall } from './exchange.js';
+import type { CloudCall } from './exchange.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
 import { fixedToken } from './token-source.js';
 

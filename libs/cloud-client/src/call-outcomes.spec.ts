@@ -1,6 +1,6 @@
 import { realDelayMs } from '#libs/clock';
 import { hang, respond, StubService } from '../test/stub-service.js';
-import { type CloudClientOptions } from './cloud-client-options.js';
+import type { CloudClientOptions } from './cloud-client-options.js';
 import { CloudError } from './cloud-answer.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
 import { fixedToken } from './token-source.js';

@@ -1,5 +1,5 @@
-import { type CloudErrorCause, type Operation } from './exchange.js';
-import { type IncompleteEntries } from './parse-answers.js';
+import type { CloudErrorCause, Operation } from './exchange.js';
+import type { IncompleteEntries } from './parse-answers.js';
 
 /** What a call came to. Every failure but the caller's own abort is one of these values. */
 export type CloudAnswer<T> =

@@ -1,7 +1,7 @@
-import { type Clock } from '#libs/clock';
-import { type Tracing } from '#libs/tracing';
-import { type CloudCall } from './exchange.js';
-import { type TokenWay } from './token-source.js';
+import type { Clock } from '#libs/clock';
+import type { Tracing } from '#libs/tracing';
+import type { CloudCall } from './exchange.js';
+import type { TokenWay } from './token-source.js';
 
 export interface CloudClientOptions {
   /** Without `/api/v1`. */

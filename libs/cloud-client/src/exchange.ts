@@ -1,5 +1,5 @@
 import { afterRealMs, onAbort, realNowMs } from '#libs/clock';
-import { type RequestSpan, type Span } from '#libs/tracing';
+import type { RequestSpan, Span } from '#libs/tracing';
 
 /** The six operations of the Machine Data Service, by the names the bridge logs and counts them under. */
 type ServiceOperation =

@@ -1,14 +1,14 @@
-import { type Caller } from './exchange.js';
-import { type CloudAnswer } from './cloud-answer.js';
-import { type CloudClientOptions } from './cloud-client-options.js';
-import {
-  type ActivityLogEntry,
-  type ActivityLogQuery,
-  type ClassificationReason,
-  type MachineClassification,
-  type MachineInfo,
-  type MachineStateReading,
-  type WorkOrderListAssignment,
+import type { Caller } from './exchange.js';
+import type { CloudAnswer } from './cloud-answer.js';
+import type { CloudClientOptions } from './cloud-client-options.js';
+import type {
+  ActivityLogEntry,
+  ActivityLogQuery,
+  ClassificationReason,
+  MachineClassification,
+  MachineInfo,
+  MachineStateReading,
+  WorkOrderListAssignment,
 } from './machine-data.js';
 import { openServiceCalls, type ServiceCalls } from './service-calls.js';
 import {
@@ -18,7 +18,7 @@ import {
   parseMachineState,
 } from './parse-answers.js';
 import { RememberedForm } from './remembered-form.js';
-import { type ClockOffset } from './service-clock.js';
+import type { ClockOffset } from './service-clock.js';
 import { applied, bodyRead, listRead } from './to-answer.js';
 
 /** As the operation table spells it, as its sample does, and as it was meant. */

@@ -1,4 +1,4 @@
-import { type MachineState } from '#libs/contracts';
+import type { MachineState } from '#libs/contracts';
 
 /** One machine the token may see (interface: "Machine info entry"). */
 export interface MachineInfo {

@@ -1,9 +1,9 @@
-import { type CloudAnswer } from './cloud-answer.js';
+import type { CloudAnswer } from './cloud-answer.js';
 import { apiPath, TimedExchanges } from './exchange.js';
-import { type FieldReader } from './field-reader.js';
+import type { FieldReader } from './field-reader.js';
 import { RememberedForm } from './remembered-form.js';
 import { RenewedTokenSource, type TokenIssuer } from './renewed-token-source.js';
-import { type RequestPace } from './request-pace.js';
+import type { RequestPace } from './request-pace.js';
 import { TokenFileSource } from './token-file-source.js';
 import { readToken, type TokenGrant, TokenRequests } from './token-requests.js';
 import {

@@ -1,10 +1,10 @@
 import { MACHINE_STATES, type MachineState } from '#libs/contracts';
 import { type FieldReader, MalformedField } from './field-reader.js';
-import {
-  type ActivityLogEntry,
-  type ClassificationReason,
-  type MachineInfo,
-  type MachineStateReading,
+import type {
+  ActivityLogEntry,
+  ClassificationReason,
+  MachineInfo,
+  MachineStateReading,
 } from './machine-data.js';
 
 /**

@@ -1,4 +1,4 @@
-import { type CloudAnswer } from './cloud-answer.js';
+import type { CloudAnswer } from './cloud-answer.js';
 
 /**
  * One request that services spell differently: sends the form that worked last and, when the

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { captureLogs, type CapturedLogs } from '../test/captured-logs.js';
 import { type CloudAnswer, CloudError } from './cloud-answer.js';
 import { renewAfterMs, renewalPauseMs, RenewedTokenSource } from './renewed-token-source.js';
-import { type TokenGrant } from './token-requests.js';
+import type { TokenGrant } from './token-requests.js';
 
 type Issued = CloudAnswer<TokenGrant>;
 

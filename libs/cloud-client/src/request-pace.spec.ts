@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { realNowMs } from '#libs/clock';
 import { captureLogs } from '../test/captured-logs.js';
 import { ServiceWithLogin } from '../test/service-with-login.js';
-import { type CloudCall } from './exchange.js';
+import type { CloudCall } from './exchange.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
 import { nextDueMs, RequestPace } from './request-pace.js';
 import { fixedToken } from './token-source.js';

@@ -1,5 +1,5 @@
 import { respond, StubService, type StubAnswer } from '../test/stub-service.js';
-import { type CloudClientOptions } from './cloud-client-options.js';
+import type { CloudClientOptions } from './cloud-client-options.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
 import { fixedToken } from './token-source.js';
 

@@ -1,8 +1,8 @@
 import { type CloudAnswer, CloudError } from './cloud-answer.js';
-import { type Exchange, type Operation, type ServiceReply } from './exchange.js';
+import type { Exchange, Operation, ServiceReply } from './exchange.js';
 import { FieldReader, MalformedField } from './field-reader.js';
-import { type ListEntries } from './parse-answers.js';
-import { type NoToken } from './token-source.js';
+import type { ListEntries } from './parse-answers.js';
+import type { NoToken } from './token-source.js';
 
 /** A document, perhaps behind a byte order mark, an XML declaration and comments. */
 const WEB_PAGE =

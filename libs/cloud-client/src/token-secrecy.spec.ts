@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { captureLogs, type CapturedLogs } from '../test/captured-logs.js';
 import { hang, respond, type StubAnswer, StubService } from '../test/stub-service.js';
-import { type CloudAnswer } from './cloud-answer.js';
-import { type CloudCall } from './exchange.js';
+import type { CloudAnswer } from './cloud-answer.js';
+import type { CloudCall } from './exchange.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
 import { fixedToken, type TokenWay } from './token-source.js';
 

@@ -1,4 +1,4 @@
-import { type EnvironmentReader } from './environment-reader.js';
+import type { EnvironmentReader } from './environment-reader.js';
 import { readServiceUrl } from './service-url.js';
 
 export interface MachineCloudSettings {

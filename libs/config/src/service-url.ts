@@ -1,4 +1,4 @@
-import { type EnvironmentReader } from './environment-reader.js';
+import type { EnvironmentReader } from './environment-reader.js';
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { kafkaTool } from '../../../tools/kafka/console-consumer.mjs';
 import { type LocalKafka, startLocalKafka } from '../../../tools/kafka/local-kafka.mjs';
 import { Authority, type Identity } from './authority.js';
-import { type TokenServer } from './token-server.js';
+import type { TokenServer } from './token-server.js';
 
 export const USER = 'plant-bridge';
 export const PASSWORD = 'hunter2-of-the-plant';

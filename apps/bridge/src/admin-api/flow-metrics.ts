@@ -1,4 +1,4 @@
-import { type Metric } from 'prom-client';
+import type { Metric } from 'prom-client';
 import { realNowMs } from '#libs/clock';
 import { scrapedCounter, scrapedGauge } from './scraped-metrics.js';
 

@@ -1,4 +1,4 @@
-import { type FlowShare, type ProcessShares } from '../flow-control/index.js';
+import type { FlowShare, ProcessShares } from '../flow-control/index.js';
 import { groupFlow } from './group-flows.js';
 
 const RUNNING: FlowShare = {

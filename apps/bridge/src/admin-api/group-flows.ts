@@ -1,6 +1,6 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Clock, realDelayMs, realNowMs } from '#libs/clock';
-import { type BridgeSettings } from '#libs/config';
+import type { BridgeSettings } from '#libs/config';
 import { CONSUMED_TOPICS, type Flow, FLOWS, INTERNAL_TOPICS } from '#libs/contracts';
 import {
   type GroupOffset,

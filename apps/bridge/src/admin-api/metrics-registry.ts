@@ -1,9 +1,9 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
-import { type BridgeSettings } from '#libs/config';
-import { type Flow } from '#libs/contracts';
+import type { BridgeSettings } from '#libs/config';
+import type { Flow } from '#libs/contracts';
 import { type ConfiguredKafka, KafkaConsumerStrategy } from '#libs/kafka';
-import { type Tracing } from '#libs/tracing';
+import type { Tracing } from '#libs/tracing';
 import { CommandOutcomes } from '../delivery/index.js';
 import { DowntimeReasons } from '../downtime-reasons/index.js';
 import { FlowControls } from '../flow-control/index.js';

@@ -1,5 +1,5 @@
 import { type MachineStateRecord, OUTCOME_TYPES } from '#libs/contracts';
-import { type RecentOutcome } from '../delivery/index.js';
+import type { RecentOutcome } from '../delivery/index.js';
 import { type KnownOfMachine, machineDetails } from './read-views.js';
 
 const NOTHING: KnownOfMachine = { state: undefined, list: undefined, outcomes: [] };

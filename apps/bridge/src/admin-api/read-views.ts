@@ -1,8 +1,8 @@
-import { type MachineInfo } from '#libs/cloud-client';
-import { type MachineStateRecord } from '#libs/contracts';
-import { type RecentOutcome } from '../delivery/index.js';
-import { type UnmappedWorkCentre } from '../equipment/index.js';
-import { type AppliedList } from '../work-orders/index.js';
+import type { MachineInfo } from '#libs/cloud-client';
+import type { MachineStateRecord } from '#libs/contracts';
+import type { RecentOutcome } from '../delivery/index.js';
+import type { UnmappedWorkCentre } from '../equipment/index.js';
+import type { AppliedList } from '../work-orders/index.js';
 
 /**
  * The answers of the read API, built field by field: what the rooms hand over may hold more than its

@@ -1,5 +1,5 @@
 import { Injectable, Optional } from '@nestjs/common';
-import { type Flow } from '#libs/contracts';
+import type { Flow } from '#libs/contracts';
 import { IdempotentProducer, KafkaConsumerStrategy } from '#libs/kafka';
 import { FlowControls } from '../flow-control/index.js';
 import { DowntimeReasons } from '../downtime-reasons/index.js';

@@ -14,7 +14,7 @@ import {
 } from './command.js';
 import { CommandDispatcher } from './command-dispatcher.js';
 import { inboundMessage } from './testing/inbound-message.js';
-import { type ServiceAnswer } from './verdict.js';
+import type { ServiceAnswer } from './verdict.js';
 
 const MACHINES = 4;
 const PARTITIONS = 2;

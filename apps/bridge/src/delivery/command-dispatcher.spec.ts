@@ -17,7 +17,7 @@ import {
 } from './command.js';
 import { CommandDispatcher } from './command-dispatcher.js';
 import { inboundMessage } from './testing/inbound-message.js';
-import { type ServiceAnswer } from './verdict.js';
+import type { ServiceAnswer } from './verdict.js';
 
 const APPLIED_AT = 1_763_680_000;
 const AN_HOUR_MS = 3_600_000;

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type InboundMessage, type OutboundRecord } from '#libs/kafka';
+import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import { acceptEach, type CommandResult, MessageAnswers, rejection } from './command.js';
 import { inboundMessage, type KeptMessage } from './testing/inbound-message.js';
 

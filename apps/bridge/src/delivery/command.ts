@@ -1,18 +1,18 @@
 import { Logger } from '@nestjs/common';
-import { type Clock } from '#libs/clock';
-import { type Caller } from '#libs/cloud-client';
-import { type OutcomeSource, type Rejection } from '#libs/contracts';
-import {
-  type InboundMessage,
-  type InboundRecord,
-  type OutboundRecord,
-  type RecordRefusedError,
-  type WhenRefused,
+import type { Clock } from '#libs/clock';
+import type { Caller } from '#libs/cloud-client';
+import type { OutcomeSource, Rejection } from '#libs/contracts';
+import type {
+  InboundMessage,
+  InboundRecord,
+  OutboundRecord,
+  RecordRefusedError,
+  WhenRefused,
 } from '#libs/kafka';
-import { type TraceContext } from '#libs/tracing';
-import { type FlowHold } from '../flow-control/index.js';
-import { type CallPermit, type CallSlots } from './call-slots.js';
-import { type ForbiddenAttribution, type ServiceAnswer, type UnlistedRefusal } from './verdict.js';
+import type { TraceContext } from '#libs/tracing';
+import type { FlowHold } from '../flow-control/index.js';
+import type { CallPermit, CallSlots } from './call-slots.js';
+import type { ForbiddenAttribution, ServiceAnswer, UnlistedRefusal } from './verdict.js';
 
 /** A list that the service has taken. */
 export interface SetList {

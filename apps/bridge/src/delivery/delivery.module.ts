@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { type BridgeSettings } from '#libs/config';
+import type { BridgeSettings } from '#libs/config';
 import { FlowControlModule } from '../flow-control/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { CallSlots } from './call-slots.js';

@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { everyRealMs, realNowMs } from '#libs/clock';
 import { backOffMs, type BackOffOptions } from '#libs/delivery';
-import { type FlowHold } from '../flow-control/index.js';
-import { type FlowCalls, type RetryCause, type StartedCall } from './verdict.js';
+import type { FlowHold } from '../flow-control/index.js';
+import type { FlowCalls, RetryCause, StartedCall } from './verdict.js';
 
 const REVIEW_MS = 1000;
 

@@ -1,15 +1,9 @@
 import { realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
-import { type Span } from '#libs/tracing';
-import {
-  type CallAnswer,
-  type Command,
-  type DispatcherOptions,
-  type SetList,
-  type TracedPermit,
-} from './command.js';
-import { type FlowStatus } from './flow-status.js';
-import { type CallQuality, type CommandLanes, type SlowCall } from './machine-lanes.js';
+import type { Span } from '#libs/tracing';
+import type { CallAnswer, Command, DispatcherOptions, SetList, TracedPermit } from './command.js';
+import type { FlowStatus } from './flow-status.js';
+import type { CallQuality, CommandLanes, SlowCall } from './machine-lanes.js';
 import {
   classifyAnswer,
   isUnlisted,

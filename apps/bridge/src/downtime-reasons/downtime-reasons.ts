@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
-import { type BridgeSettings } from '#libs/config';
+import type { BridgeSettings } from '#libs/config';
 import { describeAhead, type DowntimeReason, startInFuture } from '#libs/contracts';
 import { backOffMs } from '#libs/delivery';
 import {

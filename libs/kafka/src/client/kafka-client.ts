@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { Logger } from '@nestjs/common';
-import { type KafkaSettings } from '#libs/config';
+import type { KafkaSettings } from '#libs/config';
 import {
   batchUnpacker,
   CompressionCodecs,

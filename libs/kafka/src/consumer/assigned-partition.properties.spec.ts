@@ -2,9 +2,9 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { realNowMs } from '#libs/clock';
-import { type FetchedRecord } from '../client/kafka-port.js';
+import type { FetchedRecord } from '../client/kafka-port.js';
 import { AssignedPartition, type PartitionContext } from './assigned-partition.js';
-import { type InboundMessage } from './inbound-message.js';
+import type { InboundMessage } from './inbound-message.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 import { nextTurn } from './testing/wait.js';
 

@@ -3,11 +3,11 @@ import { runInNewContext } from 'node:vm';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { rejected } from '#libs/contracts';
-import { type FetchedRecord } from '../client/kafka-port.js';
+import type { FetchedRecord } from '../client/kafka-port.js';
 import { RecordRefusedError } from '../producer/outbound-record.js';
 import { AssignedPartition, type PartitionLimits } from './assigned-partition.js';
-import { type InboundMessage } from './inbound-message.js';
-import { type PartitionProgress } from './partition-progress.js';
+import type { InboundMessage } from './inbound-message.js';
+import type { PartitionProgress } from './partition-progress.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 import { nextTurn, until } from './testing/wait.js';
 

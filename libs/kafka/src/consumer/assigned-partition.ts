@@ -1,15 +1,15 @@
 import { setMaxListeners } from 'node:events';
 import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
-import { type MessageHeaders } from '#libs/contracts';
+import type { MessageHeaders } from '#libs/contracts';
 import { backOffMs } from '#libs/delivery';
 import { type MessageSpan, NO_TRACING, type Tracing } from '#libs/tracing';
-import { type FetchedRecord, type Unreadable } from '../client/kafka-port.js';
-import { type OutboundRecord, type RecordRefusedError } from '../producer/outbound-record.js';
-import { type CommittedProgress } from './committed-offsets.js';
-import { type InboundMessage, type MessageHandler, type WhenRefused } from './inbound-message.js';
+import type { FetchedRecord, Unreadable } from '../client/kafka-port.js';
+import type { OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
+import type { CommittedProgress } from './committed-offsets.js';
+import type { InboundMessage, MessageHandler, WhenRefused } from './inbound-message.js';
 import { PartitionProgress } from './partition-progress.js';
-import { type PartitionTransactions, type TransactionListener } from './partition-transactions.js';
+import type { PartitionTransactions, TransactionListener } from './partition-transactions.js';
 import { TransactionEntry } from './pending-entries.js';
 
 /** How much of a partition may be unfinished before nothing more of it is fetched. */

@@ -1,9 +1,9 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { type Assignment, type FetchedRecord } from '../client/kafka-port.js';
+import type { Assignment, FetchedRecord } from '../client/kafka-port.js';
 import { AssignedPartitions } from './assigned-partitions.js';
-import { type CommittedProgress } from './committed-offsets.js';
-import { type InboundMessage } from './inbound-message.js';
+import type { CommittedProgress } from './committed-offsets.js';
+import type { InboundMessage } from './inbound-message.js';
 import { DoneItems, FinishedAhead } from './offset-metadata.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 import { nextTurn, until } from './testing/wait.js';

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type Assignment, type FetchedRecord } from '../client/kafka-port.js';
+import type { Assignment, FetchedRecord } from '../client/kafka-port.js';
 import {
   AssignedPartition,
   type PartitionBacklog,

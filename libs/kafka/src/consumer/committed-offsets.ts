@@ -1,5 +1,5 @@
 import { realDelayMs } from '#libs/clock';
-import { type KafkaClient, type TopicPartition } from '../client/kafka-port.js';
+import type { KafkaClient, TopicPartition } from '../client/kafka-port.js';
 import { withAdmin } from '../client/with-admin.js';
 import { topicSpans } from '../reading/topics.js';
 import { type OffsetMetadata, parseOffsetMetadata } from './offset-metadata.js';

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { realEpochMs, realNowMs } from '#libs/clock';
 import { AssignerProtocol, type Cluster, type PartitionAssigner } from '#libs/kafkajs-patches';
-import { type Consumer, type KafkaClient } from '../client/kafka-port.js';
+import type { Consumer, KafkaClient } from '../client/kafka-port.js';
 
 /** A member without a heartbeat for this long is dead to the coordinator, and to itself. */
 export const SESSION_TIMEOUT_MS = 8000;

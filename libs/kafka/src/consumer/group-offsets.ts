@@ -1,4 +1,4 @@
-import { type KafkaClient } from '../client/kafka-port.js';
+import type { KafkaClient } from '../client/kafka-port.js';
 import { withAdmin } from '../client/with-admin.js';
 import { topicSpans } from '../reading/topics.js';
 import { parseOffsetMetadata } from './offset-metadata.js';

@@ -1,6 +1,6 @@
-import { type MessageSpan } from '#libs/tracing';
-import { type OutboundRecord, type RecordRefusedError } from '../producer/outbound-record.js';
-import { type InboundRecord } from '../reading/stored-record.js';
+import type { MessageSpan } from '#libs/tracing';
+import type { OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
+import type { InboundRecord } from '../reading/stored-record.js';
 
 /**
  * A message in flight. Its handler ends it once, by `finish`, `finishWith`, `abandon` or `fail`; the first call counts.

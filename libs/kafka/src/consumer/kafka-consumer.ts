@@ -2,23 +2,18 @@ import { Logger } from '@nestjs/common';
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
 import { lastValueFrom } from 'rxjs';
 import { fetchedRecords } from '#libs/kafkajs-patches';
-import { type Tracing } from '#libs/tracing';
+import type { Tracing } from '#libs/tracing';
 import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import {
-  type Assignment,
-  type Batch,
-  type FetchedRecord,
-  type KafkaClient,
-} from '../client/kafka-port.js';
+import type { Assignment, Batch, FetchedRecord, KafkaClient } from '../client/kafka-port.js';
 import { type KeyedStateTopic, StateTopics } from '../keyed-state/keyed-state-topic.js';
-import { type DeadLetterReason, type DeadLetters } from '../producer/dead-letters.js';
+import type { DeadLetterReason, DeadLetters } from '../producer/dead-letters.js';
 import { topicSpans } from '../reading/topics.js';
-import { type PartitionBacklog } from './assigned-partition.js';
+import type { PartitionBacklog } from './assigned-partition.js';
 import { AssignedPartitions } from './assigned-partitions.js';
 import { CommitInterval } from './commit-interval.js';
 import { CommittedOffsets } from './committed-offsets.js';
-import { type InboundMessage, type MessageHandler } from './inbound-message.js';
+import type { InboundMessage, MessageHandler } from './inbound-message.js';
 import { PartitionTransactions } from './partition-transactions.js';
 import {
   type ConsumerCallbacks,

@@ -1,6 +1,6 @@
-import { type FetchedRecord } from '../client/kafka-port.js';
-import { type InboundRecord } from '../reading/stored-record.js';
-import { type CommittedProgress } from './committed-offsets.js';
+import type { FetchedRecord } from '../client/kafka-port.js';
+import type { InboundRecord } from '../reading/stored-record.js';
+import type { CommittedProgress } from './committed-offsets.js';
 import { DoneItems, FinishedAhead } from './offset-metadata.js';
 
 /** Records handed over are removed by the thousand: one by one each would move all that wait. */

@@ -5,7 +5,7 @@ import { realDelayMs } from '#libs/clock';
 import { readEnvironment } from '#libs/config';
 import { type Admin, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
-import { type OutboundRecord } from '../producer/outbound-record.js';
+import type { OutboundRecord } from '../producer/outbound-record.js';
 import { partitionByKey } from '../producer/partition-of.js';
 import { readSpans } from '../reading/read-spans.js';
 import { topicSpans } from '../reading/topics.js';

@@ -4,21 +4,21 @@ import { abortable, afterRealMs, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import { type KafkaClient } from '../client/kafka-port.js';
+import type { KafkaClient } from '../client/kafka-port.js';
 import { assertSendable, compressionOf } from '../producer/record-batches.js';
 import { type RecordRefusedError, refusalOf } from '../producer/outbound-record.js';
 import { TransactionalWriter } from '../producer/transactional-writer.js';
-import { type CommitInterval } from './commit-interval.js';
-import { type CommittedOffsets, type CommittedProgress } from './committed-offsets.js';
+import type { CommitInterval } from './commit-interval.js';
+import type { CommittedOffsets, CommittedProgress } from './committed-offsets.js';
 import { formatOffsetMetadata } from './offset-metadata.js';
-import { type PartitionProgress, type CommitPosition } from './partition-progress.js';
+import type { PartitionProgress, CommitPosition } from './partition-progress.js';
 import {
   type TransactionEntry,
   isToCompress,
   topicsOf,
   PendingEntries,
 } from './pending-entries.js';
-import { type TopicHealth } from './topic-health.js';
+import type { TopicHealth } from './topic-health.js';
 
 /** Entries that come together share a transaction also where none was committed lately. */
 const LINGER_MS = 10;

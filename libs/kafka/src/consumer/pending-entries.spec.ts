@@ -1,5 +1,5 @@
 import { RecordRefusedError } from '../producer/outbound-record.js';
-import { type CommitPosition } from './partition-progress.js';
+import type { CommitPosition } from './partition-progress.js';
 import { type TransactionEntry, PendingEntries } from './pending-entries.js';
 import { TestEntry } from './testing/entry.js';
 

@@ -1,11 +1,11 @@
-import { type OutboundRecord, type RecordRefusedError } from '../producer/outbound-record.js';
+import type { OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
 import {
   byteLength,
   MAX_BATCH_BYTES,
   MAX_RECORD_BYTES,
   mustCompress,
 } from '../producer/record-batches.js';
-import { type PartitionProgress, type CommitPosition } from './partition-progress.js';
+import type { PartitionProgress, CommitPosition } from './partition-progress.js';
 
 const MAX_ENTRIES = 2000;
 

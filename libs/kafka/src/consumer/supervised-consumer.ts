@@ -3,12 +3,12 @@ import { everyRealMs, realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import {
-  type Assignment,
-  type Consumer,
-  type EachBatchPayload,
-  type KafkaClient,
-  type TopicPartition,
+import type {
+  Assignment,
+  Consumer,
+  EachBatchPayload,
+  KafkaClient,
+  TopicPartition,
 } from '../client/kafka-port.js';
 import {
   createGroupConsumer,

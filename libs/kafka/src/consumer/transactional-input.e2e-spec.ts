@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { readEnvironment } from '#libs/config';
 import { type Admin, Kafka, logLevel, type Message, type Transaction } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
-import { type InboundMessage } from './inbound-message.js';
+import type { InboundMessage } from './inbound-message.js';
 import { type KafkaConsumer, KafkaConsumerStrategy } from './kafka-consumer.js';
 import { TestCalls } from './testing/test-calls.js';
 import { eventually } from './testing/wait.js';

@@ -1,4 +1,4 @@
-import { type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 
 /** As much of kafkajs's queue of requests to a broker as decides when it looks whether one may be sent. */
 interface RequestQueue {

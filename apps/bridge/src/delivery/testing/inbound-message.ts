@@ -1,4 +1,4 @@
-import { type InboundMessage, type OutboundRecord } from '#libs/kafka';
+import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import { NO_SPAN } from '#libs/tracing';
 
 /** A message without Kafka that keeps what was said of it. */

@@ -1,8 +1,8 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
-import { type BridgeSettings } from '#libs/config';
-import { type WorkOrderAssignment } from '#libs/contracts';
+import type { BridgeSettings } from '#libs/config';
+import type { WorkOrderAssignment } from '#libs/contracts';
 import {
   type Admission,
   type CallAnswer,

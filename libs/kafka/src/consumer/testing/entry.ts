@@ -1,4 +1,4 @@
-import { type OutboundRecord, type RecordRefusedError } from '../../producer/outbound-record.js';
+import type { OutboundRecord, RecordRefusedError } from '../../producer/outbound-record.js';
 import { TransactionEntry } from '../pending-entries.js';
 
 interface Fields {

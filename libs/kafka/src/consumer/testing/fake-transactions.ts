@@ -1,7 +1,7 @@
-import { type Transactions } from '../assigned-partition.js';
-import { type PartitionProgress, type CommitPosition } from '../partition-progress.js';
-import { type TransactionListener } from '../partition-transactions.js';
-import { type TransactionEntry } from '../pending-entries.js';
+import type { Transactions } from '../assigned-partition.js';
+import type { PartitionProgress, CommitPosition } from '../partition-progress.js';
+import type { TransactionListener } from '../partition-transactions.js';
+import type { TransactionEntry } from '../pending-entries.js';
 
 /** Commits what it is given at once, or when it is told to, and nowhere. */
 export class FakeTransactions implements Transactions {

@@ -1,4 +1,4 @@
-import { type CallsInFlight } from '../kafka-consumer.js';
+import type { CallsInFlight } from '../kafka-consumer.js';
 
 /** Calls without a service: each lasts from `begin` until `end`. */
 export class TestCalls implements CallsInFlight {
