@@ -39,7 +39,7 @@ export class EquipmentMap {
 
   /**
    * A machineId in the operation wins. An operation without a plant is mapped when exactly one plant has
-   * its work centre. undefined: the work centre is not mapped (`unmapped-work-centre`).
+   * its work centre. Without a map, the work centre is the machineId. undefined: it is not mapped (`unmapped-work-centre`).
    */
   machineOf(
     operation: Pick<OrderOperation, 'machineId' | 'workCentre' | 'plant'>,
