@@ -182,7 +182,7 @@ export class FlowControls implements OnModuleDestroy {
       const why =
         error instanceof RecordRefusedError
           ? describeKafkaFailure(error)
-          : `no answer within ${WRITE_DEADLINE_MS / 1000} s; see the log for what it answers`;
+          : `no answer within ${WRITE_DEADLINE_MS / 1000} s, and it may take it yet: see GET /api/flows, and the log`;
       throw new ControlNotTakenError(`Kafka has not taken it: ${why}`);
     } finally {
       cancelDeadline();
