@@ -11,7 +11,8 @@ const SILENCE_MS = 5000;
 
 /**
  * Defects of the Kafka client, for the process alone: the first two produce requests for dead letters fail with a
- * TypeError and a RangeError; after SIGUSR2 no heartbeat is answered, and the one under way fails in the end.
+ * TypeError and a RangeError; after SIGUSR2 no heartbeat of the bridge's group is answered, and the one under way
+ * fails in the end. The readers of internal topics have groups, and heartbeats, of their own.
  */
 const DEFECTS = `
   import { Module } from 'node:module';
@@ -32,6 +33,7 @@ const DEFECTS = `
       return produce.call(this, request);
     };
     found.prototype.heartbeat = async function (request) {
+      if (request.groupId !== process.env.KAFKA_GROUP_ID) return heartbeat.call(this, request);
       if (!isSilent) {
         lastBeatMs = Date.now();
         return heartbeat.call(this, request);
