@@ -65,7 +65,8 @@ class Output {
     if (this.#filled === 0) return;
     Atomics.store(turn, 0, 1);
     parentPort.postMessage({ filled: this.#filled });
-    Atomics.wait(turn, 0, 1);
+    // The other side stores before it notifies: in between, this may have come to its next wait, which that would end.
+    while (Atomics.load(turn, 0) === 1) Atomics.wait(turn, 0, 1);
     if (Atomics.load(turn, 0) < 0) throw new NotWanted();
     this.#filled = 0;
   }
