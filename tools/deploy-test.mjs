@@ -1,6 +1,7 @@
 // npm run test:deploy: checks the files in deploy/ with the programs that read them, which are fetched and built first,
 // and builds and runs the images. The last line is "N passed, N failed".
 import './setup/require-node.mjs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkExamples } from './deploy/check-examples.mjs';
 import { checkImages } from './deploy/check-images.mjs';
@@ -9,7 +10,7 @@ import { installDebianPackages } from './deploy/debian-packages.mjs';
 import { goTool } from './deploy/go-tools.mjs';
 import { createShutdown } from './process/shutdown.mjs';
 import { runCommand, setUp } from './setup.mjs';
-import { ROOT } from './setup/root.mjs';
+import { LOCAL, ROOT } from './setup/root.mjs';
 import { runTool } from './setup/run-tool.mjs';
 import { say, secondsSince, step } from './setup/steps.mjs';
 
@@ -24,17 +25,19 @@ const PARTS = {
 };
 const named = process.argv.slice(2);
 const startMs = performance.now();
-let passed = 0;
-let failed = 0;
+/** A row for each check: `{name, passed, took, figure}`. */
+const rows = [];
 
 const shutdown = createShutdown({
   interruptedCode: 130,
   say,
   beforeExit: (code) => {
-    // an interrupted test has not passed
-    if (code !== 0 && failed === 0) failed = 1;
+    const passed = rows.filter((row) => row.passed).length;
+    const failed = rows.length - passed;
+    showTable();
     say(`in ${secondsSince(startMs)}`);
-    console.log(`${passed} passed, ${failed} failed`);
+    // an interrupted test has not passed
+    console.log(`${passed} passed, ${code !== 0 && failed === 0 ? 1 : failed} failed`);
   },
 });
 
@@ -49,7 +52,7 @@ await runCommand(
       if (!Object.hasOwn(PARTS, part)) throw new Error(`${part}: no such part of the test`);
       await PARTS[part](check, shutdown);
     }
-    await shutdown.end(failed === 0 ? 0 : 1);
+    await shutdown.end(rows.every((row) => row.passed) ? 0 : 1);
   },
   () => shutdown.end(1),
 );
@@ -65,8 +68,25 @@ async function checkRules() {
 
 async function checkUnits() {
   await installDebianPackages({ 'systemd-analyze': 'systemd' });
+  const folder = join(LOCAL, 'deploy/systemd');
+  await mkdir(folder, { recursive: true });
   for (const name of ['machine-bridge', 'machine-terminal']) {
     const unit = join(ROOT, `deploy/systemd/${name}.service`);
+    await check(`${name}.service (systemd-analyze verify)`, async () => {
+      const copy = join(folder, `${name}.service`);
+      const text = await readFile(unit, 'utf8');
+      // it must name a program that is there
+      await writeFile(
+        copy,
+        text.replace('ExecStart=/usr/bin/node', `ExecStart=${process.execPath}`),
+      );
+      const warnings = await runTool('sh', [
+        '-c',
+        'systemd-analyze verify --man=no "$0" 2>&1',
+        copy,
+      ]);
+      if (warnings) throw new Error(warnings);
+    });
     // Ten times the exposure level, at most: 20 is "OK".
     const args = ['security', '--offline=true', '--threshold=20', unit];
     await check(`${name}.service (systemd-analyze security)`, () =>
@@ -82,14 +102,33 @@ async function checkWorkflow() {
   );
 }
 
-/** Counts one check; one that fails is shown and does not end the others. */
+/**
+ * Runs one check and keeps its row; one that fails is shown and does not end the others.
+ *
+ * @param work may yield `{figure}` for the table, such as a size
+ */
 async function check(name, work) {
   if (shutdown.signal.aborted) return;
+  const checkStartMs = performance.now();
+  const row = { name, passed: false, figure: '' };
+  rows.push(row);
   try {
-    await step(name, work);
-    passed += 1;
+    const result = await step(name, work);
+    row.passed = true;
+    row.figure = result?.figure ?? '';
   } catch (error) {
     say(error.message);
-    failed += 1;
+  } finally {
+    row.took = secondsSince(checkStartMs);
+  }
+}
+
+function showTable() {
+  if (rows.length === 0) return;
+  const width = Math.max(...rows.map(({ name }) => name.length));
+  say('');
+  for (const { name, passed, took, figure } of rows) {
+    const result = passed ? '✔' : '✘';
+    say(`${result} ${name.padEnd(width)}  ${(took ?? '').padStart(8)}  ${figure}`.trimEnd());
   }
 }

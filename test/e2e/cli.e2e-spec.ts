@@ -92,6 +92,11 @@ describe('machine-bridge, beside a running bridge', () => {
       expect(checked).toContain(`service ${operation}`);
     }
     expect(checked).toContain('transactional ids');
+    const ofTopics = found.filter(
+      ({ kind, check }) => kind === 'check' && check.startsWith('topic '),
+    );
+    // the bridge made them as planned
+    expect(ofTopics.filter(({ status }) => status !== 'ok')).toEqual([]);
     const kept = found.find(
       ({ kind, check }) => kind === 'check' && check.endsWith('machine-bridge.relayed-orders.v1'),
     );

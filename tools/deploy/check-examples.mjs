@@ -1,4 +1,4 @@
-import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,6 +17,7 @@ import { appSettings } from '../start/app-settings.mjs';
 import { compile, packContracts } from './contracts-package.mjs';
 
 const FOLDER = join(LOCAL, 'deploy/examples');
+const TYPESCRIPT = join(FOLDER, 'typescript');
 const TIMEOUT_MS = 90_000;
 const OUTCOMES = 'machine.command-outcomes.v1';
 
@@ -27,11 +28,15 @@ export async function checkExamples(check, shutdown) {
   let archive;
   await check('package of the contracts (npm pack)', async () => {
     archive = await packContracts();
+    return { figure: `${((await stat(archive)).size / 1e3).toFixed(0)} kB` };
   });
   await buildApps();
   const brokers = await startBridge(shutdown);
   const commands = {
-    TypeScript: async () => [process.execPath, await buildTypeScript(archive)],
+    TypeScript: async () => {
+      await buildTypeScript(archive);
+      return [process.execPath, join(TYPESCRIPT, 'subscriber.js')];
+    },
     Python: async () => [await installPython(), join(ROOT, 'examples/python/subscriber.py')],
     Java: async () => [
       findJava(),
@@ -45,6 +50,7 @@ export async function checkExamples(check, shutdown) {
       checkSubscriber(await command(), brokers, name),
     );
   }
+  await check('example producer in TypeScript', () => checkProducer(brokers));
 }
 
 async function startBridge(shutdown) {
@@ -72,15 +78,15 @@ async function startBridge(shutdown) {
 
 /** In a folder of its own, where nothing of the project can be imported. */
 async function buildTypeScript(archive) {
-  const folder = join(FOLDER, 'typescript');
-  await mkdir(folder, { recursive: true });
-  await cp(join(ROOT, 'examples/typescript/subscriber.ts'), join(folder, 'subscriber.ts'));
-  await writeFile(join(folder, 'package.json'), '{ "type": "module", "private": true }');
+  await mkdir(TYPESCRIPT, { recursive: true });
+  await writeFile(join(TYPESCRIPT, 'package.json'), '{ "type": "module", "private": true }');
   const [command, ...args] = npm();
   const install = ['install', '--no-audit', '--no-fund', archive, 'kafkajs@2.2.4'];
-  await runTool(command, [...args, ...install], { cwd: folder });
-  await compile(join(folder, 'subscriber.ts'), '--skipLibCheck');
-  return join(folder, 'subscriber.js');
+  await runTool(command, [...args, ...install], { cwd: TYPESCRIPT });
+  for (const name of ['subscriber.ts', 'producer.ts']) {
+    await cp(join(ROOT, 'examples/typescript', name), join(TYPESCRIPT, name));
+    await compile(join(TYPESCRIPT, name), '--skipLibCheck');
+  }
 }
 
 async function installPython() {
@@ -91,36 +97,52 @@ async function installPython() {
 }
 
 /** An aborted record is not shown, a duplicate once; what the bridge publishes is. */
-async function checkSubscriber([command, ...args], brokers, name) {
+async function checkSubscriber(command, brokers, name) {
   const ids = await publish(brokers, name);
+  const events = await eventsUntil(command, brokers, (has) => {
+    const types = ['work-order-list.applied.v1', 'work-order-list.rejected.v1'];
+    return (
+      has(({ id }) => id === ids.last) &&
+      has(({ type }) => type === 'machine.state.changed.v1') &&
+      has(({ type }) => types.includes(type))
+    );
+  });
+  const shown = (wanted) => events.filter(({ id }) => id === wanted).length;
+  if (shown(ids.twice) !== 1) throw new Error(`a duplicate is shown ${shown(ids.twice)} times`);
+  if (shown(ids.aborted) !== 0) throw new Error('an aborted record is shown');
+}
+
+/** The subscriber shows what became of the producer's list. */
+async function checkProducer(brokers) {
+  const env = { ...process.env, KAFKA_BROKERS: brokers };
+  const producer = [join(TYPESCRIPT, 'producer.js'), 'M-002', '4711', '4712'];
+  const { messageId } = JSON.parse(await runTool(process.execPath, producer, { env }));
+  const subscriber = [process.execPath, join(TYPESCRIPT, 'subscriber.js')];
+  await eventsUntil(subscriber, brokers, (has) =>
+    has((event) => event.type === 'work-order-list.applied.v1' && event.messageId === messageId),
+  );
+}
+
+/** Runs a subscriber until what it prints is enough. */
+async function eventsUntil([command, ...args], brokers, isEnough) {
   const env = { ...process.env, KAFKA_BROKERS: brokers };
   const subscriber = spawnGuarded(command, args, { env, output: 'pipe' });
   let errors = '';
   subscriber.stderr.on('data', (text) => (errors += text));
   const events = [];
   createInterface({ input: subscriber.stdout }).on('line', (line) => events.push(JSON.parse(line)));
-  const has = (isMeant) => events.some(isMeant);
   try {
     const deadline = Date.now() + TIMEOUT_MS;
-    const isDone = () =>
-      has(({ id }) => id === ids.last) &&
-      has(({ type }) => type === 'machine.state.changed.v1') &&
-      has(
-        ({ type }) =>
-          type === 'work-order-list.applied.v1' || type === 'work-order-list.rejected.v1',
-      );
-    while (!isDone()) {
+    while (!isEnough((isMeant) => events.some(isMeant))) {
       const ended = await Promise.race([subscriber.exited, delay(100)]);
       if (ended || Date.now() > deadline) {
         throw new Error(`${events.length} events, not all that it should show\n${errors}`);
       }
     }
+    return events;
   } finally {
     await subscriber.stop();
   }
-  const shown = (wanted) => events.filter(({ id }) => id === wanted).length;
-  if (shown(ids.twice) !== 1) throw new Error(`a duplicate is shown ${shown(ids.twice)} times`);
-  if (shown(ids.aborted) !== 0) throw new Error('an aborted record is shown');
 }
 
 async function publish(brokers, name) {

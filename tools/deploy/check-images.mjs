@@ -6,7 +6,7 @@ import { Kafka, logLevel } from 'kafkajs';
 import { startLocalKafka } from '../kafka/local-kafka.mjs';
 import { anyFreePort } from '../process/ports.mjs';
 import { LOCAL, ROOT } from '../setup/root.mjs';
-import { say } from '../setup/steps.mjs';
+import { checkCompose } from './check-compose.mjs';
 import { findDockerEngine } from './docker-engine.mjs';
 import { findNodeImage } from './node-image.mjs';
 
@@ -40,13 +40,19 @@ export async function checkImages(check, shutdown) {
     await check(`image of the ${app}: size, user, start options`, () => checkImage(engine, app));
     await check(`image of the ${app}: SBOM`, () => checkSbom(engine, app));
   }
-  await check('containers: health, a list applied, SIGTERM, no file written', () =>
-    checkContainers(engine, shutdown),
-  );
-  return engine;
+  // a writable root first, so that a file that is written shows
+  for (const [root, options] of [
+    ['writable root, no file written', []],
+    ['--read-only root', ['--read-only']],
+  ]) {
+    await check(`containers (docker run): health, a list applied, SIGTERM; ${root}`, () =>
+      checkContainers(engine, shutdown, options),
+    );
+  }
+  await checkCompose(check, shutdown, engine, nodeImage);
 }
 
-function imageOf(app) {
+export function imageOf(app) {
   return `machine-bridge-test/${app}`;
 }
 
@@ -57,13 +63,13 @@ async function buildImage({ docker }, app, nodeImage) {
 
 async function checkImage({ docker }, app) {
   const [{ Size, Config }] = JSON.parse(await docker('image', 'inspect', imageOf(app)));
-  say(`    ${(Size / 1e6).toFixed(0)} MB`);
   expect(Size <= MAX_IMAGE_BYTES, `the image has ${Size} bytes, more than ${MAX_IMAGE_BYTES}`);
   expectEqual(Config.User, '1000:1000');
   expect(Config.Healthcheck?.Test?.[0] === 'CMD', 'the image has no health check');
   const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
   const [, options] = /^exec node (.*) tools\/run-app\.mjs/.exec(scripts[`start:${app}`]);
   expectEqual(Config.Cmd, ['node', ...options.split(' '), 'dist/main.js']);
+  return { figure: `${(Size / 1e6).toFixed(0)} MB, user ${Config.User}` };
 }
 
 async function checkSbom({ docker }, app) {
@@ -72,9 +78,10 @@ async function checkSbom({ docker }, app) {
   expectEqual(bomFormat, 'CycloneDX');
   expect(found.length > 50, `only ${found.length} packages are in the image`);
   expectEqual([...new Set(listed)].sort(), [...new Set(found)].sort());
+  return { figure: `${new Set(listed).size} packages` };
 }
 
-async function checkContainers(engine, shutdown) {
+async function checkContainers(engine, shutdown, options) {
   const dir = join(LOCAL, 'kafka', `test-${process.pid}`);
   const kafka = await startLocalKafka({ dir, removeWhenStopped: true });
   shutdown.add('Kafka', kafka.kill, kafka.kill);
@@ -96,7 +103,10 @@ async function checkContainers(engine, shutdown) {
   const containers = {};
   try {
     for (const app of ['sandbox', 'bridge', 'terminal']) {
-      containers[app] = await startContainer(engine, app, { ...ports, ...settings[app] });
+      containers[app] = await startContainer(engine, app, options, {
+        ...ports,
+        ...settings[app],
+      });
     }
     for (const app of APPS) await untilHealthy(engine, app, containers[app]);
     await untilReady(`http://127.0.0.1:${ports.BRIDGE_HTTP_PORT}/health/ready`);
@@ -112,12 +122,12 @@ async function checkContainers(engine, shutdown) {
   }
 }
 
-/** On the host's network, where the sandbox is loopback for the bridge. The root is writable, so that writing shows. */
-async function startContainer({ docker }, app, settings) {
+/** On the host's network, where the sandbox is loopback for the bridge. */
+async function startContainer({ docker }, app, options, settings) {
   const env = Object.entries(settings).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
   const limits = ['--tmpfs', '/tmp', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
-  const options = ['--detach', '--network', 'host', '--health-interval', '1s', ...limits];
-  return (await docker('run', ...options, ...env, imageOf(app))).trim();
+  const more = ['--detach', '--network', 'host', '--health-interval', '1s', ...limits, ...options];
+  return (await docker('run', ...more, ...env, imageOf(app))).trim();
 }
 
 async function untilHealthy({ docker }, app, id) {
@@ -130,11 +140,11 @@ async function untilHealthy({ docker }, app, id) {
   }
 }
 
-async function untilReady(url) {
+export async function untilReady(url) {
   await until(HEALTHY_TIMEOUT_MS, `200 of ${url}`, async () => (await fetch(url)).ok);
 }
 
-async function checkListIsApplied(brokers, sandboxUrl) {
+export async function checkListIsApplied(brokers, sandboxUrl) {
   const workingOrders = ['4711', '4712'];
   const [{ machineId }] = await (await fetch(`${sandboxUrl}/sandbox/machines`)).json();
   const kafka = new Kafka({ brokers: [brokers], logLevel: logLevel.NOTHING });
@@ -174,7 +184,7 @@ function expect(holds, message) {
   if (!holds) throw new Error(message);
 }
 
-function expectEqual(actual, expected) {
+export function expectEqual(actual, expected) {
   const [is, asked] = [actual, expected].map((value) => JSON.stringify(value));
   expect(isDeepStrictEqual(actual, expected), `expected ${asked}, is ${is}`);
 }

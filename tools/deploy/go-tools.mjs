@@ -7,6 +7,8 @@ import { SetupError, step } from '../setup/steps.mjs';
 
 const TOOLS = {
   actionlint: ['github.com/rhysd/actionlint', 'v1.7.12', 'cmd/actionlint'],
+  // newer ones need a newer Go
+  compose: ['github.com/docker/compose/v5', 'v5.1.2', 'cmd'],
   helm: ['helm.sh/helm/v3', 'v3.22.0', 'cmd/helm'],
   kubeconform: ['github.com/yannh/kubeconform', 'v0.8.0', 'cmd/kubeconform'],
   kustomize: ['sigs.k8s.io/kustomize/kustomize/v5', 'v5.8.1', ''],

@@ -1,0 +1,86 @@
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { artifactsFolder, fetchArtifacts } from '../kafka/artifacts.mjs';
+import { findMaven } from '../kafka/java.mjs';
+import { anyFreePort } from '../process/ports.mjs';
+import { LOCAL, ROOT } from '../setup/root.mjs';
+import { lastLines, runTool } from '../setup/run-tool.mjs';
+import { checkListIsApplied, expectEqual, imageOf, untilReady } from './check-images.mjs';
+import { goTool } from './go-tools.mjs';
+
+const FOLDER = join(LOCAL, 'deploy/compose');
+const KAFKA_IMAGE = 'machine-bridge-test/kafka';
+const SERVICES = ['sandbox', 'bridge', 'terminal'];
+const PORTS = ['KAFKA_HOST_PORT', 'SANDBOX_HTTP_PORT', 'BRIDGE_HTTP_PORT', 'TERMINAL_HTTP_PORT'];
+
+/**
+ * docker-compose.yml with the images of the apps: `up`, health of all services, a list applied, `stop`. An engine that
+ * was started here has no registry of images: its Kafka is then one of Maven with the settings of the compose file.
+ *
+ * @param nodeImage the image that those of the apps were built from
+ */
+export async function checkCompose(check, shutdown, engine, nodeImage) {
+  const compose = await composeCommand(engine);
+  await rm(FOLDER, { recursive: true, force: true });
+  await mkdir(FOLDER, { recursive: true });
+  const override = { services: {} };
+  for (const app of SERVICES) override.services[app] = { image: imageOf(app) };
+  if (engine.isOwn) {
+    await check('image with the Kafka of Maven, for the compose file', () =>
+      buildKafkaImage(engine, nodeImage),
+    );
+    override.services.kafka = { image: KAFKA_IMAGE };
+  }
+  const overrideFile = join(FOLDER, 'override.yml');
+  await writeFile(overrideFile, JSON.stringify(override));
+  const ports = {};
+  for (const name of PORTS) ports[name] = String(await anyFreePort());
+  const project = `machine-bridge-test-${process.pid}`;
+  const files = ['--file', join(ROOT, 'docker-compose.yml'), '--file', overrideFile];
+  const run = (...args) =>
+    runTool(compose[0], [...compose.slice(1), '--project-name', project, ...files, ...args], {
+      env: { ...engine.env, ...ports },
+      cwd: ROOT,
+    });
+  const down = () => run('down', '--volumes', '--timeout', '20');
+  shutdown.add('The compose file', down, down);
+  await check('docker compose up: health, a list applied, SIGTERM, read-only root', async () => {
+    try {
+      return await checkServices(engine, run, ports);
+    } catch (error) {
+      const logs = await run('logs', '--no-color', '--tail', '15').catch(() => '');
+      throw new Error(`${error.message}\n${lastLines(logs).join('\n')}`, { cause: error });
+    } finally {
+      await down();
+    }
+  });
+}
+
+async function checkServices({ docker }, run, ports) {
+  await run('up', '--no-build', '--detach', '--wait', '--wait-timeout', '180');
+  const at = (name) => `http://127.0.0.1:${ports[name]}`;
+  await untilReady(`${at('BRIDGE_HTTP_PORT')}/health/ready`);
+  await untilReady(`${at('TERMINAL_HTTP_PORT')}/health/ready`);
+  await checkListIsApplied(`127.0.0.1:${ports.KAFKA_HOST_PORT}`, at('SANDBOX_HTTP_PORT'));
+  const containers = {};
+  for (const app of SERVICES) containers[app] = (await run('ps', '--quiet', app)).trim();
+  await run('stop', ...SERVICES);
+  for (const [app, id] of Object.entries(containers)) {
+    const [{ State, HostConfig }] = JSON.parse(await docker('inspect', id));
+    expectEqual([app, State.ExitCode, HostConfig.ReadonlyRootfs], [app, 0, true]);
+  }
+}
+
+/** The plugin of the client where it has one, else the program built from its module. */
+async function composeCommand({ env }) {
+  const plugin = await runTool('docker', ['compose', 'version'], { env }).catch(() => undefined);
+  return plugin ? ['docker', 'compose'] : [await goTool('compose')];
+}
+
+async function buildKafkaImage({ docker }, nodeImage) {
+  const context = join(FOLDER, 'kafka');
+  await cp(join(ROOT, 'tools/deploy/kafka-image'), context, { recursive: true });
+  await fetchArtifacts(findMaven());
+  await cp(await artifactsFolder(), join(context, 'libs'), { recursive: true });
+  await docker('build', '--build-arg', `NODE_IMAGE=${nodeImage}`, '--tag', KAFKA_IMAGE, context);
+}
