@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { checkExamples } from './deploy/check-examples.mjs';
 import { checkImages } from './deploy/check-images.mjs';
 import { checkKubernetes, renderManifests } from './deploy/check-kubernetes.mjs';
+import { checkMonitoring } from './deploy/check-monitoring.mjs';
 import { installDebianPackages } from './deploy/debian-packages.mjs';
 import { goTool } from './deploy/go-tools.mjs';
 import { createShutdown } from './process/shutdown.mjs';
@@ -22,6 +23,7 @@ const PARTS = {
   kubernetes: checkKubernetes,
   images: checkImages,
   examples: checkExamples,
+  monitoring: checkMonitoring,
 };
 const named = process.argv.slice(2);
 const startMs = performance.now();
@@ -62,6 +64,8 @@ async function checkRules() {
   const cwd = join(ROOT, 'deploy/prometheus');
   const rules = ['check', 'rules', '--lint=all', '--lint-fatal', 'rules.yaml'];
   await check('rules (promtool check rules)', () => runTool(promtool, rules, { cwd }));
+  const config = ['check', 'config', 'prometheus.yaml'];
+  await check('prometheus.yaml (promtool check config)', () => runTool(promtool, config, { cwd }));
   const tests = ['test', 'rules', 'rules.test.yaml'];
   await check('alerts (promtool test rules)', () => runTool(promtool, tests, { cwd }));
 }

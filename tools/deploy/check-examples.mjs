@@ -5,16 +5,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
 import { artifactsFolder } from '../kafka/artifacts.mjs';
 import { findJava } from '../kafka/java.mjs';
-import { startLocalKafka } from '../kafka/local-kafka.mjs';
-import { anyFreePort } from '../process/ports.mjs';
 import { spawnGuarded } from '../process/guarded.mjs';
 import { npm } from '../setup/dependencies.mjs';
 import { LOCAL, ROOT } from '../setup/root.mjs';
 import { runTool } from '../setup/run-tool.mjs';
 import { buildApps } from '../setup/build.mjs';
-import { startApp, untilHealthy } from '../start/app-process.mjs';
-import { appSettings } from '../start/app-settings.mjs';
 import { compile, packContracts } from './contracts-package.mjs';
+import { startBridge } from './running-bridge.mjs';
 
 const FOLDER = join(LOCAL, 'deploy/examples');
 const TYPESCRIPT = join(FOLDER, 'typescript');
@@ -31,7 +28,7 @@ export async function checkExamples(check, shutdown) {
     return { figure: `${((await stat(archive)).size / 1e3).toFixed(0)} kB` };
   });
   await buildApps();
-  const brokers = await startBridge(shutdown);
+  const { brokers, stop } = await startBridge(shutdown);
   const commands = {
     TypeScript: async () => {
       await buildTypeScript(archive);
@@ -51,29 +48,7 @@ export async function checkExamples(check, shutdown) {
     );
   }
   await check('example producer in TypeScript', () => checkProducer(brokers));
-}
-
-async function startBridge(shutdown) {
-  const dir = join(LOCAL, 'kafka', `test-${process.pid}`);
-  const kafka = await startLocalKafka({ dir, removeWhenStopped: true });
-  shutdown.add('Kafka', kafka.kill, kafka.kill);
-  const [sandboxPort, bridgePort, terminalPort] = [
-    await anyFreePort(),
-    await anyFreePort(),
-    await anyFreePort(),
-  ];
-  const clockOrigin = Math.floor(Date.now() / 1000);
-  const { brokers } = kafka;
-  const env = appSettings({ brokers, sandboxPort, bridgePort, terminalPort, clockOrigin });
-  for (const [name, url] of [
-    ['sandbox', `http://127.0.0.1:${sandboxPort}/health/live`],
-    ['bridge', `http://127.0.0.1:${bridgePort}/health/ready`],
-  ]) {
-    const app = startApp(name, env);
-    shutdown.add(`The ${name}`, app.stop, app.kill);
-    await untilHealthy(app, url);
-  }
-  return brokers;
+  await stop();
 }
 
 /** In a folder of its own, where nothing of the project can be imported. */

@@ -7,11 +7,13 @@ import { SetupError, step } from '../setup/steps.mjs';
 
 const TOOLS = {
   actionlint: ['github.com/rhysd/actionlint', 'v1.7.12', 'cmd/actionlint'],
+  builder: ['go.opentelemetry.io/collector/cmd/builder', 'v0.165.0', ''],
   // newer ones need a newer Go
   compose: ['github.com/docker/compose/v5', 'v5.1.2', 'cmd'],
   helm: ['helm.sh/helm/v3', 'v3.22.0', 'cmd/helm'],
   kubeconform: ['github.com/yannh/kubeconform', 'v0.8.0', 'cmd/kubeconform'],
   kustomize: ['sigs.k8s.io/kustomize/kustomize/v5', 'v5.8.1', ''],
+  prometheus: ['github.com/prometheus/prometheus', 'v0.315.1', 'cmd/prometheus'],
   promtool: ['github.com/prometheus/prometheus', 'v0.315.1', 'cmd/promtool'],
 };
 const NO_GO = `Go is missing: the programs that check the files are built from their Go modules.

@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import { startLocalKafka } from '../kafka/local-kafka.mjs';
+import { anyFreePort } from '../process/ports.mjs';
+import { LOCAL } from '../setup/root.mjs';
+import { startApp, untilHealthy } from '../start/app-process.mjs';
+import { appSettings } from '../start/app-settings.mjs';
+
+/**
+ * Starts a Kafka, a sandbox and a bridge with the settings of the demo, and `env`. They end with `shutdown`, or by `stop`.
+ *
+ * @returns `{brokers, sandboxUrl, bridgeUrl, stop}`
+ */
+export async function startBridge(shutdown, env = {}) {
+  const dir = join(LOCAL, 'kafka', `test-${process.pid}`);
+  const kafka = await startLocalKafka({ dir, removeWhenStopped: true });
+  shutdown.add('Kafka', kafka.kill, kafka.kill);
+  const [sandboxPort, bridgePort, terminalPort] = [
+    await anyFreePort(),
+    await anyFreePort(),
+    await anyFreePort(),
+  ];
+  const clockOrigin = Math.floor(Date.now() / 1000);
+  const { brokers } = kafka;
+  const settings = appSettings({ brokers, sandboxPort, bridgePort, terminalPort, clockOrigin });
+  const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
+  const bridgeUrl = `http://127.0.0.1:${bridgePort}`;
+  const apps = [];
+  for (const [name, url] of [
+    ['sandbox', `${sandboxUrl}/health/live`],
+    ['bridge', `${bridgeUrl}/health/ready`],
+  ]) {
+    const app = startApp(name, { ...settings, ...env });
+    apps.unshift(app);
+    shutdown.add(`The ${name}`, app.stop, app.kill);
+    await untilHealthy(app, url);
+  }
+  const stop = async () => {
+    for (const app of apps) await app.stop();
+    await kafka.kill();
+  };
+  return { brokers, sandboxUrl, bridgeUrl, stop };
+}
