@@ -127,7 +127,6 @@ describe('a topic of changes', () => {
     const { topicPrefix } = plant.kafka;
     const read: StoredRecord[] = [];
     await readSpans(kafka, await topicSpans(kafka, `${topicPrefix}${CHANGES}`), {
-      groupIdPrefix: topicPrefix,
       signal: new AbortController().signal,
       onRecords: (records) => {
         read.push(...records.filter(({ value }) => value !== null));

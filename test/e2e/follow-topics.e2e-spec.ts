@@ -47,7 +47,6 @@ describe('following topics', () => {
     const read: string[] = [];
     const states: FollowState[] = [];
     const following = followTopics(client, topics, {
-      groupIdPrefix: prefix,
       signal: stopping.signal,
       onRecords: (records: readonly StoredRecord[]) => {
         read.push(...records.map(({ value }) => value?.toString() ?? ''));

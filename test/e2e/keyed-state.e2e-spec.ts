@@ -333,7 +333,6 @@ describe('keyed state', () => {
     it('can be read from one end to the other', async () => {
       const offsets: number[] = [];
       await readSpans(client, await topicSpans(client, fullName), {
-        groupIdPrefix: compacted.topicPrefix,
         signal: new AbortController().signal,
         onRecords: (records) => {
           offsets.push(...records.map(({ offset }) => offset));

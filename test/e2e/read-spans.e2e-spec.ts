@@ -40,7 +40,6 @@ describe('reading what a topic holds', () => {
       read.push(...records);
     };
     await readSpans(kafka, await topicSpans(kafka, topic), {
-      groupIdPrefix: prefix,
       signal,
       onRecords,
     });
@@ -55,7 +54,6 @@ describe('reading what a topic holds', () => {
     await plant.send('all', { key: 'late', value: 'late' });
     const read: StoredRecord[] = [];
     await readSpans(kafka, spans, {
-      groupIdPrefix: prefix,
       signal: never,
       onRecords: (records) => {
         expect(records.length).toBeLessThanOrEqual(100);
@@ -78,7 +76,7 @@ describe('reading what a topic holds', () => {
     const onRecords = (records: readonly StoredRecord[]): void => {
       read.push(...records.map(text));
     };
-    await readSpans(kafka, spans, { groupIdPrefix: prefix, signal: never, onRecords });
+    await readSpans(kafka, spans, { signal: never, onRecords });
     expect(read).toEqual(['3', '4', '5']);
   });
 
@@ -100,7 +98,6 @@ describe('reading what a topic holds', () => {
     const stop = new AbortController();
     const sizes: number[] = [];
     await readSpans(kafka, await topicSpans(kafka, topic), {
-      groupIdPrefix: prefix,
       signal: stop.signal,
       onRecords: (records) => {
         sizes.push(records.length);
@@ -115,7 +112,6 @@ describe('reading what a topic holds', () => {
     await plant.send('failing', ...numbers(300).map((value) => ({ value })));
     let calls = 0;
     const read = readSpans(kafka, await topicSpans(kafka, topic), {
-      groupIdPrefix: prefix,
       signal: never,
       onRecords: () => {
         calls += 1;
@@ -143,7 +139,7 @@ describe('reading what a topic holds', () => {
     const onRecords = (records: readonly StoredRecord[]): void => {
       read.push(...records.map(({ key }) => key?.toString() ?? ''));
     };
-    await readSpans(kafka, spans, { groupIdPrefix: prefix, signal: never, onRecords });
+    await readSpans(kafka, spans, { signal: never, onRecords });
     expect(read).toEqual(['3', '4', '6', '2500', '2501', '2502', '2999']);
   });
 
@@ -169,7 +165,7 @@ describe('reading what a topic holds', () => {
       { topic: cut, partition: 0, offset: 0 },
       { topic: cut, partition: 0, offset: 1 },
     ];
-    const records = await readRecords(kafka, places, { groupIdPrefix: prefix, signal: never });
+    const records = await readRecords(kafka, places, { signal: never });
     expect(records.map((record) => record && text(record))).toEqual([
       ...['4', undefined, '2', undefined, undefined, undefined, undefined, 'not cut'],
     ]);

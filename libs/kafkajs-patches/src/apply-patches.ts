@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { type DecodeMessages, withBatchesOfAnySize } from './fixes/decode-messages.js';
 import { committedBatch, type RecoveringGroupClass, withLeaderMoves } from './fixes/consumer.js';
+import { type JoiningGroupClass, withGrouplessReaders } from './fixes/groupless-reader.js';
 import { parseProduced } from './fixes/produce-batches.js';
 import { createSendMessages } from './fixes/send-messages.js';
 import {
@@ -12,6 +13,12 @@ import {
   withSessions,
 } from './fixes/network.js';
 import { type CreateManager, withCachedCoordinator } from './speed/cached-coordinator.js';
+import {
+  asksForNoTopic,
+  type CreateMetadataRequest,
+  type MetadataPoolClass,
+  withBrokersAlone,
+} from './speed/metadata-of-no-topic.js';
 import { produceRequest } from './speed/produce-request.js';
 import { type GroupClass, withAdaptiveMaxWait } from './speed/adaptive-max-wait.js';
 
@@ -40,9 +47,11 @@ export function applyPatches(): void {
   patchModule<RequestQueueClass>('kafkajs/src/network/requestQueue/index.js', withoutIdleTimers);
   patchModule<ConnectionClass>('kafkajs/src/network/connection.js', withSessions);
   patchModule<CreateSocketFactory>('kafkajs/src/network/socketFactory.js', unreferencedOnce);
-  patchModule<GroupClass & RecoveringGroupClass>(CONSUMER_GROUP, (Group) =>
-    withLeaderMoves(withAdaptiveMaxWait(Group)),
+  patchModule<GroupClass & RecoveringGroupClass & JoiningGroupClass>(CONSUMER_GROUP, (Group) =>
+    withGrouplessReaders(withLeaderMoves(withAdaptiveMaxWait(Group))),
   );
+  patchModule<CreateMetadataRequest>(`${PROTOCOL}/metadata/v4/request.js`, asksForNoTopic);
+  patchModule<MetadataPoolClass>('kafkajs/src/cluster/brokerPool.js', withBrokersAlone);
   patchModule(`${PROTOCOL}/produce/v3/request.js`, () => produceRequest);
   patchModule<CreateManager>('kafkajs/src/producer/eosManager/index.js', withCachedCoordinator);
 }

@@ -59,16 +59,14 @@ const DEADLINE_MS = 9000;
 @Injectable()
 export class OutcomeHistory implements OnModuleDestroy {
   private readonly topic: string;
-  private readonly groupId: string;
   private readonly stopping = new AbortController();
   private isSearching = false;
 
   constructor(
-    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix, groupId } }: BridgeSettings,
+    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix } }: BridgeSettings,
     @Inject(KAFKA) private readonly kafka: KafkaClient,
   ) {
     this.topic = `${topicPrefix}${TOPICS.commandOutcomes}`;
-    this.groupId = groupId;
   }
 
   onModuleDestroy(): void {
@@ -105,7 +103,6 @@ export class OutcomeHistory implements OnModuleDestroy {
     const matches = new NewestMatches(query);
     const deadline = AbortSignal.timeout(READ_DEADLINE_MS);
     await readSpans(this.kafka, spans, {
-      groupIdPrefix: this.groupId,
       signal: AbortSignal.any([this.stopping.signal, deadline]),
       onRecords: (records) => {
         matches.accept(records);

@@ -46,7 +46,6 @@ const STOP_DEADLINE_MS = 2000;
 export class FlowControls implements OnModuleDestroy {
   private readonly logger = new Logger('FlowControls');
   private readonly topic: string;
-  private readonly groupId: string;
   private readonly latest = new Map<Flow, FlowControl>();
   private readonly holds = new Map(FLOWS.map((flow) => [flow, new FlowHold()]));
   /** Next offset by partition. */
@@ -57,18 +56,16 @@ export class FlowControls implements OnModuleDestroy {
   private failure: string | null = null;
 
   constructor(
-    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix, groupId } }: BridgeSettings,
+    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix } }: BridgeSettings,
     @Inject(KAFKA) private readonly kafka: KafkaClient,
     private readonly clock: Clock,
   ) {
     this.topic = `${topicPrefix}${INTERNAL_TOPICS.flowControls}`;
-    this.groupId = groupId;
   }
 
   /** Follows the topic, which exists; once, however often it is called. */
   follow(): void {
     this.following ??= followTopics(this.kafka, [{ topic: this.topic, from: 'beginning' }], {
-      groupIdPrefix: this.groupId,
       signal: this.stopping.signal,
       onRecords: (records) => {
         this.accept(records);

@@ -55,7 +55,6 @@ export class GroupShares implements OnModuleDestroy {
   private readonly process = `${hostname()}-${randomUUID().slice(0, 8)}`;
   private readonly logger = new Logger('GroupShares');
   private readonly topic: string;
-  private readonly groupId: string;
   private readonly latest = new Map<string, { flows: FlowShares; receivedMs: number }>();
   private readonly producer: IdempotentProducer;
   private readonly stopping = new AbortController();
@@ -65,11 +64,10 @@ export class GroupShares implements OnModuleDestroy {
   private ownShares: () => FlowShares = () => ({});
 
   constructor(
-    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix, groupId } }: BridgeSettings,
+    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix } }: BridgeSettings,
     @Inject(KAFKA) private readonly kafka: KafkaClient,
   ) {
     this.topic = `${topicPrefix}${INTERNAL_TOPICS.flowShares}`;
-    this.groupId = groupId;
     this.producer = new IdempotentProducer(kafka);
   }
 
@@ -83,7 +81,6 @@ export class GroupShares implements OnModuleDestroy {
     if (this.following !== undefined) return;
     const from = { sinceMs: realEpochMs() - FRESH_MS, maxPerPartition: MAX_RECORDS_AT_START };
     this.following = followTopics(this.kafka, [{ topic: this.topic, from }], {
-      groupIdPrefix: this.groupId,
       signal: this.stopping.signal,
       onRecords: (records) => {
         this.accept(records);

@@ -9,6 +9,8 @@ import {
   groupOffsets,
   readSpans,
   refusedTopics,
+  setGroupOffsets,
+  type TopicSpan,
 } from '#libs/kafka';
 import { reachTopics } from '../command-line/kafka.js';
 import { lagOf } from '../offsets/offsets.js';
@@ -100,12 +102,14 @@ async function transact(kafka: Kafka, groupId: string): Promise<Finding[]> {
   const transactionalId = `${groupId}-check-${randomUUID()}`;
   const producer = kafka.producer({
     transactionalId,
-    idempotent: true,
     maxInFlightRequests: 1,
     retry: { retries: 2 },
   });
   try {
     await producer.connect();
+    // kafkajs initialises the id with the first transaction, not as it connects
+    const transaction = await producer.transaction();
+    await transaction.abort();
   } finally {
     await producer.disconnect();
   }
@@ -113,7 +117,7 @@ async function transact(kafka: Kafka, groupId: string): Promise<Finding[]> {
   return [{ check: 'transactional ids', status: 'ok', detail }];
 }
 
-/** Reads the newest record of one partition of each input topic that holds any, as a group of its own. */
+/** Reads the newest record of one partition of each input topic that holds any, and joins a group of its own. */
 async function readNewest(
   kafka: Kafka,
   { kafka: { groupId } }: BridgeSettings,
@@ -131,11 +135,13 @@ async function readNewest(
       : [];
   });
   const signal = AbortSignal.timeout(READ_DEADLINE_MS);
-  await readSpans(kafka, spans, { groupIdPrefix: groupId, signal, onRecords: () => undefined });
+  await readSpans(kafka, spans, { signal, onRecords: () => undefined });
   const check = 'reading';
-  if (spans.length === 0)
+  const [newest] = spans;
+  if (newest === undefined)
     return [{ check, status: 'ok', detail: 'not tried: the inputs are empty' }];
   if (signal.aborted) throw new Error(`no end of it within ${READ_DEADLINE_MS / 1000} s`);
+  await joinGroup(kafka, `${groupId}-check-${randomUUID()}`, newest);
   return [
     { check, status: 'ok', detail: `tried on ${spans.map(({ topic }) => topic).join(', ')}` },
   ];
@@ -150,4 +156,15 @@ async function attempt(check: string, find: () => Promise<Finding[]>): Promise<F
   } catch (error) {
     return [{ check, status: 'fail', detail: describeKafkaFailure(error), remedy: GRANT }];
   }
+}
+
+/** Joins a group as its only member and commits where a span begins. The group is deleted again where that is allowed. */
+async function joinGroup(kafka: Kafka, groupId: string, span: TopicSpan): Promise<void> {
+  const { topic, partition, from } = span;
+  await setGroupOffsets(kafka, { groupId, topic }, new Map([[partition, from]]));
+  const admin = kafka.admin();
+  await admin.connect();
+  // Kafka forgets it by itself, days later.
+  await admin.deleteGroups([groupId]).catch(() => undefined);
+  await admin.disconnect();
 }

@@ -83,9 +83,8 @@ export class DeadLetterLog {
       printStatus(`${count} of ${total} dead letters read${reading.progress?.() ?? ''}`);
     });
     try {
-      const { groupId } = this.settings;
       const { signal } = reading;
-      await readSpans(this.kafka, all, { groupIdPrefix: groupId, signal, onRecords });
+      await readSpans(this.kafka, all, { signal, onRecords });
     } finally {
       stopReporting();
     }

@@ -102,7 +102,6 @@ async function publishedMachines(): Promise<Machine[]> {
     kafka,
     spans.filter(({ from, until }) => from < until),
     {
-      groupIdPrefix: settings.groupId,
       signal,
       onRecords: (records) => {
         for (const record of records) keep(latest[record.topic], record);

@@ -54,7 +54,6 @@ async function watch({ machine, only, since, json = false }: WatchOptions): Prom
     kafka,
     topics.map((topic) => ({ topic, from })),
     {
-      groupIdPrefix: settings.groupId,
       signal: interruption(),
       onRecords: (records) => {
         for (const record of records) {

@@ -58,7 +58,6 @@ export class PlantFeed implements OnApplicationShutdown {
     await this.prepareTopics();
     if (signal.aborted) return;
     this.running = followTopics(this.kafka, this.topics(), {
-      groupIdPrefix: this.settings.kafka.groupId,
       signal,
       onRecords: (records) => {
         for (const record of records) this.plant.take(record);

@@ -163,7 +163,6 @@ export class Submissions implements OnApplicationShutdown {
       this.kafka,
       { topics, ...latest },
       {
-        groupIdPrefix: this.settings.kafka.groupId,
         signal: AbortSignal.any([done.signal, AbortSignal.timeout(LOOK_UP_WITHIN_MS)]),
         onRecords: (records) => {
           const record = records.find(

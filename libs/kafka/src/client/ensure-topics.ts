@@ -45,13 +45,15 @@ export async function ensureTopics(
   options: { create: boolean; partitions: number },
 ): Promise<void> {
   await withAdmin(kafka, async (admin) => {
-    const existing = new Set(await admin.listTopics());
-    const missing = topics.filter((topic) => !existing.has(topic.name));
+    const existing = await partitionCounts(admin);
+    const missing = topics.filter(({ name }) => !existing.has(name));
     if (missing.length > 0 && !options.create) {
-      throw new MissingTopicsError(missing.map((topic) => topic.name));
+      throw new MissingTopicsError(missing.map(({ name }) => name));
     }
-    await createMissing(admin, missing, options.partitions);
-    const narrow = await narrowTopics(admin, topics);
+    await createMissing(admin, missing, existing, options.partitions);
+    const names = topics.flatMap(({ name, asWideAs = [] }) => [name, ...asWideAs]);
+    const present = missing.length === 0 ? existing : await partitionCounts(admin, names);
+    const narrow = narrowTopics(topics, present);
     if (narrow.length > 0 && !options.create) {
       throw new MissingTopicsError(
         narrow.map(({ name, count }) => `${name} (${count} partitions)`),
@@ -59,42 +61,53 @@ export async function ensureTopics(
     }
     for (const topic of narrow) await widen(admin, topic);
     const kept = topics.filter(({ cleanupPolicy }) => cleanupPolicy !== 'delete');
-    const names = kept.map(({ name }) => name);
     await warnOfDeletion(
       admin,
-      names.filter((name) => existing.has(name)),
+      kept.map(({ name }) => name).filter((name) => existing.has(name)),
     );
   });
 }
 
-/** Creates topics that are as wide as others last, when those exist. */
+/** The partitions of each topic by its name; default all topics. */
+async function partitionCounts(
+  admin: Admin,
+  names: readonly string[] = [],
+): Promise<ReadonlyMap<string, number>> {
+  const { topics } = await admin.fetchTopicMetadata({ topics: [...new Set(names)] });
+  return new Map(topics.map(({ name, partitions }) => [name, partitions.length]));
+}
+
+/**
+ * Creates all in one request: a broker that makes the logs of earlier ones does not know those of a later request until it
+ * is done.
+ */
 async function createMissing(
   admin: Admin,
   missing: readonly TopicSpecification[],
+  existing: ReadonlyMap<string, number>,
   partitions: number,
 ): Promise<void> {
-  const first = missing.filter(({ createdAsWideAs }) => createdAsWideAs === undefined);
-  if (first.length > 0) await createTopics(admin, first, partitions);
-  for (const topic of missing) {
+  if (missing.length === 0) return;
+  const wanted = missing.map((topic) => {
     const { createdAsWideAs: models } = topic;
-    if (models === undefined) continue;
-    await createTopics(admin, [topic], await widthOf(admin, models));
-  }
-}
-
-async function createTopics(
-  admin: Admin,
-  missing: readonly TopicSpecification[],
-  partitions: number,
-): Promise<void> {
-  const names = missing.map((topic) => topic.name);
-  // Another process may create them at the same time: kafkajs answers false for "already exists".
-  await admin.createTopics({
-    waitForLeaders: false,
-    topics: missing.map((topic) => createTopicConfig(topic, partitions)),
+    const widths = models?.map((model) => existing.get(model) ?? partitions) ?? [partitions];
+    return createTopicConfig(topic, Math.max(...widths));
   });
-  for (const name of names) await untilAsWide(admin, name, 1);
-  new Logger('Topics').log({ msg: 'topics created', topics: names, partitions });
+  // Another process may create them at the same time: kafkajs answers false for "already exists".
+  await admin.createTopics({ waitForLeaders: false, topics: wanted });
+  await untilAsWide(
+    admin,
+    missing.map(({ name }) => name),
+    1,
+  );
+  for (const width of new Set(wanted.map(({ numPartitions }) => numPartitions))) {
+    const names = wanted.filter(({ numPartitions }) => numPartitions === width);
+    new Logger('Topics').log({
+      msg: 'topics created',
+      topics: names.map(({ topic }) => topic),
+      partitions: width,
+    });
+  }
 }
 
 /** The request that creates a topic, with the brokers' default replication. */
@@ -142,7 +155,7 @@ async function widen(admin: Admin, { name, count }: NarrowTopic): Promise<void> 
       throw new TopicError(name, 'Alter', error);
     }
   }
-  await untilAsWide(admin, name, count);
+  await untilAsWide(admin, [name], count);
   new Logger('Topics').log({ msg: 'partitions added', topic: name, partitions: count });
 }
 
@@ -153,46 +166,43 @@ interface NarrowTopic {
 }
 
 /** The topics with fewer partitions than those that they must be as wide as. */
-async function narrowTopics(
-  admin: Admin,
+function narrowTopics(
   topics: readonly { name: string; asWideAs?: readonly string[] }[],
-): Promise<NarrowTopic[]> {
-  const narrow: NarrowTopic[] = [];
-  for (const { name, asWideAs = [] } of topics) {
-    if (asWideAs.length === 0) continue;
-    const { topics: found } = await admin.fetchTopicMetadata({ topics: [name, ...asWideAs] });
-    const own = found.find((topic) => topic.name === name)?.partitions.length ?? 0;
-    const count = Math.max(...found.map((topic) => topic.partitions.length));
-    if (count > own) narrow.push({ name, count });
-  }
-  return narrow;
+  present: ReadonlyMap<string, number>,
+): NarrowTopic[] {
+  const countOf = (name: string): number => present.get(name) ?? 0;
+  return topics
+    .map(({ name, asWideAs = [] }) => ({ name, count: Math.max(0, ...asWideAs.map(countOf)) }))
+    .filter(({ name, count }) => count > countOf(name));
 }
 
 /** Brokers learn of a change one after the other: a subscription before the last one has would miss it. */
-async function untilAsWide(admin: Admin, topic: string, count: number): Promise<void> {
+async function untilAsWide(admin: Admin, topics: readonly string[], count: number): Promise<void> {
   const deadlineMs = realNowMs() + VISIBLE_DEADLINE_MS;
-  while (!(await isAsWide(admin, topic, count))) {
-    if (realNowMs() > deadlineMs) throw new Error(`${topic} does not show its ${count} partitions`);
+  while (!(await areAsWide(admin, topics, count))) {
+    if (realNowMs() > deadlineMs) {
+      throw new Error(`${topics.join(', ')} do not all show ${count} partitions`);
+    }
     await realDelayMs(VISIBLE_POLL_MS);
   }
 }
 
-async function isAsWide(admin: Admin, topic: string, count: number): Promise<boolean> {
+async function areAsWide(admin: Admin, names: readonly string[], count: number): Promise<boolean> {
   try {
-    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
-    const partitions = topics[0]?.partitions ?? [];
-    return partitions.length >= count && partitions.every(({ leader }) => leader >= 0);
+    const { topics } = await admin.fetchTopicMetadata({ topics: [...names] });
+    return topics.every(
+      ({ partitions }) =>
+        partitions.length >= count && partitions.every(({ leader }) => leader >= 0),
+    );
   } catch (error) {
     // A topic that is just being made is not known yet, or has no leader.
     if (isProtocolError(error) && error.retriable) return false;
-    throw new TopicError(topic, undefined, error);
+    const [only = ''] = names;
+    if (names.length === 1) throw new TopicError(only, undefined, error);
+    // Kafka's answer does not name the one at fault.
+    for (const name of names) await areAsWide(admin, [name], count);
+    return false;
   }
-}
-
-/** Partitions of the widest of topics that exist. */
-async function widthOf(admin: Admin, topics: readonly string[]): Promise<number> {
-  const { topics: found } = await admin.fetchTopicMetadata({ topics: [...topics] });
-  return Math.max(...found.map((topic) => topic.partitions.length));
 }
 
 const logger = new Logger('Topics');

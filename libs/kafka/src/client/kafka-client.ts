@@ -40,11 +40,8 @@ function inAnyOrder(brokers: readonly string[]): string[] {
   return [...brokers.slice(from), ...brokers.slice(0, from)];
 }
 
-/**
- * Said of every transactional producer. It would be right if a failed transaction were taken up
- * again; here it ends the producer, and the state is restored again.
- */
-const TRANSACTIONAL_RETRIES_LIMITED =
+/** Said of every idempotent producer that has limited retries, though its owner retries without a limit. */
+const RETRIES_LIMITED =
   'Limiting retries for the idempotent producer may invalidate EoS guarantees';
 
 /** A transaction begins while the coordinator is still at the end of the one before, as it often is for milliseconds. */
@@ -55,7 +52,7 @@ const toNestLogger: logCreator = () => {
   const logger = new Logger('kafkajs');
   return ({ namespace, level, log }) => {
     const { message, broker, groupId, topic, partition, error } = log as Record<string, unknown>;
-    if (message === TRANSACTIONAL_RETRIES_LIMITED) return;
+    if (message === RETRIES_LIMITED) return;
     const entry = { namespace, msg: message, broker, groupId, topic, partition, error };
     const isOrdinary = [message, error].some((text) => String(text).includes(TRANSACTION_BEFORE));
     if (isOrdinary) logger.debug(entry);

@@ -1,7 +1,7 @@
 import { realDelayMs } from '#libs/clock';
-import type { KafkaClient, TopicPartition } from '../client/kafka-port.js';
+import type { Admin, KafkaClient, TopicPartition } from '../client/kafka-port.js';
 import { withAdmin } from '../client/with-admin.js';
-import { topicSpans } from '../reading/topics.js';
+import { fetchSpans } from '../reading/topics.js';
 import { type OffsetMetadata, parseOffsetMetadata } from './offset-metadata.js';
 
 /** Partitions are assigned by the dozen: so long, in real milliseconds, a request waits for the others to join it. */
@@ -50,7 +50,7 @@ export class CommittedOffsets {
     const asked = this.asked;
     this.asked = [];
     try {
-      const left = await this.readSettled(asked);
+      const left = await withAdmin(this.kafka, (admin) => this.readSettled(admin, asked));
       asked.forEach(({ resolve }, index) => {
         resolve(left[index]);
       });
@@ -59,10 +59,13 @@ export class CommittedOffsets {
     }
   }
 
-  private async readSettled(asked: readonly Asked[]): Promise<(CommittedProgress | undefined)[]> {
-    for (let before = await this.read(asked); ;) {
+  private async readSettled(
+    admin: Admin,
+    asked: readonly Asked[],
+  ): Promise<(CommittedProgress | undefined)[]> {
+    for (let before = await this.read(admin, asked); ;) {
       await realDelayMs(SETTLE_MS);
-      const now = await this.read(asked);
+      const now = await this.read(admin, asked);
       const isSettled = now.every((each, index) => {
         const { begin, transaction } = before[index] ?? {};
         return each?.begin === begin && each?.transaction === transaction;
@@ -73,13 +76,14 @@ export class CommittedOffsets {
   }
 
   private async read(
+    admin: Admin,
     partitions: readonly TopicPartition[],
   ): Promise<(CommittedProgress | undefined)[]> {
-    const { kafka, groupId } = this;
+    const { groupId } = this;
     const topics = [...new Set(partitions.map(({ topic }) => topic))];
     const [committed, spans] = await Promise.all([
-      withAdmin(kafka, (admin) => admin.fetchOffsets({ groupId, topics })),
-      Promise.all(topics.map((topic) => topicSpans(kafka, topic))),
+      admin.fetchOffsets({ groupId, topics }),
+      Promise.all(topics.map((topic) => fetchSpans(admin, topic))),
     ]);
     return partitions.map(({ topic, partition }) => {
       const known = committed.find((it) => it.topic === topic);

@@ -1,6 +1,6 @@
 import type { KafkaClient } from '../client/kafka-port.js';
 import { withAdmin } from '../client/with-admin.js';
-import { topicSpans } from '../reading/topics.js';
+import { fetchSpans } from '../reading/topics.js';
 import { parseOffsetMetadata } from './offset-metadata.js';
 
 /** A consumer group as its coordinator knows it. */
@@ -39,10 +39,12 @@ export async function groupOffsets(
   groupId: string,
   topics: readonly string[],
 ): Promise<GroupOffset[]> {
-  const [committed, ...spans] = await Promise.all([
-    withAdmin(kafka, (admin) => admin.fetchOffsets({ groupId, topics: [...topics] })),
-    ...topics.map((topic) => topicSpans(kafka, topic)),
-  ]);
+  const [committed, ...spans] = await withAdmin(kafka, (admin) =>
+    Promise.all([
+      admin.fetchOffsets({ groupId, topics: [...topics] }),
+      ...topics.map((topic) => fetchSpans(admin, topic)),
+    ]),
+  );
   return spans.flat().map(({ topic, partition, from, until }) => {
     const ofTopic = committed.find((each) => each.topic === topic);
     const commit = ofTopic?.partitions.find((each) => each.partition === partition);

@@ -132,7 +132,6 @@ describe('PartitionTransactions', () => {
       kafka,
       spans.filter(({ from, until }) => from < until),
       {
-        groupIdPrefix: `${prefix}read`,
         signal: new AbortController().signal,
         onRecords: (records) => {
           values.push(...records.map(({ value }) => value?.toString().slice(0, 20) ?? 'null'));

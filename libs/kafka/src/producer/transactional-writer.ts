@@ -40,8 +40,8 @@ export class TransactionalWriter {
 
   constructor(kafka: KafkaClient, transactionalId: string) {
     this.producer = kafka.producer({
+      // Its transactions are idempotent by themselves. `idempotent` would have it take another producer id, for none.
       transactionalId,
-      idempotent: true,
       maxInFlightRequests: 1,
       allowAutoTopicCreation: false,
       createPartitioner: partitionByKey,

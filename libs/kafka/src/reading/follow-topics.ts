@@ -1,12 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { everyRealMs, onAbort, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Consumer, EachBatchPayload, KafkaClient } from '../client/kafka-port.js';
-import { withAdmin } from '../client/with-admin.js';
 import { Completion } from './completion.js';
+import { createReader } from './reader.js';
 import { type StoredRecord, toStoredRecord } from './stored-record.js';
 import { latestSpans, topicSpans } from './topics.js';
 
@@ -25,8 +24,6 @@ export interface FollowedTopic {
 export type FollowState = 'restoring' | 'up' | 'down';
 
 export interface FollowOptions {
-  /** What the names of the consumer groups begin with. */
-  groupIdPrefix: string;
   signal: AbortSignal;
   /** Takes records of one partition, in order, each once. Must not throw. */
   onRecords: (records: readonly StoredRecord[]) => void;
@@ -44,8 +41,8 @@ const BACK_OFF = { baseMs: 200, capMs: 3000 };
 
 /**
  * Reads topics from where each begins and goes on with what is written to them, committed records alone, until the
- * signal aborts; after a failure it goes on behind the last record that was handed over. It commits nothing: as the
- * client can only read as a member of a consumer group, each attempt has a group of its own, deleted afterwards.
+ * signal aborts; after a failure it goes on behind the last record that was handed over. It commits nothing, and joins no
+ * consumer group.
  */
 export async function followTopics(
   kafka: KafkaClient,
@@ -68,7 +65,6 @@ export async function followTopics(
 /** One consumer's life. */
 class FollowAttempt {
   hasCaughtUp = false;
-  private readonly groupId: string;
   private readonly ending = new Completion();
   /** Offsets, by partition, up to which there was something to read when this attempt began. */
   private readonly targets = new Map<string, number>();
@@ -81,9 +77,7 @@ class FollowAttempt {
     /** Next offset by partition. */
     private readonly positions: Map<string, number>,
     private readonly options: FollowOptions,
-  ) {
-    this.groupId = `${options.groupIdPrefix}-read-${randomUUID()}`;
-  }
+  ) {}
 
   /** Resolves with the failure that ended it, in words; undefined when the signal did. */
   async run(): Promise<string | undefined> {
@@ -97,7 +91,7 @@ class FollowAttempt {
       await this.findPlaces();
       if (this.options.signal.aborted) return undefined;
       this.setState('restoring', null);
-      consumer = this.createConsumer();
+      consumer = createReader(this.kafka);
       stopWatching = this.watch();
       starting = this.start(consumer).catch((error: unknown) => {
         this.ending.end(error as Error);
@@ -115,7 +109,6 @@ class FollowAttempt {
       // A consumer that is disconnected while it joins goes on joining, and is left behind.
       await withDeadline(starting, START_DEADLINE_MS);
       await withDeadline(consumer?.disconnect(), CLEAN_UP_DEADLINE_MS);
-      if (consumer !== undefined) await withDeadline(this.deleteGroup(), CLEAN_UP_DEADLINE_MS);
     }
   }
 
@@ -133,19 +126,6 @@ class FollowAttempt {
       this.positions.set(key, position);
       if (position < until) this.targets.set(key, until);
     }
-  }
-
-  private createConsumer(): Consumer {
-    return this.kafka.consumer({
-      groupId: this.groupId,
-      sessionTimeout: 30_000,
-      heartbeatInterval: 3000,
-      maxWaitTimeInMs: 250,
-      // A topic that has grown is noticed by it.
-      metadataMaxAge: 60_000,
-      allowAutoTopicCreation: false,
-      retry: { initialRetryTime: 100, retries: 5, restartOnFailure: () => Promise.resolve(false) },
-    });
   }
 
   private async start(consumer: Consumer): Promise<void> {
@@ -239,10 +219,6 @@ class FollowAttempt {
     if (this.state === state && state !== 'restoring') return;
     this.state = state;
     this.options.onState(state, problem);
-  }
-
-  private deleteGroup(): Promise<unknown> {
-    return withAdmin(this.kafka, (admin) => admin.deleteGroups([this.groupId]));
   }
 }
 

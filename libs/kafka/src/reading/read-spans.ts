@@ -1,16 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import { withDeadline } from '../client/deadline.js';
 import type { Consumer, EachBatchPayload, KafkaClient } from '../client/kafka-port.js';
 import { isMissingTopic } from '../client/protocol-error.js';
-import { withAdmin } from '../client/with-admin.js';
 import { Completion, SilenceWatch } from './completion.js';
+import { createReader } from './reader.js';
 import { type RecordPlace, type StoredRecord, toStoredRecord } from './stored-record.js';
 import { latestSpans, type TopicSpan, topicSpans } from './topics.js';
 
 export interface ReadOptions {
-  /** What the names of the read's consumer group begin with. */
-  groupIdPrefix: string;
   /** Ends the read early and without an error; a call of onRecords under way is waited for. */
   signal: AbortSignal;
   /** Takes records of one partition, in order, at most 100. What it throws ends the read. */
@@ -20,10 +17,8 @@ export interface ReadOptions {
 const CLEAN_UP_DEADLINE_MS = 3000;
 
 /**
- * Reads spans to their ends, one after the other, committed records alone, and disturbs nobody: the
- * client can only read as a member of a consumer group, so there is one of this read's own, which
- * commits nothing and is deleted afterwards. (Where that is not allowed, Kafka forgets the group by
- * itself.) Memory stays bounded: the next records are fetched when `onRecords` is done with these. Spans
+ * Reads spans to their ends, one after the other, committed records alone, and disturbs nobody: it joins no consumer
+ * group. Memory stays bounded: the next records are fetched when `onRecords` is done with these. Spans
  * of one partition must come in the order of their offsets and not overlap.
  *
  * @throws what onRecords throws, or an Error when Kafka is away or sends nothing more for 30 s
@@ -35,15 +30,12 @@ export async function readSpans(
 ): Promise<void> {
   const cursor = new SpanCursor(spans);
   if (cursor.current === undefined || options.signal.aborted) return;
-  const groupId = `${options.groupIdPrefix}-read-${randomUUID()}`;
-  const consumer = createConsumer(kafka, groupId);
+  const consumer = createReader(kafka);
   try {
     const topics = [...new Set(spans.map(({ topic }) => topic))];
     await new SpanReader(consumer, cursor, options).read(topics);
   } finally {
     await withDeadline(consumer.disconnect(), CLEAN_UP_DEADLINE_MS);
-    const deleted = withAdmin(kafka, (admin) => admin.deleteGroups([groupId]));
-    await withDeadline(deleted, CLEAN_UP_DEADLINE_MS);
   }
 }
 
@@ -125,22 +117,11 @@ function liesAt({ topic, partition, offset }: RecordPlace, place: RecordPlace): 
   return topic === place.topic && partition === place.partition && offset === place.offset;
 }
 
-function createConsumer(kafka: KafkaClient, groupId: string): Consumer {
-  return kafka.consumer({
-    groupId,
-    sessionTimeout: 30_000,
-    heartbeatInterval: 3000,
-    maxWaitTimeInMs: 250,
-    allowAutoTopicCreation: false,
-    retry: { retries: 5, restartOnFailure: () => Promise.resolve(false) },
-  });
-}
-
 /** Handed over at a time, so that a read can be stopped, and gives a sign of life, between them. */
 const MAX_RECORDS = 100;
 const START_DEADLINE_MS = 5000;
 
-/** Takes one kafkajs consumer, alone in its group, through the spans of a cursor. */
+/** Takes one kafkajs consumer through the spans of a cursor. */
 class SpanReader {
   private readonly ending = new Completion();
   /** Records are with `onRecords`, which may take long: the end of the read waits for it. */

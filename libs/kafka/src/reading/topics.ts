@@ -16,12 +16,26 @@ export function topicNames(kafka: KafkaClient): Promise<string[]> {
   return withAdmin(kafka, (admin) => admin.listTopics());
 }
 
+/** Counts under way, by the topic. */
+const counting = new WeakMap<KafkaClient, Map<string, Promise<number>>>();
+
 /**
- * Partitions a topic has: it may have been created by somebody else, with a number of its own.
+ * Partitions a topic has: it may have been created by somebody else, with a number of its own. Those who ask meanwhile share
+ * the answer: partitions are assigned by the dozen, and each asks over a connection of its own.
  *
  * @throws when Kafka does not answer or the topic does not exist
  */
-export async function partitionCount(kafka: KafkaClient, topic: string): Promise<number> {
+export function partitionCount(kafka: KafkaClient, topic: string): Promise<number> {
+  const ofClient = counting.get(kafka) ?? new Map<string, Promise<number>>();
+  counting.set(kafka, ofClient);
+  const underWay = ofClient.get(topic);
+  if (underWay !== undefined) return underWay;
+  const count = countPartitions(kafka, topic).finally(() => ofClient.delete(topic));
+  ofClient.set(topic, count);
+  return count;
+}
+
+async function countPartitions(kafka: KafkaClient, topic: string): Promise<number> {
   const { topics } = await withAdmin(kafka, (admin) =>
     admin.fetchTopicMetadata({ topics: [topic] }),
   );
@@ -36,8 +50,13 @@ export async function partitionCount(kafka: KafkaClient, topic: string): Promise
  *
  * @throws when the topic does not exist or Kafka does not answer
  */
-export async function topicSpans(kafka: KafkaClient, topic: string): Promise<TopicSpan[]> {
-  const partitions = await withAdmin(kafka, (admin) => offsetsOf(admin, topic));
+export function topicSpans(kafka: KafkaClient, topic: string): Promise<TopicSpan[]> {
+  return withAdmin(kafka, (admin) => fetchSpans(admin, topic));
+}
+
+/** As {@link topicSpans}, over a connection that is there. */
+export async function fetchSpans(admin: Admin, topic: string): Promise<TopicSpan[]> {
+  const partitions = await offsetsOf(admin, topic);
   return partitions
     .map(({ partition, low, high }) => ({
       topic,
@@ -54,10 +73,9 @@ export async function latestSpans(
   topic: string,
   { sinceMs, maxPerPartition }: { sinceMs: number; maxPerPartition: number },
 ): Promise<TopicSpan[]> {
-  const [starts, spans] = await Promise.all([
-    withAdmin(kafka, (admin) => admin.fetchTopicOffsetsByTimestamp(topic, sinceMs)),
-    topicSpans(kafka, topic),
-  ]);
+  const [starts, spans] = await withAdmin(kafka, (admin) =>
+    Promise.all([admin.fetchTopicOffsetsByTimestamp(topic, sinceMs), fetchSpans(admin, topic)]),
+  );
   return spans.map((span) => {
     const start = starts.find(({ partition }) => partition === span.partition);
     return { ...span, from: Math.max(Number(start?.offset ?? 0), span.until - maxPerPartition) };

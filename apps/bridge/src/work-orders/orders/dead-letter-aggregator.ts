@@ -37,7 +37,7 @@ export class DeadLetterAggregator {
   private readonly pending = new Map<string, Arrived[]>();
 
   constructor(
-    @Inject(BRIDGE_SETTINGS) { kafka: { groupId, topicPrefix } }: BridgeSettings,
+    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix } }: BridgeSettings,
     @Inject(KAFKA) kafka: KafkaClient,
     private readonly outcomes: CommandOutcomes,
     private readonly retention: QueueRetention,
@@ -45,7 +45,7 @@ export class DeadLetterAggregator {
     this.topicPrefix = topicPrefix;
     // Together, because each read is a consumer group of its own: a hundred refused machines must not become a hundred.
     this.reads = new BatchedRecordReader((places, signal) =>
-      readRecords(kafka, places, { groupIdPrefix: groupId, signal }),
+      readRecords(kafka, places, { signal }),
     );
   }
 
