@@ -60,6 +60,12 @@ const forbidden = [
     },
   },
   {
+    name: 'look-ups-do-not-know-commands',
+    comment: 'What reads from the service works without the delivery of commands to it.',
+    from: { path: '^apps/bridge/src/(machine-directory|machine-states|equipment)/', pathNot: SPEC },
+    to: { path: '^apps/bridge/src/delivery/' },
+  },
+  {
     name: 'sandbox-does-not-know-the-client',
     comment: 'The sandbox judges the client; with shared code both would share the same mistakes.',
     from: { path: '^apps/sandbox/' },

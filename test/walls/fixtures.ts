@@ -56,6 +56,13 @@ export const BROKEN_WALLS: BrokenWall[] = [
     },
   },
   {
+    rule: 'look-ups-do-not-know-commands',
+    files: {
+      'apps/bridge/src/machine-directory/index.ts': imports('../delivery/index.js'),
+      'apps/bridge/src/delivery/index.ts': INDEX,
+    },
+  },
+  {
     rule: 'sandbox-does-not-know-the-client',
     files: {
       'apps/sandbox/src/index.ts': imports('#libs/cloud-client'),

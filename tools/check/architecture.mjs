@@ -1,11 +1,18 @@
-// Whether the picture in docs/architecture.md shows the imports as they are; `--write` draws it anew.
+// Whether the picture in docs/architecture.md shows the imports as they are (`--write` draws it anew), and no two folders
+// import each other.
 import { ROOT } from '../setup/root.mjs';
 import { say } from '../setup/steps.mjs';
+import { importsOf, mutualFolders } from './architecture/imports.mjs';
 import { isCurrent, PAGE, redrawn, write } from './architecture/picture.mjs';
 
-const page = await redrawn(ROOT);
+const imports = await importsOf(ROOT);
+const page = redrawn(ROOT, imports);
 if (process.argv.includes('--write')) write(ROOT, page);
 else if (!isCurrent(ROOT, page)) {
   say(`${PAGE}: the picture is out of date, run: node tools/check/architecture.mjs --write`);
+  process.exitCode = 1;
+}
+for (const [one, other] of mutualFolders(imports)) {
+  say(`${one} and ${other} import each other`);
   process.exitCode = 1;
 }

@@ -2,7 +2,7 @@ import { Global, Logger, Module } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import { bridgeTopics } from '#libs/contracts';
-import { backOffMs } from '#libs/delivery';
+import { backOffMs, CallSlots } from '#libs/delivery';
 import {
   DeadLetters,
   describeKafkaFailure,
@@ -13,7 +13,7 @@ import {
   type TopicSpecification,
 } from '#libs/kafka';
 import type { Tracing } from '#libs/tracing';
-import { CallSlots, DeliveryModule } from './delivery/index.js';
+import { DeliveryModule } from './delivery/index.js';
 import { FlowControls, GroupShares } from './flow-control/index.js';
 import { MachineTracking } from './machine-states/index.js';
 import { BRIDGE_SETTINGS, KAFKA, TRACING } from './platform/index.js';

@@ -1,5 +1,4 @@
-// The picture in docs/architecture.md: which folder imports from which, as dependency-cruiser finds it.
-import { cruise } from 'dependency-cruiser';
+// The picture in docs/architecture.md: which folder imports from which.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -10,11 +9,11 @@ const END = '<!-- picture: end -->';
 const EVERYWHERE = new Set(['libs/clock', 'libs/config', 'libs/contracts', 'libs/logging']);
 
 /** The page with the picture that its imports make now; the same text where it is current. */
-export async function redrawn(root) {
+export function redrawn(root, imports) {
   const page = readFileSync(join(root, PAGE), 'utf8');
   const [head, rest] = splitAt(page, BEGIN);
   const [, tail] = splitAt(rest, END);
-  const picture = draw(edgesOf(await importsOf(root)));
+  const picture = draw(edgesOf(imports));
   return `${head}${BEGIN}\n\`\`\`mermaid\n${picture}\`\`\`\n\n${END}${tail}`;
 }
 
@@ -32,27 +31,9 @@ function splitAt(text, mark) {
   return [text.slice(0, at), text.slice(at + mark.length)];
 }
 
-/** Pairs of files of which the first imports the second; without specs and what only they use. */
-async function importsOf(root) {
-  const { default: configuration } = await import(join(root, '.dependency-cruiser.js'));
-  const { enhancedResolveOptions, tsConfig, ...options } = configuration.options;
-  const { output } = await cruise(
-    ['apps', 'libs'],
-    {
-      ...options,
-      baseDir: root,
-      tsConfig,
-      exclude: { path: '(-|\\.)spec\\.ts$|/(testing|test)/|^apps/[^/]+/src/[^/]+\\.ts$' },
-    },
-    enhancedResolveOptions,
-  );
-  return output.modules.flatMap(({ source, dependencies }) =>
-    dependencies.map(({ resolved }) => [source, resolved]),
-  );
-}
-
 /** `apps/bridge/src/delivery` and `libs/kafka`; undefined for what is not drawn, such as an app's own wiring. */
 function folderOf(file) {
+  if (/^apps\/[^/]+\/src\/[^/]+$/.test(file)) return undefined;
   const [, bridge] = /^apps\/bridge\/src\/([^/]+)\//.exec(file) ?? [];
   if (bridge !== undefined) return `bridge/${bridge}`;
   const [folder] = /^(apps|libs)\/[^/]+(?=\/)/.exec(file) ?? [];

@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
-import { CallSlots } from './call-slots.js';
+import { CallSlots } from '#libs/delivery';
 import { BatchScheduler, CallSpread, WakeTimer } from './batch-scheduler.js';
 import { Breaker, FlowStatus } from './flow-status.js';
 import { LaneQueue } from './machine-lanes.js';

@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { afterRealMs, ManualClock, realNowMs } from '#libs/clock';
-import { type CallPermit, CallSlots } from './call-slots.js';
+import { type CallPermit, CallSlots } from '#libs/delivery';
 import {
   type Admission,
   type Command,

@@ -1,8 +1,8 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock, realNowMs } from '#libs/clock';
+import { type CallPermit, CallSlots } from '#libs/delivery';
 import { FlowHold } from '../flow-control/index.js';
-import { type CallPermit, CallSlots } from './call-slots.js';
 import {
   type Admission,
   type BatchLimits,

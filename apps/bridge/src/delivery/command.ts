@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { Clock } from '#libs/clock';
 import type { Caller } from '#libs/cloud-client';
 import type { OutcomeSource, Rejection } from '#libs/contracts';
+import type { CallPermit, CallSlots } from '#libs/delivery';
 import type {
   InboundMessage,
   InboundRecord,
@@ -11,7 +12,6 @@ import type {
 } from '#libs/kafka';
 import type { TraceContext } from '#libs/tracing';
 import type { FlowHold } from '../flow-control/index.js';
-import type { CallPermit, CallSlots } from './call-slots.js';
 import type { ForbiddenAttribution, ServiceAnswer, UnlistedRefusal } from './verdict.js';
 
 /** A list that the service has taken. */

@@ -2,13 +2,13 @@ import { jest } from '@jest/globals';
 import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { MachineCloudClient } from '#libs/cloud-client';
+import { CallSlots } from '#libs/delivery';
 import { loadBridgeSettings } from '#libs/config';
 import { DowntimeReasons, DowntimeReasonsModule } from '../downtime-reasons/index.js';
 import { FlowControls } from '../flow-control/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { PlatformModule } from '../platform/index.js';
 import { WorkOrderLists, WorkOrdersModule } from '../work-orders/index.js';
-import { CallSlots } from './call-slots.js';
 import { MessageAnswers } from './command.js';
 import { inboundMessage } from './testing/inbound-message.js';
 

@@ -1,8 +1,8 @@
 import { Module } from '@nestjs/common';
 import type { BridgeSettings } from '#libs/config';
+import { CallSlots } from '#libs/delivery';
 import { FlowControlModule } from '../flow-control/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
-import { CallSlots } from './call-slots.js';
 import { CommandOutcomes } from './command-outcomes.js';
 
 @Module({

@@ -6,7 +6,6 @@
  * `CommandOutcomes` turns that into records. Touches the service through the options of the flow alone, and Kafka not at
  * all.
  */
-export { CallSlots } from './call-slots.js';
 export { CommandDispatcher } from './command-dispatcher.js';
 export { CommandOutcomes, type RecentOutcome } from './command-outcomes.js';
 export {

@@ -3,10 +3,9 @@ import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import { describeAhead, type DowntimeReason, startInFuture } from '#libs/contracts';
-import { backOffMs } from '#libs/delivery';
+import { backOffMs, CallSlots } from '#libs/delivery';
 import {
   type Admission,
-  CallSlots,
   type Command,
   CommandDispatcher,
   CommandOutcomes,

@@ -7,7 +7,7 @@ import {
   MachineCloudClient,
 } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
-import { CallSlots } from '../delivery/index.js';
+import { CallSlots } from '#libs/delivery';
 import { BRIDGE_SETTINGS, REASON_LOOK_UPS_AT_ONCE } from '../platform/index.js';
 import { type DirectoryAnswer, isFailure, lookUpFailure } from './directory-answer.js';
 import { PassedOverEntries } from './passed-over-entries.js';

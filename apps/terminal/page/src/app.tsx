@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
-import { openSheet, selection, sheet } from './actions.js';
+import { openSheet, selection, sheet } from './state/actions.js';
 import { undoableBatch } from './model/outgoing.js';
-import { isKept, outgoing, takeBack, unsentEntries } from './outbox.js';
+import { isKept, outgoing, takeBack, unsentEntries } from './state/outbox.js';
 import { OutgoingStatus } from './parts/entry-status.js';
 import { Icon, type IconName } from './parts/icons.js';
-import { hrefOf, route } from './router.js';
+import { hrefOf, route } from './state/router.js';
 import {
   connection,
   formats,
@@ -17,7 +17,7 @@ import {
   strings,
   tick,
   toast,
-} from './store.js';
+} from './state/store.js';
 import { HandOver } from './views/hand-over.js';
 import { Machine } from './views/machine.js';
 import { ReasonSheet } from './views/reason-sheet.js';

@@ -1,9 +1,9 @@
 import { render } from 'preact';
-import { sheet } from './actions.js';
+import { sheet } from './state/actions.js';
 import { App } from './app.js';
-import { listenForBadges } from './badge-scanner.js';
-import { startLiveUpdates } from './live-updates.js';
-import { openOutbox, outgoing } from './outbox.js';
+import { listenForBadges } from './state/badge-scanner.js';
+import { startLiveUpdates } from './state/live-updates.js';
+import { openOutbox, outgoing } from './state/outbox.js';
 import './styles.css';
 
 const UPDATE_EVERY_MS = 3600_000;

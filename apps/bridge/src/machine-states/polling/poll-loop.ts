@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
-import { CallSlots } from '../../delivery/index.js';
+import { CallSlots } from '#libs/delivery';
 import { type FlowHold, FlowControls } from '../../flow-control/index.js';
 import type { FailedAnswer } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';

@@ -3,10 +3,10 @@ import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import type { WorkOrderAssignment } from '#libs/contracts';
+import { CallSlots } from '#libs/delivery';
 import {
   type Admission,
   type CallAnswer,
-  CallSlots,
   type Command,
   CommandDispatcher,
   CommandOutcomes,

@@ -2,8 +2,8 @@ import type { JSX } from 'preact';
 import type { Entry } from '../../../src/api/index.js';
 import { type Outgoing, rowStatus, type RowStatus, UNDO_MS } from '../model/outgoing.js';
 import { refusalText } from '../model/strings.js';
-import { sending } from '../outbox.js';
-import { strings, tick } from '../store.js';
+import { sending } from '../state/outbox.js';
+import { strings, tick } from '../state/store.js';
 import { Icon, type IconName } from './icons.js';
 
 const ICONS: Record<RowStatus, IconName> = {

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { factoryId, session, setFactory, strings } from '../store.js';
+import { factoryId, session, setFactory, strings } from '../state/store.js';
 
 export function FactoryChoice(): JSX.Element | null {
   const factories = session.value?.factories ?? [];

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { strings } from '../store.js';
+import { strings } from '../state/store.js';
 import { Icon } from './icons.js';
 
 /** A modal sheet: the browser's own dialog keeps the focus inside and gives it back. */

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { strings } from '../store.js';
+import { strings } from '../state/store.js';
 
 export function ShiftChoice({
   index,

@@ -2,7 +2,7 @@ import type { JSX, TargetedPointerEvent } from 'preact';
 import { useRef } from 'preact/hooks';
 import { secondsOf, type Period } from '../model/periods.js';
 import { firstSplit, lastSplit, snapSplit } from '../model/split.js';
-import { formats, plantNow, strings } from '../store.js';
+import { formats, plantNow, strings } from '../state/store.js';
 import { Icon } from './icons.js';
 import { useWidth } from './use-width.js';
 

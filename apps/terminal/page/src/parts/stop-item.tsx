@@ -1,11 +1,11 @@
 import type { JSX, RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { openSheet, sheet, type Target } from '../actions.js';
+import { openSheet, sheet, type Target } from '../state/actions.js';
 import { isFinal, type OutgoingReason, stands } from '../model/outgoing.js';
 import { type Period, secondsOf } from '../model/periods.js';
 import type { StopRow } from '../model/stop-rows.js';
-import { confirmOverOperating, discardEntry, takeBack } from '../outbox.js';
-import { formats, nameOfReason, plantMinute, reasonsOf, strings } from '../store.js';
+import { confirmOverOperating, discardEntry, takeBack } from '../state/outbox.js';
+import { formats, nameOfReason, plantMinute, reasonsOf, strings } from '../state/store.js';
 import { OutgoingStatus, statusOf } from './entry-status.js';
 import { Icon, StateBlock } from './icons.js';
 

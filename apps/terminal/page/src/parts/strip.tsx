@@ -2,7 +2,7 @@ import type { JSX, TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { type Bar, moved, type ReasonBar, type Shift, ticksOf, zoomed } from '../model/strip.js';
 import { overlap, type Period } from '../model/periods.js';
-import { formats, strings } from '../store.js';
+import { formats, strings } from '../state/store.js';
 import { iconPath } from './icons.js';
 import { useWidth } from './use-width.js';
 

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { HandOver as HandOverData } from '../../../src/api/index.js';
-import { get } from '../api-client.js';
-import { unsentEntries } from '../outbox.js';
+import { get } from '../state/api-client.js';
+import { unsentEntries } from '../state/outbox.js';
 import { FactoryChoice } from '../parts/factory-choice.js';
 import { Icon } from '../parts/icons.js';
 import { ShiftChoice } from '../parts/shift-choice.js';
-import { hrefOf } from '../router.js';
+import { hrefOf } from '../state/router.js';
 import {
   connection,
   factoryId,
@@ -15,7 +15,7 @@ import {
   plantMinute,
   session,
   strings,
-} from '../store.js';
+} from '../state/store.js';
 import { NoteText } from './machine.js';
 
 const REFRESH_MS = 10_000;

@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Entry, MachineView, Note } from '../../../src/api/index.js';
-import { openSheet, type Target } from '../actions.js';
-import { get } from '../api-client.js';
-import { watchMachine } from '../live-updates.js';
+import { openSheet, type Target } from '../state/actions.js';
+import { get } from '../state/api-client.js';
+import { watchMachine } from '../state/live-updates.js';
 import { type OutgoingNote, type OutgoingReason, unexplained } from '../model/outgoing.js';
 import { operatingSeconds, overlap, type Period } from '../model/periods.js';
 import { type Bar, barsOf, entriesIn, reasonBars, type Shift } from '../model/strip.js';
 import { lookOf } from '../model/tiles.js';
-import { outgoing } from '../outbox.js';
+import { outgoing } from '../state/outbox.js';
 import { AnswerStatus, OutgoingStatus } from '../parts/entry-status.js';
 import { Icon, StateBlock } from '../parts/icons.js';
 import { ShiftChoice } from '../parts/shift-choice.js';
@@ -24,7 +24,7 @@ import {
   session,
   strings,
   tileOf,
-} from '../store.js';
+} from '../state/store.js';
 import { rows } from './stops.js';
 
 /** At most one question a second, however often the machine changes. */

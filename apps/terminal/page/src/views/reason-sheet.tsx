@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { createId } from '../api-client.js';
-import { closeSheet, selection, submitReason, type Target } from '../actions.js';
+import { createId } from '../state/api-client.js';
+import { closeSheet, selection, submitReason, type Target } from '../state/actions.js';
 import { type Period, secondsOf } from '../model/periods.js';
 import { type Choice, choicesOf, commonReasons } from '../model/reason-choices.js';
 import { canSplit, snapSplit, splitAt } from '../model/split.js';
@@ -19,7 +19,7 @@ import {
   session,
   strings,
   tileOf,
-} from '../store.js';
+} from '../state/store.js';
 
 interface Split {
   at: number;

@@ -1,11 +1,18 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Session } from '../../../src/api/index.js';
-import { closeSheet, registerOperator, submitNote } from '../actions.js';
-import { get, send } from '../api-client.js';
+import { closeSheet, registerOperator, submitNote } from '../state/actions.js';
+import { get, send } from '../state/api-client.js';
 import { type Language, LANGUAGES } from '../model/strings.js';
 import { Sheet } from '../parts/sheet.js';
-import { language, session, setLanguage, setSession, signInNeeded, strings } from '../store.js';
+import {
+  language,
+  session,
+  setLanguage,
+  setSession,
+  signInNeeded,
+  strings,
+} from '../state/store.js';
 
 function closeDialog(event: Event): void {
   (event.target as Element).closest('dialog')?.close();

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { openSheet, selection, sheet } from '../actions.js';
+import { openSheet, selection, sheet } from '../state/actions.js';
 import {
   compareRows,
   heldRows,
@@ -9,7 +9,7 @@ import {
   type StopRow,
   stopRows,
 } from '../model/stop-rows.js';
-import { outgoing } from '../outbox.js';
+import { outgoing } from '../state/outbox.js';
 import { FactoryChoice } from '../parts/factory-choice.js';
 import { Icon } from '../parts/icons.js';
 import { StopItem, targetOf } from '../parts/stop-item.js';
@@ -24,7 +24,7 @@ import {
   strings,
   tick,
   tiles,
-} from '../store.js';
+} from '../state/store.js';
 
 /** More than anyone explains in a shift; the rest is counted. */
 const MAX_ROWS = 150;

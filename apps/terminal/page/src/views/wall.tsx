@@ -10,7 +10,7 @@ import {
   ordersWithin,
   type TileFilter,
 } from '../model/tiles.js';
-import { hrefOf } from '../router.js';
+import { hrefOf } from '../state/router.js';
 import {
   factoryId,
   formats,
@@ -23,7 +23,7 @@ import {
   strings,
   tileOf,
   tiles,
-} from '../store.js';
+} from '../state/store.js';
 import { FactoryChoice } from '../parts/factory-choice.js';
 import { useGrowing } from '../parts/use-growing.js';
 

@@ -12,10 +12,10 @@ import type {
   ReasonLists,
   Session,
   Tile,
-} from '../../src/api/index.js';
+} from '../../../src/api/index.js';
 import { failureOf, get } from './api-client.js';
-import { createEventParser, type StreamEvent } from './model/event-stream.js';
-import { withReasons } from './model/reason-choices.js';
+import { createEventParser, type StreamEvent } from '../model/event-stream.js';
+import { withReasons } from '../model/reason-choices.js';
 import { outgoing, sendSoon, takeAnswers } from './outbox.js';
 import * as store from './store.js';
 

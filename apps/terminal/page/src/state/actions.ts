@@ -1,9 +1,9 @@
 /** What an operator does: reasons and notes into the outbox, who works here, which sheet is open. */
 import { signal } from '@preact/signals';
-import type { Session } from '../../src/api/index.js';
+import type { Session } from '../../../src/api/index.js';
 import { createId, send } from './api-client.js';
-import { operatorAt, type Stop, UNDO_MS } from './model/outgoing.js';
-import type { Period } from './model/periods.js';
+import { operatorAt, type Stop, UNDO_MS } from '../model/outgoing.js';
+import type { Period } from '../model/periods.js';
 import { addEntries } from './outbox.js';
 import { nameOfReason, plantSeconds, session, setSession, showToast, strings } from './store.js';
 

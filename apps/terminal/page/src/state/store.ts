@@ -3,11 +3,11 @@
  * live-updates.ts, read by the views.
  */
 import { batch, computed, effect, type Signal, signal } from '@preact/signals';
-import type { Link, ReasonLists, Session, Tile } from '../../src/api/index.js';
-import { createFormats } from './model/formats.js';
-import { reasonName } from './model/reason-choices.js';
-import { type Language, languageOf, STRINGS } from './model/strings.js';
-import { compareTiles } from './model/tiles.js';
+import type { Link, ReasonLists, Session, Tile } from '../../../src/api/index.js';
+import { createFormats } from '../model/formats.js';
+import { reasonName } from '../model/reason-choices.js';
+import { type Language, languageOf, STRINGS } from '../model/strings.js';
+import { compareTiles } from '../model/tiles.js';
 
 const kept = {
   get: (key: string): string | null => {

@@ -1,5 +1,5 @@
 import { registerOperator } from './actions.js';
-import { BadgeReader, MAX_GAP_MS } from './model/badge-reader.js';
+import { BadgeReader, MAX_GAP_MS } from '../model/badge-reader.js';
 import { signInNeeded } from './store.js';
 
 /** What the space bar presses. */

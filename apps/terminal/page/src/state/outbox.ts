@@ -8,7 +8,7 @@
  * only what is not marked, in a transaction as well: an entry is either taken back or sent, never both.
  */
 import { computed, signal } from '@preact/signals';
-import type { Entry, MachineView } from '../../src/api/index.js';
+import type { Entry, MachineView } from '../../../src/api/index.js';
 import { type Answer, get, send } from './api-client.js';
 import {
   compareSending,
@@ -19,7 +19,7 @@ import {
   unsent,
   withAnswer,
   withKnownEnd,
-} from './model/outgoing.js';
+} from '../model/outgoing.js';
 import { connection, showToast, signInNeeded, strings, tick, tileOf } from './store.js';
 
 const LOCK = 'machine-terminal-outbox';

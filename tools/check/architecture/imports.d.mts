@@ -1,0 +1,1 @@
+export function mutualFolders(imports: readonly (readonly string[])[]): [string, string][];
