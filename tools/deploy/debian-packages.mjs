@@ -23,6 +23,12 @@ export async function installDebianPackages(packages) {
     await runTool('apt-get', ['update', '-qq'], { env });
     await runTool('apt-get', install, { env });
   });
+  const still = missing.filter((program) => !isThere(program));
+  if (still.length > 0) {
+    throw new SetupError(
+      `${still.join(', ')}: not in ${names.join(', ')} of this Debian; install it, then run this again.`,
+    );
+  }
 }
 
 /** On the PATH, or where Debian has programs of root. */

@@ -39,7 +39,15 @@ export async function findDockerEngine(shutdown) {
   shutdown.add('The Docker engine', engine.stop, engine.kill);
   const env = { ...process.env, DOCKER_HOST: host };
   await step('starting a Docker engine', () => untilAnswers(engine, env, log));
-  return dockerOf(env, true);
+  const own = dockerOf(env, true);
+  await removeLeftovers(own);
+  return own;
+}
+
+/** Containers, networks and volumes of a run that was killed, and stages of images that changed a week ago or earlier. */
+async function removeLeftovers({ docker }) {
+  for (const kind of ['container', 'network', 'volume']) await docker(kind, 'prune', '--force');
+  await docker('image', 'prune', '--force', '--filter', 'until=168h');
 }
 
 function dockerOf(env, isOwn) {
