@@ -3,10 +3,6 @@
 import './setup/require-node.mjs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkExamples } from './deploy/check-examples.mjs';
-import { checkImages } from './deploy/check-images.mjs';
-import { checkKubernetes, renderManifests } from './deploy/check-kubernetes.mjs';
-import { checkMonitoring } from './deploy/check-monitoring.mjs';
 import { installDebianPackages } from './deploy/debian-packages.mjs';
 import { goTool } from './deploy/go-tools.mjs';
 import { createShutdown } from './process/shutdown.mjs';
@@ -15,15 +11,15 @@ import { LOCAL, ROOT } from './setup/root.mjs';
 import { runTool } from './setup/run-tool.mjs';
 import { say, secondsSince, step } from './setup/steps.mjs';
 
-/** Parts by name: all of them, or those that the arguments name. */
+/** Parts by name: all of them, or those that the arguments name. Most import packages, which may have to be installed first. */
 const PARTS = {
-  rules: checkRules,
-  units: checkUnits,
-  workflow: checkWorkflow,
-  kubernetes: checkKubernetes,
-  images: checkImages,
-  examples: checkExamples,
-  monitoring: checkMonitoring,
+  rules: async () => checkRules,
+  units: async () => checkUnits,
+  workflow: async () => checkWorkflow,
+  kubernetes: async () => (await import('./deploy/check-kubernetes.mjs')).checkKubernetes,
+  images: async () => (await import('./deploy/check-images.mjs')).checkImages,
+  examples: async () => (await import('./deploy/check-examples.mjs')).checkExamples,
+  monitoring: async () => (await import('./deploy/check-monitoring.mjs')).checkMonitoring,
 };
 const named = process.argv.slice(2);
 const startMs = performance.now();
@@ -47,12 +43,14 @@ await runCommand(
   async () => {
     await setUp({ build: false });
     if (named[0] === 'render') {
+      const { renderManifests } = await import('./deploy/check-kubernetes.mjs');
       await renderManifests();
       process.exit();
     }
     for (const part of named.length > 0 ? named : Object.keys(PARTS)) {
       if (!Object.hasOwn(PARTS, part)) throw new Error(`${part}: no such part of the test`);
-      await PARTS[part](check, shutdown);
+      const checkPart = await PARTS[part]();
+      await checkPart(check, shutdown);
     }
     await shutdown.end(rows.every((row) => row.passed) ? 0 : 1);
   },
