@@ -9,6 +9,7 @@ import {
   tooLarge,
 } from './json.js';
 import { parsed, type Parsed, rejected, type Rejection } from './rejection.js';
+import { readFrameWithoutRegistry, schemaFrameOf } from './schema-frame.js';
 
 /** A message out of its wrapping. */
 export interface Envelope {
@@ -66,8 +67,9 @@ const STRUCTURED_MODE = 'application/cloudevents+json';
 
 /**
  * Opens a plain message, or a CloudEvent 1.0 in binary or structured mode (content type
- * `application/cloudevents+json`). Refusals: `invalid-json` (no value, or a structured event that is no
- * JSON), `invalid-message` (a structured event that is none), `too-large` (above 1 MiB).
+ * `application/cloudevents+json`), each with or without the frame of a schema registry. Refusals: `invalid-json` (no
+ * value, or a structured event that is no JSON), `invalid-message` (a structured event that is none, a frame around
+ * something else than JSON), `too-large` (above 1 MiB).
  */
 export function openEnvelope(message: {
   value: Buffer | null;
@@ -76,9 +78,12 @@ export function openEnvelope(message: {
   const { value, headers } = message;
   if (value === null) return rejected('invalid-json', 'the message has no value');
   if (value.length > MAX_BODY_BYTES) return tooLarge(value.length);
+  const frame = schemaFrameOf(message);
+  const body = frame === undefined ? parsed(value) : readFrameWithoutRegistry(frame);
+  if (!body.ok) return body;
   const contentType = headerText(headers, 'content-type');
-  if (mediaType(contentType) === STRUCTURED_MODE) return openStructuredEvent(value);
-  return parsed({ messageId: messageIdOf(headers), contentType, body: value });
+  if (mediaType(contentType) === STRUCTURED_MODE) return openStructuredEvent(body.value);
+  return parsed({ messageId: messageIdOf(headers), contentType, body: body.value });
 }
 
 /** The sender's id of a fetched message, and its envelope or the reason why it has none. */

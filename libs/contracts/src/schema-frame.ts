@@ -1,0 +1,71 @@
+import { parsed, type Parsed, rejected } from './rejection.js';
+
+/**
+ * The wire format of serializers for Confluent's Schema Registry: the byte 0 and four bytes of schema id before the
+ * value, or the byte 1 and a GUID of 16 bytes in a header. Indexes of a Protobuf message follow the id.
+ */
+interface SchemaFrame {
+  schema: SchemaReference;
+  /** Behind the id, be it in the value or in the header. */
+  payload: Buffer;
+}
+
+type SchemaReference = { id: number } | { guid: string };
+
+/** A message as its envelope is read. */
+interface FramedMessage {
+  value: Buffer | null;
+  headers: readonly (readonly [name: string, value: Buffer | string | null])[];
+}
+
+const HEADER = '__value_schema_id';
+const BY_ID = 0;
+const BY_GUID = 1;
+const ID_FRAME_BYTES = 5;
+const GUID_FRAME_BYTES = 17;
+
+/** Undefined for a value without a frame. */
+export function schemaFrameOf({ value, headers }: FramedMessage): SchemaFrame | undefined {
+  if (value === null) return undefined;
+  if (value[0] === BY_ID && value.length >= ID_FRAME_BYTES && !isUtf16Xml(value)) {
+    return openFrame(value);
+  }
+  for (const [name, content] of headers) {
+    if (name !== HEADER || content === null) continue;
+    const frame = openFrame(typeof content === 'string' ? Buffer.from(content) : content);
+    return frame && { ...frame, payload: Buffer.concat([frame.payload, value]) };
+  }
+  return undefined;
+}
+
+function openFrame(bytes: Buffer): SchemaFrame | undefined {
+  if (bytes[0] === BY_ID && bytes.length >= ID_FRAME_BYTES) {
+    return { schema: { id: bytes.readUInt32BE(1) }, payload: bytes.subarray(ID_FRAME_BYTES) };
+  }
+  if (bytes[0] !== BY_GUID || bytes.length < GUID_FRAME_BYTES) return undefined;
+  const hex = bytes.toString('hex', 1, GUID_FRAME_BYTES);
+  const guid = hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+  return { schema: { guid }, payload: bytes.subarray(GUID_FRAME_BYTES) };
+}
+
+/** `<` and the first byte of the next character in UTF-16: as an id, a schema above the thousand millionth. */
+function isUtf16Xml(value: Buffer): boolean {
+  return value[1] === 0x3c && value[2] === 0;
+}
+
+/** The body of a framed value where no registry is at hand. Faulty JSON is handed on, for its reader to refuse. */
+export function readFrameWithoutRegistry(frame: SchemaFrame): Parsed<Buffer> {
+  if (looksLikeJson(frame.payload)) return parsed(frame.payload);
+  const what = `the value has a Confluent frame with ${describeSchema(frame.schema)} and carries no JSON`;
+  const remedy = 'set KAFKA_SCHEMA_REGISTRY_URL to have Avro and Protobuf read';
+  return rejected('invalid-message', `${what}: ${remedy}`);
+}
+
+function describeSchema(schema: SchemaReference): string {
+  return 'id' in schema ? `schema id ${schema.id}` : `schema GUID ${schema.guid}`;
+}
+
+/** Blanks, then a bracket. */
+function looksLikeJson(payload: Buffer): boolean {
+  return /^[ \t\r\n]*[{[]/.test(payload.toString('latin1', 0, 64));
+}
