@@ -79,6 +79,13 @@ const forbidden = [
     to: { path: '^libs/', pathNot: '^libs/(clock|config|contracts|kafka|logging)/' },
   },
   {
+    name: 'ingest-does-not-know-the-service',
+    comment:
+      "What is posted goes to topics, read as the bridge will read it; the service is the bridge's alone.",
+    from: { path: '^apps/ingest/src/' },
+    to: { path: '^libs/(cloud-client|delivery|kafkajs-patches|tracing)/' },
+  },
+  {
     name: 'page-knows-the-api-alone',
     comment:
       'What the page is built of goes to tablets: of the server, the types of what they say.',

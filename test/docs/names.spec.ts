@@ -1,7 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import ts from 'typescript';
-import { loadBridgeSettings, loadSandboxSettings, loadTerminalSettings } from '#libs/config';
+import {
+  loadBridgeSettings,
+  loadIngestSettings,
+  loadSandboxSettings,
+  loadTerminalSettings,
+} from '#libs/config';
 import {
   DEAD_LETTER_HEADERS,
   deadLetterTopic,
@@ -93,6 +98,7 @@ describe('the settings in the documents', () => {
     ['operations.md', loadBridgeSettings],
     ['sandbox.md', loadSandboxSettings],
     ['terminal.md', loadTerminalSettings],
+    ['ingest.md', loadIngestSettings],
   ])('are those that the program reads: %s', (page, load) => {
     const asked = askedFor(load);
     const text = section(page, '## Settings');
@@ -128,6 +134,7 @@ describe('the settings in the documents', () => {
     ['operations.md', loadBridgeSettings, BRIDGE],
     ['sandbox.md', loadSandboxSettings, CLOCK],
     ['terminal.md', loadTerminalSettings, KAFKA],
+    ['ingest.md', loadIngestSettings, KAFKA],
   ])('have the defaults of the program: %s', (page, load, required) => {
     const withoutAny = load(required);
     const defaults = defaultsOf(page).filter(([name]) => name !== 'CLOCK_ORIGIN');
@@ -202,16 +209,17 @@ interface Source {
   tree: ts.SourceFile;
 }
 
-const sources: Source[] = ['apps/bridge', 'apps/cli', 'apps/terminal/src', 'libs'].flatMap(
-  (folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-      .map((file) => `${folder}/${file}`)
-      .filter((path) => path.endsWith('.ts') && !/[.-]spec\.ts$|\.d\.ts$/.test(path))
-      .filter((path) => !/\/test(ing)?\//.test(path))
-      .map((path) => {
-        const text = readFileSync(join(ROOT, path), 'utf8');
-        return { path, text, tree: ts.createSourceFile(path, text, ts.ScriptTarget.Latest) };
-      }),
+const FOLDERS = ['apps/bridge', 'apps/cli', 'apps/ingest', 'apps/terminal/src', 'libs'];
+
+const sources: Source[] = FOLDERS.flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .map((file) => `${folder}/${file}`)
+    .filter((path) => path.endsWith('.ts') && !/[.-]spec\.ts$|\.d\.ts$/.test(path))
+    .filter((path) => !/\/test(ing)?\//.test(path))
+    .map((path) => {
+      const text = readFileSync(join(ROOT, path), 'utf8');
+      return { path, text, tree: ts.createSourceFile(path, text, ts.ScriptTarget.Latest) };
+    }),
 );
 
 function visit(node: ts.Node, seen: (node: ts.Node) => void): void {
@@ -290,6 +298,12 @@ describe('the metrics in the documents', () => {
     expect(sorted(documented)).toEqual(metricsIn('machine_terminal_', /^apps\/terminal\//));
   });
 
+  it('are those of ingest, with their labels', () => {
+    const rows = named('ingest.md', '## Metrics and log events');
+    const documented = rows.filter((name) => name.startsWith('machine_'));
+    expect(sorted(documented)).toEqual(metricsIn('machine_ingest_', /^apps\/ingest\//));
+  });
+
   it('and no alert names another one', () => {
     const known = metricsIn('machine_bridge_', /./).map((name) => name.replace(/\{.*/, ''));
     const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
@@ -337,9 +351,9 @@ describe('the log messages in the documents', () => {
     expect(missing).toEqual([]);
   });
 
-  it('are those of the terminal', () => {
-    const documented = named('terminal.md', '## Metrics and log events').map(matcher);
-    const logged = messagesOf(/^apps\/terminal\//);
+  it.each(['terminal', 'ingest'])('are those of another program: %s', (app) => {
+    const documented = named(`${app}.md`, '## Metrics and log events').map(matcher);
+    const logged = messagesOf(new RegExp(`^apps/${app}/`));
     expect(logged.filter((text) => !documented.some((each) => each.test(text)))).toEqual([]);
   });
 
@@ -348,8 +362,8 @@ describe('the log messages in the documents', () => {
     for (const { tree } of sources) visit(tree, (node) => texts.push(...textsIn(node)));
     const all = [
       ...named('operations.md', '## Log events'),
-      ...rowsOf(section('terminal.md', '## Metrics and log events'))
-        .flatMap(([first = '']) => codeSpans(first))
+      ...['terminal.md', 'ingest.md']
+        .flatMap((page) => named(page, '## Metrics and log events'))
         .filter((name) => !name.startsWith('machine_')),
     ];
     expect(all.filter((name) => !texts.some((text) => matcher(name).test(text)))).toEqual([]);

@@ -13,7 +13,7 @@ export class AppProcess {
   private readonly secrets: Map<string, string>;
 
   constructor(
-    app: 'bridge' | 'sandbox' | 'terminal',
+    app: 'bridge' | 'ingest' | 'sandbox' | 'terminal',
     private readonly env: Environment,
   ) {
     this.secrets = rememberSecrets(env);

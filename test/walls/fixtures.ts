@@ -77,6 +77,13 @@ export const BROKEN_WALLS: BrokenWall[] = [
     },
   },
   {
+    rule: 'ingest-does-not-know-the-service',
+    files: {
+      'apps/ingest/src/index.ts': imports('#libs/cloud-client'),
+      'libs/cloud-client/src/index.ts': INDEX,
+    },
+  },
+  {
     rule: 'server-does-not-know-the-page',
     files: {
       'apps/terminal/src/index.ts': imports('../page/src/main.js'),

@@ -16,6 +16,15 @@ export {
 export { type ErpSettings, loadErpSettings } from './erp-settings.js';
 export { type HttpSettings, loadBridgeAddress } from './http-settings.js';
 export {
+  type DocumentPath,
+  type IngestSender,
+  type IngestSettings,
+  type IngestTls,
+  loadIngestSettings,
+  SENDER_PATHS,
+  type SenderPath,
+} from './ingest-settings.js';
+export {
   type KafkaOAuthClient,
   type KafkaSaslSettings,
   type KafkaSettings,

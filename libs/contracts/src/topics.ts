@@ -68,6 +68,9 @@ export const INTERNAL_TOPICS = {
   flowShares: 'machine-bridge.flow-shares.v1',
   /** Of the command `dlq replay`: the bridge neither reads nor creates it. */
   deadLetterReplays: 'machine-bridge.dead-letter-replays.v1',
+  /** Of `apps/ingest`: the bridge neither reads nor creates them. */
+  ingestClaims: 'machine-bridge.ingest-claims.v1',
+  ingestReceipts: 'machine-bridge.ingest-receipts.v1',
 } as const;
 
 /** Every public topic, dead letters included. */

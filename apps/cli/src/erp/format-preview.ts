@@ -1,7 +1,7 @@
 import type { ErpSettings } from '#libs/config';
 import type { OperationChange, OrderMessage, OrderOperation, Rejection } from '#libs/contracts';
 import { type EquipmentMap, offsetSeconds, UMH_TOPIC_MISSING } from '#libs/erp-formats';
-import type { PreviewedDocument } from './order-preview.js';
+import type { PreviewedDocument } from '#libs/order-preview';
 import { visible } from '../command-line/output.js';
 
 type Operation = OrderOperation | OperationChange;

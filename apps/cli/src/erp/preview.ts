@@ -2,11 +2,11 @@ import { type ErpSettings, loadErpSettings, readEnvironment } from '#libs/config
 import type { Parsed } from '#libs/contracts';
 import { OrderMapping } from '#libs/erp-formats';
 import { BoundedExpressions } from '#libs/expressions';
+import { OrderPreview, type PreviewedDocument } from '#libs/order-preview';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { readPath } from '../command-line/option-values.js';
 import { print, printStatus, visible, visibleJson } from '../command-line/output.js';
 import { documentLines, listLine, rejectionLine, unreadableLine } from './format-preview.js';
-import { OrderPreview, type PreviewedDocument } from './order-preview.js';
 import { FileRecords, findSourceFiles, type RecordOptions } from './source-files.js';
 
 interface PreviewOptions extends RecordOptions {

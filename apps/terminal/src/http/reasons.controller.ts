@@ -1,9 +1,8 @@
 import { Body, Controller, Get, Post, Query, Req, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Clock } from '#libs/clock';
+import { Clock, RateLimit } from '#libs/clock';
 import { AccessGuard, type IdentifiedRequest } from '../access/access.guard.js';
 import type { Identity } from '../access/identity.js';
-import { RateLimit } from '../access/rate-limit.js';
 import { StationAccess } from '../access/station-access.js';
 import type { Entry, NewEntry, NewNote, ReasonLists } from '../api/index.js';
 import { type Sender, Submissions } from '../kafka/submissions.js';

@@ -15,6 +15,8 @@ export interface TopicSpecification {
   maxMessageBytes?: number;
   /** After so long a segment of the log is closed: only closed ones are compacted. */
   segmentMs?: number;
+  /** Records are kept for so long; without it, as the brokers have it. */
+  retentionMs?: number;
   /** Has at least as many partitions as each of these: what belongs together is owned together, by partition. */
   asWideAs?: readonly string[];
   /** As `asWideAs`, but never widened later: a key's hash shares its records out. */
@@ -120,6 +122,9 @@ export function createTopicConfig(topic: TopicSpecification, partitions: number)
   }
   if (topic.segmentMs !== undefined) {
     configEntries.push({ name: 'segment.ms', value: String(topic.segmentMs) });
+  }
+  if (topic.retentionMs !== undefined) {
+    configEntries.push({ name: 'retention.ms', value: String(topic.retentionMs) });
   }
   if (topic.cleanupPolicy === 'compact,delete') {
     configEntries.push(

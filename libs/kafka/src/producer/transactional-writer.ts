@@ -8,6 +8,7 @@ import type {
   TopicPartitionOffset,
   Transaction,
 } from '../client/kafka-port.js';
+import type { RecordPlace } from '../reading/stored-record.js';
 import type { OutboundRecord } from './outbound-record.js';
 import { partitionByKey } from './partition-of.js';
 import { batchesOf, MAX_BATCH_BYTES, toTopicMessages } from './record-batches.js';
@@ -25,6 +26,8 @@ interface OffsetCommit {
 
 interface WriteOptions {
   commit?: OffsetCommit;
+  /** Records of the same transaction that say where the first ones lie; those must have been given a `partition`. */
+  withPlaces?: (places: readonly RecordPlace[]) => readonly OutboundRecord[];
   compression?: CompressionTypes;
 }
 
@@ -38,14 +41,14 @@ export class TransactionalWriter {
   private opening: Promise<void> = Promise.resolve();
   private previous: Promise<void> = Promise.resolve();
 
-  constructor(kafka: KafkaClient, transactionalId: string) {
+  constructor(kafka: KafkaClient, transactionalId: string, transactionTimeout = 30_000) {
     this.producer = kafka.producer({
       // Its transactions are idempotent by themselves. `idempotent` would have it take another producer id, for none.
       transactionalId,
       maxInFlightRequests: 1,
       allowAutoTopicCreation: false,
       createPartitioner: partitionByKey,
-      transactionTimeout: 30_000,
+      transactionTimeout,
       // A transaction right after another is answered CONCURRENT_TRANSACTIONS: retried after this.
       retry: { initialRetryTime: 10, maxRetryTime: 2000, retries: 10 },
     });
@@ -85,13 +88,13 @@ export class TransactionalWriter {
 
   private async transact(
     records: readonly OutboundRecord[],
-    { commit, compression = CompressionTypes.None }: WriteOptions,
+    { commit, withPlaces, compression = CompressionTypes.None }: WriteOptions,
   ): Promise<void> {
     const transaction = await this.producer.transaction();
     try {
-      for (const batch of batchesOf(records, MAX_BATCH_BYTES)) {
-        const topicMessages = toTopicMessages(batch);
-        await transaction.sendBatch({ acks: -1, compression, topicMessages });
+      const places = await sendRecords(transaction, records, compression);
+      if (withPlaces !== undefined) {
+        await sendRecords(transaction, withPlaces(places), compression);
       }
       if (commit !== undefined) await sendOffset(transaction, commit);
       await transaction.commit();
@@ -101,6 +104,35 @@ export class TransactionalWriter {
       throw error;
     }
   }
+}
+
+/** Of records with a partition of their own, yields where each lies. */
+async function sendRecords(
+  transaction: Transaction,
+  records: readonly OutboundRecord[],
+  compression: CompressionTypes,
+): Promise<RecordPlace[]> {
+  const places: RecordPlace[] = [];
+  for (const batch of batchesOf(records, MAX_BATCH_BYTES)) {
+    const topicMessages = toTopicMessages(batch);
+    const answers = await transaction.sendBatch({ acks: -1, compression, topicMessages });
+    // records of a partition are one record batch in a request, in their order
+    const next = new Map(
+      answers.map((answer) => [
+        `${answer.topicName}/${answer.partition}`,
+        Number(answer.baseOffset),
+      ]),
+    );
+    for (const { topic, partition } of batch) {
+      if (partition === undefined) continue;
+      const key = `${topic}/${partition}`;
+      const offset = next.get(key);
+      if (offset === undefined) throw new Error(`the broker has not said where ${key} has it`);
+      next.set(key, offset + 1);
+      places.push({ topic, partition, offset });
+    }
+  }
+  return places;
 }
 
 /** kafkajs waits for the transaction before to end where it sends records, but not here. */

@@ -28,6 +28,8 @@ export interface FollowOptions {
   /** Takes records of one partition, in order, each once. Must not throw. */
   onRecords: (records: readonly StoredRecord[]) => void;
   onState: (state: FollowState, problem: string | null) => void;
+  /** Everything before `next` of a partition has been handed over. Must not throw. */
+  onPosition?: (topic: string, partition: number, next: number) => void;
 }
 
 const CHUNK_RECORDS = 500;
@@ -124,6 +126,7 @@ class FollowAttempt {
       // A recreated topic ends before the position in the old one.
       const position = known === undefined || known > until ? from : Math.max(known, from);
       this.positions.set(key, position);
+      this.options.onPosition?.(topic, partition, position);
       if (position < until) this.targets.set(key, until);
     }
   }
@@ -188,6 +191,7 @@ class FollowAttempt {
     const key = keyOf(topic, partition);
     if (next <= (this.positions.get(key) ?? 0)) return;
     this.positions.set(key, next);
+    this.options.onPosition?.(topic, partition, next);
     const target = this.targets.get(key);
     if (target === undefined || next < target) return;
     this.targets.delete(key);

@@ -1,4 +1,4 @@
-import { realNowMs } from '#libs/clock';
+import { realNowMs } from './real-time.js';
 
 interface Bucket {
   tokens: number;

@@ -1,0 +1,264 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { TLSSocket } from 'node:tls';
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { everyRealMs, RateLimit, realEpochMs } from '#libs/clock';
+import {
+  type FromFiles,
+  type IngestSender,
+  type IngestSettings,
+  type IngestTls,
+  type SenderPath,
+  SettingsError,
+} from '#libs/config';
+import { Refusal } from '../http/refusal.js';
+import { INGEST_SETTINGS } from '../tokens.js';
+
+/** A request of a known sender, or of one whose signature is still to be verified. */
+export interface Admission {
+  sender: IngestSender;
+  needsSignature: boolean;
+}
+
+const LOOK_EVERY_MS = 1000;
+const BEARER = /^bearer +(?<token>.+)$/i;
+const LOOPBACK_HOST = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)(:\d+)?$/i;
+const SIGNATURE_AGE_SECONDS = 300;
+/** Refusals that an address is given at once, and then so many a second; beyond it 429. */
+const REFUSALS = { burst: 20, perSecond: 0.5 };
+
+/** Whoever reaches the loopback interface, where no senders are named. */
+const LOCAL: IngestSender = {
+  name: 'local',
+  paths: new Set<SenderPath>(['/orders', '/lists', '/reasons', '/events', '/metrics']),
+  eventTypes: [],
+  requestsPerSecond: 100_000,
+  maxBodyBytes: 1_048_576,
+};
+
+/**
+ * Identifies senders by a token, a client certificate, or the signature of Standard Webhooks: the HMAC-SHA256 of
+ * `<webhook-id>.<webhook-timestamp>.<body>`. Secrets are compared in constant time.
+ */
+@Injectable()
+export class SenderAccess implements OnApplicationShutdown {
+  /** Requests of nobody known, since the start. */
+  refused = 0;
+  private readonly logger = new Logger('Access');
+  private readonly refusals = new RateLimit(REFUSALS.burst, REFUSALS.perSecond);
+  private limits = new Map<string, RateLimit>();
+  private senders: readonly IngestSender[] | undefined;
+  private readonly stopLooking: () => void;
+
+  constructor(@Inject(INGEST_SETTINGS) { senders, tls }: IngestSettings) {
+    this.useSenders(senders?.value);
+    const watched = [
+      senders &&
+        new ReadAgain(senders, (value) => {
+          this.useSenders(value);
+          this.logger.log({ msg: 'senders read again', senders: value.length });
+        }),
+      tls &&
+        new ReadAgain(tls, (value) => {
+          this.onCertificate(value);
+          this.logger.log({ msg: 'certificate read again' });
+        }),
+    ];
+    this.stopLooking = everyRealMs(LOOK_EVERY_MS, () => {
+      for (const files of watched) this.report(files?.look());
+    });
+  }
+
+  /** Called with each certificate that takes the place of the last one. */
+  onCertificate: (tls: IngestTls) => void = () => undefined;
+
+  onApplicationShutdown(): void {
+    this.stopLooking();
+  }
+
+  /** Before the body is read. @throws Refusal 401, 403, 413 or 429 */
+  admit(request: FastifyRequest, path: SenderPath): Admission {
+    const admission = this.identify(request);
+    const { sender } = admission;
+    if (!sender.paths.has(path)) {
+      throw new Refusal(403, 'path-not-allowed', `sender ${sender.name} may not use ${path}`);
+    }
+    assertSize(sender, Number(request.headers['content-length'] ?? 0));
+    // what is signed may be of anyone: it takes none of the sender's rate before it is verified
+    if (!admission.needsSignature) this.takeRate(sender, 1);
+    return admission;
+  }
+
+  /** Once the body is read. @throws Refusal 401, 413 or 429 */
+  verify({ sender, needsSignature }: Admission, request: FastifyRequest, body: Buffer): void {
+    assertSize(sender, body.length);
+    if (!needsSignature) return;
+    const fault = signatureFault(sender, request, body, realEpochMs() / 1000);
+    if (fault !== undefined) throw this.refusal(request, fault);
+    this.takeRate(sender, 1);
+  }
+
+  /** @throws Refusal 429 when the sender has sent more than it may */
+  takeRate({ name, requestsPerSecond }: IngestSender, count: number): void {
+    const limit = this.limits.get(name) ?? new RateLimit(requestsPerSecond, requestsPerSecond);
+    this.limits.set(name, limit);
+    const waitSeconds = limit.take(name, count);
+    if (waitSeconds === 0) return;
+    const message = `sender ${name} may send ${requestsPerSecond} a second`;
+    throw new Refusal(429, 'too-many', message, waitSeconds);
+  }
+
+  private identify(request: FastifyRequest): Admission {
+    const { senders } = this;
+    if (senders === undefined) {
+      assertLocal(request);
+      return { sender: LOCAL, needsSignature: false };
+    }
+    const bearer = BEARER.exec(request.headers.authorization ?? '')?.groups?.['token'];
+    if (bearer !== undefined) {
+      const sender = withToken(senders, bearer);
+      if (sender !== undefined) return { sender, needsSignature: false };
+      throw this.refusal(request, 'no sender has this token');
+    }
+    const sender = withCertificate(senders, request);
+    if (sender !== undefined) return { sender, needsSignature: false };
+    if (request.headers['webhook-signature'] !== undefined) {
+      return { sender: this.signerOf(request, senders), needsSignature: true };
+    }
+    throw this.refusal(request, 'send a token, a client certificate or a signature');
+  }
+
+  /** Whose signature it is said to be: the sender that `?sender=` names, or the only one with a key. */
+  private signerOf(request: FastifyRequest, senders: readonly IngestSender[]): IngestSender {
+    const { sender: named } = request.query as { sender?: unknown };
+    const signers = senders.filter(({ hmacKey }) => hmacKey !== undefined);
+    const found = named === undefined ? signers : signers.filter(({ name }) => name === named);
+    const [sender] = found;
+    if (sender !== undefined && found.length === 1) return sender;
+    throw this.refusal(request, 'name the sender of the signature with ?sender=');
+  }
+
+  private refusal(request: FastifyRequest, message: string): Refusal {
+    this.refused += 1;
+    const waitSeconds = this.refusals.take(request.ip, 1);
+    if (waitSeconds > 0) {
+      const many = 'too many requests of nobody known from this address';
+      return new Refusal(429, 'too-many', many, waitSeconds);
+    }
+    this.logger.warn({ msg: 'a sender is not known', address: request.ip, why: message });
+    return new Refusal(401, 'unknown-sender', message);
+  }
+
+  private useSenders(senders: readonly IngestSender[] | undefined): void {
+    this.senders = senders;
+    this.limits = new Map();
+  }
+
+  private report(problem: string | undefined): void {
+    if (problem === undefined) return;
+    this.logger.error({ msg: 'a file cannot be used, what it held before stays', why: problem });
+  }
+}
+
+/** Files that are read again once they have changed, and are the same at two looks. */
+class ReadAgain<T> {
+  private version: string;
+  private seen: string;
+
+  constructor(
+    private readonly settings: FromFiles<T>,
+    private readonly use: (value: T) => void,
+  ) {
+    this.version = this.seen = versionOf(settings.files);
+  }
+
+  /** What is wrong with new files, once. */
+  look(): string | undefined {
+    const version = versionOf(this.settings.files);
+    const isSettled = version === this.seen;
+    this.seen = version;
+    if (version === this.version || !isSettled) return undefined;
+    this.version = version;
+    try {
+      this.use(this.settings.readAgain());
+      return undefined;
+    } catch (error) {
+      return error instanceof SettingsError ? error.problems.join('; ') : String(error);
+    }
+  }
+}
+
+/** Besides time and size the inode: a mounted secret is replaced by switching a link. */
+function versionOf(files: readonly string[]): string {
+  const versions = files.map((path) => {
+    const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return stats && [stats.mtimeNs, stats.size, stats.ino].join(':');
+  });
+  return versions.join(' ');
+}
+
+/** No page of another site may use a name that leads to loopback, or post to it. */
+function assertLocal({ headers }: FastifyRequest): void {
+  if (LOOPBACK_HOST.test(headers.host ?? '') && headers.origin === undefined) return;
+  const message =
+    'without INGEST_SENDERS_FILE, requests to loopback names that no page sends are taken';
+  throw new Refusal(403, 'not-local', message);
+}
+
+function assertSize({ name, maxBodyBytes }: IngestSender, bytes: number): void {
+  if (bytes <= maxBodyBytes) return;
+  throw new Refusal(413, 'too-large', `sender ${name} may send ${maxBodyBytes} bytes`);
+}
+
+/** Compares with all of them, so that the time it takes reveals nothing. */
+function withToken(senders: readonly IngestSender[], token: string): IngestSender | undefined {
+  const sent = createHash('sha256').update(token).digest();
+  let found: IngestSender | undefined;
+  for (const sender of senders) {
+    const { tokenDigest } = sender;
+    if (tokenDigest !== undefined && timingSafeEqual(sent, tokenDigest)) found = sender;
+  }
+  return found;
+}
+
+/** A certificate that the authority of INGEST_TLS_CLIENT_CA_FILE has signed. */
+function withCertificate(
+  senders: readonly IngestSender[],
+  { raw: { socket } }: FastifyRequest,
+): IngestSender | undefined {
+  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
+  const fingerprint = socket.getPeerX509Certificate()?.fingerprint256;
+  const certificate = fingerprint?.replaceAll(':', '').toLowerCase();
+  return certificate === undefined
+    ? undefined
+    : senders.find((sender) => sender.certificate === certificate);
+}
+
+function signatureFault(
+  { hmacKey }: IngestSender,
+  { headers }: FastifyRequest,
+  body: Buffer,
+  nowSeconds: number,
+): string | undefined {
+  const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(
+    (name) => String(headers[name] ?? ''),
+  );
+  if (id === '' || !/^\d{1,12}$/.test(timestamp ?? '')) {
+    return 'a signature needs webhook-id and webhook-timestamp (epoch seconds)';
+  }
+  if (Math.abs(nowSeconds - Number(timestamp)) > SIGNATURE_AGE_SECONDS) {
+    return `webhook-timestamp differs from the clock by more than ${SIGNATURE_AGE_SECONDS} s`;
+  }
+  if (hmacKey === undefined) return 'the sender has no key';
+  const expected = createHmac('sha256', hmacKey)
+    .update(`${id}.${timestamp}.`)
+    .update(body)
+    .digest();
+  // several, while a key is replaced
+  const isRight = (signatures ?? '').split(' ').some((signature) => {
+    const sent = Buffer.from(signature.replace(/^v1,/, ''), 'base64');
+    return sent.length === expected.length && timingSafeEqual(sent, expected);
+  });
+  return isRight ? undefined : 'the signature is wrong';
+}

@@ -1,0 +1,73 @@
+import 'reflect-metadata';
+import { Server as TlsServer } from 'node:tls';
+import { Logger } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { IngestSettings, IngestTls } from '#libs/config';
+import { jsonLogger } from '#libs/logging';
+import { SenderAccess } from './access/sender-access.js';
+import { addAdmission, BODY_LIMIT } from './http/admission.js';
+import { RefusalFilter } from './http/refusal.js';
+import { IngestModule } from './ingest.module.js';
+import { Submissions } from './kafka/submissions.js';
+
+export interface Ingest {
+  /** Where its HTTP listens; known once {@link start} has resolved. */
+  url: () => Promise<string>;
+  /**
+   * Listens at once, so that senders are answered 503 while Kafka is away, then reads what was written before.
+   *
+   * @throws MissingTopicsError when topics are missing and may not be created
+   */
+  start: () => Promise<void>;
+  close: () => Promise<void>;
+}
+
+/** Within which a request has to be there whole. */
+const REQUEST_TIMEOUT_MS = 10_000;
+const MAX_CONNECTIONS = 2_000;
+const logger = new Logger('Ingest');
+
+/** Puts the program together from its settings; nothing runs before {@link Ingest.start}. */
+export async function createIngest(settings: IngestSettings): Promise<Ingest> {
+  const tls = settings.tls?.value;
+  const app = await NestFactory.create<NestFastifyApplication>(
+    IngestModule.with(settings),
+    new FastifyAdapter({
+      bodyLimit: BODY_LIMIT,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      forceCloseConnections: 'idle',
+      ...(tls === undefined
+        ? { http: { connectionsCheckingInterval: 1_000 } }
+        : { https: { connectionsCheckingInterval: 1_000, ...secureContext(tls) } }),
+    }),
+    { logger: jsonLogger(settings.logLevel), abortOnError: false, bodyParser: false },
+  );
+  app.useGlobalFilters(new RefusalFilter());
+  const instance = app.getHttpAdapter().getInstance();
+  const { server } = instance;
+  server.maxConnections = MAX_CONNECTIONS;
+  // Bytes as they came: they are what is signed, and what goes to Kafka.
+  instance.removeAllContentTypeParsers();
+  instance.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => {
+    done(null, body);
+  });
+  addAdmission(app);
+  app.get(SenderAccess).onCertificate = (renewed) => {
+    if (server instanceof TlsServer) server.setSecureContext(secureContext(renewed));
+  };
+  return {
+    url: () => app.getUrl(),
+    start: async () => {
+      await app.listen(settings.http.port, settings.http.host);
+      logger.log({ msg: 'listening', url: await app.getUrl() });
+      await app.get(Submissions).start();
+    },
+    close: () => app.close(),
+  };
+}
+
+function secureContext({ cert, key, clientCa }: IngestTls) {
+  const byCertificate = { ca: clientCa, requestCert: true, rejectUnauthorized: false };
+  return { cert, key, ...(clientCa !== undefined && byCertificate) };
+}

@@ -1,0 +1,212 @@
+import type { DocumentPath, IngestSender } from '#libs/config';
+import {
+  type InputTopic,
+  isIdentifier,
+  isJsonObject,
+  mediaType,
+  parsed,
+  type Parsed,
+  readJson,
+  rejected,
+  TOPICS,
+} from '#libs/contracts';
+
+/** Headers of a request in lower case; of one that came several times, all values. */
+export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** A message as it will be on its topic, but for its key. */
+export interface Message {
+  topic: InputTopic;
+  value: Buffer;
+  headers: (readonly [name: string, value: string])[];
+  /** The sender's id, and what it is unique within beside the sender; undefined where it gave none. */
+  id: { source: string; value: string } | undefined;
+}
+
+const TOPIC_OF: Readonly<Record<DocumentPath, InputTopic>> = {
+  '/orders': TOPICS.workOrders,
+  '/lists': TOPICS.workOrderLists,
+  '/reasons': TOPICS.downtimeReasons,
+};
+
+const STRUCTURED = 'application/cloudevents+json';
+const BATCHED = 'application/cloudevents-batch+json';
+const MAX_EVENTS = 1000;
+/** Passed on as they are: the original topic of UMH, and traces. */
+const PASSED_ON = ['source-topic', 'umh_topic', 'traceparent', 'tracestate'];
+const REQUIRED_ATTRIBUTES = ['id', 'source', 'type', 'specversion'] as const;
+
+/** Reads a request to one of the topics' own paths: a document as it is, or a CloudEvent in binary or structured mode. */
+export function readDocument(
+  path: DocumentPath,
+  headers: RequestHeaders,
+  body: Buffer,
+): Parsed<Message> {
+  const topic = TOPIC_OF[path];
+  const contentType = headerOf(headers, 'content-type') ?? null;
+  if (mediaType(contentType) === STRUCTURED) {
+    const event = readEvent(body);
+    return event.ok ? parsed(structured(topic, event.value, headers, body)) : event;
+  }
+  if (headerOf(headers, 'ce-specversion') !== undefined) return binary(topic, headers, body);
+  const key = headerOf(headers, 'idempotency-key') ?? headerOf(headers, 'webhook-id');
+  if (key !== undefined && !isIdentifier(key)) {
+    return rejected('invalid-message', 'the Idempotency-Key must have 1 to 256 plain characters');
+  }
+  return parsed({
+    topic,
+    value: body,
+    headers: passedOn(headers),
+    id: key === undefined ? undefined : { source: '', value: key },
+  });
+}
+
+/** Reads CloudEvents in binary, structured or batched mode; the topic of each goes by its type. */
+export function readEvents(
+  headers: RequestHeaders,
+  body: Buffer,
+  eventTypes: IngestSender['eventTypes'],
+): Parsed<{ messages: Message[]; isBatch: boolean }> {
+  const type = mediaType(headerOf(headers, 'content-type') ?? null);
+  if (type === BATCHED) return readBatch(headers, body, eventTypes);
+  const isStructured = type === STRUCTURED;
+  const event = isStructured ? readEvent(body) : parsed(attributesOf(headers));
+  if (!event.ok) return event;
+  const topic = topicOfType(event.value['type'], eventTypes);
+  if (!topic.ok) return topic;
+  const message = isStructured
+    ? parsed(structured(topic.value, event.value, headers, body))
+    : binary(topic.value, headers, body);
+  return message.ok ? parsed({ messages: [message.value], isBatch: false }) : message;
+}
+
+function readBatch(
+  headers: RequestHeaders,
+  body: Buffer,
+  eventTypes: IngestSender['eventTypes'],
+): Parsed<{ messages: Message[]; isBatch: boolean }> {
+  const json = readJson(body);
+  if (!json.ok) return json;
+  if (!Array.isArray(json.value)) return rejected('invalid-message', 'a batch must be an array');
+  if (json.value.length > MAX_EVENTS) {
+    return rejected('too-large', `the batch has more than ${MAX_EVENTS} events`);
+  }
+  const messages: Message[] = [];
+  for (const [index, event] of json.value.entries()) {
+    const fault = eventFault(event);
+    if (fault !== undefined) return rejected('invalid-message', `event ${index}: ${fault}`);
+    const topic = topicOfType((event as Event)['type'], eventTypes);
+    if (!topic.ok) return topic;
+    const value = Buffer.from(JSON.stringify(event));
+    messages.push(structured(topic.value, event as Event, headers, value));
+  }
+  return parsed({ messages, isBatch: true });
+}
+
+type Event = Record<string, unknown>;
+
+function structured(
+  topic: InputTopic,
+  event: Event,
+  headers: RequestHeaders,
+  value: Buffer,
+): Message {
+  const others = passedOn(headers).filter(([name]) => name !== 'content-type');
+  return {
+    ...{ topic, value, id: idOf(event) },
+    headers: [['content-type', `${STRUCTURED}; charset=UTF-8`], ...others],
+  };
+}
+
+function binary(topic: InputTopic, headers: RequestHeaders, value: Buffer): Parsed<Message> {
+  const attributes = attributesOf(headers);
+  const fault = eventFault(attributes);
+  if (fault !== undefined) return rejected('invalid-message', fault);
+  const named = Object.entries(attributes).map(([name, text]) => [`ce_${name}`, text] as const);
+  return parsed({
+    ...{ topic, value, id: idOf(attributes) },
+    headers: [...named, ...passedOn(headers)],
+  });
+}
+
+function readEvent(body: Buffer): Parsed<Event> {
+  const json = readJson(body);
+  if (!json.ok) return json;
+  const fault = eventFault(json.value);
+  return fault === undefined ? parsed(json.value as Event) : rejected('invalid-message', fault);
+}
+
+function eventFault(event: unknown): string | undefined {
+  if (!isJsonObject(event)) return 'the CloudEvent must be an object';
+  const missing = REQUIRED_ATTRIBUTES.find(
+    (name) => typeof event[name] !== 'string' || event[name] === '',
+  );
+  if (missing !== undefined) return `the CloudEvent needs ${missing}`;
+  if (event['specversion'] !== '1.0') return 'the specversion of the CloudEvent must be 1.0';
+  if (!isIdentifier(event['id'])) {
+    return 'the id of the CloudEvent must have 1 to 256 plain characters';
+  }
+  return undefined;
+}
+
+/** Attributes in the headers of the binary mode, which are percent-encoded there. */
+function attributesOf(headers: RequestHeaders): Record<string, string> {
+  const attributes: Record<string, string> = {};
+  for (const header of Object.keys(headers)) {
+    const name = /^ce-([a-z0-9]+)$/.exec(header)?.[1];
+    const value = headerOf(headers, header);
+    if (name !== undefined && value !== undefined) attributes[name] = decoded(value);
+  }
+  return attributes;
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}
+
+function idOf(event: Event): Message['id'] {
+  return { source: String(event['source']), value: String(event['id']) };
+}
+
+function topicOfType(type: unknown, eventTypes: IngestSender['eventTypes']): Parsed<InputTopic> {
+  if (typeof type !== 'string' || type === '') {
+    return rejected('invalid-message', 'the CloudEvent needs type');
+  }
+  const own = Object.values(TOPIC_OF).find((topic) => topic === type);
+  const path = eventTypes.find(([pattern]) => isLike(type, pattern))?.[1];
+  const topic = path === undefined ? own : TOPIC_OF[path];
+  if (topic !== undefined) return parsed(topic);
+  return rejected('invalid-message', `no path is set for events of type ${type}`);
+}
+
+/** `*` stands for any text; no regular expression, which a pattern could make slow. */
+function isLike(text: string, pattern: string): boolean {
+  const [first = '', ...others] = pattern.split('*');
+  if (others.length === 0) return text === pattern;
+  if (!text.startsWith(first)) return false;
+  const last = others.pop() ?? '';
+  let from = first.length;
+  for (const part of others) {
+    const at = text.indexOf(part, from);
+    if (at < 0) return false;
+    from = at + part.length;
+  }
+  return text.length - last.length >= from && text.endsWith(last);
+}
+
+function passedOn(headers: RequestHeaders): (readonly [string, string])[] {
+  return ['content-type', ...PASSED_ON].flatMap((name) => {
+    const value = headerOf(headers, name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+}
+
+function headerOf(headers: RequestHeaders, name: string): string | undefined {
+  const value = headers[name];
+  const text = Array.isArray(value) ? value[0] : value;
+  return text === undefined || text === '' ? undefined : text;
+}

@@ -1,0 +1,66 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { SENDER_PATHS, type SenderPath } from '#libs/config';
+import { SenderAccess } from '../access/sender-access.js';
+import { IngestMetrics } from './ingest-metrics.js';
+import type { AdmittedRequest } from './intake.controller.js';
+import { refuse, Refusal } from './refusal.js';
+
+/** The largest body of any sender. */
+export const BODY_LIMIT = 1_048_576;
+/** Bodies that are being received or written, together; those without a length count as the largest. */
+const MAX_BODIES_BYTES = 128 * BODY_LIMIT;
+
+/** Admits requests before their bodies are read, bounds the bodies together, and measures each request. */
+export function addAdmission(app: NestFastifyApplication): void {
+  const access = app.get(SenderAccess);
+  const metrics = app.get(IngestMetrics);
+  const instance = app.getHttpAdapter().getInstance();
+  const reserved = new WeakMap<object, number>();
+  let bodiesBytes = 0;
+  instance.addHook('onRequest', (request: AdmittedRequest, reply, done) => {
+    const path = senderPath(request.routeOptions.url);
+    if (path === undefined) {
+      done();
+      return;
+    }
+    try {
+      request.admission = access.admit(request, path);
+      if (request.headers['content-encoding'] !== undefined) {
+        throw new Refusal(415, 'unsupported-encoding', 'send bodies without content-encoding');
+      }
+      const bytes = Number(request.headers['content-length'] ?? BODY_LIMIT);
+      if (bodiesBytes + bytes > MAX_BODIES_BYTES) {
+        throw new Refusal(503, 'busy', 'too much is being received', 1);
+      }
+      bodiesBytes += bytes;
+      reserved.set(request, bytes);
+      done();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      // the body is not read: the connection cannot be used again
+      if (request.method === 'POST') void reply.header('connection', 'close');
+      refuse(reply, error);
+    }
+  });
+  const release = (request: AdmittedRequest): void => {
+    bodiesBytes -= reserved.get(request) ?? 0;
+    reserved.delete(request);
+  };
+  instance.addHook('onRequestAbort', (request: AdmittedRequest, done) => {
+    release(request);
+    done();
+  });
+  instance.addHook('onResponse', (request: AdmittedRequest, reply, done) => {
+    release(request);
+    const path = senderPath(request.routeOptions.url);
+    if (path !== undefined && path !== '/metrics') {
+      const sender = request.admission?.sender.name ?? 'unknown';
+      metrics.answered(sender, path, reply.statusCode, reply.elapsedTime / 1000);
+    }
+    done();
+  });
+}
+
+function senderPath(url: string | undefined): SenderPath | undefined {
+  return SENDER_PATHS.find((path) => path === url);
+}

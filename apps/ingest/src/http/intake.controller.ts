@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import { Controller, Post, Query, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { DocumentPath, IngestSender } from '#libs/config';
+import type { Parsed, Rejection } from '#libs/contracts';
+import { type Admission, SenderAccess } from '../access/sender-access.js';
+import { BridgeReader } from '../document/bridge-reader.js';
+import { type Message, readDocument, readEvents } from '../document/read-request.js';
+import { type Submission, Submissions } from '../kafka/submissions.js';
+import { Refusal } from './refusal.js';
+
+/** A request that has passed the hook of `admission.ts`. */
+export interface AdmittedRequest extends FastifyRequest {
+  admission?: Admission;
+}
+
+interface Answer {
+  id: string;
+  topic: string;
+  partition: number;
+  offset: number;
+}
+
+type Query = Record<string, unknown>;
+
+/** Takes documents and events: 202 with its place once Kafka has the record, 200 where it was written before. */
+@Controller()
+export class IntakeController {
+  constructor(
+    private readonly access: SenderAccess,
+    private readonly reader: BridgeReader,
+    private readonly submissions: Submissions,
+  ) {}
+
+  @Post('orders')
+  orders(@Req() request: AdmittedRequest, @Query() query: Query, @Res() reply: FastifyReply) {
+    return this.takeDocument('/orders', request, query, reply);
+  }
+
+  @Post('lists')
+  lists(@Req() request: AdmittedRequest, @Query() query: Query, @Res() reply: FastifyReply) {
+    return this.takeDocument('/lists', request, query, reply);
+  }
+
+  @Post('reasons')
+  reasons(@Req() request: AdmittedRequest, @Query() query: Query, @Res() reply: FastifyReply) {
+    return this.takeDocument('/reasons', request, query, reply);
+  }
+
+  @Post('events')
+  async events(@Req() request: AdmittedRequest, @Query() query: Query, @Res() reply: FastifyReply) {
+    const { sender, body } = this.verified(request);
+    const { messages, isBatch } = valueOf(readEvents(request.headers, body, sender.eventTypes));
+    if (messages.length > 1) this.access.takeRate(sender, messages.length - 1);
+    const answer = await this.answerTo(messages, sender, isDryRun(query), reply);
+    return reply.send(isBatch ? answer : answer[0]);
+  }
+
+  private async takeDocument(
+    path: DocumentPath,
+    request: AdmittedRequest,
+    query: Query,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
+    const { sender, body } = this.verified(request);
+    const message = valueOf(readDocument(path, request.headers, body));
+    const [answer] = await this.answerTo([message], sender, isDryRun(query), reply);
+    return reply.send(answer);
+  }
+
+  private verified(request: AdmittedRequest): { sender: IngestSender; body: Buffer } {
+    const { admission } = request;
+    if (admission === undefined) throw new Error('a request has not been admitted');
+    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    this.access.verify(admission, request, body);
+    return { sender: admission.sender, body };
+  }
+
+  /** All of a batch are read before the first is written. */
+  private async answerTo(
+    messages: readonly Message[],
+    sender: IngestSender,
+    dryRun: boolean,
+    reply: FastifyReply,
+  ): Promise<unknown[]> {
+    if (dryRun) {
+      void reply.status(200);
+      return Promise.all(messages.map((message) => this.preview(message)));
+    }
+    this.submissions.assertOpen();
+    const submissions: { id: string; submission: Submission }[] = [];
+    for (const [index, message] of messages.entries()) {
+      const where = messages.length > 1 ? `event ${index}: ` : '';
+      const key = valueOf(await this.reader.keyOf(message), where);
+      submissions.push(submissionOf(message, key, sender));
+    }
+    const written = await Promise.all(
+      submissions.map(async ({ id, submission }) => {
+        const { place, isRepeated } = await this.submissions.submit(submission);
+        const { topic, partition, offset } = place;
+        return { answer: { id, topic, partition, offset } satisfies Answer, isRepeated };
+      }),
+    );
+    void reply.status(written.every(({ isRepeated }) => isRepeated) ? 200 : 202);
+    return written.map(({ answer }) => answer);
+  }
+
+  private async preview(message: Message): Promise<unknown> {
+    const { topic } = message;
+    const key = valueOf(await this.reader.keyOf(message));
+    return { topic, key, reading: valueOf(await this.reader.preview(message)) };
+  }
+}
+
+function submissionOf(
+  { topic, value, headers, id: given }: Message,
+  key: string,
+  sender: IngestSender,
+): { id: string; submission: Submission } {
+  const id = given?.value ?? randomUUID();
+  // an event brings its id along
+  const isEvent = given !== undefined && given.source !== '';
+  return {
+    id,
+    submission: {
+      ...{ topic, value, key: key === '' ? null : key },
+      headers: [
+        ...headers,
+        ...(isEvent ? [] : [['message-id', id] as const]),
+        ['ingest-sender', sender.name],
+      ],
+      id: given && { scope: JSON.stringify([sender.name, given.source]), value: given.value },
+    },
+  };
+}
+
+function isDryRun(query: Query): boolean {
+  const value = query['dry-run'];
+  return value !== undefined && value !== 'false';
+}
+
+/** @throws Refusal 413 or 400 with the reason */
+function valueOf<T>(read: Parsed<T>, where = ''): T {
+  if (read.ok) return read.value;
+  const { code, detail }: Rejection = read.rejection;
+  throw new Refusal(code === 'too-large' ? 413 : 400, code, where + detail);
+}

@@ -1,0 +1,27 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { TerminusModule } from '@nestjs/terminus';
+import type { IngestSettings } from '#libs/config';
+import { createKafka } from '#libs/kafka';
+import { SenderAccess } from './access/sender-access.js';
+import { BridgeReader } from './document/bridge-reader.js';
+import { IngestMetrics } from './http/ingest-metrics.js';
+import { IntakeController } from './http/intake.controller.js';
+import { StatusController } from './http/status.controller.js';
+import { Submissions } from './kafka/submissions.js';
+import { INGEST_SETTINGS, KAFKA } from './tokens.js';
+
+@Module({})
+export class IngestModule {
+  static with(settings: IngestSettings): DynamicModule {
+    return {
+      module: IngestModule,
+      imports: [TerminusModule.forRoot({ logger: false })],
+      controllers: [IntakeController, StatusController],
+      providers: [
+        { provide: INGEST_SETTINGS, useValue: settings },
+        { provide: KAFKA, useValue: createKafka(settings.kafka) },
+        ...[SenderAccess, BridgeReader, Submissions, IngestMetrics],
+      ],
+    };
+  }
+}

@@ -1,0 +1,287 @@
+import { Logger } from '@nestjs/common';
+import { afterRealMs, everyRealMs, realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
+import type { IngestSettings } from '#libs/config';
+import { INPUT_TOPICS, INTERNAL_TOPICS, isJsonObject, readJson } from '#libs/contracts';
+import {
+  describeKafkaFailure,
+  ensureTopics,
+  followTopics,
+  type FollowState,
+  IdempotentProducer,
+  type KafkaClient,
+  MissingTopicsError,
+  type OutboundRecord,
+  type RecordPlace,
+  type StoredRecord,
+  topicSpans,
+} from '#libs/kafka';
+
+const DAY_MS = 86_400_000;
+/** A day, and what a process needs to read it. */
+const RETENTION_MS = 2 * DAY_MS;
+/** About 300 bytes each; more than 20 a second for a day. */
+const MAX_REMEMBERED = 2_000_000;
+const FORGET_EVERY_MS = 60_000;
+const TRY_AGAIN_AFTER_MS = 1000;
+
+/** Which incarnation of a writer alone may write the record of a request. */
+export interface Claim {
+  /** Position in the log of claims: the next claim has to name it. */
+  offset: number;
+  transactionalId: string;
+  incarnation: string;
+}
+
+/** Where the record of a request lies. */
+export interface Receipt extends RecordPlace {
+  /** Of the body. */
+  digest: string;
+}
+
+interface Remembered {
+  timestampMs: number;
+  claim?: Claim;
+  receipt?: Receipt;
+}
+
+/**
+ * What is known of requests that came with an id, for a day, the same in every process: it is read from two topics, keyed
+ * by a hash of sender and id.
+ *
+ * - `machine-bridge.ingest-claims.v1`: `{transactionalId, incarnation, nonce, after}`, written outside of transactions,
+ *   by any process. The first claim of a key holds; a later one holds from where it names the holder's offset in `after`,
+ *   and is void otherwise. Their order in the log decides between processes.
+ * - `machine-bridge.ingest-receipts.v1`: `{topic, partition, offset, digest}`, written by the holder in the transaction
+ *   of the record.
+ *
+ * Neither has tombstones: retention removes both after two days.
+ */
+export class RequestLog {
+  readonly claimsTopic: string;
+  readonly receiptsTopic: string;
+  link: { state: FollowState; problem: string | null } = { state: 'restoring', problem: null };
+  /** Ids forgotten before their day was over, since there were too many. */
+  forgottenEarly = 0;
+  private readonly logger = new Logger('RequestLog');
+  private readonly requests = new Map<string, Remembered>();
+  /** Next offset of each partition of the receipts. */
+  private readonly positions = new Map<number, number>();
+  private readonly changes = new Map<string, Set<() => void>>();
+  private readonly ownClaims = new Map<string, () => void>();
+  private readonly unsent: OutboundRecord[] = [];
+  private readonly producer: IdempotentProducer;
+  private sending: Promise<void> | undefined;
+  private following: Promise<void> = Promise.resolve();
+  private claimCount = 0;
+  private hasRestored = false;
+
+  constructor(
+    private readonly kafka: KafkaClient,
+    private readonly settings: IngestSettings['kafka'],
+    private readonly signal: AbortSignal,
+  ) {
+    this.claimsTopic = settings.topicPrefix + INTERNAL_TOPICS.ingestClaims;
+    this.receiptsTopic = settings.topicPrefix + INTERNAL_TOPICS.ingestReceipts;
+    this.producer = new IdempotentProducer(kafka);
+  }
+
+  get size(): number {
+    return this.requests.size;
+  }
+
+  /** Whether all that was there at the start has been read: what is not known by then is new. */
+  get isRestored(): boolean {
+    return this.hasRestored;
+  }
+
+  /** Creates the topics, once Kafka is there. @throws MissingTopicsError when they are missing and may not be created */
+  async prepareTopics(): Promise<void> {
+    const { createTopics: create, topicPartitions: partitions, topicPrefix } = this.settings;
+    const topics = [
+      ...INPUT_TOPICS.map((name) => ({
+        name: topicPrefix + name,
+        cleanupPolicy: 'delete' as const,
+      })),
+      ...[this.claimsTopic, this.receiptsTopic].map((name) => ({
+        ...{ name, cleanupPolicy: 'delete' as const, retentionMs: RETENTION_MS },
+      })),
+    ];
+    while (!this.signal.aborted) {
+      try {
+        await ensureTopics(this.kafka, topics, { create, partitions });
+        return;
+      } catch (error) {
+        if (error instanceof MissingTopicsError) throw error;
+        this.setLink('down', describeKafkaFailure(error));
+        await realDelayMs(TRY_AGAIN_AFTER_MS, this.signal).catch(() => undefined);
+      }
+    }
+  }
+
+  /** Follows the topics until the signal aborts. */
+  follow(): void {
+    const from = { sinceMs: realEpochMs() - DAY_MS, maxPerPartition: MAX_REMEMBERED };
+    const topics = [this.claimsTopic, this.receiptsTopic].map((topic) => ({ topic, from }));
+    const stopForgetting = everyRealMs(FORGET_EVERY_MS, () => {
+      this.forget(realEpochMs());
+    });
+    this.following = followTopics(this.kafka, topics, {
+      signal: this.signal,
+      onRecords: (records) => {
+        for (const record of records) this.take(record);
+      },
+      onState: (state, problem) => {
+        if (state === 'up') this.hasRestored = true;
+        this.setLink(state, problem);
+      },
+      onPosition: (topic, partition, next) => {
+        if (topic !== this.receiptsTopic) return;
+        this.positions.set(partition, next);
+        this.changed(POSITIONS);
+      },
+    }).finally(stopForgetting);
+  }
+
+  async close(): Promise<void> {
+    await this.producer.close();
+    await this.following;
+  }
+
+  receiptOf(key: string): Receipt | undefined {
+    return this.known(key)?.receipt;
+  }
+
+  /** What has been committed need not be read first. */
+  noteReceipt(key: string, receipt: Receipt): void {
+    this.requests.set(key, { timestampMs: realEpochMs(), receipt });
+  }
+
+  holderOf(key: string): Claim | undefined {
+    return this.known(key)?.claim;
+  }
+
+  /** Resolves with the next record of that request, or after `withinMs` of real time. */
+  change(key: string, withinMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const waiting = this.changes.get(key) ?? new Set();
+      const done = (): void => {
+        stopWaiting();
+        waiting.delete(done);
+        if (waiting.size === 0 && this.changes.get(key) === waiting) this.changes.delete(key);
+        resolve();
+      };
+      const stopWaiting = afterRealMs(withinMs, done);
+      this.changes.set(key, waiting.add(done));
+    });
+  }
+
+  /** Writes a claim; resolves once it has been read, so that {@link holderOf} has what came of it. */
+  claim(key: string, by: Omit<Claim, 'offset'>, after: Claim | undefined): Promise<void> {
+    const nonce = `${by.incarnation}:${(this.claimCount += 1)}`;
+    const value = JSON.stringify({ ...by, nonce, after: after?.offset ?? null });
+    this.unsent.push({ topic: this.claimsTopic, key, value, headers: {} });
+    this.sending ??= this.sendClaims().finally(() => {
+      this.sending = undefined;
+    });
+    return new Promise((resolve) => this.ownClaims.set(nonce, resolve));
+  }
+
+  /**
+   * Resolves once all receipts are read that are there now.
+   *
+   * @throws what keeps Kafka from answering, and an Error after `withinMs` of real time
+   */
+  async caughtUp(withinMs: number): Promise<void> {
+    const untilMs = realNowMs() + withinMs;
+    const spans = await topicSpans(this.kafka, this.receiptsTopic);
+    const isBehind = (): boolean =>
+      spans.some(({ partition, until }) => (this.positions.get(partition) ?? 0) < until);
+    while (isBehind()) {
+      const leftMs = untilMs - realNowMs();
+      if (leftMs <= 0) throw new Error('receipts are not read in time');
+      await this.change(POSITIONS, leftMs);
+    }
+  }
+
+  private async sendClaims(): Promise<void> {
+    try {
+      while (this.unsent.length > 0) await this.producer.sendAll(this.unsent.splice(0));
+    } catch {
+      // Closed: nobody waits any more.
+    }
+  }
+
+  private take(record: StoredRecord): void {
+    const { topic, offset, value } = record;
+    const key = record.key?.toString() ?? '';
+    const json = value === null ? undefined : readJson(value);
+    if (json?.ok !== true || !isJsonObject(json.value)) return;
+    const timestampMs = Number(record.timestamp);
+    let before = this.requests.get(key);
+    // by the records' own times, so that all processes agree
+    if (before !== undefined && !isOfTheDay(before, timestampMs)) {
+      this.requests.delete(key);
+      before = undefined;
+    }
+    if (topic === this.receiptsTopic) {
+      this.requests.set(key, { timestampMs, receipt: json.value as unknown as Receipt });
+    } else {
+      const { transactionalId, incarnation, nonce, after } = json.value as unknown as Claim & {
+        nonce: string;
+        after: number | null;
+      };
+      if (after === (before?.claim?.offset ?? null) && before?.receipt === undefined) {
+        this.requests.set(key, { timestampMs, claim: { offset, transactionalId, incarnation } });
+      }
+      this.ownClaims.get(nonce)?.();
+      this.ownClaims.delete(nonce);
+    }
+    if (this.requests.size > MAX_REMEMBERED) this.forgetOldest();
+    this.changed(key);
+  }
+
+  private changed(key: string): void {
+    for (const done of [...(this.changes.get(key) ?? [])]) done();
+  }
+
+  private known(key: string): Remembered | undefined {
+    const request = this.requests.get(key);
+    return request !== undefined && isOfTheDay(request, realEpochMs()) ? request : undefined;
+  }
+
+  private forgetOldest(): void {
+    const [oldest] = this.requests;
+    if (oldest === undefined) return;
+    this.requests.delete(oldest[0]);
+    if (!isOfTheDay(oldest[1], realEpochMs())) return;
+    if (this.forgottenEarly === 0) {
+      this.logger.warn({
+        msg: 'ids are forgotten before a day is over',
+        remembered: MAX_REMEMBERED,
+      });
+    }
+    this.forgottenEarly += 1;
+  }
+
+  private forget(nowMs: number): void {
+    for (const [key, request] of this.requests) {
+      if (isOfTheDay(request, nowMs)) return;
+      this.requests.delete(key);
+    }
+  }
+
+  private setLink(state: FollowState, problem: string | null): void {
+    if (state === this.link.state && problem === this.link.problem) return;
+    const isNew = state !== this.link.state;
+    this.link = { state, problem };
+    if (isNew && state === 'down') this.logger.warn({ msg: 'Kafka is away', error: problem });
+    if (isNew && state === 'up') this.logger.log({ msg: 'Kafka is there', remembered: this.size });
+  }
+}
+
+/** Key of those who wait for positions; no hash is like it. */
+const POSITIONS = 'positions';
+
+function isOfTheDay({ timestampMs }: Remembered, nowMs: number): boolean {
+  return timestampMs > nowMs - DAY_MS;
+}

@@ -1,0 +1,344 @@
+import { createHash, randomInt, randomUUID } from 'node:crypto';
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { afterRealMs, everyRealMs, realDelayMs, realNowMs } from '#libs/clock';
+import type { IngestSettings } from '#libs/config';
+import { INPUT_TOPICS, type InputTopic } from '#libs/contracts';
+import {
+  describeKafkaFailure,
+  type KafkaClient,
+  type OutboundRecord,
+  partitionCount,
+  partitionOf,
+  type RecordPlace,
+  RecordRefusedError,
+  TransactionalWriter,
+} from '#libs/kafka';
+import { KAFKA, INGEST_SETTINGS } from '../tokens.js';
+import { Refusal } from '../http/refusal.js';
+import { NotBegunError, ReceiptedWriter, WriterLostError } from './receipted-writer.js';
+import { type Claim, type Receipt, RequestLog } from './request-log.js';
+
+/** A record for an input topic. */
+export interface Submission {
+  topic: InputTopic;
+  key: string | null;
+  value: Buffer;
+  headers: (readonly [name: string, value: string])[];
+  /** The sender's id for it, with what it is unique within; undefined where it gave none. */
+  id: { scope: string; value: string } | undefined;
+}
+
+export interface Submitted {
+  place: RecordPlace;
+  /** Whether the record was written before, under the same id. */
+  isRepeated: boolean;
+}
+
+/** Senders give up sooner or later, and send the same again. */
+const ANSWER_WITHIN_MS = 5000;
+/** A process that lives has written by then, where Kafka answers at all. */
+const PATIENCE_WITH_HOLDER_MS = 1500;
+const CATCH_UP_WITHIN_MS = 4000;
+const RETRY_AFTER_SECONDS = 2;
+/** Beyond it, Kafka takes less than is offered. */
+const MAX_WAITING = 2000;
+const MAX_SETTLED = 1000;
+const OPEN_AGAIN_AFTER_MS = 500;
+const COUNT_AGAIN_AFTER_MS = 500;
+const PARTITIONS_AGAIN_EVERY_MS = 60_000;
+const DRAIN_MS = 6000;
+
+/**
+ * Writes each submission once. One with an id is claimed first, see {@link RequestLog}; its holder writes record and
+ * receipt in one transaction. An incarnation of the writer that has failed, or died, is fenced before another one claims
+ * what it held: from then on its receipt is there, or never will be. docs/decisions/0047-ingest.md has the cases.
+ */
+@Injectable()
+export class Submissions implements OnApplicationShutdown {
+  readonly log: RequestLog;
+  /** Records written since the start, and requests answered with the place of an earlier one. */
+  readonly counts = { written: 0, repeated: 0 };
+  private readonly logger = new Logger('Submissions');
+  private readonly stopping = new AbortController();
+  private readonly transactionalId: string;
+  private readonly prefix: string;
+  private readonly partitions = new Map<string, number>();
+  private readonly underWay = new Map<string, Promise<Receipt>>();
+  /** Incarnations whose receipts are all read, by their name and that of the writer that has seen to it. */
+  private readonly settled = new Map<string, Promise<void>>();
+  private writer: ReceiptedWriter | undefined;
+  private opening: Promise<ReceiptedWriter> | undefined;
+  private stopCounting = (): void => undefined;
+  private waitingCount = 0;
+
+  constructor(
+    @Inject(INGEST_SETTINGS) { kafka: settings, instance }: IngestSettings,
+    @Inject(KAFKA) private readonly kafka: KafkaClient,
+  ) {
+    this.prefix = settings.topicPrefix;
+    this.transactionalId = `${settings.groupId}-ingest-${instance}`;
+    this.log = new RequestLog(kafka, settings, this.stopping.signal);
+  }
+
+  /** Goes on until Kafka answers. @throws MissingTopicsError when topics are missing and may not be created */
+  async start(): Promise<void> {
+    await this.log.prepareTopics();
+    if (this.isStopping()) return;
+    // What an earlier process of this name had open would keep its receipts from being read.
+    await this.currentWriter().catch(() => undefined);
+    if (this.isStopping()) return;
+    this.log.follow();
+    while (this.partitions.size < INPUT_TOPICS.length && !this.isStopping()) {
+      await this.countPartitions();
+      if (this.partitions.size < INPUT_TOPICS.length) await realDelayMs(COUNT_AGAIN_AFTER_MS);
+    }
+    this.stopCounting = everyRealMs(PARTITIONS_AGAIN_EVERY_MS, () => void this.countPartitions());
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.drain();
+    this.stopping.abort(new Error('ingest is stopping'));
+    this.stopCounting();
+    await this.opening?.catch(() => undefined);
+    await Promise.all([this.writer?.close(), this.log.close()]);
+  }
+
+  /** Requests have been answered by now; what nobody waits for any more may still be under way. */
+  private async drain(): Promise<void> {
+    const late = new AbortController();
+    const tooLate = realDelayMs(DRAIN_MS, late.signal).catch(() => undefined);
+    await Promise.race([this.writer?.drain(), tooLate]);
+    late.abort();
+  }
+
+  private isStopping(): boolean {
+    return this.stopping.signal.aborted;
+  }
+
+  get waiting(): number {
+    return this.waitingCount;
+  }
+
+  /** What keeps requests from being taken; undefined while they are. */
+  get problem(): { code: string; message: string } | undefined {
+    const { isRestored, link } = this.log;
+    if (this.isStopping()) return { code: 'stopping', message: 'ingest is stopping' };
+    if (link.state === 'down') {
+      return { code: 'kafka-away', message: link.problem ?? 'Kafka does not answer' };
+    }
+    if (!isRestored || this.partitions.size < INPUT_TOPICS.length) {
+      return { code: 'restoring', message: 'what was written before is still being read' };
+    }
+    return undefined;
+  }
+
+  /** @throws Refusal 503 while nothing can be written */
+  assertOpen(): void {
+    const { problem } = this;
+    if (problem !== undefined) throw unavailable(problem.code, problem.message);
+    if (this.waitingCount >= MAX_WAITING)
+      throw unavailable('busy', 'Kafka takes less than is sent');
+  }
+
+  /**
+   * Resolves once Kafka has the record.
+   *
+   * @throws Refusal 503 when Kafka has not answered in time, 409 for an id that another body came with, 413 for what
+   * Kafka will not take
+   */
+  async submit(submission: Submission): Promise<Submitted> {
+    this.waitingCount += 1;
+    try {
+      return await this.submitOnce(submission);
+    } finally {
+      this.waitingCount -= 1;
+    }
+  }
+
+  private async submitOnce(submission: Submission): Promise<Submitted> {
+    const { id, topic, value } = submission;
+    const digest = hashOf(topic, value);
+    const key = id === undefined ? hashOf(randomUUID()) : hashOf(id.scope, id.value);
+    const before = this.log.receiptOf(key) ?? this.underWay.get(key);
+    const written =
+      before === undefined
+        ? await inTime(this.beginWrite(key, submission, digest))
+        : { receipt: await inTime(Promise.resolve(before)), isRepeated: true };
+    const { receipt, isRepeated } = written;
+    if (receipt.digest !== digest) {
+      const message =
+        'another body was sent with this id before: a new record needs an id of its own';
+      throw new Refusal(409, 'id-reused', message);
+    }
+    this.counts[isRepeated ? 'repeated' : 'written'] += 1;
+    return {
+      place: { topic: receipt.topic, partition: receipt.partition, offset: receipt.offset },
+      isRepeated,
+    };
+  }
+
+  /** Goes on when nobody waits any more: whoever asks again meanwhile waits for the same. */
+  private beginWrite(key: string, submission: Submission, digest: string): Promise<Written> {
+    const writing = this.writeUntilSettled(key, submission, digest);
+    const receipt = writing.then((written) => written.receipt);
+    this.underWay.set(key, receipt);
+    receipt.catch(() => undefined).finally(() => this.underWay.delete(key));
+    return writing;
+  }
+
+  private async writeUntilSettled(
+    key: string,
+    submission: Submission,
+    digest: string,
+  ): Promise<Written> {
+    const expiresMs = realNowMs() + ANSWER_WITHIN_MS;
+    const isClaimed = submission.id !== undefined;
+    const { transactionalId } = this;
+    let unclaimedHolder: Holder | undefined;
+    let isAlone = false;
+    while (realNowMs() < expiresMs) {
+      const receipt = this.log.receiptOf(key);
+      if (receipt !== undefined) return { receipt, isRepeated: isClaimed };
+      const writer = await this.currentWriter();
+      const { incarnation } = writer;
+      const holder = isClaimed ? this.log.holderOf(key) : unclaimedHolder;
+      if (holder !== undefined && holder.incarnation !== incarnation) {
+        if (await this.isChanged(key, holder)) continue;
+        await this.settle(holder, incarnation);
+        if (this.log.receiptOf(key) !== undefined) continue;
+      }
+      if (isClaimed && holder?.incarnation !== incarnation) {
+        await this.log.claim(key, { transactionalId, incarnation }, this.log.holderOf(key));
+        continue;
+      }
+      unclaimedHolder = { transactionalId, incarnation };
+      try {
+        const place = await writer.write({
+          ...{ record: this.recordOf(submission), isAlone, expiresMs },
+          receiptOf: (found) => ({
+            ...{ topic: this.log.receiptsTopic, key, headers: {} },
+            value: JSON.stringify({ ...found, digest }),
+          }),
+        });
+        this.log.noteReceipt(key, { ...place, digest });
+        return { receipt: { ...place, digest }, isRepeated: false };
+      } catch (error) {
+        if (!(error instanceof WriterLostError)) throw error;
+        isAlone ||= error.hasRefusedRecord;
+      }
+    }
+    throw unavailable('kafka-away', 'Kafka has not answered in time');
+  }
+
+  /** Waits for another process that may be about to write; of an earlier incarnation of this one nothing comes. */
+  private async isChanged(key: string, { transactionalId, incarnation }: Holder): Promise<boolean> {
+    if (transactionalId === this.transactionalId) return false;
+    await this.log.change(key, PATIENCE_WITH_HOLDER_MS);
+    return (
+      this.log.receiptOf(key) !== undefined || this.log.holderOf(key)?.incarnation !== incarnation
+    );
+  }
+
+  /** Fences an incarnation, unless opening the present writer has, and reads what it may have committed. */
+  private settle({ transactionalId, incarnation }: Holder, present: string): Promise<void> {
+    const name = `${incarnation} ${present}`;
+    const before = this.settled.get(name);
+    if (before !== undefined) return before;
+    const settling = this.fence(transactionalId).then(() => this.log.caughtUp(CATCH_UP_WITHIN_MS));
+    this.settled.set(name, settling);
+    const [oldest] = this.settled.keys();
+    if (this.settled.size > MAX_SETTLED && oldest !== undefined) this.settled.delete(oldest);
+    settling.catch(() => this.settled.delete(name));
+    return settling;
+  }
+
+  private async fence(transactionalId: string): Promise<void> {
+    if (transactionalId === this.transactionalId) return;
+    this.logger.warn({ msg: 'another process left a request open and is fenced', transactionalId });
+    const fence = new TransactionalWriter(this.kafka, transactionalId);
+    try {
+      await fence.openWriter();
+      await fence.fenceEarlierWriters();
+    } finally {
+      await fence.closeWriter();
+    }
+  }
+
+  private recordOf({ topic, key, value, headers }: Submission): OutboundRecord & { value: Buffer } {
+    const count = this.partitions.get(topic) ?? 1;
+    const partition = key === null ? randomInt(count) : partitionOf(key, count);
+    return { topic: this.prefix + topic, key, value, headers, partition };
+  }
+
+  private async currentWriter(): Promise<ReceiptedWriter> {
+    if (this.writer?.isLost === false) return this.writer;
+    this.opening ??= this.openWriter().finally(() => {
+      this.opening = undefined;
+    });
+    return this.opening;
+  }
+
+  private async openWriter(): Promise<ReceiptedWriter> {
+    const lost = this.writer;
+    this.writer = undefined;
+    if (lost !== undefined) {
+      this.logger.warn({ msg: 'the writer is lost and opened again', error: lost.problem });
+      await lost.close();
+    }
+    const writer = new ReceiptedWriter(this.kafka, this.transactionalId);
+    try {
+      await writer.open();
+    } catch (error) {
+      const message = describeKafkaFailure(error, { right: 'Write' });
+      this.logger.warn({ msg: 'the writer cannot be opened', error: message });
+      await realDelayMs(OPEN_AGAIN_AFTER_MS, this.stopping.signal);
+      throw unavailable('kafka-away', message);
+    }
+    this.writer = writer;
+    return writer;
+  }
+
+  private async countPartitions(): Promise<void> {
+    for (const topic of INPUT_TOPICS) {
+      const count = await partitionCount(this.kafka, this.prefix + topic).catch(() => undefined);
+      if (count !== undefined) this.partitions.set(topic, count);
+    }
+  }
+}
+
+type Holder = Omit<Claim, 'offset'>;
+
+interface Written {
+  receipt: Receipt;
+  isRepeated: boolean;
+}
+
+/** Of texts and bytes, each with its length so that no two lists are alike. */
+function hashOf(...parts: (string | Buffer)[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part);
+  return hash.digest().subarray(0, 18).toString('base64url');
+}
+
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  let stopWaiting = (): void => undefined;
+  const late = new Promise<never>((_, reject) => {
+    stopWaiting = afterRealMs(ANSWER_WITHIN_MS, () => {
+      reject(unavailable('kafka-away', 'Kafka has not answered in time'));
+    });
+  });
+  try {
+    return await Promise.race([work, late]);
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    if (error instanceof RecordRefusedError) throw new Refusal(413, 'too-large', error.message);
+    if (error instanceof NotBegunError) throw unavailable('busy', error.message);
+    throw unavailable('kafka-away', describeKafkaFailure(error));
+  } finally {
+    stopWaiting();
+  }
+}
+
+function unavailable(code: string, message: string): Refusal {
+  return new Refusal(503, code, message, RETRY_AFTER_SECONDS);
+}

@@ -1,0 +1,232 @@
+import { createHash } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { ClockOptions } from '#libs/clock';
+import { readClockSettings } from './clock-settings.js';
+import {
+  type Environment,
+  type EnvironmentReader,
+  type FromFiles,
+  readSettings,
+} from './environment-reader.js';
+import { type ErpSettings, readErpSettings } from './erp-settings.js';
+import { listenAddress } from './http-settings.js';
+import { type KafkaSettings, readKafkaSettings } from './kafka-settings.js';
+import { type LogLevel, readLogLevel } from './log-level.js';
+
+/** Paths that a sender may be allowed. */
+export const SENDER_PATHS = ['/orders', '/lists', '/reasons', '/events', '/metrics'] as const;
+export type SenderPath = (typeof SENDER_PATHS)[number];
+/** The paths that documents of one kind are posted to, each a topic's. */
+export type DocumentPath = Exclude<SenderPath, '/events' | '/metrics'>;
+
+/** A program that may post, as `INGEST_SENDERS_FILE` has it; at least one way to identify it. */
+export interface IngestSender {
+  name: string;
+  /** SHA-256 of its bearer token. */
+  tokenDigest?: Buffer;
+  /** Key of its signatures. */
+  hmacKey?: Buffer;
+  /** SHA-256 fingerprint of its client certificate, hexadecimal, lower case, no colons. */
+  certificate?: string;
+  paths: ReadonlySet<SenderPath>;
+  /** CloudEvent types, `*` standing for any text, and the path that each is handled as. */
+  eventTypes: readonly (readonly [pattern: string, path: DocumentPath])[];
+  requestsPerSecond: number;
+  maxBodyBytes: number;
+}
+
+/** PEM texts. */
+export interface IngestTls {
+  cert: string;
+  key: string;
+  /** Authority of the senders' certificates. */
+  clientCa?: string;
+}
+
+export interface IngestSettings {
+  kafka: KafkaSettings;
+  http: { host: string; port: number };
+  /** Names this process among those of the group; the same after a restart. */
+  instance: string;
+  /** Undefined on loopback without a file: whoever reaches it may post. */
+  senders: FromFiles<readonly IngestSender[]> | undefined;
+  tls: FromFiles<IngestTls> | undefined;
+  erp: ErpSettings;
+  clock: Required<ClockOptions>;
+  logLevel: LogLevel;
+}
+
+const SENDERS_FILE = 'INGEST_SENDERS_FILE';
+const [TLS_CERT, TLS_KEY] = ['INGEST_TLS_CERT_FILE', 'INGEST_TLS_KEY_FILE'];
+const TLS_CLIENT_CA = 'INGEST_TLS_CLIENT_CA_FILE';
+const TLS_BY_PROXY = 'INGEST_TLS_BY_PROXY';
+/** Tokens and keys are not guessed because they are long. */
+const SHORTEST_SECRET = 16;
+const NAME = /^[A-Za-z0-9._-]{1,100}$/;
+const INSTANCE = /^[A-Za-z0-9._-]{1,200}$/;
+const DIGEST = /^[0-9a-f]{64}$/;
+const MEBIBYTE = 1_048_576;
+const DEFAULT_REQUESTS_PER_SECOND = 100;
+const STANDARD_SECRET = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
+
+/** @throws SettingsError naming everything that is wrong */
+export function loadIngestSettings(environment: Environment): IngestSettings {
+  return readSettings(environment, readIngestSettings);
+}
+
+function readIngestSettings(env: EnvironmentReader): IngestSettings {
+  const { isLoopback, ...http } = listenAddress(env, 'INGEST', 3300);
+  const senders = env.fromFiles(readSenders);
+  const tls = env.fromFiles(readTls);
+  const isTlsByProxy = env.flag(TLS_BY_PROXY, false);
+  if (!isLoopback && !env.isSet(SENDERS_FILE)) {
+    env.problem(SENDERS_FILE, 'is required when INGEST_HTTP_HOST is not loopback');
+  }
+  if (!isLoopback && tls === undefined && !isTlsByProxy) {
+    env.problem(
+      TLS_CERT,
+      `is required when INGEST_HTTP_HOST is not loopback, or ${TLS_BY_PROXY}=true where a proxy ends TLS`,
+    );
+  }
+  const needsCertificates = senders?.value.some(({ certificate }) => certificate !== undefined);
+  if (needsCertificates === true && tls?.value.clientCa === undefined) {
+    env.problem(TLS_CLIENT_CA, `is required: ${SENDERS_FILE} has senders with certificates`);
+  }
+  const instance = env.text('INGEST_INSTANCE', `${hostname()}-${http.port}`);
+  if (!INSTANCE.test(instance)) {
+    env.problem(
+      'INGEST_INSTANCE',
+      'must be 1 to 200 letters, digits, dots, hyphens or underscores',
+    );
+  }
+  return {
+    ...{ kafka: readKafkaSettings(env), http, instance, senders, tls },
+    ...{ erp: readErpSettings(env), clock: readClockSettings(env), logLevel: readLogLevel(env) },
+  };
+}
+
+function readTls(env: EnvironmentReader): IngestTls | undefined {
+  const contentOf = (name: string): string | undefined => {
+    const path = env.optional(name);
+    return path === undefined ? undefined : env.fileContent(name, path);
+  };
+  const [cert, key, clientCa] = [TLS_CERT, TLS_KEY, TLS_CLIENT_CA].map(contentOf);
+  if (env.isSet(TLS_CERT) !== env.isSet(TLS_KEY)) {
+    env.problem(TLS_CERT, `and ${TLS_KEY} go together`);
+  }
+  if (env.isSet(TLS_CLIENT_CA) && !env.isSet(TLS_CERT)) {
+    env.problem(TLS_CLIENT_CA, `needs ${TLS_CERT}`);
+  }
+  if (cert === undefined || key === undefined) return undefined;
+  return { cert, key, ...(clientCa !== undefined && { clientCa }) };
+}
+
+function readSenders(env: EnvironmentReader): readonly IngestSender[] | undefined {
+  const path = env.optional(SENDERS_FILE);
+  if (path === undefined) return undefined;
+  const json = parseJson(env.fileContent(SENDERS_FILE, path) ?? '{}');
+  const senders = isObject(json) ? json['senders'] : undefined;
+  if (!isObject(senders) || Object.keys(senders).length === 0) {
+    env.problem(SENDERS_FILE, 'must hold a JSON object {"senders": {"<name>": {...}}}');
+    return [];
+  }
+  return Object.entries(senders).map(([name, value]) => readSender(env, name, value));
+}
+
+function readSender(env: EnvironmentReader, name: string, value: unknown): IngestSender {
+  const problem = (what: string): void => {
+    env.problem(SENDERS_FILE, `${NAME.test(name) ? `sender ${name}` : 'a sender'} ${what}`);
+  };
+  if (!NAME.test(name)) problem('must be named with 1 to 100 letters, digits, ., - or _');
+  const fields = isObject(value) ? value : {};
+  const known = new Set([
+    ...['token', 'tokenFile', 'tokenSha256', 'hmacSecret', 'hmacSecretFile'],
+    ...['certificateSha256', 'paths', 'events', 'requestsPerSecond', 'maxBodyBytes'],
+  ]);
+  for (const field of Object.keys(fields)) {
+    if (!known.has(field)) problem('has a field that is not known; docs/ingest.md has them all');
+  }
+  const secretOf = (field: string): string | undefined => {
+    const file = fields[`${field}File`];
+    const given = typeof file === 'string' ? env.fileContent(SENDERS_FILE, file) : fields[field];
+    if (given === undefined) return undefined;
+    if (typeof given === 'string' && given.length >= SHORTEST_SECRET) return given;
+    problem(`must have a ${field} of ${SHORTEST_SECRET} characters or more`);
+    return undefined;
+  };
+  const digestOf = (field: string): string | undefined => {
+    const given = fields[field];
+    if (given === undefined) return undefined;
+    const digest = typeof given === 'string' ? given.replaceAll(':', '').toLowerCase() : '';
+    if (!DIGEST.test(digest)) problem(`must have 64 hexadecimal digits in ${field}`);
+    return digest;
+  };
+  const wholeNumber = (field: string, fallback: number, max: number): number => {
+    const given = fields[field] ?? fallback;
+    const isValid = Number.isInteger(given) && Number(given) >= 1 && Number(given) <= max;
+    if (!isValid) problem(`must have a whole number from 1 to ${max} in ${field}`);
+    return isValid ? Number(given) : fallback;
+  };
+  const token = secretOf('token');
+  const tokenDigest =
+    token === undefined
+      ? digestOf('tokenSha256')
+      : createHash('sha256').update(token).digest('hex');
+  const secret = secretOf('hmacSecret');
+  const certificate = digestOf('certificateSha256');
+  if ([tokenDigest, secret, certificate].every((way) => way === undefined)) {
+    problem('needs token, tokenSha256, hmacSecret or certificateSha256');
+  }
+  return {
+    name,
+    ...(tokenDigest !== undefined && { tokenDigest: Buffer.from(tokenDigest, 'hex') }),
+    ...(secret !== undefined && { hmacKey: hmacKeyOf(secret) }),
+    ...(certificate !== undefined && { certificate }),
+    paths: readPaths(fields['paths'], problem),
+    eventTypes: readEventTypes(fields['events'], problem),
+    requestsPerSecond: wholeNumber('requestsPerSecond', DEFAULT_REQUESTS_PER_SECOND, 100_000),
+    maxBodyBytes: wholeNumber('maxBodyBytes', MEBIBYTE, MEBIBYTE),
+  };
+}
+
+/** A secret in the form of Standard Webhooks is the key in base64; any other is the key as it is written. */
+function hmacKeyOf(secret: string): Buffer {
+  if (!STANDARD_SECRET.test(secret)) return Buffer.from(secret, 'utf8');
+  return Buffer.from(secret.slice('whsec_'.length), 'base64');
+}
+
+function readPaths(value: unknown, problem: (what: string) => void): ReadonlySet<SenderPath> {
+  const paths = Array.isArray(value) ? (value as unknown[]) : [];
+  const isKnown = (path: unknown): path is SenderPath =>
+    SENDER_PATHS.some((known) => known === path);
+  if (paths.length === 0 || !paths.every(isKnown)) {
+    problem(`must have some of ${SENDER_PATHS.join(', ')} in paths`);
+  }
+  return new Set(paths.filter(isKnown));
+}
+
+function readEventTypes(
+  value: unknown,
+  problem: (what: string) => void,
+): IngestSender['eventTypes'] {
+  if (value === undefined) return [];
+  const entries = isObject(value) ? Object.entries(value) : [];
+  const isDocument = (path: unknown): path is DocumentPath =>
+    path === '/orders' || path === '/lists' || path === '/reasons';
+  if (!isObject(value) || !entries.every(([, path]) => isDocument(path))) {
+    problem('must have an object {"<type>": "/orders", "/lists" or "/reasons"} in events');
+  }
+  return entries.flatMap(([pattern, path]) => (isDocument(path) ? [[pattern, path] as const] : []));
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

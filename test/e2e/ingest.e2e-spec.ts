@@ -1,0 +1,292 @@
+import { createHash, createHmac } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from '../support/eventually.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { type Place, post, RunningIngest } from '../support/running-ingest.js';
+import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
+
+const ORDER = {
+  orderId: '4711',
+  changedAt: 1_763_680_000,
+  status: 'released',
+  operations: [{ operationId: '0010', machineId: 'M-1', status: 'released' }],
+};
+const LIST = { machineId: 'M-1', workingOrders: ['4711', '4712'] };
+const REASON = { machineId: 'M-2', reasonId: '22', startTime: 1_763_680_000 };
+const TOPICS = ['erp.work-orders.v1', 'erp.work-order-lists.v1', 'mes.downtime-reasons.v1'];
+const EVENT = { specversion: '1.0', source: '/erp', type: 'com.example.list.changed' };
+
+describe('ingest', () => {
+  const prefix = uniqueTopicPrefix();
+  const kafka = new TestKafka(testBrokers(), prefix);
+  const folder = mkdtempSync(join(tmpdir(), 'ingest-'));
+  const sendersFile = join(folder, 'senders.json');
+  const running: RunningIngest[] = [];
+  let ingest: RunningIngest;
+  let topics: TopicReader;
+
+  async function start(instance: string, env: Record<string, string> = {}): Promise<RunningIngest> {
+    const started = await RunningIngest.start(prefix, { INGEST_INSTANCE: instance, ...env });
+    running.push(started);
+    return started.ready();
+  }
+
+  async function stop(stopped: RunningIngest): Promise<void> {
+    running.splice(running.indexOf(stopped), 1);
+    await stopped.close();
+  }
+
+  function at({ topic, partition, offset }: Place): Promise<ReadRecord> {
+    return topics.find(
+      (record) =>
+        prefix + record.topic === topic &&
+        record.partition === partition &&
+        record.offset === offset,
+      `a record at ${topic} ${partition} ${offset}`,
+    );
+  }
+
+  const withId = (id: string) => topics.records.filter((it) => header(it, 'message-id') === id);
+
+  beforeAll(async () => {
+    ingest = await start('a');
+    topics = await kafka.read(...TOPICS);
+  });
+
+  afterAll(async () => {
+    await Promise.all(running.map((it) => it.close()));
+    await kafka.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it.each([
+    ['/orders', ORDER, TOPICS[0], '4711'],
+    ['/lists', LIST, TOPICS[1], 'M-1'],
+    ['/reasons', REASON, TOPICS[2], 'M-2'],
+  ])('has a document on its topic before it answers: %s', async (path, body, topic, key) => {
+    const answer = await ingest.post(path, body);
+    const place = (await answer.json()) as Place;
+    expect([answer.status, place.topic]).toEqual([202, `${prefix}${topic}`]);
+    const record = await at(place);
+    expect([record.key?.toString(), json(record)]).toEqual([key, body]);
+    expect(header(record, 'message-id')).toBe(place.id);
+    expect(header(record, 'content-type')).toBe('application/json');
+    expect(header(record, 'ingest-sender')).toBe('local');
+  });
+
+  it('passes a foreign document on byte by byte, under the key of its order', async () => {
+    const body = `<?xml version="1.0" encoding="UTF-8"?>
+      <LOIPRO01><IDOC><EDI_DC40><IDOCTYP>LOIPRO01</IDOCTYP></EDI_DC40></IDOC></LOIPRO01>`;
+    const refused = await ingest.post('/orders', body, { 'content-type': 'application/xml' });
+    expect([refused.status, await refused.json()]).toMatchObject([
+      400,
+      { code: 'invalid-message' },
+    ]);
+    const spaced = JSON.stringify({ ...ORDER, orderId: '4713' }, null, 3);
+    const taken = await ingest.post('/orders', spaced);
+    const record = await at((await taken.json()) as Place);
+    expect([record.key?.toString(), record.value?.toString()]).toEqual(['4713', spaced]);
+  });
+
+  it.each([
+    ['/orders', '{', 400, 'invalid-json'],
+    ['/orders', '', 400, 'invalid-json'],
+    ['/lists', '{"machineId": "M-1"}', 400, 'invalid-message'],
+    ['/reasons', { machineId: 'M-1', reasonId: '22' }, 400, 'missing-times'],
+    ['/events', LIST, 400, 'invalid-message'],
+    ['/lists', Buffer.alloc(1_048_577), 413, 'too-large'],
+    ['/nowhere', LIST, 404, 'not-found'],
+  ])('refuses what could never be read: %s %p', async (path, body, status, code) => {
+    const answer = await ingest.post(path, body);
+    expect([answer.status, await answer.json()]).toMatchObject([status, { code }]);
+  });
+
+  it('writes once what comes again under its id, also at the same moment', async () => {
+    const headers = { 'idempotency-key': 'list-1' };
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => ingest.post('/lists', LIST, headers)),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 202]);
+    const places = (await Promise.all(answers.map((it) => it.json()))) as Place[];
+    for (const place of places) expect(place).toEqual(places[0]);
+    await at(places[0]!);
+    const other = await ingest.post('/lists', { ...LIST, workingOrders: [] }, headers);
+    expect([other.status, await other.json()]).toMatchObject([409, { code: 'id-reused' }]);
+    expect(withId('list-1')).toHaveLength(1);
+  });
+
+  it('knows an id after a restart, and in another process', async () => {
+    const first = await start('b');
+    const headers = { 'idempotency-key': 'list-2' };
+    const written = await first.post('/lists', LIST, headers);
+    const place = (await written.json()) as Place;
+    const elsewhere = await ingest.post('/lists', LIST, headers);
+    expect([elsewhere.status, await elsewhere.json()]).toEqual([200, place]);
+    await stop(first);
+    const second = await start('b');
+    const again = await second.post('/lists', LIST, headers);
+    expect([again.status, await again.json()]).toEqual([200, place]);
+    await stop(second);
+  });
+
+  it('writes once what comes to two processes at the same moment', async () => {
+    const other = await start('c');
+    const ids = Array.from({ length: 30 }, (_, index) => `both-${index}`);
+    const answers = await Promise.all(
+      ids.flatMap((id) => {
+        const headers = { 'idempotency-key': id };
+        return [ingest.post('/lists', LIST, headers), other.post('/lists', LIST, headers)];
+      }),
+    );
+    const places = (await Promise.all(answers.map((it) => it.json()))) as Place[];
+    for (const id of ids) {
+      const found = places.filter((place) => place.id === id);
+      expect(found[1]).toEqual(found[0]);
+      await at(found[0]!);
+      expect(withId(id)).toHaveLength(1);
+    }
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 202)).toHaveLength(ids.length);
+    await stop(other);
+  });
+
+  it('takes CloudEvents in binary mode, with their attributes as headers', async () => {
+    const answer = await ingest.post('/events', LIST, {
+      ...{ 'ce-specversion': '1.0', 'ce-id': 'e-1', 'ce-source': '/erp', 'ce-type': TOPICS[1]! },
+      'ce-subject': 'Halle%20%C3%9C',
+    });
+    expect(answer.status).toBe(202);
+    const record = await at((await answer.json()) as Place);
+    const names = ['ce_id', 'ce_source', 'ce_subject', 'message-id'];
+    expect(names.map((name) => header(record, name))).toEqual([
+      ...['e-1', '/erp', 'Halle Ü', undefined],
+    ]);
+  });
+
+  it('takes CloudEvents in structured mode, and in batches, by the types of the sender', async () => {
+    const events = { 'com.example.*.changed': '/lists' };
+    const token = 'a-token-of-the-erp';
+    writeFileSync(
+      sendersFile,
+      JSON.stringify({ senders: { erp: { token, paths: ['/events'], events } } }),
+    );
+    const erp = await start('d', { INGEST_SENDERS_FILE: sendersFile });
+    const send = (body: unknown, type: string) =>
+      erp.post('/events', body, { 'content-type': type, authorization: `Bearer ${token}` });
+    const structured = 'application/cloudevents+json';
+    const batched = 'application/cloudevents-batch+json';
+    const one = await send({ ...EVENT, id: 's-1', data: LIST }, structured);
+    expect(one.status).toBe(202);
+    const record = await at((await one.json()) as Place);
+    expect([record.key?.toString(), json(record)['id']]).toEqual(['M-1', 's-1']);
+    const batch = ['s-1', 's-2', 's-3'].map((id) => ({ ...EVENT, id, data: LIST }));
+    const several = await send(batch, batched);
+    expect(several.status).toBe(202);
+    const places = (await several.json()) as Place[];
+    expect(places.map(({ id }) => id)).toEqual(['s-1', 's-2', 's-3']);
+    for (const place of places) await at(place);
+    expect((await send(batch, batched)).status).toBe(200);
+    const unknown = await send([{ ...EVENT, id: 's-4', type: 'other', data: LIST }], batched);
+    expect(unknown.status).toBe(400);
+    const faulty = [...batch, { ...EVENT, id: 's-5', data: { machineId: '' } }];
+    expect((await send(faulty, batched)).status).toBe(400);
+    await stop(erp);
+  });
+
+  it('says what the bridge would make of a document, and writes nothing', async () => {
+    const ends = () => Promise.all(TOPICS.map((topic) => kafka.topics.end(topic)));
+    const before = await ends();
+    const order = await ingest.post('/orders?dry-run', ORDER);
+    expect([order.status, await order.json()]).toMatchObject([
+      200,
+      {
+        topic: TOPICS[0],
+        key: '4711',
+        reading: {
+          machineIds: ['M-1'],
+          lists: [{ machineId: 'M-1', workingOrders: ['4711'] }],
+        },
+      },
+    ]);
+    const list = await ingest.post('/lists?dry-run', LIST);
+    expect(await list.json()).toMatchObject({ reading: { assignments: [LIST], faults: [] } });
+    const reason = await ingest.post('/reasons?dry-run', REASON);
+    expect(await reason.json()).toMatchObject({ key: 'M-2', reading: REASON });
+    expect((await ingest.post('/orders?dry-run', '{')).status).toBe(400);
+    expect(await ends()).toEqual(before);
+  });
+
+  it('lets in who has a token, a signature, the path and the rate, and reads a changed file', async () => {
+    const key = Buffer.from('a key of thirty-two bytes, or so');
+    const tokenSha256 = createHash('sha256').update('the-token-of-the-mes').digest('hex');
+    const mes = { tokenSha256, paths: ['/reasons'], maxBodyBytes: 200, requestsPerSecond: 2 };
+    const hook = { hmacSecret: `whsec_${key.toString('base64')}`, paths: ['/lists'] };
+    writeFileSync(sendersFile, JSON.stringify({ senders: { mes, hook } }));
+    const { url } = await start('e', { INGEST_SENDERS_FILE: sendersFile });
+    const bearer = { authorization: 'Bearer the-token-of-the-mes' };
+    const statusOf = async (path: string, body: unknown, headers = {}) =>
+      (await post(url, path, body, headers)).status;
+    expect(await statusOf('/reasons', REASON)).toBe(401);
+    expect(await statusOf('/reasons', REASON, { authorization: 'Bearer no-token-of-it' })).toBe(
+      401,
+    );
+    expect(await statusOf('/lists', LIST, bearer)).toBe(403);
+    expect(await statusOf('/reasons', { ...REASON, more: 'x'.repeat(200) }, bearer)).toBe(413);
+    expect(await statusOf('/reasons', REASON, bearer)).toBe(202);
+    const many = await Promise.all(
+      Array.from({ length: 5 }, () => post(url, '/reasons', REASON, bearer)),
+    );
+    const slowed = many.filter(({ status }) => status === 429);
+    expect(slowed.length).toBeGreaterThanOrEqual(3);
+    expect(slowed.map((it) => it.headers.get('retry-after'))).toContain('1');
+
+    const signed = (id: string, seconds: number, body: string, by = key) => {
+      const timestamp = String(Math.floor(seconds));
+      const mac = createHmac('sha256', by).update(`${id}.${timestamp}.${body}`).digest('base64');
+      return {
+        ...{ 'webhook-id': id, 'webhook-timestamp': timestamp },
+        'webhook-signature': `v1,${mac}`,
+      };
+    };
+    const body = JSON.stringify(LIST);
+    const now = Date.now() / 1000;
+    expect(await statusOf('/lists', body, signed('w-1', now, body))).toBe(202);
+    expect(await statusOf('/lists', body, signed('w-1', now, body))).toBe(200);
+    expect(await statusOf('/lists', body, signed('w-2', now - 400, body))).toBe(401);
+    expect(await statusOf('/lists', `${body} `, signed('w-3', now, body))).toBe(401);
+    expect(await statusOf('/lists', body, signed('w-4', now, body, Buffer.from('other')))).toBe(
+      401,
+    );
+    expect(await statusOf('/lists', body, { ...signed('w-5', now, body), 'webhook-id': 'w' })).toBe(
+      401,
+    );
+
+    const renewed = { ...hook, token: 'the-new-token-of-hook' };
+    writeFileSync(sendersFile, JSON.stringify({ senders: { hook: renewed } }));
+    const newToken = { authorization: `Bearer ${renewed.token}` };
+    await eventually(async () => (await statusOf('/lists', LIST, newToken)) === 202, {
+      what: 'the new token is known',
+    });
+    // after some refusals an address has to wait
+    expect([401, 429]).toContain(await statusOf('/reasons', REASON, bearer));
+    writeFileSync(sendersFile, '{"senders": ');
+    expect(await statusOf('/lists', LIST, newToken)).toBe(202);
+    expect((await fetch(`${url}/metrics`, { headers: newToken })).status).toBe(403);
+  });
+
+  it('takes nothing from the page of another site where no senders are named', async () => {
+    const answer = await ingest.post('/lists', LIST, { origin: 'https://evil.example' });
+    expect([answer.status, await answer.json()]).toMatchObject([403, { code: 'not-local' }]);
+  });
+
+  it('counts what it does', async () => {
+    const metrics = await (await fetch(`${ingest.url}/metrics`)).text();
+    expect(metrics).toMatch(
+      /machine_ingest_requests_total\{sender="local",path="\/lists",status="202"\} [1-9]/,
+    );
+    expect(metrics).toMatch(/machine_ingest_records_repeated_total [1-9]/);
+    expect(metrics).toContain('machine_ingest_kafka_up 1');
+  });
+});

@@ -1,0 +1,78 @@
+import { createIngest, type Ingest } from '../../apps/ingest/src/index.js';
+import { type Environment, loadIngestSettings } from '#libs/config';
+import { eventually } from './eventually.js';
+import { testBrokers } from './kafka.js';
+
+/** The settings of an ingest of a test. */
+export function ingestSettings(topicPrefix: string, env: Environment = {}): Environment {
+  return {
+    KAFKA_BROKERS: testBrokers().join(','),
+    KAFKA_TOPIC_PREFIX: topicPrefix,
+    KAFKA_GROUP_ID: `${topicPrefix}bridge`,
+    KAFKA_TOPIC_PARTITIONS: '3',
+    INGEST_HTTP_PORT: '0',
+    INGEST_INSTANCE: 'a',
+    ...env,
+  };
+}
+
+/** The place in an answer. */
+export interface Place {
+  id: string;
+  topic: string;
+  partition: number;
+  offset: number;
+}
+
+/** An ingest in this process. */
+export class RunningIngest {
+  private constructor(
+    private readonly ingest: Ingest,
+    readonly url: string,
+  ) {}
+
+  static async start(topicPrefix: string, env: Environment = {}): Promise<RunningIngest> {
+    const settings = loadIngestSettings(
+      ingestSettings(topicPrefix, { LOG_LEVEL: 'silent', ...env }),
+    );
+    const ingest = await createIngest(settings);
+    const starting = ingest.start();
+    await starting;
+    return new RunningIngest(ingest, (await ingest.url()).replace('[::1]', '127.0.0.1'));
+  }
+
+  async ready(): Promise<this> {
+    await untilReady(this.url);
+    return this;
+  }
+
+  post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+    return post(this.url, path, body, headers);
+  }
+
+  close(): Promise<void> {
+    return this.ingest.close();
+  }
+}
+
+export async function untilReady(url: string): Promise<void> {
+  await eventually(async () => (await fetch(`${url}/health/ready`)).ok, {
+    what: 'ingest is ready',
+    timeoutMs: 60_000,
+  });
+}
+
+/** Posts JSON, or text and bytes as they are. */
+export function post(
+  url: string,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const isRaw = typeof body === 'string' || Buffer.isBuffer(body);
+  return fetch(url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: isRaw ? body : JSON.stringify(body),
+  });
+}
