@@ -73,6 +73,8 @@ function createConsumerStrategy(
     calls,
     commitIntervalMs,
     tracing,
+    // Topics, then all at once: the two readers, the consumer's join, and with its assignment producers and state. Calls wait
+    // for the end of `controls` (FlowHold), messages for what earlier owners have committed and for their state.
     prepare: async (signal, report) => {
       await prepareTopics(kafka, settings, topics, signal, report);
       if (signal.aborted) return;

@@ -42,15 +42,15 @@ export class ServiceCaller<P> {
     isProbe: boolean,
   ): Promise<readonly Command<P>[][]> {
     for (const command of commands) {
-      command.attempts += 1;
       command.failedLookUps = 0;
       command.isAdmitted = false;
-      for (const waiter of command.waiters) waiter.calls += 1;
     }
+    countCall(commands, 1);
     const call = this.status.callStarts();
     const answer = await this.ask(commands, this.options.call);
-    if (answer === 'cut off') {
-      // We held the call back or cut it off: it is made again where its machines still belong here.
+    if (answer === 'not made' || answer === 'cut off') {
+      // It is made again where its machines still belong here.
+      if (answer === 'not made') countCall(commands, -1);
       if (isProbe) this.status.probeWasVoid();
       for (const command of commands) this.lanes.postpone(command, 'unknown', 0);
       return [];
@@ -61,23 +61,27 @@ export class ServiceCaller<P> {
     return [];
   }
 
-  /** Makes the one call of these commands; `cut off` when it was held back or broken off by us, and says nothing. */
+  /** Makes the one call of these commands; where we have held it back, or cut it off after it was sent, it has no answer. */
   private async ask(
     commands: readonly Command<P>[],
     call: DispatcherOptions<P>['call'],
-  ): Promise<CallAnswer | 'cut off'> {
+  ): Promise<CallAnswer | 'not made' | 'cut off'> {
     const { signal, objection } = this.options.slots.permit();
     let objected: Error | undefined;
+    let isSent = false as boolean;
     const permit: TracedPermit = {
       causes: causesOf(commands),
       signal,
-      objection: () =>
-        (objected = objection() ?? objectionOfLost(commands) ?? this.status.objectionToCall),
+      objection: () => {
+        objected = objection() ?? objectionOfLost(commands) ?? this.status.objectionToCall;
+        isSent ||= objected === undefined;
+        return objected;
+      },
     };
     try {
       return await call(commands, permit);
     } catch (error) {
-      if (signal.aborted || objected !== undefined) return 'cut off';
+      if (signal.aborted || objected !== undefined) return isSent ? 'cut off' : 'not made';
       // The client answers with values; whatever it throws all the same must not strand the machines.
       return { kind: 'retry', afterMs: null, error: new Error(String(error), { cause: error }) };
     } finally {
@@ -124,7 +128,7 @@ export class ServiceCaller<P> {
   private async callEmpty(commands: readonly Command<P>[]): Promise<void> {
     const call = this.status.callStarts();
     const answer = await this.ask(commands, (_, permit) => this.options.callEmpty(permit));
-    if (answer === 'cut off') return;
+    if (answer === 'not made' || answer === 'cut off') return;
     const verdict = classifyAnswer(answer, 1);
     if (verdict.kind !== 'try-again' && !isUnlisted(verdict)) this.unlisted.emptyAnswered(call);
   }
@@ -202,6 +206,17 @@ export class ServiceCaller<P> {
       cause === 'token-refused' ? 'unknown' : this.pace.qualityOf(durationMs(call), 'suspect');
     const notBeforeMs = realNowMs() + waitMs;
     for (const command of commands) this.lanes.postpone(command, conduct, notBeforeMs);
+  }
+}
+
+/** Counts a call before it is made, so that one which finds no token backs off too; a call that was not made is taken back. */
+function countCall(
+  commands: readonly Pick<Command<unknown>, 'attempts' | 'waiters'>[],
+  change: 1 | -1,
+): void {
+  for (const command of commands) {
+    command.attempts += change;
+    for (const waiter of command.waiters) waiter.calls += change;
   }
 }
 
