@@ -89,7 +89,7 @@ describe('the settings in the documents', () => {
   }
 
   const settingsIn = (text: string) =>
-    codeSpans(text).filter((span) => /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$/.test(span));
+    codeSpans(text).filter((span) => /^([A-Z][A-Z0-9]*(_[A-Z0-9]+)+|(https|no)_proxy)$/.test(span));
   /** `…_FILE` after a name stands for its twin. */
   const isTwinOf = (names: readonly string[]) => (name: string) =>
     name.endsWith('_FILE') && names.includes(name.replace(/_FILE$/, ''));

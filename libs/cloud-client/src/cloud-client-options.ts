@@ -1,6 +1,7 @@
 import type { Clock } from '#libs/clock';
 import type { Tracing } from '#libs/tracing';
 import type { CloudCall } from './exchange.js';
+import type { HttpsProxy } from './https-proxy.js';
 import type { TokenWay } from './token-source.js';
 
 export interface CloudClientOptions {
@@ -17,6 +18,8 @@ export interface CloudClientOptions {
   maxConnections?: number;
   /** Of all requests to the service together; default no limit. */
   maxRequestsPerSecond?: number;
+  /** Of calls to the service and of requests for tokens, unless they go by plain http; default none. */
+  proxy?: HttpsProxy;
   /** Compared with the service's; default real time. */
   clock?: Clock;
   /** Called after every HTTP request; must not throw. */

@@ -16,6 +16,7 @@ import type {
   HttpRequest,
   ServiceReply,
 } from './exchange.js';
+import type { HttpsProxy } from './https-proxy.js';
 import { resettingConnector } from './resetting-connector.js';
 
 interface HttpTransportOptions {
@@ -24,6 +25,7 @@ interface HttpTransportOptions {
   timeoutMs: number;
   /** A larger answer is not read to its end. */
   maxAnswerBytes: number;
+  proxy: HttpsProxy | undefined;
 }
 
 /** Sends requests over kept-alive connections; every failure is a value. */
@@ -34,7 +36,7 @@ export class HttpTransport {
   constructor(options: HttpTransportOptions) {
     this.pool = new Pool(options.origin, {
       connections: options.maxConnections,
-      connect: resettingConnector(options.timeoutMs),
+      connect: resettingConnector(options.timeoutMs, options.proxy),
       // these two watch for inactivity; the caller's deadline covers the whole call
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -103,7 +105,7 @@ const MORE_TO_COME = { stream: true };
 
 /**
  * Lets axios send through an undici pool: several times the throughput of its own HTTP adapter at
- * the concurrency the bridge works with. It neither follows redirects nor reads proxy settings.
+ * the concurrency the bridge works with. It follows no redirects.
  *
  * `config.sending` is what is sent; the answer's `data` is the reply. Rejects with an `AxiosError`
  * whose `code` is that of the failure; it has a `response` (with an empty body) when the status had

@@ -1,6 +1,7 @@
 import type { CloudAnswer } from './cloud-answer.js';
 import { apiPath, TimedExchanges } from './exchange.js';
 import type { FieldReader } from './field-reader.js';
+import type { HttpsProxy } from './https-proxy.js';
 import { RememberedForm } from './remembered-form.js';
 import { RenewedTokenSource, type TokenIssuer } from './renewed-token-source.js';
 import type { RequestPace } from './request-pace.js';
@@ -19,6 +20,7 @@ export interface TokenSurroundings {
   exchanges: TimedExchanges;
   /** Counts the login, which is the service's; an OAuth server is another's. */
   pace: RequestPace | undefined;
+  proxy: HttpsProxy | undefined;
 }
 
 export function openTokenSource(way: TokenWay, surroundings: TokenSurroundings): TokenSource {
@@ -38,13 +40,14 @@ export function openTokenSource(way: TokenWay, surroundings: TokenSurroundings):
 
 function loginSource(
   { email, password }: Extract<TokenWay, { kind: 'login' }>,
-  { baseUrl, exchanges, pace }: TokenSurroundings,
+  { baseUrl, exchanges, pace, proxy }: TokenSurroundings,
 ): TokenSource {
   const requests = new TokenRequests({
     operation: 'getAPIToken',
     url: new URL(`${apiPath(baseUrl)}/security/getAPIToken`, baseUrl),
     parse: (answer) => ({ token: readToken(answer.field('token')), lifeMs: null }),
     exchanges,
+    proxy,
     ...(pace && { turn: () => pace.awaitTurnAhead() }),
   });
   const body = JSON.stringify({ userEmail: email, password });
@@ -54,26 +57,27 @@ function loginSource(
 
 /** Tokens of an OAuth server that are not for the service, each request for one with a deadline of its own. */
 export function openClientCredentials(
-  credentials: Omit<ClientCredentials, 'kind'>,
+  { proxy, ...credentials }: Omit<ClientCredentials, 'kind'> & { proxy?: HttpsProxy },
   timeoutMs: number,
 ): RenewedTokenSource {
   const exchanges = new TimedExchanges(timeoutMs);
   return clientCredentialsSource(
     { kind: 'oauth', ...credentials },
-    { baseUrl: credentials.tokenUrl, exchanges, pace: undefined },
+    { baseUrl: credentials.tokenUrl, exchanges, pace: undefined, proxy },
   );
 }
 
 /** The client credentials grant (RFC 6749, section 4.4). */
 function clientCredentialsSource(
   credentials: ClientCredentials,
-  { exchanges }: TokenSurroundings,
+  { exchanges, proxy }: TokenSurroundings,
 ): RenewedTokenSource {
   const requests = new TokenRequests({
     operation: 'getOAuthToken',
     url: new URL(credentials.tokenUrl),
     parse: parseGrant,
     exchanges,
+    proxy,
   });
   const forms = new RememberedForm<CredentialsForm>(['basic', 'body'], isRefused);
   return renewed(requests, () =>

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect as connectTcp, Socket } from 'node:net';
 import { buildConnector, errors } from 'undici';
+import { type HttpsProxy, isProxied, openTunnel } from './https-proxy.js';
 
 /**
  * Opens connections that are reset when the request under way on them is given up. Closed in good order, the
@@ -8,8 +9,12 @@ import { buildConnector, errors } from 'undici';
  * back, a command that was made again meanwhile would take effect another time, behind those that followed it.
  *
  * @param timeoutMs until a connection is open, and as long again for its TLS handshake
+ * @param proxy of https alone: plain http leads to loopback
  */
-export function resettingConnector(timeoutMs: number): buildConnector.connector {
+export function resettingConnector(
+  timeoutMs: number,
+  proxy?: HttpsProxy,
+): buildConnector.connector {
   const connect = buildConnector({ timeout: timeoutMs });
   return (options, callback) => {
     if (options.protocol === 'https:') void openSecure(options, callback);
@@ -24,24 +29,29 @@ export function resettingConnector(timeoutMs: number): buildConnector.connector 
   ): Promise<void> {
     let below: Socket;
     try {
-      below = await openTcp(options, timeoutMs);
+      below = await openBelow(options);
     } catch (error) {
       callback(error as Error, null);
       return;
     }
     connect({ ...options, httpSocket: below }, resetting(callback, below));
   }
+
+  function openBelow({ hostname, port }: buildConnector.Options): Promise<Socket> {
+    const host = { hostname, port: Number(port || 443) };
+    if (proxy === undefined || !isProxied(host, proxy.noProxy)) return openTcp(host, timeoutMs);
+    return openTunnel(proxy, host, Math.ceil(timeoutMs * TUNNEL_SHARE));
+  }
 }
 
+/** A call has the same deadline, and would end before it is known that the proxy is at fault. */
+const TUNNEL_SHARE = 0.9;
+
 async function openTcp(
-  { hostname, port }: buildConnector.Options,
+  { hostname, port }: { hostname: string; port: number },
   timeoutMs: number,
 ): Promise<Socket> {
-  const socket = connectTcp({
-    host: hostname,
-    port: Number(port || 443),
-    timeout: timeoutMs,
-  });
+  const socket = connectTcp({ host: hostname, port, timeout: timeoutMs });
   socket.once('timeout', () => {
     const why = `no connection to ${hostname} in ${timeoutMs} ms`;
     socket.destroy(new errors.ConnectTimeoutError(why));

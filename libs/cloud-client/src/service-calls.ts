@@ -27,7 +27,7 @@ const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 export function openServiceCalls(options: CloudClientOptions): ServiceCalls {
   const { baseUrl, token, onCall, maxRequestsPerSecond } = options;
   const { timeoutMs = 10_000, maxConnections = 64, clock = new Clock() } = options;
-  const { tracing = NO_TRACING } = options;
+  const { tracing = NO_TRACING, proxy } = options;
   const exchanges = new TimedExchanges(timeoutMs, onCall);
   const pace =
     maxRequestsPerSecond === undefined ? undefined : new RequestPace(maxRequestsPerSecond);
@@ -38,9 +38,10 @@ export function openServiceCalls(options: CloudClientOptions): ServiceCalls {
       maxConnections,
       timeoutMs,
       maxAnswerBytes: MAX_ANSWER_BYTES,
+      proxy,
     }),
     exchanges,
-    tokens: openTokenSource(token, { baseUrl, exchanges, pace }),
+    tokens: openTokenSource(token, { baseUrl, exchanges, pace, proxy }),
     pace,
     clock,
     tracing,

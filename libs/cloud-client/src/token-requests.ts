@@ -2,6 +2,7 @@ import { realEpochMs } from '#libs/clock';
 import type { CloudAnswer } from './cloud-answer.js';
 import { ASKED_FOR, type Exchange, type TimedExchanges, type TokenOperation } from './exchange.js';
 import { HttpTransport } from './http-transport.js';
+import type { HttpsProxy } from './https-proxy.js';
 import { bodyRead, parseHttpDate, type SuccessMeaning, toAnswer } from './to-answer.js';
 import type { FieldReader } from './field-reader.js';
 import { whyUnsendable } from './token-source.js';
@@ -13,6 +14,7 @@ export interface TokenRequestsOptions {
   url: URL;
   parse: (answer: FieldReader) => TokenGrant;
   exchanges: TimedExchanges;
+  proxy: HttpsProxy | undefined;
   /** Awaited before each request. */
   turn?: () => Promise<void>;
 }
@@ -23,13 +25,14 @@ export class TokenRequests {
   private readonly transport: HttpTransport;
 
   constructor(private readonly options: TokenRequestsOptions) {
-    const { operation, url, exchanges } = options;
+    const { operation, url, exchanges, proxy } = options;
     this.operation = operation;
     this.transport = new HttpTransport({
       origin: url.origin,
       maxConnections: 1,
       timeoutMs: exchanges.timeoutMs,
       maxAnswerBytes: MAX_ANSWER_BYTES,
+      proxy,
     });
   }
 

@@ -90,8 +90,11 @@ export function describeBridgeSettings(environment: Environment): {
 
 const SECRET = /(TOKEN|PASSWORD|SECRET|HEADERS)$/;
 
-/** Addresses may carry a login, too. */
+const PROXY = /^https_proxy$/i;
+
+/** Addresses may carry a login, too; that of a proxy even without a scheme, or with an @ in its password. */
 function masked(name: string, value: string): string {
+  if (PROXY.test(name)) return value.replace(/^(.*?:\/\/)?.*@/s, '$1********@');
   return SECRET.test(name) ? '********' : value.replace(/\/\/[^/@]*@/g, '//********@');
 }
 

@@ -205,7 +205,9 @@ export class EnvironmentReader {
   }
 
   problem(name: string, what: string): void {
-    this.problems.push(`${name} ${what}`);
+    const problem = `${name} ${what}`;
+    // settings that several others need are read as often
+    if (!this.problems.includes(problem)) this.problems.push(problem);
   }
 }
 

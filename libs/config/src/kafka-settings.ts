@@ -5,6 +5,7 @@ import {
   type FromFiles,
   readSettings,
 } from './environment-reader.js';
+import { type ProxySettings, readProxySettings } from './proxy-settings.js';
 import { readServiceUrl } from './service-url.js';
 
 export type KafkaSaslSettings =
@@ -21,6 +22,8 @@ export interface KafkaOAuthClient {
   clientId: string;
   clientSecret: string;
   scope?: string;
+  /** Of requests for tokens; Kafka itself is reached without it. */
+  proxy?: ProxySettings;
 }
 
 export interface KafkaSettings {
@@ -141,11 +144,13 @@ function readSasl(env: EnvironmentReader): KafkaSaslSettings | undefined {
 function readTokenLogin(env: EnvironmentReader): KafkaSaslSettings {
   const why = `${MECHANISM} is oauthbearer`;
   const scope = env.optional(`${OAUTH}_SCOPE`);
+  const proxy = readProxySettings(env);
   const client = {
     tokenUrl: readServiceUrl(env, `${OAUTH}_TOKEN_URL`, why),
     clientId: env.required(`${OAUTH}_CLIENT_ID`, why),
     clientSecret: env.requiredSecret(`${OAUTH}_CLIENT_SECRET`, why),
     ...(scope !== undefined && { scope }),
+    ...(proxy && { proxy }),
   };
   return { mechanism: 'oauthbearer', client, extensions: readExtensions(env) };
 }

@@ -1,4 +1,5 @@
 import type { EnvironmentReader } from './environment-reader.js';
+import { type ProxySettings, readProxySettings } from './proxy-settings.js';
 import { readServiceUrl } from './service-url.js';
 
 export interface MachineCloudSettings {
@@ -10,6 +11,7 @@ export interface MachineCloudSettings {
   maxConcurrency: number;
   /** Of all requests to the service together; absent: no limit. */
   maxRequestsPerSecond?: number;
+  proxy?: ProxySettings;
 }
 
 const MACHINE_INFO_PATH = 'MACHINE_CLOUD_MACHINE_INFO_PATH';
@@ -17,6 +19,7 @@ const PATH_SEGMENTS = /^\/?[A-Za-z0-9._~-]+(\/[A-Za-z0-9._~-]+)*$/;
 
 export function readMachineCloudSettings(env: EnvironmentReader): MachineCloudSettings {
   const maxRequestsPerSecond = env.positiveNumber('MACHINE_CLOUD_MAX_REQUESTS_PER_SECOND');
+  const proxy = readProxySettings(env);
   return {
     baseUrl: readBaseUrl(env),
     token: readToken(env),
@@ -29,6 +32,7 @@ export function readMachineCloudSettings(env: EnvironmentReader): MachineCloudSe
       max: 4096,
     }),
     ...(maxRequestsPerSecond !== undefined && { maxRequestsPerSecond }),
+    ...(proxy && { proxy }),
   };
 }
 

@@ -1,0 +1,74 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describeBridgeSettings } from './bridge-settings.js';
+import { type Environment, readSettings } from './environment-reader.js';
+import { readProxySettings } from './proxy-settings.js';
+
+const read = (environment: Environment) => readSettings(environment, readProxySettings);
+
+describe('the settings of the proxy', () => {
+  it('are none where none is named, whatever hosts are excepted', () => {
+    expect(read({ NO_PROXY: '*' })).toBeUndefined();
+    expect(read({ HTTPS_PROXY: ' ', https_proxy: '' })).toBeUndefined();
+  });
+
+  it.each([
+    ['http://proxy.example.com:3128', 'http://proxy.example.com:3128'],
+    ['http://proxy.example.com/', 'http://proxy.example.com:80'],
+    ['proxy.example.com:3128', 'http://proxy.example.com:3128'],
+    ['http://[fd00::1]:3128', 'http://[fd00::1]:3128'],
+  ])('have its address: %s', (HTTPS_PROXY, origin) => {
+    expect(read({ HTTPS_PROXY })).toEqual({ origin, noProxy: [] });
+  });
+
+  it('have its login, decoded, and the excepted hosts', () => {
+    const env = {
+      HTTPS_PROXY: 'plant:p%40ss:word@proxy:3128',
+      NO_PROXY: 'a.example, .b.example c',
+    };
+    expect(read(env)).toEqual({
+      origin: 'http://proxy:3128',
+      authorization: `Basic ${Buffer.from('plant:p@ss:word').toString('base64')}`,
+      noProxy: ['a.example', '.b.example', 'c'],
+    });
+  });
+
+  it('go by the lower-case names first', () => {
+    const upper = { HTTPS_PROXY: 'http://upper:1', NO_PROXY: 'upper' };
+    const lower = { https_proxy: 'http://lower:2', no_proxy: 'lower' };
+    expect(read(lower)).toEqual({ origin: 'http://lower:2', noProxy: ['lower'] });
+    expect(read({ ...upper, ...lower })).toEqual({ origin: 'http://lower:2', noProxy: ['lower'] });
+  });
+
+  it('may be in a file', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'proxy-'));
+    const file = join(folder, 'proxy');
+    writeFileSync(file, 'http://plant:secret@proxy:3128\n');
+    expect(read({ HTTPS_PROXY_FILE: file })).toMatchObject({ origin: 'http://proxy:3128' });
+    rmSync(folder, { recursive: true });
+  });
+
+  it.each([
+    'https://proxy:3128',
+    'socks5://plant:s3cret-of-proxy@proxy:1080',
+    'http://plant:s3cret-of-proxy@proxy:3128/path',
+    'http://plant:s3cret-of-proxy@proxy:99999',
+    'http://plant:s3cret-of-proxy%zz@proxy',
+    'http://plant:s3cret-of-pr/oxy@proxy',
+    'http://pro xy',
+  ])('name what is wrong with %s, and not its login', (HTTPS_PROXY) => {
+    expect(() => read({ HTTPS_PROXY })).toThrow(/HTTPS_PROXY (must be|has)/);
+    expect(() => read({ HTTPS_PROXY })).not.toThrow(/s3cret/);
+  });
+
+  it.each([
+    ['HTTPS_PROXY', 'http://plant:s3cret@proxy:3128', 'http://********@proxy:3128'],
+    ['https_proxy', 'plant:s3cret@proxy:3128', '********@proxy:3128'],
+    ['HTTPS_PROXY', 'http://plant:s3c@r/et@proxy:3128', 'http://********@proxy:3128'],
+    ['HTTPS_PROXY', 'http://proxy:3128', 'http://proxy:3128'],
+  ])('are described without the login: %s=%s', (name, value, masked) => {
+    const { settings } = describeBridgeSettings({ [name]: value });
+    expect(settings).toContainEqual({ name, value: masked, source: 'environment' });
+  });
+});

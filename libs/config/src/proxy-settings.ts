@@ -1,0 +1,51 @@
+import type { EnvironmentReader } from './environment-reader.js';
+
+/** The HTTP proxy through which https services are reached. */
+export interface ProxySettings {
+  /** `http://host:port`, without the login. */
+  origin: string;
+  /** Value of `Proxy-Authorization`. */
+  authorization?: string;
+  /** Hosts that are reached without it, as `NO_PROXY` has them. */
+  noProxy: string[];
+}
+
+const NAME = 'HTTPS_PROXY';
+
+/** As curl does, the lower-case name comes first, and a proxy without a scheme is one of HTTP. */
+export function readProxySettings(env: EnvironmentReader): ProxySettings | undefined {
+  const given = env.optional('https_proxy') ?? env.secret(NAME);
+  const noProxy = env.optional('no_proxy') ?? env.optional('NO_PROXY') ?? '';
+  if (given === undefined) return undefined;
+  const text = given.includes('://') ? given : `http://${given}`;
+  const url = URL.canParse(text) && !/\s/.test(text) ? new URL(text) : undefined;
+  const authorization = url && loginOf(url);
+  if (url?.protocol !== 'http:' || url.pathname + url.search + url.hash !== '/') {
+    env.problem(NAME, 'must be a URL such as http://proxy.example.com:8080: an HTTP proxy');
+    return undefined;
+  }
+  if (authorization === null) {
+    env.problem(
+      NAME,
+      'has a user name or password with a % that begins no escape: write it as %25',
+    );
+    return undefined;
+  }
+  return {
+    // its own `origin` leaves out the port where that is 80, which a message should name
+    origin: `http://${url.hostname}:${url.port === '' ? '80' : url.port}`,
+    ...(authorization !== undefined && { authorization }),
+    noProxy: noProxy.split(/[\s,]+/).filter((entry) => entry !== ''),
+  };
+}
+
+/** Null where it is not percent-encoded as it should be. */
+function loginOf({ username, password }: URL): string | undefined | null {
+  if (username + password === '') return undefined;
+  try {
+    const login = [username, password].map(decodeURIComponent).join(':');
+    return `Basic ${Buffer.from(login).toString('base64')}`;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+
+export const PROXY_PASSWORD = 'hunter2-of-the-proxy';
+const LOGIN = `Basic ${Buffer.from(`plant:${PROXY_PASSWORD}`).toString('base64')}`;
+
+/** An HTTP proxy that opens tunnels for who logs in, to hosts that it alone knows. */
+export class ConnectProxy {
+  /** While it is set, requests for a tunnel are answered with this status, or left unanswered. */
+  fault: number | 'hang' | undefined;
+  /** Hosts and ports that tunnels were opened to. */
+  readonly opened: string[] = [];
+  /** How many requests for a tunnel there were. */
+  asked = 0;
+  /** How callers have ended their tunnels: `end` in good order, else the code of the error. */
+  readonly ends: string[] = [];
+  private readonly sockets = new Set<Socket>();
+  private port = 0;
+
+  private constructor(
+    private readonly addresses: Readonly<Record<string, string>>,
+    private server: Server,
+  ) {}
+
+  /** @param addresses URLs of services by the hosts and ports that they are asked for */
+  static async start(addresses: Readonly<Record<string, string>>): Promise<ConnectProxy> {
+    const proxy = new ConnectProxy(addresses, createServer());
+    await proxy.start();
+    return proxy;
+  }
+
+  /** With a login or without. */
+  url(login = `plant:${PROXY_PASSWORD}@`): string {
+    return `http://${login}127.0.0.1:${this.port}`;
+  }
+
+  /** Listens again where it did. */
+  async start(): Promise<void> {
+    this.server = createServer();
+    this.server.on('connect', ({ url = '', headers }, caller: Socket) => {
+      this.keep(caller);
+      this.asked += 1;
+      const address = this.addresses[url];
+      if (this.fault === 'hang') return;
+      if (this.fault !== undefined) refuse(caller, this.fault);
+      else if (headers['proxy-authorization'] !== LOGIN) refuse(caller, 407);
+      else if (address === undefined) refuse(caller, 502);
+      else this.open(url, new URL(address), caller);
+    });
+    this.server.listen(this.port, '127.0.0.1');
+    await once(this.server, 'listening');
+    this.port = (this.server.address() as AddressInfo).port;
+  }
+
+  /** Ends every tunnel as well. */
+  async stop(): Promise<void> {
+    this.server.close();
+    this.server.closeAllConnections();
+    for (const socket of this.sockets) socket.destroy();
+    await once(this.server, 'close');
+  }
+
+  private open(url: string, { hostname, port }: URL, caller: Socket): void {
+    const service = this.keep(connect(Number(port), hostname));
+    caller.once('end', () => this.ends.push('end'));
+    caller.once('error', ({ code }: NodeJS.ErrnoException) => this.ends.push(String(code)));
+    service.once('connect', () => {
+      this.opened.push(url);
+      caller.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      caller.pipe(service).pipe(caller);
+    });
+    caller.once('close', () => service.destroy());
+    service.once('close', () => caller.destroy());
+  }
+
+  private keep(socket: Socket): Socket {
+    this.sockets.add(socket);
+    socket.once('close', () => this.sockets.delete(socket));
+    return socket.on('error', () => socket.destroy());
+  }
+}
+
+function refuse(caller: Socket, status: number): void {
+  caller.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
+}
