@@ -12,6 +12,7 @@ export * from './dead-letter-headers.js';
 export { type DowntimeReason, parseDowntimeReason, startInFuture } from './downtime-reason.js';
 export * from './envelope.js';
 export { describeAhead, readEpochSeconds, rfc3339, type TimeReading } from './epoch-seconds.js';
+export type { ControlledFlow, FlowShare, GroupFlow } from './flow-states.js';
 export {
   describeJson,
   isJsonObject,

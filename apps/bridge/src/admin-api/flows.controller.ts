@@ -12,22 +12,17 @@ import {
   ServiceUnavailableException,
   UseGuards,
 } from '@nestjs/common';
-import { type Flow, FLOWS, isJsonObject, type JsonObject } from '#libs/contracts';
+import {
+  type ControlledFlow,
+  type Flow,
+  FLOWS,
+  type GroupFlow,
+  isJsonObject,
+  type JsonObject,
+} from '#libs/contracts';
 import { ControlNotTakenError, type FlowControl, FlowControls } from '../flow-control/index.js';
 import { ApiTokenGuard } from './api-token.guard.js';
-import { type GroupFlow, GroupFlows } from './group-flows.js';
-
-/** What has been done to a flow in all processes of the group. */
-interface ControlledFlow {
-  name: Flow;
-  state: 'pausedByHand' | 'resumed';
-  why: string | null;
-  by: string | null;
-  /** Epoch seconds; null where the flow is not paused. */
-  since: number | null;
-  /** The pause that it takes the place of, or ends; null where the flow was not paused by hand. */
-  before: { why: string | null; by: string | null; since: number } | null;
-}
+import { GroupFlows } from './group-flows.js';
 
 /** Characters; more is no sentence that fits into a log line. */
 const LONGEST_TEXT = { reason: 500, by: 100 };

@@ -1,4 +1,5 @@
-import type { FlowShare, ProcessShares } from '../flow-control/index.js';
+import type { FlowShare } from '#libs/contracts';
+import type { ProcessShares } from '../flow-control/index.js';
 import { groupFlow } from './group-flows.js';
 
 const RUNNING: FlowShare = {

@@ -1,7 +1,14 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Clock, realDelayMs, realNowMs } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
-import { CONSUMED_TOPICS, type Flow, FLOWS, INTERNAL_TOPICS } from '#libs/contracts';
+import {
+  CONSUMED_TOPICS,
+  type Flow,
+  FLOWS,
+  type FlowShare,
+  type GroupFlow,
+  INTERNAL_TOPICS,
+} from '#libs/contracts';
 import {
   type GroupOffset,
   groupOffsets,
@@ -12,7 +19,6 @@ import { DowntimeReasons } from '../downtime-reasons/index.js';
 import {
   FlowControls,
   type FlowControl,
-  type FlowShare,
   type FlowShares,
   GroupShares,
   type ProcessShares,
@@ -20,23 +26,6 @@ import {
 import { MachineStates, MachineTracking } from '../machine-states/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
 import { WorkOrderLists } from '../work-orders/index.js';
-
-/** A flow over all processes of the group. */
-export interface GroupFlow {
-  name: Flow;
-  state: FlowShare['state'];
-  why: string | null;
-  /** Epoch seconds; null while it runs. */
-  since: number | null;
-  /** Who paused it by hand, else null. */
-  by: string | null;
-  /** Messages that are not final; null where the flow has no input, or Kafka does not answer in time. */
-  lag: number | null;
-  waiting: number;
-  oldestWaitingSeconds: number;
-  lastError: FlowShare['lastError'];
-  processes: ({ process: string } & FlowShare)[];
-}
 
 /** For the answer of a request that may cause many to Kafka. */
 const LAG_DEADLINE_MS = 3000;

@@ -3,25 +3,15 @@ import { hostname } from 'node:os';
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { everyRealMs, realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
-import { type Flow, INTERNAL_TOPICS, isJsonObject, readJson } from '#libs/contracts';
+import {
+  type Flow,
+  type FlowShare,
+  INTERNAL_TOPICS,
+  isJsonObject,
+  readJson,
+} from '#libs/contracts';
 import { followTopics, IdempotentProducer, type KafkaClient, type StoredRecord } from '#libs/kafka';
 import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
-
-/** What one process has of a flow. */
-export interface FlowShare {
-  state: 'running' | 'paused' | 'pausedByHand';
-  /** Why it is paused; null while it runs. */
-  why: string | null;
-  /** Epoch seconds; null while it runs. */
-  since: number | null;
-  /** Commands that wait for a call; of `machine-states`, machines whose poll waits for the service to answer. */
-  waiting: number;
-  oldestWaitingSeconds: number;
-  /** The latest call that failed; `at` in epoch seconds. Null before the first. */
-  lastError: { why: string; at: number } | null;
-  /** Partitions of the flow that the process owns, by topic without the prefix. */
-  partitions: Record<string, number[]>;
-}
 
 /**
  * Value of `machine-bridge.flow-shares.v1`, compacted: what a process has of each flow that it runs.

@@ -6,5 +6,5 @@
  */
 export { FlowControlModule } from './flow-control.module.js';
 export { ControlNotTakenError, type FlowControl, FlowControls } from './flow-controls.js';
-export { type FlowShare, type FlowShares, GroupShares, type ProcessShares } from './flow-shares.js';
+export { type FlowShares, GroupShares, type ProcessShares } from './flow-shares.js';
 export { FlowHold } from './flow-hold.js';

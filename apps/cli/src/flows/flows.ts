@@ -1,32 +1,10 @@
 import { hostname, userInfo } from 'node:os';
 import { Argument, type Command } from 'commander';
-import { FLOWS } from '#libs/contracts';
+import { type ControlledFlow, FLOWS, type GroupFlow } from '#libs/contracts';
 import { askBridge } from '../command-line/bridge.js';
 import { BRIDGE_OPTION, type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { print, printRecords, visible, visibleJson } from '../command-line/output.js';
 import { timeText } from '../dlq/format-dead-letter.js';
-
-/** A flow over the group, as `GET /api/flows` has it. */
-interface Flow {
-  name: string;
-  state: string;
-  why: string | null;
-  since: number | null;
-  by: string | null;
-  lag: number | null;
-  waiting: number;
-  oldestWaitingSeconds: number;
-  lastError: { why: string; at: number } | null;
-  processes: unknown[];
-}
-
-/** The answer of `POST /api/flows/:name/pause` and `/resume`. */
-interface ControlledFlow {
-  name: string;
-  why: string | null;
-  by: string | null;
-  before: { why: string | null; by: string | null; since: number } | null;
-}
 
 interface FlowsOptions {
   bridge?: string;
@@ -72,7 +50,7 @@ function onFlow(program: CliCommand, name: string): Command {
 }
 
 async function listFlows({ bridge, json = false }: FlowsOptions): Promise<void> {
-  const flows = (await askBridge(bridge, '/api/flows')) as Flow[];
+  const flows = (await askBridge(bridge, '/api/flows')) as GroupFlow[];
   printRecords(flows, json, {
     heading: ['flow', 'state', 'since', 'lag', 'waiting', 'oldest', 'processes', 'why'],
     cells: ({ name, state, since, lag, waiting, oldestWaitingSeconds, processes, why, by }) => [

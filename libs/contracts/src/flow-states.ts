@@ -1,0 +1,46 @@
+import type { Flow } from './topics.js';
+
+/** What one process has of a flow. */
+export interface FlowShare {
+  state: 'running' | 'paused' | 'pausedByHand';
+  /** Why it is paused; null while it runs. */
+  why: string | null;
+  /** Epoch seconds; null while it runs. */
+  since: number | null;
+  /** Commands that wait for a call; of `machine-states`, machines whose poll waits for the service to answer. */
+  waiting: number;
+  oldestWaitingSeconds: number;
+  /** The latest call that failed; `at` in epoch seconds. Null before the first. */
+  lastError: { why: string; at: number } | null;
+  /** Partitions of the flow that the process owns, by topic without the prefix. */
+  partitions: Record<string, number[]>;
+}
+
+/** A flow over all processes of the group: an item of `GET /api/flows`. */
+export interface GroupFlow {
+  name: Flow;
+  state: FlowShare['state'];
+  why: string | null;
+  /** Epoch seconds; null while it runs. */
+  since: number | null;
+  /** Who paused it by hand, else null. */
+  by: string | null;
+  /** Messages that are not final; null where the flow has no input, or Kafka does not answer in time. */
+  lag: number | null;
+  waiting: number;
+  oldestWaitingSeconds: number;
+  lastError: FlowShare['lastError'];
+  processes: ({ process: string } & FlowShare)[];
+}
+
+/** What has been done to a flow in all processes of the group: the answer of `POST /api/flows/:name/pause` and `/resume`. */
+export interface ControlledFlow {
+  name: Flow;
+  state: 'pausedByHand' | 'resumed';
+  why: string | null;
+  by: string | null;
+  /** Epoch seconds; null where the flow is not paused. */
+  since: number | null;
+  /** The pause that it takes the place of, or ends; null where the flow was not paused by hand. */
+  before: { why: string | null; by: string | null; since: number } | null;
+}
