@@ -3,11 +3,12 @@ import { Server as TlsServer } from 'node:tls';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { everyRealMs } from '#libs/clock';
 import type { IngestSettings, IngestTls } from '#libs/config';
 import { jsonLogger } from '#libs/logging';
 import { SenderAccess } from './access/sender-access.js';
 import { addAdmission, BODY_LIMIT } from './http/admission.js';
-import { RefusalFilter } from './http/refusal.js';
+import { RefusalFilter } from './platform/refusal.js';
 import { IngestModule } from './ingest.module.js';
 import { Submissions } from './kafka/submissions.js';
 
@@ -26,6 +27,7 @@ export interface Ingest {
 /** Within which a request has to be there whole. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 2_000;
+const CLOSE_IDLE_EVERY_MS = 100;
 const logger = new Logger('Ingest');
 
 /** Puts the program together from its settings; nothing runs before {@link Ingest.start}. */
@@ -63,7 +65,14 @@ export async function createIngest(settings: IngestSettings): Promise<Ingest> {
       logger.log({ msg: 'listening', url: await app.getUrl() });
       await app.get(Submissions).start();
     },
-    close: () => app.close(),
+    close: async () => {
+      // A connection that is kept alive becomes idle once its last request is answered.
+      const stopClosing = everyRealMs(CLOSE_IDLE_EVERY_MS, () => {
+        server.closeIdleConnections();
+      });
+      await app.close();
+      stopClosing();
+    },
   };
 }
 

@@ -8,7 +8,7 @@ import { IngestMetrics } from './http/ingest-metrics.js';
 import { IntakeController } from './http/intake.controller.js';
 import { StatusController } from './http/status.controller.js';
 import { Submissions } from './kafka/submissions.js';
-import { INGEST_SETTINGS, KAFKA } from './tokens.js';
+import { INGEST_SETTINGS, KAFKA } from './platform/tokens.js';
 
 @Module({})
 export class IngestModule {

@@ -12,8 +12,8 @@ import {
   type SenderPath,
   SettingsError,
 } from '#libs/config';
-import { Refusal } from '../http/refusal.js';
-import { INGEST_SETTINGS } from '../tokens.js';
+import { Refusal } from '../platform/refusal.js';
+import { INGEST_SETTINGS } from '../platform/tokens.js';
 
 /** A request of a known sender, or of one whose signature is still to be verified. */
 export interface Admission {

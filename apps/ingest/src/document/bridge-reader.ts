@@ -13,7 +13,7 @@ import {
 import { type OrderDocument, OrderMapping, readOrders, sourceTopicOf } from '#libs/erp-formats';
 import { BoundedExpressions } from '#libs/expressions';
 import { OrderPreview } from '#libs/order-preview';
-import { INGEST_SETTINGS } from '../tokens.js';
+import { INGEST_SETTINGS } from '../platform/tokens.js';
 import type { Message } from './read-request.js';
 
 /** Reads messages as the bridge will, with the same settings: what it could never read is refused here. */

@@ -3,7 +3,7 @@ import { SENDER_PATHS, type SenderPath } from '#libs/config';
 import { SenderAccess } from '../access/sender-access.js';
 import { IngestMetrics } from './ingest-metrics.js';
 import type { AdmittedRequest } from './intake.controller.js';
-import { refuse, Refusal } from './refusal.js';
+import { refuse, Refusal } from '../platform/refusal.js';
 
 /** The largest body of any sender. */
 export const BODY_LIMIT = 1_048_576;

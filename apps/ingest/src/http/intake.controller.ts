@@ -7,7 +7,7 @@ import { type Admission, SenderAccess } from '../access/sender-access.js';
 import { BridgeReader } from '../document/bridge-reader.js';
 import { type Message, readDocument, readEvents } from '../document/read-request.js';
 import { type Submission, Submissions } from '../kafka/submissions.js';
-import { Refusal } from './refusal.js';
+import { Refusal } from '../platform/refusal.js';
 
 /** A request that has passed the hook of `admission.ts`. */
 export interface AdmittedRequest extends FastifyRequest {

@@ -8,6 +8,7 @@ import {
 import { Registry } from 'prom-client';
 import { Submissions } from '../kafka/submissions.js';
 import { IngestMetrics } from './ingest-metrics.js';
+import { OPENAPI } from './openapi.js';
 
 /** `live`: the process answers. `ready`: requests are taken; else 503 says why not. */
 @Controller()
@@ -33,6 +34,11 @@ export class StatusController {
     return this.health.check([
       () => (problem === undefined ? indicator.up() : indicator.down({ ...problem })),
     ]);
+  }
+
+  @Get('openapi.json')
+  openApi(): typeof OPENAPI {
+    return OPENAPI;
   }
 
   @Get('metrics')

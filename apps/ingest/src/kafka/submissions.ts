@@ -13,8 +13,8 @@ import {
   RecordRefusedError,
   TransactionalWriter,
 } from '#libs/kafka';
-import { KAFKA, INGEST_SETTINGS } from '../tokens.js';
-import { Refusal } from '../http/refusal.js';
+import { KAFKA, INGEST_SETTINGS } from '../platform/tokens.js';
+import { Refusal } from '../platform/refusal.js';
 import { NotBegunError, ReceiptedWriter, WriterLostError } from './receipted-writer.js';
 import { type Claim, type Receipt, RequestLog } from './request-log.js';
 

@@ -1,0 +1,87 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type LocalKafka, startLocalKafka } from '../../tools/kafka/local-kafka.mjs';
+import { eventually } from '../support/eventually.js';
+import { TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { type Place, RunningIngest } from '../support/running-ingest.js';
+import { header } from '../support/topic-reader.js';
+
+const TOPIC = 'erp.work-order-lists.v1';
+const SENDERS = 10;
+
+describe('a Kafka that is killed while requests stream into ingest', () => {
+  const prefix = uniqueTopicPrefix();
+  let folder: string;
+  let broker: LocalKafka;
+  let ingest: RunningIngest;
+  let kafka: TestKafka;
+  const answered = new Map<string, string>();
+  const refusals: { status: number; retryAfter: string | null; afterMs: number }[] = [];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'ingest-kafka-'));
+    broker = await startLocalKafka({ dir: folder });
+    kafka = new TestKafka([broker.brokers], prefix);
+    ingest = await RunningIngest.start(prefix, { KAFKA_BROKERS: broker.brokers });
+    await ingest.ready();
+    const ending = new AbortController();
+    const sending = Array.from({ length: SENDERS }, (_, sender) => send(sender, ending.signal));
+    await eventually(() => answered.size > 100, { what: 'lists are taken' });
+    await broker.kill();
+    await eventually(() => refusals.length > 3 * SENDERS, { what: 'requests are refused' });
+    expect((await fetch(`${ingest.url}/health/ready`)).status).toBe(503);
+    await broker.restart();
+    await ingest.ready();
+    const before = answered.size;
+    await eventually(() => answered.size > before + 100, {
+      what: 'lists are taken again',
+      timeoutMs: 60_000,
+    });
+    ending.abort();
+    await Promise.all(sending);
+  }, 300_000);
+
+  afterAll(async () => {
+    await ingest.close();
+    await kafka.close();
+    await broker.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function send(sender: number, ending: AbortSignal): Promise<void> {
+    for (let number = 0; !ending.aborted; number += 1) {
+      const id = `${sender}-${number}`;
+      while (!answered.has(id)) {
+        const startMs = performance.now();
+        const body = { machineId: `M-${sender}`, workingOrders: [id] };
+        const answer = await ingest.post('/lists', body, { 'idempotency-key': id });
+        const { topic, partition, offset } = (await answer.json()) as Place;
+        if (answer.ok) answered.set(id, `${topic} ${partition} ${offset}`);
+        else {
+          const afterMs = performance.now() - startMs;
+          const retryAfter = answer.headers.get('retry-after');
+          refusals.push({ status: answer.status, retryAfter, afterMs });
+          await new Promise((resolve) => setTimeout(resolve, 100));
+        }
+      }
+    }
+  }
+
+  it('has them answered 503 with Retry-After, within six seconds', () => {
+    expect(new Set(refusals.map(({ status }) => status))).toEqual(new Set([503]));
+    expect(refusals.filter(({ retryAfter }) => !(Number(retryAfter) > 0))).toEqual([]);
+    expect(Math.max(...refusals.map(({ afterMs }) => afterMs))).toBeLessThan(6000);
+  });
+
+  it('neither loses nor doubles what was answered', async () => {
+    expect(await kafka.topics.count(TOPIC)).toBe(answered.size);
+    const reader = await kafka.read(TOPIC);
+    const records = await reader.take(answered.size, () => true, 'list');
+    const places = records.map((it): [string | undefined, string] => [
+      header(it, 'message-id'),
+      `${prefix}${it.topic} ${it.partition} ${it.offset}`,
+    ]);
+    expect(new Map(places)).toEqual(answered);
+  });
+});

@@ -1,0 +1,56 @@
+import { AppProcess } from '../support/app-process.js';
+import { eventually } from '../support/eventually.js';
+import { uniqueTopicPrefix } from '../support/kafka.js';
+import { ingestSettings, post, untilReady } from '../support/running-ingest.js';
+
+const LIST = { machineId: 'M-1', workingOrders: ['4711'] };
+
+describe('ingest as a process', () => {
+  let ingest: AppProcess | undefined;
+
+  afterEach(() => ingest?.close());
+
+  const urlOf = (app: AppProcess) => app.saying(/"url":"(http:[^"]+)"/, 'it says where it listens');
+
+  it('says everything that is wrong with its settings, and exits 78', async () => {
+    ingest = new AppProcess('ingest', {
+      INGEST_HTTP_HOST: '0.0.0.0',
+      INGEST_TLS_KEY_FILE: '/nowhere/key.pem',
+      INGEST_INSTANCE: 'a b',
+    });
+    expect(await ingest.exitCode()).toBe(78);
+    const names = ['KAFKA_BROKERS', 'INGEST_SENDERS_FILE', 'INGEST_TLS_CERT_FILE'];
+    for (const name of [...names, 'INGEST_TLS_KEY_FILE', 'INGEST_INSTANCE']) {
+      expect(ingest.output).toContain(`- ${name} `);
+    }
+  });
+
+  it('answers 503 with Retry-After while Kafka is away, and stops with 0 though it never came', async () => {
+    ingest = new AppProcess('ingest', { KAFKA_BROKERS: '127.0.0.1:1', INGEST_HTTP_PORT: '0' });
+    const url = await urlOf(ingest);
+    const answer = await post(url, '/lists', LIST);
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2']);
+    expect((await fetch(`${url}/health/live`)).status).toBe(200);
+    expect((await fetch(`${url}/health/ready`)).status).toBe(503);
+    ingest.kill('SIGTERM');
+    expect(await ingest.exitCode()).toBe(0);
+  });
+
+  it('answers what is under way when it is stopped, and exits 0', async () => {
+    ingest = new AppProcess('ingest', ingestSettings(uniqueTopicPrefix()));
+    const url = await urlOf(ingest);
+    await untilReady(url);
+    const answers = Array.from({ length: 20 }, () => post(url, '/lists', LIST));
+    await eventually(
+      async () => {
+        const metrics = await (await fetch(`${url}/metrics`)).text();
+        return /machine_ingest_(waiting|records_written_total) [1-9]/.test(metrics);
+      },
+      { what: 'requests are under way' },
+    );
+    ingest.kill('SIGTERM');
+    for (const answer of await Promise.all(answers)) expect([202, 503]).toContain(answer.status);
+    expect(await ingest.exitCode()).toBe(0);
+    expect(ingest.output).not.toContain('cut short');
+  });
+});
