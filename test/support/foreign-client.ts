@@ -24,10 +24,11 @@ export interface ForeignReading {
 const NULL = '(null)';
 /** Kafka 4.2 prints so where the others print records; they do not know `--formatter-property`. */
 const NOT_A_RECORD = 'Option --property is deprecated';
-const NOTHING_MORE_MS = 15_000;
+/** Java takes its time to start and to join a group where the machine is busy. */
+const NOTHING_MORE_MS = 60_000;
 /** Of a topic whose last record is read at once, if at all. */
 const NO_RECORD_LEFT_MS = 3000;
-const LONGEST_MS = 60_000;
+const LONGEST_MS = 120_000;
 
 /** Reads a topic from its beginning with Java's client, which shares no code with the bridge's. */
 export async function readAsForeigner(reading: ForeignReading): Promise<PrintedRecord[]> {

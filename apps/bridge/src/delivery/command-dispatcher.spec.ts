@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { ManualClock, realNowMs } from '#libs/clock';
+import { ManualClock, onAbort, realNowMs } from '#libs/clock';
 import { type CallPermit, CallSlots } from '#libs/delivery';
 import { FlowHold } from '../flow-control/index.js';
 import {
@@ -135,16 +135,16 @@ class Flow {
     return new Promise((resolve, reject) => {
       const reply: Reply = (result) => {
         this.hanging.splice(this.hanging.indexOf(call), 1);
-        signal.removeEventListener('abort', breakOff);
+        leave();
         if (result instanceof Error) reject(result);
         else resolve(result);
       };
-      const breakOff = (): void => {
-        reply(signal.reason as Error);
-      };
       const call = { names, reply };
       this.hanging.push(call);
-      signal.addEventListener('abort', breakOff);
+      // all calls have one signal
+      const leave = onAbort(signal, () => {
+        reply(signal.reason as Error);
+      });
     });
   }
 }
