@@ -33,7 +33,11 @@ export async function findDockerEngine(shutdown) {
   const engine = spawnGuarded('dockerd', [...args, '--pidfile', join(FOLDER, 'pid')], {
     output,
     graceMs: 30_000,
-    afterwards: [['rm', '-rf', sockets]],
+    // the engine leaves this mounted
+    afterwards: [
+      ['umount', join(sockets, 'netns/default')],
+      ['rm', '-rf', sockets],
+    ],
   });
   closeSync(output);
   shutdown.add('The Docker engine', engine.stop, engine.kill);
