@@ -36,7 +36,7 @@ describe('a value in the frame of a schema registry', () => {
 
   it.each([
     ['Avro', framed(100_001, '\u0006M-1'), 'schema id 100001'],
-    ['nothing', framed(0, ''), 'schema id 0'],
+    ['nothing', framed(1, ''), 'schema id 1'],
     ['Protobuf', framed(4_294_967_295, Buffer.from([0, 10, 3, 77, 45, 49])), 'id 4294967295'],
   ])('is refused without a registry where it carries %s', (_, value, schema) => {
     const envelope = openEnvelope({ value, headers: [] });

@@ -28,7 +28,8 @@ const GUID_FRAME_BYTES = 17;
 export function schemaFrameOf({ value, headers }: FramedMessage): SchemaFrame | undefined {
   if (value === null) return undefined;
   if (value[0] === BY_ID && value.length >= ID_FRAME_BYTES && !isUtf16Xml(value)) {
-    return openFrame(value);
+    // No registry gives out 0: a value of zero bytes has no frame.
+    if (value.readUInt32BE(1) !== 0) return openFrame(value);
   }
   for (const [name, content] of headers) {
     if (name !== HEADER || content === null) continue;

@@ -92,9 +92,9 @@ export class TransactionalWriter {
   ): Promise<void> {
     const transaction = await this.producer.transaction();
     try {
-      const places = await sendRecords(transaction, records, compression);
+      const sent = await sendRecords(transaction, records, compression);
       if (withPlaces !== undefined) {
-        await sendRecords(transaction, withPlaces(places), compression);
+        await sendRecords(transaction, withPlaces(sent.flatMap(placesOf)), compression);
       }
       if (commit !== undefined) await sendOffset(transaction, commit);
       await transaction.commit();
@@ -106,31 +106,41 @@ export class TransactionalWriter {
   }
 }
 
-/** Of records with a partition of their own, yields where each lies. */
+type Answers = Awaited<ReturnType<Transaction['sendBatch']>>;
+
+interface SentBatch {
+  batch: readonly OutboundRecord[];
+  answers: Answers;
+}
+
 async function sendRecords(
   transaction: Transaction,
   records: readonly OutboundRecord[],
   compression: CompressionTypes,
-): Promise<RecordPlace[]> {
-  const places: RecordPlace[] = [];
+): Promise<SentBatch[]> {
+  const sent: SentBatch[] = [];
   for (const batch of batchesOf(records, MAX_BATCH_BYTES)) {
     const topicMessages = toTopicMessages(batch);
     const answers = await transaction.sendBatch({ acks: -1, compression, topicMessages });
-    // records of a partition are one record batch in a request, in their order
-    const next = new Map(
-      answers.map((answer) => [
-        `${answer.topicName}/${answer.partition}`,
-        Number(answer.baseOffset),
-      ]),
-    );
-    for (const { topic, partition } of batch) {
-      if (partition === undefined) continue;
-      const key = `${topic}/${partition}`;
-      const offset = next.get(key);
-      if (offset === undefined) throw new Error(`the broker has not said where ${key} has it`);
-      next.set(key, offset + 1);
-      places.push({ topic, partition, offset });
-    }
+    sent.push({ batch, answers });
+  }
+  return sent;
+}
+
+/** Where the records lie that were given a partition. */
+function placesOf({ batch, answers }: SentBatch): RecordPlace[] {
+  // records of a partition are one record batch in a request, in their order
+  const next = new Map(
+    answers.map((answer) => [`${answer.topicName}/${answer.partition}`, Number(answer.baseOffset)]),
+  );
+  const places: RecordPlace[] = [];
+  for (const { topic, partition } of batch) {
+    if (partition === undefined) continue;
+    const key = `${topic}/${partition}`;
+    const offset = next.get(key);
+    if (offset === undefined) throw new Error(`the broker has not said where ${key} has it`);
+    next.set(key, offset + 1);
+    places.push({ topic, partition, offset });
   }
   return places;
 }
