@@ -245,14 +245,17 @@ describe('flows that are paused by hand, of two processes', () => {
     const seen = await eventually(
       async () => {
         const flows = await flowsOf(first);
+        // the share of a process may be a report from before the lists came
         return (
+          flows[0]?.waiting === MACHINES &&
           flows.every(
             ({ processes, state }) =>
               processes.length === 2 && processes.every((share) => share.state === state),
-          ) && flows
+          ) &&
+          flows
         );
       },
-      { what: 'both processes report the pause' },
+      { what: 'both processes report the pause, and the lists that wait' },
     );
     expect(seen.map(({ name, state, why, by }) => ({ name, state, why, by }))).toEqual([
       { name: 'work-orders', state: 'pausedByHand', why: 'an audit', by: 'Ada' },
