@@ -71,6 +71,8 @@ interface Machine {
   notBeforeMs: number;
   batchLimit: number;
   lastBatchSize: number;
+  /** Its last call went wrong, or could not be made. */
+  hasFailed: boolean;
   /** How many others may still go before it; undefined while it may not be sent. */
   patience: number | undefined;
 }
@@ -125,11 +127,21 @@ class Traffic {
         this.lose(step.partition);
         return;
       case 'forgive':
-        this.queue.liftBatchLimits();
-        for (const machine of this.machines.values()) machine.batchLimit = NO_BATCH_LIMIT;
+        this.forgive();
         return;
       default:
         step satisfies never;
+    }
+  }
+
+  /** Who has failed goes behind all that are ready. */
+  private forgive(): void {
+    this.queue.liftBatchLimits();
+    const machines = [...this.machines.values()];
+    const readyCount = machines.filter((it) => this.isReady(it)).length;
+    for (const machine of machines) {
+      machine.batchLimit = NO_BATCH_LIMIT;
+      if (machine.hasFailed && machine.patience !== undefined) machine.patience = readyCount - 1;
     }
   }
 
@@ -232,6 +244,8 @@ class Traffic {
     machine.underWay = undefined;
     machine.notBeforeMs = notBeforeMs;
     machine.batchLimit = batchLimitAfter(machine.batchLimit, machine.lastBatchSize, conduct);
+    if (notBeforeMs > 0) machine.hasFailed = true;
+    else if (conduct !== 'unknown') machine.hasFailed = false;
     this.rest(machine);
   }
 
@@ -260,7 +274,7 @@ class Traffic {
     const known = this.machines.get(machineId);
     if (known !== undefined) return known;
     const none = { underWay: undefined, notBeforeMs: 0, patience: undefined };
-    const trusted = { batchLimit: NO_BATCH_LIMIT, lastBatchSize: 1 };
+    const trusted = { batchLimit: NO_BATCH_LIMIT, lastBatchSize: 1, hasFailed: false };
     const machine: Machine = { machineId, waiting: [], ...none, ...trusted };
     this.machines.set(machineId, machine);
     return machine;
