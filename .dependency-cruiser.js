@@ -76,7 +76,7 @@ const forbidden = [
     comment:
       'The terminal is a subscriber and a producer like any other: it never calls the service.',
     from: { path: '^apps/terminal/src/' },
-    to: { path: '^libs/', pathNot: '^libs/(clock|config|contracts|kafka|logging)/' },
+    to: { path: '^libs/', pathNot: '^libs/(clock|config|contracts|kafka|logging|program)/' },
   },
   {
     name: 'ingest-does-not-know-the-service',

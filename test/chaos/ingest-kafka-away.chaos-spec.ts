@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { realDelayMs } from '#libs/clock';
 import { type LocalKafka, startLocalKafka } from '../../tools/kafka/local-kafka.mjs';
 import { eventually } from '../support/eventually.js';
 import { TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
@@ -62,7 +63,7 @@ describe('a Kafka that is killed while requests stream into ingest', () => {
           const afterMs = performance.now() - startMs;
           const retryAfter = answer.headers.get('retry-after');
           refusals.push({ status: answer.status, retryAfter, afterMs });
-          await new Promise((resolve) => setTimeout(resolve, 100));
+          await realDelayMs(100);
         }
       }
     }

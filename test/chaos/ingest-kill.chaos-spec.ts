@@ -1,4 +1,5 @@
 import { AppProcess } from '../support/app-process.js';
+import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { ingestSettings, type Place, post, untilReady } from '../support/running-ingest.js';
 import { header } from '../support/topic-reader.js';
@@ -48,7 +49,9 @@ describe('two ingests of which one is killed after the other while requests stre
     const sending = Array.from({ length: SENDERS }, (_, sender) => send(sender, ending.signal));
     for (let kill = 0; kill < KILLS; kill += 1) {
       const before = answers.size;
-      await until(() => answers.size >= before + 3 * SENDERS);
+      await eventually(() => answers.size >= before + 3 * SENDERS, {
+        what: 'each is answered anew',
+      });
       const instance = kill % 2 === 0 ? 'a' : 'b';
       await pair.kill(instance);
       await pair.start(instance);
@@ -103,7 +106,3 @@ describe('two ingests of which one is killed after the other while requests stre
     );
   });
 });
-
-async function until(isReached: () => boolean): Promise<void> {
-  while (!isReached()) await new Promise((resolve) => setTimeout(resolve, 20));
-}

@@ -120,7 +120,7 @@ describe('ingest', () => {
     for (const place of places) expect(place).toEqual(places[0]);
     await at(places[0]!);
     const other = await ingest.post('/lists', { ...LIST, workingOrders: [] }, headers);
-    expect([other.status, await other.json()]).toMatchObject([409, { code: 'id-reused' }]);
+    expect([other.status, await other.json()]).toMatchObject([422, { code: 'id-reused' }]);
     expect(withId('list-1')).toHaveLength(1);
   });
 
@@ -314,7 +314,7 @@ describe('ingest', () => {
       const text: unknown = await answer.json();
       expect([path, text, validate(text) || validate.errors]).toEqual([path, text, true]);
     }
-    expect(statuses).toEqual([202, 200, 409, 400, 413, 403, 415, 200, 202]);
+    expect(statuses).toEqual([202, 200, 422, 400, 413, 403, 415, 200, 202]);
   });
 
   it('counts what it does', async () => {

@@ -64,6 +64,10 @@ export class KafkaRelay {
     this.isAnswerLost = true;
   }
 
+  get isAway(): boolean {
+    return this.isCut;
+  }
+
   restore(): void {
     this.isCut = false;
   }

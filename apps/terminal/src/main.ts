@@ -1,52 +1,10 @@
-import { Logger } from '@nestjs/common';
-import {
-  EXIT_CODE_BAD_SETTINGS,
-  loadTerminalSettings,
-  readEnvironment,
-  SettingsError,
-} from '#libs/config';
-import { afterRealMs } from '#libs/clock';
+import { loadTerminalSettings, readEnvironment } from '#libs/config';
+import { runProgram } from '#libs/program';
 import { createTerminal } from './create-terminal.js';
 
-const STOP_DEADLINE_MS = 10_000;
-const logger = new Logger('Terminal');
-let stop: () => Promise<void> = () => Promise.resolve();
-const stopping = new AbortController();
-
-function onSignal(): void {
-  // the second signal does not wait for anything
-  if (stopping.signal.aborted) process.exit(1);
-  stopping.abort();
-  afterRealMs(STOP_DEADLINE_MS, () => {
-    logger.warn({ msg: 'the stop took too long and is cut short', afterMs: STOP_DEADLINE_MS });
-    process.exit(0);
-  });
-  void stop().finally(() => process.exit(0));
-}
-
-process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
-process.on('unhandledRejection', (error) => {
-  // A bug of ours or of a client library's; what Kafka has acknowledged does not depend on such a promise.
-  logger.error({ msg: 'unhandled rejection', err: error });
+await runProgram({
+  title: 'The terminal',
+  logContext: 'Terminal',
+  portSetting: 'TERMINAL_HTTP_PORT',
+  create: () => createTerminal(loadTerminalSettings(readEnvironment())),
 });
-
-try {
-  const terminal = await createTerminal(loadTerminalSettings(readEnvironment()));
-  stop = () => terminal.close();
-  await terminal.start();
-} catch (error) {
-  // What cannot start because it is being stopped is no failure: the stop ends the process.
-  if (!stopping.signal.aborted) exitBecause(error);
-}
-
-function exitBecause(error: unknown): never {
-  const message = error instanceof Error ? error.message : String(error);
-  if (error instanceof SettingsError) {
-    process.stderr.write(`${message}\n`);
-    process.exit(EXIT_CODE_BAD_SETTINGS);
-  }
-  const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-  const remedy = isTaken ? ': set TERMINAL_HTTP_PORT to another port' : '';
-  process.stderr.write(`The terminal cannot start: ${message}${remedy}\n`);
-  process.exit(1);
-}

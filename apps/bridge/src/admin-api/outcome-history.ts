@@ -112,7 +112,9 @@ export class OutcomeHistory implements OnModuleDestroy {
     const cuts = [
       ...(matches.isFull ? [`only the newest ${query.limit}`] : []),
       ...(isCut ? [`only the newest ${MOST_OFFSETS} offsets of the topic were looked at`] : []),
-      ...(deadline.aborted ? [`reading ended after ${READ_DEADLINE_MS / 1000} s`] : []),
+      ...(deadline.aborted
+        ? [`reading ended after ${READ_DEADLINE_MS / 1000} s: the newest may be missing`]
+        : []),
     ];
     return { outcomes, cut: cuts.length === 0 ? null : cuts.join('; ') };
   }

@@ -113,7 +113,7 @@ function documentPost(operationId: string, summary: string) {
       400: answer('the bridge could never read it', 'Refusal'),
       401: answer('the sender is not known', 'Refusal'),
       403: answer('the sender may not use this path', 'Refusal'),
-      409: answer('the id came before with another body', 'Refusal'),
+      422: answer('the id came before with another body', 'Refusal'),
       413: answer('too large', 'Refusal'),
       415: answer('a content-encoding', 'Refusal'),
       429: retryable('more than the sender may send'),

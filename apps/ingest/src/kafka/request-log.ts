@@ -36,6 +36,8 @@ export interface Claim {
 export interface Receipt extends RecordPlace {
   /** Of the body. */
   digest: string;
+  /** Of a request without an id: nobody but the process that has it under way will ask for it. */
+  isUnclaimed?: true;
 }
 
 interface Remembered {
@@ -52,7 +54,7 @@ interface Remembered {
  *   by any process. The first claim of a key holds; a later one holds from where it names the holder's offset in `after`,
  *   and is void otherwise. Their order in the log decides between processes.
  * - `machine-bridge.ingest-receipts.v1`: `{topic, partition, offset, digest}`, written by the holder in the transaction
- *   of the record.
+ *   of the record. One of a request without an id has `isUnclaimed`, and is remembered while that is under way.
  *
  * Neither has tombstones: retention removes both after two days.
  */
@@ -79,6 +81,7 @@ export class RequestLog {
     private readonly kafka: KafkaClient,
     private readonly settings: IngestSettings['kafka'],
     private readonly signal: AbortSignal,
+    private readonly isUnderWay: (key: string) => boolean,
   ) {
     this.claimsTopic = settings.topicPrefix + INTERNAL_TOPICS.ingestClaims;
     this.receiptsTopic = settings.topicPrefix + INTERNAL_TOPICS.ingestReceipts;
@@ -153,7 +156,8 @@ export class RequestLog {
 
   /** What has been committed need not be read first. */
   noteReceipt(key: string, receipt: Receipt): void {
-    this.requests.set(key, { timestampMs: realEpochMs(), receipt });
+    if (receipt.isUnclaimed !== true)
+      this.requests.set(key, { timestampMs: realEpochMs(), receipt });
   }
 
   holderOf(key: string): Claim | undefined {
@@ -175,15 +179,33 @@ export class RequestLog {
     });
   }
 
-  /** Writes a claim; resolves once it has been read, so that {@link holderOf} has what came of it. */
-  claim(key: string, by: Omit<Claim, 'offset'>, after: Claim | undefined): Promise<void> {
+  /**
+   * Writes a claim; resolves once it has been read, so that {@link holderOf} has what came of it, or after `withinMs` of
+   * real time. It may still come then, and holds.
+   */
+  claim(
+    key: string,
+    {
+      by,
+      after,
+      withinMs,
+    }: { by: Omit<Claim, 'offset'>; after: Claim | undefined; withinMs: number },
+  ): Promise<void> {
     const nonce = `${by.incarnation}:${(this.claimCount += 1)}`;
     const value = JSON.stringify({ ...by, nonce, after: after?.offset ?? null });
     this.unsent.push({ topic: this.claimsTopic, key, value, headers: {} });
     this.sending ??= this.sendClaims().finally(() => {
       this.sending = undefined;
     });
-    return new Promise((resolve) => this.ownClaims.set(nonce, resolve));
+    return new Promise((resolve) => {
+      const done = (): void => {
+        stopWaiting();
+        this.ownClaims.delete(nonce);
+        resolve();
+      };
+      const stopWaiting = afterRealMs(withinMs, done);
+      this.ownClaims.set(nonce, done);
+    });
   }
 
   /**
@@ -224,7 +246,9 @@ export class RequestLog {
       before = undefined;
     }
     if (topic === this.receiptsTopic) {
-      this.requests.set(key, { timestampMs, receipt: json.value as unknown as Receipt });
+      const receipt = json.value as unknown as Receipt;
+      if (receipt.isUnclaimed === true && !this.isUnderWay(key)) return;
+      this.requests.set(key, { timestampMs, receipt });
     } else {
       const { transactionalId, incarnation, nonce, after } = json.value as unknown as Claim & {
         nonce: string;
@@ -234,7 +258,6 @@ export class RequestLog {
         this.requests.set(key, { timestampMs, claim: { offset, transactionalId, incarnation } });
       }
       this.ownClaims.get(nonce)?.();
-      this.ownClaims.delete(nonce);
     }
     if (this.requests.size > MAX_REMEMBERED) this.forgetOldest();
     this.changed(key);

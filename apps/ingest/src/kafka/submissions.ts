@@ -77,7 +77,9 @@ export class Submissions implements OnApplicationShutdown {
   ) {
     this.prefix = settings.topicPrefix;
     this.transactionalId = `${settings.groupId}-ingest-${instance}`;
-    this.log = new RequestLog(kafka, settings, this.stopping.signal);
+    this.log = new RequestLog(kafka, settings, this.stopping.signal, (key) =>
+      this.underWay.has(key),
+    );
   }
 
   /** Goes on until Kafka answers. @throws MissingTopicsError when topics are missing and may not be created */
@@ -143,7 +145,7 @@ export class Submissions implements OnApplicationShutdown {
   /**
    * Resolves once Kafka has the record.
    *
-   * @throws Refusal 503 when Kafka has not answered in time, 409 for an id that another body came with, 413 for what
+   * @throws Refusal 503 when Kafka has not answered in time, 422 for an id that another body came with, 413 for what
    * Kafka will not take
    */
   async submit(submission: Submission): Promise<Submitted> {
@@ -168,7 +170,7 @@ export class Submissions implements OnApplicationShutdown {
     if (receipt.digest !== digest) {
       const message =
         'another body was sent with this id before: a new record needs an id of its own';
-      throw new Refusal(409, 'id-reused', message);
+      throw new Refusal(422, 'id-reused', message);
     }
     this.counts[isRepeated ? 'repeated' : 'written'] += 1;
     return {
@@ -194,6 +196,7 @@ export class Submissions implements OnApplicationShutdown {
     const expiresMs = realNowMs() + ANSWER_WITHIN_MS;
     const isClaimed = submission.id !== undefined;
     const { transactionalId } = this;
+    const common = { digest, ...(!isClaimed && { isUnclaimed: true as const }) };
     let unclaimedHolder: Holder | undefined;
     let isAlone = false;
     while (realNowMs() < expiresMs) {
@@ -208,7 +211,10 @@ export class Submissions implements OnApplicationShutdown {
         if (this.log.receiptOf(key) !== undefined) continue;
       }
       if (isClaimed && holder?.incarnation !== incarnation) {
-        await this.log.claim(key, { transactionalId, incarnation }, this.log.holderOf(key));
+        await this.log.claim(key, {
+          ...{ by: { transactionalId, incarnation }, after: this.log.holderOf(key) },
+          withinMs: expiresMs - realNowMs(),
+        });
         continue;
       }
       unclaimedHolder = { transactionalId, incarnation };
@@ -217,11 +223,12 @@ export class Submissions implements OnApplicationShutdown {
           ...{ record: this.recordOf(submission), isAlone, expiresMs },
           receiptOf: (found) => ({
             ...{ topic: this.log.receiptsTopic, key, headers: {} },
-            value: JSON.stringify({ ...found, digest }),
+            value: JSON.stringify({ ...found, ...common }),
           }),
         });
-        this.log.noteReceipt(key, { ...place, digest });
-        return { receipt: { ...place, digest }, isRepeated: false };
+        const receipt = { ...place, ...common };
+        this.log.noteReceipt(key, receipt);
+        return { receipt, isRepeated: false };
       } catch (error) {
         if (!(error instanceof WriterLostError)) throw error;
         isAlone ||= error.hasRefusedRecord;

@@ -1,0 +1,67 @@
+import { Logger } from '@nestjs/common';
+import { afterRealMs } from '#libs/clock';
+import { EXIT_CODE_BAD_SETTINGS, SettingsError } from '#libs/config';
+
+/** What serves HTTP until it is stopped. */
+interface Server {
+  start: () => Promise<void>;
+  close: () => Promise<void>;
+}
+
+interface ProgramOptions {
+  /** As its messages call it, `The terminal`. */
+  title: string;
+  /** Context of its log lines. */
+  logContext: string;
+  /** Names the port, for whoever finds it taken. */
+  portSetting: string;
+  /** @throws SettingsError */
+  create: () => Promise<Server>;
+}
+
+const STOP_DEADLINE_MS = 10_000;
+
+/**
+ * Runs a server as a program: SIGTERM or SIGINT stops it with exit code 0, within ten seconds; a second one ends it at once
+ * with 1. What keeps it from starting goes to stderr, with 78 for wrong settings and else 1.
+ */
+export async function runProgram(options: ProgramOptions): Promise<void> {
+  const logger = new Logger(options.logContext);
+  let stop: () => Promise<void> = () => Promise.resolve();
+  const stopping = new AbortController();
+  const onSignal = (): void => {
+    // the second signal does not wait for anything
+    if (stopping.signal.aborted) process.exit(1);
+    stopping.abort();
+    afterRealMs(STOP_DEADLINE_MS, () => {
+      logger.warn({ msg: 'the stop took too long and is cut short', afterMs: STOP_DEADLINE_MS });
+      process.exit(0);
+    });
+    void stop().finally(() => process.exit(0));
+  };
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+  process.on('unhandledRejection', (error) => {
+    // A bug of ours or of a client library's; what Kafka has acknowledged does not depend on such a promise.
+    logger.error({ msg: 'unhandled rejection', err: error });
+  });
+  try {
+    const server = await options.create();
+    stop = () => server.close();
+    await server.start();
+  } catch (error) {
+    // What cannot start because it is being stopped is no failure: the stop ends the process.
+    if (!stopping.signal.aborted) exitBecause(error, options);
+  }
+}
+
+function exitBecause(error: unknown, { title, portSetting }: ProgramOptions): never {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof SettingsError) {
+    process.stderr.write(`${message}\n`);
+    process.exit(EXIT_CODE_BAD_SETTINGS);
+  }
+  const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+  const remedy = isTaken ? `: set ${portSetting} to another port` : '';
+  process.stderr.write(`${title} cannot start: ${message}${remedy}\n`);
+  process.exit(1);
+}

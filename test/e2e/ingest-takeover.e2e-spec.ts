@@ -1,0 +1,77 @@
+import { eventually } from '../support/eventually.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { KafkaRelay } from '../support/kafka-relay.js';
+import { type Place, RunningIngest } from '../support/running-ingest.js';
+
+const TOPIC = 'erp.work-order-lists.v1';
+const LIST = { machineId: 'M-1', workingOrders: ['4711'] };
+const END_TXN = 26;
+
+describe('an ingest whose transaction does not end', () => {
+  const prefix = uniqueTopicPrefix();
+  const kafka = new TestKafka(testBrokers(), prefix);
+  let relay: KafkaRelay;
+  let slow: RunningIngest;
+  let other: RunningIngest;
+  let written = 0;
+
+  /** The end of a transaction has been asked for, and has not come to the broker. */
+  async function stopAtEnd(): Promise<void> {
+    relay.holdBack((request) => request.readInt16BE(4) === END_TXN);
+    await eventually(() => relay.heldBack > 0, { what: 'a transaction is about to end' });
+  }
+
+  beforeAll(async () => {
+    relay = await KafkaRelay.to(testBrokers()[0]!);
+    const throughRelay = { KAFKA_BROKERS: relay.address, INGEST_INSTANCE: 'slow' };
+    slow = await (await RunningIngest.start(prefix, throughRelay)).ready();
+    other = await (await RunningIngest.start(prefix, { INGEST_INSTANCE: 'other' })).ready();
+  });
+
+  afterAll(async () => {
+    await Promise.all([slow, other].map((it) => it.close()));
+    await relay.close();
+    await kafka.close();
+  });
+
+  it('is fenced by another process that is asked the same, and does not write it once more', async () => {
+    const headers = { 'idempotency-key': 'held' };
+    const first = slow.post('/lists', LIST, headers);
+    await stopAtEnd();
+    const taken = await other.post('/lists', LIST, headers);
+    expect(taken.status).toBe(202);
+    const place = (await taken.json()) as Place;
+    relay.release();
+    expect([200, 503]).toContain((await first).status);
+    await slow.ready();
+    const again = await slow.post('/lists', LIST, headers);
+    expect([again.status, await again.json()]).toEqual([200, place]);
+    written += 1;
+    expect(await kafka.topics.count(TOPIC)).toBe(written);
+  });
+
+  it('finds out what it has written where the connection breaks at the end', async () => {
+    const headers = { 'idempotency-key': 'cut' };
+    const first = slow.post('/lists', LIST, headers);
+    await stopAtEnd();
+    relay.cutInPlaceOfAnswer();
+    relay.release();
+    await eventually(() => relay.isAway, { what: 'the connection breaks' });
+    relay.restore();
+    const answer = await first;
+    expect([200, 202, 503]).toContain(answer.status);
+    await slow.ready();
+    const place = await eventually(
+      async () => {
+        const again = await slow.post('/lists', LIST, headers);
+        const body = (await again.json()) as Place;
+        return again.status === 200 && body;
+      },
+      { what: 'it is known' },
+    );
+    if (answer.ok) expect(await answer.json()).toEqual(place);
+    expect(await (await other.post('/lists', LIST, headers)).json()).toEqual(place);
+    written += 1;
+    expect(await kafka.topics.count(TOPIC)).toBe(written);
+  });
+});

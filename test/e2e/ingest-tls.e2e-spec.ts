@@ -1,0 +1,97 @@
+import { X509Certificate } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
+import { eventually } from '../support/eventually.js';
+import { uniqueTopicPrefix } from '../support/kafka.js';
+import { RunningIngest } from '../support/running-ingest.js';
+import { Authority, type Identity } from '../support/tls/authority.js';
+
+const SERVER = { name: 'ingest', hosts: ['127.0.0.1'] };
+const LIST = JSON.stringify({ machineId: 'M-1', workingOrders: ['4711'] });
+
+interface Answered {
+  status: number | undefined;
+  /** Of the server's certificate. */
+  fingerprint: string;
+}
+
+describe('an ingest over https', () => {
+  const servers = new Authority('servers');
+  const senders = new Authority('senders');
+  const known = senders.identify({ name: 'sap' });
+  let folder: string;
+  let ingest: RunningIngest;
+
+  const identify = async ({ certificate, key }: Identity): Promise<void> => {
+    await writeFile(join(folder, 'key.pem'), key);
+    await writeFile(join(folder, 'cert.pem'), certificate);
+  };
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'ingest-tls-'));
+    await identify(servers.identify(SERVER));
+    await writeFile(join(folder, 'ca.pem'), senders.certificate);
+    const { fingerprint256 } = new X509Certificate(known.certificate);
+    const certificateSha256 = fingerprint256.replaceAll(':', '').toLowerCase();
+    const file = { senders: { sap: { certificateSha256, paths: ['/lists'] } } };
+    await writeFile(join(folder, 'senders.json'), JSON.stringify(file));
+    ingest = await RunningIngest.start(uniqueTopicPrefix(), {
+      INGEST_SENDERS_FILE: join(folder, 'senders.json'),
+      INGEST_TLS_CERT_FILE: join(folder, 'cert.pem'),
+      INGEST_TLS_KEY_FILE: join(folder, 'key.pem'),
+      INGEST_TLS_CLIENT_CA_FILE: join(folder, 'ca.pem'),
+    });
+    await eventually(async () => (await get('/health/ready')).status === 200, { what: 'ready' });
+  });
+
+  afterAll(async () => {
+    await ingest.close();
+    await rm(folder, { recursive: true });
+  });
+
+  function send(path: string, method: string, identity?: Identity): Promise<Answered> {
+    return new Promise((resolve, reject) => {
+      const asked = request(ingest.url + path, {
+        ...{ method, ca: servers.certificate, agent: false },
+        ...(identity !== undefined && { cert: identity.certificate, key: identity.key }),
+        headers: { 'content-type': 'application/json' },
+      });
+      asked.on('error', reject).on('response', (answer) => {
+        const { fingerprint256 } = (answer.socket as TLSSocket).getPeerCertificate();
+        answer.resume().on('end', () => {
+          resolve({ status: answer.statusCode, fingerprint: fingerprint256 });
+        });
+      });
+      asked.end(method === 'POST' ? LIST : undefined);
+    });
+  }
+
+  const get = (path: string): Promise<Answered> => send(path, 'GET');
+
+  it('takes what a sender posts with its client certificate', async () => {
+    expect((await send('/lists', 'POST', known)).status).toBe(202);
+    expect((await send('/reasons', 'POST', known)).status).toBe(403);
+  });
+
+  it('takes nothing without a certificate, or with one that is nobody’s', async () => {
+    expect((await send('/lists', 'POST')).status).toBe(401);
+    const stranger = senders.identify({ name: 'sap' });
+    expect((await send('/lists', 'POST', stranger)).status).toBe(401);
+    const forged = new Authority('senders').identify({ name: 'sap' });
+    expect((await send('/lists', 'POST', forged)).status).toBe(401);
+    const ended = senders.identify({ name: 'sap', days: -1 });
+    expect((await send('/lists', 'POST', ended)).status).toBe(401);
+  });
+
+  it('takes a renewed certificate of its own without a restart', async () => {
+    const renewed = servers.identify(SERVER);
+    const { fingerprint256 } = new X509Certificate(renewed.certificate);
+    await identify(renewed);
+    await eventually(async () => (await get('/health/live')).fingerprint === fingerprint256, {
+      what: 'the renewed certificate is presented',
+    });
+  });
+});
