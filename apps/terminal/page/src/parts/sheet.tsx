@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { strings } from '../state/store.js';
 import { Icon } from './icons.js';
 
@@ -12,7 +12,8 @@ export function Sheet(props: {
   children: ComponentChildren;
 }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // before anything else happens: a key pressed while it is there but not open would go to what lies below
+  useLayoutEffect(() => {
     dialog.current?.showModal();
   }, []);
   return (
