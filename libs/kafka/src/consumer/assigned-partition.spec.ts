@@ -20,8 +20,8 @@ function recordsAt(...offsets: number[]): FetchedRecord[] {
   return offsets.map((offset) => recordAt(offset));
 }
 
-function recordsUpTo(count: number): FetchedRecord[] {
-  return Array.from({ length: count }, (_, offset) => recordAt(offset));
+function recordsUpTo(count: number, bytes = 1): FetchedRecord[] {
+  return Array.from({ length: count }, (_, offset) => recordAt(offset, bytes));
 }
 
 /** A queue whose messages end when the test says so. */
@@ -133,6 +133,21 @@ describe('AssignedPartition', () => {
       expect(handling.handed).toHaveLength(128);
       handling.finish(63);
       await until(() => handling.handed.length === 192);
+    });
+
+    it('no more bytes than may be in flight, until half of them have ended', async () => {
+      const handling = new Handling({ maxUnfinishedBytes: 400_000 });
+      handling.queue.bufferFetched(recordsUpTo(12, 100_000));
+      await until(() => handling.handed.length >= 8);
+      await nextTurn();
+      await nextTurn();
+      expect(handling.handed).toHaveLength(9);
+      handling.finish(0, 1, 2, 3);
+      await nextTurn();
+      await nextTurn();
+      expect(handling.handed).toHaveLength(9);
+      handling.finish(4);
+      await until(() => handling.handed.length === 12);
     });
 
     it('a large fetch in chunks over several turns of the event loop, in order', async () => {

@@ -75,8 +75,9 @@ const RESUME_AT = 0.5;
 const CHUNK_MESSAGES = 64;
 const CHUNK_BYTES = 256 * 1024;
 /**
- * Messages in flight at most, as a multiple of those that pause a partition; handing over goes on at half of it. One batch
- * may hold hundreds of thousands of messages, each of which takes kilobytes until its outcome is written.
+ * Messages in flight at most, and bytes of them, as a multiple of those that pause a partition; handing over goes on at
+ * half of it. One batch may hold a hundred thousand messages, or 64 MiB of them, and each takes kilobytes, or its own
+ * size several times over, until its outcome is written.
  */
 const IN_FLIGHT_FACTOR = 2;
 const ATTEMPTS = 3;
@@ -106,6 +107,7 @@ export class AssignedPartition {
   /** As many messages are in flight as may be. */
   private isFull = false;
   private inFlight = 0;
+  private inFlightBytes = 0;
   private readonly whenEmpty: (() => void)[] = [];
   /** The offset of the first fetch. */
   private firstFetched: number | undefined;
@@ -243,10 +245,11 @@ export class AssignedPartition {
     message.span.end(how);
     this.progress.recordEnded(message, how);
     this.inFlight -= 1;
+    this.inFlightBytes -= message.bytes;
     if (this.inFlight === 0) for (const resolve of this.whenEmpty.splice(0)) resolve();
     if (this.revoked.aborted) return;
     this.resumeIfShort();
-    if (this.isFull && this.inFlight <= this.maxInFlight / 2) this.handOver();
+    if (this.isFull && this.inFlightShare <= IN_FLIGHT_FACTOR / 2) this.handOver();
   }
 
   messageFailed(message: PartitionMessage, error: unknown): void {
@@ -295,7 +298,7 @@ export class AssignedPartition {
   /** Hands over one chunk after the other, in the order of offsets. */
   private handOver(): void {
     if (this.isHandingOver || this.holds.size > 0 || this.revoked.aborted) return;
-    this.isFull = this.inFlight >= this.maxInFlight;
+    this.isFull = this.inFlightShare >= IN_FLIGHT_FACTOR;
     if (this.isFull) return;
     const chunk = this.nextChunk();
     if (chunk.length === 0) {
@@ -316,8 +319,10 @@ export class AssignedPartition {
       });
   }
 
-  private get maxInFlight(): number {
-    return this.limits.maxUnfinished * IN_FLIGHT_FACTOR;
+  /** Of the limits, by what is in flight: 1 where it would pause the partition by itself. */
+  private get inFlightShare(): number {
+    const { maxUnfinished, maxUnfinishedBytes } = this.limits;
+    return Math.max(this.inFlight / maxUnfinished, this.inFlightBytes / maxUnfinishedBytes);
   }
 
   private nextChunk(): PartitionMessage[] {
@@ -327,6 +332,7 @@ export class AssignedPartition {
       if (next === undefined) break;
       bytes += next.bytes;
       this.inFlight += 1;
+      this.inFlightBytes += next.bytes;
       chunk.push(new PartitionMessage(next, this, this.context.tracing));
     }
     return chunk;
