@@ -14,6 +14,7 @@ import { orders } from './bench/scenarios/orders.mjs';
 import { reasons } from './bench/scenarios/reasons.mjs';
 import { manyStates, states } from './bench/scenarios/states.mjs';
 import { terminal } from './bench/scenarios/terminal.mjs';
+import { traces } from './bench/scenarios/traces.mjs';
 import { findKafka } from './kafka/find-kafka.mjs';
 import { createShutdown } from './process/shutdown.mjs';
 import { runCommand, setUp } from './setup.mjs';
@@ -30,6 +31,7 @@ const SCENARIOS = [
   manyStates,
   handOver,
   terminal,
+  traces,
 ];
 
 const startMs = performance.now();

@@ -16,7 +16,7 @@ import { jestArguments, TIERS } from './test/tiers.mjs';
 const RESULT = join(LOCAL, `test-result-${process.pid}.json`);
 const [first = 'quick', ...others] = process.argv.slice(2);
 const RUNS = Object.hasOwn(TIERS, first)
-  ? TIERS[first].map((run) => ({ ...run, args: [...jestArguments(run), ...others] }))
+  ? TIERS[first].map((run) => ({ ...run, args: jestArguments(run, others) }))
   : [runOf([first, ...others])];
 const NOT_RUN = `
 NOT RUN: the tests of the terminal's page in test/browser, because there is no Chromium here.

@@ -201,4 +201,25 @@ describe('npm test and what it leaves out', () => {
     expect(specs.length).toBeGreaterThan(100);
     expect(output).toBe('');
   });
+
+  it('take of a tier the files that were asked for, and no others', () => {
+    const { output } = run(
+      `import { jestArguments } from './tools/test/tiers.mjs';
+       const asked = ['ledger', 'test/e2e', '-t', 'a name'];
+       const args = jestArguments({ paths: ['[.]spec[.]ts$'], ignored: [], workers: 1 }, asked);
+       const pattern = new RegExp(args[args.indexOf('--testPathPatterns') + 1]);
+       console.log(args.slice(-2).join());
+       for (const path of ['/libs/ledger.spec.ts', '/test/e2e/x.spec.ts', '/libs/ledger.ts', '/libs/x.spec.ts'])
+         console.log(pattern.test(path), path);`,
+      {},
+    );
+    expect(output.split('\n')).toEqual([
+      '-t,a name',
+      'true /libs/ledger.spec.ts',
+      'true /test/e2e/x.spec.ts',
+      'false /libs/ledger.ts',
+      'false /libs/x.spec.ts',
+      '',
+    ]);
+  });
 });

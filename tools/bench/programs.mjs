@@ -12,7 +12,7 @@ const BASELINE = fileURLToPath(new URL('./baseline/main.mjs', import.meta.url));
 const BARE = fileURLToPath(new URL('./bare/main.mjs', import.meta.url));
 // what the user has set for a bridge of his own would change what is measured
 const SETTINGS_OF_A_BRIDGE =
-  /^(KAFKA|MACHINE_CLOUD|BRIDGE|CLOCK|POLL|TERMINAL|STALE|SETTLE|DIRECTORY|BACKFILL)_/;
+  /^(KAFKA|MACHINE_CLOUD|BRIDGE|CLOCK|POLL|OTEL|TERMINAL|STALE|SETTLE|DIRECTORY|BACKFILL)_/;
 
 /**
  * The bridge on a trial's topics, as its user would run it; `settings` go over the bench's own.

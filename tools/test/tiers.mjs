@@ -27,10 +27,15 @@ export const TIERS = {
   rest: [run([LONG], [BROWSER], kafka), deep, browser, run([CHAOS], [QUICK_CHAOS], chaos)],
 };
 
-export function jestArguments({ paths, ignored, workers }) {
+/** @param asked further arguments of Jest; patterns of paths that come first choose among the tier's files */
+export function jestArguments({ paths, ignored, workers }, asked) {
+  const firstOption = asked.findIndex((arg) => arg.startsWith('-'));
+  const chosen = firstOption < 0 ? asked : asked.slice(0, firstOption);
+  const choose = chosen.length === 0 ? '' : `^(?=.*(${chosen.join('|')})).*`;
   return [
     `--maxWorkers=${workers}`,
-    ...paths.flatMap((pattern) => ['--testPathPatterns', pattern]),
+    ...paths.flatMap((pattern) => ['--testPathPatterns', choose + pattern]),
     ...['/node_modules/', ...ignored].flatMap((pattern) => ['--testPathIgnorePatterns', pattern]),
+    ...asked.slice(chosen.length),
   ];
 }

@@ -59,14 +59,16 @@ export async function batchOfRecords(
   codec: keyof typeof CODEC,
   records: number,
   valueBytes = 0,
-): Promise<PackedBatch> {
+): Promise<PackedBatch & { unpackedBytes: number }> {
   const value = valueBytes === 0 ? [1] : [...varint(valueBytes), ...Buffer.alloc(valueBytes, 'x')];
   const all: Buffer[] = [];
   for (let delta = 0; delta < records; delta += 1) {
     const body = [0, 0, ...varint(delta), 1, ...value, 0];
     all.push(Buffer.from([...varint(body.length), ...body]));
   }
-  return { codec: CODEC[codec], records, packed: await compress(codec, Buffer.concat(all)) };
+  const bytes = Buffer.concat(all);
+  const packed = await compress(codec, bytes);
+  return { codec: CODEC[codec], records, packed, unpackedBytes: bytes.length };
 }
 
 /**
