@@ -6,6 +6,7 @@ import { helpText, readOptions } from './bench/options.mjs';
 import { circumstances, resultText, writeJson } from './bench/report.mjs';
 import { runScenarios } from './bench/run-scenarios.mjs';
 import { handOver } from './bench/scenarios/hand-over.mjs';
+import { ingest } from './bench/scenarios/ingest.mjs';
 import { isolation } from './bench/scenarios/isolation.mjs';
 import { latency } from './bench/scenarios/latency.mjs';
 import { lists } from './bench/scenarios/lists.mjs';
@@ -32,6 +33,7 @@ const SCENARIOS = [
   handOver,
   terminal,
   traces,
+  ingest,
 ];
 
 const startMs = performance.now();

@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { KafkaRelay } from '../support/kafka-relay.js';
@@ -46,6 +49,37 @@ describe('an ingest whose transaction does not end', () => {
     await slow.ready();
     const again = await slow.post('/lists', LIST, headers);
     expect([again.status, await again.json()]).toEqual([200, place]);
+    written += 1;
+    expect(await kafka.topics.count(TOPIC)).toBe(written);
+  });
+
+  it('answers a sender in its time, and writes what Kafka takes later', async () => {
+    const senders = {
+      odoo: { token: 'the-token-of-odoo', paths: ['/lists'], answerWithinMs: 700 },
+    };
+    const file = join(mkdtempSync(join(tmpdir(), 'ingest-')), 'senders.json');
+    writeFileSync(file, JSON.stringify({ senders }));
+    const impatient = await RunningIngest.start(prefix, {
+      ...{ KAFKA_BROKERS: relay.address, INGEST_INSTANCE: 'impatient', INGEST_SENDERS_FILE: file },
+    });
+    await impatient.ready();
+    const headers = { authorization: 'Bearer the-token-of-odoo', 'idempotency-key': 'once' };
+    relay.holdBack((request) => request.readInt16BE(4) === END_TXN);
+    const startMs = performance.now();
+    const refused = await impatient.post('/lists', LIST, headers);
+    expect(refused.status).toBe(503);
+    // not the five seconds of others
+    expect(performance.now() - startMs).toBeLessThan(3500);
+    relay.release();
+    const answer = await eventually(
+      async () => {
+        const again = await impatient.post('/lists', LIST, headers);
+        return again.ok && again;
+      },
+      { what: 'it is written' },
+    );
+    expect(answer.status).toBe(200);
+    await impatient.close();
     written += 1;
     expect(await kafka.topics.count(TOPIC)).toBe(written);
   });

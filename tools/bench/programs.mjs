@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { anyFreePort } from '../process/ports.mjs';
 import { ROOT } from '../setup/root.mjs';
 import { startProgram, untilHealthy } from '../start/app-process.mjs';
@@ -7,12 +9,13 @@ import { BRIDGE_NODE_OPTIONS } from '../start/node-options.mjs';
 
 const BRIDGE = join(ROOT, 'dist/apps/bridge/src/main.js');
 const TERMINAL = join(ROOT, 'dist/apps/terminal/src/main.js');
+const INGEST = join(ROOT, 'dist/apps/ingest/src/main.js');
 const STUB = fileURLToPath(new URL('./service-stub/main.mjs', import.meta.url));
 const BASELINE = fileURLToPath(new URL('./baseline/main.mjs', import.meta.url));
 const BARE = fileURLToPath(new URL('./bare/main.mjs', import.meta.url));
 // what the user has set for a bridge of his own would change what is measured
 const SETTINGS_OF_A_BRIDGE =
-  /^(KAFKA|MACHINE_CLOUD|BRIDGE|CLOCK|POLL|OTEL|TERMINAL|STALE|SETTLE|DIRECTORY|BACKFILL)_/;
+  /^(KAFKA|MACHINE_CLOUD|BRIDGE|CLOCK|POLL|OTEL|TERMINAL|INGEST|STALE|SETTLE|DIRECTORY|BACKFILL)_/;
 
 /**
  * The bridge on a trial's topics, as its user would run it; `settings` go over the bench's own.
@@ -50,6 +53,28 @@ export async function startTerminal(bench, prefix) {
     LOG_LEVEL: 'warn',
   });
   return { ...app, url: `http://127.0.0.1:${port}` };
+}
+
+/** Ingest on the topics with a prefix, as its user would run it on this computer. */
+export async function startIngest(bench, prefix) {
+  const port = String(await anyFreePort());
+  const app = start(bench, 'bench-ingest', [INGEST], {
+    KAFKA_BROKERS: bench.brokers,
+    KAFKA_TOPIC_PREFIX: prefix,
+    KAFKA_GROUP_ID: `${prefix}bridge`,
+    INGEST_HTTP_PORT: port,
+    LOG_LEVEL: 'warn',
+  });
+  return { ...app, url: `http://127.0.0.1:${port}` };
+}
+
+/** Whether a program is kept there: `taskset` is of Linux. */
+export async function keepOnOneCore({ pid }) {
+  const options = ['--all-tasks', '--cpu-list', '--pid', '0', String(await pid)];
+  return promisify(execFile)('taskset', options).then(
+    () => true,
+    () => false,
+  );
 }
 
 export async function startStub(bench, { machines, latencyMs, updateSeconds = 60 }) {

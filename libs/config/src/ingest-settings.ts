@@ -33,6 +33,8 @@ export interface IngestSender {
   eventTypes: readonly (readonly [pattern: string, path: DocumentPath])[];
   requestsPerSecond: number;
   maxBodyBytes: number;
+  /** After so long it is answered 503, whatever becomes of its request. */
+  answerWithinMs: number;
 }
 
 /** PEM texts. */
@@ -67,6 +69,7 @@ const INSTANCE = /^[A-Za-z0-9._-]{1,200}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 const MEBIBYTE = 1_048_576;
 const DEFAULT_REQUESTS_PER_SECOND = 100;
+const DEFAULT_ANSWER_WITHIN_MS = 5000;
 const STANDARD_SECRET = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
 
 /** @throws SettingsError naming everything that is wrong */
@@ -142,6 +145,7 @@ function readSender(env: EnvironmentReader, name: string, value: unknown): Inges
   const known = new Set([
     ...['token', 'tokenFile', 'tokenSha256', 'hmacSecret', 'hmacSecretFile'],
     ...['certificateSha256', 'paths', 'events', 'requestsPerSecond', 'maxBodyBytes'],
+    'answerWithinMs',
   ]);
   for (const field of Object.keys(fields)) {
     if (!known.has(field)) problem('has a field that is not known; docs/ingest.md has them all');
@@ -186,6 +190,11 @@ function readSender(env: EnvironmentReader, name: string, value: unknown): Inges
     eventTypes: readEventTypes(fields['events'], problem),
     requestsPerSecond: wholeNumber('requestsPerSecond', DEFAULT_REQUESTS_PER_SECOND, 100_000),
     maxBodyBytes: wholeNumber('maxBodyBytes', MEBIBYTE, MEBIBYTE),
+    answerWithinMs: wholeNumber(
+      'answerWithinMs',
+      DEFAULT_ANSWER_WITHIN_MS,
+      DEFAULT_ANSWER_WITHIN_MS,
+    ),
   };
 }
 

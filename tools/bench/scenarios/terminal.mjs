@@ -1,13 +1,11 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { constants, createGunzip } from 'node:zlib';
 import { readMetrics } from '../costs.mjs';
 import { produce, producePaced } from '../kafka/produce.mjs';
 import { createTopics, removeAll } from '../kafka/topics.mjs';
-import { startTerminal } from '../programs.mjs';
+import { keepOnOneCore, startTerminal } from '../programs.mjs';
 import { untilCount } from '../progress.mjs';
 import { percentile } from '../statistics.mjs';
 import { openTablet, watchFrames } from '../tablet.mjs';
@@ -90,15 +88,6 @@ async function watchPages(bench, figures, { readyAfter, ...plant }) {
   } finally {
     for (const page of pages) page.leave();
   }
-}
-
-/** Whether it is kept there: `taskset` is of Linux. */
-async function keepOnOneCore({ pid }) {
-  const options = ['--all-tasks', '--cpu-list', '--pid', '0', String(await pid)];
-  return promisify(execFile)('taskset', options).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** The first load at the machine's own speed, then changes on a page that has a quarter of it. */

@@ -35,6 +35,7 @@ const LOCAL: IngestSender = {
   eventTypes: [],
   requestsPerSecond: 100_000,
   maxBodyBytes: 1_048_576,
+  answerWithinMs: 5000,
 };
 
 /**

@@ -130,6 +130,7 @@ function submissionOf(
         ['ingest-sender', sender.name],
       ],
       id: given && { scope: JSON.stringify([sender.name, given.source]), value: given.value },
+      answerWithinMs: sender.answerWithinMs,
     },
   };
 }

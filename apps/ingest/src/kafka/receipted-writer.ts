@@ -8,11 +8,14 @@ import {
   refusalOf,
   TransactionalWriter,
 } from '#libs/kafka';
+import type { KeyedReceipt, Receipt, RequestLog } from './request-log.js';
 
-/** A record for an input topic, and the receipt that is committed with it once its place is known. */
+/** A record for an input topic, and what its receipt has beside its place. */
 export interface ReceiptedRecord {
   record: OutboundRecord & { value: Buffer };
-  receiptOf: (place: RecordPlace) => OutboundRecord;
+  key: string;
+  digest: string;
+  isUnclaimed?: true;
   /** Shares its transaction with no other, so that a refusal is its own. */
   isAlone: boolean;
   /** Real milliseconds after which nobody waits for it: it is not begun any more. */
@@ -34,14 +37,18 @@ export class WriterLostError extends Error {
 export class NotBegunError extends Error {}
 
 interface Pending extends ReceiptedRecord {
-  resolve: (place: RecordPlace) => void;
+  resolve: (receipt: Receipt) => void;
   reject: (error: Error) => void;
 }
 
 const MAX_RECORDS = 500;
 const MAX_BYTES = 4 * 1024 * 1024;
-/** What a process that was killed had open holds up those who read committed records for so long, and a check of the broker more. */
-const TRANSACTION_TIMEOUT_MS = 10_000;
+const OPTIONS = {
+  /** What a process that was killed had open holds up those who read committed records for so long, and a check of the broker more. */
+  transactionTimeoutMs: 10_000,
+  /** Under load one transaction follows the other, and all that come meanwhile wait for it. */
+  retryAfterMs: 2,
+};
 
 /**
  * Writes records with their receipts: both or neither. What comes while a transaction is under way shares the next one,
@@ -55,8 +62,12 @@ export class ReceiptedWriter {
   private lost: WriterLostError | undefined;
   private running: Promise<void> | undefined;
 
-  constructor(kafka: KafkaClient, transactionalId: string) {
-    this.writer = new TransactionalWriter(kafka, transactionalId, TRANSACTION_TIMEOUT_MS);
+  constructor(
+    kafka: KafkaClient,
+    transactionalId: string,
+    private readonly receiptsRecord: RequestLog['receiptsRecord'],
+  ) {
+    this.writer = new TransactionalWriter(kafka, transactionalId, OPTIONS);
   }
 
   /** Fences earlier incarnations: what they had under way is settled once it resolves. */
@@ -83,7 +94,7 @@ export class ReceiptedWriter {
    *
    * @throws RecordRefusedError for what Kafka will never take, NotBegunError, or WriterLostError
    */
-  write(record: ReceiptedRecord): Promise<RecordPlace> {
+  write(record: ReceiptedRecord): Promise<Receipt> {
     if (this.lost !== undefined) return Promise.reject(this.lost);
     return new Promise((resolve, reject) => {
       this.pending.push({ ...record, resolve, reject });
@@ -131,14 +142,14 @@ export class ReceiptedWriter {
   }
 
   private async writeBatch(batch: readonly Pending[]): Promise<void> {
-    const places: RecordPlace[] = [];
+    let receipts: KeyedReceipt[] = [];
     try {
       await this.writer.writeTransaction(
         batch.map(({ record }) => record),
         {
-          withPlaces: (found) => {
-            places.push(...found);
-            return batch.map(({ receiptOf }, index) => receiptOf(placeAt(found, index)));
+          withPlaces: (places) => {
+            receipts = batch.map((it, index) => receiptOf(it, places[index]));
+            return [this.receiptsRecord(receipts)];
           },
         },
       );
@@ -149,9 +160,7 @@ export class ReceiptedWriter {
       for (const { reject } of batch) reject(batch.length === 1 ? (refusal ?? lost) : lost);
       return;
     }
-    batch.forEach(({ resolve }, index) => {
-      resolve(placeAt(places, index));
-    });
+    for (const [index, receipt] of receipts.entries()) batch[index]?.resolve(receipt);
   }
 
   private lose(why: string, hasRefusedRecord = false): WriterLostError {
@@ -161,8 +170,10 @@ export class ReceiptedWriter {
   }
 }
 
-function placeAt(places: readonly RecordPlace[], index: number): RecordPlace {
-  const place = places[index];
+function receiptOf(
+  { key, digest, isUnclaimed }: ReceiptedRecord,
+  place: RecordPlace | undefined,
+): KeyedReceipt {
   if (place === undefined) throw new Error('a record has no place');
-  return place;
+  return { key, ...place, digest, ...(isUnclaimed && { isUnclaimed }) };
 }

@@ -21,6 +21,12 @@ const DAY_MS = 86_400_000;
 const RETENTION_MS = 2 * DAY_MS;
 /** About 300 bytes each; more than 20 a second for a day. */
 const MAX_REMEMBERED = 2_000_000;
+/** A record has one id or more, and a transaction its marker. */
+const MAX_OFFSETS = 2 * MAX_REMEMBERED;
+/** About 80 bytes each. */
+const MAX_CLAIMS_A_RECORD = 1000;
+/** The order of one log decides; older topics may have more. */
+const PARTITION = 0;
 const FORGET_EVERY_MS = 60_000;
 const TRY_AGAIN_AFTER_MS = 1000;
 
@@ -40,6 +46,32 @@ export interface Receipt extends RecordPlace {
   isUnclaimed?: true;
 }
 
+/** As it is on the topic. */
+export interface KeyedReceipt extends Receipt {
+  key: string;
+}
+
+/** What names a writer in a claim. */
+export type Holder = Omit<Claim, 'offset'>;
+
+/** A claim that is not sent yet. */
+interface UnsentClaim {
+  key: string;
+  by: Holder;
+  /** Offset of the claim that it replaces. */
+  after: number | null;
+  /** Called once it has been read. */
+  done: () => void;
+  /** Nobody waits for it any more. */
+  isLate: boolean;
+}
+
+/** As it is on the topic. */
+interface ClaimsRecord extends Holder {
+  nonce: string;
+  claims: [key: string, after: number | null][];
+}
+
 interface Remembered {
   timestampMs: number;
   claim?: Claim;
@@ -47,16 +79,18 @@ interface Remembered {
 }
 
 /**
- * What is known of requests that came with an id, for a day, the same in every process: it is read from two topics, keyed
- * by a hash of sender and id.
+ * What is known of requests that came with an id, for a day, the same in every process: it is read from two topics. A
+ * request's key is a hash of sender and id. A record is about all requests that came while the one before was being
+ * written: a record for each would be most of what a request costs.
  *
- * - `machine-bridge.ingest-claims.v1`: `{transactionalId, incarnation, nonce, after}`, written outside of transactions,
- *   by any process. The first claim of a key holds; a later one holds from where it names the holder's offset in `after`,
- *   and is void otherwise. Their order in the log decides between processes.
- * - `machine-bridge.ingest-receipts.v1`: `{topic, partition, offset, digest}`, written by the holder in the transaction
- *   of the record. One of a request without an id has `isUnclaimed`, and is remembered while that is under way.
+ * - `machine-bridge.ingest-claims.v1`: `{transactionalId, incarnation, nonce, claims: [[key, after], …]}`, written outside
+ *   of transactions, by any process. The first claim of a key holds; a later one holds from where it names the offset of
+ *   the holder's in `after`, and is void otherwise. Their order in the log decides between processes.
+ * - `machine-bridge.ingest-receipts.v1`: `{receipts: [{key, topic, partition, offset, digest}, …]}`, written by the holder
+ *   in the transaction of the records. One of a request without an id has `isUnclaimed`, and is remembered while that is
+ *   under way.
  *
- * Neither has tombstones: retention removes both after two days.
+ * Both are written to one partition, without keys. Neither has tombstones: retention removes both after two days.
  */
 export class RequestLog {
   readonly claimsTopic: string;
@@ -69,8 +103,8 @@ export class RequestLog {
   /** Next offset of each partition of the receipts. */
   private readonly positions = new Map<number, number>();
   private readonly changes = new Map<string, Set<() => void>>();
-  private readonly ownClaims = new Map<string, () => void>();
-  private readonly unsent: OutboundRecord[] = [];
+  private readonly ownClaims = new Map<string, readonly UnsentClaim[]>();
+  private readonly unsent: UnsentClaim[] = [];
   private readonly producer: IdempotentProducer;
   private sending: Promise<void> | undefined;
   private following: Promise<void> = Promise.resolve();
@@ -106,7 +140,7 @@ export class RequestLog {
         cleanupPolicy: 'delete' as const,
       })),
       ...[this.claimsTopic, this.receiptsTopic].map((name) => ({
-        ...{ name, cleanupPolicy: 'delete' as const, retentionMs: RETENTION_MS },
+        ...{ name, cleanupPolicy: 'delete' as const, retentionMs: RETENTION_MS, partitions: 1 },
       })),
     ];
     while (!this.signal.aborted) {
@@ -123,7 +157,7 @@ export class RequestLog {
 
   /** Follows the topics until the signal aborts. */
   follow(): void {
-    const from = { sinceMs: realEpochMs() - DAY_MS, maxPerPartition: MAX_REMEMBERED };
+    const from = { sinceMs: realEpochMs() - DAY_MS, maxPerPartition: MAX_OFFSETS };
     const topics = [this.claimsTopic, this.receiptsTopic].map((topic) => ({ topic, from }));
     const stopForgetting = everyRealMs(FORGET_EVERY_MS, () => {
       this.forget(realEpochMs());
@@ -185,28 +219,30 @@ export class RequestLog {
    */
   claim(
     key: string,
-    {
-      by,
-      after,
-      withinMs,
-    }: { by: Omit<Claim, 'offset'>; after: Claim | undefined; withinMs: number },
+    { by, after, withinMs }: { by: Holder; after: Claim | undefined; withinMs: number },
   ): Promise<void> {
-    const nonce = `${by.incarnation}:${(this.claimCount += 1)}`;
-    const value = JSON.stringify({ ...by, nonce, after: after?.offset ?? null });
-    this.unsent.push({ topic: this.claimsTopic, key, value, headers: {} });
-    this.sending ??= this.sendClaims().finally(() => {
-      this.sending = undefined;
-    });
     return new Promise((resolve) => {
+      const stopWaiting = afterRealMs(withinMs, () => {
+        claim.isLate = true;
+        resolve();
+      });
       const done = (): void => {
         stopWaiting();
-        this.ownClaims.delete(nonce);
         resolve();
       };
-      const stopWaiting = afterRealMs(withinMs, done);
-      this.ownClaims.set(nonce, done);
+      const claim = { key, by, after: after?.offset ?? null, done, isLate: false };
+      this.unsent.push(claim);
+      this.sending ??= this.sendClaims().finally(() => {
+        this.sending = undefined;
+      });
     });
   }
+
+  /** What is written in the transaction of the records that it is about. */
+  readonly receiptsRecord = (receipts: readonly KeyedReceipt[]): OutboundRecord => {
+    const value = JSON.stringify({ receipts });
+    return { topic: this.receiptsTopic, partition: PARTITION, key: null, value, headers: {} };
+  };
 
   /**
    * Resolves once all receipts are read that are there now.
@@ -227,40 +263,70 @@ export class RequestLog {
 
   private async sendClaims(): Promise<void> {
     try {
-      while (this.unsent.length > 0) await this.producer.sendAll(this.unsent.splice(0));
+      while (this.unsent.length > 0) {
+        const claims = this.takeUnsent();
+        const [first] = claims;
+        if (first === undefined) continue;
+        const nonce = `${first.by.incarnation}:${(this.claimCount += 1)}`;
+        const { transactionalId, incarnation } = first.by;
+        const value = JSON.stringify({
+          ...{ transactionalId, incarnation, nonce },
+          claims: claims.map(({ key, after }) => [key, after]),
+        });
+        this.ownClaims.set(nonce, claims);
+        const record = { topic: this.claimsTopic, partition: PARTITION, key: null, value };
+        await this.producer.sendAll([{ ...record, headers: {} }]);
+      }
     } catch {
       // Closed: nobody waits any more.
     }
   }
 
-  private take(record: StoredRecord): void {
-    const { topic, offset, value } = record;
-    const key = record.key?.toString() ?? '';
+  /** Those that still matter, by one incarnation. */
+  private takeUnsent(): UnsentClaim[] {
+    const incarnation = this.unsent[0]?.by.incarnation;
+    const end = this.unsent.findIndex(({ by }) => by.incarnation !== incarnation);
+    const count = Math.min(end < 0 ? Infinity : end, MAX_CLAIMS_A_RECORD);
+    return this.unsent.splice(0, count).filter(({ isLate }) => !isLate);
+  }
+
+  private take({ topic, offset, value, timestamp }: StoredRecord): void {
     const json = value === null ? undefined : readJson(value);
     if (json?.ok !== true || !isJsonObject(json.value)) return;
-    const timestampMs = Number(record.timestamp);
-    let before = this.requests.get(key);
-    // by the records' own times, so that all processes agree
-    if (before !== undefined && !isOfTheDay(before, timestampMs)) {
-      this.requests.delete(key);
-      before = undefined;
-    }
+    const timestampMs = Number(timestamp);
     if (topic === this.receiptsTopic) {
-      const receipt = json.value as unknown as Receipt;
-      if (receipt.isUnclaimed === true && !this.isUnderWay(key)) return;
-      this.requests.set(key, { timestampMs, receipt });
+      const { receipts } = json.value as unknown as { receipts: KeyedReceipt[] };
+      for (const { key, ...receipt } of receipts) this.takeReceipt(key, receipt, timestampMs);
     } else {
-      const { transactionalId, incarnation, nonce, after } = json.value as unknown as Claim & {
-        nonce: string;
-        after: number | null;
-      };
-      if (after === (before?.claim?.offset ?? null) && before?.receipt === undefined) {
-        this.requests.set(key, { timestampMs, claim: { offset, transactionalId, incarnation } });
-      }
-      this.ownClaims.get(nonce)?.();
+      const { claims, nonce, ...by } = json.value as unknown as ClaimsRecord;
+      for (const [key, after] of claims) this.takeClaim(key, { ...by, offset }, after, timestampMs);
+      for (const { done } of this.ownClaims.get(nonce) ?? []) done();
+      this.ownClaims.delete(nonce);
     }
-    if (this.requests.size > MAX_REMEMBERED) this.forgetOldest();
+    while (this.requests.size > MAX_REMEMBERED) this.forgetOldest();
+  }
+
+  private takeReceipt(key: string, receipt: Receipt, timestampMs: number): void {
+    if (receipt.isUnclaimed === true && !this.isUnderWay(key)) return;
+    this.rememberedAt(key, timestampMs);
+    this.requests.set(key, { timestampMs, receipt });
     this.changed(key);
+  }
+
+  private takeClaim(key: string, claim: Claim, after: number | null, timestampMs: number): void {
+    const before = this.rememberedAt(key, timestampMs);
+    if (after === (before?.claim?.offset ?? null) && before?.receipt === undefined) {
+      this.requests.set(key, { timestampMs, claim });
+    }
+    this.changed(key);
+  }
+
+  /** What was known when a record was written: by the records' own times, so that all processes agree. */
+  private rememberedAt(key: string, timestampMs: number): Remembered | undefined {
+    const before = this.requests.get(key);
+    if (before === undefined || isOfTheDay(before, timestampMs)) return before;
+    this.requests.delete(key);
+    return undefined;
   }
 
   private changed(key: string): void {

@@ -16,7 +16,7 @@ import {
 import { KAFKA, INGEST_SETTINGS } from '../platform/tokens.js';
 import { Refusal } from '../platform/refusal.js';
 import { NotBegunError, ReceiptedWriter, WriterLostError } from './receipted-writer.js';
-import { type Claim, type Receipt, RequestLog } from './request-log.js';
+import { type Holder, type Receipt, RequestLog } from './request-log.js';
 
 /** A record for an input topic. */
 export interface Submission {
@@ -26,6 +26,8 @@ export interface Submission {
   headers: (readonly [name: string, value: string])[];
   /** The sender's id for it, with what it is unique within; undefined where it gave none. */
   id: { scope: string; value: string } | undefined;
+  /** After so long the sender is answered 503. */
+  answerWithinMs: number;
 }
 
 export interface Submitted {
@@ -34,8 +36,8 @@ export interface Submitted {
   isRepeated: boolean;
 }
 
-/** Senders give up sooner or later, and send the same again. */
-const ANSWER_WITHIN_MS = 5000;
+/** A record that is not begun by then is not written. */
+const WRITE_WITHIN_MS = 5000;
 /** A process that lives has written by then, where Kafka answers at all. */
 const PATIENCE_WITH_HOLDER_MS = 1500;
 const CATCH_UP_WITHIN_MS = 4000;
@@ -158,14 +160,14 @@ export class Submissions implements OnApplicationShutdown {
   }
 
   private async submitOnce(submission: Submission): Promise<Submitted> {
-    const { id, topic, value } = submission;
+    const { id, topic, value, answerWithinMs } = submission;
     const digest = hashOf(topic, value);
-    const key = id === undefined ? hashOf(randomUUID()) : hashOf(id.scope, id.value);
+    const key = id === undefined ? randomUUID() : hashOf(id.scope, id.value);
     const before = this.log.receiptOf(key) ?? this.underWay.get(key);
     const written =
       before === undefined
-        ? await inTime(this.beginWrite(key, submission, digest))
-        : { receipt: await inTime(Promise.resolve(before)), isRepeated: true };
+        ? await inTime(this.beginWrite(key, submission, digest), answerWithinMs)
+        : { receipt: await inTime(Promise.resolve(before), answerWithinMs), isRepeated: true };
     const { receipt, isRepeated } = written;
     if (receipt.digest !== digest) {
       const message =
@@ -193,10 +195,10 @@ export class Submissions implements OnApplicationShutdown {
     submission: Submission,
     digest: string,
   ): Promise<Written> {
-    const expiresMs = realNowMs() + ANSWER_WITHIN_MS;
+    const expiresMs = realNowMs() + WRITE_WITHIN_MS;
     const isClaimed = submission.id !== undefined;
     const { transactionalId } = this;
-    const common = { digest, ...(!isClaimed && { isUnclaimed: true as const }) };
+    const record = this.recordOf(submission);
     let unclaimedHolder: Holder | undefined;
     let isAlone = false;
     while (realNowMs() < expiresMs) {
@@ -219,14 +221,10 @@ export class Submissions implements OnApplicationShutdown {
       }
       unclaimedHolder = { transactionalId, incarnation };
       try {
-        const place = await writer.write({
-          ...{ record: this.recordOf(submission), isAlone, expiresMs },
-          receiptOf: (found) => ({
-            ...{ topic: this.log.receiptsTopic, key, headers: {} },
-            value: JSON.stringify({ ...found, ...common }),
-          }),
+        const receipt = await writer.write({
+          ...{ record, key, digest, isAlone, expiresMs },
+          ...(!isClaimed && { isUnclaimed: true }),
         });
-        const receipt = { ...place, ...common };
         this.log.noteReceipt(key, receipt);
         return { receipt, isRepeated: false };
       } catch (error) {
@@ -292,7 +290,7 @@ export class Submissions implements OnApplicationShutdown {
       this.logger.warn({ msg: 'the writer is lost and opened again', error: lost.problem });
       await lost.close();
     }
-    const writer = new ReceiptedWriter(this.kafka, this.transactionalId);
+    const writer = new ReceiptedWriter(this.kafka, this.transactionalId, this.log.receiptsRecord);
     try {
       await writer.open();
     } catch (error) {
@@ -313,8 +311,6 @@ export class Submissions implements OnApplicationShutdown {
   }
 }
 
-type Holder = Omit<Claim, 'offset'>;
-
 interface Written {
   receipt: Receipt;
   isRepeated: boolean;
@@ -327,10 +323,10 @@ function hashOf(...parts: (string | Buffer)[]): string {
   return hash.digest().subarray(0, 18).toString('base64url');
 }
 
-async function inTime<T>(work: Promise<T>): Promise<T> {
+async function inTime<T>(work: Promise<T>, withinMs: number): Promise<T> {
   let stopWaiting = (): void => undefined;
   const late = new Promise<never>((_, reject) => {
-    stopWaiting = afterRealMs(ANSWER_WITHIN_MS, () => {
+    stopWaiting = afterRealMs(withinMs, () => {
       reject(unavailable('kafka-away', 'Kafka has not answered in time'));
     });
   });

@@ -17,6 +17,8 @@ export interface TopicSpecification {
   segmentMs?: number;
   /** Records are kept for so long; without it, as the brokers have it. */
   retentionMs?: number;
+  /** It is created with so many; as the others where it is not set. */
+  partitions?: number;
   /** Has at least as many partitions as each of these: what belongs together is owned together, by partition. */
   asWideAs?: readonly string[];
   /** As `asWideAs`, but never widened later: a key's hash shares its records out. */
@@ -91,8 +93,8 @@ async function createMissing(
 ): Promise<void> {
   if (missing.length === 0) return;
   const wanted = missing.map((topic) => {
-    const { createdAsWideAs: models } = topic;
-    const widths = models?.map((model) => existing.get(model) ?? partitions) ?? [partitions];
+    const { createdAsWideAs: models, partitions: own = partitions } = topic;
+    const widths = models?.map((model) => existing.get(model) ?? partitions) ?? [own];
     return createTopicConfig(topic, Math.max(...widths));
   });
   // Another process may create them at the same time: kafkajs answers false for "already exists".

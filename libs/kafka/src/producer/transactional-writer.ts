@@ -41,16 +41,24 @@ export class TransactionalWriter {
   private opening: Promise<void> = Promise.resolve();
   private previous: Promise<void> = Promise.resolve();
 
-  constructor(kafka: KafkaClient, transactionalId: string, transactionTimeout = 30_000) {
+  /**
+   * @param transactionTimeoutMs after which the brokers abort a transaction that has not ended
+   * @param retryAfterMs first wait for the brokers to end the transaction before: what one right after another takes longer
+   */
+  constructor(
+    kafka: KafkaClient,
+    transactionalId: string,
+    { transactionTimeoutMs = 30_000, retryAfterMs = 10 } = {},
+  ) {
     this.producer = kafka.producer({
       // Its transactions are idempotent by themselves. `idempotent` would have it take another producer id, for none.
       transactionalId,
       maxInFlightRequests: 1,
       allowAutoTopicCreation: false,
       createPartitioner: partitionByKey,
-      transactionTimeout,
+      transactionTimeout: transactionTimeoutMs,
       // A transaction right after another is answered CONCURRENT_TRANSACTIONS: retried after this.
-      retry: { initialRetryTime: 10, maxRetryTime: 2000, retries: 10 },
+      retry: { initialRetryTime: retryAfterMs, maxRetryTime: 2000, retries: 10 },
     });
   }
 

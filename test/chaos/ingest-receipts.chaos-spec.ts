@@ -1,0 +1,68 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type LocalCluster, startLocalCluster } from '../../tools/kafka/local-kafka.mjs';
+import { eventually } from '../support/eventually.js';
+import { TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { KafkaRelay } from '../support/kafka-relay.js';
+import { type Place, RunningIngest } from '../support/running-ingest.js';
+
+const TOPIC = 'erp.work-order-lists.v1';
+const LIST = { machineId: 'M-1', workingOrders: ['4711'] };
+const FETCH = 1;
+const LIST_OFFSETS = 2;
+
+/** With one broker, whoever has read its own claim has read all receipts that were committed before. */
+describe('an ingest that reads claims from one broker, and receipts late from another', () => {
+  const prefix = uniqueTopicPrefix();
+  let folder: string;
+  let cluster: LocalCluster;
+  let kafka: TestKafka;
+  let relay: KafkaRelay;
+  const running: RunningIngest[] = [];
+
+  async function start(brokers: string, instance: string): Promise<RunningIngest> {
+    const env = { KAFKA_BROKERS: brokers, INGEST_INSTANCE: instance };
+    const ingest = await RunningIngest.start(prefix, env);
+    running.push(ingest);
+    return ingest.ready();
+  }
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'ingest-receipts-'));
+    cluster = await startLocalCluster({ dir: folder, nodes: 2 });
+    kafka = new TestKafka(cluster.brokers.split(','), prefix);
+    await kafka.topics.createPlaced('machine-bridge.ingest-claims.v1', [[1]], {});
+    await kafka.topics.createPlaced('machine-bridge.ingest-receipts.v1', [[2]], {});
+    relay = await KafkaRelay.to(cluster.nodes[1]!.brokers);
+  }, 120_000);
+
+  afterAll(async () => {
+    await Promise.all(running.map((it) => it.close()));
+    await relay.close();
+    await kafka.close();
+    await cluster.kill();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('waits for those of a process that it has fenced before it claims what that held', async () => {
+    const first = await start(cluster.brokers, 'first');
+    const late = await start(relay.address, 'late');
+    let looks = 0;
+    relay.holdBack((request) => {
+      const api = request.readInt16BE(4);
+      if (api === LIST_OFFSETS) looks += 1;
+      return api === FETCH;
+    });
+    await eventually(() => relay.heldBack > 0, { what: 'receipts are not read' });
+    const headers = { 'idempotency-key': 'written' };
+    const written = await first.post('/lists', LIST, headers);
+    const place = (await written.json()) as Place;
+    const again = late.post('/lists', LIST, headers);
+    await eventually(() => looks > 0, { what: 'it looks for the end of the receipts' });
+    relay.release();
+    const answer = await again;
+    expect([written.status, answer.status, await answer.json()]).toEqual([202, 200, place]);
+    expect(await kafka.topics.count(TOPIC)).toBe(1);
+  });
+});

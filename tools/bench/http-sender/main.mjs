@@ -1,0 +1,61 @@
+// A sender of lists, in a process of its own: its load comes as a message, and what came of it goes back as one.
+import { setTimeout as delay } from 'node:timers/promises';
+import { Pool } from 'undici';
+
+const MACHINES = 1000;
+const PACE_MS = 2;
+
+process.on('message', async ({ task, ...load }) => {
+  const { user, system } = process.cpuUsage();
+  const answer = task === 'report' ? { cpuSeconds: (user + system) / 1e6 } : await post(load);
+  process.send(answer);
+});
+process.on('disconnect', () => process.exit(0));
+
+/**
+ * Posts `count` lists, `perSecond` or, without it, as fast as `connections` let them. Yields `{seconds, statuses,
+ * latencies}`: the number of answers by status, and milliseconds from when a request was due to its answer.
+ */
+async function post({ url, name, count, perSecond, connections, hasIds }) {
+  const pool = new Pool(url, { connections, pipelining: 1, headersTimeout: 60_000 });
+  const statuses = {};
+  const latencies = [];
+  const startMs = performance.now();
+  const postOne = async (number, dueMs) => {
+    const { statusCode, body } = await pool.request({
+      ...{ path: '/lists', method: 'POST', body: listOf(number) },
+      headers: {
+        'content-type': 'application/json',
+        ...(hasIds && { 'idempotency-key': `${name}-${number}` }),
+      },
+    });
+    await body.dump();
+    latencies.push(performance.now() - dueMs);
+    statuses[statusCode] = (statuses[statusCode] ?? 0) + 1;
+  };
+  if (perSecond === undefined) {
+    let next = 0;
+    const postNext = async () => {
+      while (next < count) await postOne((next += 1), performance.now());
+    };
+    await Promise.all(Array.from({ length: connections }, postNext));
+  } else {
+    const sent = [];
+    while (sent.length < count) {
+      const due = Math.min(count, ((performance.now() - startMs) / 1000) * perSecond);
+      while (sent.length < due) {
+        sent.push(postOne(sent.length, startMs + (sent.length / perSecond) * 1000));
+      }
+      await delay(PACE_MS);
+    }
+    await Promise.all(sent);
+  }
+  const seconds = (performance.now() - startMs) / 1000;
+  await pool.close();
+  return { seconds, statuses, latencies };
+}
+
+function listOf(number) {
+  const orders = Array.from({ length: 5 }, (_, index) => `${4_000_000 + number * 5 + index}`);
+  return JSON.stringify({ machineId: `M-${number % MACHINES}`, workingOrders: orders });
+}
