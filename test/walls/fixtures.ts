@@ -189,7 +189,7 @@ export const SOUND_HOUSE: Record<string, string> = {
   'apps/sandbox/src/index.ts': imports('#libs/clock'),
   'libs/clock/src/index.ts': imports('node:timers/promises'),
   'libs/cloud-client/src/index.ts': imports('axios', 'undici', '#libs/clock'),
-  'libs/contracts/src/index.ts': imports('node:crypto', 'class-validator'),
+  'libs/contracts/src/index.ts': imports('node:crypto'),
   'libs/delivery/src/index.ts': imports('#libs/contracts', 'node:util'),
   'libs/erp-formats/src/index.ts': imports('#libs/contracts', 'saxes'),
   'libs/kafka/src/index.ts': imports('#libs/kafkajs-patches', 'node:crypto', '#libs/contracts'),
