@@ -2,6 +2,12 @@ import { createRequire } from 'node:module';
 import { type DecodeMessages, withBatchesOfAnySize } from './fixes/decode-messages.js';
 import { committedBatch, type RecoveringGroupClass, withLeaderMoves } from './fixes/consumer.js';
 import { type JoiningGroupClass, withGrouplessReaders } from './fixes/groupless-reader.js';
+import {
+  asksForNoTopic,
+  type CreateMetadataRequest,
+  type MetadataPoolClass,
+  withBrokersAlone,
+} from './fixes/metadata-of-no-topic.js';
 import { parseProduced } from './fixes/produce-batches.js';
 import { createSendMessages } from './fixes/send-messages.js';
 import {
@@ -13,12 +19,6 @@ import {
   withSessions,
 } from './fixes/network.js';
 import { type CreateManager, withCachedCoordinator } from './speed/cached-coordinator.js';
-import {
-  asksForNoTopic,
-  type CreateMetadataRequest,
-  type MetadataPoolClass,
-  withBrokersAlone,
-} from './speed/metadata-of-no-topic.js';
 import { produceRequest } from './speed/produce-request.js';
 import { type GroupClass, withAdaptiveMaxWait } from './speed/adaptive-max-wait.js';
 
