@@ -1,19 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { realDelayMs } from '#libs/clock';
-import { readEnvironment } from '#libs/config';
 import { type Admin, ConfigResourceTypes, Kafka, logLevel } from '#libs/kafkajs-patches';
+import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
 import { deleteCommitted, MayNotDeleteError } from './delete-committed.js';
 import { ensureTopics, type TopicSpecification } from './ensure-topics.js';
 
 describe('what a group is done with', () => {
-  const brokers = (readEnvironment()['KAFKA_BROKERS'] ?? '').split(',');
-  const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING });
+  const kafka = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
   let admin: Admin;
   let groupId: string;
 
   beforeEach(async () => {
     groupId = `test-${randomUUID().slice(0, 8)}`;
-    admin = kafka.admin();
+    admin = stockKafka.admin();
     await admin.connect();
     // a broker that has just started is still loading its groups
     for (let isLoaded = false; !isLoaded;) {
@@ -30,13 +29,10 @@ describe('what a group is done with', () => {
   const topicOf = async (cleanupPolicy: TopicSpecification['cleanupPolicy']): Promise<string> => {
     const name = `${groupId}.queue`;
     await ensureTopics(kafka, [{ name, cleanupPolicy }], { create: true, partitions: 2 });
-    const producer = kafka.producer();
-    await producer.connect();
     const messages = Array.from({ length: 10 }, (_, index) => {
       return { partition: index % 2, key: String(index), value: 'x' };
     });
-    await producer.send({ topic: name, messages });
-    await producer.disconnect();
+    await sendWithStock(name, ...messages);
     return name;
   };
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
-import { readEnvironment } from '#libs/config';
 import { type Admin, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
+import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
 import type { InboundMessage } from './inbound-message.js';
 import { KafkaConsumerStrategy } from './kafka-consumer.js';
 import { TestCalls } from './testing/test-calls.js';
@@ -48,12 +48,11 @@ describe('KafkaConsumerStrategy', () => {
 
   beforeAll(async () => {
     Logger.overrideLogger(false);
-    const brokers = (readEnvironment()['KAFKA_BROKERS'] ?? '').split(',');
-    kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING });
+    kafka = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
     topicPrefix = `test-${randomUUID().slice(0, 8)}.`;
     const topics = [{ name: `${topicPrefix}${INPUT}`, cleanupPolicy: 'delete' as const }];
     await ensureTopics(kafka, topics, { create: true, partitions: 1 });
-    admin = kafka.admin();
+    admin = stockKafka.admin();
     await admin.connect();
   });
 
@@ -76,12 +75,9 @@ describe('KafkaConsumerStrategy', () => {
     }, `${count} share the group`);
   };
 
-  const produce = async (count: number): Promise<void> => {
-    const producer = kafka.producer();
-    await producer.connect();
+  const produce = (count: number): Promise<void> => {
     const messages = Array.from({ length: count }, () => ({ value: 'x' }));
-    await producer.send({ topic: `${topicPrefix}${INPUT}`, messages });
-    await producer.disconnect();
+    return sendWithStock(`${topicPrefix}${INPUT}`, ...messages);
   };
 
   it('hands nothing over as another process still has calls in flight, and goes on once these have ended', async () => {

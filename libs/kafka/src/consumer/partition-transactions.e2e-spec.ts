@@ -2,13 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
-import { readEnvironment } from '#libs/config';
 import { type Admin, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
 import type { OutboundRecord } from '../producer/outbound-record.js';
-import { partitionByKey } from '../producer/partition-of.js';
-import { readSpans } from '../reading/read-spans.js';
-import { topicSpans } from '../reading/topics.js';
+import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
 import { CommitInterval } from './commit-interval.js';
 import { CommittedOffsets } from './committed-offsets.js';
 import { parseOffsetMetadata } from './offset-metadata.js';
@@ -28,8 +25,7 @@ const Broker = createRequire(import.meta.url)('kafkajs/src/broker/index.js') as 
 
 describe('PartitionTransactions', () => {
   Logger.overrideLogger(false);
-  const brokers = (readEnvironment()['KAFKA_BROKERS'] ?? '').split(',');
-  const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING });
+  const kafka = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
   let admin: Admin;
   let prefix: string;
   let owners: Owner[];
@@ -106,13 +102,10 @@ describe('PartitionTransactions', () => {
       return { name: `${prefix}${name}`, cleanupPolicy: 'delete' as const, maxMessageBytes };
     });
     await ensureTopics(kafka, topics, { create: true, partitions: 1 });
-    admin = kafka.admin();
+    admin = stockKafka.admin();
     await admin.connect();
-    const producer = kafka.producer({ createPartitioner: partitionByKey });
-    await producer.connect();
     const messages = Array.from({ length: 20 }, () => ({ value: 'x' }));
-    await producer.send({ topic: `${prefix}input`, messages });
-    await producer.disconnect();
+    await sendWithStock(`${prefix}input`, ...messages);
   });
 
   afterEach(async () => {
@@ -124,30 +117,32 @@ describe('PartitionTransactions', () => {
     ...{ topic: `${prefix}${topic}`, key: 'M-1', value, headers: {} },
   });
 
-  /** Of what is committed, in its order. */
-  const valuesOf = async (topic: string): Promise<string[]> => {
+  /** Of what is committed, in its order. A moment after a transaction has ended it is shown to who reads that. */
+  const untilWritten = async (name: string, expected: readonly string[]): Promise<void> => {
+    const topic = `${prefix}${name}`;
+    const consumer = stockKafka.consumer({ groupId: `${prefix}reader`, maxWaitTimeInMs: 50 });
     const values: string[] = [];
-    const spans = await topicSpans(kafka, `${prefix}${topic}`);
-    await readSpans(
-      kafka,
-      spans.filter(({ from, until }) => from < until),
-      {
-        signal: new AbortController().signal,
-        onRecords: (records) => {
-          values.push(...records.map(({ value }) => value?.toString().slice(0, 20) ?? 'null'));
+    let position = 0;
+    consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
+      position = Number(payload.lastOffset) + 1;
+    });
+    await consumer.connect();
+    try {
+      await consumer.subscribe({ topic, fromBeginning: true });
+      await consumer.run({
+        autoCommit: false,
+        eachMessage: ({ message }) => {
+          values.push(message.value?.toString().slice(0, 20) ?? 'null');
+          return Promise.resolve();
         },
-      },
-    );
-    return values;
-  };
-
-  /** A moment after a transaction has ended it is shown to who reads what is committed. */
-  const untilWritten = async (topic: string, expected: readonly string[]): Promise<void> => {
-    let values: string[] = [];
-    await eventually(async () => {
-      values = await valuesOf(topic);
-      return values.length >= expected.length;
-    }, `${topic} holds as much`);
+      });
+      await eventually(async () => {
+        const [end] = await admin.fetchTopicOffsets(topic);
+        return values.length >= expected.length && position >= Number(end!.high);
+      }, `${name} holds as much`);
+    } finally {
+      await consumer.disconnect();
+    }
     expect(values).toEqual(expected);
   };
 
@@ -233,7 +228,7 @@ describe('PartitionTransactions', () => {
       owner.write(offset, [record(String(offset))]);
       if (offset % 4 === 3) {
         // somebody fences it amid its transactions, as a successor would that is gone again at once
-        const intruder = kafka.producer({
+        const intruder = stockKafka.producer({
           transactionalId: `${prefix}group-${prefix}input-0`,
           maxInFlightRequests: 1,
           idempotent: true,

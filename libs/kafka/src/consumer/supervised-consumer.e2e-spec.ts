@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Logger } from '@nestjs/common';
-import { realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
-import { readEnvironment } from '#libs/config';
+import { realEpochMs, realNowMs } from '#libs/clock';
 import { type Consumer, type EachBatchPayload, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
+import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
 import { SESSION_TIMEOUT_MS, SessionLease } from './group-consumer.js';
 import { RevocationBarrier, SupervisedConsumer, watchConsumer } from './supervised-consumer.js';
 import { eventually } from './testing/wait.js';
@@ -24,11 +24,6 @@ const Broker = require('kafkajs/src/broker/index.js') as BrokerClass;
 const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
   createErrorFromCode: (code: number) => Error;
 };
-/** A broker that `npm test` has started. */
-function testBrokers(): string[] {
-  return (readEnvironment()['KAFKA_BROKERS'] ?? '').split(',');
-}
-
 const NOT_LEADER = 6;
 const NOT_COORDINATOR = 16;
 const COORDINATOR_LOADING = 14;
@@ -79,7 +74,7 @@ class Member {
 }
 
 describe('SupervisedConsumer', () => {
-  const kafka = new Kafka({ brokers: testBrokers(), logLevel: logLevel.NOTHING });
+  const kafka = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
   const { fetch, heartbeat, joinGroup, offsetCommit, syncGroup } = Broker.prototype;
   const members: Member[] = [];
   let topic: string;
@@ -115,7 +110,7 @@ describe('SupervisedConsumer', () => {
   });
 
   const membersOfGroup = async (): Promise<number> => {
-    const admin = kafka.admin();
+    const admin = stockKafka.admin();
     await admin.connect();
     const { groups } = await admin.describeGroups([topic]);
     await admin.disconnect();
@@ -160,10 +155,7 @@ describe('SupervisedConsumer', () => {
       return Promise.reject(createErrorFromCode(NOT_LEADER));
     };
     await eventually(() => refused === 3, 'three fetches have been refused');
-    const producer = kafka.producer();
-    await producer.connect();
-    await producer.send({ topic, messages: [{ partition: 0, value: 'x' }] });
-    await producer.disconnect();
+    await sendWithStock(topic, { partition: 0, value: 'x' });
     await eventually(() => fetches === 1, 'what is written is fetched');
     expect(member.log.at(-1)).toBe('owns 0,1');
     expect(member.log).toHaveLength(eventsBefore);
@@ -187,7 +179,7 @@ describe('SupervisedConsumer', () => {
     const first = join('A');
     await first.untilOwns('0,1');
     const held = join('B', {
-      kafka: new Kafka({ brokers: testBrokers(), clientId: 'held', logLevel: logLevel.NOTHING }),
+      kafka: new Kafka({ brokers: testBrokers, clientId: 'held', logLevel: logLevel.NOTHING }),
     });
     await eventually(() => /^owns [01]$/.test(held.log.at(-1) ?? ''), 'they share');
     const before = held.log.length;
@@ -253,12 +245,7 @@ describe('SupervisedConsumer', () => {
       40_000,
     );
     isPoisoned = true;
-    const producer = kafka.producer();
-    await producer.connect();
-    await Promise.all(
-      [0, 1].map((partition) => producer.send({ topic, messages: [{ partition, value: 'x' }] })),
-    );
-    await producer.disconnect();
+    await sendWithStock(topic, { partition: 0, value: 'x' }, { partition: 1, value: 'x' });
     await eventually(() => first.log.at(-1) === 'comes to rest', 'the first has crashed');
     expect(await membersOfGroup()).toBe(2);
     isPoisoned = false;
@@ -301,32 +288,29 @@ describe('SupervisedConsumer', () => {
         );
       }
       isPoisoned = true;
-      const producer = kafka.producer();
-      await producer.connect();
-      await producer.send({ topic, messages: [{ partition: 0, value: 'x' }] });
-      await producer.disconnect();
+      await sendWithStock(topic, { partition: 0, value: 'x' });
       await eventually(() => deadlines.length > 0, 'it has crashed');
       expect(deadlines[0]).toBeLessThanOrEqual(Math.min(5000, mostLeftMs));
     },
   );
 
   it('hands on nothing of a partition that was fetched before it was sought', async () => {
-    const producer = kafka.producer();
-    await producer.connect();
     const messages = [0, 1].map((partition) => ({ partition, value: 'x' }));
-    await producer.send({ topic, messages });
-    await producer.disconnect();
-    const handedOn: number[] = [];
+    await sendWithStock(topic, ...messages);
+    const handedOn: string[] = [];
     const member = join('A', {
-      onBatch: ({ batch: { partition } }) => {
+      onBatch: ({ batch }) => {
+        const { partition } = batch;
         // the other one's message has come with the same answer
         if (handedOn.length === 0) member.consumer.member.seek(topic, 1 - partition, 0);
-        handedOn.push(partition);
+        handedOn.push(...batch.messages.map(({ offset }) => `${partition}/${offset}`));
       },
     });
     await eventually(() => handedOn.length > 1, 'both are handed on');
-    await realDelayMs(1000);
-    expect([...handedOn].sort()).toEqual([0, 1]);
+    await sendWithStock(topic, ...messages);
+    const isThere = (message: string): boolean => handedOn.includes(message);
+    await eventually(() => isThere('0/1') && isThere('1/1'), 'what follows is handed on');
+    expect([...handedOn].sort()).toEqual(['0/0', '0/1', '1/0', '1/1']);
   });
 });
 

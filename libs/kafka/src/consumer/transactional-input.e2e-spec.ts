@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
-import { readEnvironment } from '#libs/config';
 import { type Admin, Kafka, logLevel, type Message, type Transaction } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
+import { stockKafka, testBrokers } from '../testing/stock-client.js';
 import type { InboundMessage } from './inbound-message.js';
 import { type KafkaConsumer, KafkaConsumerStrategy } from './kafka-consumer.js';
 import { TestCalls } from './testing/test-calls.js';
@@ -12,8 +12,7 @@ const INPUT = 'input';
 
 describe('input that is written in transactions', () => {
   Logger.overrideLogger(false);
-  const brokers = (readEnvironment()['KAFKA_BROKERS'] ?? '').split(',');
-  const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING });
+  const kafka = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
   const closers: (() => Promise<void>)[] = [];
   let admin: Admin;
   let topicPrefix: string;
@@ -22,7 +21,7 @@ describe('input that is written in transactions', () => {
     topicPrefix = `test-${randomUUID().slice(0, 8)}.`;
     const topics = [{ name: `${topicPrefix}${INPUT}`, cleanupPolicy: 'delete' as const }];
     await ensureTopics(kafka, topics, { create: true, partitions: 1 });
-    admin = kafka.admin();
+    admin = stockKafka.admin();
     await admin.connect();
     closers.push(() => admin.disconnect());
   });
@@ -34,7 +33,9 @@ describe('input that is written in transactions', () => {
   /** One that is open, of a producer of its own. */
   const begin = async (): Promise<Transaction> => {
     const transactionalId = `${topicPrefix}${randomUUID()}`;
-    const producer = kafka.producer({ transactionalId, idempotent: true, maxInFlightRequests: 1 });
+    const producer = stockKafka.producer({
+      ...{ transactionalId, idempotent: true, maxInFlightRequests: 1 },
+    });
     closers.push(() => producer.disconnect());
     await producer.connect();
     return producer.transaction();
