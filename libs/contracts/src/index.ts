@@ -15,6 +15,7 @@ export { describeAhead, readEpochSeconds, rfc3339, type TimeReading } from './ep
 export type { ControlledFlow, FlowShare, GroupFlow } from './flow-states.js';
 export {
   describeJson,
+  field,
   isJsonObject,
   type JsonObject,
   MAX_BODY_BYTES,

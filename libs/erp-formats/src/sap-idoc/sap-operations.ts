@@ -5,7 +5,8 @@ import {
   type Parsed,
   rejected,
 } from '#libs/contracts';
-import { operationIdOf, statusOf, statusWithin } from '../sap/sap-values.js';
+import { statusWithin } from '../document/status-within.js';
+import { operationIdOf, statusOf } from '../sap/sap-values.js';
 import { epochSecondsOf, readLocalTime } from '../time/local-time.js';
 import { type DocumentElement, elements, pathOf, textOf } from '../xml/document-element.js';
 

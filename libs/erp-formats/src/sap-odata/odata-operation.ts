@@ -2,7 +2,8 @@ import { parsed, rejected, type OperationChange, type Parsed } from '#libs/contr
 
 import { operationIdOf } from '../sap/sap-values.js';
 import { epochSecondsOf } from '../time/local-time.js';
-import { checkEntities, type ODataEntity, pathTo, textField } from './odata-entity.js';
+import { type JsonRecord, missing, pathTo } from '../json/json-record.js';
+import { checkEntities, textField } from './odata-entity.js';
 import { OPERATION_FLAGS, readStatus } from './odata-status.js';
 import { readODataTime } from './odata-time.js';
 
@@ -32,22 +33,22 @@ const TEXTS = [
 ];
 
 /** An entity of operations rather than of orders. */
-export function isOperation(entity: ODataEntity): boolean {
+export function isOperation(entity: JsonRecord): boolean {
   return OPERATION_NAMES.some((name) => Object.hasOwn(entity.fields, name));
 }
 
 /** All but the sub-operations done at the work centre of their operation, which are steps of it. */
-function withoutSteps(entities: readonly ODataEntity[]): ODataEntity[] {
-  const placeOf = (entity: ODataEntity): string => {
+function withoutSteps(entities: readonly JsonRecord[]): JsonRecord[] {
+  const placeOf = (entity: JsonRecord): string => {
     const number = firstText(entity, OPERATION_NAMES) ?? '';
     const id = operationIdOf(number, textField(entity, SEQUENCE));
     return `${id} ${textField(entity, 'WorkCenter') ?? ''}`;
   };
-  const isSub = (entity: ODataEntity) => firstText(entity, SUB_OPERATION_NAMES) !== undefined;
+  const isSub = (entity: JsonRecord) => firstText(entity, SUB_OPERATION_NAMES) !== undefined;
   const operations = entities.filter((entity) => !isSub(entity));
   // work centres of several plants may have one name
   const plants = new Map(operations.map((entity) => [placeOf(entity), plantOf(entity)]));
-  const isStep = (entity: ODataEntity): boolean => {
+  const isStep = (entity: JsonRecord): boolean => {
     const [place, plant] = [placeOf(entity), plantOf(entity)];
     return plants.has(place) && (plant === undefined || plants.get(place) === plant);
   };
@@ -60,7 +61,7 @@ function withoutSteps(entities: readonly ODataEntity[]): ODataEntity[] {
  * much as has the field, it was not asked for.
  */
 export function readODataOperations(
-  entities: readonly ODataEntity[],
+  entities: readonly JsonRecord[],
   timeZone: string,
 ): Parsed<OperationChange[]> {
   const checked = checkEntities(entities, { texts: TEXTS, flags: OPERATION_FLAGS });
@@ -81,7 +82,7 @@ export function readODataOperations(
 }
 
 function readOperation(
-  entity: ODataEntity,
+  entity: JsonRecord,
   workCentre: string,
   timeZone: string,
 ): Parsed<OperationChange> {
@@ -102,11 +103,11 @@ function readOperation(
 }
 
 /** Releases of the service name a field differently. */
-function firstText(entity: ODataEntity, names: readonly string[]): string | undefined {
+function firstText(entity: JsonRecord, names: readonly string[]): string | undefined {
   return names.map((name) => textField(entity, name)).find(Boolean);
 }
 
-function readPlannedStart(entity: ODataEntity, timeZone: string): Parsed<number | undefined> {
+function readPlannedStart(entity: JsonRecord, timeZone: string): Parsed<number | undefined> {
   for (const [dateField, timeField] of STARTS) {
     const start = readODataTime(textField(entity, dateField), textField(entity, timeField));
     if (start === 'invalid') {
@@ -118,10 +119,6 @@ function readPlannedStart(entity: ODataEntity, timeZone: string): Parsed<number 
   return parsed(undefined);
 }
 
-function missing(entity: ODataEntity, field: string): Parsed<never> {
-  return rejected('invalid-message', `${pathTo(entity, field)} is missing`);
-}
-
-function plantOf(entity: ODataEntity): string | undefined {
+function plantOf(entity: JsonRecord): string | undefined {
   return textField(entity, 'ProductionPlant') ?? textField(entity, 'Plant');
 }

@@ -1,7 +1,8 @@
 import type { OrderStatus } from '#libs/contracts';
 
 import { statusOf } from '../sap/sap-values.js';
-import { isSet, textField, type ODataEntity } from './odata-entity.js';
+import type { JsonRecord } from '../json/json-record.js';
+import { isSet, textField } from './odata-entity.js';
 
 /** Of an entity of statuses. */
 export const STATUS_TEXTS = ['StatusCode'];
@@ -34,9 +35,9 @@ export const OPERATION_FLAGS: StatusFlags = [
 
 /** Of an entity's indicators and of its statuses, where they came along. */
 export function readStatus(
-  entity: ODataEntity,
+  entity: JsonRecord,
   flags: StatusFlags,
-  statuses: readonly ODataEntity[] = [],
+  statuses: readonly JsonRecord[] = [],
 ): OrderStatus | undefined {
   const flagged = flags.flatMap(([field, code]) => (isSet(entity, field) ? [code] : []));
   return statusOf([...flagged, ...statuses.flatMap((each) => textField(each, 'StatusCode') ?? [])]);

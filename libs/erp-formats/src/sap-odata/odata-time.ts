@@ -1,6 +1,7 @@
 import { parsed, type Parsed, rejected } from '#libs/contracts';
 import { isInitial, type LocalTime, readLocalTime, utcSeconds } from '../time/local-time.js';
-import { checkEntity, type ODataEntity, pathTo, textField } from './odata-entity.js';
+import { type JsonRecord, pathTo } from '../json/json-record.js';
+import { checkEntity, textField } from './odata-entity.js';
 
 const V2_DATE = /^\/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\/$/;
 const DURATION = /^PT(?:(\d{1,2})H)?(?:(\d{1,2})M)?(?:(\d{1,2})(?:\.\d+)?S)?$/;
@@ -45,7 +46,7 @@ const FIELD = 'LastChangeDateTime';
  * When an entity was last changed, in epoch seconds. One that cannot be read is refused: dated by its message, an old
  * state of the order would outrank all that is known.
  */
-export function readLastChange(entity: ODataEntity): Parsed<number | undefined> {
+export function readLastChange(entity: JsonRecord): Parsed<number | undefined> {
   const checked = checkEntity(entity, { texts: [FIELD] });
   if (!checked.ok) return checked;
   const text = textField(entity, FIELD);

@@ -8,17 +8,17 @@ import {
 } from '#libs/contracts';
 import type { OrderFormat, ReadingContext } from '../document/order-format.js';
 import { changeMessage, snapshotMessage } from '../document/checked-message.js';
-import { orderNumber, statusWithin } from '../sap/sap-values.js';
 import {
-  checkEntities,
-  checkEntity,
-  entitiesOf,
-  expanded,
-  type ODataEntity,
+  checkPages,
+  childrenOf,
+  type JsonRecord,
+  missing,
   pathTo,
-  textField,
-  valueOf,
-} from './odata-entity.js';
+  recordsIn,
+} from '../json/json-record.js';
+import { orderNumber } from '../sap/sap-values.js';
+import { statusWithin } from '../document/status-within.js';
+import { checkEntities, checkEntity, ENVELOPES, textField } from './odata-entity.js';
 import { isOperation, readODataOperations } from './odata-operation.js';
 import { ORDER_FLAGS, readStatus, STATUS_TEXTS } from './odata-status.js';
 import { readLastChange } from './odata-time.js';
@@ -31,24 +31,24 @@ export const sapOData: OrderFormat = {
   recognises: (content) => content.syntax === 'json' && isAnswer(content.value),
   read: (content, context) =>
     content.syntax === 'json'
-      ? readEntities(entitiesOf(content.value), context)
+      ? readEntities(recordsIn(content.value, ENVELOPES), context)
       : rejected('invalid-message', 'OData is read as JSON'),
 };
 
 /** By its first entity; an envelope with none is an answer too. */
 function isAnswer(json: unknown): boolean {
-  const [first] = entitiesOf(json);
+  const [first] = recordsIn(json, ENVELOPES);
   if (first === undefined) return isJsonObject(json);
   return KEYS.some((key) => Object.hasOwn(first.fields, key));
 }
 
 /** Orders with what hangs on them; or, of an answer that is operations or statuses alone, those by order. */
 function readEntities(
-  entities: readonly ODataEntity[],
+  entities: readonly JsonRecord[],
   context: ReadingContext,
 ): Parsed<OrderMessage[]> {
   if (entities.length === 0) return rejected('invalid-message', 'the OData answer holds no order');
-  const isPart = (entity: ODataEntity) => isOperation(entity) || isStatus(entity);
+  const isPart = (entity: JsonRecord) => isOperation(entity) || isStatus(entity);
   const messages: OrderMessage[] = [];
   for (const header of entities.filter((entity) => !isPart(entity))) {
     const order = readODataOrder(header, context);
@@ -59,7 +59,7 @@ function readEntities(
   return parts.ok ? parsed([...messages, ...parts.value]) : parts;
 }
 
-function isStatus({ fields }: ODataEntity): boolean {
+function isStatus({ fields }: JsonRecord): boolean {
   return Object.hasOwn(fields, 'StatusCode');
 }
 
@@ -67,7 +67,7 @@ const OPERATIONS = ['to_ProductionOrderOperation', '_ProductionOrderOperation'];
 const STATUSES = ['to_ProductionOrderStatus', '_ProductionOrderStatus'];
 
 /** An order's header: with its operations expanded the whole order, without them a change of its status. */
-function readODataOrder(header: ODataEntity, context: ReadingContext): Parsed<OrderMessage> {
+function readODataOrder(header: JsonRecord, context: ReadingContext): Parsed<OrderMessage> {
   const orderId = readOrderId(header);
   if (!orderId.ok) return orderId;
   const checked = checkHeader(header);
@@ -78,8 +78,8 @@ function readODataOrder(header: ODataEntity, context: ReadingContext): Parsed<Or
   if (changedAt === undefined) {
     return rejected('invalid-message', `${pathTo(header, 'LastChangeDateTime')} is missing`);
   }
-  const status = readStatus(header, ORDER_FLAGS, expanded(header, STATUSES));
-  const entities = expanded(header, OPERATIONS);
+  const status = readStatus(header, ORDER_FLAGS, childrenOf(header, STATUSES, ENVELOPES));
+  const entities = childrenOf(header, OPERATIONS, ENVELOPES);
   if (entities === undefined) {
     const change = { orderId: orderId.value, changedAt };
     return changeMessage(() => header.path, status === undefined ? change : { ...change, status });
@@ -99,50 +99,30 @@ function readODataOrder(header: ODataEntity, context: ReadingContext): Parsed<Or
   });
 }
 
-function checkHeader(header: ODataEntity): Parsed<undefined> {
+function checkHeader(header: JsonRecord): Parsed<undefined> {
   const checked = checkEntity(header, { texts: [], flags: ORDER_FLAGS });
   if (!checked.ok) return checked;
   const pages = checkPages(header, [...OPERATIONS, ...STATUSES]);
   if (!pages.ok) return pages;
-  return checkEntities(expanded(header, STATUSES) ?? [], { texts: STATUS_TEXTS });
+  return checkEntities(childrenOf(header, STATUSES, ENVELOPES) ?? [], { texts: STATUS_TEXTS });
 }
 
 /** The number of an order as it is shown, out of any of its entities. */
-function readOrderId(entity: ODataEntity): Parsed<string> {
+function readOrderId(entity: JsonRecord): Parsed<string> {
   const checked = checkEntity(entity, { texts: KEYS });
   if (!checked.ok) return checked;
   const number = textField(entity, 'ManufacturingOrder') ?? textField(entity, 'ProductionOrder');
   const orderId = orderNumber(number);
   if (orderId !== undefined) return parsed(orderId);
-  return rejected('invalid-message', `${pathTo(entity, 'ManufacturingOrder')} is missing`);
-}
-
-/** Refuses an entity of whose parts the server sent the first page: the others would count as gone. */
-function checkPages(entity: ODataEntity, names: readonly string[]): Parsed<undefined> {
-  const link = names.map((name) => nextPageOf(entity, name)).find(Boolean);
-  if (link === undefined) return parsed(undefined);
-  const remedy = '$expand without paging by the server, or send operations alone';
-  return rejected('invalid-message', `${pathTo(entity, link)} leads to a further page: ${remedy}`);
-}
-
-/** The link is within what is expanded in V2, beside it in V4, and goes by a shorter name in V4.01. */
-function nextPageOf({ fields }: ODataEntity, name: string): string | undefined {
-  const value = valueOf(fields, name);
-  if (isJsonObject(value) && isLink(valueOf(value, '__next'))) return `${name}.__next`;
-  const besides = [`${name}@odata.nextLink`, `${name}@nextLink`];
-  return besides.find((each) => isLink(valueOf(fields, each)));
-}
-
-function isLink(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== '';
+  return missing(entity, 'ManufacturingOrder');
 }
 
 /** Operations and statuses that came without their orders, each order's as a change of it. */
 function readParts(
-  entities: readonly ODataEntity[],
+  entities: readonly JsonRecord[],
   context: ReadingContext,
 ): Parsed<OrderMessage[]> {
-  const byOrder = new Map<string, ODataEntity[]>();
+  const byOrder = new Map<string, JsonRecord[]>();
   for (const entity of entities) {
     const orderId = readOrderId(entity);
     if (!orderId.ok) return orderId;
@@ -161,7 +141,7 @@ function readParts(
 
 function readChange(
   orderId: string,
-  parts: readonly ODataEntity[],
+  parts: readonly JsonRecord[],
   { timeZone, recordedAt }: ReadingContext,
 ): Parsed<OrderMessage> {
   const path = parts[0]?.path ?? '';
@@ -183,7 +163,7 @@ function readChange(
   return changeMessage(() => path, change);
 }
 
-function lastChange(parts: readonly ODataEntity[]): Parsed<number | undefined> {
+function lastChange(parts: readonly JsonRecord[]): Parsed<number | undefined> {
   let last: number | undefined;
   for (const part of parts) {
     const change = readLastChange(part);

@@ -212,7 +212,9 @@ describe('a production order', () => {
   it.each([[{ d: { results: [] } }], [{ '@odata.context': '$metadata', value: [] }]])(
     'is missed in an answer that holds none: %j',
     (answer) => {
-      expect(() => read(answer)).toThrow('invalid-message: the OData answer holds no order');
+      expect(() => read(answer)).toThrow(
+        'invalid-message: SAP OData production orders: the OData answer holds no order',
+      );
     },
   );
 
@@ -231,7 +233,7 @@ describe('a production order', () => {
     ['_ProductionOrderStatus.__next', { _ProductionOrderStatus: { results: [], __next: next } }],
   ])('is refused with one page of several: %s', (link, fields) => {
     expect(() => read({ d: { results: [header(fields)] } })).toThrow(
-      `d.results[0].${link} leads to a further page: $expand without paging by the server`,
+      `d.results[0].${link} leads to a further page: expand it without paging by the server`,
     );
   });
 

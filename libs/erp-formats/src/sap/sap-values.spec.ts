@@ -1,5 +1,4 @@
-import { ORDER_STATUSES } from '#libs/contracts';
-import { operationIdOf, statusOf, statusWithin } from './sap-values.js';
+import { operationIdOf, statusOf } from './sap-values.js';
 
 describe('system statuses of SAP', () => {
   it.each([
@@ -16,30 +15,6 @@ describe('system statuses of SAP', () => {
     [[], undefined],
   ])('%j amount to %s', (codes, status) => {
     expect(statusOf(codes)).toBe(status);
-  });
-
-  it.each(ORDER_STATUSES)('of a %s operation end with those of its order', (operation) => {
-    expect(statusWithin('cancelled', operation)).toBe('cancelled');
-    expect(statusWithin('completed', operation)).toBe(
-      operation === 'cancelled' ? 'cancelled' : 'completed',
-    );
-  });
-
-  it('are held with those of the order where work could go on', () => {
-    expect(ORDER_STATUSES.map((operation) => statusWithin('held', operation))).toEqual([
-      'planned',
-      'held',
-      'held',
-      'held',
-      'completed',
-      'cancelled',
-    ]);
-  });
-
-  it.each(['planned', 'released', 'started'] as const)('stand beside a %s order', (order) => {
-    expect(ORDER_STATUSES.map((operation) => statusWithin(order, operation))).toEqual([
-      ...ORDER_STATUSES,
-    ]);
   });
 });
 

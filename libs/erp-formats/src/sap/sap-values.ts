@@ -23,31 +23,6 @@ export function statusOf(codes: readonly string[]): OrderStatus | undefined {
 }
 
 /**
- * An operation's status in the frame of its order's: an order that is over ends its operations, an order
- * that is locked holds those that could be worked on; otherwise each operation speaks for itself.
- */
-export function statusWithin(order: OrderStatus, operation: OrderStatus): OrderStatus {
-  switch (order) {
-    case 'cancelled':
-      return 'cancelled';
-    case 'completed':
-      return operation === 'cancelled' ? 'cancelled' : 'completed';
-    case 'held':
-      return operation === 'released' || operation === 'started' ? 'held' : operation;
-    case 'planned':
-    case 'released':
-    case 'started':
-      return operation;
-    default:
-      return unknownStatus(order);
-  }
-}
-
-function unknownStatus(status: never): never {
-  throw new Error(`unknown order status ${String(status)}`);
-}
-
-/**
  * Id of an operation, out of what it says of itself alone: an answer that holds it without its neighbours must
  * name it as one that holds them all. Sequences number their operations each for itself; the standard
  * sequence, whose number is zeros, needs no mention.
