@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { epochSecondsOf, type LocalTime, readLocalTime } from './local-time.js';
+import { epochSecondsOf, type LocalTime, offsetSeconds, readLocalTime } from './local-time.js';
 
 const at = (text: string): LocalTime => {
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = text
@@ -53,6 +53,41 @@ describe('a local time', () => {
 });
 
 const DAY = { year: 2023, month: 12, day: 4 };
+
+describe('the offset of a zone', () => {
+  it.each([
+    'Europe/Berlin',
+    'America/St_Johns',
+    'Australia/Lord_Howe',
+    'Pacific/Apia',
+    'Africa/Casablanca',
+    'Africa/Monrovia',
+    'Asia/Gaza',
+  ])('is that of the calendar, on days on which it changes, too: %s', (timeZone) => {
+    const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
+    const expected = (epochSeconds: number): number => {
+      const parts = format.formatToParts(epochSeconds * 1000);
+      const name = parts.find(({ type }) => type === 'timeZoneName')?.value ?? '';
+      const [, sign, hours = 0, minutes = 0, seconds = 0] =
+        /([+-])(\d{2}):(\d{2})(?::(\d{2}))?/.exec(name) ?? [];
+      const ahead = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
+      return sign === '-' ? -ahead : ahead;
+    };
+    const hours = fc.integer({ min: 0, max: 60 * 365 * 24 });
+    fc.assert(
+      fc.property(hours, fc.integer({ min: 0, max: 3599 }), (hour, second) => {
+        const instant = hour * 3600 + second;
+        expect(offsetSeconds(instant, timeZone)).toBe(expected(instant));
+      }),
+      { numRuns: 2000 },
+    );
+    for (let hour = 19_000 * 24; hour < 19_800 * 24; hour += 1) {
+      if (offsetSeconds(hour * 3600, timeZone) !== expected(hour * 3600)) {
+        throw new Error(`at ${hour * 3600}`);
+      }
+    }
+  });
+});
 
 describe('a date and time of SAP', () => {
   it.each([

@@ -35,6 +35,30 @@ export function utcSeconds({ year, month, day, hour, minute, second }: LocalTime
 
 /** How far the zone's clock is ahead of UTC at an instant. */
 export function offsetSeconds(epochSeconds: number, timeZone: string): number {
+  const day = Math.floor(epochSeconds / DAY_SECONDS);
+  const offset = offsetAtDay(day, timeZone);
+  // clocks are not moved there and back within a day
+  const isSteady = offset === offsetAtDay(day + 1, timeZone);
+  return isSteady ? offset : formattedOffset(epochSeconds, timeZone);
+}
+
+const MAX_DAYS = 10_000;
+let daysOf: { timeZone: string; offsets: Map<number, number> } | undefined;
+
+/** At the beginning of a day in UTC. To ask a formatter for each of fifty operations takes most of the time of a document. */
+function offsetAtDay(day: number, timeZone: string): number {
+  if (daysOf?.timeZone !== timeZone || daysOf.offsets.size >= MAX_DAYS) {
+    daysOf = { timeZone, offsets: new Map() };
+  }
+  const { offsets } = daysOf;
+  const known = offsets.get(day);
+  if (known !== undefined) return known;
+  const offset = formattedOffset(day * DAY_SECONDS, timeZone);
+  offsets.set(day, offset);
+  return offset;
+}
+
+function formattedOffset(epochSeconds: number, timeZone: string): number {
   const parts: Record<string, number> = {};
   for (const { type, value } of formatOf(timeZone).formatToParts(epochSeconds * 1000)) {
     parts[type] = Number(value);
