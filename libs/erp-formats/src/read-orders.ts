@@ -16,12 +16,19 @@ import type {
   OrderDocumentOptions,
   OrderFormat,
 } from './document/order-format.js';
+import { placed } from './document/checked-message.js';
 import { readContent } from './document/read-content.js';
 import { type DocumentElement, onlyElement } from './xml/document-element.js';
 import { b2mml } from './b2mml/b2mml.format.js';
 import { canonical } from './canonical/canonical.format.js';
+import { dynamics } from './dynamics/dynamics.format.js';
+import { erpNext } from './erpnext/erpnext.format.js';
+import { odoo } from './odoo/odoo.format.js';
+import { opcJobOrder } from './opc-job-order/opc-job-order.format.js';
+import { oracle } from './oracle/oracle.format.js';
 import { sapIdoc } from './sap-idoc/sap-idoc.format.js';
 import { sapOData } from './sap-odata/sap-odata.format.js';
+import { sapODataV4 } from './sap-odata-v4/sap-odata-v4.format.js';
 import { umh } from './umh/umh.format.js';
 
 type Read = Parsed<OrderMessage[]>;
@@ -59,7 +66,21 @@ function refuseAhead(read: Read, nowSeconds: number, maxAheadSeconds: number): R
 }
 
 /** In the order of recognition. */
-export const FORMATS: readonly OrderFormat[] = [canonical, sapIdoc, b2mml, sapOData, umh];
+export const FORMATS: readonly OrderFormat[] = [
+  canonical,
+  sapIdoc,
+  // its job orders stand under the name that those of B2MML have
+  opcJobOrder,
+  b2mml,
+  // shares the order's number with what the adapter of V2 reads besides
+  sapODataV4,
+  sapOData,
+  dynamics,
+  odoo,
+  oracle,
+  erpNext,
+  umh,
+];
 
 const BY_MEDIA_TYPE = new Map(
   FORMATS.flatMap((format) => format.mediaTypes.map((type) => [type, format] as const)),
@@ -69,7 +90,8 @@ const NAMED_TYPES = new Set(BY_MEDIA_TYPE.keys());
 /**
  * Reads what arrives on `erp.work-orders.v1`, in any format of the registry: the one its content type names,
  * else the first that knows its root element or shape. A document may hold several orders; one bad order
- * refuses it whole. Refusals: `invalid-json`, `invalid-message`, `too-large`, with the place of the fault.
+ * refuses it whole. Refusals: `invalid-json`, `invalid-message`, `too-large`, with the foreign format and the place of the
+ * fault.
  */
 export function readOrderDocument(
   document: OrderDocument,
@@ -84,7 +106,8 @@ export function readOrderDocument(
   if (format === undefined) return unknownFormat(unwrapped);
   const { sourceTopic = null, recordedAt } = document;
   const messages = format.read(unwrapped, { timeZone, sourceTopic, recordedAt });
-  return messages.ok ? withinLimit(messages.value) : messages;
+  if (messages.ok) return withinLimit(messages.value);
+  return format === canonical ? messages : placed(format.name, messages);
 }
 
 function withinLimit(messages: OrderMessage[]): Parsed<OrderMessage[]> {

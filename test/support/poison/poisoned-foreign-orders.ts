@@ -59,6 +59,24 @@ export const POISONED_FOREIGN_ORDERS: readonly PoisonMessage[] = [
     'invalid-message',
     '{"value":[{"ManufacturingOrder":"1","ManufacturingOrderOperation":"0010"}]}',
   ),
+  poison('an event of S/4HANA', 'invalid-message', '{"ProductionOrder":"1000234"}'),
+  poison(
+    'a business event of Dynamics 365',
+    'invalid-message',
+    '{"BusinessEventId":"ProductionOrderReleasedBusinessEvent","ProductionOrderNumber":"P1"}',
+  ),
+  poison('an event of Oracle', 'invalid-message', '{"WorkOrderNumber":"1","EventType":"CREATE"}'),
+  poison(
+    'a manufacturing order of Odoo in a state that is none',
+    'invalid-message',
+    '{"_model":"mrp.production","_id":1,"name":"WH/MO/1","state":"paused"}',
+  ),
+  poison('a work order of ERPNext without a name', 'invalid-message', '{"doctype":"Work Order"}'),
+  poison(
+    'an OPC job order without an id',
+    'invalid-message',
+    '{"StoreAndStart":{"JobOrder":{"ID":"1"}}}',
+  ),
   poison('a job order without an ID', 'invalid-message', '<JobOrder/>', XML),
   poison(
     'a job order without equipment and status',

@@ -24,7 +24,7 @@ export function documentLines(
 
 /** A file has neither headers nor a key: options stand for them. */
 export function rejectionLine({ code, detail }: Rejection): string {
-  const remedy = detail === UMH_TOPIC_MISSING ? '; --topic gives it here' : '';
+  const remedy = detail.endsWith(UMH_TOPIC_MISSING) ? '; --topic gives it here' : '';
   return `  ! rejected as ${code}: ${visible(detail)}${remedy}`;
 }
 

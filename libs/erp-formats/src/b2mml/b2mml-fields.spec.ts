@@ -98,7 +98,9 @@ describe('B2MML in XML', () => {
     ['PublishedDate', `<WorkSchedule>${published}${published}${order('')}</WorkSchedule>`],
     ['ApplicationArea', `<SyncWorkSchedule>${area}${area}${order('')}</SyncWorkSchedule>`],
   ])('is refused where %s is given twice', (field, body) => {
-    expect(() => read(body)).toThrow(new RegExp(`^invalid-message: /.*/${field} is given twice$`));
+    expect(() => read(body)).toThrow(
+      new RegExp(`^invalid-message: B2MML schedules and job orders: /.*/${field} is given twice$`),
+    );
   });
 
   it('may require equipment as often as it likes', () => {

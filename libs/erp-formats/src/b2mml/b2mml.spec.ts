@@ -173,7 +173,7 @@ describe('a job order', () => {
   it('without a date of its sender is dated by when it was written', () => {
     expect(read(jobOrder(EQUIPMENT), 17).order.changedAt).toBe(17);
     expect(() => readMessages(jobOrder(EQUIPMENT))).toThrow(
-      'invalid-message: /JobOrder/ApplicationArea/CreationDateTime is missing',
+      'invalid-message: B2MML schedules and job orders: /JobOrder/ApplicationArea/CreationDateTime is missing',
     );
   });
 });
@@ -370,7 +370,7 @@ describe('the verb of an envelope', () => {
     const body = envelope('Sync', EQUIPMENT, `<ActionCriteria>${actions}</ActionCriteria>`);
 
     expect(() => read(body.replace('</ID>', both))).toThrow(
-      `invalid-message: /SyncWorkSchedule/DataArea/Sync/ActionCriteria/ActionExpression${complaint}`,
+      `invalid-message: B2MML schedules and job orders: /SyncWorkSchedule/DataArea/Sync/ActionCriteria/ActionExpression${complaint}`,
     );
   });
 
@@ -450,7 +450,9 @@ describe('B2MML', () => {
       '/ProductionRequest/SegmentRequirement/ID is missing',
     ],
   ])('is refused without %s', (_name, body, complaint) => {
-    expect(() => read(body)).toThrow(`invalid-message: ${complaint}`);
+    expect(() => read(body)).toThrow(
+      `invalid-message: B2MML schedules and job orders: ${complaint}`,
+    );
   });
 
   it('says nothing of orders that it does not name', () => {

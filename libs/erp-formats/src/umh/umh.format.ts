@@ -1,4 +1,5 @@
 import {
+  field,
   isJsonObject,
   type JsonObject,
   type OrderMessage,
@@ -15,7 +16,7 @@ import { actionOf, locationOf, type UmhAction } from './umh-topic.js';
 
 const ID = 'external_work_order_id';
 
-/** Work orders of the United Manufacturing Hub's `_analytics` contract: create, start and stop. */
+/** Work orders of the United Manufacturing Hub's `_analytics` contract, in snake or camel case: create, start and stop. */
 export const umh: OrderFormat = {
   name: 'UMH work orders',
   mediaTypes: [],
@@ -30,7 +31,20 @@ export const umh: OrderFormat = {
 };
 
 function isWorkOrder(value: unknown): value is JsonObject {
-  return isJsonObject(value) && Object.hasOwn(value, ID);
+  return isJsonObject(value) && has(value, ID);
+}
+
+function has(message: JsonObject, name: string): boolean {
+  return Object.hasOwn(message, name) || Object.hasOwn(message, camelCase(name));
+}
+
+/** A field by its name in snake case, else in camel case. */
+function valueOf(message: JsonObject, name: string): unknown {
+  return field(message, name) ?? field(message, camelCase(name));
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** A work order is one piece of work at one place. */
@@ -58,7 +72,7 @@ function readUmhWorkOrder(
 ): Parsed<OrderMessage> {
   const other = otherMessage(message, sourceTopic);
   if (other !== undefined) return rejected('invalid-message', other);
-  const orderId = message['external_work_order_id'];
+  const orderId = valueOf(message, ID);
   if (typeof orderId !== 'string') {
     return rejected('invalid-message', 'external_work_order_id must be a string');
   }
@@ -92,7 +106,7 @@ function readTimes(message: JsonObject): Parsed<UmhTimes> {
 
 /** Where no topic says: only a create has a product. */
 function actionByShape(message: JsonObject, { start, end }: UmhTimes): UmhAction {
-  if (Object.hasOwn(message, 'product') || Object.hasOwn(message, 'quantity')) return 'create';
+  if (has(message, 'product') || has(message, 'quantity')) return 'create';
   if (end !== undefined) return 'stop';
   return start === undefined ? 'create' : 'start';
 }
@@ -153,8 +167,8 @@ function otherMessage(message: JsonObject, topic: string | null): string | undef
   if (ending !== undefined && ending !== 'work-order') {
     return `the topic ends in _analytics.${ending.slice(0, 100)}; ${ALL_THAT_IS_READ}`;
   }
-  const field = PRODUCT_FIELDS.find((name) => Object.hasOwn(message, name));
-  return field && `${field} makes it a message about products; ${ALL_THAT_IS_READ}`;
+  const productField = PRODUCT_FIELDS.find((name) => has(message, name));
+  return productField && `${productField} makes it a message about products; ${ALL_THAT_IS_READ}`;
 }
 
 /** `<name>_unix_ms` in milliseconds, as its name says, or `<name>` in RFC 3339, as epoch seconds. */
@@ -162,17 +176,17 @@ function readUmhTime(
   message: JsonObject,
   name: 'start_time' | 'end_time',
 ): Parsed<number | undefined> {
-  const milliseconds = message[`${name}_unix_ms`] ?? undefined;
-  const field = milliseconds === undefined ? name : `${name}_unix_ms`;
-  const value = milliseconds ?? message[name] ?? undefined;
+  const milliseconds = valueOf(message, `${name}_unix_ms`) ?? undefined;
+  const found = milliseconds === undefined ? name : `${name}_unix_ms`;
+  const value = milliseconds ?? valueOf(message, name) ?? undefined;
   if (value === undefined || value === '') return parsed(undefined);
   if (milliseconds !== undefined && !Number.isSafeInteger(milliseconds)) {
-    return rejected('invalid-message', `${field} must be whole milliseconds`);
+    return rejected('invalid-message', `${found} must be whole milliseconds`);
   }
   const reading = readEpochSeconds(
     typeof milliseconds === 'number' ? Math.floor(milliseconds / 1000) : value,
   );
   return reading.ok
     ? parsed(reading.seconds)
-    : rejected('invalid-message', `${field} ${reading.problem}`);
+    : rejected('invalid-message', `${found} ${reading.problem}`);
 }

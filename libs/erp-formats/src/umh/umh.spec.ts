@@ -37,6 +37,27 @@ describe('a work order of UMH', () => {
     });
   });
 
+  it('may have its fields in camel case', () => {
+    const create = { externalWorkOrderId: '7', product: {}, quantity: 1, status: 1 };
+    const start = { externalWorkOrderId: '7', startTimeUnixMs: 1_719_931_704_927 };
+
+    expect(
+      read({ ...create, startTime: '2024-07-02T14:00:00Z' }, `${CELL}.create`)?.order,
+    ).toMatchObject({
+      orderId: '7',
+      status: 'started',
+      operations: [{ plannedStart: epochSeconds('2024-07-02T14:00:00Z') }],
+    });
+    expect(read(start)).toMatchObject({
+      kind: 'change',
+      order: { orderId: '7', status: 'started' },
+    });
+    expect(read({ externalWorkOrderId: '7', endTimeUnixMs: 1 })?.order.status).toBe('completed');
+    expect(() => read({ ...start, badQuantity: 1 })).toThrow(
+      'bad_quantity makes it a message about',
+    );
+  });
+
   it('that is created with a start is planned for then', () => {
     const payload = { ...payloadOf('create'), status: 1, start_time: '2024-07-02T14:00:00Z' };
     const plannedStart = epochSeconds('2024-07-02T14:00:00Z');
@@ -118,7 +139,7 @@ describe('a work order of UMH', () => {
       const topic = `umh.v1.acme.north.hall-3._analytics.${ending}`;
 
       expect(() => read({ ...payload, external_work_order_id: '1234' }, topic)).toThrow(
-        `invalid-message: the topic ends in _analytics.${ending}; ${ALL}`,
+        `invalid-message: UMH work orders: the topic ends in _analytics.${ending}; ${ALL}`,
       );
     },
   );
@@ -129,7 +150,7 @@ describe('a work order of UMH', () => {
     ['bad_quantity', { bad_quantity: 10, end_time: 1_719_931_704 }],
   ])('is none without a topic where %s is in it', (field, fields) => {
     expect(() => read({ external_work_order_id: '1234', ...fields })).toThrow(
-      `invalid-message: ${field} makes it a message about products; ${ALL}`,
+      `invalid-message: UMH work orders: ${field} makes it a message about products; ${ALL}`,
     );
   });
 

@@ -1,0 +1,80 @@
+import type { OrderStatus } from '#libs/contracts';
+import { type FieldReader, fieldReader, status, text, textOrNumber } from '../json/field-reader.js';
+import { orderFormat } from '../json/order-table.js';
+import { epochSecondsOf, readLocalTime } from '../time/local-time.js';
+
+/** OData entities of Dynamics 365 Supply Chain Management, and its business events, which name an order alone. */
+export const dynamics = orderFormat({
+  name: 'Dynamics 365 production orders',
+  envelopes: ['value', 'data'],
+  kindOf: ({ fields }) => {
+    const has = (name: string) => Object.hasOwn(fields, name);
+    if (has('BusinessEventId')) return 'order';
+    if (!has('ProductionOrderNumber')) return undefined;
+    return has('OperationNumber') ? 'operation' : 'order';
+  },
+  order: {
+    orderId: text('ProductionOrderNumber'),
+    status: status(
+      {
+        Created: 'planned',
+        CostEstimated: 'planned',
+        Scheduled: 'planned',
+        Released: 'released',
+        StartedUp: 'started',
+        ReportedFinished: 'completed',
+        Completed: 'completed',
+      },
+      'ProductionOrderStatus',
+    ),
+    plant: text('ProductionSiteId'),
+  },
+  // as Microsoft's metadata spell it, and as they would
+  operations: ['ProdutionOrderRouteOperations', 'ProductionOrderRouteOperations'],
+  operation: {
+    operationId: textOrNumber('OperationNumber'),
+    workCentre: text('CostingOperationResourceId'),
+    status: operationStatus(),
+    plannedStart: scheduledStart(),
+  },
+  orderOfOperation: text('ProductionOrderNumber'),
+});
+
+function operationStatus(): FieldReader<OrderStatus> {
+  const completed = status({ Yes: 'completed', No: undefined }, 'IsOperationCompleted');
+  const started = status({ Yes: 'started', No: undefined }, 'IsOperationStarted');
+  return {
+    names: [...completed.names, ...started.names],
+    read: (record, context) => {
+      const read = completed.read(record, context);
+      return read.ok && read.value === undefined ? started.read(record, context) : read;
+    },
+  };
+}
+
+const DAY_SECONDS = 86_400;
+
+/** A day, written as its noon in UTC, and the seconds since its midnight at the plant. The year 1900 stands for no day. */
+function scheduledStart(): FieldReader<number> {
+  return fieldReader(['ScheduledFromDate'], (value, { timeZone }, fields) => {
+    const seconds = fields['ScheduledFromTime'] ?? 0;
+    const day = typeof value === 'string' ? value : '';
+    if (day.startsWith('1900-01-01')) return { value: undefined };
+    const midnight = /^\d{4}-\d{2}-\d{2}(?:T|$)/.test(day)
+      ? readLocalTime(day.slice(0, 10), undefined)
+      : 'invalid';
+    const isTime = Number.isSafeInteger(seconds) && Number(seconds) >= 0;
+    if (midnight === 'absent') return { value: undefined };
+    if (midnight === 'invalid' || !isTime || Number(seconds) > DAY_SECONDS) {
+      return { problem: 'and ScheduledFromTime are no day and seconds of it' };
+    }
+    const minutes = Math.floor(Number(seconds) / 60);
+    const local = {
+      ...midnight,
+      hour: Math.floor(minutes / 60),
+      minute: minutes % 60,
+      second: Number(seconds) % 60,
+    };
+    return { value: epochSecondsOf(local, timeZone) };
+  });
+}

@@ -1,0 +1,175 @@
+import { readFileSync } from 'node:fs';
+import { epochSeconds, readMessages, readSnapshots } from '../../test/read-messages.js';
+
+const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
+const OPERATION = {
+  ProductionOrderNumber: 'P7',
+  OperationNumber: 10,
+  CostingOperationResourceId: 'FR01',
+};
+const order = (more: object = {}): object => ({
+  ProductionOrderNumber: 'P7',
+  ProductionOrderStatus: 'Released',
+  ProdutionOrderRouteOperations: [OPERATION],
+  ...more,
+});
+const withOperation = (more: object): object =>
+  order({ ProdutionOrderRouteOperations: [{ ...OPERATION, ...more }] });
+const read = (value: unknown, recordedAt = 17) =>
+  readMessages(JSON.stringify(value), { recordedAt, timeZone: 'Europe/Berlin' });
+
+describe('a production order of Dynamics 365', () => {
+  it('with its route operations is a whole order at its site, as of the record', () => {
+    const recordedAt = epochSeconds('2024-03-18T09:15:02Z');
+
+    expect(
+      readSnapshots(fixture('dynamics-production-order.json'), {
+        recordedAt,
+        timeZone: 'Europe/Berlin',
+      }),
+    ).toEqual([
+      {
+        orderId: 'P000301',
+        changedAt: recordedAt,
+        status: 'released',
+        operations: [
+          {
+            operationId: '10',
+            plant: '1000',
+            workCentre: 'FR01',
+            status: 'completed',
+            plannedStart: epochSeconds('2024-03-20T06:00:00+01:00'),
+          },
+          {
+            operationId: '20',
+            plant: '1000',
+            workCentre: 'DR01',
+            status: 'released',
+            plannedStart: epochSeconds('2024-03-20T09:33:00+01:00'),
+          },
+        ],
+      },
+    ]);
+  });
+
+  it.each([
+    ['Created', 'planned'],
+    ['CostEstimated', 'planned'],
+    ['Scheduled', 'planned'],
+    ['Released', 'released'],
+    ['StartedUp', 'started'],
+    ['ReportedFinished', 'completed'],
+    ['Completed', 'completed'],
+  ])('that is %s is %s, and so are its operations', (ProductionOrderStatus, status) => {
+    expect(read(order({ ProductionOrderStatus }))[0]?.order).toMatchObject({
+      status,
+      operations: [{ status }],
+    });
+  });
+
+  it.each([
+    [{ IsOperationStarted: 'Yes', IsOperationCompleted: 'No' }, 'started'],
+    [{ IsOperationStarted: 'No', IsOperationCompleted: 'No' }, 'released'],
+    [{ IsOperationStarted: 'Yes', IsOperationCompleted: 'Yes' }, 'completed'],
+  ])('has operations with a status of their own: %j', (fields, status) => {
+    expect(read(withOperation(fields))[0]?.order.operations).toMatchObject([{ status }]);
+  });
+
+  it.each([
+    [{ ScheduledFromDate: '1900-01-01T12:00:00Z', ScheduledFromTime: 0 }, undefined],
+    [{ ScheduledFromDate: '2024-03-20T12:00:00Z' }, '2024-03-20T00:00:00+01:00'],
+    [
+      { ScheduledFromDate: '2024-07-20T12:00:00Z', ScheduledFromTime: 86_399 },
+      '2024-07-20T23:59:59+02:00',
+    ],
+    [
+      { ScheduledFromDate: '2024-03-20T12:00:00Z', ScheduledFromTime: 86_400 },
+      '2024-03-21T00:00:00+01:00',
+    ],
+  ])('begins at the second of the day at the plant: %j', (fields, start) => {
+    const [message] = read(withOperation(fields));
+
+    expect(message?.order.operations?.[0]?.plannedStart).toBe(start && epochSeconds(start));
+  });
+
+  it('without its operations changes its status', () => {
+    const header = { ProductionOrderNumber: 'P7', ProductionOrderStatus: 'StartedUp' };
+
+    expect(read({ value: [header] })).toEqual([
+      { kind: 'change', order: { orderId: 'P7', changedAt: 17, status: 'started' } },
+    ]);
+  });
+
+  it('may be sent as operations alone, which change it', () => {
+    expect(read({ value: [OPERATION, { ...OPERATION, OperationNumber: 20 }] })).toEqual([
+      {
+        kind: 'change',
+        order: {
+          orderId: 'P7',
+          changedAt: 17,
+          operations: [
+            { operationId: '10', workCentre: 'FR01' },
+            { operationId: '20', workCentre: 'FR01' },
+          ],
+        },
+      },
+    ]);
+  });
+
+  it.each([
+    [
+      'an unknown status',
+      order({ ProductionOrderStatus: 'Paused' }),
+      'ProductionOrderStatus is no known status: Paused',
+    ],
+    [
+      'operations without a status',
+      order({ ProductionOrderStatus: null }),
+      'ProductionOrderStatus is missing',
+    ],
+    [
+      'an answer that is neither yes nor no',
+      withOperation({ IsOperationStarted: 'Maybe' }),
+      'ProdutionOrderRouteOperations[0].IsOperationStarted is no known status: Maybe',
+    ],
+    [
+      'a start that is none',
+      withOperation({ ScheduledFromDate: '2024-02-30T12:00:00Z' }),
+      'ProdutionOrderRouteOperations[0].ScheduledFromDate and ScheduledFromTime are no day',
+    ],
+    [
+      'seconds beyond the day',
+      withOperation({ ScheduledFromDate: '2024-03-20', ScheduledFromTime: 86_401 }),
+      'ScheduledFromTime are no day and seconds of it',
+    ],
+    [
+      'a further page',
+      order({ 'ProdutionOrderRouteOperations@odata.nextLink': 'more' }),
+      'leads to a further page',
+    ],
+  ])('with %s is refused', (_name, document, why) => {
+    expect(() => read(document)).toThrow(why);
+    expect(() => read(document)).toThrow('invalid-message: Dynamics 365 production orders: ');
+  });
+});
+
+describe('a business event of Dynamics 365', () => {
+  const EVENT = JSON.parse(fixture('dynamics-business-event.json').toString()) as object;
+
+  it.each([
+    ['as it is', EVENT, 'the document'],
+    ['in an event of Event Grid', { id: '1', subject: '', data: EVENT }, 'data'],
+  ])('only names its order, and is refused with what is missing: %s', (_name, document, where) => {
+    const lacks = 'ProductionOrderStatus and ProdutionOrderRouteOperations are missing';
+
+    expect(() => read(document)).toThrow(
+      `Dynamics 365 production orders: ${where} only names an order: ${lacks}`,
+    );
+  });
+
+  it('of something else is refused as well', () => {
+    expect(() => read({ BusinessEventId: 'VendorInvoicePosted' })).toThrow(
+      'Dynamics 365 production orders: ProductionOrderNumber is missing',
+    );
+  });
+});

@@ -1,0 +1,39 @@
+import { status, text, textOrNumber, time } from '../json/field-reader.js';
+import { orderFormat } from '../json/order-table.js';
+
+/** The document `Work Order` of ERPNext, as its REST API answers and as its webhooks send it. */
+export const erpNext = orderFormat({
+  name: 'ERPNext Work Order',
+  envelopes: ['data', 'message', 'doc'],
+  kindOf: ({ fields }) => (fields['doctype'] === 'Work Order' ? 'order' : undefined),
+  order: {
+    orderId: text('name'),
+    changedAt: time('plant', 'modified'),
+    status: status(
+      {
+        Draft: 'planned',
+        Submitted: 'released',
+        'Not Started': 'released',
+        'Stock Reserved': 'released',
+        'Stock Partially Reserved': 'released',
+        'In Process': 'started',
+        Stopped: 'held',
+        Completed: 'completed',
+        Closed: 'completed',
+        Cancelled: 'cancelled',
+      },
+      'status',
+    ),
+  },
+  operations: ['operations'],
+  operation: {
+    // the name of a row is random, and two rows may be of one kind of operation
+    operationId: textOrNumber('idx'),
+    workCentre: text('workstation'),
+    status: status(
+      { Pending: undefined, 'Work in Progress': 'started', Completed: 'completed' },
+      'status',
+    ),
+    plannedStart: time('plant', 'planned_start_time'),
+  },
+});

@@ -1,0 +1,98 @@
+import { field, isJsonObject, type JsonObject } from '#libs/contracts';
+import {
+  type FieldReader,
+  fieldReader,
+  status,
+  text,
+  textOrNumber,
+  time,
+} from '../json/field-reader.js';
+import { orderFormat } from '../json/order-table.js';
+
+/** Records of Odoo: manufacturing orders (`mrp.production`) and work orders (`mrp.workorder`). */
+export const odoo = orderFormat({
+  name: 'Odoo manufacturing orders',
+  envelopes: ['result', 'records', 'data'],
+  kindOf: ({ fields }) => {
+    switch (modelOf(fields)) {
+      case 'mrp.production':
+        return 'order';
+      case 'mrp.workorder':
+        return 'operation';
+      default:
+        return undefined;
+    }
+  },
+  order: {
+    orderId: text('name'),
+    changedAt: time('UTC', 'write_date'),
+    status: status(
+      {
+        draft: 'planned',
+        confirmed: 'released',
+        progress: 'started',
+        to_close: 'started',
+        done: 'completed',
+        cancel: 'cancelled',
+      },
+      'state',
+    ),
+  },
+  operations: ['workorder_ids'],
+  operation: {
+    operationId: textOrNumber('id', '_id'),
+    workCentre: nameOrId('workcenter_id'),
+    status: status(
+      {
+        pending: 'planned',
+        waiting: 'planned',
+        blocked: 'planned',
+        ready: 'released',
+        progress: 'started',
+        done: 'completed',
+        cancel: 'cancelled',
+      },
+      'state',
+    ),
+    plannedStart: time('UTC', 'date_start', 'date_planned_start'),
+  },
+  orderOfOperation: productionOf('production_id'),
+});
+
+/** Webhooks name it; records that were read have fields that no other model has. */
+function modelOf(fields: JsonObject): unknown {
+  const model = field(fields, '_model');
+  if (model !== undefined) return model;
+  if (Object.hasOwn(fields, 'workorder_ids')) return 'mrp.production';
+  const isWorkOrder = ['production_id', 'workcenter_id'].every((name) =>
+    Object.hasOwn(fields, name),
+  );
+  return isWorkOrder ? 'mrp.workorder' : undefined;
+}
+
+/** The name of another record: `read` answers `[id, name]`, `web_read` an object, a webhook the id alone. */
+function nameOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value[1];
+  return isJsonObject(value) ? field(value, 'display_name') : undefined;
+}
+
+function nameOrId(name: string): FieldReader<string> {
+  return fieldReader([name], (value) => {
+    const found = nameOf(value) ?? value;
+    if (typeof found === 'string' && found.trim() !== '') return { value: found.trim() };
+    if (Number.isSafeInteger(found)) return { value: String(found) };
+    return { problem: 'must be an id, or an id with its name' };
+  });
+}
+
+/** An order goes by its name. Where there is its id alone, the barcode of the work order has it: `<name>/<id>`. */
+function productionOf(name: string): FieldReader<string> {
+  return fieldReader([name], (value, _context, fields) => {
+    const found = nameOf(value);
+    if (typeof found === 'string' && found.trim() !== '') return { value: found.trim() };
+    const barcode = field(fields, 'barcode');
+    const end = typeof barcode === 'string' ? barcode.lastIndexOf('/') : -1;
+    if (typeof barcode === 'string' && end > 0) return { value: barcode.slice(0, end) };
+    return { problem: 'is an id without the name of the order: send barcode, too' };
+  });
+}

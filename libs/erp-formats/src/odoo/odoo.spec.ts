@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import { epochSeconds, readMessages, readSnapshots } from '../../test/read-messages.js';
+
+const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
+const WORK_ORDER = { id: 41, state: 'ready', workcenter_id: [3, 'FR01'] };
+const order = (more: object = {}): object => ({
+  name: 'WH/MO/7',
+  state: 'confirmed',
+  workorder_ids: [WORK_ORDER],
+  ...more,
+});
+const read = (value: unknown, recordedAt = 17) =>
+  readMessages(JSON.stringify(value), { recordedAt });
+
+describe('a manufacturing order of Odoo', () => {
+  it('with its work orders is a whole order, in UTC', () => {
+    expect(readSnapshots(fixture('odoo-production.json'), { timeZone: 'Europe/Berlin' })).toEqual([
+      {
+        orderId: 'WH/MO/00301',
+        changedAt: epochSeconds('2024-03-18T09:15:02Z'),
+        status: 'started',
+        operations: [
+          {
+            operationId: '41',
+            workCentre: 'FR01',
+            status: 'started',
+            plannedStart: epochSeconds('2024-03-20T05:00:00Z'),
+          },
+          { operationId: '42', workCentre: 'DR01', status: 'planned' },
+        ],
+      },
+    ]);
+  });
+
+  it.each([
+    ['draft', 'planned', 'planned'],
+    ['confirmed', 'released', 'released'],
+    ['progress', 'started', 'released'],
+    ['to_close', 'started', 'released'],
+    ['done', 'completed', 'completed'],
+    ['cancel', 'cancelled', 'cancelled'],
+  ])('in %s is %s, and a ready work order of it %s', (state, status, ofOperation) => {
+    expect(read(order({ state }))[0]?.order).toMatchObject({
+      status,
+      operations: [{ status: ofOperation }],
+    });
+  });
+
+  it.each([
+    ['pending', 'planned'],
+    ['waiting', 'planned'],
+    ['blocked', 'planned'],
+    ['ready', 'released'],
+    ['progress', 'started'],
+    ['done', 'completed'],
+    ['cancel', 'cancelled'],
+  ])('has work orders in %s, which are %s', (state, status) => {
+    expect(
+      read(order({ workorder_ids: [{ ...WORK_ORDER, state }] }))[0]?.order.operations,
+    ).toMatchObject([{ status }]);
+  });
+
+  it('whose work orders came as ids, or not at all, changes its status', () => {
+    const change = {
+      kind: 'change',
+      order: { orderId: 'WH/MO/7', changedAt: 17, status: 'released' },
+    };
+    const webhook = { _model: 'mrp.production', _id: 12, name: 'WH/MO/7', state: 'confirmed' };
+
+    expect(read(order({ workorder_ids: [41, 42] }))).toEqual([change]);
+    expect(read(webhook)).toEqual([change]);
+  });
+
+  it('without work orders is a whole order with nothing to do', () => {
+    expect(read(order({ workorder_ids: [] }))[0]).toMatchObject({
+      kind: 'snapshot',
+      order: { operations: [] },
+    });
+  });
+
+  it.each([
+    ['an unknown state', order({ state: 'paused' }), 'state is no known status: paused'],
+    ['no name', order({ name: false }), 'name is missing'],
+    [
+      'a work order without an id',
+      order({ workorder_ids: [{ ...WORK_ORDER, id: null }] }),
+      'workorder_ids[0].id is missing',
+    ],
+    [
+      'work orders without a work centre',
+      order({ workorder_ids: [{ id: 1 }] }),
+      'workorder_ids[0].workcenter_id is missing',
+    ],
+    [
+      'a work centre that is none',
+      order({ workorder_ids: [{ ...WORK_ORDER, workcenter_id: [3] }] }),
+      'workorder_ids[0].workcenter_id must be an id',
+    ],
+    ['a webhook without fields', { _model: 'mrp.production', _id: 12 }, 'name is missing'],
+    [
+      'its name alone',
+      { _model: 'mrp.production', name: 'WH/MO/7' },
+      'the document only names an order: state and workorder_ids are missing',
+    ],
+  ])('with %s is refused', (_name, document, why) => {
+    expect(() => read(document)).toThrow(`invalid-message: Odoo manufacturing orders: ${why}`);
+  });
+});
+
+describe('a work order of Odoo', () => {
+  it('that a webhook sends changes its order, which its barcode names', () => {
+    expect(readMessages(fixture('odoo-workorder-webhook.json'), { recordedAt: 17 })).toEqual([
+      {
+        kind: 'change',
+        order: {
+          orderId: 'WH/MO/00301',
+          changedAt: 17,
+          operations: [
+            {
+              operationId: '42',
+              workCentre: '5',
+              status: 'released',
+              plannedStart: epochSeconds('2024-03-20T09:33:00Z'),
+            },
+          ],
+        },
+      },
+    ]);
+  });
+
+  it.each([
+    ['read', [7, 'WH/MO/7']],
+    ['web_read', { id: 7, display_name: 'WH/MO/7' }],
+  ])('names its order as %s answers it', (_name, production_id) => {
+    const [message] = read({ result: [{ ...WORK_ORDER, production_id }] });
+
+    expect(message?.order).toMatchObject({
+      orderId: 'WH/MO/7',
+      operations: [{ operationId: '41', workCentre: 'FR01' }],
+    });
+  });
+
+  it('that names its order by id alone is refused', () => {
+    expect(() => read({ ...WORK_ORDER, production_id: 12 })).toThrow(
+      'Odoo manufacturing orders: production_id is an id without the name of the order: send barcode',
+    );
+  });
+
+  it('without a work centre says nothing of its order', () => {
+    const document = { ...WORK_ORDER, production_id: [7, 'WH/MO/7'], workcenter_id: false };
+
+    expect(read(document)[0]?.order).toEqual({ orderId: 'WH/MO/7', changedAt: 17, operations: [] });
+  });
+});

@@ -1,0 +1,180 @@
+import {
+  field,
+  isJsonObject,
+  type JsonObject,
+  type OperationChange,
+  type OrderMessage,
+  type OrderStatus,
+  parsed,
+  type Parsed,
+  rejected,
+} from '#libs/contracts';
+import type { OrderFormat, ReadingContext } from '../document/order-format.js';
+import { changeMessage, snapshotMessage } from '../document/checked-message.js';
+import {
+  type FieldReader,
+  fieldReader,
+  readFields,
+  status,
+  text,
+  time,
+} from '../json/field-reader.js';
+import { childrenOf, type JsonRecord, missing, recordsIn } from '../json/json-record.js';
+
+/** What a job order is after a method of the receiver; undefined where it stays as it was. */
+const STATUS_BY_METHOD = new Map<string, OrderStatus | undefined>([
+  ['Store', 'planned'],
+  ['StoreAndStart', 'released'],
+  ['Start', 'released'],
+  ['RevokeStart', 'planned'],
+  ['Update', undefined],
+  ['Pause', 'held'],
+  ['Resume', 'started'],
+  ['Stop', 'completed'],
+  ['Cancel', 'cancelled'],
+  ['Abort', 'cancelled'],
+]);
+
+/**
+ * Job orders of OPC 10031-4, which OPC 40001-3 uses for machines: the arguments of a method of the job order receiver
+ * under its name, entries of its list of job orders, which have a state, or a job order by itself.
+ */
+export const opcJobOrder: OrderFormat = {
+  name: 'OPC UA job orders',
+  mediaTypes: [],
+  recognises: (content) => content.syntax === 'json' && jobsIn(content.value)[0] !== undefined,
+  read: (content, context) => {
+    const jobs = content.syntax === 'json' ? jobsIn(content.value) : [];
+    if (jobs.length === 0) return rejected('invalid-message', 'the document holds no job order');
+    const messages: OrderMessage[] = [];
+    for (const job of jobs) {
+      const message = readJob(job, context);
+      if (!message.ok) return message;
+      messages.push(message.value);
+    }
+    return parsed(messages);
+  },
+};
+
+/** The arguments of a method, or an entry of the list of job orders. */
+interface Job {
+  method?: string;
+  record: JsonRecord;
+}
+
+function jobsIn(json: unknown): Job[] {
+  const record = isJsonObject(json) ? methodIn(json) : undefined;
+  if (record !== undefined) return [record];
+  return recordsIn(json, ['JobOrderList']).flatMap((each) =>
+    isJob(each) ? [{ record: each }] : [],
+  );
+}
+
+function methodIn(json: JsonObject): Job | undefined {
+  const [method, ...others] = Object.keys(json).filter((name) => STATUS_BY_METHOD.has(name));
+  const fields = method === undefined ? undefined : json[method];
+  if (method === undefined || others.length > 0 || !isJsonObject(fields)) return undefined;
+  return { method, record: { fields, path: method } };
+}
+
+/** That B2MML has an ID and these a JobOrderID tells them apart. */
+function isJob({ fields }: JsonRecord): boolean {
+  if (Object.hasOwn(fields, 'JobOrderID')) return true;
+  const order = field(fields, 'JobOrder');
+  return isJsonObject(order) && Object.hasOwn(order, 'JobOrderID');
+}
+
+const HIGHEST_PRIORITY = 32_767;
+
+const JOB_FIELDS = {
+  orderId: text('JobOrderID'),
+  plannedStart: time('UTC', 'StartTime'),
+  // the higher a priority, the earlier on the list; those that have none come last
+  sequence: priority(),
+};
+
+function priority(): FieldReader<number> {
+  return fieldReader(['Priority'], (value) =>
+    Number.isInteger(value) && Math.abs(Number(value)) <= HIGHEST_PRIORITY + 1
+      ? { value: HIGHEST_PRIORITY + 1 - Number(value) }
+      : { problem: 'must be a whole number of 16 bits' },
+  );
+}
+
+const EQUIPMENT_FIELDS = { workCentre: text('ID') };
+
+/** With its equipment a whole order, or the changes of an `Update`; a change of status without it. */
+function readJob({ method, record }: Job, context: ReadingContext): Parsed<OrderMessage> {
+  const order = childrenOf(record, ['JobOrder'], [])?.[0] ?? record;
+  const where = () => order.path;
+  const read = readFields(order, JOB_FIELDS, context);
+  if (!read.ok) return read;
+  const { orderId, ...work } = read.value;
+  const changedAt = context.recordedAt;
+  if (orderId === undefined) return missing(order, 'JobOrderID');
+  if (changedAt === undefined) return rejected('invalid-message', 'the record has no time');
+  const found =
+    method === undefined ? stateOf(record, context) : parsed(STATUS_BY_METHOD.get(method));
+  if (!found.ok) return found;
+  const ofOrder = found.value;
+  const operations = readEquipment(order, work, context);
+  if (!operations.ok) return operations;
+  if (operations.value === undefined) {
+    if (ofOrder === undefined) return missing(order, 'EquipmentRequirements');
+    return changeMessage(where, { orderId, changedAt, status: ofOrder });
+  }
+  if (method === 'Update') {
+    const change = { orderId, changedAt, operations: operations.value, replaces: 'all' as const };
+    return changeMessage(where, change);
+  }
+  // who sends a job order by itself wants it done
+  const ofWhole = ofOrder ?? 'released';
+  return snapshotMessage(where, {
+    orderId,
+    changedAt,
+    status: ofWhole,
+    operations: operations.value.map((operation) => ({ ...operation, status: ofWhole })),
+  });
+}
+
+/** A job order is one operation at each piece of equipment that it requires; undefined where it names none. */
+function readEquipment(
+  order: JsonRecord,
+  work: Omit<OperationChange, 'operationId'>,
+  context: ReadingContext,
+): Parsed<OperationChange[] | undefined> {
+  const operations = new Map<string, OperationChange>();
+  for (const equipment of childrenOf(order, ['EquipmentRequirements'], []) ?? []) {
+    const read = readFields(equipment, EQUIPMENT_FIELDS, context);
+    if (!read.ok) return read;
+    const { workCentre } = read.value;
+    if (workCentre === undefined) return missing(equipment, 'ID');
+    operations.set(workCentre, { operationId: workCentre, workCentre, ...work });
+  }
+  return parsed(operations.size === 0 ? undefined : [...operations.values()]);
+}
+
+const STATE_FIELDS = {
+  status: status(
+    {
+      NotAllowedToStart: 'planned',
+      AllowedToStart: 'released',
+      Running: 'started',
+      Interrupted: 'held',
+      Ended: 'completed',
+      Aborted: 'cancelled',
+    },
+    ...['Text', 'StateText'],
+  ),
+};
+
+/** Of the first of its states; those behind it are states within that. */
+function stateOf(record: JsonRecord, context: ReadingContext): Parsed<OrderStatus | undefined> {
+  const [state] = childrenOf(record, ['State'], []) ?? [];
+  if (state === undefined) return parsed(undefined);
+  const localized = childrenOf(state, ['StateText'], [])?.[0] ?? state;
+  const read = readFields(localized, STATE_FIELDS, context);
+  if (!read.ok) return read;
+  if (read.value.status !== undefined) return parsed(read.value.status);
+  return missing(state, 'StateText');
+}

@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { epochSeconds, readMessages, readSnapshots } from '../../test/read-messages.js';
+
+const OPERATION = { OperationSequenceNumber: 10, WorkCenterCode: 'FR01' };
+const order = (more: object = {}): object => ({
+  WorkOrderNumber: 'W-7',
+  WorkOrderSystemStatusCode: 'ORA_RELEASED',
+  WorkOrderOperation: [OPERATION],
+  ...more,
+});
+const read = (value: unknown, recordedAt = 17) =>
+  readMessages(JSON.stringify(value), { recordedAt });
+
+describe('a work order of Oracle Fusion', () => {
+  it('with its operations is a whole order in its organization', () => {
+    const document = readFileSync('libs/erp-formats/test/fixtures/oracle-work-orders.json');
+    const operation = { plant: '1000', status: 'released' };
+
+    expect(readSnapshots(document, { recordedAt: 17 })).toEqual([
+      {
+        orderId: '1000-301',
+        changedAt: 17,
+        status: 'released',
+        operations: [
+          {
+            operationId: '10',
+            workCentre: 'FR01',
+            ...operation,
+            plannedStart: epochSeconds('2024-03-20T06:00:00+01:00'),
+          },
+          {
+            operationId: '20',
+            workCentre: 'DR01',
+            ...operation,
+            plannedStart: epochSeconds('2024-03-20T10:30:00+01:00'),
+          },
+        ],
+      },
+    ]);
+  });
+
+  it('is dated by its last update where that came along', () => {
+    const LastUpdateDate = '2024-03-18T09:15:02.123+00:00';
+
+    expect(read(order({ LastUpdateDate }))[0]?.order.changedAt).toBe(
+      epochSeconds('2024-03-18T09:15:02Z'),
+    );
+  });
+
+  it.each([
+    ['ORA_PENDING_APPROVAL', 'planned'],
+    ['ORA_UNRELEASED', 'planned'],
+    ['RELEASED', 'released'],
+    ['ORA_RELEASED', 'released'],
+    ['ORA_ON_HOLD', 'held'],
+    ['ORA_COMPLETED', 'completed'],
+    ['ORA_CLOSED', 'completed'],
+    ['CANCELED', 'cancelled'],
+  ])('that is %s is %s, and so are its operations', (code, status) => {
+    const expected = { status, operations: [{ status }] };
+
+    expect(read(order({ WorkOrderSystemStatusCode: code }))[0]?.order).toMatchObject(expected);
+    expect(
+      read(order({ WorkOrderSystemStatusCode: null, WorkOrderStatusCode: code }))[0]?.order,
+    ).toMatchObject(expected);
+  });
+
+  it('has the system’s status where its own is the customer’s', () => {
+    expect(read(order({ WorkOrderStatusCode: 'WAITING_FOR_TOOL' }))[0]?.order.status).toBe(
+      'released',
+    );
+  });
+
+  it('without its operations changes its status', () => {
+    const header = {
+      WorkOrderNumber: 'W-7',
+      WorkOrderStatusCode: 'ORA_ON_HOLD',
+      WorkOrderOperation: undefined,
+    };
+
+    expect(read({ items: [header] })).toEqual([
+      { kind: 'change', order: { orderId: 'W-7', changedAt: 17, status: 'held' } },
+    ]);
+  });
+
+  it.each([
+    [
+      'an unknown status',
+      order({ WorkOrderSystemStatusCode: 'ORA_LOST' }),
+      'WorkOrderSystemStatusCode is no known status: ORA_LOST',
+    ],
+    [
+      'a further page of operations',
+      order({ WorkOrderOperation: { items: [OPERATION], hasMore: true } }),
+      'WorkOrderOperation.hasMore leads to a further page',
+    ],
+    [
+      'a number that is none',
+      order({ WorkOrderNumber: 7 }),
+      'WorkOrderNumber must be text, not a number',
+    ],
+    [
+      'half an operation',
+      order({ WorkOrderOperation: [{ ...OPERATION, OperationSequenceNumber: 10.5 }] }),
+      'WorkOrderOperation[0].OperationSequenceNumber must be text, not a number',
+    ],
+    [
+      'its number alone, as in an event',
+      { WorkOrderNumber: 'W-7', WorkOrderId: 3, OrganizationCode: '1000', EventType: 'CREATE' },
+      'the document only names an order: WorkOrderSystemStatusCode and WorkOrderOperation are missing',
+    ],
+  ])('with %s is refused', (_name, document, why) => {
+    expect(() => read(document)).toThrow(`invalid-message: Oracle Fusion work orders: ${why}`);
+  });
+});
