@@ -64,7 +64,7 @@ describe('the settings in the documents', () => {
     {},
     { KAFKA_SSL: 'true', KAFKA_SASL_MECHANISM: 'plain', MACHINE_CLOUD_TOKEN: 'x' },
     { KAFKA_SASL_MECHANISM: 'oauthbearer', MACHINE_CLOUD_TOKEN_FILE: '/none' },
-    { MACHINE_CLOUD_LOGIN_EMAIL: 'x' },
+    { MACHINE_CLOUD_LOGIN_EMAIL: 'x', KAFKA_SCHEMA_REGISTRY_USERNAME: 'x' },
     { MACHINE_CLOUD_OAUTH_CLIENT_ID: 'x' },
   ];
   const NO_SETTINGS_OF_OURS = new Set(['NODE_ENV']);

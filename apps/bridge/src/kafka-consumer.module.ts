@@ -12,6 +12,7 @@ import {
   MissingTopicsError,
   type TopicSpecification,
 } from '#libs/kafka';
+import { SchemaRegistry } from '#libs/schema-registry';
 import type { Tracing } from '#libs/tracing';
 import { DeliveryModule } from './delivery/index.js';
 import { FlowControls, GroupShares } from './flow-control/index.js';
@@ -39,6 +40,7 @@ const BACK_OFF = { baseMs: 200, capMs: 5000 };
         GroupShares,
         { token: MachineTracking, optional: true },
         { token: WorkOrderTopics, optional: true },
+        { token: SchemaRegistry, optional: true },
       ],
       useFactory: createConsumerStrategy,
     },
@@ -57,6 +59,7 @@ function createConsumerStrategy(
   shares: GroupShares,
   tracking?: MachineTracking,
   workOrders?: WorkOrderTopics,
+  registry?: SchemaRegistry,
 ): KafkaConsumerStrategy {
   const { groupId, topicPrefix, commitIntervalMs } = settings.kafka;
   const stateTopics = [
@@ -73,6 +76,7 @@ function createConsumerStrategy(
     calls,
     commitIntervalMs,
     tracing,
+    decode: registry && ((message) => registry.readFramed(message, message.revoked)),
     // Topics, then all at once: the two readers, the consumer's join, and with its assignment producers and state. Calls wait
     // for the end of `controls` (FlowHold), messages for what earlier owners have committed and for their state.
     prepare: async (signal, report) => {

@@ -1,6 +1,8 @@
 export { type CloudAnswer, CloudError, type CloudErrorCode } from './cloud-answer.js';
 export { type CloudClientOptions } from './cloud-client-options.js';
-export { type Caller, type CloudCall, type Operation } from './exchange.js';
+export { type Caller, type CloudCall, type Operation, TIMED_OUT, withTimeout } from './exchange.js';
+export { HttpTransport } from './http-transport.js';
+export { type HttpsProxy } from './https-proxy.js';
 export { MachineCloudClient } from './machine-cloud-client.js';
 export {
   type ActivityLogEntry,

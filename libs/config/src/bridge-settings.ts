@@ -14,6 +14,10 @@ import { type KafkaSettings, readKafkaSettings } from './kafka-settings.js';
 import { type LogLevel, readLogLevel } from './log-level.js';
 import { type MachineCloudSettings, readMachineCloudSettings } from './machine-cloud-settings.js';
 import {
+  readSchemaRegistrySettings,
+  type SchemaRegistrySettings,
+} from './schema-registry-settings.js';
+import {
   readTracingSettings,
   type TracingSettings,
   type UnsupportedSetting,
@@ -32,6 +36,8 @@ const MOST_MACHINES = 10_000;
 /** The settings of the bridge, see docs/operations.md; `…Seconds` are the clock's time, `…Ms` real time. */
 export interface BridgeSettings {
   kafka: KafkaSettings;
+  /** Undefined where values in Avro or Protobuf are refused. */
+  schemaRegistry: SchemaRegistrySettings | undefined;
   machineCloud: MachineCloudSettings;
   http: HttpSettings;
   flows: ReadonlySet<Flow>;
@@ -102,6 +108,7 @@ function readBridgeSettings(env: EnvironmentReader): BridgeSettings {
   const unsupported: UnsupportedSetting[] = [];
   return {
     kafka: readKafkaSettings(env),
+    schemaRegistry: readSchemaRegistrySettings(env),
     machineCloud: readMachineCloudSettings(env),
     http: readHttpSettings(env),
     flows: readFlows(env),

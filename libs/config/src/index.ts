@@ -40,4 +40,5 @@ export {
   type TerminalAccess,
   type TerminalSettings,
 } from './terminal-settings.js';
+export { type SchemaRegistrySettings } from './schema-registry-settings.js';
 export { type TracingSettings } from './tracing-settings.js';

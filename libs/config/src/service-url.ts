@@ -2,6 +2,10 @@ import type { EnvironmentReader } from './environment-reader.js';
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
+export function isLoopback(hostname: string): boolean {
+  return LOOPBACK.has(hostname);
+}
+
 /** A required address that secrets travel to: https only, http for loopback alone. */
 export function readServiceUrl(env: EnvironmentReader, name: string, what: string): string {
   const raw = env.required(name, what);
@@ -17,7 +21,7 @@ function faultOf(raw: string): string | undefined {
     return 'must be a URL such as https://cloud.example.com';
   }
   if (url.username !== '' || url.password !== '') return 'must not carry a user name or password';
-  const isLocal = url.protocol === 'http:' && LOOPBACK.has(url.hostname);
+  const isLocal = url.protocol === 'http:' && isLoopback(url.hostname);
   if (url.protocol !== 'https:' && !isLocal) {
     return 'must be https (http is allowed for localhost, 127.0.0.1 and [::1] alone)';
   }

@@ -9,7 +9,7 @@ import {
   tooLarge,
 } from './json.js';
 import { parsed, type Parsed, rejected, type Rejection } from './rejection.js';
-import { readFrameWithoutRegistry, schemaFrameOf } from './schema-frame.js';
+import { type FramedMessage, readFrameWithoutRegistry, schemaFrameOf } from './schema-frame.js';
 
 /** A message out of its wrapping. */
 export interface Envelope {
@@ -74,22 +74,35 @@ const STRUCTURED_MODE = 'application/cloudevents+json';
 export function openEnvelope(message: {
   value: Buffer | null;
   headers: MessageHeaders;
+  decoded?: Parsed<Buffer> | undefined;
 }): Parsed<Envelope> {
   const { value, headers } = message;
   if (value === null) return rejected('invalid-json', 'the message has no value');
   if (value.length > MAX_BODY_BYTES) return tooLarge(value.length);
-  const frame = schemaFrameOf(message);
-  const body = frame === undefined ? parsed(value) : readFrameWithoutRegistry(frame);
+  const body = message.decoded ?? bodyOfValue(message, value);
   if (!body.ok) return body;
-  const contentType = headerText(headers, 'content-type');
+  const contentType = contentTypeOf(message);
   if (mediaType(contentType) === STRUCTURED_MODE) return openStructuredEvent(body.value);
   return parsed({ messageId: messageIdOf(headers), contentType, body: body.value });
+}
+
+function bodyOfValue(message: FramedMessage, value: Buffer): Parsed<Buffer> {
+  const frame = schemaFrameOf(message);
+  return frame === undefined ? parsed(value) : readFrameWithoutRegistry(frame);
+}
+
+/** Of a decoded value the header may name the encoding that it is out of. */
+function contentTypeOf(message: { headers: MessageHeaders; decoded?: unknown }): string | null {
+  const contentType = headerText(message.headers, 'content-type');
+  if (message.decoded === undefined || isJsonType(mediaType(contentType))) return contentType;
+  return null;
 }
 
 /** The sender's id of a fetched message, and its envelope or the reason why it has none. */
 export function openMessage(message: {
   value: Buffer | null;
   headers: MessageHeaders;
+  decoded?: Parsed<Buffer> | undefined;
   unreadable?: { rejection: Rejection } | undefined;
 }): { messageId: string | null; envelope: Parsed<Envelope> } {
   const { unreadable } = message;

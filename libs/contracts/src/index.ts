@@ -42,6 +42,14 @@ export {
   type RejectionCode,
 } from './rejection.js';
 export { operationIdAt } from './replaced-operations.js';
+export {
+  carriesJson,
+  describeSchema,
+  type FramedMessage,
+  type SchemaFrame,
+  schemaFrameOf,
+  type SchemaReference,
+} from './schema-frame.js';
 export * from './topics.js';
 export {
   parseWorkOrderLists,

@@ -4,16 +4,16 @@ import { parsed, type Parsed, rejected } from './rejection.js';
  * The wire format of serializers for Confluent's Schema Registry: the byte 0 and four bytes of schema id before the
  * value, or the byte 1 and a GUID of 16 bytes in a header. Indexes of a Protobuf message follow the id.
  */
-interface SchemaFrame {
+export interface SchemaFrame {
   schema: SchemaReference;
   /** Behind the id, be it in the value or in the header. */
   payload: Buffer;
 }
 
-type SchemaReference = { id: number } | { guid: string };
+export type SchemaReference = { id: number } | { guid: string };
 
 /** A message as its envelope is read. */
-interface FramedMessage {
+export interface FramedMessage {
   value: Buffer | null;
   headers: readonly (readonly [name: string, value: Buffer | string | null])[];
 }
@@ -62,8 +62,17 @@ export function readFrameWithoutRegistry(frame: SchemaFrame): Parsed<Buffer> {
   return rejected('invalid-message', `${what}: ${remedy}`);
 }
 
-function describeSchema(schema: SchemaReference): string {
+export function describeSchema(schema: SchemaReference): string {
   return 'id' in schema ? `schema id ${schema.id}` : `schema GUID ${schema.guid}`;
+}
+
+/**
+ * Whether a payload is JSON for certain, without its schema. A bracket at the begin alone may be the length of a text in
+ * Avro, or a part of it.
+ */
+export function carriesJson(payload: Buffer): boolean {
+  if (!looksLikeJson(payload)) return false;
+  return /[}\]][ \t\r\n]*$/.test(payload.toString('latin1', Math.max(0, payload.length - 64)));
 }
 
 /** Blanks, then a bracket. */

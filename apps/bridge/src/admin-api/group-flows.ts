@@ -15,6 +15,7 @@ import {
   type KafkaClient,
   KafkaConsumerStrategy,
 } from '#libs/kafka';
+import { SchemaRegistry } from '#libs/schema-registry';
 import { DowntimeReasons } from '../downtime-reasons/index.js';
 import {
   FlowControls,
@@ -48,6 +49,7 @@ export class GroupFlows {
     @Optional() private readonly reasons?: DowntimeReasons,
     @Optional() private readonly states?: MachineStates,
     @Optional() private readonly tracking?: MachineTracking,
+    @Optional() private readonly registry?: SchemaRegistry,
   ) {
     shares.report(() => this.ownShares());
   }
@@ -91,7 +93,8 @@ export class GroupFlows {
   ): FlowShare {
     const { waiting = 0, pausedBecause, open, status } = dispatcher ?? {};
     const nowMs = realNowMs();
-    const failure = status?.lastFailure;
+    const failures = [status?.lastFailure, this.registry?.lastFailure];
+    const [failure] = failures.flatMap((each) => each ?? []).sort((a, b) => b.atMs - a.atMs);
     const partitions: Record<string, number[]> = {};
     for (const { topic: full, partition } of this.strategy.consumer.backlog) {
       const topic = full.slice(this.settings.kafka.topicPrefix.length);

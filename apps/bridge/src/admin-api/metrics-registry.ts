@@ -3,6 +3,7 @@ import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import type { BridgeSettings } from '#libs/config';
 import type { Flow } from '#libs/contracts';
 import { type ConfiguredKafka, KafkaConsumerStrategy } from '#libs/kafka';
+import { SchemaRegistry } from '#libs/schema-registry';
 import type { Tracing } from '#libs/tracing';
 import { CommandOutcomes } from '../delivery/index.js';
 import { DowntimeReasons } from '../downtime-reasons/index.js';
@@ -41,6 +42,7 @@ export class MetricsRegistry {
     @Optional() lists?: WorkOrderLists,
     @Optional() reasons?: DowntimeReasons,
     @Optional() states?: MachineStates,
+    @Optional() private readonly schemas?: SchemaRegistry,
   ) {
     this.flows = flows;
     collectDefaultMetrics({ register: this.registry });
@@ -61,7 +63,7 @@ export class MetricsRegistry {
   }
 
   private gauges(): Metric[] {
-    const { controls, outcomes, readiness, tracing } = this;
+    const { controls, outcomes, readiness, schemas, tracing } = this;
     const { consumer } = this.strategy;
     return [
       scrapedCounter(
@@ -106,6 +108,16 @@ export class MetricsRegistry {
         ['result'],
         (it) => {
           for (const [result, count] of Object.entries(tracing.spans)) it.inc({ result }, count);
+        },
+      ),
+      scrapedCounter(
+        'schema_registry_requests_total',
+        'Requests to the schema registry by what came of them: found, unknown, unavailable',
+        ['result'],
+        (it) => {
+          for (const [result, count] of Object.entries(schemas?.totals ?? {})) {
+            it.inc({ result }, count);
+          }
         },
       ),
       scrapedGauge(

@@ -1,6 +1,7 @@
 import { Injectable, Optional } from '@nestjs/common';
 import type { Flow } from '#libs/contracts';
 import { IdempotentProducer, KafkaConsumerStrategy } from '#libs/kafka';
+import { SchemaRegistry } from '#libs/schema-registry';
 import { FlowControls } from '../flow-control/index.js';
 import { DowntimeReasons } from '../downtime-reasons/index.js';
 import { MachineStates } from '../machine-states/index.js';
@@ -24,6 +25,7 @@ export class Readiness {
     @Optional() private readonly lists?: WorkOrderLists,
     @Optional() private readonly reasons?: DowntimeReasons,
     @Optional() private readonly states?: MachineStates,
+    @Optional() private readonly registry?: SchemaRegistry,
   ) {}
 
   conditions(): Condition[] {
@@ -31,6 +33,9 @@ export class Readiness {
       { name: 'kafka', problem: this.kafkaProblem() },
       { name: 'outcomes', problem: this.outcomesProblem() },
     ];
+    if (this.registry !== undefined) {
+      conditions.push({ name: 'schema-registry', problem: this.registry.problem });
+    }
     const flows = [
       ['work-orders', this.lists?.flow],
       ['downtime-reasons', this.reasons?.flow],

@@ -1,10 +1,17 @@
-import { type DynamicModule, Global, Module, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  type DynamicModule,
+  Global,
+  Module,
+  type OnApplicationShutdown,
+  Optional,
+} from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import { OrderMapping } from '#libs/erp-formats';
 import { BoundedExpressions } from '#libs/expressions';
 import { createKafka, DeadLetters, IdempotentProducer } from '#libs/kafka';
+import { SchemaRegistry } from '#libs/schema-registry';
 import { NO_TRACING, type Tracing } from '#libs/tracing';
 import { callsAtOnce } from './calls-at-once.js';
 import { CloudCalls } from './cloud-calls.js';
@@ -19,6 +26,7 @@ export class PlatformModule implements OnApplicationShutdown {
     private readonly mapping: OrderMapping,
     private readonly producer: IdempotentProducer,
     private readonly cloud: MachineCloudClient,
+    @Optional() private readonly registry?: SchemaRegistry,
   ) {}
 
   static with(settings: BridgeSettings, tracing = NO_TRACING): DynamicModule {
@@ -42,6 +50,9 @@ export class PlatformModule implements OnApplicationShutdown {
       { provide: CloudCalls, useValue: calls },
       { provide: MachineCloudClient, useValue: createCloudClient(settings, calls, clock, tracing) },
       ServiceClockWatch,
+      ...(settings.schemaRegistry === undefined
+        ? []
+        : [{ provide: SchemaRegistry, useValue: new SchemaRegistry(settings.schemaRegistry) }]),
     ];
     return { module: PlatformModule, providers, exports: providers };
   }
@@ -49,7 +60,7 @@ export class PlatformModule implements OnApplicationShutdown {
   /** Last of all: the consumer has drained by now, and what it answered has been sent. */
   async onApplicationShutdown(): Promise<void> {
     this.mapping.close();
-    await Promise.all([this.producer.close(), this.cloud.close()]);
+    await Promise.all([this.producer.close(), this.cloud.close(), this.registry?.close()]);
   }
 }
 

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
-import type { MessageHeaders } from '#libs/contracts';
+import type { MessageHeaders, Parsed } from '#libs/contracts';
 import { backOffMs } from '#libs/delivery';
 import { type MessageSpan, NO_TRACING, type Tracing } from '#libs/tracing';
 import type { FetchedRecord, Unreadable } from '../client/kafka-port.js';
@@ -364,6 +364,7 @@ export class PartitionMessage implements InboundMessage {
   failures = 0;
   /** Its calls have been answered: it must not be handled again. */
   isAnswered = false;
+  decoded: Parsed<Buffer> | undefined;
   /** Its end is decided, and may wait to be written. */
   private hasEnded = false;
   /** Since it was last handled: failures of several of its commands in one attempt count once. */

@@ -1,3 +1,4 @@
+import type { Parsed } from '#libs/contracts';
 import type { MessageSpan } from '#libs/tracing';
 import type { OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
 import type { InboundRecord } from '../reading/stored-record.js';
@@ -13,6 +14,8 @@ export interface InboundMessage extends InboundRecord {
    */
   readonly revoked: AbortSignal;
   readonly span: MessageSpan;
+  /** What its value stands for, where that is in an encoding that {@link ValueDecoder} reads; else undefined. */
+  decoded?: Parsed<Buffer> | undefined;
   /** Whether an item of it, by its index, is done: here or by an earlier owner. */
   isItemDone(item: number): boolean;
   /**
@@ -55,3 +58,36 @@ export type WhenRefused = (refusal: RecordRefusedError) => readonly OutboundReco
 
 /** Takes messages of one partition in the order of their offsets; they end in any order. */
 export type MessageHandler = (messages: readonly InboundMessage[]) => Promise<void>;
+
+/**
+ * Decodes a value before its message is handed over: at once, later, or undefined for a value that is left as it is. The
+ * messages behind it in its partition wait for it, those of other partitions do not.
+ */
+export type ValueDecoder = (
+  message: InboundMessage,
+) => Parsed<Buffer> | Promise<Parsed<Buffer>> | undefined;
+
+/** Hands messages over once their values are decoded; those before one that has to wait go ahead of it. */
+export function decodeFirst(decode: ValueDecoder, handle: MessageHandler): MessageHandler {
+  return async (messages) => {
+    let decoded: InboundMessage[] = [];
+    for (const message of messages) {
+      const value = decode(message);
+      if (value instanceof Promise) {
+        if (decoded.length > 0) await handle(decoded);
+        decoded = [];
+        try {
+          message.decoded = await value;
+        } catch (error) {
+          if (message.revoked.aborted) message.abandon();
+          else message.fail(error);
+          continue;
+        }
+      } else if (value !== undefined) {
+        message.decoded = value;
+      }
+      decoded.push(message);
+    }
+    if (decoded.length > 0) await handle(decoded);
+  };
+}

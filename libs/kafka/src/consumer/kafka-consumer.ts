@@ -13,7 +13,12 @@ import type { PartitionBacklog } from './assigned-partition.js';
 import { AssignedPartitions } from './assigned-partitions.js';
 import { CommitInterval } from './commit-interval.js';
 import { CommittedOffsets } from './committed-offsets.js';
-import type { InboundMessage, MessageHandler } from './inbound-message.js';
+import {
+  decodeFirst,
+  type InboundMessage,
+  type MessageHandler,
+  type ValueDecoder,
+} from './inbound-message.js';
 import { PartitionTransactions } from './partition-transactions.js';
 import {
   type ConsumerCallbacks,
@@ -50,6 +55,8 @@ export interface KafkaConsumerOptions {
   commitIntervalMs: number;
   /** Default none. */
   tracing?: Pick<Tracing, 'messageStarts'>;
+  /** Default none: values are handed over as they are. */
+  decode?: ValueDecoder | undefined;
   /** Called before the first connection, until it succeeds: topics must exist to be subscribed. */
   prepare: (signal: AbortSignal, report: (problem: string) => void) => Promise<void>;
 }
@@ -97,7 +104,7 @@ export class KafkaConsumer {
     private readonly options: KafkaConsumerOptions,
     handle: MessageHandler,
   ) {
-    const { kafka, groupId } = options;
+    const { kafka, groupId, decode } = options;
     const supervised = new SupervisedConsumer(kafka, groupId, this.callbacks());
     this.supervised = supervised;
     const { member } = supervised;
@@ -110,7 +117,7 @@ export class KafkaConsumer {
     this.partitions = new AssignedPartitions({
       tracing: options.tracing,
       topicPrefix: options.topicPrefix,
-      handle,
+      handle: decode === undefined ? handle : decodeFirst(decode, handle),
       deadLetter: (message) => {
         const why = message.isAnswered ? NOT_PUBLISHED : UNHANDLED;
         message.finish([options.deadLetters.deadLetterOf(message, why)]);

@@ -1,0 +1,329 @@
+import { describeJson, field, isJsonObject, type JsonObject } from '#libs/contracts';
+import { decodeUtf8, isoDate, JsonOutput, UnreadableError } from './json-output.js';
+
+/**
+ * A value in Avro's binary encoding as JSON, by the schema that it was written with.
+ *
+ * By hand and not with avsc, which makes code of schemas at run time (`new Function`) and has no bound for what a few
+ * bytes may unfold into, see docs/decisions/0050-schema-registry.md.
+ */
+export type AvroReader = (payload: Buffer) => string;
+
+/**
+ * Unions are read as the value of their branch, and a field that is null is left out: a nullable field is how Avro has
+ * one that may be absent. Times with a logical type become RFC 3339, decimals and bytes texts.
+ *
+ * @param documents of named types that others refer to, before those, and the schema itself last
+ * @throws UnreadableError for what is no schema
+ */
+export function avroReader(documents: readonly string[]): AvroReader {
+  const names: Names = new Map();
+  let read: Read = readNull;
+  for (const document of documents) read = compile(parseJson(document), { names, space: '' }, 0);
+  return (payload) => {
+    const input = new AvroInput(payload);
+    const text = read(input) ?? 'null';
+    if (input.left > 0) throw new UnreadableError(`${input.left} bytes are left over`);
+    return text;
+  };
+}
+
+/** JSON of the next value; undefined for null. */
+type Read = (input: AvroInput) => string | undefined;
+
+type Names = Map<string, { read?: Read }>;
+
+interface Scope {
+  names: Names;
+  /** Namespace that names without a dot belong to. */
+  space: string;
+}
+
+/** Bytes still to be read, and what has become of those before. */
+class AvroInput {
+  readonly output = new JsonOutput();
+  private at = 0;
+
+  constructor(private readonly bytes: Buffer) {}
+
+  get left(): number {
+    return this.bytes.length - this.at;
+  }
+
+  byte(): number {
+    const byte = this.bytes[this.at];
+    if (byte === undefined) throw new UnreadableError('it ends too early');
+    this.at += 1;
+    return byte;
+  }
+
+  take(length: number): Buffer {
+    if (!(length >= 0 && length <= this.left)) throw new UnreadableError('it ends too early');
+    this.at += length;
+    return this.bytes.subarray(this.at - length, this.at);
+  }
+
+  /** A zig-zag varint: a number as long as it is exact. */
+  long(): number | bigint {
+    let value = 0;
+    let factor = 1;
+    for (let count = 0; count < 7; count += 1) {
+      const byte = this.byte();
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+      factor *= 0x80;
+    }
+    return this.largeLong(BigInt(value));
+  }
+
+  /** A length, an index or a count of items. */
+  count(): number {
+    return Number(this.long());
+  }
+
+  /** Items of the next block of an array or map; 0 at its end. */
+  blockItems(): number {
+    const count = this.count();
+    if (count >= 0) return count;
+    // the size of the block in bytes, for those who skip it
+    this.long();
+    return -count;
+  }
+
+  /** @param low its first seven groups */
+  private largeLong(low: bigint): bigint {
+    let value = low;
+    for (let shift = 49n; shift <= 63n; shift += 7n) {
+      const byte = this.byte();
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) return BigInt.asIntN(64, (value >> 1n) ^ -(value & 1n));
+    }
+    throw new UnreadableError('it has a number that does not end');
+  }
+}
+
+const readNull: Read = () => undefined;
+const readInteger: Read = (input) => input.output.integer(input.long());
+const readBytes: Read = (input) => input.output.bytes(input.take(input.count()));
+const readString: Read = (input) => input.output.string(decodeUtf8(input.take(input.count())));
+
+const PRIMITIVES: Readonly<Record<string, Read>> = {
+  null: readNull,
+  boolean: (input) => input.output.text(input.byte() === 0 ? 'false' : 'true'),
+  int: readInteger,
+  long: readInteger,
+  float: (input) => input.output.number(input.take(4).readFloatLE()),
+  double: (input) => input.output.number(input.take(8).readDoubleLE()),
+  bytes: readBytes,
+  string: readString,
+};
+
+const DAY_MS = 86_400_000;
+
+/** By the type that they are of. */
+const LOGICAL_TYPES: Readonly<Record<string, Read>> = {
+  'int date': (input) =>
+    input.output.text(`"${isoDate(Number(input.long()) * DAY_MS).slice(0, 10)}"`),
+  'int time-millis': (input) => timeOfDay(input, 1),
+  'long time-micros': (input) => timeOfDay(input, 1000),
+  'long timestamp-millis': (input) => input.output.timestamp(Number(input.long())),
+  'long timestamp-micros': (input) => input.output.timestamp(floorOf(input.long(), 1000)),
+  'long timestamp-nanos': (input) => input.output.timestamp(floorOf(input.long(), 1_000_000)),
+  'long local-timestamp-millis': (input) => localTime(input, 1),
+  'long local-timestamp-micros': (input) => localTime(input, 1000),
+  'long local-timestamp-nanos': (input) => localTime(input, 1_000_000),
+};
+
+function floorOf(value: number | bigint, divisor: number): number {
+  return Math.floor(Number(value) / divisor);
+}
+
+function timeOfDay(input: AvroInput, perMs: number): string {
+  return input.output.text(`"${isoDate(floorOf(input.long(), perMs)).slice(11, 23)}"`);
+}
+
+/** Without a zone: whoever needs an instant has to refuse it. */
+function localTime(input: AvroInput, perMs: number): string {
+  return input.output.text(`"${isoDate(floorOf(input.long(), perMs)).slice(0, 23)}"`);
+}
+
+/** Of a schema, whose own types may be nested as deep as the values that they describe. */
+const MAX_SCHEMA_DEPTH = 128;
+
+function compile(schema: unknown, scope: Scope, depth: number): Read {
+  if (depth > MAX_SCHEMA_DEPTH) throw new UnreadableError('its types are nested too deep');
+  if (typeof schema === 'string') return named(schema, scope);
+  if (Array.isArray(schema)) return union(schema, scope, depth);
+  if (!isJsonObject(schema)) throw new UnreadableError(`a type is ${describeJson(schema)}`);
+  const type = field(schema, 'type');
+  switch (type) {
+    case 'record':
+    case 'error':
+      return record(schema, scope, depth);
+    case 'enum':
+      return enumeration(schema, scope);
+    case 'fixed':
+      return fixed(schema, scope);
+    case 'array':
+      return array(compile(field(schema, 'items'), scope, depth + 1));
+    case 'map':
+      return map(compile(field(schema, 'values'), scope, depth + 1));
+    default:
+      return logical(schema, type) ?? compile(type, scope, depth + 1);
+  }
+}
+
+function logical(schema: JsonObject, type: unknown): Read | undefined {
+  const logicalType = field(schema, 'logicalType');
+  if (typeof logicalType !== 'string' || typeof type !== 'string') return undefined;
+  if (type === 'bytes' && logicalType === 'decimal') {
+    const scale = scaleOf(schema);
+    return (input) => decimal(input, input.take(input.count()), scale);
+  }
+  const name = `${type} ${logicalType}`;
+  return Object.hasOwn(LOGICAL_TYPES, name) ? LOGICAL_TYPES[name] : undefined;
+}
+
+function named(name: string, { names, space }: Scope): Read {
+  const primitive = Object.hasOwn(PRIMITIVES, name) ? PRIMITIVES[name] : undefined;
+  if (primitive !== undefined) return primitive;
+  const known = names.get(fullName(name, space)) ?? names.get(name);
+  if (known === undefined) throw new UnreadableError(`it has no type ${JSON.stringify(name)}`);
+  // a record may contain itself, whose reader is being made
+  return known.read ?? ((input) => known.read?.(input));
+}
+
+function union(branches: readonly unknown[], scope: Scope, depth: number): Read {
+  const reads = branches.map((branch) => compile(branch, scope, depth + 1));
+  return (input) => {
+    const read = reads[input.count()];
+    if (read === undefined) throw new UnreadableError('it has a branch that its union has not');
+    return read(input);
+  };
+}
+
+function record(schema: JsonObject, scope: Scope, depth: number): Read {
+  const { known, space } = define(schema, scope);
+  const given = field(schema, 'fields');
+  if (!Array.isArray(given)) throw new UnreadableError('a record has no fields');
+  const fields = given.map((each: unknown) => {
+    const name = isJsonObject(each) ? field(each, 'name') : undefined;
+    if (!isJsonObject(each) || typeof name !== 'string') {
+      throw new UnreadableError('a field has no name');
+    }
+    const read = compile(field(each, 'type'), { names: scope.names, space }, depth + 1);
+    return { key: `${JSON.stringify(name)}:`, read };
+  });
+  known.read = (input) =>
+    input.output.within('{', () => {
+      const members: string[] = [];
+      for (const { key, read } of fields) {
+        input.output.step();
+        const text = read(input);
+        if (text !== undefined) members.push(input.output.text(key) + text);
+      }
+      return members;
+    });
+  return known.read;
+}
+
+function enumeration(schema: JsonObject, scope: Scope): Read {
+  const symbols = field(schema, 'symbols');
+  if (!Array.isArray(symbols)) throw new UnreadableError('an enum has no symbols');
+  const { known } = define(schema, scope);
+  known.read = (input) => {
+    const symbol: unknown = symbols[input.count()];
+    if (typeof symbol !== 'string')
+      throw new UnreadableError('it has a symbol that its enum has not');
+    return input.output.string(symbol);
+  };
+  return known.read;
+}
+
+function fixed(schema: JsonObject, scope: Scope): Read {
+  const size = field(schema, 'size');
+  if (!Number.isSafeInteger(size)) throw new UnreadableError('a fixed type has no size');
+  const { known } = define(schema, scope);
+  const scale = field(schema, 'logicalType') === 'decimal' ? scaleOf(schema) : undefined;
+  known.read = (input) => {
+    const bytes = input.take(size as number);
+    return scale === undefined ? input.output.bytes(bytes) : decimal(input, bytes, scale);
+  };
+  return known.read;
+}
+
+function array(read: Read): Read {
+  return (input) =>
+    input.output.within('[', () => {
+      const items: string[] = [];
+      for (let left = input.blockItems(); left > 0; left = input.blockItems()) {
+        for (; left > 0; left -= 1) {
+          input.output.step();
+          items.push(read(input) ?? input.output.text('null'));
+        }
+      }
+      return items;
+    });
+}
+
+function map(read: Read): Read {
+  return (input) =>
+    input.output.within('{', () => {
+      const members: string[] = [];
+      for (let left = input.blockItems(); left > 0; left = input.blockItems()) {
+        for (; left > 0; left -= 1) {
+          input.output.step();
+          const key = readString(input);
+          members.push(`${key}:${read(input) ?? input.output.text('null')}`);
+        }
+      }
+      return members;
+    });
+}
+
+/** Makes the name of a type known before its parts are read: they may refer to it. */
+function define(
+  schema: JsonObject,
+  { names, space }: Scope,
+): { known: { read?: Read }; space: string } {
+  const name = field(schema, 'name');
+  if (typeof name !== 'string') throw new UnreadableError('a named type has no name');
+  const own = field(schema, 'namespace');
+  const full = fullName(name, typeof own === 'string' ? own : space);
+  const known = {};
+  names.set(full, known);
+  return { known, space: full.slice(0, Math.max(0, full.lastIndexOf('.'))) };
+}
+
+function fullName(name: string, space: string): string {
+  return name.includes('.') || space === '' ? name : `${space}.${name}`;
+}
+
+/** A decimal has so many digits at most, of which more would cost time to write out. */
+const MAX_DECIMAL_BYTES = 256;
+
+function scaleOf(schema: JsonObject): number {
+  const scale = field(schema, 'scale') ?? 0;
+  if (Number.isInteger(scale) && Number(scale) >= 0 && Number(scale) <= 1000) return Number(scale);
+  throw new UnreadableError('a decimal has no scale');
+}
+
+/** Two's complement, big-endian. */
+function decimal({ output }: AvroInput, bytes: Buffer, scale: number): string {
+  if (bytes.length > MAX_DECIMAL_BYTES) throw new UnreadableError('it has too long a decimal');
+  const bits = BigInt(`0x0${bytes.toString('hex')}`);
+  const value = BigInt.asIntN(8 * bytes.length, bits);
+  const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0');
+  const point = digits.length - scale;
+  const fraction = scale === 0 ? '' : `.${digits.slice(point)}`;
+  return output.text(`"${value < 0n ? '-' : ''}${digits.slice(0, point)}${fraction}"`);
+}
+
+function parseJson(document: string): unknown {
+  try {
+    return JSON.parse(document);
+  } catch {
+    // a schema of one primitive type may be stored as its bare name
+    return document.trim();
+  }
+}

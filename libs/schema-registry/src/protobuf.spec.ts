@@ -1,0 +1,174 @@
+import fc from 'fast-check';
+import protobuf from 'protobufjs';
+import { protobufReader } from './protobuf.js';
+
+const LIST = `
+syntax = "proto3";
+package com.example.erp;
+import "google/protobuf/timestamp.proto";
+import "google/protobuf/wrappers.proto";
+
+/* Of one machine. */
+message WorkOrderList {
+  string machine_id = 1;
+  repeated string working_orders = 2;
+  google.protobuf.Timestamp issued_at = 3;
+  google.protobuf.Int64Value counter = 4;
+}
+message WorkOrderLists {
+  message Empty {}
+  message Part { string name = 1; }
+  repeated WorkOrderList machines = 1;
+}
+`;
+
+const FIRST = Buffer.from([0]);
+
+function encode(source: string, name: string, value: object): Buffer {
+  const { root } = protobuf.parse(source, { keepCase: true });
+  for (const path of ['timestamp', 'wrappers']) {
+    root.addJSON(protobuf.common.get(`google/protobuf/${path}.proto`)?.nested ?? {});
+  }
+  const type = root.lookupType(name);
+  return Buffer.from(type.encode(type.fromObject(value)).finish());
+}
+
+function read(source: string, payload: Buffer, ...documents: string[]): unknown {
+  return JSON.parse(protobufReader([...documents, source])(payload));
+}
+
+describe('a message of Protobuf', () => {
+  it('is the JSON of the message', () => {
+    const list = {
+      machine_id: 'M-1',
+      working_orders: ['4711', '4712'],
+      issued_at: { seconds: 1_763_680_000, nanos: 500_000_000 },
+      counter: { value: 7 },
+    };
+    const payload = Buffer.concat([FIRST, encode(LIST, 'com.example.erp.WorkOrderList', list)]);
+    expect(read(LIST, payload)).toEqual({
+      machineId: 'M-1',
+      workingOrders: ['4711', '4712'],
+      issuedAt: '2025-11-20T23:06:40.500Z',
+      counter: 7,
+    });
+  });
+
+  it('has its lists though Protobuf writes none that is empty, and nothing else that is not there', () => {
+    const payload = Buffer.concat([FIRST, encode(LIST, 'WorkOrderList', { machine_id: 'M-1' })]);
+    expect(read(LIST, payload)).toEqual({ machineId: 'M-1', workingOrders: [] });
+  });
+
+  it.each([
+    ['the second', [2, 2], { machines: [] }],
+    ['one within another', [4, 2, 2], {}],
+  ])('may be %s of its schema', (_, indexes, expected) => {
+    expect(read(LIST, Buffer.from(indexes))).toEqual(expected);
+  });
+
+  it('may be of types that are in schemas of their own', () => {
+    const machine =
+      'syntax = "proto3"; package a; message Other {} message Machine { string id = 1; }';
+    const source =
+      'syntax = "proto3"; package a; import "machine.proto"; message Order { Machine machine = 1; }';
+    const payload = Buffer.from([0, 10, 3, 10, 1, 77]);
+    expect(read(source, payload, machine)).toEqual({ machine: { id: 'M' } });
+  });
+
+  it('may have fields of any type', () => {
+    const source = `
+      syntax = "proto3";
+      enum Status { unknown = 0; released = 1; }
+      message All {
+        double d = 1; float f = 2; int32 i32 = 3; int64 i64 = 4; uint32 u32 = 5; uint64 u64 = 6;
+        sint32 s32 = 7; sint64 s64 = 8; fixed32 f32 = 9; fixed64 f64 = 10; sfixed32 sf32 = 11;
+        sfixed64 sf64 = 12; bool yes = 13; bytes data = 14; Status status = 15;
+        map<string, int32> counts = 16; map<int32, Status> states = 17; repeated int32 packed = 18;
+        repeated int32 plain = 19 [packed = false]; oneof one { string text = 20; int32 number = 21; }
+        string named = 22 [json_name = "other"]; repeated Status all = 23; optional int32 zero = 24;
+      }`;
+    const value = {
+      ...{ d: 1.5, f: 0.25, i32: -1, i64: '-9007199254740993', u32: 4_294_967_295 },
+      ...{ u64: '18446744073709551615', s32: -7, s64: -8, f32: 9, f64: 10, sf32: -11, sf64: -12 },
+      ...{ yes: true, data: Buffer.from('a'), status: 'released', counts: { a: 1, b: 0 } },
+      ...{ states: { 1: 1 }, packed: [1, 2], plain: [3, 4], number: 5, named: 'n', all: [1, 0] },
+      ...{ zero: 0 },
+    };
+    const expected: object = {
+      ...{ ...value, data: 'YQ==', states: { 1: 'released' }, all: ['released', 'unknown'] },
+      other: 'n',
+    };
+    delete (expected as { named?: string }).named;
+    expect(read(source, Buffer.concat([FIRST, encode(source, 'All', value)]))).toEqual(expected);
+  });
+
+  it('has the last of what is written for one field, or for one of several', () => {
+    const source =
+      'syntax = "proto3"; message M { int32 a = 1; oneof o { int32 b = 2; int32 c = 3; } }';
+    expect(read(source, Buffer.from([0, 8, 1, 8, 2, 16, 3, 24, 4]))).toEqual({ a: 2, c: 4 });
+  });
+
+  it('is read past fields that its schema has not, or has in another type', () => {
+    const source = 'syntax = "proto3"; message M { int32 a = 1; string b = 2; }';
+    const payload = Buffer.from([0, 8, 1, 16, 5, 26, 1, 7, 0x23, 8, 1, 0x24, 45, 1, 2, 3, 4]);
+    expect(read(source, payload)).toEqual({ a: 1 });
+  });
+
+  it.each([
+    ['ends too early', [0, 10, 5, 77]],
+    ['ends within another message', [0, 26, 2, 8]],
+    ['is of a message that the schema has not', [2, 8]],
+    ['names no message', [1]],
+    ['has a text that is not UTF-8', [0, 10, 1, 0xff]],
+    ['has no such wire type', [0, 15]],
+    ['is empty', []],
+  ])('is refused where it %s', (_, payload) => {
+    expect(() => read(LIST, Buffer.from(payload))).toThrow(/./);
+  });
+
+  it.each([
+    ['a syntax of its own', 'message {'],
+    ['a type that is not there', 'syntax = "proto3"; message M { Other o = 1; }'],
+    ['messages nested without an end', 'message A {'.repeat(20_000)],
+  ])('is refused with a schema that has %s', (_, source) => {
+    expect(() => read(source, FIRST)).toThrow(/./);
+  });
+
+  it('is refused with a schema that would take long to read', () => {
+    const fields = Array.from({ length: 20_000 }, (_, id) => `string f${id} = ${id + 1};`);
+    const begunMs = performance.now();
+    expect(() => read(`message M { ${fields.join(' ')} }`, FIRST)).toThrow('more than 131072');
+    expect(() => read(`message M { ${fields.slice(0, 1000).join(' ')} }`, FIRST)).toThrow('1000');
+    expect(performance.now() - begunMs).toBeLessThan(2000);
+  });
+
+  it('that unfolds into more than a message may hold is refused', () => {
+    const long = `field_${'x'.repeat(10_000)}`;
+    const source = `syntax = "proto3"; message M { repeated M ${long} = 1; }`;
+    const payload = Buffer.concat([FIRST, Buffer.from('0a00'.repeat(10_000), 'hex')]);
+    expect(() => read(source, payload)).toThrow('characters of JSON');
+    const deep = Array.from({ length: 100 }).reduce<Buffer>(
+      (within) => Buffer.concat([Buffer.from([10, ...varint(within.length)]), within]),
+      Buffer.alloc(0),
+    );
+    const plain = 'syntax = "proto3"; message M { M m = 1; }';
+    expect(() => read(plain, Buffer.concat([FIRST, deep]))).toThrow('nested deeper');
+  });
+
+  it('ends in time whatever its bytes are', () => {
+    const reader = protobufReader([LIST]);
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), (payload) => {
+        try {
+          JSON.parse(reader(Buffer.concat([FIRST, Buffer.from(payload)])));
+        } catch (error) {
+          expect(error).not.toBeInstanceOf(SyntaxError);
+        }
+      }),
+    );
+  });
+});
+
+function varint(value: number): number[] {
+  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >> 7)];
+}

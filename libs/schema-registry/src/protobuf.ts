@@ -1,0 +1,344 @@
+import protobuf from 'protobufjs';
+import { decodeUtf8, JsonOutput, UnreadableError } from './json-output.js';
+
+const { common, Enum, MapField, parse, Reader, Root, Type, types } = protobuf;
+type Reader = protobuf.Reader;
+
+/** A message of Protobuf as JSON; before the message the payload has its index in the schema. */
+export type ProtobufReader = (payload: Buffer) => string;
+
+/**
+ * Fields have their names of ProtoJSON (`working_orders` is `workingOrders`, unless it says `json_name`) and are left out
+ * where the message has none, but for lists: a list without items is not written by Protobuf, and is `[]` here. Enums are
+ * names, timestamps RFC 3339, whole numbers of 64 bits numbers as long as they are exact.
+ *
+ * protobufjs reads the schema; messages are read here, because its own decoders are code that it makes at run time, and
+ * keep no account of what they make of a message.
+ *
+ * @param documents imported by others, before those, and the schema itself last
+ * @throws UnreadableError for what is no schema
+ */
+export function protobufReader(documents: readonly string[]): ProtobufReader {
+  const { own, root } = readSchema(documents);
+  const plans: Plans = new Map();
+  return (payload) => {
+    const input: Input = { reader: Reader.create(payload), output: new JsonOutput(), plans };
+    const type = root.lookupType(typeAt(own, readIndexes(input)));
+    return readMessage(input, type, payload.length);
+  };
+}
+
+/** Semicolons, braces and commas: protobufjs takes a third of a second for as many fields of one message, and hours for 512 KiB. */
+const MAX_MARKS = 1000;
+const MAX_CHARACTERS = 128 * 1024;
+
+/** All that is known, and the types of the schema's own document, which messages are numbered in. */
+function readSchema(documents: readonly string[]): {
+  own: protobuf.NamespaceBase;
+  root: protobuf.Root;
+} {
+  const text = documents.join('\n');
+  if (text.length > MAX_CHARACTERS || (text.match(/[;{,]/g)?.length ?? 0) > MAX_MARKS) {
+    throw new UnreadableError(
+      `it has more than ${MAX_CHARACTERS} characters or ${MAX_MARKS} fields`,
+    );
+  }
+  const root = new Root();
+  const options = { keepCase: true };
+  const wellKnown = new Set<string>();
+  let own: protobuf.NamespaceBase = root;
+  try {
+    for (const document of documents) {
+      const alone = parse(document, new Root(), options);
+      own =
+        alone.package === undefined ? alone.root : (alone.root.lookup(alone.package) as typeof own);
+      for (const name of alone.imports ?? []) wellKnown.add(name);
+      parse(document, root, options);
+    }
+    for (const name of wellKnown) {
+      const json = common.get(name);
+      if (json?.nested !== undefined) root.addJSON(json.nested);
+    }
+    root.resolveAll();
+  } catch (error) {
+    throw new UnreadableError(`it is no Protobuf schema: ${(error as Error).message}`);
+  }
+  return { own, root };
+}
+
+/** The full name of the message that is the first of these among its siblings, then within it the second … */
+function typeAt(own: protobuf.NamespaceBase, indexes: readonly number[]): string {
+  let at = own;
+  for (const index of indexes) {
+    const found = at.nestedArray.filter((each) => each instanceof Type)[index];
+    if (found === undefined)
+      throw new UnreadableError('it is of a message that the schema has not');
+    at = found;
+  }
+  return at.fullName;
+}
+
+/** Bytes still to be read, and what has become of those before. */
+interface Input {
+  reader: Reader;
+  output: JsonOutput;
+  plans: Plans;
+}
+
+/** How the fields of a message are read: made when the first one comes. */
+type Plans = Map<protobuf.Type, { byId: ReadonlyMap<number, FieldPlan>; lists: readonly number[] }>;
+
+interface FieldPlan {
+  id: number;
+  /** `"name":` */
+  key: string;
+  wireType: number;
+  /** Fields of the same `oneof`, of which the last one written counts. */
+  rivals: readonly number[];
+  /** Adds what is read to what the message has of it so far; undefined for a wire type that it is not written in. */
+  read: (input: Input, wireType: number, before: FieldValue | undefined) => FieldValue | undefined;
+}
+
+/** In JSON: a value, the items of a list, the members of a map by their keys. */
+type FieldValue = string | string[] | Map<string, string>;
+
+type ReadOne = (input: Input) => string;
+
+const LENGTH_DELIMITED = 2;
+/** More levels of nested types than a schema has. */
+const MAX_INDEXES = 64;
+
+/** A single 0 stands for the first message. */
+function readIndexes({ reader }: Input): number[] {
+  const count = reader.sint32();
+  if (count === 0) return [0];
+  if (count < 0 || count > MAX_INDEXES) throw new UnreadableError('it names no message');
+  return Array.from({ length: count }, () => reader.sint32());
+}
+
+function readMessage(input: Input, type: protobuf.Type, end: number): string {
+  const { output } = input;
+  return output.within('{', () => {
+    const { byId, lists } = planOf(input, type);
+    const values = new Map<number, FieldValue>();
+    readFields(input, end, (id, wireType) => {
+      const field = byId.get(id);
+      const value = field?.read(input, wireType, values.get(id));
+      if (field === undefined || value === undefined) return false;
+      for (const rival of field.rivals) values.delete(rival);
+      values.set(id, value);
+      return true;
+    });
+    for (const id of lists) {
+      output.step();
+      if (!values.has(id)) values.set(id, []);
+    }
+    return [...values].map(([id, value]) => output.text(byId.get(id)?.key ?? '') + joined(value));
+  });
+}
+
+function joined(value: FieldValue): string {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return `[${value.join(',')}]`;
+  return `{${[...value].map(([key, member]) => `${key}:${member}`).join(',')}}`;
+}
+
+/** @param take returns whether it has read the field, which is skipped otherwise */
+function readFields(
+  { reader, output }: Input,
+  end: number,
+  take: (id: number, wireType: number) => boolean,
+): void {
+  while (reader.pos < end) {
+    output.step();
+    const tag = reader.uint32();
+    if (!take(tag >>> 3, tag & 7)) reader.skipType(tag & 7);
+  }
+  if (reader.pos > end) throw new UnreadableError('it ends too early');
+}
+
+/** The end of what has its length before it. */
+function readEnd({ reader }: Input): number {
+  const length = reader.uint32();
+  return reader.pos + length;
+}
+
+function planOf({ plans }: Input, type: protobuf.Type): NonNullable<ReturnType<Plans['get']>> {
+  const known = plans.get(type);
+  if (known !== undefined) return known;
+  const fields = type.fieldsArray.map(planField);
+  const lists = type.fieldsArray.filter(({ repeated }) => repeated).map(({ id }) => id);
+  const plan = { byId: new Map(fields.map((field) => [field.id, field])), lists };
+  plans.set(type, plan);
+  return plan;
+}
+
+function planField(field: protobuf.Field): FieldPlan {
+  const { id, options = {}, partOf } = field;
+  const name = String(options['json_name'] ?? jsonName(field.name));
+  const rivals = (partOf?.fieldsArray ?? [])
+    .map((rival) => rival.id)
+    .filter((rival) => rival !== id);
+  const one = readerOf(field.type, field.resolvedType);
+  const isMap = field instanceof MapField;
+  const wireType = isMap ? LENGTH_DELIMITED : one.wireType;
+  return {
+    ...{ id, key: `${JSON.stringify(name)}:`, wireType, rivals },
+    read: isMap
+      ? readEntry(readerOf(field.keyType, null), one)
+      : field.repeated
+        ? readItems(one)
+        : only(one),
+  };
+}
+
+/** `working_orders` is `workingOrders`. */
+function jsonName(name: string): string {
+  return name.replace(/_+([^_]|$)/g, (_, next: string) => next.toUpperCase());
+}
+
+interface OneReader {
+  wireType: number;
+  read: ReadOne;
+  /** What Protobuf does not write. */
+  fallback: ReadOne;
+}
+
+function only({ wireType, read }: OneReader): FieldPlan['read'] {
+  return (input, given) => (given === wireType ? read(input) : undefined);
+}
+
+/** Numbers may be packed, whatever the schema says. */
+function readItems({ wireType, read }: OneReader): FieldPlan['read'] {
+  return (input, given, before = []) => {
+    const items = before as string[];
+    if (given === wireType) {
+      items.push(read(input));
+    } else if (given === LENGTH_DELIMITED) {
+      const end = readEnd(input);
+      while (input.reader.pos < end) {
+        input.output.step();
+        items.push(read(input));
+      }
+      if (input.reader.pos > end) throw new UnreadableError('it ends too early');
+    } else return undefined;
+    return items;
+  };
+}
+
+/** Of a key that comes twice the last one counts. */
+function readEntry(key: OneReader, value: OneReader): FieldPlan['read'] {
+  return (input, given, before = new Map<string, string>()) => {
+    if (given !== LENGTH_DELIMITED) return undefined;
+    const read: (string | undefined)[] = [];
+    readFields(input, readEnd(input), (id, wireType) => {
+      const part = id === 1 ? key : value;
+      if (id > 2 || wireType !== part.wireType) return false;
+      read[id] = part.read(input);
+      return true;
+    });
+    const name = read[1] ?? key.fallback(input);
+    const text = name.startsWith('"') ? name : `"${name}"`;
+    return (before as Map<string, string>).set(text, read[2] ?? value.fallback(input));
+  };
+}
+
+function readerOf(name: string, type: protobuf.Type | protobuf.Enum | null): OneReader {
+  if (type instanceof Enum) {
+    const read = ({ reader, output }: Input): string => {
+      const value = reader.int32();
+      const symbol = type.valuesById[value];
+      return symbol === undefined ? output.integer(value) : output.string(symbol);
+    };
+    const first = Object.keys(type.values)[0] ?? '';
+    return { wireType: 0, read, fallback: ({ output }) => output.string(first) };
+  }
+  if (type !== null) {
+    const whole = WELL_KNOWN[type.fullName] ?? ((input, end) => readMessage(input, type, end));
+    const read: ReadOne = (input) => whole(input, readEnd(input));
+    return { wireType: LENGTH_DELIMITED, read, fallback: ({ output }) => output.text('{}') };
+  }
+  const read = SCALARS[name];
+  const wireType = (types.basic as Readonly<Record<string, number>>)[name];
+  if (read === undefined || wireType === undefined) {
+    throw new UnreadableError(`it has no type ${JSON.stringify(name)}`);
+  }
+  const fallback = name === 'bool' ? 'false' : wireType === LENGTH_DELIMITED ? '""' : '0';
+  return { wireType, read, fallback: ({ output }) => output.text(fallback) };
+}
+
+/** Of a Long, or a number where that is not loaded. */
+function toBigInt(value: { toString(): string }): bigint {
+  return BigInt(value.toString());
+}
+
+const readLong =
+  (method: 'int64' | 'uint64' | 'sint64' | 'fixed64' | 'sfixed64'): ReadOne =>
+  ({ reader, output }) =>
+    output.integer(toBigInt(reader[method]()));
+
+const readNumber =
+  (method: 'int32' | 'uint32' | 'sint32' | 'fixed32' | 'sfixed32' | 'float' | 'double'): ReadOne =>
+  ({ reader, output }) =>
+    output.number(reader[method]());
+
+const SCALARS: Readonly<Record<string, ReadOne>> = {
+  int32: readNumber('int32'),
+  uint32: readNumber('uint32'),
+  sint32: readNumber('sint32'),
+  fixed32: readNumber('fixed32'),
+  sfixed32: readNumber('sfixed32'),
+  float: readNumber('float'),
+  double: readNumber('double'),
+  int64: readLong('int64'),
+  uint64: readLong('uint64'),
+  sint64: readLong('sint64'),
+  fixed64: readLong('fixed64'),
+  sfixed64: readLong('sfixed64'),
+  bool: ({ reader, output }) => output.text(String(reader.bool())),
+  string: ({ reader, output }) => output.string(decodeUtf8(reader.bytes())),
+  bytes: ({ reader, output }) => output.bytes(reader.bytes()),
+};
+
+type ReadWhole = (input: Input, end: number) => string;
+
+/** The messages that have a JSON of their own, of those that a message of a plant may use. */
+const WELL_KNOWN: Readonly<Record<string, ReadWhole | undefined>> = Object.assign(
+  Object.create(null) as object,
+  {
+    '.google.protobuf.Timestamp': readTimestamp,
+    '.google.protobuf.BoolValue': readWrapped('bool'),
+    '.google.protobuf.BytesValue': readWrapped('bytes'),
+    '.google.protobuf.DoubleValue': readWrapped('double'),
+    '.google.protobuf.FloatValue': readWrapped('float'),
+    '.google.protobuf.Int32Value': readWrapped('int32'),
+    '.google.protobuf.Int64Value': readWrapped('int64'),
+    '.google.protobuf.StringValue': readWrapped('string'),
+    '.google.protobuf.UInt32Value': readWrapped('uint32'),
+    '.google.protobuf.UInt64Value': readWrapped('uint64'),
+  },
+);
+
+function readTimestamp(input: Input, end: number): string {
+  let [seconds, nanos] = [0, 0];
+  readFields(input, end, (id, wireType) => {
+    if (wireType !== 0 || id > 2) return false;
+    if (id === 1) seconds = Number(toBigInt(input.reader.int64()));
+    else nanos = input.reader.int32();
+    return true;
+  });
+  return input.output.timestamp(seconds * 1000 + Math.floor(nanos / 1_000_000));
+}
+
+function readWrapped(scalar: string): ReadWhole {
+  return (input, end) => {
+    const { read, wireType, fallback } = readerOf(scalar, null);
+    let value: string | undefined;
+    readFields(input, end, (id, given) => {
+      if (id !== 1 || given !== wireType) return false;
+      value = read(input);
+      return true;
+    });
+    return value ?? fallback(input);
+  };
+}

@@ -1,0 +1,245 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Logger } from '@nestjs/common';
+import { realNowMs } from '#libs/clock';
+import type { Parsed } from '#libs/contracts';
+import type { SchemaRegistryOptions } from './registry-requests.js';
+import { SchemaRegistry } from './schema-registry.js';
+
+const LONG = { schema: '"long"' };
+const SEVEN = Buffer.from([14]);
+const NOT_FOUND = { status: 404, body: { error_code: 40_403, message: 'Schema not found' } };
+
+interface Answer {
+  status?: number;
+  body?: unknown;
+}
+
+describe('a schema registry', () => {
+  Logger.overrideLogger(false);
+  let server: Server;
+  let options: SchemaRegistryOptions;
+  let registry: SchemaRegistry;
+  let asked: string[];
+  let answers: Record<string, Answer | undefined>;
+  /** Of every request, while it is set. */
+  let fault: Answer | 'hang' | undefined;
+  const noEnd = new AbortController().signal;
+
+  beforeEach(async () => {
+    asked = [];
+    answers = { '/schemas/types': { body: ['AVRO'] } };
+    fault = undefined;
+    server = createServer((request, response) => {
+      const url = request.url ?? '';
+      if (url !== '/schemas/types') asked.push(url);
+      if (fault === 'hang') return;
+      const { status = 200, body } = fault ?? answers[url] ?? NOT_FOUND;
+      response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    options = { url: `http://127.0.0.1:${port}`, authorization: 'Basic c2U=' };
+    registry = new SchemaRegistry(options, { timeoutMs: 30_000, lookUpGapMs: 100 });
+  });
+
+  afterEach(async () => {
+    await registry.close();
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const framed = (id: number, payload: Buffer): { value: Buffer; headers: [] } => {
+    const head = Buffer.alloc(5);
+    head.writeUInt32BE(id, 1);
+    return { value: Buffer.concat([head, payload]), headers: [] };
+  };
+
+  const read = async (id: number, payload = SEVEN, signal = noEnd): Promise<string> => {
+    const body: Parsed<Buffer> | undefined = await registry.readFramed(framed(id, payload), signal);
+    if (body === undefined) return 'left alone';
+    return body.ok ? body.value.toString() : `${body.rejection.code}: ${body.rejection.detail}`;
+  };
+
+  it('is asked once for a schema, whoever waits for it', async () => {
+    answers['/schemas/ids/7'] = { body: LONG };
+    await expect(Promise.all([read(7), read(7), read(7)])).resolves.toEqual(['7', '7', '7']);
+    expect(registry.readFramed(framed(7, Buffer.from([2])), noEnd)).toEqual({
+      ok: true,
+      value: Buffer.from('1'),
+    });
+    expect(asked).toEqual(['/schemas/ids/7']);
+    expect(registry.totals).toEqual({ found: 1, unknown: 0, unavailable: 0 });
+  });
+
+  it('is not asked for what carries JSON, has no frame or is too large', async () => {
+    await expect(read(7, Buffer.from('{"a":1}\n'))).resolves.toBe('left alone');
+    await expect(read(7, Buffer.from(' ["a"]'))).resolves.toBe('left alone');
+    await expect(read(7, Buffer.alloc(1_048_577))).resolves.toBe('left alone');
+    const plain = { value: Buffer.from('{}'), headers: [] };
+    expect(registry.readFramed(plain, noEnd)).toBeUndefined();
+    expect(asked).toEqual([]);
+  });
+
+  it('is asked what a text is that begins like JSON', async () => {
+    answers['/schemas/ids/7'] = { body: { schema: '{"type":"array","items":"string"}' } };
+    // an item of five characters, the first of which is a bracket
+    await expect(read(7, Buffer.from('\u0002\n[M-1]\u0000'))).resolves.toBe('["[M-1]"]');
+    answers['/schemas/ids/8'] = { body: { schema: '"string"' } };
+    await expect(read(8, Buffer.from('\n[M-12'))).resolves.toBe('"[M-12"');
+  });
+
+  it('hands JSON on as it is', async () => {
+    answers['/schemas/ids/9'] = { body: { schema: '{}', schemaType: 'JSON' } };
+    await expect(read(9, Buffer.from('{"a":'))).resolves.toBe('{"a":');
+  });
+
+  it('has Protobuf read, and schemas that others refer to', async () => {
+    const machine = { name: 'machine.proto', subject: 'a/b machine', version: 3 };
+    const order = 'syntax = "proto3"; import "machine.proto"; message Order { Machine m = 1; }';
+    const schemaType = 'PROTOBUF';
+    answers['/schemas/ids/7'] = { body: { schemaType, schema: order, references: [machine] } };
+    answers['/subjects/a%2Fb%20machine/versions/3'] = {
+      body: { schemaType, schema: 'syntax = "proto3"; message Machine { string id = 1; }' },
+    };
+    await expect(read(7, Buffer.from([0, 10, 3, 10, 1, 77]))).resolves.toBe('{"m":{"id":"M"}}');
+  });
+
+  it('is asked by GUID where the frame has one', async () => {
+    const guid = '01234567-89ab-cdef-0123-456789abcdef';
+    answers[`/schemas/guids/${guid}`] = { body: LONG };
+    const header = Buffer.from(`01${guid.replaceAll('-', '')}`, 'hex');
+    const headers = [['__value_schema_id', header]] as const;
+    const body = await registry.readFramed({ value: SEVEN, headers }, noEnd);
+    expect(body?.ok === true && body.value.toString()).toBe('7');
+  });
+
+  it('may show a schema a moment after it is used', async () => {
+    const reading = read(7);
+    while (asked.length < 2) await new Promise(setImmediate);
+    answers['/schemas/ids/7'] = { body: LONG };
+    await expect(reading).resolves.toBe('7');
+  });
+
+  it('has messages refused whose schema it has not, asked several times', async () => {
+    const detail = 'the schema of the value, schema id 7, cannot be used: the registry has none';
+    await expect(read(7)).resolves.toBe(`invalid-message: ${detail} (HTTP 404 (40403))`);
+    expect(asked).toHaveLength(4);
+    // the next one need not wait as long
+    await read(7);
+    expect(asked).toHaveLength(4);
+  });
+
+  it('is asked once each where many schemas are made up', async () => {
+    await Promise.all(Array.from({ length: 8 }, (_, id) => read(id + 1)));
+    const before = asked.length;
+    await read(99);
+    expect(asked.length - before).toBe(1);
+  });
+
+  it.each([
+    ['is no schema', { body: { schema: '{"type":"record"}' } }, 'a named type has no name'],
+    ['is of an unknown type', { body: { schema: '', schemaType: 'XML' } }, 'its type is none of'],
+    ['has no text', { body: {} }, 'the registry has no text of it'],
+    ['is too large', { body: { schema: 'x'.repeat(600_000) } }, 'it has more than 524288 bytes'],
+    [
+      'refers to one that is not there',
+      { body: { ...LONG, references: [{ name: 'x', subject: 'x', version: 1 }] } },
+      'the registry has none',
+    ],
+  ])('has messages refused whose schema %s', async (_, answer, why) => {
+    answers['/schemas/ids/7'] = answer;
+    await expect(read(7)).resolves.toContain(why);
+  });
+
+  it('has a value refused that is not of its schema', async () => {
+    answers['/schemas/ids/7'] = { body: LONG };
+    answers['/schemas/ids/8'] = { body: { schema: '{"type":"array","items":"null"}' } };
+    await expect(read(7, Buffer.from([1, 1]))).resolves.toBe(
+      'invalid-message: the value cannot be read by its Avro schema, schema id 7: 1 bytes are left over',
+    );
+    await expect(read(8, Buffer.from('8094ebdc0300', 'hex'))).resolves.toContain('too-large: ');
+  });
+
+  it('does not hang on schemas that refer to each other', async () => {
+    const references = [1, 2].map((version) => ({ name: 'x', subject: 'x', version }));
+    for (const path of ['/schemas/ids/7', '/subjects/x/versions/1', '/subjects/x/versions/2'])
+      answers[path] = { body: { ...LONG, references } };
+    await expect(read(7)).resolves.toBe('7');
+  });
+
+  it.each<[string, Answer | 'hang']>([
+    ['fails', { status: 500 }],
+    ['is overloaded', { status: 429 }],
+    ['refuses the login', { status: 401, body: { error_code: 401 } }],
+    ['forbids it', { status: 403 }],
+    ['is another server', { status: 404, body: '<html>' }],
+    ['answers without JSON', { status: 200, body: '<html>' }],
+    ['redirects', { status: 302 }],
+    ['does not answer', 'hang'],
+  ])('has messages wait while it %s', async (_, given) => {
+    answers['/schemas/ids/7'] = { body: LONG };
+    if (given === 'hang') {
+      await registry.close();
+      registry = new SchemaRegistry(options, { timeoutMs: 500, lookUpGapMs: 100 });
+    }
+    fault = given;
+    let isRead = false;
+    const reading = read(7).finally(() => {
+      isRead = true;
+    });
+    while (registry.totals.unavailable < 2) await new Promise((next) => setTimeout(next, 10));
+    expect(isRead).toBe(false);
+    expect(registry.problem).toContain('messages wait for their schemas: ');
+    expect(registry.problem).not.toContain('c2U=');
+    expect(registry.lastFailure?.why).toContain('schema registry: ');
+    fault = undefined;
+    await expect(reading).resolves.toBe('7');
+    expect(registry.problem).toBeUndefined();
+  });
+
+  it('is asked by one message at a time while it is away', async () => {
+    for (let id = 1; id <= 50; id += 1) answers[`/schemas/ids/${id}`] = { body: LONG };
+    fault = { status: 503 };
+    const first = read(1);
+    while (registry.totals.unavailable === 0) await new Promise(setImmediate);
+    const begun = realNowMs();
+    const all = Array.from({ length: 49 }, (_, index) => read(index + 2));
+    while (registry.totals.unavailable < 4) await new Promise((next) => setTimeout(next, 10));
+    // of 50 messages, each would have asked by then
+    expect(asked.length).toBeLessThan(10);
+    expect(realNowMs() - begun).toBeGreaterThan(200);
+    fault = undefined;
+    await expect(Promise.all([first, ...all])).resolves.toEqual(Array(50).fill('7'));
+  });
+
+  it('is waited for until the partition is lost, or it is closed', async () => {
+    fault = { status: 503 };
+    const revoked = new AbortController();
+    const reading = read(7, SEVEN, revoked.signal);
+    const other = read(8);
+    const ends = Promise.allSettled([reading, other]);
+    while (registry.totals.unavailable === 0) await new Promise(setImmediate);
+    revoked.abort(new Error('revoked'));
+    await expect(reading).rejects.toThrow('revoked');
+    await registry.close();
+    await expect(other).rejects.toThrow('stopping');
+    await ends;
+  });
+
+  it('is asked again for what has not been used for long', async () => {
+    for (let id = 1; id <= 300; id += 1) answers[`/schemas/ids/${id}`] = { body: LONG };
+    for (let id = 1; id <= 300; id += 1) {
+      await read(id);
+      await read(1);
+    }
+    const before = asked.length;
+    await read(1);
+    await read(300);
+    expect(asked).toHaveLength(before);
+    await read(2);
+    expect(asked).toHaveLength(before + 1);
+  });
+});

@@ -1,0 +1,293 @@
+import { Logger } from '@nestjs/common';
+import { abortable, realDelayMs, realNowMs } from '#libs/clock';
+import {
+  carriesJson,
+  describeSchema,
+  field,
+  type FramedMessage,
+  isJsonObject,
+  type JsonObject,
+  MAX_BODY_BYTES,
+  parsed,
+  type Parsed,
+  rejected,
+  type SchemaFrame,
+  schemaFrameOf,
+  type SchemaReference,
+} from '#libs/contracts';
+import { backOffMs } from '#libs/delivery';
+import { avroReader } from './avro.js';
+import { TooLargeError, UnreadableError } from './json-output.js';
+import {
+  MAX_ANSWER_BYTES,
+  type RegistryAnswer,
+  RegistryRequests,
+  type SchemaRegistryOptions,
+} from './registry-requests.js';
+
+/** A schema as the registry has it: ids are never given to another one. */
+type KnownSchema =
+  | { kind: 'readable'; type: string; read: (payload: Buffer) => Buffer }
+  /** Asked for again once that has passed: it may have been registered since. */
+  | { kind: 'refused'; why: string; untilMs: number };
+
+const MAX_SCHEMAS = 256;
+const MAX_REFERENCES = 32;
+/** A registry of several nodes may show a schema on one of them before the others. */
+const LOOK_UPS = 4;
+const TIMINGS = { timeoutMs: 5000, lookUpGapMs: 1000 };
+const REFUSED_FOR_MS = 10_000;
+/** With so many ids unknown of late, others are looked up once: made-up ids must not hold a partition up for long. */
+const MANY_UNKNOWN = 8;
+const BACK_OFF = { baseMs: 500, capMs: 10_000 };
+const LEAST_WAIT_MS = 200;
+
+/**
+ * Reads values in the frame of a schema registry as the JSON that they stand for.
+ *
+ * The registry is *away* from the first request that it does not answer, or refuses for a reason that is not the
+ * schema's, until the next one that it does. Look-ups wait meanwhile, however many there are, and one request at a time
+ * is made to see; nobody is told that a schema is not there.
+ */
+export class SchemaRegistry {
+  /** Requests by what came of them. */
+  readonly totals = { found: 0, unknown: 0, unavailable: 0 };
+  /** The latest request without an answer, with the real milliseconds of its end. */
+  lastFailure: { why: string; atMs: number } | undefined;
+  private readonly logger = new Logger('SchemaRegistry');
+  private readonly requests: RegistryRequests;
+  /** The one used last comes last. */
+  private readonly schemas = new Map<string, KnownSchema>();
+  private readonly lookUps = new Map<string, Promise<KnownSchema>>();
+  private readonly stopping = new AbortController();
+  private outage: Outage | undefined;
+
+  constructor(
+    options: SchemaRegistryOptions,
+    private readonly timings = TIMINGS,
+  ) {
+    this.requests = new RegistryRequests(options, timings.timeoutMs);
+  }
+
+  /** Why messages wait for the registry, in words. */
+  get problem(): string | undefined {
+    return this.outage && `messages wait for their schemas: ${this.outage.why}`;
+  }
+
+  /**
+   * The JSON of a value, or why it has none; undefined for a value that needs no registry: it has no frame, carries
+   * JSON, or is too large to be read at all. At once where the schema is known; else the promise waits for the registry, however long it is away.
+   *
+   * @throws the reason of the signal, as a rejection of the promise
+   */
+  readFramed(
+    message: FramedMessage,
+    signal: AbortSignal,
+  ): Parsed<Buffer> | Promise<Parsed<Buffer>> | undefined {
+    if (message.value !== null && message.value.length > MAX_BODY_BYTES) return undefined;
+    const frame = schemaFrameOf(message);
+    if (frame === undefined || carriesJson(frame.payload)) return undefined;
+    const path = pathOf(frame.schema);
+    const known = this.known(path);
+    if (known !== undefined) return read(frame, known);
+    let lookUp = this.lookUps.get(path);
+    if (lookUp === undefined) {
+      lookUp = this.lookUp(path, describeSchema(frame.schema)).finally(() => {
+        this.lookUps.delete(path);
+      });
+      // nobody may be waiting for it any more when the process stops
+      lookUp.catch(() => undefined);
+      this.lookUps.set(path, lookUp);
+    }
+    return abortable(lookUp, signal).then((found) => read(frame, found));
+  }
+
+  async close(): Promise<void> {
+    this.stopping.abort(new Error('the bridge is stopping'));
+    await this.requests.close();
+  }
+
+  private known(path: string): KnownSchema | undefined {
+    const known = this.schemas.get(path);
+    if (known === undefined) return undefined;
+    this.schemas.delete(path);
+    if (known.kind === 'refused' && known.untilMs < realNowMs()) return undefined;
+    this.schemas.set(path, known);
+    return known;
+  }
+
+  private async lookUp(path: string, what: string): Promise<KnownSchema> {
+    const found = await this.find(path, what);
+    this.schemas.set(path, found);
+    const [oldest] = this.schemas.keys();
+    if (this.schemas.size > MAX_SCHEMAS && oldest !== undefined) this.schemas.delete(oldest);
+    return found;
+  }
+
+  private async find(path: string, what: string): Promise<KnownSchema> {
+    try {
+      const document = await this.documentOf(path, what, this.areManyUnknown ? 1 : LOOK_UPS);
+      const documents: string[] = [];
+      await this.collect(document, what, documents, new Set());
+      return await readerOf(field(document, 'schemaType') ?? 'AVRO', documents);
+    } catch (error) {
+      this.stopping.signal.throwIfAborted();
+      // whatever a parser makes of a schema that was made to break it
+      const why = error instanceof UnreadableError ? error.message : 'it cannot be read';
+      this.logger.warn({ msg: 'schema cannot be used', schema: what, why });
+      return { kind: 'refused', why, untilMs: realNowMs() + REFUSED_FOR_MS };
+    }
+  }
+
+  private get areManyUnknown(): boolean {
+    const now = realNowMs();
+    let count = 0;
+    for (const known of this.schemas.values()) {
+      if (known.kind === 'refused' && known.untilMs > now) count += 1;
+    }
+    return count >= MANY_UNKNOWN;
+  }
+
+  /** @throws UnreadableError where the registry has none, asked so often */
+  private async documentOf(path: string, what: string, lookUps: number): Promise<JsonObject> {
+    for (let attempt = 1; ; attempt += 1) {
+      const answer = await this.ask(path, what);
+      if (answer.kind === 'document') return answer.document;
+      if (answer.kind === 'too-large') {
+        throw new UnreadableError(`it has more than ${MAX_ANSWER_BYTES} bytes`);
+      }
+      if (attempt >= lookUps) throw new UnreadableError(`the registry has none (${answer.why})`);
+      await realDelayMs(this.timings.lookUpGapMs, this.stopping.signal);
+    }
+  }
+
+  /** Adds the texts of all schemas that one refers to, each behind those that it refers to itself. */
+  private async collect(
+    document: JsonObject,
+    what: string,
+    into: string[],
+    seen: Set<string>,
+  ): Promise<void> {
+    const text = field(document, 'schema');
+    if (typeof text !== 'string') throw new UnreadableError('the registry has no text of it');
+    const references = field(document, 'references') ?? [];
+    for (const reference of Array.isArray(references) ? (references as unknown[]) : []) {
+      const { subject, version } = isJsonObject(reference) ? reference : {};
+      const path = `/subjects/${encodeURIComponent(String(subject))}/versions/${encodeURIComponent(String(version))}`;
+      if (seen.has(path)) continue;
+      seen.add(path);
+      if (seen.size > MAX_REFERENCES) {
+        throw new UnreadableError(`it refers to more than ${MAX_REFERENCES} others`);
+      }
+      await this.collect(await this.documentOf(path, what, LOOK_UPS), what, into, seen);
+    }
+    into.push(text);
+  }
+
+  /** Asks until the registry answers. */
+  private async ask(
+    path: string,
+    what: string,
+  ): Promise<Exclude<RegistryAnswer, { kind: 'unavailable' }>> {
+    const { signal } = this.stopping;
+    for (;;) {
+      await this.outage?.turn(signal);
+      const answer = await this.requests.get(path, signal);
+      if (answer.kind !== 'unavailable') {
+        this.totals[answer.kind === 'none' ? 'unknown' : 'found'] += 1;
+        this.answered();
+        return answer;
+      }
+      this.totals.unavailable += 1;
+      this.lastFailure = { why: `schema registry: ${answer.why}`, atMs: realNowMs() };
+      if (this.outage === undefined) {
+        this.outage = new Outage();
+        const msg = 'schema registry away, messages wait';
+        this.logger.warn({ msg, why: answer.why, schema: what });
+      }
+      this.outage.failed(answer.why);
+    }
+  }
+
+  private answered(): void {
+    if (this.outage === undefined) return;
+    const seconds = Math.round((realNowMs() - this.outage.sinceMs) / 1000);
+    this.logger.log({ msg: 'schema registry answers again', seconds });
+    this.outage.end();
+    this.outage = undefined;
+  }
+}
+
+/** A time in which the registry does not answer: one request at a time is made to see. */
+class Outage {
+  readonly sinceMs = realNowMs();
+  why = '';
+  private failures = 0;
+  private nextTryMs = Infinity;
+  private readonly over = new AbortController();
+
+  failed(why: string): void {
+    this.why = why;
+    this.failures += 1;
+    this.nextTryMs = realNowMs() + Math.max(LEAST_WAIT_MS, backOffMs(this.failures, BACK_OFF));
+  }
+
+  end(): void {
+    this.over.abort();
+  }
+
+  /** Resolves when it is over, or when whoever waits is the one to make a request. */
+  async turn(signal: AbortSignal): Promise<void> {
+    const either = AbortSignal.any([signal, this.over.signal]);
+    while (!either.aborted && realNowMs() < this.nextTryMs) {
+      const waitMs = Math.min(LEAST_WAIT_MS, this.nextTryMs - realNowMs());
+      await realDelayMs(waitMs, either).catch(() => undefined);
+    }
+    signal.throwIfAborted();
+    // until it is known what came of it
+    if (!this.over.signal.aborted) this.nextTryMs = Infinity;
+  }
+}
+
+function pathOf(schema: SchemaReference): string {
+  return 'id' in schema ? `/schemas/ids/${schema.id}` : `/schemas/guids/${schema.guid}`;
+}
+
+async function readerOf(type: unknown, documents: readonly string[]): Promise<KnownSchema> {
+  switch (type) {
+    case 'AVRO':
+      return { kind: 'readable', type: 'Avro', read: inJson(avroReader(documents)) };
+    case 'PROTOBUF': {
+      // loaded where it is needed
+      const { protobufReader } = await import('./protobuf.js');
+      return { kind: 'readable', type: 'Protobuf', read: inJson(protobufReader(documents)) };
+    }
+    case 'JSON':
+      return { kind: 'readable', type: 'JSON', read: (payload) => payload };
+    default:
+      throw new UnreadableError('its type is none of AVRO, PROTOBUF and JSON');
+  }
+}
+
+function inJson(reader: (payload: Buffer) => string): (payload: Buffer) => Buffer {
+  return (payload) => Buffer.from(reader(payload));
+}
+
+function read({ schema, payload }: SchemaFrame, known: KnownSchema): Parsed<Buffer> {
+  const name = describeSchema(schema);
+  if (known.kind === 'refused') {
+    return rejected(
+      'invalid-message',
+      `the schema of the value, ${name}, cannot be used: ${known.why}`,
+    );
+  }
+  try {
+    return parsed(known.read(payload));
+  } catch (error) {
+    const what = `the value cannot be read by its ${known.type} schema, ${name}`;
+    if (error instanceof TooLargeError) return rejected('too-large', `${what}: ${error.message}`);
+    // of the reader of Protobuf: what it says has no part of the value
+    const why = error instanceof UnreadableError ? error.message : 'it is not of this schema';
+    return rejected('invalid-message', `${what}: ${why}`);
+  }
+}

@@ -1,0 +1,298 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import avro from 'avsc';
+import protobuf from 'protobufjs';
+import { TOPICS } from '#libs/contracts';
+import {
+  type LocalRegistry,
+  startLocalRegistry,
+} from '../../tools/schema-registry/local-registry.mjs';
+import { eventually } from '../support/eventually.js';
+import { type Plant, startPlant } from '../support/plant.js';
+import { header, json, type TopicReader } from '../support/topic-reader.js';
+
+const AVRO_LIST = {
+  type: 'record',
+  name: 'WorkOrderList',
+  namespace: 'com.example.erp',
+  fields: [
+    { name: 'machineId', type: 'string' },
+    { name: 'workingOrders', type: { type: 'array', items: 'string' } },
+    {
+      name: 'issuedAt',
+      type: ['null', { type: 'long', logicalType: 'timestamp-millis' }],
+      default: null,
+    },
+  ],
+} as const;
+
+const AVRO_REASON = {
+  type: 'record',
+  name: 'DowntimeReason',
+  fields: [
+    { name: 'machineId', type: 'string' },
+    { name: 'reasonId', type: 'string' },
+    { name: 'startTime', type: { type: 'long', logicalType: 'timestamp-millis' } },
+    { name: 'endTime', type: ['null', { type: 'long', logicalType: 'timestamp-millis' }] },
+  ],
+} as const;
+
+const PROTO_LIST = `syntax = "proto3";
+package erp;
+import "google/protobuf/timestamp.proto";
+message WorkOrderList {
+  string machine_id = 1;
+  repeated string working_orders = 2;
+  google.protobuf.Timestamp issued_at = 3;
+}
+`;
+const PROTO_LISTS = `syntax = "proto3";
+package erp;
+import "list.proto";
+message Nothing {}
+message WorkOrderLists {
+  repeated WorkOrderList machines = 1;
+}
+`;
+
+describe('input in the frame of a schema registry', () => {
+  let registry: LocalRegistry;
+  let way: Way;
+  let plant: Plant;
+  let published: TopicReader;
+
+  beforeAll(async () => {
+    registry = await startLocalRegistry();
+    way = await Way.to(registry.port);
+    plant = await startPlant({ env: { KAFKA_SCHEMA_REGISTRY_URL: way.urlFor(registry.url) } });
+    published = await plant.kafka.read(
+      TOPICS.commandOutcomes,
+      `${TOPICS.workOrderLists}.dlq`,
+      `${TOPICS.downtimeReasons}.dlq`,
+    );
+  });
+
+  afterAll(async () => {
+    await plant.close();
+    await way.close();
+    await registry.kill();
+  });
+
+  /** As a serializer does it; yields the id. */
+  const register = async (subject: string, schema: object): Promise<number> => {
+    const answer = await fetch(`${registry.url}/subjects/${subject}/versions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/vnd.schemaregistry.v1+json' },
+      body: JSON.stringify(schema),
+    });
+    expect(answer.status).toBe(200);
+    return ((await answer.json()) as { id: number }).id;
+  };
+
+  const registerAvro = (schema: object): Promise<number> =>
+    register(`${(schema as { name: string }).name}-value`, { schema: JSON.stringify(schema) });
+
+  const sendLists = (...messages: { value: string | Buffer; partition: number; id?: string }[]) =>
+    plant.kafka.send(
+      TOPICS.workOrderLists,
+      ...messages.map(({ id, ...message }) => ({
+        key: 'k',
+        ...message,
+        headers: id === undefined ? {} : { 'message-id': id },
+      })),
+    );
+
+  const inAvro = (id: number, machineId: string, order: string): Buffer => {
+    const type = avro.Type.forSchema(AVRO_LIST as unknown as avro.Schema, { wrapUnions: false });
+    const issuedAt = null;
+    return framed(id, type.toBuffer({ machineId, workingOrders: [order], issuedAt }));
+  };
+
+  const ready = async (): Promise<{ status: number; text: string }> => {
+    const answer = await fetch(`${plant.bridgeUrl}/health/ready`);
+    return { status: answer.status, text: await answer.text() };
+  };
+
+  it('is applied where it is Avro, also after a restart', async () => {
+    const id = await registerAvro(AVRO_LIST);
+    await sendLists({ value: inAvro(id, 'M-001', 'avro'), partition: 0 });
+    await plant.sandbox.listBecomes('M-001', ['avro']);
+    await plant.restartBridge();
+    await sendLists({ value: inAvro(id, 'M-001', 'again'), partition: 0 });
+    await plant.sandbox.listBecomes('M-001', ['again']);
+  });
+
+  it('has its times of Avro in seconds', async () => {
+    const id = await registerAvro(AVRO_REASON);
+    const startTime = Math.floor(plant.clock.nowSeconds()) - 600;
+    const type = avro.Type.forSchema(AVRO_REASON as unknown as avro.Schema, { wrapUnions: false });
+    const reason = { machineId: 'M-001', reasonId: 'no such reason', startTime: startTime * 1000 };
+    await plant.kafka.send(TOPICS.downtimeReasons, {
+      key: 'M-001',
+      value: framed(id, type.toBuffer({ ...reason, endTime: (startTime - 1) * 1000 })),
+      headers: { 'message-id': 'ends-before' },
+    });
+    const outcome = await outcomeOf('ends-before');
+    expect(outcome).toMatchObject({
+      machineId: 'M-001',
+      code: 'start-after-end',
+      detail: `startTime ${startTime} lies after endTime ${startTime - 1}`,
+    });
+  });
+
+  const outcomeOf = async (messageId: string): Promise<Record<string, unknown>> => {
+    const found = await published.find(
+      (record) =>
+        record.topic === TOPICS.commandOutcomes &&
+        (json(record)['source'] as { messageId: string }).messageId === messageId,
+      `the outcome of ${messageId}`,
+    );
+    return json(found);
+  };
+
+  it('is applied where it is Protobuf, with schemas that it refers to', async () => {
+    await register('list.proto', { schemaType: 'PROTOBUF', schema: PROTO_LIST });
+    const id = await register('WorkOrderLists-value', {
+      schemaType: 'PROTOBUF',
+      schema: PROTO_LISTS,
+      references: [{ name: 'list.proto', subject: 'list.proto', version: 1 }],
+    });
+    const { root } = protobuf.parse(PROTO_LIST, { keepCase: true });
+    protobuf.parse(PROTO_LISTS, root, { keepCase: true });
+    root.addJSON(protobuf.common.get('google/protobuf/timestamp.proto')?.nested ?? {});
+    const type = root.lookupType('erp.WorkOrderLists');
+    const machines = [
+      { machine_id: 'M-002', working_orders: ['proto'] },
+      { machine_id: 'M-003', working_orders: [] },
+    ];
+    await sendLists({
+      value: JSON.stringify({ machineId: 'M-003', workingOrders: ['before'] }),
+      partition: 0,
+    });
+    await plant.sandbox.listBecomes('M-003', ['before']);
+    // the second message of the schema
+    const payload = [Buffer.from([2, 2]), type.encode(type.fromObject({ machines })).finish()];
+    await sendLists({ value: framed(id, Buffer.concat(payload)), partition: 0 });
+    await plant.sandbox.listBecomes('M-002', ['proto']);
+    await plant.sandbox.listBecomes('M-003', []);
+  });
+
+  it('is applied where it is JSON, whatever its schema is', async () => {
+    const list = { machineId: 'M-004', workingOrders: ['json'] };
+    await sendLists({ value: framed(4711, Buffer.from(JSON.stringify(list))), partition: 0 });
+    await plant.sandbox.listBecomes('M-004', ['json']);
+  });
+
+  it('is rejected as it came where the registry has no such schema', async () => {
+    const value = inAvro(99_999, 'M-005', 'unknown');
+    await sendLists({ value, partition: 0, id: 'unknown-schema' });
+    const why = 'schema id 99999, cannot be used: the registry has none (HTTP 404 (40403))';
+    await expect(outcomeOf('unknown-schema')).resolves.toMatchObject({
+      code: 'invalid-message',
+      detail: expect.stringContaining(why) as string,
+    });
+    const letter = await published.find(
+      (record) => header(record, 'message-id') === 'unknown-schema',
+      'the dead letter',
+    );
+    expect(letter.value).toEqual(value);
+    expect(header(letter, 'dlq-code')).toBe('invalid-message');
+  });
+
+  it('waits in its order while the registry is away, and nothing else does', async () => {
+    const id = await registerAvro(AVRO_LIST);
+    // what the bridge has read of it before is gone
+    await plant.restartBridge();
+    way.cut();
+    await registry.kill();
+    await sendLists(
+      { value: JSON.stringify({ machineId: 'M-006', workingOrders: ['ahead'] }), partition: 0 },
+      { value: inAvro(id, 'M-006', 'first'), partition: 0, id: 'first' },
+      { value: inAvro(id, 'M-007', 'second'), partition: 0, id: 'second' },
+      { value: JSON.stringify({ machineId: 'M-006', workingOrders: ['behind'] }), partition: 0 },
+      { value: JSON.stringify({ machineId: 'M-008', workingOrders: ['other'] }), partition: 1 },
+    );
+    await plant.sandbox.listBecomes('M-006', ['ahead']);
+    await plant.sandbox.listBecomes('M-008', ['other']);
+    await eventually(async () => (await ready()).status === 503, { what: 'it is not ready' });
+    expect((await ready()).text).toContain('messages wait for their schemas: ');
+    const flows = await fetch(`${plant.bridgeUrl}/api/flows`);
+    expect(await flows.text()).toContain('"why":"schema registry: ');
+    await eventually(async () => (await metric('unavailable')) >= 3, { what: 'it is tried again' });
+
+    await registry.restart();
+    // its ids begin anew, and this one was the first
+    expect(await registerAvro(AVRO_LIST)).toBe(id);
+    way.restore();
+    await plant.sandbox.listBecomes('M-007', ['second']);
+    await plant.sandbox.listBecomes('M-006', ['behind']);
+    await eventually(async () => (await ready()).status === 200, { what: 'it is ready again' });
+    const calls = JSON.stringify(await plant.sandbox.calls('setWorkOrderList'));
+    expect(calls.indexOf('first')).toBeLessThan(calls.indexOf('behind'));
+  });
+
+  const metric = async (result: string): Promise<number> => {
+    const text = await (await fetch(`${plant.bridgeUrl}/metrics`)).text();
+    const name = `machine_bridge_schema_registry_requests_total{result="${result}"} `;
+    return Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(name))
+        ?.slice(name.length) ?? 0,
+    );
+  };
+});
+
+function framed(id: number, payload: Uint8Array): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(id, 1);
+  return Buffer.concat([head, payload]);
+}
+
+/** The way to the registry, which may be cut. */
+class Way {
+  private isCut = false;
+  private readonly sockets = new Set<Socket>();
+
+  private constructor(
+    private readonly server: Server,
+    port: number,
+  ) {
+    server.on('connection', (client: Socket) => {
+      this.sockets.add(client.on('error', () => undefined));
+      if (this.isCut) {
+        client.destroy();
+        return;
+      }
+      const target = connect(port, '127.0.0.1').on('error', () => client.destroy());
+      client.on('close', () => target.destroy());
+      target.on('close', () => client.destroy());
+      client.pipe(target).pipe(client);
+    });
+  }
+
+  static async to(port: number): Promise<Way> {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new Way(server, port);
+  }
+
+  urlFor(url: string): string {
+    const { port } = this.server.address() as AddressInfo;
+    return Object.assign(new URL(url), { port }).href;
+  }
+
+  cut(): void {
+    this.isCut = true;
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  restore(): void {
+    this.isCut = false;
+  }
+
+  close(): Promise<unknown> {
+    this.cut();
+    return once(this.server.close(), 'close');
+  }
+}

@@ -1,0 +1,87 @@
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { findJava, findMaven } from '../kafka/java.mjs';
+import { removeLeftFolders } from '../kafka/left-folders.mjs';
+import { spawnGuarded } from '../process/guarded.mjs';
+import { anyFreePort } from '../process/ports.mjs';
+import { LOCAL } from '../setup/root.mjs';
+import { runTool } from '../setup/run-tool.mjs';
+import { SetupError, step } from '../setup/steps.mjs';
+
+const VERSION = '2.6.13.Final';
+const FOLDER = join(LOCAL, 'schema-registry', `apicurio-${VERSION}`);
+const UNPACK = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack';
+const ARTIFACT = `io.apicurio:apicurio-registry-app:${VERSION}:tar.gz:all`;
+/** What a process has begun to fetch, by its number. */
+const UNFINISHED = /\.(\d+)$/;
+const JVM = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
+/** Its answers to the requests of Confluent's registry. */
+const API = '/apis/ccompat/v7';
+const START_TIMEOUT_MS = 120_000;
+
+/** Starts an Apicurio Registry from its Maven artifact, which keeps schemas in memory; see local-registry.d.mts. */
+export async function startLocalRegistry() {
+  const java = findJava();
+  if (!java) throw new SetupError('A schema registry needs Java 17 or newer.');
+  await fetchRegistry();
+  const port = await anyFreePort();
+  let registry = await startOn(port, java);
+  return {
+    url: `http://127.0.0.1:${port}${API}`,
+    port,
+    kill: async () => void (await registry.kill()),
+    restart: async () => {
+      await registry.kill();
+      registry = await startOn(port, java);
+    },
+  };
+}
+
+async function fetchRegistry() {
+  await removeLeftFolders(dirname(FOLDER), UNFINISHED);
+  if (existsSync(FOLDER)) return;
+  const maven = findMaven();
+  if (!maven) throw new SetupError('Maven is needed to fetch the schema registry once.');
+  await step('fetching Apicurio Registry with Maven (about 140 MB)', async () => {
+    const unfinished = `${FOLDER}.${process.pid}`;
+    await mkdir(unfinished, { recursive: true });
+    try {
+      const options = [`-Dartifact=${ARTIFACT}`, `-DoutputDirectory=${unfinished}`];
+      await runTool(maven, ['-B', '-ntp', '-q', UNPACK, ...options]);
+      // another command may have been faster
+      await rename(unfinished, FOLDER).catch(() => undefined);
+    } finally {
+      await rm(unfinished, { recursive: true, force: true });
+    }
+  });
+}
+
+async function startOn(port, java) {
+  const log = join(dirname(FOLDER), `registry-${port}.log`);
+  const output = openSync(log, 'w');
+  const address = ['-Dquarkus.http.host=127.0.0.1', `-Dquarkus.http.port=${port}`];
+  const jar = join(FOLDER, `apicurio-registry-app-${VERSION}-runner.jar`);
+  const afterwards = [['rm', '-f', log]];
+  const args = [...JVM, ...address, '-jar', jar];
+  const registry = spawnGuarded(java, args, { output, graceMs: 5000, afterwards });
+  closeSync(output);
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  const ended = registry.exited.then(() => true);
+  while (!(await answers(`http://127.0.0.1:${port}${API}/schemas/types`))) {
+    if ((await Promise.race([ended, delay(200)])) === true || Date.now() > deadline) {
+      await registry.kill();
+      throw new SetupError(`The schema registry did not start on port ${port}.`);
+    }
+  }
+  return registry;
+}
+
+async function answers(url) {
+  try {
+    return (await fetch(url)).ok;
+  } catch {
+    return false;
+  }
+}
