@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { type CommandOutcome, outcomeJson } from './command-outcomes.js';
 import { REJECTION_CODES } from './rejection.js';
+import { anyCharacter } from './testing/any-character.js';
 
-const text = fc.string({ unit: 'binary' });
+const text = fc.string({ unit: anyCharacter });
 const textOrNull = fc.option(text);
 const number = fc.maxSafeNat();
 

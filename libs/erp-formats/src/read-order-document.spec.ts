@@ -177,6 +177,8 @@ describe('hostile JSON', () => {
   });
 
   it('never throws, whatever its values', () => {
+    // fast-check's unit `binary` takes more than a second to be made
+    const character = fc.nat({ max: 0xffff }).map((number) => String.fromCharCode(number));
     const key = fc.constantFrom(
       ...[
         'd',
@@ -196,7 +198,7 @@ describe('hostile JSON', () => {
       value: fc.oneof(
         { depthSize: 'medium' },
         fc.constantFrom('1', '0010', '', '/Date(1)/', '20240318', '2024-03-18T00:00:00Z', null, 7),
-        fc.string({ unit: 'binary' }),
+        fc.string({ unit: character }),
         fc.array(tie('value'), { maxLength: 3 }),
         fc.dictionary(key, tie('value'), { maxKeys: 6 }),
       ),

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
+import { anyCharacter } from '../testing/records.js';
 import { type KafkajsRequest, type ProduceFields, produceRequest } from './produce-request.js';
 import type { MessageFields } from './record-layout.js';
 
@@ -19,7 +20,7 @@ const MISSING = 3;
 
 const text = fc.oneof(
   fc.string({ maxLength: 40 }),
-  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ unit: anyCharacter, maxLength: 40 }),
   fc.string({ minLength: 100, maxLength: 9000 }),
 );
 const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array));
@@ -42,7 +43,7 @@ const partition = fc.record(
   { requiredKeys: ['partition', 'messages'] },
 );
 const topic = fc.record({
-  topic: fc.string({ minLength: 1, maxLength: 249, unit: 'binary' }),
+  topic: fc.string({ minLength: 1, maxLength: 249, unit: anyCharacter }),
   partitions: fc.array(partition, { maxLength: 3 }),
 });
 const fields: fc.Arbitrary<ProduceFields> = fc.record(
