@@ -1,3 +1,5 @@
+import { bundledPackages } from './tools/test/bundle-packages.mjs';
+
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: 'node',
@@ -7,7 +9,7 @@ export default {
   roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test'],
   testMatch: ['**/*.spec.ts', '**/*.e2e-spec.ts', '**/*.chaos-spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', ...(await bundledPackages()) },
   coverageProvider: 'v8',
   collectCoverageFrom: ['{apps,libs}/**/*.ts', '!**/*[.-]spec.ts', '!**/*.d.ts', '!**/testing/**'],
   transform: { '^.+\\.ts$': '@swc/jest' },

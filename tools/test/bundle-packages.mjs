@@ -1,0 +1,73 @@
+// Packages of many files, each in a few. For each spec Jest reads, compiles and links every file of every package anew.
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { LOCAL, ROOT } from '../setup/root.mjs';
+
+/**
+ * Each installed in one version: whoever asks for it gets the bundle, other packages too. Not kafkajs, of which
+ * libs/kafkajs-patches replaces modules.
+ */
+const PACKAGES = [
+  ...['@nestjs/common', '@nestjs/core', '@nestjs/core/helpers/execution-context-host.js'],
+  ...['@nestjs/microservices', '@nestjs/platform-fastify', '@nestjs/swagger'],
+  ...['axios', 'class-transformer', 'class-validator', 'csv-parse/sync', 'prom-client'],
+  ...['reflect-metadata', 'rxjs', 'undici', 'yaml'],
+];
+const FOLDER = join(LOCAL, 'test-packages');
+const ENTRY = 'entry:';
+
+/** Jest's `moduleNameMapper` of these packages, which are bundled if what is installed has changed. */
+export async function bundledPackages() {
+  const hash = createHash('sha256').update(await readFile(join(ROOT, 'package-lock.json')));
+  hash.update(await readFile(fileURLToPath(import.meta.url)));
+  const folder = join(FOLDER, hash.digest('hex').slice(0, 16));
+  if (!existsSync(folder)) await bundleInto(folder);
+  return Object.fromEntries(
+    PACKAGES.map((name) => [`^${name.replaceAll('.', '\\.')}$`, join(folder, fileOf(name))]),
+  );
+}
+
+const fileOf = (name) => `${name.replace(/\.js$/, '').replaceAll(/[@/]/g, '_')}.js`;
+
+async function bundleInto(folder) {
+  const { rolldown } = await import('rolldown');
+  const bundle = await rolldown({
+    input: Object.fromEntries(
+      PACKAGES.map((name) => [fileOf(name).slice(0, -3), `${ENTRY}${name}`]),
+    ),
+    platform: 'node',
+    external: /^kafkajs(\/|$)/,
+    treeshake: false,
+    checks: { unresolvedImport: false, eval: false },
+    plugins: [{ name: 'entries', resolveId, load }],
+  });
+  await rm(FOLDER, { recursive: true, force: true });
+  await mkdir(FOLDER, { recursive: true });
+  const made = await mkdtemp(join(LOCAL, 'test-packages-'));
+  await bundle.write({ dir: made, keepNames: true, strictExecutionOrder: true });
+  // another Jest may have been faster
+  await rename(made, folder).catch(() => rm(made, { recursive: true, force: true }));
+}
+
+function resolveId(id) {
+  return id.startsWith(ENTRY) ? `${join(ROOT, id.slice(ENTRY.length))}.entry.mjs` : undefined;
+}
+
+/** The names that a package of CommonJS exports are known once it has run. */
+async function load(id) {
+  const [, name] = id.match(/^(.+)\.entry\.mjs$/) ?? [];
+  if (name === undefined) return undefined;
+  const specifier = name.slice(ROOT.length + 1);
+  const exported = await import(specifier);
+  const isCommonJs = createRequire(import.meta.url)(specifier) === exported.default;
+  const from = `from ${JSON.stringify(specifier)};\n`;
+  if (!isCommonJs) {
+    return `export * ${from}${'default' in exported ? `export { default } ${from}` : ''}`;
+  }
+  const names = Object.keys(exported).filter((key) => !['default', 'module.exports'].includes(key));
+  return `import whole ${from}export default whole;\nexport const { ${names.join(', ')} } = whole;\n`;
+}
