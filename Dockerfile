@@ -1,4 +1,4 @@
-# One image per app: docker build --build-arg APP=bridge|sandbox|terminal .
+# One image per app: docker build --build-arg APP=bridge|ingest|sandbox|terminal .
 # The stage runtime has Node, the libraries that it is linked with and the app; no shell, no package manager.
 ARG NODE_IMAGE=node:24-slim
 ARG APP=bridge
@@ -69,6 +69,12 @@ FROM runtime AS terminal
 EXPOSE 3200
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
   CMD ["node", "healthcheck.mjs", "TERMINAL_HTTP_PORT", "3200"]
+CMD ["node", "--enable-source-maps", "dist/main.js"]
+
+FROM runtime AS ingest
+EXPOSE 3300
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
+  CMD ["node", "healthcheck.mjs", "INGEST_HTTP_PORT", "3300", "INGEST_TLS_CERT_FILE"]
 CMD ["node", "--enable-source-maps", "dist/main.js"]
 
 FROM runtime AS sandbox

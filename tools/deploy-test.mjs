@@ -72,7 +72,7 @@ async function checkUnits() {
   await installDebianPackages({ 'systemd-analyze': 'systemd' });
   const folder = join(LOCAL, 'deploy/systemd');
   await mkdir(folder, { recursive: true });
-  for (const name of ['machine-bridge', 'machine-terminal']) {
+  for (const name of ['machine-bridge', 'machine-terminal', 'machine-ingest']) {
     const unit = join(ROOT, `deploy/systemd/${name}.service`);
     await check(`${name}.service (systemd-analyze verify)`, async () => {
       const copy = join(folder, `${name}.service`);

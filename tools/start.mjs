@@ -1,4 +1,4 @@
-// npm start: everything that is needed, the sandbox, the bridge, the terminal and demo traffic, until Ctrl-C.
+// npm start: everything that is needed, the sandbox, the bridge, the terminal, ingest and demo traffic, until Ctrl-C.
 import './setup/require-node.mjs';
 import { existsSync } from 'node:fs';
 import { findKafka } from './kafka/find-kafka.mjs';
@@ -30,6 +30,7 @@ async function start() {
   const sandboxPort = await choosePort('SANDBOX_HTTP_PORT', 3100);
   const bridgePort = await choosePort('BRIDGE_HTTP_PORT', 3000);
   const terminalPort = await choosePort('TERMINAL_HTTP_PORT', 3200);
+  const ingestPort = await choosePort('INGEST_HTTP_PORT', 3300);
   const kafka = await findKafka('start');
   shutdown.add('Kafka', kafka.stop, kafka.kill);
   void kafka.ended().then(() => shutdown.end(1, 'Kafka has ended: stopping'));
@@ -38,6 +39,7 @@ async function start() {
     sandboxPort,
     bridgePort,
     terminalPort,
+    ingestPort,
     clockOrigin: originToGoOn(Number(process.env.CLOCK_SPEED ?? 60)),
   });
   const clock = demoClock(env);
@@ -46,18 +48,18 @@ async function start() {
     sandboxUrl: `http://127.0.0.1:${sandboxPort}`,
     bridgeUrl: `http://127.0.0.1:${bridgePort}`,
     terminalUrl: `http://127.0.0.1:${terminalPort}`,
+    ingestUrl: `http://127.0.0.1:${ingestPort}`,
   };
   const sandbox = await launch('sandbox', env, `${urls.sandboxUrl}/health/live`);
   const sinceMs = Date.now();
-  const [bridge, terminal] = await Promise.all([
+  const apps = await Promise.all([
     launch('bridge', env, `${urls.bridgeUrl}/health/ready`),
     launch('terminal', env, `${urls.terminalUrl}/health/ready`),
+    launch('ingest', env, `${urls.ingestUrl}/health/ready`),
   ]);
   const seconds = secondsSince(startMs);
   const topicPrefix = (process.env.KAFKA_TOPIC_PREFIX ?? '').trim();
-  console.log(
-    whereToLook({ ...urls, seconds, kafka, topicPrefix, apps: [sandbox, bridge, terminal] }),
-  );
+  console.log(whereToLook({ ...urls, seconds, kafka, topicPrefix, apps: [sandbox, ...apps] }));
   const { brokers } = kafka;
   const { signal } = shutdown;
   await runDemo({ ...urls, brokers, topicPrefix, clock, sinceMs, signal });
@@ -77,7 +79,7 @@ async function launch(name, env, healthUrl) {
   return app;
 }
 
-/** Traffic to watch. Without it, or when it fails, the two apps still run. */
+/** Traffic to watch. Without it, or when it fails, the apps still run. */
 async function runDemo(surroundings) {
   if (!existsSync(DEMO)) return;
   try {

@@ -1,5 +1,9 @@
 // HEALTHCHECK of the images: `node healthcheck.mjs BRIDGE_HTTP_PORT 3000` exits 0 while the app answers on /health/live.
-const [setting, defaultPort] = process.argv.slice(2);
+// With a third argument, the app serves https where that setting is set; its certificate is for another name than loopback.
+const [setting, defaultPort, certificate] = process.argv.slice(2);
 const port = process.env[setting] || defaultPort;
-const answer = await fetch(`http://127.0.0.1:${port}/health/live`).catch(() => undefined);
-process.exit(answer?.ok ? 0 : 1);
+const isTls = Boolean(process.env[certificate]);
+const { get } = await import(isTls ? 'node:https' : 'node:http');
+get({ port, path: '/health/live', rejectUnauthorized: false }, ({ statusCode }) => {
+  process.exit(statusCode === 200 ? 0 : 1);
+}).on('error', () => process.exit(1));

@@ -41,16 +41,18 @@ const rules = groups.flatMap((group) => group.rules);
 const alerts = rules.filter((rule): rule is Rule & { alert: string } => rule.alert !== undefined);
 const recorded = rules.flatMap(({ record }) => record ?? []);
 const { tests } = parse(read('deploy/prometheus/rules.test.yaml')) as { tests: RuleTest[] };
-const DASHBOARDS = ['deploy/grafana/machine-bridge.json', 'deploy/grafana/machine-terminal.json'];
+const DASHBOARDS = ['bridge', 'terminal', 'ingest'].map(
+  (app) => `deploy/grafana/machine-${app}.json`,
+);
 const dashboards = DASHBOARDS.map((path) => JSON.parse(read(path)) as Dashboard);
 const page = read('docs/alerts.md');
 
 /** The metrics in the tables of the documents, which names.spec.ts holds against the code, with their labels. */
 const metrics = new Map(
-  ['operations.md', 'terminal.md']
+  ['operations.md', 'terminal.md', 'ingest.md']
     .flatMap((document) => [
       ...read(`docs/${document}`).matchAll(
-        /^\| `(machine_(?:bridge|terminal)_\w+)(?:{([^}]*)})?`/gm,
+        /^\| `(machine_(?:bridge|terminal|ingest)_\w+)(?:{([^}]*)})?`/gm,
       ),
     ])
     .map(([, name = '', labels = '']) => [name, labels.split(',').filter(Boolean)]),
@@ -63,8 +65,8 @@ const ofSeries = (name: string) => name.replace(/_(bucket|count|sum)$/, '');
 
 /** Names of our metrics in an expression, recorded ones left out. */
 function metricsOf(expr: string): string[] {
-  return [...expr.matchAll(/(?<![\w:])machine_(?:bridge|terminal)_\w+(?![\w:])/g)].map(([name]) =>
-    ofSeries(name),
+  return [...expr.matchAll(/(?<![\w:])machine_(?:bridge|terminal|ingest)_\w+(?![\w:])/g)].map(
+    ([name]) => ofSeries(name),
   );
 }
 
@@ -203,6 +205,7 @@ describe('the Helm chart', () => {
     ['rules.yaml', 'deploy/prometheus/rules.yaml'],
     ['machine-bridge.json', 'deploy/grafana/machine-bridge.json'],
     ['machine-terminal.json', 'deploy/grafana/machine-terminal.json'],
+    ['machine-ingest.json', 'deploy/grafana/machine-ingest.json'],
   ])('has %s as it is in %s', (copy, original) => {
     expect(read(`deploy/helm/machine-bridge/files/${copy}`)).toBe(read(original));
   });

@@ -14,6 +14,7 @@ const optionsOf = (command = '') =>
 describe.each([
   ['bridge', 'machine-bridge'],
   ['terminal', 'machine-terminal'],
+  ['ingest', 'machine-ingest'],
 ])('the systemd unit of the %s', (app, name) => {
   const unit = read(`deploy/systemd/${name}.service`);
   const [, start = ''] = /^ExecStart=(.*)$/m.exec(unit) ?? [];

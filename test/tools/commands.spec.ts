@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
@@ -112,6 +112,21 @@ describe('where to look', () => {
     const command = output.split('\n').find((line) => line.includes('state changes'));
     expect(command).toContain('console-consumer --topic plant-1.machine.state-changes.v1 ');
     expect(command).toContain('--isolation-level read_committed');
+  });
+
+  it('has a curl for ingest with the token of the demo', () => {
+    const { output } = run(
+      `import { whereToLook } from './tools/start/where-to-look.mjs';
+       console.log(whereToLook({ kafka: {}, ingestUrl: 'http://127.0.0.1:3300', apps: [] }));`,
+      {},
+    );
+    const { senders } = JSON.parse(
+      readFileSync(join(ROOT, 'demo/ingest-senders.json'), 'utf8'),
+    ) as {
+      senders: { 'demo-erp': { token: string } };
+    };
+    const [command = ''] = /curl [^]*?\}'/.exec(output) ?? [];
+    expect(command).toContain(`'authorization: Bearer ${senders['demo-erp'].token}'`);
   });
 });
 

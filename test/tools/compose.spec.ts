@@ -13,7 +13,7 @@ interface Service {
 const { services } = parse(readFileSync('docker-compose.yml', 'utf8')) as {
   services: Record<string, Service>;
 };
-const OWN = ['sandbox', 'bridge', 'terminal'] as const;
+const OWN = ['sandbox', 'bridge', 'terminal', 'ingest'] as const;
 
 async function exitCode([command, ...args]: string[]): Promise<unknown> {
   const [code] = (await once(spawn(command!, args), 'exit')) as unknown[];

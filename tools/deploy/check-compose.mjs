@@ -5,13 +5,19 @@ import { findMaven } from '../kafka/java.mjs';
 import { anyFreePort } from '../process/ports.mjs';
 import { LOCAL, ROOT } from '../setup/root.mjs';
 import { lastLines, runTool } from '../setup/run-tool.mjs';
-import { checkListIsApplied, expectEqual, imageOf, untilReady } from './check-images.mjs';
+import {
+  checkListIsApplied,
+  checkPostIsTaken,
+  expectEqual,
+  imageOf,
+  untilReady,
+} from './check-images.mjs';
 import { goTool } from './go-tools.mjs';
 
 const FOLDER = join(LOCAL, 'deploy/compose');
 const KAFKA_IMAGE = 'machine-bridge-test/kafka';
-const SERVICES = ['sandbox', 'bridge', 'terminal'];
-const PORTS = ['KAFKA_HOST_PORT', 'SANDBOX_HTTP_PORT', 'BRIDGE_HTTP_PORT', 'TERMINAL_HTTP_PORT'];
+const SERVICES = ['sandbox', 'bridge', 'terminal', 'ingest'];
+const PORTS = ['KAFKA_HOST_PORT', ...SERVICES.map((app) => `${app.toUpperCase()}_HTTP_PORT`)];
 
 /**
  * docker-compose.yml with the images of the apps: `up`, health of all services, a list applied, `stop`. An engine that
@@ -62,6 +68,7 @@ async function checkServices({ docker }, run, ports) {
   await untilReady(`${at('BRIDGE_HTTP_PORT')}/health/ready`);
   await untilReady(`${at('TERMINAL_HTTP_PORT')}/health/ready`);
   await checkListIsApplied(`127.0.0.1:${ports.KAFKA_HOST_PORT}`, at('SANDBOX_HTTP_PORT'));
+  await checkPostIsTaken(at('INGEST_HTTP_PORT'), { authorization: 'Bearer demo-ingest-token' });
   const containers = {};
   for (const app of SERVICES) containers[app] = (await run('ps', '--quiet', app)).trim();
   await run('stop', ...SERVICES);

@@ -10,7 +10,7 @@ import { checkCompose } from './check-compose.mjs';
 import { findDockerEngine } from './docker-engine.mjs';
 import { findNodeImage } from './node-image.mjs';
 
-const APPS = ['bridge', 'terminal', 'sandbox'];
+const APPS = ['bridge', 'terminal', 'ingest', 'sandbox'];
 const MAX_IMAGE_BYTES = 200e6;
 const HEALTHY_TIMEOUT_MS = 90_000;
 const APPLIED_TIMEOUT_MS = 60_000;
@@ -89,6 +89,7 @@ async function checkContainers(engine, shutdown, options) {
     SANDBOX_HTTP_PORT: await anyFreePort(),
     BRIDGE_HTTP_PORT: await anyFreePort(),
     TERMINAL_HTTP_PORT: await anyFreePort(),
+    INGEST_HTTP_PORT: await anyFreePort(),
   };
   const sandboxUrl = `http://127.0.0.1:${ports.SANDBOX_HTTP_PORT}`;
   const settings = {
@@ -99,10 +100,11 @@ async function checkContainers(engine, shutdown, options) {
       MACHINE_CLOUD_TOKEN: 'sandbox-token',
     },
     terminal: { KAFKA_BROKERS: kafka.brokers },
+    ingest: { KAFKA_BROKERS: kafka.brokers },
   };
   const containers = {};
   try {
-    for (const app of ['sandbox', 'bridge', 'terminal']) {
+    for (const app of ['sandbox', 'bridge', 'terminal', 'ingest']) {
       containers[app] = await startContainer(engine, app, options, {
         ...ports,
         ...settings[app],
@@ -111,9 +113,10 @@ async function checkContainers(engine, shutdown, options) {
     for (const app of APPS) await untilHealthy(engine, app, containers[app]);
     await untilReady(`http://127.0.0.1:${ports.BRIDGE_HTTP_PORT}/health/ready`);
     await checkListIsApplied(kafka.brokers, sandboxUrl);
+    await checkPostIsTaken(`http://127.0.0.1:${ports.INGEST_HTTP_PORT}`);
     const command = ['node', 'dist/apps/cli/src/main.js', 'topics', 'list'];
     await engine.docker('exec', containers.bridge, ...command);
-    for (const app of ['bridge', 'terminal', 'sandbox']) {
+    for (const app of APPS) {
       await checkStop(engine, app, containers[app]);
     }
   } finally {
@@ -163,6 +166,18 @@ export async function checkListIsApplied(brokers, sandboxUrl) {
     const machine = await (await fetch(`${sandboxUrl}/sandbox/machines/${machineId}`)).json();
     return isDeepStrictEqual(machine.workingOrders, workingOrders);
   });
+}
+
+/** A list that is posted twice is written once. */
+export async function checkPostIsTaken(ingestUrl, headers = {}) {
+  await untilReady(`${ingestUrl}/health/ready`);
+  const post = () =>
+    fetch(`${ingestUrl}/lists`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json', 'idempotency-key': 'list-1' },
+      body: JSON.stringify({ machineId: 'M-002', workingOrders: ['4713'] }),
+    });
+  expectEqual([(await post()).status, (await post()).status], [202, 200]);
 }
 
 async function checkStop({ docker }, app, id) {

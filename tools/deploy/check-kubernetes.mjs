@@ -27,6 +27,7 @@ const COPIES = [
   ['deploy/prometheus/rules.yaml', 'rules.yaml'],
   ['deploy/grafana/machine-bridge.json', 'machine-bridge.json'],
   ['deploy/grafana/machine-terminal.json', 'machine-terminal.json'],
+  ['deploy/grafana/machine-ingest.json', 'machine-ingest.json'],
 ];
 /** What kustomize has of the chart: the file, the values, and the template where it is not all of them. */
 const RENDERED = [
@@ -118,7 +119,7 @@ function checkPods(manifests) {
   const deployments = parseAllDocuments(manifests)
     .map((document) => document.toJS())
     .filter((object) => object?.kind === 'Deployment');
-  if (deployments.length !== 2) throw new Error(`${deployments.length} Deployments, not 2`);
+  if (deployments.length !== 3) throw new Error(`${deployments.length} Deployments, not 3`);
   for (const { metadata, spec } of deployments) {
     const pod = spec.template.spec;
     const [container] = pod.containers;

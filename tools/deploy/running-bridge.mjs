@@ -14,14 +14,16 @@ export async function startBridge(shutdown, env = {}) {
   const dir = join(LOCAL, 'kafka', `test-${process.pid}`);
   const kafka = await startLocalKafka({ dir, removeWhenStopped: true });
   shutdown.add('Kafka', kafka.kill, kafka.kill);
-  const [sandboxPort, bridgePort, terminalPort] = [
+  const [sandboxPort, bridgePort, terminalPort, ingestPort] = [
+    await anyFreePort(),
     await anyFreePort(),
     await anyFreePort(),
     await anyFreePort(),
   ];
   const clockOrigin = Math.floor(Date.now() / 1000);
   const { brokers } = kafka;
-  const settings = appSettings({ brokers, sandboxPort, bridgePort, terminalPort, clockOrigin });
+  const ports = { sandboxPort, bridgePort, terminalPort, ingestPort };
+  const settings = appSettings({ brokers, ...ports, clockOrigin });
   const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
   const bridgeUrl = `http://127.0.0.1:${bridgePort}`;
   const apps = [];

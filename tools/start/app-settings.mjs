@@ -2,13 +2,14 @@ const WAYS_TO_A_TOKEN = /^MACHINE_CLOUD_(TOKEN|LOGIN|OAUTH)_?/;
 
 /** The environment of all apps for the demo; what the user has set stays as it is. */
 export function appSettings(
-  { brokers, sandboxPort, bridgePort, terminalPort, clockOrigin },
+  { brokers, sandboxPort, bridgePort, terminalPort, ingestPort, clockOrigin },
   env = process.env,
 ) {
   const defaults = {
     MACHINE_CLOUD_BASE_URL: `http://127.0.0.1:${sandboxPort}`,
     EQUIPMENT_MAP_FILE: 'demo/equipment-map.json',
     TERMINAL_REASONS_FILE: 'demo/terminal-reasons.json',
+    INGEST_SENDERS_FILE: 'demo/ingest-senders.json',
     ...token(env),
     ...shifts(env),
     ...acceleratedClock(clockOrigin, env),
@@ -20,6 +21,7 @@ export function appSettings(
     SANDBOX_HTTP_PORT: String(sandboxPort),
     BRIDGE_HTTP_PORT: String(bridgePort),
     TERMINAL_HTTP_PORT: String(terminalPort),
+    INGEST_HTTP_PORT: String(ingestPort),
   };
 }
 

@@ -4,6 +4,7 @@ export function whereToLook({
   sandboxUrl,
   bridgeUrl,
   terminalUrl,
+  ingestUrl,
   kafka,
   topicPrefix,
   apps,
@@ -21,6 +22,11 @@ ready after ${seconds}
                    ${bridgeUrl}/api/machines
   sandbox          ${sandboxUrl}/openapi.json
                    ${sandboxUrl}/sandbox/machines/<machineId>
+  ingest           ${ingestUrl}/openapi.json
+    an order by HTTP, which becomes part of the list of M-001:
+                   curl ${ingestUrl}/orders -H 'authorization: Bearer demo-ingest-token' \\
+                     -H 'content-type: application/json' -H 'idempotency-key: 4711' \\
+                     -d '{"orderId":"4711","changedAt":1763680000,"status":"released","operations":[{"operationId":"0010","machineId":"M-001","status":"released"}]}'
   Kafka            ${kafka.brokers} (${kafka.how})
   state changes    ${kafka.consumer} --topic ${topic} ${options}
   logs             ${logs}

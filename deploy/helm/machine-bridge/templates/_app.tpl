@@ -1,9 +1,11 @@
 {{/*
 Everything of one app: settings, files, Deployment, Service, PodDisruptionBudget.
-Called with root, app (bridge or terminal), values (of the app) and port.
+Called with root, app (bridge, terminal or ingest), values (of the app) and port.
 */}}
 {{- define "machine-bridge.app" -}}
 {{- $name := include "machine-bridge.name" . -}}
+{{- $scheme := ternary ", scheme: HTTPS" "" (has "INGEST_TLS_CERT" .values.secret.keys) -}}
+{{- $bridgeFiles := and (eq .app "ingest") .root.Values.files -}}
 apiVersion: v1
 kind: ConfigMap
 metadata:
@@ -26,7 +28,7 @@ metadata:
   name: {{ $name }}
   labels: {{- include "machine-bridge.labels" . | nindent 4 }}
 spec:
-  {{- if or (eq .app "terminal") (eq .root.Values.autoscaling.type "none") }}
+  {{- if or (ne .app "bridge") (eq .root.Values.autoscaling.type "none") }}
   replicas: {{ .values.replicas }}
   {{- end }}
   strategy:
@@ -83,19 +85,24 @@ spec:
             - configMapRef: { name: {{ $name }} }
           ports:
             - { name: http, containerPort: {{ .port }} }
+          {{- if eq .app "ingest" }}
+          # New requests still come for a moment while the pod is taken out of the Service.
+          lifecycle:
+            preStop: { exec: { command: [node, -e, 'setTimeout(() => {}, 5000)'] } }
+          {{- end }}
           # live, not ready: a restart helps neither an outage of Kafka nor one of the service.
           startupProbe:
-            httpGet: { path: /health/live, port: http }
+            httpGet: { path: /health/live, port: http{{ $scheme }} }
             periodSeconds: 2
             timeoutSeconds: 2
             failureThreshold: 60
           livenessProbe:
-            httpGet: { path: /health/live, port: http }
+            httpGet: { path: /health/live, port: http{{ $scheme }} }
             periodSeconds: 10
             timeoutSeconds: 5
             failureThreshold: 6
           readinessProbe:
-            httpGet: { path: /health/ready, port: http }
+            httpGet: { path: /health/ready, port: http{{ $scheme }} }
             periodSeconds: 5
             timeoutSeconds: 5
             failureThreshold: 3
@@ -109,6 +116,9 @@ spec:
             - { name: secrets, mountPath: /run/secrets/machine-{{ .app }}, readOnly: true }
             {{- if .values.files }}
             - { name: files, mountPath: /etc/machine-{{ .app }}, readOnly: true }
+            {{- end }}
+            {{- if $bridgeFiles }}
+            - { name: bridge-files, mountPath: /etc/machine-bridge, readOnly: true }
             {{- end }}
       volumes:
         - name: tmp
@@ -127,6 +137,10 @@ spec:
         - name: files
           configMap: { name: {{ $name }}-files }
         {{- end }}
+        {{- if $bridgeFiles }}
+        - name: bridge-files
+          configMap: { name: {{ include "machine-bridge.name" (dict "root" .root "app" "bridge") }}-files }
+        {{- end }}
 ---
 apiVersion: v1
 kind: Service
@@ -135,8 +149,10 @@ metadata:
   labels: {{- include "machine-bridge.labels" . | nindent 4 }}
 spec:
   selector: {{- include "machine-bridge.selector" . | nindent 4 }}
+  {{- if ne .app "ingest" }}
   # The API answers while a flow is paused, when the pod is not ready.
   publishNotReadyAddresses: true
+  {{- end }}
   ports:
     - { name: http, port: {{ .port }}, targetPort: http }
 {{- if .root.Values.podDisruptionBudget.enabled }}

@@ -1,4 +1,4 @@
-{{/* Name of the objects of an app, `bridge` or `terminal`: the release's, with the app's where it does not say it. */}}
+{{/* Name of the objects of an app, `bridge`, `terminal` or `ingest`: the release's, with the app's where it does not say it. */}}
 {{- define "machine-bridge.name" -}}
 {{- $name := printf "machine-%s" .app -}}
 {{- if contains $name .root.Release.Name -}}{{ .root.Release.Name }}{{- else if eq .root.Release.Name "machine-bridge" -}}{{ $name }}{{- else -}}{{ printf "%s-%s" .root.Release.Name $name | trunc 52 | trimSuffix "-" }}{{- end -}}
@@ -18,12 +18,14 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
 {{- end }}
 
-{{/* Environment of an app as the data of a ConfigMap. */}}
+{{/* Environment of an app as the data of a ConfigMap. Ingest reads documents as the bridge does, and its transactions are named by the bridge's group. */}}
 {{- define "machine-bridge.settings" -}}
 {{- $settings := deepCopy .values.settings -}}
-{{- if eq .app "terminal" -}}
+{{- if ne .app "bridge" -}}
+{{- $shared := ternary "^KAFKA_" "^(KAFKA_|ERP_|EQUIPMENT_MAP_FILE$|COMMAND_MAX_SKEW_SECONDS$)" (eq .app "terminal") -}}
+{{- $own := ternary "^KAFKA_(CLIENT|GROUP)_ID$" "^KAFKA_CLIENT_ID$" (eq .app "terminal") -}}
 {{- range $name, $value := .root.Values.settings -}}
-{{- if and (hasPrefix "KAFKA_" $name) (not (hasKey $settings $name)) (ne $name "KAFKA_CLIENT_ID") (ne $name "KAFKA_GROUP_ID") -}}
+{{- if and (regexMatch $shared $name) (not (regexMatch $own $name)) (not (hasKey $settings $name)) -}}
 {{- $_ := set $settings $name $value -}}
 {{- end -}}
 {{- end -}}
