@@ -1,7 +1,7 @@
+import { fixedToken } from '#libs/access-tokens';
+import type { CloudCall } from '#libs/http-calls';
 import { hang, respond, StubService } from '../test/stub-service.js';
-import type { CloudCall } from './exchange.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
-import { fixedToken } from './token-source.js';
 
 const NO_SIGNAL = { signal: undefined };
 

@@ -1,32 +1,10 @@
 import { realDelayMs } from '#libs/clock';
+import { CloudError } from '#libs/http-calls';
 import { hang, respond, StubService } from '../test/stub-service.js';
-import type { CloudClientOptions } from './cloud-client-options.js';
-import { CloudError } from './cloud-answer.js';
-import { MachineCloudClient } from './machine-cloud-client.js';
-import { fixedToken } from './token-source.js';
+import { client, connect, service } from '../test/stubbed-client.js';
+import type { MachineCloudClient } from './machine-cloud-client.js';
 
 const PUT_NOTHING = [{ machineId: 'M-1', workingOrders: [] }];
-
-let service: StubService;
-let client: MachineCloudClient;
-
-beforeEach(async () => {
-  service = await StubService.start();
-  client = connect();
-});
-
-afterEach(async () => {
-  await client.close();
-  await service.stop();
-});
-
-function connect(options: Partial<CloudClientOptions> = {}): MachineCloudClient {
-  return new MachineCloudClient({
-    baseUrl: service.baseUrl,
-    token: fixedToken('t0k3n'),
-    ...options,
-  });
-}
 
 async function retryError(answer: Promise<{ kind: string }>): Promise<CloudError> {
   const outcome = await answer;

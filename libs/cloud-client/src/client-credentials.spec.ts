@@ -1,7 +1,7 @@
-import { captureLogs, type CapturedLogs } from '../test/captured-logs.js';
+import type { CloudCall } from '#libs/http-calls';
+import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
 import { ServiceWithLogin } from '../test/service-with-login.js';
 import { type ReceivedRequest, respond, type StubAnswer } from '../test/stub-service.js';
-import type { CloudCall } from './exchange.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
 
 const UNAUTHORISED = { kind: 'unauthorised', status: 401 };

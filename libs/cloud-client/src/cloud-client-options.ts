@@ -1,8 +1,7 @@
+import type { TokenWay } from '#libs/access-tokens';
 import type { Clock } from '#libs/clock';
+import type { CloudCall, HttpsProxy } from '#libs/http-calls';
 import type { Tracing } from '#libs/tracing';
-import type { CloudCall } from './exchange.js';
-import type { HttpsProxy } from './https-proxy.js';
-import type { TokenWay } from './token-source.js';
 
 export interface CloudClientOptions {
   /** Without `/api/v1`. */

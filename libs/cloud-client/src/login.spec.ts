@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { realDelayMs } from '#libs/clock';
-import { captureLogs, type CapturedLogs } from '../test/captured-logs.js';
+import type { CloudCall } from '#libs/http-calls';
+import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
 import { ServiceWithLogin } from '../test/service-with-login.js';
 import { hang, respond, type StubAnswer } from '../test/stub-service.js';
 import type { CloudClientOptions } from './cloud-client-options.js';
-import type { CloudCall } from './exchange.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
 
 const CREDENTIALS = { email: 'me@example.com', password: 'hunter2' };

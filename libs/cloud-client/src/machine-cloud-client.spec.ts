@@ -1,28 +1,5 @@
-import { respond, StubService } from '../test/stub-service.js';
-import type { CloudClientOptions } from './cloud-client-options.js';
-import { MachineCloudClient } from './machine-cloud-client.js';
-import { fixedToken } from './token-source.js';
-
-let service: StubService;
-let client: MachineCloudClient;
-
-beforeEach(async () => {
-  service = await StubService.start();
-  client = connect();
-});
-
-afterEach(async () => {
-  await client.close();
-  await service.stop();
-});
-
-function connect(options: Partial<CloudClientOptions> = {}): MachineCloudClient {
-  return new MachineCloudClient({
-    baseUrl: service.baseUrl,
-    token: fixedToken('secret-token'),
-    ...options,
-  });
-}
+import { respond } from '../test/stub-service.js';
+import { client, connect, service } from '../test/stubbed-client.js';
 
 describe('each operation', () => {
   it('getMachineInfo asks without parameters', async () => {
@@ -127,7 +104,7 @@ describe('every request', () => {
   it('carries the token as Bearer and asks for JSON', async () => {
     await client.getMachineInfo();
     expect(service.lastRequest.headers).toMatchObject({
-      authorization: 'Bearer secret-token',
+      authorization: 'Bearer t0k3n',
       accept: 'application/json',
     });
     expect(service.lastRequest.headers).not.toHaveProperty('content-type');

@@ -1,5 +1,4 @@
-import type { Caller } from './exchange.js';
-import type { CloudAnswer } from './cloud-answer.js';
+import { applied, bodyRead, type CloudAnswer, listRead, RememberedForm } from '#libs/http-calls';
 import type { CloudClientOptions } from './cloud-client-options.js';
 import type {
   ActivityLogEntry,
@@ -10,16 +9,14 @@ import type {
   MachineStateReading,
   WorkOrderListAssignment,
 } from './machine-data.js';
-import { openServiceCalls, type ServiceCalls } from './service-calls.js';
+import { type Caller, openServiceCalls, type ServiceCalls } from './service-calls.js';
 import {
   parseActivityLog,
   parseClassificationReasons,
   parseMachineInfo,
   parseMachineState,
 } from './parse-answers.js';
-import { RememberedForm } from './remembered-form.js';
 import type { ClockOffset } from './service-clock.js';
-import { applied, bodyRead, listRead } from './to-answer.js';
 
 /** As the operation table spells it, as its sample does, and as it was meant. */
 const MACHINE_INFO_PATHS = ['mahcineInfo', 'MahcineInfo', 'machineInfo'];

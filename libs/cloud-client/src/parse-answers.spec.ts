@@ -1,4 +1,4 @@
-import { FieldReader, MalformedField } from './field-reader.js';
+import { FieldReader, MalformedField } from '#libs/http-calls';
 import {
   parseActivityLog,
   parseClassificationReasons,

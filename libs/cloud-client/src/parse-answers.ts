@@ -1,5 +1,5 @@
 import { MACHINE_STATES, type MachineState } from '#libs/contracts';
-import { type FieldReader, MalformedField } from './field-reader.js';
+import { type FieldReader, type ListEntries, MalformedField } from '#libs/http-calls';
 import type {
   ActivityLogEntry,
   ClassificationReason,
@@ -100,21 +100,6 @@ function readReason(entry: FieldReader): ClassificationReason {
 
 function readCode(entry: FieldReader): string {
   return entry.field('code').text();
-}
-
-/** Entries that lack what they are identified by. */
-export interface IncompleteEntries {
-  count: number;
-  /** What the first of them lacks, by its path in the answer and without any value. */
-  why: string;
-  /** Of those that have at least an ID. */
-  ids: readonly string[];
-}
-
-/** The entries of a list that could be read. */
-export interface ListEntries<T> {
-  entries: T[];
-  incomplete?: IncompleteEntries;
 }
 
 /**

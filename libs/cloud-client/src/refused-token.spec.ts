@@ -1,11 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { captureLogs, type CapturedLogs } from '../test/captured-logs.js';
+import { fixedToken, type TokenWay } from '#libs/access-tokens';
+import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
 import { ServiceWithLogin } from '../test/service-with-login.js';
 import { respond } from '../test/stub-service.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
-import { fixedToken, type TokenWay } from './token-source.js';
 
 const LOGIN: TokenWay = { kind: 'login', email: 'me@example.com', password: 'hunter2' };
 const APPLIED = { kind: 'data', data: null };

@@ -1,12 +1,12 @@
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
+import { fixedToken } from '#libs/access-tokens';
 import { realNowMs } from '#libs/clock';
-import { captureLogs } from '../test/captured-logs.js';
+import type { CloudCall } from '#libs/http-calls';
+import { captureLogs } from '../../logging/test/captured-logs.js';
 import { ServiceWithLogin } from '../test/service-with-login.js';
-import type { CloudCall } from './exchange.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
 import { nextDueMs, RequestPace } from './request-pace.js';
-import { fixedToken } from './token-source.js';
 
 describe('the next turn', () => {
   it('is due one spacing after the last was, though that was taken a little late', () => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { fixedToken } from '#libs/access-tokens';
 import { MachineCloudClient } from './machine-cloud-client.js';
-import { fixedToken } from './token-source.js';
 
 /** The client closes a connection a second before that, and two more for the way. */
 const ANSWER = 'HTTP/1.1 200 OK\r\nkeep-alive: timeout=3\r\ncontent-length: 2\r\n\r\n{}';

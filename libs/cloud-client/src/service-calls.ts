@@ -1,24 +1,49 @@
 import { Clock, realEpochMs } from '#libs/clock';
-import { NO_TRACING, type TraceContext, traceHeaders, type Tracing } from '#libs/tracing';
-import type { CloudAnswer } from './cloud-answer.js';
-import type { CloudClientOptions } from './cloud-client-options.js';
+import { NO_TRACING, type Span, type TraceContext, traceHeaders, type Tracing } from '#libs/tracing';
+import { openTokenSource, type NoToken, type TokenSource } from '#libs/access-tokens';
 import {
-  apiPath,
   ASKED_FOR,
-  type Caller,
+  type Caller as HttpCaller,
+  type CloudAnswer,
+  CloudError,
   type HeaderList,
   type HttpRequest,
-  type ServiceRequest,
+  HttpTransport,
+  type SuccessMeaning,
   TIMED_OUT,
   TimedExchanges,
+  toAnswer,
   withTimeout,
-} from './exchange.js';
-import { HttpTransport } from './http-transport.js';
+} from '#libs/http-calls';
+import type { CloudClientOptions } from './cloud-client-options.js';
 import { RequestPace } from './request-pace.js';
 import { type ClockOffset, ServiceClock } from './service-clock.js';
-import { type SuccessMeaning, toAnswer, withoutToken } from './to-answer.js';
-import { openTokenSource } from './open-token-source.js';
-import type { NoToken, TokenSource } from './token-source.js';
+
+/** The six operations of the Machine Data Service, by the names the bridge logs and counts them under. */
+type ServiceOperation =
+  | 'getMachineInfo'
+  | 'getMachineState'
+  | 'getMachineActivityLog'
+  | 'getClassificationReasons'
+  | 'setMachineClassification'
+  | 'setWorkOrderList';
+
+/** Who makes a call, and what for. */
+export interface Caller extends HttpCaller {
+  /** In traces. */
+  readonly causes?: readonly Span[];
+}
+
+/** One operation of the service, called. */
+export interface ServiceRequest {
+  operation: ServiceOperation;
+  method: 'GET' | 'POST' | 'PUT';
+  /** Below `/api/v1/`. */
+  path: string;
+  machineId?: string;
+  /** Sent as JSON; `null` is an empty body that still carries the JSON content type. */
+  body?: object | null;
+}
 
 /** 30 days of a machine that changes state every minute are 5 MB. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
@@ -41,7 +66,12 @@ export function openServiceCalls(options: CloudClientOptions): ServiceCalls {
       proxy,
     }),
     exchanges,
-    tokens: openTokenSource(token, { baseUrl, exchanges, pace, proxy }),
+    tokens: openTokenSource(token, {
+      login: new URL(`${apiPath(baseUrl)}/security/getAPIToken`, baseUrl),
+      exchanges,
+      proxy,
+      ...(pace && { turn: () => pace.awaitTurnAhead() }),
+    }),
     pace,
     clock,
     tracing,
@@ -155,6 +185,20 @@ export class ServiceCalls {
     if (answer !== TIMED_OUT) return answer;
     return { kind: 'unavailable', why: `none in ${this.tokenDeadlineMs} ms`, afterMs: null };
   }
+}
+
+/** The service's path prefix, below whatever path the base URL has. */
+function apiPath(baseUrl: string): string {
+  return `${new URL(baseUrl).pathname.replace(/\/+$/, '')}/api/v1`;
+}
+
+/** The answer of a call that was not made. Nothing reached the service, as after a network failure. */
+function withoutToken(operation: ServiceOperation, reason: NoToken): CloudAnswer<never> {
+  if (reason.kind === 'refused') return { kind: 'unauthorised', status: 401 };
+  const message = `no access token: ${reason.why}`;
+  const cause = { code: 'NO_TOKEN', message };
+  const error = new CloudError('network', operation, message, { cause });
+  return { kind: 'retry', afterMs: reason.afterMs, error };
 }
 
 interface OfToken {

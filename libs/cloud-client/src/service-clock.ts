@@ -1,4 +1,4 @@
-import { parseHttpDate } from './to-answer.js';
+import { parseHttpDate } from '#libs/http-calls';
 
 /** How far the service's clock is ahead of ours (negative: behind), and how far off that may be. */
 export interface ClockOffset {

@@ -1,30 +1,7 @@
-import { respond, StubService, type StubAnswer } from '../test/stub-service.js';
-import type { CloudClientOptions } from './cloud-client-options.js';
-import { MachineCloudClient } from './machine-cloud-client.js';
-import { fixedToken } from './token-source.js';
+import { respond, type StubAnswer } from '../test/stub-service.js';
+import { client, connect, service } from '../test/stubbed-client.js';
 
 const REASONS = { reasons: [{ name: 'Tool change', code: '22' }] };
-
-let service: StubService;
-let client: MachineCloudClient;
-
-beforeEach(async () => {
-  service = await StubService.start();
-  client = connect();
-});
-
-afterEach(async () => {
-  await client.close();
-  await service.stop();
-});
-
-function connect(options: Partial<CloudClientOptions> = {}): MachineCloudClient {
-  return new MachineCloudClient({
-    baseUrl: service.baseUrl,
-    token: fixedToken('t0k3n'),
-    ...options,
-  });
-}
 
 function knowsOnly(path: string): StubAnswer {
   return (request, response) => {

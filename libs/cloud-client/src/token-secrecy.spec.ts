@@ -1,10 +1,10 @@
 import { inspect } from 'node:util';
-import { captureLogs, type CapturedLogs } from '../test/captured-logs.js';
+import { fixedToken, type TokenWay } from '#libs/access-tokens';
+import type { CloudAnswer } from '#libs/http-calls';
+import type { CloudCall } from '#libs/http-calls';
+import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
 import { hang, respond, type StubAnswer, StubService } from '../test/stub-service.js';
-import type { CloudAnswer } from './cloud-answer.js';
-import type { CloudCall } from './exchange.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
-import { fixedToken, type TokenWay } from './token-source.js';
 
 const dropped: StubAnswer = (_request, response) => response.destroy();
 

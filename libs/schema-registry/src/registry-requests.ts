@@ -1,4 +1,4 @@
-import { HttpTransport, type HttpsProxy, TIMED_OUT, withTimeout } from '#libs/cloud-client';
+import { HttpTransport, type HttpsProxy, TIMED_OUT, withTimeout } from '#libs/http-calls';
 import { field, isJsonObject, type JsonObject } from '#libs/contracts';
 
 export interface SchemaRegistryOptions {

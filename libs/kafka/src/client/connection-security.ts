@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { Logger } from '@nestjs/common';
-import type { RenewedTokenSource } from '#libs/cloud-client';
+import type { RenewedTokenSource } from '#libs/access-tokens';
 import {
   type FromFiles,
   type KafkaOAuthClient,
@@ -170,7 +170,7 @@ class LoginTokens {
     void this.source?.then((former) => former.close());
     this.client = client;
     // loaded where it is needed: the terminal has no other use for an HTTP client
-    this.source = import('#libs/cloud-client').then(({ openClientCredentials }) =>
+    this.source = import('#libs/access-tokens').then(({ openClientCredentials }) =>
       openClientCredentials(client, TOKEN_REQUEST_TIMEOUT_MS),
     );
     return this.source;

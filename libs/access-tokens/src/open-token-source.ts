@@ -1,29 +1,29 @@
-import type { CloudAnswer } from './cloud-answer.js';
-import { apiPath, TimedExchanges } from './exchange.js';
-import type { FieldReader } from './field-reader.js';
-import type { HttpsProxy } from './https-proxy.js';
-import { RememberedForm } from './remembered-form.js';
+import {
+  type CloudAnswer,
+  type FieldReader,
+  type HttpsProxy,
+  RememberedForm,
+  TimedExchanges,
+} from '#libs/http-calls';
 import { RenewedTokenSource, type TokenIssuer } from './renewed-token-source.js';
-import type { RequestPace } from './request-pace.js';
 import { TokenFileSource } from './token-file-source.js';
 import { readToken, type TokenGrant, TokenRequests } from './token-requests.js';
-import {
-  type TokenAnswer,
-  type TokenSource,
-  type TokenWay,
-  whyUnsendable,
-} from './token-source.js';
+import { type TokenAnswer, type TokenSource, type TokenWay, whyUnsendable } from './token-source.js';
 
-export interface TokenSurroundings {
-  /** Of the service. */
-  baseUrl: string;
+interface TokenSurroundings {
   exchanges: TimedExchanges;
-  /** Counts the login, which is the service's; an OAuth server is another's. */
-  pace: RequestPace | undefined;
   proxy: HttpsProxy | undefined;
 }
 
-export function openTokenSource(way: TokenWay, surroundings: TokenSurroundings): TokenSource {
+interface LoginSurroundings extends TokenSurroundings {
+  /** Of the service. */
+  login: URL;
+  /** Awaited before each login, which is one of the service's requests; an OAuth server is another's. */
+  turn?: () => Promise<void>;
+}
+
+/** The source of the service's tokens; nothing is sent before the first is asked for. */
+export function openTokenSource(way: TokenWay, surroundings: LoginSurroundings): TokenSource {
   switch (way.kind) {
     case 'fixed':
       return new FixedTokenSource(way.token);
@@ -40,15 +40,13 @@ export function openTokenSource(way: TokenWay, surroundings: TokenSurroundings):
 
 function loginSource(
   { email, password }: Extract<TokenWay, { kind: 'login' }>,
-  { baseUrl, exchanges, pace, proxy }: TokenSurroundings,
+  { login, ...surroundings }: LoginSurroundings,
 ): TokenSource {
   const requests = new TokenRequests({
     operation: 'getAPIToken',
-    url: new URL(`${apiPath(baseUrl)}/security/getAPIToken`, baseUrl),
+    url: login,
     parse: (answer) => ({ token: readToken(answer.field('token')), lifeMs: null }),
-    exchanges,
-    proxy,
-    ...(pace && { turn: () => pace.awaitTurnAhead() }),
+    ...surroundings,
   });
   const body = JSON.stringify({ userEmail: email, password });
   const headers = { 'Content-Type': 'application/json' };
@@ -61,10 +59,7 @@ export function openClientCredentials(
   timeoutMs: number,
 ): RenewedTokenSource {
   const exchanges = new TimedExchanges(timeoutMs);
-  return clientCredentialsSource(
-    { kind: 'oauth', ...credentials },
-    { baseUrl: credentials.tokenUrl, exchanges, pace: undefined, proxy },
-  );
+  return clientCredentialsSource({ kind: 'oauth', ...credentials }, { exchanges, proxy });
 }
 
 /** The client credentials grant (RFC 6749, section 4.4). */

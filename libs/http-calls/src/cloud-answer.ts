@@ -1,5 +1,19 @@
-import type { CloudErrorCause, Operation } from './exchange.js';
-import type { IncompleteEntries } from './parse-answers.js';
+import type { CloudErrorCause } from './exchange.js';
+
+/** Entries that lack what they are identified by. */
+export interface IncompleteEntries {
+  count: number;
+  /** What the first of them lacks, by its path in the answer and without any value. */
+  why: string;
+  /** Of those that have at least an ID. */
+  ids: readonly string[];
+}
+
+/** The entries of a list that could be read. */
+export interface ListEntries<T> {
+  entries: T[];
+  incomplete?: IncompleteEntries;
+}
 
 /** What a call came to. Every failure but the caller's own abort is one of these values. */
 export type CloudAnswer<T> =
@@ -32,7 +46,7 @@ interface CloudErrorDetails {
 export class CloudError extends Error {
   override readonly name = 'CloudError';
   readonly code: CloudErrorCode;
-  readonly operation: Operation;
+  readonly operation: string;
   readonly retryable = true;
   readonly status?: number;
   readonly field?: string;
@@ -40,7 +54,7 @@ export class CloudError extends Error {
 
   constructor(
     code: CloudErrorCode,
-    operation: Operation,
+    operation: string,
     problem: string,
     details: CloudErrorDetails = {},
   ) {

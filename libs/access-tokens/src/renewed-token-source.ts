@@ -1,8 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
-import type { CloudAnswer } from './cloud-answer.js';
-import type { TokenOperation } from './exchange.js';
-import type { TokenGrant } from './token-requests.js';
+import type { CloudAnswer } from '#libs/http-calls';
+import type { TokenGrant, TokenOperation } from './token-requests.js';
 import type { NoToken, TokenAnswer, TokenSource } from './token-source.js';
 
 /** Issues tokens; `issue` never rejects. */

@@ -1,11 +1,21 @@
 import { realEpochMs } from '#libs/clock';
-import type { CloudAnswer } from './cloud-answer.js';
-import { ASKED_FOR, type Exchange, type TimedExchanges, type TokenOperation } from './exchange.js';
-import { HttpTransport } from './http-transport.js';
-import type { HttpsProxy } from './https-proxy.js';
-import { bodyRead, parseHttpDate, type SuccessMeaning, toAnswer } from './to-answer.js';
-import type { FieldReader } from './field-reader.js';
+import {
+  ASKED_FOR,
+  bodyRead,
+  type CloudAnswer,
+  type Exchange,
+  type FieldReader,
+  HttpTransport,
+  type HttpsProxy,
+  parseHttpDate,
+  type SuccessMeaning,
+  type TimedExchanges,
+  toAnswer,
+} from '#libs/http-calls';
 import { whyUnsendable } from './token-source.js';
+
+/** Requests for an access token: the service's login, and the token endpoint of an OAuth 2.0 server. */
+export type TokenOperation = 'getAPIToken' | 'getOAuthToken';
 
 const MAX_ANSWER_BYTES = 64 * 1024;
 

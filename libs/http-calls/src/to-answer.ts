@@ -1,8 +1,6 @@
-import { type CloudAnswer, CloudError } from './cloud-answer.js';
-import type { Exchange, Operation, ServiceReply } from './exchange.js';
+import { type CloudAnswer, CloudError, type ListEntries } from './cloud-answer.js';
+import type { Exchange, ServiceReply } from './exchange.js';
 import { FieldReader, MalformedField } from './field-reader.js';
-import type { ListEntries } from './parse-answers.js';
-import type { NoToken } from './token-source.js';
 
 /** A document, perhaps behind a byte order mark, an XML declaration and comments. */
 const WEB_PAGE =
@@ -11,7 +9,7 @@ const WEB_PAGE =
 const PAGE_HEAD = 2000;
 
 /** What a 2xx means to an operation: a body to be read, or that the command was applied. */
-export type SuccessMeaning<T> = (operation: Operation, reply: ServiceReply) => CloudAnswer<T>;
+export type SuccessMeaning<T> = (operation: string, reply: ServiceReply) => CloudAnswer<T>;
 
 /**
  * Turns what became of a request into the operation's answer.
@@ -19,7 +17,7 @@ export type SuccessMeaning<T> = (operation: Operation, reply: ServiceReply) => C
  * @param nowMs real epoch milliseconds, for a `Retry-After` date in an answer without `Date`
  */
 export function toAnswer<T>(
-  operation: Operation,
+  operation: string,
   exchange: Exchange,
   meaning: SuccessMeaning<T>,
   nowMs: number,
@@ -47,14 +45,6 @@ export function toAnswer<T>(
     default:
       return statusClass satisfies never;
   }
-}
-
-/** The answer of a call that was not made. Nothing reached the service, as after a network failure. */
-export function withoutToken(operation: Operation, reason: NoToken): CloudAnswer<never> {
-  if (reason.kind === 'refused') return { kind: 'unauthorised', status: 401 };
-  const message = `no access token: ${reason.why}`;
-  const cause = { code: 'NO_TOKEN', message };
-  return repeat(new CloudError('network', operation, message, { cause }), reason.afterMs);
 }
 
 /** A read: 204 is no data, any other success has a JSON body that `parse` understands. */

@@ -1,19 +1,4 @@
 import { afterRealMs, onAbort, realNowMs } from '#libs/clock';
-import type { RequestSpan, Span } from '#libs/tracing';
-
-/** The six operations of the Machine Data Service, by the names the bridge logs and counts them under. */
-type ServiceOperation =
-  | 'getMachineInfo'
-  | 'getMachineState'
-  | 'getMachineActivityLog'
-  | 'getClassificationReasons'
-  | 'setMachineClassification'
-  | 'setWorkOrderList';
-
-/** Requests for an access token: the service's login, and the token endpoint of an OAuth 2.0 server. */
-export type TokenOperation = 'getAPIToken' | 'getOAuthToken';
-
-export type Operation = ServiceOperation | TokenOperation;
 
 /** The caller's hold on a call: it may cancel it, or object before it is sent. */
 export interface Caller {
@@ -26,24 +11,6 @@ export interface Caller {
    * process that was suspended while connections were opening sends what waited for them.
    */
   readonly objection?: () => Error | undefined;
-  /** What the call is made for, in traces. */
-  readonly causes?: readonly Span[];
-}
-
-/** One operation of the service, called. */
-export interface ServiceRequest {
-  operation: ServiceOperation;
-  method: 'GET' | 'POST' | 'PUT';
-  /** Below `/api/v1/`. */
-  path: string;
-  machineId?: string;
-  /** Sent as JSON; `null` is an empty body that still carries the JSON content type. */
-  body?: object | null;
-}
-
-/** The service's path prefix, below whatever path the base URL has. */
-export function apiPath(baseUrl: string): string {
-  return `${new URL(baseUrl).pathname.replace(/\/+$/, '')}/api/v1`;
 }
 
 /** Names and values in turn, as undici takes them. */
@@ -88,7 +55,8 @@ export type Exchange =
 
 /** One HTTP request as it is counted: its status or why it has none. Logins are counted like calls. */
 export interface CloudCall {
-  operation: Operation;
+  /** Name that such requests are counted under. */
+  operation: string;
   status: number | 'timeout' | 'network' | 'aborted';
   /** Real milliseconds; waiting for a token or for its turn comes before. */
   durationMs: number;
@@ -103,10 +71,10 @@ export class TimedExchanges {
 
   /** @throws the reason of the caller's signal when that aborts, or the caller's objection; nothing else */
   async run(
-    operation: Operation,
+    operation: string,
     caller: Caller | undefined,
     send: (end: CallAbort) => Promise<Exchange>,
-    span?: RequestSpan,
+    span?: { end(status: CloudCall['status']): void },
   ): Promise<Exchange> {
     const startedMs = realNowMs();
     let status: CloudCall['status'] = 'aborted';

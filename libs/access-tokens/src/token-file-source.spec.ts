@@ -1,7 +1,7 @@
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { captureLogs, type CapturedLogs } from '../test/captured-logs.js';
+import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
 import { TokenFileSource } from './token-file-source.js';
 
 describe('a token file', () => {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { captureLogs, type CapturedLogs } from '../test/captured-logs.js';
-import { type CloudAnswer, CloudError } from './cloud-answer.js';
+import { type CloudAnswer, CloudError } from '#libs/http-calls';
+import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
 import { renewAfterMs, renewalPauseMs, RenewedTokenSource } from './renewed-token-source.js';
 import type { TokenGrant } from './token-requests.js';
 

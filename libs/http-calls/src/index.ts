@@ -1,0 +1,31 @@
+// HTTP requests to one host: kept connections, through a proxy or not, each with a deadline; every failure is a value.
+export {
+  type CloudAnswer,
+  CloudError,
+  type CloudErrorCode,
+  type IncompleteEntries,
+  type ListEntries,
+} from './cloud-answer.js';
+export {
+  ASKED_FOR,
+  type Caller,
+  type CloudCall,
+  type Exchange,
+  type HeaderList,
+  type HttpRequest,
+  TIMED_OUT,
+  TimedExchanges,
+  withTimeout,
+} from './exchange.js';
+export { FieldReader, MalformedField } from './field-reader.js';
+export { HttpTransport } from './http-transport.js';
+export { type HttpsProxy } from './https-proxy.js';
+export { RememberedForm } from './remembered-form.js';
+export {
+  applied,
+  bodyRead,
+  listRead,
+  parseHttpDate,
+  type SuccessMeaning,
+  toAnswer,
+} from './to-answer.js';
