@@ -346,14 +346,14 @@ describe('the log messages in the documents', () => {
 
   it('are those of the bridge', () => {
     const documented = named('operations.md', '## Log events').map(matcher);
-    const logged = messagesOf(/^(apps\/bridge\/|libs\/(?!kafkajs-patches\/))/);
+    const logged = messagesOf(/^(apps\/bridge\/|libs\/(?!kafkajs-patches\/|http-api\/))/);
     const missing = logged.filter((text) => !documented.some((each) => each.test(text)));
     expect(missing).toEqual([]);
   });
 
   it.each(['terminal', 'ingest'])('are those of another program: %s', (app) => {
     const documented = named(`${app}.md`, '## Metrics and log events').map(matcher);
-    const logged = messagesOf(new RegExp(`^apps/${app}/`));
+    const logged = messagesOf(new RegExp(`^(apps/${app}|libs/http-api)/`));
     expect(logged.filter((text) => !documented.some((each) => each.test(text)))).toEqual([]);
   });
 

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { BridgeSettings } from '#libs/config';
+import { DATA_HEADERS, SERVER_CHECKS, SERVER_TIMEOUT } from '#libs/http-api';
 import { KafkaConsumerStrategy } from '#libs/kafka';
 import { jsonLogger } from '#libs/logging';
 import { openTracing } from '#libs/tracing';
@@ -23,16 +24,8 @@ export interface Bridge {
 
 /** What is posted is a sentence or two. */
 const BODY_LIMIT = 16 * 1024;
-/** Within which a request has to be there whole; an answer may take longer. */
-const REQUEST_TIMEOUT_MS = 10_000;
 /** Probes, scrapers and a few readers; more than that must not cost memory that commands need. */
 const MAX_CONNECTIONS = 256;
-/** Answers are data of the moment, and no page. */
-const HEADERS = {
-  'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
-};
 /** Fastify's own limit of 100 characters would hide machines with longer ids; they have up to 256. */
 const LONGEST_PATH_PARAMETER = 1024;
 const logger = new Logger('Bridge');
@@ -51,8 +44,8 @@ export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
     new FastifyAdapter({
       forceCloseConnections: true,
       bodyLimit: BODY_LIMIT,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      http: { connectionsCheckingInterval: 1_000 },
+      ...SERVER_TIMEOUT,
+      http: SERVER_CHECKS,
       routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
     }),
     { logger: jsonLogger(settings.logLevel), abortOnError: false },
@@ -61,7 +54,7 @@ export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
   const http = app.getHttpAdapter().getInstance();
   http.server.maxConnections = MAX_CONNECTIONS;
   http.addHook('onRequest', (_, reply, done) => {
-    void reply.headers(HEADERS);
+    void reply.headers(DATA_HEADERS);
     done();
   });
   app.useGlobalFilters(new HandOnExceptionsFilter(app.getHttpAdapter()));

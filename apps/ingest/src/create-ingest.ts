@@ -5,10 +5,10 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { everyRealMs } from '#libs/clock';
 import type { IngestSettings, IngestTls } from '#libs/config';
+import { ApiErrorFilter, DATA_HEADERS, SERVER_CHECKS, SERVER_TIMEOUT } from '#libs/http-api';
 import { jsonLogger } from '#libs/logging';
 import { SenderAccess } from './access/sender-access.js';
 import { addAdmission, BODY_LIMIT } from './http/admission.js';
-import { RefusalFilter } from './platform/refusal.js';
 import { IngestModule } from './ingest.module.js';
 import { Submissions } from './kafka/submissions.js';
 
@@ -24,8 +24,6 @@ export interface Ingest {
   close: () => Promise<void>;
 }
 
-/** Within which a request has to be there whole. */
-const REQUEST_TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 2_000;
 const CLOSE_IDLE_EVERY_MS = 100;
 const logger = new Logger('Ingest');
@@ -37,18 +35,22 @@ export async function createIngest(settings: IngestSettings): Promise<Ingest> {
     IngestModule.with(settings),
     new FastifyAdapter({
       bodyLimit: BODY_LIMIT,
-      requestTimeout: REQUEST_TIMEOUT_MS,
+      ...SERVER_TIMEOUT,
       forceCloseConnections: 'idle',
       ...(tls === undefined
-        ? { http: { connectionsCheckingInterval: 1_000 } }
-        : { https: { connectionsCheckingInterval: 1_000, ...secureContext(tls) } }),
+        ? { http: SERVER_CHECKS }
+        : { https: { ...SERVER_CHECKS, ...secureContext(tls) } }),
     }),
     { logger: jsonLogger(settings.logLevel), abortOnError: false, bodyParser: false },
   );
-  app.useGlobalFilters(new RefusalFilter());
+  app.useGlobalFilters(new ApiErrorFilter());
   const instance = app.getHttpAdapter().getInstance();
   const { server } = instance;
   server.maxConnections = MAX_CONNECTIONS;
+  instance.addHook('onRequest', (_, reply, done) => {
+    void reply.headers(DATA_HEADERS);
+    done();
+  });
   // Bytes as they came: they are what is signed, and what goes to Kafka.
   instance.removeAllContentTypeParsers();
   instance.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => {

@@ -3,8 +3,8 @@ import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { TerminalSettings } from '#libs/config';
+import { ApiErrorFilter, SERVER_CHECKS, SERVER_TIMEOUT } from '#libs/http-api';
 import { jsonLogger } from '#libs/logging';
-import { ApiErrorFilter } from './http/api-error.filter.js';
 import { servePage } from './http/page-files.js';
 import { addSecurityHeaders } from './http/security-headers.js';
 import { PlantFeed } from './kafka/plant-feed.js';
@@ -25,8 +25,6 @@ export interface Terminal {
 
 /** A hundred reasons come to less. */
 const BODY_LIMIT = 64 * 1024;
-/** Within which a request has to be there whole; a page's stream of events is an answer, and stays open. */
-const REQUEST_TIMEOUT_MS = 10_000;
 /** Five for each of 400 pages, more than a plant has screens. */
 const MAX_CONNECTIONS = 2_000;
 /** Fastify's own limit of 100 characters would hide machines with longer ids; they have up to 256. */
@@ -40,8 +38,8 @@ export async function createTerminal(settings: TerminalSettings): Promise<Termin
     // Pages follow the events for as long as they are open: they must not hold up a stop.
     new FastifyAdapter({
       bodyLimit: BODY_LIMIT,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      http: { connectionsCheckingInterval: 1_000 },
+      ...SERVER_TIMEOUT,
+      http: SERVER_CHECKS,
       // whose X-Forwarded-For is believed
       ...(settings.trustedProxies.length > 0 && { trustProxy: settings.trustedProxies }),
       forceCloseConnections: true,

@@ -12,7 +12,7 @@ import {
   type SenderPath,
   SettingsError,
 } from '#libs/config';
-import { Refusal } from '../platform/refusal.js';
+import { ApiError } from '#libs/http-api';
 import { INGEST_SETTINGS } from '../platform/tokens.js';
 
 /** A request of a known sender, or of one whose signature is still to be verified. */
@@ -78,12 +78,12 @@ export class SenderAccess implements OnApplicationShutdown {
     this.stopLooking();
   }
 
-  /** Before the body is read. @throws Refusal 401, 403, 413 or 429 */
+  /** Before the body is read. @throws ApiError 401, 403, 413 or 429 */
   admit(request: FastifyRequest, path: SenderPath): Admission {
     const admission = this.identify(request);
     const { sender } = admission;
     if (!sender.paths.has(path)) {
-      throw new Refusal(403, 'path-not-allowed', `sender ${sender.name} may not use ${path}`);
+      throw new ApiError(403, 'path-not-allowed', `sender ${sender.name} may not use ${path}`);
     }
     assertSize(sender, Number(request.headers['content-length'] ?? 0));
     // what is signed may be of anyone: it takes none of the sender's rate before it is verified
@@ -91,7 +91,7 @@ export class SenderAccess implements OnApplicationShutdown {
     return admission;
   }
 
-  /** Once the body is read. @throws Refusal 401, 413 or 429 */
+  /** Once the body is read. @throws ApiError 401, 413 or 429 */
   verify({ sender, needsSignature }: Admission, request: FastifyRequest, body: Buffer): void {
     assertSize(sender, body.length);
     if (!needsSignature) return;
@@ -100,14 +100,14 @@ export class SenderAccess implements OnApplicationShutdown {
     this.takeRate(sender, 1);
   }
 
-  /** @throws Refusal 429 when the sender has sent more than it may */
+  /** @throws ApiError 429 when the sender has sent more than it may */
   takeRate({ name, requestsPerSecond }: IngestSender, count: number): void {
     const limit = this.limits.get(name) ?? new RateLimit(requestsPerSecond, requestsPerSecond);
     this.limits.set(name, limit);
     const waitSeconds = limit.take(name, count);
     if (waitSeconds === 0) return;
     const message = `sender ${name} may send ${requestsPerSecond} a second`;
-    throw new Refusal(429, 'too-many', message, waitSeconds);
+    throw new ApiError(429, 'too-many', message, waitSeconds);
   }
 
   private identify(request: FastifyRequest): Admission {
@@ -140,15 +140,15 @@ export class SenderAccess implements OnApplicationShutdown {
     throw this.refusal(request, 'name the sender of the signature with ?sender=');
   }
 
-  private refusal(request: FastifyRequest, message: string): Refusal {
+  private refusal(request: FastifyRequest, message: string): ApiError {
     this.refused += 1;
     const waitSeconds = this.refusals.take(request.ip, 1);
     if (waitSeconds > 0) {
       const many = 'too many requests of nobody known from this address';
-      return new Refusal(429, 'too-many', many, waitSeconds);
+      return new ApiError(429, 'too-many', many, waitSeconds);
     }
     this.logger.warn({ msg: 'a sender is not known', address: request.ip, why: message });
-    return new Refusal(401, 'unknown-sender', message);
+    return new ApiError(401, 'unknown-sender', message);
   }
 
   private useSenders(senders: readonly IngestSender[] | undefined): void {
@@ -204,12 +204,12 @@ function assertLocal({ headers }: FastifyRequest): void {
   if (LOOPBACK_HOST.test(headers.host ?? '') && headers.origin === undefined) return;
   const message =
     'without INGEST_SENDERS_FILE, requests to loopback names that no page sends are taken';
-  throw new Refusal(403, 'not-local', message);
+  throw new ApiError(403, 'not-local', message);
 }
 
 function assertSize({ name, maxBodyBytes }: IngestSender, bytes: number): void {
   if (bytes <= maxBodyBytes) return;
-  throw new Refusal(413, 'too-large', `sender ${name} may send ${maxBodyBytes} bytes`);
+  throw new ApiError(413, 'too-large', `sender ${name} may send ${maxBodyBytes} bytes`);
 }
 
 /** Compares with all of them, so that the time it takes reveals nothing. */

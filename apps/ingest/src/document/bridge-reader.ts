@@ -2,6 +2,7 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Clock, realEpochMs } from '#libs/clock';
 import type { ErpSettings, IngestSettings } from '#libs/config';
 import {
+  type DowntimeReason,
   openEnvelope,
   parsed,
   type Parsed,
@@ -9,6 +10,7 @@ import {
   parseWorkOrderLists,
   refuseIssuedAhead,
   TOPICS,
+  type WorkOrderListMessage,
 } from '#libs/contracts';
 import { type OrderDocument, OrderMapping, readOrders, sourceTopicOf } from '#libs/erp-formats';
 import { BoundedExpressions } from '#libs/expressions';
@@ -35,51 +37,45 @@ export class BridgeReader implements OnApplicationShutdown {
 
   /** The key of the message's record, or the reason why the bridge would refuse it whole. */
   async keyOf(message: Message): Promise<Parsed<string>> {
-    const envelope = openEnvelope(message);
-    if (!envelope.ok) return envelope;
-    const { body } = envelope.value;
-    switch (message.topic) {
-      case TOPICS.workOrderLists: {
-        const lists = parseWorkOrderLists(body);
-        if (!lists.ok) return lists;
-        const { assignments, faults } = lists.value;
+    const contents = contentsOf(message);
+    if (!contents.ok) return contents;
+    const { value } = contents;
+    switch (value.kind) {
+      case 'lists': {
+        const { assignments, faults } = value.lists;
         const [fault] = faults;
         if (assignments.length === 0 && fault !== undefined) {
           return { ok: false, rejection: fault.rejection };
         }
         return parsed(assignments[0]?.machineId ?? '');
       }
-      case TOPICS.downtimeReasons: {
-        const reason = parseDowntimeReason(body);
-        return reason.ok ? parsed(reason.value.machineId) : reason;
-      }
-      case TOPICS.workOrders: {
-        const document = documentOf(message, envelope.value);
-        const orders = await readOrders(document, this.erp, this.mapping, this.clock.nowSeconds());
+      case 'reason':
+        return parsed(value.reason.machineId);
+      case 'document': {
+        const nowSeconds = this.clock.nowSeconds();
+        const orders = await readOrders(value.document, this.erp, this.mapping, nowSeconds);
         return orders.ok ? parsed(orders.value[0]?.order.orderId ?? '') : orders;
       }
       default:
-        return message.topic satisfies never;
+        return value satisfies never;
     }
   }
 
   /** What the bridge would make of the message alone, as JSON. Machines and reasons are not looked up. */
   async preview(message: Message): Promise<Parsed<unknown>> {
-    const envelope = openEnvelope(message);
-    if (!envelope.ok) return envelope;
-    const { body } = envelope.value;
-    switch (message.topic) {
-      case TOPICS.workOrderLists: {
-        const lists = parseWorkOrderLists(body);
-        if (!lists.ok) return lists;
+    const contents = contentsOf(message);
+    if (!contents.ok) return contents;
+    const { value } = contents;
+    switch (value.kind) {
+      case 'lists': {
         const { commandMaxSkewSeconds: skew } = this.erp;
-        return parsed(refuseIssuedAhead(lists.value, this.clock.nowSeconds(), skew));
+        return parsed(refuseIssuedAhead(value.lists, this.clock.nowSeconds(), skew));
       }
-      case TOPICS.downtimeReasons:
-        return parseDowntimeReason(body);
-      case TOPICS.workOrders: {
+      case 'reason':
+        return parsed(value.reason);
+      case 'document': {
         const preview = new OrderPreview(this.erp, this.mapping, this.clock);
-        const read = await preview.previewDocument(documentOf(message, envelope.value));
+        const read = await preview.previewDocument(value.document);
         if (!read.ok) return read;
         const lists = preview
           .lists()
@@ -87,8 +83,34 @@ export class BridgeReader implements OnApplicationShutdown {
         return parsed({ ...read.value, lists });
       }
       default:
-        return message.topic satisfies never;
+        return value satisfies never;
     }
+  }
+}
+
+type Contents =
+  | { kind: 'lists'; lists: WorkOrderListMessage }
+  | { kind: 'reason'; reason: DowntimeReason }
+  /** Not read yet: its format takes settings. */
+  | { kind: 'document'; document: OrderDocument };
+
+function contentsOf(message: Message): Parsed<Contents> {
+  const envelope = openEnvelope(message);
+  if (!envelope.ok) return envelope;
+  const { body } = envelope.value;
+  switch (message.topic) {
+    case TOPICS.workOrderLists: {
+      const lists = parseWorkOrderLists(body);
+      return lists.ok ? parsed({ kind: 'lists', lists: lists.value }) : lists;
+    }
+    case TOPICS.downtimeReasons: {
+      const reason = parseDowntimeReason(body);
+      return reason.ok ? parsed({ kind: 'reason', reason: reason.value }) : reason;
+    }
+    case TOPICS.workOrders:
+      return parsed({ kind: 'document', document: documentOf(message, envelope.value) });
+    default:
+      return message.topic satisfies never;
   }
 }
 

@@ -1,9 +1,9 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { SENDER_PATHS, type SenderPath } from '#libs/config';
+import { answerWithError, ApiError } from '#libs/http-api';
 import { SenderAccess } from '../access/sender-access.js';
 import { IngestMetrics } from './ingest-metrics.js';
 import type { AdmittedRequest } from './intake.controller.js';
-import { refuse, Refusal } from '../platform/refusal.js';
 
 /** The largest body of any sender. */
 export const BODY_LIMIT = 1_048_576;
@@ -26,20 +26,20 @@ export function addAdmission(app: NestFastifyApplication): void {
     try {
       request.admission = access.admit(request, path);
       if (request.headers['content-encoding'] !== undefined) {
-        throw new Refusal(415, 'unsupported-encoding', 'send bodies without content-encoding');
+        throw new ApiError(415, 'unsupported-encoding', 'send bodies without content-encoding');
       }
       const bytes = Number(request.headers['content-length'] ?? BODY_LIMIT);
       if (bodiesBytes + bytes > MAX_BODIES_BYTES) {
-        throw new Refusal(503, 'busy', 'too much is being received', 1);
+        throw new ApiError(503, 'busy', 'too much is being received', 1);
       }
       bodiesBytes += bytes;
       reserved.set(request, bytes);
       done();
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof ApiError)) throw error;
       // the body is not read: the connection cannot be used again
       if (request.method === 'POST') void reply.header('connection', 'close');
-      refuse(reply, error);
+      answerWithError(reply, error);
     }
   });
   const release = (request: AdmittedRequest): void => {

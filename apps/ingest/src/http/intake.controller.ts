@@ -3,11 +3,11 @@ import { Controller, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DocumentPath, IngestSender } from '#libs/config';
 import type { Parsed, Rejection } from '#libs/contracts';
+import { ApiError } from '#libs/http-api';
 import { type Admission, SenderAccess } from '../access/sender-access.js';
 import { BridgeReader } from '../document/bridge-reader.js';
 import { type Message, readDocument, readEvents } from '../document/read-request.js';
 import { type Submission, Submissions } from '../kafka/submissions.js';
-import { Refusal } from '../platform/refusal.js';
 
 /** A request that has passed the hook of `admission.ts`. */
 export interface AdmittedRequest extends FastifyRequest {
@@ -140,9 +140,9 @@ function isDryRun(query: Query): boolean {
   return value !== undefined && value !== 'false';
 }
 
-/** @throws Refusal 413 or 400 with the reason */
+/** @throws ApiError 413 or 400 with the reason */
 function valueOf<T>(read: Parsed<T>, where = ''): T {
   if (read.ok) return read.value;
   const { code, detail }: Rejection = read.rejection;
-  throw new Refusal(code === 'too-large' ? 413 : 400, code, where + detail);
+  throw new ApiError(code === 'too-large' ? 413 : 400, code, where + detail);
 }

@@ -3,6 +3,7 @@ import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/
 import { afterRealMs, everyRealMs, realDelayMs, realNowMs } from '#libs/clock';
 import type { IngestSettings } from '#libs/config';
 import { INPUT_TOPICS, type InputTopic } from '#libs/contracts';
+import { ApiError } from '#libs/http-api';
 import {
   describeKafkaFailure,
   type KafkaClient,
@@ -14,7 +15,6 @@ import {
   TransactionalWriter,
 } from '#libs/kafka';
 import { KAFKA, INGEST_SETTINGS } from '../platform/tokens.js';
-import { Refusal } from '../platform/refusal.js';
 import { NotBegunError, ReceiptedWriter, WriterLostError } from './receipted-writer.js';
 import { type Holder, type Receipt, RequestLog } from './request-log.js';
 
@@ -136,7 +136,7 @@ export class Submissions implements OnApplicationShutdown {
     return undefined;
   }
 
-  /** @throws Refusal 503 while nothing can be written */
+  /** @throws ApiError 503 while nothing can be written */
   assertOpen(): void {
     const { problem } = this;
     if (problem !== undefined) throw unavailable(problem.code, problem.message);
@@ -147,7 +147,7 @@ export class Submissions implements OnApplicationShutdown {
   /**
    * Resolves once Kafka has the record.
    *
-   * @throws Refusal 503 when Kafka has not answered in time, 422 for an id that another body came with, 413 for what
+   * @throws ApiError 503 when Kafka has not answered in time, 422 for an id that another body came with, 413 for what
    * Kafka will not take
    */
   async submit(submission: Submission): Promise<Submitted> {
@@ -172,7 +172,7 @@ export class Submissions implements OnApplicationShutdown {
     if (receipt.digest !== digest) {
       const message =
         'another body was sent with this id before: a new record needs an id of its own';
-      throw new Refusal(422, 'id-reused', message);
+      throw new ApiError(422, 'id-reused', message);
     }
     this.counts[isRepeated ? 'repeated' : 'written'] += 1;
     return {
@@ -333,8 +333,8 @@ async function inTime<T>(work: Promise<T>, withinMs: number): Promise<T> {
   try {
     return await Promise.race([work, late]);
   } catch (error) {
-    if (error instanceof Refusal) throw error;
-    if (error instanceof RecordRefusedError) throw new Refusal(413, 'too-large', error.message);
+    if (error instanceof ApiError) throw error;
+    if (error instanceof RecordRefusedError) throw new ApiError(413, 'too-large', error.message);
     if (error instanceof NotBegunError) throw unavailable('busy', error.message);
     throw unavailable('kafka-away', describeKafkaFailure(error));
   } finally {
@@ -342,6 +342,6 @@ async function inTime<T>(work: Promise<T>, withinMs: number): Promise<T> {
   }
 }
 
-function unavailable(code: string, message: string): Refusal {
-  return new Refusal(503, code, message, RETRY_AFTER_SECONDS);
+function unavailable(code: string, message: string): ApiError {
+  return new ApiError(503, code, message, RETRY_AFTER_SECONDS);
 }

@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { ApiError } from '../api/api-error.js';
+import { ApiError } from '#libs/http-api';
 import type { Identity } from './identity.js';
 import { StationAccess } from './station-access.js';
 

@@ -11,8 +11,8 @@ import {
   UseGuards,
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '#libs/http-api';
 import type { Session } from '../api/index.js';
-import { ApiError } from '../api/api-error.js';
 import { AccessGuard, type IdentifiedRequest, OwnPageGuard } from './access.guard.js';
 import { isOperatorName } from './identity.js';
 import { SessionView } from './session-view.js';

@@ -4,7 +4,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Clock, realEpochMs } from '#libs/clock';
 import type { TerminalAccess, TerminalSettings } from '#libs/config';
-import { ApiError } from '../api/api-error.js';
+import { ApiError } from '#libs/http-api';
 import { Plant } from '../plant/index.js';
 import { TERMINAL_SETTINGS } from '../platform/tokens.js';
 import {

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { Injectable, Logger } from '@nestjs/common';
 import { RateLimit } from '#libs/clock';
-import { ApiError } from '../api/api-error.js';
+import { ApiError } from '#libs/http-api';
 
 /** Ten at once, and ten a minute after that. */
 const BURST = 10;

@@ -1,9 +1,9 @@
 import { Controller, Get, Param, Query, UseGuards } from '@nestjs/common';
 import { Clock } from '#libs/clock';
+import { ApiError } from '#libs/http-api';
 import { AccessGuard } from '../access/access.guard.js';
 import type { HandOver, MachineView } from '../api/index.js';
 import { handOverOf, Plant } from '../plant/index.js';
-import { ApiError } from '../api/api-error.js';
 
 @Controller('api')
 @UseGuards(AccessGuard)

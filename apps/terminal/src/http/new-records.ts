@@ -1,7 +1,7 @@
 import { isIdentifier } from '#libs/contracts';
+import { ApiError } from '#libs/http-api';
 import { isOperatorName } from '../access/identity.js';
 import type { NewEntry, NewNote } from '../api/index.js';
-import { ApiError } from '../api/api-error.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 const MAX_RECORDS = 100;

@@ -1,13 +1,13 @@
 import { Body, Controller, Get, Post, Query, Req, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Clock, RateLimit } from '#libs/clock';
+import { ApiError } from '#libs/http-api';
 import { AccessGuard, type IdentifiedRequest } from '../access/access.guard.js';
 import type { Identity } from '../access/identity.js';
 import { StationAccess } from '../access/station-access.js';
 import type { Entry, NewEntry, NewNote, ReasonLists } from '../api/index.js';
 import { type Sender, Submissions } from '../kafka/submissions.js';
 import { MAX_AGE_SECONDS, Plant, refuseEntry } from '../plant/index.js';
-import { ApiError } from '../api/api-error.js';
 import { readEntry, readNote, recordsOf } from './new-records.js';
 
 type Result = { ok: true; source: Entry['source'] } | { ok: false; code: string; message: string };

@@ -2,6 +2,7 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Clock, realDelayMs } from '#libs/clock';
 import type { TerminalSettings } from '#libs/config';
 import { headerText, rfc3339, TOPICS } from '#libs/contracts';
+import { ApiError } from '#libs/http-api';
 import {
   IdempotentProducer,
   type KafkaClient,
@@ -10,7 +11,6 @@ import {
   RecordRefusedError,
 } from '#libs/kafka';
 import type { Entry, NewEntry, NewNote } from '../api/index.js';
-import { ApiError } from '../api/api-error.js';
 import { Plant, sourceOf, STATION_SOURCE } from '../plant/index.js';
 import { KAFKA, TERMINAL_SETTINGS } from '../platform/tokens.js';
 import { PlantFeed } from './plant-feed.js';

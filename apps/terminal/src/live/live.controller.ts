@@ -1,8 +1,8 @@
 import { Controller, Get, Query, Req, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import { ApiError } from '#libs/http-api';
 import { AccessGuard, type IdentifiedRequest } from '../access/access.guard.js';
 import { StationAccess } from '../access/station-access.js';
-import { ApiError } from '../api/api-error.js';
 import { type LiveClient, LiveUpdates } from './live-updates.js';
 
 /** Each costs a connection and what waits for it. */

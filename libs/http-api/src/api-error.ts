@@ -6,11 +6,22 @@ import {
   Logger,
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../api/api-error.js';
+
+/** An error as a response: `{code, message}` with its status. */
+export class ApiError extends HttpException {
+  constructor(
+    status: number,
+    readonly code: string,
+    message: string,
+    /** Seconds after which it may be tried again. */
+    readonly retryAfterSeconds?: number,
+  ) {
+    super({ code, message }, status);
+  }
+}
 
 /** By status: what Fastify refuses by itself. */
 const CODES: Readonly<Record<number, string | undefined>> = {
-  400: 'invalid-request',
   404: 'not-found',
   413: 'too-large',
   415: 'unsupported-media-type',
@@ -24,15 +35,23 @@ export class ApiErrorFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {
     const reply = host.switchToHttp().getResponse<FastifyReply>();
     const { url } = host.switchToHttp().getRequest<FastifyRequest>();
+    if (error instanceof ApiError) {
+      answerWithError(reply, error);
+      return;
+    }
     const status = statusOf(error);
     if (status >= 500 && !(error instanceof HttpException)) {
       this.logger.error({ msg: 'request failed', url, err: error });
     }
-    if (error instanceof ApiError && error.retryAfterSeconds !== undefined) {
-      void reply.header('retry-after', String(error.retryAfterSeconds));
-    }
     void reply.status(status).send(bodyOf(error, status));
   }
+}
+
+export function answerWithError(reply: FastifyReply, error: ApiError): void {
+  if (error.retryAfterSeconds !== undefined) {
+    void reply.header('retry-after', String(error.retryAfterSeconds));
+  }
+  void reply.status(error.getStatus()).send(error.getResponse());
 }
 
 function statusOf(error: unknown): number {
@@ -42,7 +61,6 @@ function statusOf(error: unknown): number {
 }
 
 function bodyOf(error: unknown, status: number): unknown {
-  if (error instanceof ApiError) return error.getResponse();
   // of terminus: what is down, by name
   if (error instanceof HttpException && status === 503) return error.getResponse();
   if (status >= 500) return { code: 'failed', message: 'the request failed; the log says why' };
