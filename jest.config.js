@@ -7,6 +7,7 @@ export default {
   maxWorkers: 2,
   testTimeout: 120_000,
   roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test'],
+  setupFilesAfterEnv: ['<rootDir>/test/support/served-secrets.ts'],
   testMatch: ['**/*.spec.ts', '**/*.e2e-spec.ts', '**/*.chaos-spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', ...(await bundledPackages()) },

@@ -5,17 +5,14 @@ import { realEpochMs } from '#libs/clock';
 import type { Environment } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
 import { BridgeProcess } from '../support/bridge-process.js';
+import { bridgeEnvironment } from '../support/chaos/bridge-environment.js';
+import { untilReady, untilUnreadyBecause } from '../support/chaos/health.js';
 import { eventually } from '../support/eventually.js';
 import { TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { runCommand } from '../support/run-command.js';
 import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
 import { Authority } from '../support/tls/authority.js';
-import {
-  PASSWORD,
-  type SecuredKafka,
-  startSecuredKafka,
-  USER,
-} from '../support/tls/secured-kafka.js';
+import { PASSWORD, type SecuredKafka, startSecuredKafka } from '../support/tls/secured-kafka.js';
 import {
   CLIENT_ID,
   CLIENT_SECRET,
@@ -53,17 +50,9 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
   });
 
   const start = (env: Environment): BridgeProcess => {
-    running = new BridgeProcess({
-      KAFKA_TOPIC_PREFIX: topicPrefix,
-      KAFKA_GROUP_ID: `${topicPrefix}bridge`,
-      KAFKA_TOPIC_PARTITIONS: '1',
-      MACHINE_CLOUD_BASE_URL: sandbox.control.url,
-      MACHINE_CLOUD_TOKEN: 'sandbox-token',
-      BRIDGE_HTTP_PORT: '0',
-      LOG_LEVEL: 'trace',
-      ...env,
-    });
-    return running;
+    const sandboxUrl = sandbox.control.url;
+    const common = bridgeEnvironment({ brokers: [], topicPrefix, partitions: 1, sandboxUrl });
+    return (running = new BridgeProcess({ ...common, LOG_LEVEL: 'trace', ...env }));
   };
 
   /** A new list is sent over the plain port, and arrives at the machine. */
@@ -75,21 +64,6 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     await kafka.close();
     await sandbox.control.listBecomes('M-001', workingOrders);
   };
-
-  const notReadyBecause = (url: string, why: string): Promise<unknown> =>
-    eventually(
-      async () => {
-        const answer = await fetch(`${url}/health/ready`);
-        return answer.status === 503 && (await answer.text()).includes(why);
-      },
-      { what: `the bridge is not ready: ${why}`, timeoutMs: 60_000 },
-    );
-
-  const readyAgain = (url: string): Promise<unknown> =>
-    eventually(async () => (await fetch(`${url}/health/ready`)).ok, {
-      what: 'the bridge is ready again',
-      timeoutMs: 60_000,
-    });
 
   const unusableFiles = async (url: string): Promise<string | undefined> => {
     const text = await (await fetch(`${url}/metrics`)).text();
@@ -166,9 +140,12 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     const bridge = start(byToken());
     const url = await bridge.ready();
     tokens.fault = 503;
-    await notReadyBecause(url, 'there is no token for the login: see KAFKA_SASL_OAUTH_TOKEN_URL');
+    await untilUnreadyBecause(
+      url,
+      'there is no token for the login: see KAFKA_SASL_OAUTH_TOKEN_URL',
+    );
     tokens.fault = undefined;
-    await readyAgain(url);
+    await untilReady(url);
     await delivers();
     for (const token of tokens.issued) expect(bridge.output).not.toContain(token);
     await endsWell(bridge);
@@ -185,9 +162,9 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     );
     const url = await bridge.ready();
     tokens.secret = 'hunter3-of-the-oauth-client';
-    await notReadyBecause(url, 'the credentials are not accepted');
+    await untilUnreadyBecause(url, 'the credentials are not accepted');
     await secrets.write({ secret: tokens.secret });
-    await readyAgain(url);
+    await untilReady(url);
     await delivers();
     expect(bridge.output).not.toContain(tokens.secret);
     tokens.secret = CLIENT_SECRET;
@@ -197,7 +174,7 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
   it('say that a broker refuses a token, to the bridge and to a command', async () => {
     tokens.isForging = true;
     const bridge = start(byToken());
-    await notReadyBecause(await bridge.url(), 'the broker refuses the token');
+    await untilUnreadyBecause(await bridge.url(), 'the broker refuses the token');
     const { exitCode, stderr } = await runCommand(['dlq', 'list'], {
       topicPrefix,
       env: byToken(),
@@ -214,12 +191,7 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
   });
 
   it('are made again before the broker ends them, however short it lets them be', async () => {
-    const bridge = start({
-      ...{ KAFKA_BROKERS: secured.addresses.login, KAFKA_SSL: 'true' },
-      KAFKA_SSL_CA_FILE: await secured.write('ca.pem', secured.authority.certificate),
-      ...{ KAFKA_SASL_MECHANISM: 'scram-sha-256', KAFKA_SASL_USERNAME: USER },
-      KAFKA_SASL_PASSWORD: PASSWORD,
-    });
+    const bridge = start({ ...secured.passwordLogin, KAFKA_SASL_MECHANISM: 'scram-sha-256' });
     const url = await bridge.ready();
     const startedMs = realEpochMs();
     await eventually(
@@ -239,9 +211,7 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     const secrets = mounted('login');
     await secrets.write({ password: PASSWORD });
     const bridge = start({
-      ...{ KAFKA_BROKERS: secured.addresses.login, KAFKA_SSL: 'true' },
-      KAFKA_SSL_CA_FILE: await secured.write('ca.pem', secured.authority.certificate),
-      ...{ KAFKA_SASL_MECHANISM: 'scram-sha-512', KAFKA_SASL_USERNAME: USER },
+      ...{ ...secured.passwordLogin, KAFKA_SASL_PASSWORD: '' },
       KAFKA_SASL_PASSWORD_FILE: secrets.path('password'),
     });
     const url = await bridge.ready();
@@ -249,14 +219,14 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     const changed = 'hunter4-of-the-plant';
     await secured.setPassword(changed);
     await restartBroker();
-    await notReadyBecause(url, 'KAFKA_SASL_PASSWORD is wrong');
+    await untilUnreadyBecause(url, 'KAFKA_SASL_PASSWORD is wrong');
     // an empty file is no password
     await secrets.write({ password: '' });
     await eventually(async () => (await unusableFiles(url)) === '1', {
       what: 'the metric says that a file cannot be used',
     });
     await secrets.write({ password: changed });
-    await readyAgain(url);
+    await untilReady(url);
     await delivers();
     expect(await unusableFiles(url)).toBe('0');
     expect(timesSaid(bridge, 'KAFKA_SASL_PASSWORD_FILE names a file that is empty')).toBe(1);
@@ -283,7 +253,7 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     // half of it: the broker is restarted with what it had, and so the bridge must go on
     await files.write({ ...first, cert: next.certificate });
     await restartBroker();
-    await readyAgain(url);
+    await untilReady(url);
     await delivers();
     expect(await unusableFiles(url)).toBe('1');
     const problem = 'KAFKA_SSL_KEY_FILE names a file whose key is not that of KAFKA_SSL_CERT_FILE';
@@ -291,7 +261,7 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     await secured.trust(authority);
     await files.write({ ca: authority.certificate, cert: next.certificate, key: next.key });
     await restartBroker();
-    await readyAgain(url);
+    await untilReady(url);
     await delivers();
     expect(await unusableFiles(url)).toBe('0');
     expect(bridge.output).not.toContain('PRIVATE KEY');

@@ -5,6 +5,8 @@ import { realEpochMs } from '#libs/clock';
 import type { Environment } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
 import { BridgeProcess } from '../support/bridge-process.js';
+import { bridgeEnvironment } from '../support/chaos/bridge-environment.js';
+import { untilUnreadyBecause } from '../support/chaos/health.js';
 import { eventually } from '../support/eventually.js';
 import { TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type CommandResult, runCommand } from '../support/run-command.js';
@@ -35,7 +37,6 @@ describe('a Kafka that asks for TLS and logins', () => {
   let published: TopicReader;
   let running: BridgeProcess | undefined;
   let files: {
-    ca: string;
     foreignCa: string;
     password: string;
     client: Environment;
@@ -50,7 +51,6 @@ describe('a Kafka that asks for TLS and logins', () => {
     const { authority, write } = secured;
     const foreign = new Authority('Another CA');
     files = {
-      ca: await write('ca.pem', authority.certificate),
       foreignCa: await write('foreign-ca.pem', foreign.certificate),
       password: await write('password', `${PASSWORD}\n`),
       client: await clientFiles('client', authority),
@@ -77,15 +77,7 @@ describe('a Kafka that asks for TLS and logins', () => {
   };
 
   /** Over TLS with a user and a password. */
-  const byLogin = (env: Environment = {}): Environment => ({
-    KAFKA_BROKERS: secured.addresses.login,
-    KAFKA_SSL: 'true',
-    KAFKA_SSL_CA_FILE: files.ca,
-    KAFKA_SASL_MECHANISM: 'scram-sha-512',
-    KAFKA_SASL_USERNAME: USER,
-    KAFKA_SASL_PASSWORD: PASSWORD,
-    ...env,
-  });
+  const byLogin = (env: Environment = {}): Environment => ({ ...secured.passwordLogin, ...env });
 
   /** With a user and a password, and no TLS. */
   const unencrypted = (mechanism: string): Environment =>
@@ -100,23 +92,15 @@ describe('a Kafka that asks for TLS and logins', () => {
   const byCertificate = (env: Environment = {}): Environment => ({
     KAFKA_BROKERS: secured.addresses.mutual,
     KAFKA_SSL: 'true',
-    KAFKA_SSL_CA_FILE: files.ca,
+    KAFKA_SSL_CA_FILE: secured.caFile,
     ...files.client,
     ...env,
   });
 
   const start = (env: Environment): BridgeProcess => {
-    running = new BridgeProcess({
-      KAFKA_TOPIC_PREFIX: topicPrefix,
-      KAFKA_GROUP_ID: `${topicPrefix}bridge`,
-      KAFKA_TOPIC_PARTITIONS: '1',
-      MACHINE_CLOUD_BASE_URL: sandbox.control.url,
-      MACHINE_CLOUD_TOKEN: 'sandbox-token',
-      BRIDGE_HTTP_PORT: '0',
-      LOG_LEVEL: 'trace',
-      ...env,
-    });
-    return running;
+    const sandboxUrl = sandbox.control.url;
+    const common = bridgeEnvironment({ brokers: [], topicPrefix, partitions: 1, sandboxUrl });
+    return (running = new BridgeProcess({ ...common, LOG_LEVEL: 'trace', ...env }));
   };
 
   const command = (env: Environment, ...args: string[]): Promise<CommandResult> =>
@@ -144,17 +128,6 @@ describe('a Kafka that asks for TLS and logins', () => {
     published.find(
       (record) => header(record, 'ce_subject') === machineId && header(record, 'ce_type') === type,
       `${type} of ${machineId}`,
-    );
-
-  /** Waits until the bridge is not ready for a reason that says this much. */
-  const notReadyBecause = (url: string, why: string): Promise<string> =>
-    eventually(
-      async () => {
-        const answer = await fetch(`${url}/health/ready`);
-        const text = await answer.text();
-        return answer.status === 503 && text.includes(why) && text;
-      },
-      { what: `the bridge is not ready: ${why}`, timeoutMs: 60_000 },
     );
 
   it('is served like any other: lists, reasons, outcomes and states, whichever the login', async () => {
@@ -303,7 +276,7 @@ describe('a Kafka that asks for TLS and logins', () => {
     const [, says, settings] = of;
     const bridge = start(settings());
     const url = await bridge.url();
-    expect(await notReadyBecause(url, says)).toContain('the topics cannot be prepared');
+    expect(await untilUnreadyBecause(url, says)).toContain('the topics cannot be prepared');
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
     // what a process writes may arrive behind what it answers
     const line = await eventually(
@@ -325,7 +298,7 @@ describe('a Kafka that asks for TLS and logins', () => {
     await secured.present(foreign.identify({ name: 'broker', hosts: ['localhost'] }));
     await secured.broker.kill();
     await secured.broker.restart();
-    await notReadyBecause(url, 'KAFKA_SSL_CA_FILE must hold');
+    await untilUnreadyBecause(url, 'KAFKA_SSL_CA_FILE must hold');
     expectNoSecret(await allOutputOf(bridge));
     bridge.kill('SIGTERM');
     expect(await bridge.exitCode()).toBe(0);

@@ -1,34 +1,45 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import type { Environment } from '#libs/config';
 import { BRIDGE_NODE_OPTIONS } from '../../tools/start/node-options.mjs';
+import { askOnceMore } from './ask-once-more.js';
 import { eventually } from './eventually.js';
-import { rememberSecrets } from './secrets.js';
+import { rememberSecrets, secretIn } from './secrets.js';
 
 /** A built app as a process of its own, as it runs in a plant. */
 export class AppProcess {
   output = '';
+  /** All that it has answered by HTTP, whoever has asked. */
+  private served = '';
   private readonly child: ChildProcess;
+  private readonly closed: Promise<unknown>;
   private readonly exited: Promise<unknown>;
-  private readonly secrets: Map<string, string>;
 
   constructor(
-    app: 'bridge' | 'ingest' | 'sandbox' | 'terminal',
+    private readonly app: 'bridge' | 'ingest' | 'sandbox' | 'terminal',
     private readonly env: Environment,
   ) {
-    this.secrets = rememberSecrets(env);
+    rememberSecrets(env);
     // PATH alone is inherited: settings of whoever runs the tests must not leak in.
-    const options = app === 'bridge' ? BRIDGE_NODE_OPTIONS : [];
+    const options = app === 'bridge' ? [...BRIDGE_NODE_OPTIONS] : [];
+    // the sandbox has no secrets, and answers a hundred thousand calls
+    if (app !== 'sandbox') options.push('--import=./test/support/report-served-http.mjs');
     this.child = spawn(process.execPath, [...options, `dist/apps/${app}/src/main.js`], {
       env: { PATH: process.env['PATH'], ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     });
     this.exited = once(this.child, 'exit');
-    for (const stream of [this.child.stdout, this.child.stderr]) {
+    this.closed = once(this.child, 'close');
+    const [, stdout, stderr, served] = this.child.stdio as (Readable | null)[];
+    for (const stream of [stdout, stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => {
         this.output += text;
       });
     }
+    served?.setEncoding('latin1').on('data', (text: string) => {
+      this.served += text;
+    });
   }
 
   get pid(): number {
@@ -54,16 +65,29 @@ export class AppProcess {
    * Leaves nothing behind after a test that failed.
    *
    * @throws Error when Node has warned of something, such as of what a later version will no longer do, and when the
-   * output holds a secret that the process was given
+   * output or an answer holds a secret that a process of this test was given
    */
   async close(): Promise<void> {
+    await this.askOnceMore();
     this.child.kill('SIGKILL');
-    await this.exited;
+    await this.closed;
     // a file may hold another one by now
-    for (const [name, secret] of [...this.secrets, ...rememberSecrets(this.env)]) {
-      if (this.output.includes(secret)) throw new Error(`the output holds the secret of ${name}`);
+    rememberSecrets(this.env);
+    for (const [what, text] of [
+      ['output', this.output],
+      ['answers', this.served],
+    ] as const) {
+      const setting = secretIn(text);
+      if (setting !== undefined) throw new Error(`its ${what} hold the secret of ${setting}`);
     }
     const [warning] = /^\(node:\d+\).*Warning.*/m.exec(this.output) ?? [];
     if (warning !== undefined) throw new Error(warning);
+  }
+
+  private async askOnceMore(): Promise<void> {
+    const { app, env, child, output } = this;
+    const url = /"url":"(http:[^"]+)"/.exec(output)?.[1]?.replace('[::1]', '127.0.0.1');
+    const hasEnded = child.exitCode !== null || child.signalCode !== null;
+    if (app !== 'sandbox' && url !== undefined && !hasEnded) await askOnceMore(app, url, env);
   }
 }

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { eventually } from './eventually.js';
+import { secretIn } from './secrets.js';
 
 interface OtlpAttribute {
   key: string;
@@ -67,10 +68,13 @@ export class OtlpReceiver {
     return eventually(() => this.spans.find(matches), { what });
   }
 
+  /** @throws Error when a span held a secret */
   async close(): Promise<void> {
     this.server.closeAllConnections();
     this.server.close();
     await once(this.server, 'close');
+    const setting = secretIn(JSON.stringify(this.spans));
+    if (setting !== undefined) throw new Error(`a span holds the secret of ${setting}`);
   }
 
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

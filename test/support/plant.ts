@@ -1,6 +1,7 @@
-import { type Bridge, createBridge } from '../../apps/bridge/src/index.js';
 import { Clock, realEpochMs } from '#libs/clock';
 import { type Environment, loadBridgeSettings } from '#libs/config';
+import { type Bridge, createBridge } from '../../apps/bridge/src/index.js';
+import { askOnceMore } from './ask-once-more.js';
 import { eventually } from './eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from './kafka.js';
 import { startSandbox } from './running-sandbox.js';
@@ -73,6 +74,7 @@ export async function startPlant(options: PlantOptions = {}): Promise<Plant> {
       Object.assign(plant, await runBridge({ ...environment, ...env }));
     },
     close: async () => {
+      await askOnceMore('bridge', plant.bridgeUrl, environment);
       await plant.bridge.close();
       // reports what was published and should not have been; the sandbox must not be left running for it
       await kafka.close().finally(closeSandbox);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { Environment } from '#libs/config';
 import { eventually } from './eventually.js';
 import { testBrokers } from './kafka.js';
+import { rememberSecrets, secretIn } from './secrets.js';
 
 export interface CommandResult {
   /** Null when a signal ended it. */
@@ -26,7 +27,8 @@ export class RunningCommand {
   private readonly stderr: Buffer[] = [];
   private readonly closed: Promise<unknown>;
 
-  constructor(args: readonly string[], { topicPrefix, brokers, env }: CommandOptions) {
+  constructor(args: readonly string[], { topicPrefix, brokers, env = {} }: CommandOptions) {
+    rememberSecrets(env);
     this.child = spawn(process.execPath, ['dist/apps/cli/src/main.js', ...args], {
       // PATH alone is inherited: settings of whoever runs the tests must not leak in.
       env: {
@@ -55,15 +57,15 @@ export class RunningCommand {
     this.child.kill(signal);
   }
 
+  /** @throws Error when it has written a secret that a process of this test was given */
   async result(): Promise<CommandResult> {
     await this.closed;
     const stdoutBytes = Buffer.concat(this.stdout);
-    return {
-      exitCode: this.child.exitCode,
-      stdout: stdoutBytes.toString(),
-      stdoutBytes,
-      stderr: Buffer.concat(this.stderr).toString(),
-    };
+    const stdout = stdoutBytes.toString();
+    const stderr = Buffer.concat(this.stderr).toString();
+    const setting = secretIn(`${stdout}\n${stderr}`);
+    if (setting !== undefined) throw new Error(`its output holds the secret of ${setting}`);
+    return { exitCode: this.child.exitCode, stdout, stdoutBytes, stderr };
   }
 }
 

@@ -1,7 +1,9 @@
-import { createIngest, type Ingest } from '../../apps/ingest/src/index.js';
 import { type Environment, loadIngestSettings } from '#libs/config';
+import { createIngest, type Ingest } from '../../apps/ingest/src/index.js';
+import { askOnceMore } from './ask-once-more.js';
 import { eventually } from './eventually.js';
 import { testBrokers } from './kafka.js';
+import { rememberSecrets } from './secrets.js';
 
 /** The settings of an ingest of a test. */
 export function ingestSettings(topicPrefix: string, env: Environment = {}): Environment {
@@ -35,9 +37,9 @@ export class RunningIngest {
     const settings = loadIngestSettings(
       ingestSettings(topicPrefix, { LOG_LEVEL: 'silent', ...env }),
     );
+    rememberSecrets(env);
     const ingest = await createIngest(settings);
-    const starting = ingest.start();
-    await starting;
+    await ingest.start();
     return new RunningIngest(ingest, (await ingest.url()).replace('[::1]', '127.0.0.1'));
   }
 
@@ -50,8 +52,9 @@ export class RunningIngest {
     return post(this.url, path, body, headers);
   }
 
-  close(): Promise<void> {
-    return this.ingest.close();
+  async close(): Promise<void> {
+    await askOnceMore('ingest', this.url);
+    await this.ingest.close();
   }
 }
 

@@ -1,8 +1,10 @@
-import { createTerminal, type Terminal } from '../../apps/terminal/src/index.js';
 import { type Environment, loadTerminalSettings } from '#libs/config';
 import { STATE_EVENT_TYPES, TOPICS } from '#libs/contracts';
+import { createTerminal, type Terminal } from '../../apps/terminal/src/index.js';
+import { askOnceMore } from './ask-once-more.js';
 import { eventually } from './eventually.js';
 import { testBrokers, type TestKafka } from './kafka.js';
+import { rememberSecrets } from './secrets.js';
 
 /** An event of `GET /api/events`. */
 export interface LiveEvent {
@@ -22,6 +24,7 @@ export class RunningTerminal {
   ) {}
 
   static async start(topicPrefix: string, env: Environment = {}): Promise<RunningTerminal> {
+    rememberSecrets(env);
     const settings = loadTerminalSettings({
       KAFKA_BROKERS: testBrokers().join(','),
       KAFKA_TOPIC_PREFIX: topicPrefix,
@@ -90,6 +93,7 @@ export class RunningTerminal {
   }
 
   async close(): Promise<void> {
+    await askOnceMore('terminal', this.url);
     for (const leaving of this.leaving) leaving.abort();
     await this.terminal.close();
   }

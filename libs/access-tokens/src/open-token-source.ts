@@ -8,7 +8,12 @@ import {
 import { RenewedTokenSource, type TokenIssuer } from './renewed-token-source.js';
 import { TokenFileSource } from './token-file-source.js';
 import { readToken, type TokenGrant, TokenRequests } from './token-requests.js';
-import { type TokenAnswer, type TokenSource, type TokenWay, whyUnsendable } from './token-source.js';
+import {
+  type TokenAnswer,
+  type TokenSource,
+  type TokenWay,
+  whyUnsendable,
+} from './token-source.js';
 
 interface TokenSurroundings {
   exchanges: TimedExchanges;

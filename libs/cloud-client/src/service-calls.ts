@@ -1,5 +1,11 @@
 import { Clock, realEpochMs } from '#libs/clock';
-import { NO_TRACING, type Span, type TraceContext, traceHeaders, type Tracing } from '#libs/tracing';
+import {
+  NO_TRACING,
+  type Span,
+  type TraceContext,
+  traceHeaders,
+  type Tracing,
+} from '#libs/tracing';
 import { openTokenSource, type NoToken, type TokenSource } from '#libs/access-tokens';
 import {
   ASKED_FOR,

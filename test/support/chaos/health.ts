@@ -29,6 +29,18 @@ export function untilUnready(bridgeUrl: string, ...conditions: string[]): Promis
   );
 }
 
+/** Waits until the bridge is not ready for a reason that says this much; returns all that it says. */
+export function untilUnreadyBecause(bridgeUrl: string, why: string): Promise<string> {
+  return eventually(
+    async () => {
+      const response = await fetch(`${bridgeUrl}/health/ready`);
+      const text = await response.text();
+      return response.status === 503 && text.includes(why) && text;
+    },
+    { what: `the bridge is not ready: ${why}`, timeoutMs: 60_000 },
+  );
+}
+
 export async function untilReady(bridgeUrl: string): Promise<void> {
   await eventually(async () => (await healthOf(bridgeUrl)).status === 200, {
     what: 'the bridge is ready',

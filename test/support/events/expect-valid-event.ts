@@ -1,5 +1,5 @@
 import { FinalFailure } from '../eventually.js';
-import { holdsSecret } from '../secrets.js';
+import { secretIn } from '../secrets.js';
 import { compileSchema, type FaultsOf } from './compile-schema.js';
 import { contradictionsIn } from './contract-rules.js';
 import { type DocumentedMessage, DOCUMENTED_TOPICS } from './event-documents.js';
@@ -42,7 +42,8 @@ export function expectValidEvent(record: PublishedRecord): void {
 export function invalidity(record: PublishedRecord): InvalidEventError | undefined {
   const faults = faultsOf(record);
   const text = `${JSON.stringify(headersAsText(record))} ${String(record.value)}`;
-  if (holdsSecret(text)) faults.push('it holds a secret');
+  const setting = secretIn(text);
+  if (setting !== undefined) faults.push(`it holds the secret of ${setting}`);
   return faults.length > 0 ? new InvalidEventError(record, faults) : undefined;
 }
 

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Environment } from '#libs/config';
 import { kafkaTool } from '../../../tools/kafka/console-consumer.mjs';
 import { type LocalKafka, startLocalKafka } from '../../../tools/kafka/local-kafka.mjs';
 import { Authority, type Identity } from './authority.js';
@@ -29,6 +30,10 @@ export interface SecuredKafka {
     /** SASL_PLAINTEXT, for logins with a token of the token server, where there is one. */
     token: string;
   };
+  /** The authority's certificate. */
+  caFile: string;
+  /** Settings of a login over TLS with user and password. */
+  passwordLogin: Environment;
   /** Has the broker show another certificate to those who log in, from its next start on. */
   present: (identity: Identity) => Promise<unknown>;
   /** Has the broker show a certificate of this authority to clients with one, and let its clients in, from its next start on. */
@@ -105,9 +110,21 @@ export async function startSecuredKafka(
     unencrypted: `127.0.0.1:${broker.ports['UNENCRYPTED']}`,
     token: `127.0.0.1:${broker.ports['TOKEN']}`,
   };
+  const caFile = await write('ca.pem', authority.certificate);
+  const passwordLogin = {
+    KAFKA_BROKERS: addresses.login,
+    KAFKA_SSL: 'true',
+    KAFKA_SSL_CA_FILE: caFile,
+    KAFKA_SASL_MECHANISM: 'scram-sha-512',
+    KAFKA_SASL_USERNAME: USER,
+    KAFKA_SASL_PASSWORD: PASSWORD,
+  };
   const present = (identity: Identity): Promise<unknown> => shows('login', identity);
   const setPassword = (password: string): Promise<void> => changePassword(broker, password);
-  return { broker, authority, addresses, present, trust, setPassword, write };
+  return {
+    ...{ broker, authority, addresses, caFile, passwordLogin },
+    ...{ present, trust, setPassword, write },
+  };
 }
 
 async function changePassword({ brokers }: LocalKafka, password: string): Promise<void> {

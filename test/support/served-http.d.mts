@@ -1,0 +1,1 @@
+export function watchServedHttp(onWritten: (text: string) => void): () => void;

@@ -1,0 +1,27 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+
+const REQUESTS = 'http.server.request.start';
+
+/**
+ * Hands over, as Latin-1, all that the HTTP servers of this process write to whoever asks them from now on: heads,
+ * bodies, events. Returns what ends it.
+ */
+export function watchServedHttp(onWritten) {
+  const watched = new WeakSet();
+  const onRequest = ({ socket }) => {
+    if (watched.has(socket)) return;
+    watched.add(socket);
+    const write = socket.write.bind(socket);
+    socket.write = (chunk, encoding, ...more) => {
+      const isText = typeof chunk === 'string';
+      onWritten(
+        Buffer.from(chunk, isText && typeof encoding === 'string' ? encoding : 'utf8').toString(
+          'latin1',
+        ),
+      );
+      return write(chunk, encoding, ...more);
+    };
+  };
+  subscribe(REQUESTS, onRequest);
+  return () => unsubscribe(REQUESTS, onRequest);
+}

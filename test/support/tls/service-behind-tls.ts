@@ -1,0 +1,77 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Environment } from '#libs/config';
+import { TOPICS } from '#libs/contracts';
+import { BridgeProcess } from '../bridge-process.js';
+import { bridgeEnvironment } from '../chaos/bridge-environment.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../kafka.js';
+import { type RunningSandbox, startSandbox } from '../running-sandbox.js';
+import { Authority, type Identity } from './authority.js';
+import { type ServiceGateway, startServiceGateway } from './service-gateway.js';
+
+/** A sandbox that is reached by TLS, and bridges with its lists for one machine. */
+export class ServiceBehindTls {
+  readonly machineId = 'M-001';
+  /** Of bridges beyond these. */
+  env: Environment;
+  private running: BridgeProcess | undefined;
+
+  private constructor(
+    readonly kafka: TestKafka,
+    readonly sandbox: RunningSandbox,
+    readonly gateway: ServiceGateway,
+    /** The certificate, which bridges trust. */
+    readonly identity: Identity,
+    private readonly folder: string,
+    caFile: string,
+  ) {
+    const { topicPrefix } = kafka;
+    const sandboxUrl = gateway.url;
+    this.env = {
+      ...bridgeEnvironment({ brokers: testBrokers(), topicPrefix, partitions: 1, sandboxUrl }),
+      BRIDGE_FLOWS: 'work-orders',
+      MACHINE_CLOUD_TIMEOUT_MS: '1000',
+      NODE_EXTRA_CA_CERTS: caFile,
+    };
+  }
+
+  /** @param hosts of the certificate */
+  static async start(...hosts: string[]): Promise<ServiceBehindTls> {
+    const authority = new Authority('Cloud CA');
+    const identity = authority.identify({ name: 'cloud', hosts });
+    const folder = await mkdtemp(join(tmpdir(), 'service-behind-tls-'));
+    const caFile = join(folder, 'ca.pem');
+    await writeFile(caFile, authority.certificate);
+    const sandbox = await startSandbox();
+    const gateway = await startServiceGateway(sandbox.control.url, identity);
+    const kafka = new TestKafka(testBrokers(), uniqueTopicPrefix());
+    await kafka.topics.create(1, TOPICS.workOrderLists, TOPICS.commandOutcomes);
+    return new ServiceBehindTls(kafka, sandbox, gateway, identity, folder, caFile);
+  }
+
+  startBridge(extra: Environment = {}): BridgeProcess {
+    return (this.running = new BridgeProcess({ ...this.env, ...extra }));
+  }
+
+  async stopBridge(): Promise<void> {
+    await this.running?.close();
+  }
+
+  sendList(...workingOrders: string[]): Promise<void> {
+    const { kafka, machineId } = this;
+    return kafka.sendJson(TOPICS.workOrderLists, machineId, { machineId, workingOrders });
+  }
+
+  /** Waits until the service has taken it. */
+  applies(...workingOrders: string[]): Promise<void> {
+    return this.sandbox.control.listBecomes(this.machineId, workingOrders);
+  }
+
+  async close(): Promise<void> {
+    await this.gateway.close();
+    await this.sandbox.close();
+    await this.kafka.close();
+    await rm(this.folder, { recursive: true });
+  }
+}
