@@ -55,6 +55,9 @@ message WorkOrderLists {
 }
 `;
 
+/** The registry is fetched once, which is 140 MB. */
+const FETCH_TIMEOUT_MS = 600_000;
+
 describe('input in the frame of a schema registry', () => {
   let registry: LocalRegistry;
   let way: Way;
@@ -70,7 +73,7 @@ describe('input in the frame of a schema registry', () => {
       `${TOPICS.workOrderLists}.dlq`,
       `${TOPICS.downtimeReasons}.dlq`,
     );
-  });
+  }, FETCH_TIMEOUT_MS);
 
   afterAll(async () => {
     await plant.close();
