@@ -20,7 +20,7 @@ import { MachineTracking } from './machine-states/index.js';
 import { BRIDGE_SETTINGS, KAFKA, TRACING } from './platform/index.js';
 import { WorkOrderTopics } from './work-orders/index.js';
 
-const logger = new Logger('Inbox');
+const logger = new Logger('Consumer');
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
 
 /** The way in: the consumer of all flows that are switched on. */

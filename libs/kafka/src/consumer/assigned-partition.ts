@@ -82,7 +82,7 @@ const CHUNK_BYTES = 256 * 1024;
 const IN_FLIGHT_FACTOR = 2;
 const ATTEMPTS = 3;
 const BACK_OFF = { baseMs: 100, capMs: 2000 };
-const logger = new Logger('Inbox');
+const logger = new Logger('Consumer');
 
 /**
  * An input partition from its assignment until it is revoked or the process stops: the buffer of what was fetched and is

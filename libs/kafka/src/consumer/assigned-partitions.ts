@@ -18,7 +18,7 @@ interface FetchedFrom {
 
 /** The input partitions this process owns now. Only the consumer touches it. */
 export class AssignedPartitions {
-  private readonly logger = new Logger('Inbox');
+  private readonly logger = new Logger('Consumer');
   private readonly owned = new Map<string, AssignedPartition>();
   private isHeldBack = false;
 

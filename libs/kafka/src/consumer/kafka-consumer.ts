@@ -93,7 +93,7 @@ export class KafkaConsumer {
   startProblem: string | undefined;
   private readonly stopping = new AbortController();
   private readonly supervised: SupervisedConsumer;
-  private readonly logger = new Logger('Inbox');
+  private readonly logger = new Logger('Consumer');
   private readonly partitions: AssignedPartitions;
   private readonly drain: CallDrain;
   private readonly stateTopics: StateTopics;
@@ -277,7 +277,7 @@ export class KafkaConsumer {
 
 /** Drains the calls that messages lead to, before partitions may be revoked and before a stop. */
 export class CallDrain {
-  private readonly logger = new Logger('Inbox');
+  private readonly logger = new Logger('Consumer');
   /** Identifies the drain under way; undefined once calls are resumed. */
   private draining: object | undefined;
 
@@ -338,7 +338,7 @@ export class CallDrain {
  * messages by the dozen.
  */
 export class KafkaConsumerStrategy extends Server implements CustomTransportStrategy {
-  protected override readonly logger = new Logger('Inbox');
+  protected override readonly logger = new Logger('Consumer');
   readonly consumer: KafkaConsumer;
 
   constructor(options: KafkaConsumerOptions) {
