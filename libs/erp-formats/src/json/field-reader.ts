@@ -66,7 +66,7 @@ export function textOrNumber(...names: string[]): FieldReader<string> {
 }
 
 /** A whole number, 0 or above. */
-export function wholeNumber(...names: string[]): FieldReader<number> {
+function wholeNumber(...names: string[]): FieldReader<number> {
   return fieldReader(names, (value) =>
     Number.isSafeInteger(value) && Number(value) >= 0
       ? { value: Number(value) }
