@@ -382,7 +382,15 @@ describe('the terminal', () => {
       what: 'its machine',
     });
     expect(events.every((event) => tileOf(event, 'M-1') === undefined)).toBe(true);
-    expect(await terminal.json('GET', '/api/reasons?factoryId=F-2')).toEqual({
+    // published apart from the machine
+    const reasons = await eventually(
+      async () => {
+        const answer = await terminal.json('GET', '/api/reasons?factoryId=F-2');
+        return (answer as { lists: unknown[][] }).lists[0]?.length === 2 && answer;
+      },
+      { what: 'its reasons' },
+    );
+    expect(reasons).toEqual({
       lists: [
         [
           { code: '22', name: 'Cooling' },

@@ -14,7 +14,7 @@ import { LOCAL, ROOT } from '../setup/root.mjs';
 const PACKAGES = [
   ...['@nestjs/common', '@nestjs/core', '@nestjs/core/helpers/execution-context-host.js'],
   ...['@nestjs/microservices', '@nestjs/platform-fastify', '@nestjs/swagger'],
-  ...['axios', 'class-transformer', 'class-validator', 'csv-parse/sync', 'prom-client'],
+  ...['class-transformer', 'class-validator', 'csv-parse/sync', 'prom-client'],
   ...['reflect-metadata', 'rxjs', 'undici', 'yaml'],
 ];
 const FOLDER = join(LOCAL, 'test-packages');
