@@ -7,7 +7,6 @@ import { VERSION } from './command-line/version.js';
 import { addListCommand } from './dlq/list.js';
 import { addReplayCommand } from './dlq/replay-command.js';
 import { addShowCommand } from './dlq/show.js';
-import { addMapCommand } from './erp/map.js';
 import { addPreviewCommand } from './erp/preview.js';
 import { addFlowsCommands } from './flows/flows.js';
 import { addMachinesCommand } from './machines/machines.js';
@@ -43,12 +42,7 @@ export function createProgram(): CliCommand {
   addListCommand(dlq);
   addShowCommand(dlq);
   addReplayCommand(dlq);
-  const erp = program.group(
-    'erp',
-    'Tries ERP documents out, and proposes entries of the equipment map.',
-  );
-  addPreviewCommand(erp);
-  addMapCommand(erp);
+  addPreviewCommand(program.group('erp', 'Tries ERP documents out.'));
   addCompletionCommand(program);
   return program;
 }

@@ -13,12 +13,7 @@ export {
   readEnvironment,
   SettingsError,
 } from './environment-reader.js';
-export {
-  type ErpAccess,
-  type ErpCredentials,
-  type ErpSettings,
-  loadErpSettings,
-} from './erp-settings.js';
+export { type ErpSettings, loadErpSettings } from './erp-settings.js';
 export { type HttpSettings, loadBridgeAddress } from './http-settings.js';
 export {
   type DocumentPath,

@@ -17,8 +17,7 @@ import {
   ServiceClockWatch,
   TRACING,
 } from '../platform/index.js';
-import { OrderRequests, WorkOrderLists } from '../work-orders/index.js';
-import { enrichmentMetrics } from './enrichment-metrics.js';
+import { WorkOrderLists } from '../work-orders/index.js';
 import { flowMetrics } from './flow-metrics.js';
 import { Readiness } from './readiness.js';
 import { scrapedCounter, scrapedGauge } from './scraped-metrics.js';
@@ -44,7 +43,6 @@ export class MetricsRegistry {
     @Optional() reasons?: DowntimeReasons,
     @Optional() states?: MachineStates,
     @Optional() private readonly schemas?: SchemaRegistry,
-    @Optional() requests?: OrderRequests,
   ) {
     this.flows = flows;
     collectDefaultMetrics({ register: this.registry });
@@ -55,10 +53,7 @@ export class MetricsRegistry {
       ...(states === undefined ? [] : [states]),
     ].flatMap((source): Metric[] => source.metrics);
     const dispatchers = [lists?.flow, reasons?.flow].filter((flow) => flow !== undefined);
-    const enrichment = requests === undefined ? [] : enrichmentMetrics(requests);
-    for (const metric of [
-      ...[...metrics, ...flowMetrics(dispatchers), ...enrichment, ...this.gauges()],
-    ])
+    for (const metric of [...metrics, ...flowMetrics(dispatchers), ...this.gauges()])
       this.registry.registerMetric(metric);
   }
 

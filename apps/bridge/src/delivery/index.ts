@@ -27,5 +27,4 @@ export {
   type TracedPermit,
 } from './command.js';
 export { DeliveryModule } from './delivery.module.js';
-export { Breaker } from './flow-status.js';
-export { RETRY_BACK_OFF, type RetryCause } from './verdict.js';
+export { RETRY_BACK_OFF } from './verdict.js';
