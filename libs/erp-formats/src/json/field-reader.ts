@@ -65,15 +65,6 @@ export function textOrNumber(...names: string[]): FieldReader<string> {
   );
 }
 
-/** A whole number, 0 or above. */
-function wholeNumber(...names: string[]): FieldReader<number> {
-  return fieldReader(names, (value) =>
-    Number.isSafeInteger(value) && Number(value) >= 0
-      ? { value: Number(value) }
-      : { problem: 'must be a whole number, 0 or above' },
-  );
-}
-
 /** A status by the text in a field, in any case of letters; undefined for a text that says nothing of it. */
 export function status(
   byText: Readonly<Record<string, OrderStatus | undefined>>,
