@@ -55,10 +55,10 @@ export class RegistryRequests {
 
   /** @param path below the URL, percent-encoded */
   async get(path: string, signal: AbortSignal): Promise<RegistryAnswer> {
-    const answer = await this.send('GET', path, undefined, signal);
+    const answer = await this.request(path, signal);
     if (answer.kind !== 'none') return answer;
     // a gateway, or a wrong path, answers 404 to everything
-    const types = await this.send('GET', '/schemas/types', undefined, signal);
+    const types = await this.request('/schemas/types', signal);
     if (types.kind === 'document') return answer;
     const why = `${answer.why}, and as little of /schemas/types: this is no schema registry`;
     return { kind: 'unavailable', why };
@@ -68,20 +68,15 @@ export class RegistryRequests {
     return this.transport.destroy();
   }
 
-  private async send(
-    method: 'GET' | 'POST',
-    path: string,
-    body: object | undefined,
-    signal: AbortSignal,
-  ): Promise<RegistryAnswer> {
+  private async request(path: string, signal: AbortSignal): Promise<RegistryAnswer> {
     const { headers, timeoutMs, token } = this;
     const exchange = await withTimeout(timeoutMs, { signal }, (end) =>
       this.transport.send(
         {
-          method,
+          method: 'GET',
           path: `${this.path}${path}`,
           headers: [...headers],
-          body: body === undefined ? null : JSON.stringify(body),
+          body: null,
           ...(token !== undefined && { token }),
         },
         end,
