@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -201,6 +203,31 @@ describe('machine-bridge, beside a running bridge', () => {
     expect(checked).toEqual(
       expect.arrayContaining(['consumer group', 'lag', 'service clock', 'bridge', 'bridge kafka']),
     );
+    const [version] = lines<Finding>(result).filter(({ check }) => check === 'bridge version');
+    expect(version).toMatchObject({
+      status: 'ok',
+      detail: expect.stringMatching(/^machine-bridge \d+\.\d+\.\d+, Node\.js v\d+/) as string,
+    });
+  });
+
+  it('finds that a running bridge is of another version', async () => {
+    const other = createServer((request, response) => {
+      response.end(
+        request.url === '/metrics' ? 'machine_bridge_build_info{version="9.8.7"} 1\n' : '{}',
+      );
+    });
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    try {
+      const { port } = other.address() as AddressInfo;
+      const result = await bridgeCommand(['doctor', '--json', '--url', `http://127.0.0.1:${port}`]);
+      const [version] = lines<Finding>(result).filter(({ check }) => check === 'bridge version');
+      expect(version).toMatchObject({
+        status: 'warn',
+        detail: 'machine-bridge 9.8.7, Node.js unknown',
+      });
+    } finally {
+      other.close();
+    }
   });
 
   it('lists machines of the group, and those of one bridge', async () => {

@@ -1,9 +1,9 @@
 import { loadSettingsFile, SettingsError } from '#libs/config';
+import { VERSION } from '#libs/program';
 import { addCheckCommands } from './checks/commands.js';
 import { CliCommand } from './command-line/command.js';
 import { addCompletionCommand } from './command-line/completion.js';
 import { readPath } from './command-line/option-values.js';
-import { VERSION } from './command-line/version.js';
 import { addListCommand } from './dlq/list.js';
 import { addReplayCommand } from './dlq/replay-command.js';
 import { addShowCommand } from './dlq/show.js';

@@ -1,1 +1,2 @@
 export * from './run-program.js';
+export { VERSION } from './version.js';

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { createRequire } from 'node:module';
 import { Logger } from '@nestjs/common';
 import {
   type Context,
@@ -29,6 +28,7 @@ import {
 import { CompressionAlgorithm } from '@opentelemetry/otlp-exporter-base';
 import { afterRealMs, realNowMs } from '#libs/clock';
 import type { TracingSettings } from '#libs/config';
+import { VERSION } from '#libs/program';
 import { ATTRIBUTES as A, OUTCOME_EVENT } from './attributes.js';
 import { type TraceContext, traceContextOf } from './trace-context.js';
 import {
@@ -44,8 +44,6 @@ import {
   type TracedRequest,
   type Tracing,
 } from './tracing.js';
-
-const { version: VERSION } = createRequire(import.meta.url)('#package.json') as { version: string };
 
 /** Of the fourteen seconds that a stop may take: what the collector has not taken by then is dropped. */
 const CLOSE_DEADLINE_MS = 2000;

@@ -3,6 +3,7 @@ import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import type { BridgeSettings } from '#libs/config';
 import type { Flow } from '#libs/contracts';
 import { type ConfiguredKafka, KafkaConsumerStrategy } from '#libs/kafka';
+import { VERSION } from '#libs/program';
 import { SchemaRegistry } from '#libs/schema-registry';
 import type { Tracing } from '#libs/tracing';
 import { CommandOutcomes } from '../delivery/index.js';
@@ -66,6 +67,9 @@ export class MetricsRegistry {
     const { controls, outcomes, readiness, schemas, tracing } = this;
     const { consumer } = this.strategy;
     return [
+      scrapedGauge('build_info', '1; its label says which version runs', ['version'], (it) => {
+        it.set({ version: VERSION }, 1);
+      }),
       scrapedCounter(
         'command_outcomes_total',
         'Input messages by machine, by flow and by what became of them',

@@ -1,6 +1,6 @@
+import { VERSION } from '#libs/program';
 import { bridgeHttp } from '../command-line/bridge.js';
 import { UnreachableError } from '../command-line/exit-codes.js';
-import { VERSION } from '../command-line/version.js';
 import type { Finding } from '../command-line/findings.js';
 
 /** The answer of `/health/ready`, as Terminus has it. */
@@ -23,7 +23,7 @@ export async function checkBridge(url: string | undefined): Promise<Finding[]> {
       versions,
       { check: 'bridge', status: 'ok', detail: `answers at ${bridge.url}` },
       ...Object.entries(details).map(([name, condition]) => conditionFinding(name, condition)),
-      await metricsFinding(await bridge.get('/metrics')),
+      ...(await metricsFindings(await bridge.get('/metrics'))),
     ];
   } catch (error) {
     const isUnreachable = error instanceof UnreachableError;
@@ -54,18 +54,29 @@ function conditionFinding(
   return { check, status: 'fail', detail: message, remedy };
 }
 
-async function metricsFinding(answer: Response): Promise<Finding> {
+async function metricsFindings(answer: Response): Promise<Finding[]> {
   const check = 'bridge metrics';
   if (!answer.ok) {
-    return {
-      check,
-      status: 'warn',
-      detail: `/metrics answers with ${answer.status}`,
-      remedy: 'set BRIDGE_API_TOKEN to that of the bridge',
-    };
+    const detail = `/metrics answers with ${answer.status}`;
+    const remedy = 'set BRIDGE_API_TOKEN to that of the bridge';
+    return [{ check, status: 'warn', detail, remedy }];
   }
   const text = await answer.text();
   const [, offset = 'NaN'] =
     /^machine_bridge_service_clock_offset_seconds (\S+)$/m.exec(text) ?? [];
-  return { check, status: 'ok', detail: `its offset of the service's clock is ${offset} s` };
+  return [
+    versionFinding(text),
+    { check, status: 'ok', detail: `its offset of the service's clock is ${offset} s` },
+  ];
+}
+
+function versionFinding(metrics: string): Finding {
+  const check = 'bridge version';
+  const [, version = 'unknown'] =
+    /^machine_bridge_build_info{version="([^"]*)"} 1$/m.exec(metrics) ?? [];
+  const [, node = 'unknown'] = /^nodejs_version_info{version="([^"]*)"/m.exec(metrics) ?? [];
+  const detail = `machine-bridge ${version}, Node.js ${node}`;
+  if (version === VERSION) return { check, status: 'ok', detail };
+  const remedy = `this command is ${VERSION}: use the one of the bridge's version`;
+  return { check, status: 'warn', detail, remedy };
 }
