@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -24,6 +25,7 @@ interface Finding {
   source: string;
   status: string;
   detail: string;
+  remedy: string | null;
 }
 
 function lines<T>({ stdout }: CommandResult): T[] {
@@ -173,6 +175,43 @@ describe('machine-bridge, beside a running bridge', () => {
       expect.stringMatching(/^service setMachineClassification: answered with 404/),
       expect.stringMatching(/^service setWorkOrderList: answered with 404/),
     ]);
+  });
+
+  it('reaches the schema registry where there is one, and says what is wrong with it', async () => {
+    let answer = { status: 404, body: '{"error_code":40403}' };
+    const types = { status: 200, body: '["JSON"]' };
+    const registry = createServer(({ url, headers }, response) => {
+      const isLogin = headers.authorization === `Basic ${btoa('bridge:registry-word')}`;
+      const isTypes = url === '/api/schemas/types' && answer.body.includes('error_code');
+      const { status, body } = isLogin ? (isTypes ? types : answer) : { status: 401, body: '' };
+      response.writeHead(status).end(body);
+    }).listen(0, '127.0.0.1');
+    await once(registry, 'listening');
+    const url = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/api`;
+    const found = async (KAFKA_SCHEMA_REGISTRY_PASSWORD: string) => {
+      const result = await bridgeCommand(['config', 'check', '--json'], {
+        KAFKA_SCHEMA_REGISTRY_URL: url,
+        KAFKA_SCHEMA_REGISTRY_USERNAME: 'bridge',
+        KAFKA_SCHEMA_REGISTRY_PASSWORD,
+      });
+      expect(result.stdout + result.stderr).not.toContain('-word');
+      const finding = lines<Finding>(result).find(({ check }) => check === 'schema registry');
+      return [result.exitCode, finding?.status, finding?.detail, finding?.remedy];
+    };
+    try {
+      expect(await found('registry-word')).toEqual([0, 'ok', `answers at ${url}`, null]);
+      const login = expect.stringContaining('KAFKA_SCHEMA_REGISTRY_PASSWORD') as string;
+      expect(await found('other-word')).toEqual([1, 'fail', `${url}: HTTP 401`, login]);
+      answer = { status: 200, body: '<html>' };
+      const noRegistry = expect.stringContaining('this is no schema registry') as string;
+      const path = expect.stringContaining('/apis/ccompat/v7') as string;
+      expect(await found('registry-word')).toEqual([1, 'fail', noRegistry, path]);
+    } finally {
+      registry.close();
+    }
+    const refused = expect.stringContaining('ECONNREFUSED') as string;
+    const start = expect.stringContaining('start the registry') as string;
+    expect(await found('registry-word')).toEqual([69, 'fail', refused, start]);
   });
 
   it('tells what cannot be reached from what is wrong', async () => {

@@ -49,7 +49,8 @@ async function fetchRegistry() {
     await mkdir(unfinished, { recursive: true });
     try {
       const options = [`-Dartifact=${ARTIFACT}`, `-DoutputDirectory=${unfinished}`];
-      await runTool(maven, ['-B', '-ntp', '-q', UNPACK, ...options]);
+      // its marker files would otherwise be left where the command was called
+      await runTool(maven, ['-B', '-ntp', '-q', UNPACK, ...options], { cwd: unfinished });
       // another command may have been faster
       await rename(unfinished, FOLDER).catch(() => undefined);
     } finally {

@@ -17,14 +17,19 @@ export type RegistryAnswer =
   | { kind: 'document'; document: JsonObject }
   | { kind: 'none'; why: string }
   | { kind: 'too-large' }
-  | { kind: 'unavailable'; why: string };
+  | { kind: 'unavailable'; why: string; cause: UnavailableCause };
+
+/** Refused is a login or a proxy, failed are answers to others as well; `other-server` is no registry. */
+export type UnavailableCause = 'no-answer' | 'refused' | 'failed' | 'other-server';
 
 /** Of a schema in its JSON, which is parsed in one turn of the event loop. */
 export const MAX_ANSWER_BYTES = 512 * 1024;
 const CONNECTIONS = 4;
 const ACCEPT = 'application/vnd.schemaregistry.v1+json, application/json';
-/** Of these statuses none says anything about what was asked for. */
-const NOT_ABOUT_THE_SCHEMA = new Set([401, 403, 407, 408, 425, 429]);
+/** These say nothing about what was asked for, and those of a login or proxy that is refused neither. */
+const NOT_ABOUT_THE_SCHEMA = new Set([408, 425, 429]);
+
+const REFUSALS = new Set([401, 403, 407]);
 
 /** Requests to a registry with the API of Confluent's; none rejects but by the caller's signal. */
 export class RegistryRequests {
@@ -61,7 +66,7 @@ export class RegistryRequests {
     const types = await this.request('/schemas/types', signal);
     if (types.kind === 'document') return answer;
     const why = `${answer.why}, and as little of /schemas/types: this is no schema registry`;
-    return { kind: 'unavailable', why };
+    return { kind: 'unavailable', why, cause: 'other-server' };
   }
 
   close(): Promise<void> {
@@ -82,19 +87,45 @@ export class RegistryRequests {
         end,
       ),
     );
-    if (exchange === TIMED_OUT) return { kind: 'unavailable', why: `no answer in ${timeoutMs} ms` };
-    if (exchange.kind === 'failed') return { kind: 'unavailable', why: exchange.cause.message };
+    if (exchange === TIMED_OUT) return unavailable('no-answer', `no answer in ${timeoutMs} ms`);
+    if (exchange.kind === 'failed') return unavailable('no-answer', exchange.cause.message);
     const { status, bodyFault } = exchange;
-    const isOfServer = status < 200 || (status >= 300 && status < 400) || status >= 500;
-    if (isOfServer || NOT_ABOUT_THE_SCHEMA.has(status)) {
-      return { kind: 'unavailable', why: `HTTP ${status}` };
+    if (REFUSALS.has(status)) return unavailable('refused', `HTTP ${status}`);
+    if (status >= 300 && status < 400) return unavailable('other-server', `HTTP ${status}`);
+    if (status < 200 || status >= 500 || NOT_ABOUT_THE_SCHEMA.has(status)) {
+      return unavailable('failed', `HTTP ${status}`);
     }
     if (status >= 400) return { kind: 'none', why: `HTTP ${status}${errorCode(exchange.body)}` };
     if (bodyFault?.code === 'malformed-answer') return { kind: 'too-large' };
-    if (bodyFault !== undefined) return { kind: 'unavailable', why: bodyFault.cause.message };
+    if (bodyFault !== undefined) return unavailable('no-answer', bodyFault.cause.message);
     const document = parseObject(exchange.body);
     if (document !== undefined) return { kind: 'document', document };
-    return { kind: 'unavailable', why: `HTTP ${status} without JSON: this is no schema registry` };
+    const why = `HTTP ${status} without JSON: this is no schema registry`;
+    return unavailable('other-server', why);
+  }
+}
+
+function unavailable(cause: UnavailableCause, why: string): RegistryAnswer {
+  return { kind: 'unavailable', why, cause };
+}
+
+/** What is wrong with the way to a registry, or nothing; asked with a request such as the bridge makes. */
+export async function reachRegistry(
+  options: SchemaRegistryOptions,
+  timeoutMs: number,
+): Promise<{ cause: UnavailableCause; why: string } | undefined> {
+  const requests = new RegistryRequests(options, timeoutMs);
+  try {
+    const answer = await requests.get('/schemas/ids/1', new AbortController().signal);
+    if (answer.kind === 'unavailable') return answer;
+    const isSchema = answer.kind !== 'document' || typeof answer.document['schema'] === 'string';
+    if (isSchema) return undefined;
+    return {
+      cause: 'other-server',
+      why: 'it answers without a schema: this is no schema registry',
+    };
+  } finally {
+    await requests.close();
   }
 }
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import type { Parsed } from '#libs/contracts';
-import type { SchemaRegistryOptions } from './registry-requests.js';
+import { reachRegistry, type SchemaRegistryOptions } from './registry-requests.js';
 import { SchemaRegistry } from './schema-registry.js';
 
 const LONG = { schema: '"long"' };
@@ -203,6 +203,22 @@ describe('a schema registry', () => {
     fault = undefined;
     await expect(reading).resolves.toBe('7');
     expect(registry.problem).toBeUndefined();
+  });
+
+  it.each<[string, string | undefined, Answer | 'hang' | undefined]>([
+    ['it has no such schema', undefined, undefined],
+    ['it has one', undefined, { body: LONG }],
+    ['it does not answer', 'no-answer', 'hang'],
+    ['it refuses the login', 'refused', { status: 401 }],
+    ['it fails', 'failed', { status: 503 }],
+    ['it is a web server', 'other-server', { status: 404, body: '<html>' }],
+    ['it is a server with JSON for all', 'other-server', { body: { status: 'UP' } }],
+    ['it redirects', 'other-server', { status: 302 }],
+  ])('is reached or not: %s', async (_, cause, answer) => {
+    fault = answer;
+    const reach = await reachRegistry(options, answer === 'hang' ? 200 : 30_000);
+    expect(reach?.cause).toBe(cause);
+    expect(reach?.why).not.toBe('');
   });
 
   it('is asked by one message at a time while it is away', async () => {

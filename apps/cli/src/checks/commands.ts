@@ -4,6 +4,7 @@ import { EXIT_CODES } from '../command-line/exit-codes.js';
 import { print, printProgress, tableLines, visible, visibleJson } from '../command-line/output.js';
 import { checkBridge } from './check-bridge.js';
 import { checkGroup, checkKafka } from './check-kafka.js';
+import { checkSchemaRegistry } from './check-schema-registry.js';
 import { checkService } from './check-service.js';
 import { exitCodeOf, type Finding, printFindings } from '../command-line/findings.js';
 
@@ -25,14 +26,16 @@ export function addCheckCommands(program: CliCommand): void {
     .group('config', 'Checks the settings of the bridge.')
     .command('check')
     .description(
-      'Shows every setting with its source, reaches Kafka and the service with them, and says what is wrong.',
+      'Shows every setting with its source, reaches Kafka, the schema registry and the service with them, and says what is wrong.',
     )
     .option(...JSON_OPTION)
     .addHelpText('after', HELP)
     .action(({ json = false }: CheckOptions) => checkConfiguration(json));
   program
     .command('doctor')
-    .description('Checks Kafka, the service and a running bridge, and says what to do.')
+    .description(
+      'Checks Kafka, the schema registry, the service and a running bridge, and says what to do.',
+    )
     .option('--url <url>', 'of the bridge, in place of BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT')
     .option(...JSON_OPTION)
     .addHelpText('after', HELP)
@@ -53,7 +56,10 @@ async function checkConfiguration(json: boolean): Promise<void> {
     return;
   }
   const loaded = loadBridgeSettings(readEnvironment());
-  await report([() => checkKafka(loaded), () => checkService(loaded)], json);
+  await report(
+    [() => checkKafka(loaded), () => checkSchemaRegistry(loaded), () => checkService(loaded)],
+    json,
+  );
 }
 
 function problemFinding(problem: string): Finding {
@@ -67,6 +73,7 @@ async function diagnose({ url, json = false }: DoctorOptions): Promise<void> {
     [
       () => checkKafka(settings),
       () => checkGroup(settings),
+      () => checkSchemaRegistry(settings),
       () => checkService(settings),
       () => checkBridge(url),
     ],
