@@ -7,7 +7,7 @@ import { LOCAL, ROOT } from '../setup/root.mjs';
 import { lastLines, runTool } from '../setup/run-tool.mjs';
 import {
   checkListIsApplied,
-  checkPostIsTaken,
+  checkPostIsApplied,
   expectEqual,
   imageOf,
   untilReady,
@@ -50,7 +50,7 @@ export async function checkCompose(check, shutdown, engine, nodeImage) {
     });
   const down = () => run('down', '--volumes', '--timeout', '20');
   shutdown.add('The compose file', down, down);
-  await check('docker compose up: health, a list applied, SIGTERM, read-only root', async () => {
+  await check('docker compose up: health, lists applied, SIGTERM, read-only root', async () => {
     try {
       return await checkServices(engine, run, ports);
     } catch (error) {
@@ -68,7 +68,8 @@ async function checkServices({ docker }, run, ports) {
   await untilReady(`${at('BRIDGE_HTTP_PORT')}/health/ready`);
   await untilReady(`${at('TERMINAL_HTTP_PORT')}/health/ready`);
   await checkListIsApplied(`127.0.0.1:${ports.KAFKA_HOST_PORT}`, at('SANDBOX_HTTP_PORT'));
-  await checkPostIsTaken(at('INGEST_HTTP_PORT'), { authorization: 'Bearer demo-ingest-token' });
+  const headers = { authorization: 'Bearer demo-ingest-token' };
+  await checkPostIsApplied(at('INGEST_HTTP_PORT'), at('SANDBOX_HTTP_PORT'), headers);
   const containers = {};
   for (const app of SERVICES) containers[app] = (await run('ps', '--quiet', app)).trim();
   await run('stop', ...SERVICES);

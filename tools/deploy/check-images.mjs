@@ -45,7 +45,7 @@ export async function checkImages(check, shutdown) {
     ['writable root, no file written', []],
     ['--read-only root', ['--read-only']],
   ]) {
-    await check(`containers (docker run): health, a list applied, SIGTERM; ${root}`, () =>
+    await check(`containers (docker run): health, lists applied, SIGTERM; ${root}`, () =>
       checkContainers(engine, shutdown, options),
     );
   }
@@ -113,7 +113,7 @@ async function checkContainers(engine, shutdown, options) {
     for (const app of APPS) await untilHealthy(engine, app, containers[app]);
     await untilReady(`http://127.0.0.1:${ports.BRIDGE_HTTP_PORT}/health/ready`);
     await checkListIsApplied(kafka.brokers, sandboxUrl);
-    await checkPostIsTaken(`http://127.0.0.1:${ports.INGEST_HTTP_PORT}`);
+    await checkPostIsApplied(`http://127.0.0.1:${ports.INGEST_HTTP_PORT}`, sandboxUrl);
     const command = ['node', 'dist/apps/cli/src/main.js', 'topics', 'list'];
     await engine.docker('exec', containers.bridge, ...command);
     for (const app of APPS) {
@@ -162,22 +162,28 @@ export async function checkListIsApplied(brokers, sandboxUrl) {
   } finally {
     await producer.disconnect();
   }
+  await untilListIs(sandboxUrl, machineId, workingOrders);
+}
+
+async function untilListIs(sandboxUrl, machineId, workingOrders) {
   await until(APPLIED_TIMEOUT_MS, `the list of ${machineId} in the sandbox`, async () => {
     const machine = await (await fetch(`${sandboxUrl}/sandbox/machines/${machineId}`)).json();
     return isDeepStrictEqual(machine.workingOrders, workingOrders);
   });
 }
 
-/** A list that is posted twice is written once. */
-export async function checkPostIsTaken(ingestUrl, headers = {}) {
+/** A list that is posted twice is written once, and the bridge applies it. */
+export async function checkPostIsApplied(ingestUrl, sandboxUrl, headers = {}) {
   await untilReady(`${ingestUrl}/health/ready`);
+  const list = { machineId: 'M-002', workingOrders: ['4713'] };
   const post = () =>
     fetch(`${ingestUrl}/lists`, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json', 'idempotency-key': 'list-1' },
-      body: JSON.stringify({ machineId: 'M-002', workingOrders: ['4713'] }),
+      body: JSON.stringify(list),
     });
   expectEqual([(await post()).status, (await post()).status], [202, 200]);
+  await untilListIs(sandboxUrl, list.machineId, list.workingOrders);
 }
 
 async function checkStop({ docker }, app, id) {
