@@ -9,7 +9,6 @@ import {
   checkListIsApplied,
   checkPostIsApplied,
   expectEqual,
-  imageOf,
   untilReady,
 } from './check-images.mjs';
 import { goTool } from './go-tools.mjs';
@@ -20,36 +19,36 @@ const SERVICES = ['sandbox', 'bridge', 'terminal', 'ingest'];
 const PORTS = ['KAFKA_HOST_PORT', ...SERVICES.map((app) => `${app.toUpperCase()}_HTTP_PORT`)];
 
 /**
- * docker-compose.yml with the images of the apps: `up`, health of all services, a list applied, `stop`. An engine that
- * was started here has no registry of images: its Kafka is then one of Maven with the settings of the compose file.
+ * docker-compose.yml: `build`, `up`, health of all services, lists applied, `stop`. An engine that was started here has
+ * no registry of images: its Kafka is then one of Maven with the settings of the compose file.
  *
- * @param nodeImage the image that those of the apps were built from
+ * @param nodeImage the image that those of the apps are built from; undefined for that of the compose file
  */
 export async function checkCompose(check, shutdown, engine, nodeImage) {
   const compose = await composeCommand(engine);
   await rm(FOLDER, { recursive: true, force: true });
   await mkdir(FOLDER, { recursive: true });
-  const override = { services: {} };
-  for (const app of SERVICES) override.services[app] = { image: imageOf(app) };
+  const files = ['--file', join(ROOT, 'docker-compose.yml')];
   if (engine.isOwn) {
     await check('image with the Kafka of Maven, for the compose file', () =>
       buildKafkaImage(engine, nodeImage),
     );
-    override.services.kafka = { image: KAFKA_IMAGE };
+    const override = join(FOLDER, 'override.yml');
+    await writeFile(override, JSON.stringify({ services: { kafka: { image: KAFKA_IMAGE } } }));
+    files.push('--file', override);
   }
-  const overrideFile = join(FOLDER, 'override.yml');
-  await writeFile(overrideFile, JSON.stringify(override));
   const ports = {};
   for (const name of PORTS) ports[name] = String(await anyFreePort());
   const project = `machine-bridge-test-${process.pid}`;
-  const files = ['--file', join(ROOT, 'docker-compose.yml'), '--file', overrideFile];
+  const env = { ...engine.env, ...ports, ...(nodeImage && { NODE_IMAGE: nodeImage }) };
   const run = (...args) =>
     runTool(compose[0], [...compose.slice(1), '--project-name', project, ...files, ...args], {
-      env: { ...engine.env, ...ports },
+      env,
       cwd: ROOT,
     });
-  const down = () => run('down', '--volumes', '--timeout', '20');
+  const down = () => run('down', '--volumes', '--rmi', 'local', '--timeout', '20');
   shutdown.add('The compose file', down, down);
+  await check('docker compose build', () => run('build', ...SERVICES));
   await check('docker compose up: health, lists applied, SIGTERM, read-only root', async () => {
     try {
       return await checkServices(engine, run, ports);

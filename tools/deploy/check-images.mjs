@@ -52,7 +52,7 @@ export async function checkImages(check, shutdown) {
   await checkCompose(check, shutdown, engine, nodeImage);
 }
 
-export function imageOf(app) {
+function imageOf(app) {
   return `machine-bridge-test/${app}`;
 }
 
