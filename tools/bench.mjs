@@ -13,6 +13,7 @@ import { lists } from './bench/scenarios/lists.mjs';
 import { memory } from './bench/scenarios/memory.mjs';
 import { orders } from './bench/scenarios/orders.mjs';
 import { reasons } from './bench/scenarios/reasons.mjs';
+import { rivals } from './bench/scenarios/rivals.mjs';
 import { manyStates, states } from './bench/scenarios/states.mjs';
 import { terminal } from './bench/scenarios/terminal.mjs';
 import { traces } from './bench/scenarios/traces.mjs';
@@ -34,6 +35,7 @@ const SCENARIOS = [
   terminal,
   traces,
   ingest,
+  rivals,
 ];
 
 const startMs = performance.now();

@@ -61,9 +61,16 @@ function busySeconds() {
   return busyMs.reduce((sum, ms) => sum + ms, 0) / 1000;
 }
 
-async function processCpuSeconds(pid) {
+/** Of all its life; NaN where this is not Linux. */
+export async function processCpuSeconds(pid) {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   // the name, in parentheses, may hold blanks; user and system time are the 12th and 13th field after it
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+/** The most memory it has ever had resident, in megabytes of 2^20 bytes; NaN where this is not Linux. */
+export async function peakRssMb(pid) {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
 }

@@ -7,12 +7,12 @@ import { requireCorrect } from './verdict.mjs';
 
 /**
  * Messages wait in Kafka, the bridge is let at them, what came of them is checked.
- * Yields the outcomes, the service's report and the costs from the first outcome to the last.
+ * Yields the outcomes, the service's report and the costs from outcome number `countedFrom` to the last.
  */
-export async function drain(trial, { flow, count, machineOf, settings }) {
+export async function drain(trial, { flow, count, machineOf, settings, countedFrom = 1 }) {
   await fill(trial, flow, count, machineOf);
   const app = await trial.start(startBridge(trial, { settings }));
-  const costs = await costsOf(trial, app, outcomeCount(trial), count);
+  const costs = await costsOf(trial, app, outcomeCount(trial), count, countedFrom);
   await untilAllTold(trial, app, count);
   const report = await trial.service.report();
   const [outcomes, ends] = [await readOutcomes(trial), await inputEnds(trial)];
@@ -20,9 +20,9 @@ export async function drain(trial, { flow, count, machineOf, settings }) {
   return { outcomes, report, ...costs };
 }
 
-/** CPU is counted from the first message done, so that no start-up is in it, until all `expected` are. */
-export async function costsOf(trial, app, count, expected) {
-  await untilCount(app, count, 1);
+/** CPU is counted from message `from` on, so that no start-up is in it, until all `expected` are done. */
+export async function costsOf(trial, app, count, expected, from = 1) {
+  await untilCount(app, count, from);
   const start = await readCosts(trial, app, count);
   await untilCount(app, count, expected);
   return costsBetween(start, await readCosts(trial, app, count));

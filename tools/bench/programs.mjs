@@ -4,8 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { anyFreePort } from '../process/ports.mjs';
 import { ROOT } from '../setup/root.mjs';
-import { startProgram, untilHealthy } from '../start/app-process.mjs';
+import { startCommand, startProgram, untilHealthy } from '../start/app-process.mjs';
 import { BRIDGE_NODE_OPTIONS } from '../start/node-options.mjs';
+import { prepareParallelConsumer } from './rivals/prepare.mjs';
 
 const BRIDGE = join(ROOT, 'dist/apps/bridge/src/main.js');
 const TERMINAL = join(ROOT, 'dist/apps/terminal/src/main.js');
@@ -106,11 +107,30 @@ export async function startBare({ brokers, input, outcomes, prefix, service, ...
   return { ...app, url: `http://127.0.0.1:${port}` };
 }
 
-function start({ shutdown }, name, args, settings) {
+/** Confluent's Parallel Consumer on a trial's input; `program` is the rest of what rivals/ParallelConsumer.java takes. */
+export async function startParallelConsumer(
+  { brokers, input, prefix, service, ...bench },
+  program,
+) {
+  const { java, classPath } = await prepareParallelConsumer();
+  const port = await anyFreePort();
+  const options = { brokers, input, groupId: `${prefix}rival`, serviceUrl: service.url, port };
+  const jvm = ['-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', classPath];
+  const args = [...jvm, 'ParallelConsumer', JSON.stringify({ ...options, ...program })];
+  const app = startedIn(bench, () => startCommand('bench-rival', [java, ...args], process.env));
+  return { ...app, url: `http://127.0.0.1:${port}` };
+}
+
+function start(bench, name, args, settings) {
+  const kept = Object.entries(process.env).filter(([key]) => !SETTINGS_OF_A_BRIDGE.test(key));
+  const env = { ...Object.fromEntries(kept), ...settings };
+  return startedIn(bench, () => startProgram(name, args, env));
+}
+
+function startedIn({ shutdown }, startApp) {
   // what is started after the end has begun would be ended by nobody
   shutdown.signal.throwIfAborted();
-  const kept = Object.entries(process.env).filter(([key]) => !SETTINGS_OF_A_BRIDGE.test(key));
-  const app = startProgram(name, args, { ...Object.fromEntries(kept), ...settings });
-  shutdown.add(name, app.stop, app.kill);
+  const app = startApp();
+  shutdown.add(app.name, app.stop, app.kill);
   return app;
 }

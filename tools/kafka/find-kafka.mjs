@@ -5,7 +5,7 @@ import { SetupError, say, step } from '../setup/steps.mjs';
 import { dockerAnswers, startDockerKafka } from './docker-kafka.mjs';
 import { findJavaWay, startLocalKafka } from './local-kafka.mjs';
 import { artifactsFolder } from './artifacts.mjs';
-import { removeLeftFolders } from './left-folders.mjs';
+import { removeLeftFolders } from '../setup/left-folders.mjs';
 
 const FOLDER = join(LOCAL, 'kafka');
 const NO_KAFKA = `Apache Kafka is needed, and none of the three ways to one applies:

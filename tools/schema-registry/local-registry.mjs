@@ -1,21 +1,18 @@
-import { closeSync, existsSync, openSync } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { closeSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findJava, findMaven } from '../kafka/java.mjs';
-import { removeLeftFolders } from '../kafka/left-folders.mjs';
 import { spawnGuarded } from '../process/guarded.mjs';
 import { anyFreePort } from '../process/ports.mjs';
+import { fetchOnce } from '../setup/fetch-once.mjs';
 import { LOCAL } from '../setup/root.mjs';
 import { runTool } from '../setup/run-tool.mjs';
-import { SetupError, step } from '../setup/steps.mjs';
+import { SetupError } from '../setup/steps.mjs';
 
 const VERSION = '2.6.13.Final';
 const FOLDER = join(LOCAL, 'schema-registry', `apicurio-${VERSION}`);
 const UNPACK = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack';
 const ARTIFACT = `io.apicurio:apicurio-registry-app:${VERSION}:tar.gz:all`;
-/** What a process has begun to fetch, by its number. */
-const UNFINISHED = /\.(\d+)$/;
 const JVM = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 /** Its answers to the requests of Confluent's registry. */
 const API = '/apis/ccompat/v7';
@@ -40,22 +37,13 @@ export async function startLocalRegistry() {
 }
 
 async function fetchRegistry() {
-  await removeLeftFolders(dirname(FOLDER), UNFINISHED);
-  if (existsSync(FOLDER)) return;
-  const maven = findMaven();
-  if (!maven) throw new SetupError('Maven is needed to fetch the schema registry once.');
-  await step('fetching Apicurio Registry with Maven (about 140 MB)', async () => {
-    const unfinished = `${FOLDER}.${process.pid}`;
-    await mkdir(unfinished, { recursive: true });
-    try {
-      const options = [`-Dartifact=${ARTIFACT}`, `-DoutputDirectory=${unfinished}`];
-      // its marker files would otherwise be left where the command was called
-      await runTool(maven, ['-B', '-ntp', '-q', UNPACK, ...options], { cwd: unfinished });
-      // another command may have been faster
-      await rename(unfinished, FOLDER).catch(() => undefined);
-    } finally {
-      await rm(unfinished, { recursive: true, force: true });
-    }
+  const what = 'fetching Apicurio Registry with Maven (about 140 MB)';
+  await fetchOnce(FOLDER, what, (unfinished) => {
+    const maven = findMaven();
+    if (!maven) throw new SetupError('Maven is needed to fetch the schema registry once.');
+    const options = [`-Dartifact=${ARTIFACT}`, `-DoutputDirectory=${unfinished}`];
+    // its marker files would otherwise be left where the command was called
+    return runTool(maven, ['-B', '-ntp', '-q', UNPACK, ...options], { cwd: unfinished });
   });
 }
 

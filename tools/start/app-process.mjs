@@ -18,23 +18,24 @@ export function startApp(name, env) {
   return startProgram(name, [...options, join(ROOT, `dist/apps/${name}/src/main.js`)], env);
 }
 
-/** Starts Node with its output in `.local/logs/<name>.log`. `ended` yields how it ended, for the user. */
+/** As {@link startCommand}, with Node. */
 export function startProgram(name, args, env) {
+  return startCommand(name, [process.execPath, '--enable-source-maps', ...args], env);
+}
+
+/** Starts a command with its output in `.local/logs/<name>.log`. `ended` yields how it ended, for the user. */
+export function startCommand(name, [command, ...args], env) {
   const log = join(LOCAL, 'logs', `${name}.log`);
   mkdirSync(join(LOCAL, 'logs'), { recursive: true });
   const output = openSync(log, 'w');
-  const node = spawnGuarded(process.execPath, ['--enable-source-maps', ...args], {
-    cwd: ROOT,
-    env,
-    output,
-    graceMs: GRACE_MS,
-  });
+  const program = spawnGuarded(command, args, { cwd: ROOT, env, output, graceMs: GRACE_MS });
   closeSync(output);
-  const ended = node.exited.then(async ({ code, signal, error }) => {
+  const ended = program.exited.then(async ({ code, signal, error }) => {
     const lines = lastLines(await readFile(log, 'utf8').catch(() => '')).join('\n');
     return `The ${name} ended (${error ?? `exit ${code ?? signal}`}). Its last lines, of ${log}:\n${lines}`;
   });
-  return { name, log, ended, pid: node.started, stop: node.stop, kill: node.kill };
+  const { started: pid, stop, kill } = program;
+  return { name, log, ended, pid, stop, kill };
 }
 
 /** @throws SetupError when the app ends, or is not healthy in time */

@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { removeLeftFolders } from './left-folders.mjs';
+import { step } from './steps.mjs';
+
+/**
+ * Fills a folder, unless it is there: all of it or, where `fill(unfinished folder)` fails, nothing.
+ *
+ * @param folder its name begins with `<kind>-`; folders of that kind which other processes left unfinished are removed
+ */
+export async function fetchOnce(folder, what, fill) {
+  const [kind] = basename(folder).split('-');
+  // of commands that were interrupted while they fetched; what one has begun to fetch ends in its number
+  await removeLeftFolders(dirname(folder), new RegExp(`^${kind}-.+\\.(\\d+)$`));
+  if (existsSync(folder)) return;
+  await step(what, async () => {
+    const unfinished = `${folder}.${process.pid}`;
+    // in a container an earlier process may have had the same number
+    await rm(unfinished, { recursive: true, force: true });
+    await mkdir(unfinished, { recursive: true });
+    try {
+      await fill(unfinished);
+      // another command may have been faster
+      await rename(unfinished, folder).catch(() => undefined);
+    } finally {
+      await rm(unfinished, { recursive: true, force: true });
+    }
+  });
+}
