@@ -15,8 +15,8 @@ const TOPIC = 'erp.work-order-lists.v1';
 const INPUT_TOPICS = [TOPIC, 'erp.work-orders.v1', 'mes.downtime-reasons.v1'];
 const PER_SECOND = 2000;
 const PACED_SECONDS = 20;
-// a new process takes as many to become fast
-const WARM_UP = 6000;
+// a new process takes as many until its code is compiled, the more on one core
+const WARM_UP = 20_000;
 const AT_ONCE = 128;
 const MOST = 40_000;
 /** More than are ever under way, so that a slow answer does not slow the sender. */
