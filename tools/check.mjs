@@ -25,6 +25,7 @@ const CHECKS = [
     script: 'tools/check/architecture.mjs',
     args: [],
   },
+  { name: 'schemas of outputs', script: 'tools/check/output-schemas.mjs', args: [] },
   { name: 'topics and events (asyncapi)', script: 'tools/check/asyncapi.mjs', args: [] },
 ];
 

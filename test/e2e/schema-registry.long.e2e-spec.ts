@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { Ajv, type ValidateFunction } from 'ajv';
 import avro from 'avsc';
 import protobuf from 'protobufjs';
 import { TOPICS } from '#libs/contracts';
@@ -9,7 +10,9 @@ import {
 } from '../../tools/schema-registry/local-registry.mjs';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
-import { header, json, type TopicReader } from '../support/topic-reader.js';
+import { RunningTerminal } from '../support/running-terminal.js';
+import { runCommand, RunningCommand } from '../support/run-command.js';
+import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const AVRO_LIST = {
   type: 'record',
@@ -244,6 +247,178 @@ describe('input in the frame of a schema registry', () => {
         ?.slice(name.length) ?? 0,
     );
   };
+});
+
+describe('outputs in the frame of a schema registry', () => {
+  const OUTPUTS = [TOPICS.stateChanges, TOPICS.states, TOPICS.commandOutcomes];
+  let registry: LocalRegistry;
+  let way: Way;
+  let plant: Plant;
+  let published: TopicReader;
+
+  beforeAll(async () => {
+    registry = await startLocalRegistry();
+    way = await Way.to(registry.port);
+    const env = {
+      KAFKA_SCHEMA_REGISTRY_URL: way.urlFor(registry.url),
+      KAFKA_SCHEMA_REGISTRY_OUTPUTS: 'state-events,latest-states,outcomes',
+    };
+    plant = await startPlant({ env });
+    published = await plant.kafka.read(...OUTPUTS);
+  }, FETCH_TIMEOUT_MS);
+
+  afterAll(async () => {
+    await plant.close();
+    await way.close();
+    await registry.kill();
+  });
+
+  const subjectOf = (topic: string): string => `${plant.kafka.topicPrefix}${topic}-value`;
+
+  const ask = async (method: string, path: string, body?: object): Promise<Response> =>
+    fetch(`${registry.url}${path}`, {
+      method,
+      headers: { 'content-type': 'application/vnd.schemaregistry.v1+json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+
+  const sendList = (machineId: string, id: string) =>
+    plant.kafka.send(TOPICS.workOrderLists, {
+      key: machineId,
+      value: JSON.stringify({ machineId, workingOrders: [id] }),
+      headers: { 'message-id': id },
+    });
+
+  const outcomeOf = (messageId: string) =>
+    published.find(
+      (record) =>
+        record.topic === TOPICS.commandOutcomes &&
+        (json(record)['source'] as { messageId: string }).messageId === messageId,
+      `the outcome of ${messageId}`,
+    );
+
+  const settings = (): Record<string, string> => ({
+    KAFKA_GROUP_ID: plant.groupId,
+    MACHINE_CLOUD_BASE_URL: plant.sandbox.url,
+    MACHINE_CLOUD_TOKEN: 'sandbox-token',
+    KAFKA_SCHEMA_REGISTRY_URL: registry.url,
+    KAFKA_SCHEMA_REGISTRY_OUTPUTS: 'state-events,latest-states,outcomes',
+    KAFKA_TOPIC_PARTITIONS: '3',
+    ...plant.clockEnv,
+  });
+
+  const command = (...args: string[]) =>
+    runCommand(args, { topicPrefix: plant.kafka.topicPrefix, env: settings() });
+
+  /** As a deserializer does it: by the schema that the registry has of the id. */
+  const expectFramed = async (records: readonly ReadRecord[]): Promise<void> => {
+    const validators = new Map<number, ValidateFunction>();
+    for (const { topic, value } of records) {
+      if (value === null) continue;
+      expect([topic, value[0]]).toEqual([topic, 0]);
+      const id = value.readUInt32BE(1);
+      let validate = validators.get(id);
+      if (validate === undefined) {
+        const { schema } = (await (await ask('GET', `/schemas/ids/${id}`)).json()) as {
+          schema: string;
+        };
+        validate = new Ajv({ allowUnionTypes: true, strict: false }).compile(
+          JSON.parse(schema) as object,
+        );
+        validators.set(id, validate);
+      }
+      expect([validate(JSON.parse(value.toString('utf8', 5))), validate.errors]).toEqual([
+        true,
+        null,
+      ]);
+    }
+  };
+
+  it('have the id that the registry has given their schema, and are of it', async () => {
+    await sendList('M-001', 'framed');
+    const outcome = await outcomeOf('framed');
+    await sendList('no such machine', 'refused');
+    await outcomeOf('refused');
+    await published.take(12, ({ topic }) => topic === TOPICS.stateChanges, 'state event');
+    await published.take(12, ({ topic }) => topic === TOPICS.states, 'latest state');
+    await expectFramed(published.records);
+    const latest = await ask(
+      'GET',
+      `/subjects/${subjectOf(TOPICS.commandOutcomes)}/versions/latest`,
+    );
+    expect(await latest.json()).toMatchObject({
+      id: outcome.value?.readUInt32BE(1),
+      schemaType: 'JSON',
+    });
+  });
+
+  it('are read by the bridge and by its commands and terminal', async () => {
+    const history = await fetch(`${plant.bridgeUrl}/api/outcomes?messageId=framed`);
+    expect(await history.json()).toMatchObject({
+      outcomes: [{ machineId: 'M-001', workingOrders: ['framed'] }],
+    });
+    const machines = await command('machines', '--json');
+    expect(machines.stdout.trim().split('\n')).toHaveLength(12);
+    // each with its latest state
+    expect(machines.stdout.match(/"sequence":1,/g)).toHaveLength(12);
+    const watching = new RunningCommand(['watch', '--since', '0', '--json'], {
+      topicPrefix: plant.kafka.topicPrefix,
+      env: settings(),
+    });
+    await watching.saying(/"workingOrders":\["framed"\]/);
+    await watching.saying(/"type":"machine\.state\.changed\.v1".*"data":\{"machineId"/);
+    watching.kill('SIGINT');
+    expect((await watching.result()).exitCode).toBe(0);
+    const terminal = await RunningTerminal.start(plant.kafka.topicPrefix, plant.clockEnv);
+    try {
+      await terminal.ready();
+      await eventually(
+        async () => {
+          const text = await (await terminal.request('GET', '/api/machines/M-001')).text();
+          return text.includes('OPERATING') && text.includes('"framed"');
+        },
+        { what: 'the terminal has states and orders' },
+      );
+    } finally {
+      await terminal.close();
+    }
+  });
+
+  it('wait, with the input, for a registry that is away at the start', async () => {
+    way.cut();
+    await plant.restartBridge({}, { untilReady: false });
+    await sendList('M-002', 'while away');
+    const condition = async (): Promise<string> =>
+      (await fetch(`${plant.bridgeUrl}/health/ready`)).text();
+    await eventually(async () => (await condition()).includes('wait for their schemas'), {
+      what: 'it says that it waits',
+    });
+    const before = published.records.length;
+    way.restore();
+    await outcomeOf('while away');
+    expect(published.records.length).toBeGreaterThan(before);
+    await expectFramed(published.records);
+  });
+
+  it('wait for a registry that refuses their schema until it takes it', async () => {
+    await registry.restart();
+    const subject = subjectOf(TOPICS.commandOutcomes);
+    const other = { type: 'object', properties: { code: { type: 'boolean' } } };
+    const body = { schemaType: 'JSON', schema: JSON.stringify(other) };
+    expect((await ask('POST', `/subjects/${subject}/versions`, body)).status).toBe(200);
+    const level = (compatibility: string) => ask('PUT', `/config/${subject}`, { compatibility });
+    expect((await level('FULL')).status).toBe(200);
+    await plant.restartBridge({}, { untilReady: false });
+    await sendList('M-003', 'after a refusal');
+    const refused = `the registry refuses the schema of ${subject}: HTTP 409`;
+    await eventually(
+      async () => (await (await fetch(`${plant.bridgeUrl}/health/ready`)).text()).includes(refused),
+      { what: 'it says that it is refused' },
+    );
+    expect((await level('NONE')).status).toBe(200);
+    const outcome = await outcomeOf('after a refusal');
+    await expectFramed([outcome]);
+  });
 });
 
 function framed(id: number, payload: Uint8Array): Buffer {

@@ -21,8 +21,8 @@ export interface Plant {
   clock: Clock;
   /** The same time for another app. */
   clockEnv: Environment;
-  /** Stops the bridge and starts another one with the same group and topics; `env` beyond the plant's own. */
-  restartBridge: (env?: Environment) => Promise<void>;
+  /** Stops the bridge and starts another one with the same group and topics; `env` beyond the plant's own. It is ready then, unless it is not to be. */
+  restartBridge: (env?: Environment, options?: { untilReady?: boolean }) => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -69,9 +69,9 @@ export async function startPlant(options: PlantOptions = {}): Promise<Plant> {
     ...(await runBridge(environment)),
     clock: new Clock({ speed, originSeconds }),
     clockEnv,
-    restartBridge: async (env) => {
+    restartBridge: async (env, { untilReady = true } = {}) => {
       await plant.bridge.close();
-      Object.assign(plant, await runBridge({ ...environment, ...env }));
+      Object.assign(plant, await runBridge({ ...environment, ...env }, untilReady));
     },
     close: async () => {
       await askOnceMore('bridge', plant.bridgeUrl, environment);
@@ -83,10 +83,19 @@ export async function startPlant(options: PlantOptions = {}): Promise<Plant> {
   return plant;
 }
 
-async function runBridge(environment: Environment): Promise<Pick<Plant, 'bridge' | 'bridgeUrl'>> {
+async function runBridge(
+  environment: Environment,
+  untilReady = true,
+): Promise<Pick<Plant, 'bridge' | 'bridgeUrl'>> {
   const bridge = await createBridge(loadBridgeSettings(environment));
-  await bridge.start();
-  const bridgeUrl = await bridge.url();
+  const starting = bridge.start();
+  if (untilReady) await starting;
+  // it has ended by itself, or is closed
+  else starting.catch(() => undefined);
+  const bridgeUrl = await eventually(() => bridge.url().catch(() => ''), {
+    what: 'the bridge answers',
+  });
+  if (!untilReady) return { bridge, bridgeUrl };
   await eventually(async () => (await fetch(`${bridgeUrl}/health/ready`)).ok, {
     what: 'the bridge is ready',
     // It may have to give up reading outcomes published before, for which it tries for 30 s.

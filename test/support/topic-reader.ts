@@ -1,3 +1,4 @@
+import { withoutFrame } from '#libs/contracts';
 import {
   type InvalidEventError,
   invalidity,
@@ -59,5 +60,6 @@ export function header(record: ReadRecord, name: string): string | undefined {
 }
 
 export function json(record: ReadRecord): Record<string, unknown> {
-  return JSON.parse(record.value?.toString() ?? 'null') as Record<string, unknown>;
+  const value = record.value && withoutFrame(record.value);
+  return JSON.parse(value?.toString() ?? 'null') as Record<string, unknown>;
 }

@@ -12,7 +12,7 @@ import {
   MissingTopicsError,
   type TopicSpecification,
 } from '#libs/kafka';
-import { SchemaRegistry } from '#libs/schema-registry';
+import { OutputFrames, SchemaRegistry } from '#libs/schema-registry';
 import type { Tracing } from '#libs/tracing';
 import { DeliveryModule } from './delivery/index.js';
 import { FlowControls, GroupShares } from './flow-control/index.js';
@@ -38,6 +38,7 @@ const BACK_OFF = { baseMs: 200, capMs: 5000 };
         TRACING,
         FlowControls,
         GroupShares,
+        OutputFrames,
         { token: MachineTracking, optional: true },
         { token: WorkOrderTopics, optional: true },
         { token: SchemaRegistry, optional: true },
@@ -57,6 +58,7 @@ function createConsumerStrategy(
   tracing: Tracing,
   controls: FlowControls,
   shares: GroupShares,
+  frames: OutputFrames,
   tracking?: MachineTracking,
   workOrders?: WorkOrderTopics,
   registry?: SchemaRegistry,
@@ -77,11 +79,13 @@ function createConsumerStrategy(
     commitIntervalMs,
     tracing,
     decode: registry && ((message) => registry.readFramed(message, message.revoked)),
-    // Topics, then all at once: the two readers, the consumer's join, and with its assignment producers and state. Calls wait
+    // Topics, schemas of outputs, then all at once: the two readers, the consumer's join, and with its assignment producers and state. Calls wait
     // for the end of `controls` (FlowHold), messages for what earlier owners have committed and for their state.
     prepare: async (signal, report) => {
       await prepareTopics(kafka, settings, topics, signal, report);
       if (signal.aborted) return;
+      report('the schemas of outputs are not registered yet, see schema-registry');
+      await frames.register(topicPrefix, new Set(topics.map(({ name }) => name)), signal);
       controls.follow();
       shares.follow();
     },

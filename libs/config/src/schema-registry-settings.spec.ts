@@ -26,7 +26,7 @@ describe('the settings of the schema registry', () => {
 
   it('are its address, by http as well', () => {
     const url = 'http://registry.plant:8080/apis/ccompat/v7';
-    expect(read({ URL: url })).toEqual({ url });
+    expect(read({ URL: url })).toEqual({ url, outputs: [] });
   });
 
   it('may have a login, and a proxy', () => {
@@ -36,11 +36,19 @@ describe('the settings of the schema registry', () => {
       url,
       authorization: `Basic ${Buffer.from('bridge:a:b').toString('base64')}`,
       proxy: { origin: 'http://p:1', noProxy: [] },
+      outputs: [],
     });
+  });
+
+  it('may name outputs to be framed', () => {
+    const given = { URL: 'http://r:1', OUTPUTS: 'outcomes, state-events,outcomes' };
+    expect(read(given)).toMatchObject({ outputs: ['state-events', 'outcomes'] });
   });
 
   it.each<[string, Record<string, string>, string]>([
     ['a login without an address', { PASSWORD: 'x' }, 'URL is required beside'],
+    ['outputs without an address', { OUTPUTS: 'outcomes' }, 'URL is required beside'],
+    ['an unknown output', { URL: 'http://r:1', OUTPUTS: 'all' }, 'must be of state-events'],
     ['a login in the clear', { URL: 'http://r:1', USERNAME: 'a', PASSWORD: 'b' }, 'must be https'],
     ['half a login', { URL: 'https://r', USERNAME: 'a' }, 'PASSWORD or'],
     ['the other half', { URL: 'https://r', PASSWORD: 'a' }, 'USERNAME is required'],

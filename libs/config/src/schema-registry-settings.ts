@@ -1,3 +1,4 @@
+import { FRAMED_OUTPUTS, type FramedOutput } from '#libs/contracts';
 import type { EnvironmentReader } from './environment-reader.js';
 import { type ProxySettings, readProxySettings } from './proxy-settings.js';
 import { isLoopback } from './service-url.js';
@@ -8,20 +9,25 @@ export interface SchemaRegistrySettings {
   /** Value of `Authorization`. */
   authorization?: string;
   proxy?: ProxySettings;
+  /** Published in frames. */
+  outputs: readonly FramedOutput[];
 }
 
 const URL_NAME = 'KAFKA_SCHEMA_REGISTRY_URL';
 const USERNAME = 'KAFKA_SCHEMA_REGISTRY_USERNAME';
+const OUTPUTS = 'KAFKA_SCHEMA_REGISTRY_OUTPUTS';
 const PASSWORD = 'KAFKA_SCHEMA_REGISTRY_PASSWORD';
 
-/** Undefined without a URL; a login without one is a problem. */
+/** Undefined without a URL; a login or outputs without one are a problem. */
 export function readSchemaRegistrySettings(
   env: EnvironmentReader,
 ): SchemaRegistrySettings | undefined {
   const login = [USERNAME, PASSWORD, `${PASSWORD}_FILE`].filter((name) => env.isSet(name));
+  const outputs = readOutputs(env);
   const given = env.optional(URL_NAME);
   if (given === undefined) {
-    if (login.length > 0) env.problem(URL_NAME, `is required beside ${login.join(', ')}`);
+    const beside = [...login, ...(outputs.length > 0 ? [OUTPUTS] : [])];
+    if (beside.length > 0) env.problem(URL_NAME, `is required beside ${beside.join(', ')}`);
     return undefined;
   }
   const fault = faultOf(given, login.length > 0);
@@ -32,7 +38,16 @@ export function readSchemaRegistrySettings(
     url: given,
     ...(authorization !== undefined && { authorization }),
     ...(proxy && { proxy }),
+    outputs,
   };
+}
+
+function readOutputs(env: EnvironmentReader): FramedOutput[] {
+  const known = Object.keys(FRAMED_OUTPUTS) as FramedOutput[];
+  const given = env.list(OUTPUTS, []);
+  const isKnown = (name: string): boolean => known.some((output) => output === name);
+  if (!given.every(isKnown)) env.problem(OUTPUTS, `must be of ${known.join(', ')}`);
+  return known.filter((output) => given.includes(output));
 }
 
 function readLogin(env: EnvironmentReader): string {

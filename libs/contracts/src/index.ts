@@ -45,10 +45,12 @@ export { operationIdAt } from './replaced-operations.js';
 export {
   carriesJson,
   describeSchema,
+  framed,
   type FramedMessage,
   type SchemaFrame,
   schemaFrameOf,
   type SchemaReference,
+  withoutFrame,
 } from './schema-frame.js';
 export * from './topics.js';
 export {

@@ -1,16 +1,10 @@
 import fc from 'fast-check';
 import { openEnvelope } from './envelope.js';
-import { schemaFrameOf } from './schema-frame.js';
+import { framed, schemaFrameOf, withoutFrame } from './schema-frame.js';
 import { parseWorkOrderLists } from './work-order-lists.js';
 
 const LIST = '{"machineId":"M-1","workingOrders":["4711"]}';
 const GUID = '0123456789abcdef0123456789abcdef';
-
-function framed(id: number, payload: string | Buffer): Buffer {
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(id, 1);
-  return Buffer.concat([head, Buffer.from(payload)]);
-}
 
 describe('a value in the frame of a schema registry', () => {
   it('is read without a registry where it carries JSON', () => {
@@ -37,7 +31,7 @@ describe('a value in the frame of a schema registry', () => {
   it.each([
     ['Avro', framed(100_001, '\u0006M-1'), 'schema id 100001'],
     ['nothing', framed(1, ''), 'schema id 1'],
-    ['Protobuf', framed(4_294_967_295, Buffer.from([0, 10, 3, 77, 45, 49])), 'id 4294967295'],
+    ['Protobuf', framed(4_294_967_295, '\0\n\u0003M-1'), 'id 4294967295'],
   ])('is refused without a registry where it carries %s', (_, value, schema) => {
     const envelope = openEnvelope({ value, headers: [] });
 
@@ -60,6 +54,16 @@ describe('a value in the frame of a schema registry', () => {
     const xml = Buffer.from('<?xml', 'utf16le').swap16();
     for (const value of [xml, Buffer.from([0, 0, 0, 1]), Buffer.alloc(0), Buffer.from(LIST), null])
       expect(schemaFrameOf({ value, headers: [] })).toBeUndefined();
+  });
+
+  it('is made of JSON, which is read of it again', () => {
+    const text = '{"detail":"Größe"}';
+    const value = framed(0xfedc_ba98, text);
+    expect(value.subarray(0, 5)).toEqual(Buffer.from('00fedcba98', 'hex'));
+    expect(withoutFrame(value).toString()).toBe(text);
+    for (const plain of [text, '', '7']) {
+      expect(withoutFrame(Buffer.from(plain)).toString()).toBe(plain);
+    }
   });
 
   it('may have its frame in a header', () => {

@@ -49,6 +49,21 @@ function openFrame(bytes: Buffer): SchemaFrame | undefined {
   return { schema: { guid }, payload: bytes.subarray(GUID_FRAME_BYTES) };
 }
 
+/** JSON in the frame of its schema. */
+export function framed(schemaId: number, json: string): Buffer {
+  const value = Buffer.allocUnsafe(ID_FRAME_BYTES + Buffer.byteLength(json));
+  value[0] = BY_ID;
+  value.writeUInt32BE(schemaId, 1);
+  value.write(json, ID_FRAME_BYTES);
+  return value;
+}
+
+/** The JSON of a value that the bridge has published, with a frame or without: JSON begins with no byte 0. */
+export function withoutFrame<T extends Uint8Array>(value: T): T {
+  const isFramed = value[0] === BY_ID && value.length >= ID_FRAME_BYTES;
+  return isFramed ? (value.subarray(ID_FRAME_BYTES) as T) : value;
+}
+
 /** `<` and the first byte of the next character in UTF-16: as an id, a schema above the thousand millionth. */
 function isUtf16Xml(value: Buffer): boolean {
   return value[1] === 0x3c && value[2] === 0;

@@ -18,6 +18,15 @@ export const TOPICS = {
 
 export type TopicName = (typeof TOPICS)[keyof typeof TOPICS];
 
+/** Outputs that may be published in the frame of a schema registry. */
+export const FRAMED_OUTPUTS = {
+  'state-events': TOPICS.stateChanges,
+  'latest-states': TOPICS.states,
+  outcomes: TOPICS.commandOutcomes,
+} as const;
+
+export type FramedOutput = keyof typeof FRAMED_OUTPUTS;
+
 export const INPUT_TOPICS = [
   TOPICS.workOrderLists,
   TOPICS.workOrders,

@@ -25,11 +25,14 @@ export type UnavailableCause = 'no-answer' | 'refused' | 'failed' | 'other-serve
 /** Of a schema in its JSON, which is parsed in one turn of the event loop. */
 export const MAX_ANSWER_BYTES = 512 * 1024;
 const CONNECTIONS = 4;
-const ACCEPT = 'application/vnd.schemaregistry.v1+json, application/json';
+const CONTENT_TYPE = 'application/vnd.schemaregistry.v1+json';
+const ACCEPT = `${CONTENT_TYPE}, application/json`;
 /** These say nothing about what was asked for, and those of a login or proxy that is refused neither. */
 const NOT_ABOUT_THE_SCHEMA = new Set([408, 425, 429]);
 
 const REFUSALS = new Set([401, 403, 407]);
+
+const MAX_REASON = 300;
 
 /** Requests to a registry with the API of Confluent's; none rejects but by the caller's signal. */
 export class RegistryRequests {
@@ -58,12 +61,15 @@ export class RegistryRequests {
     });
   }
 
-  /** @param path below the URL, percent-encoded */
-  async get(path: string, signal: AbortSignal): Promise<RegistryAnswer> {
-    const answer = await this.request(path, signal);
+  /**
+   * @param path below the URL, percent-encoded
+   * @param body what is posted; without it the request is a GET
+   */
+  async send(path: string, body: JsonObject | null, signal: AbortSignal): Promise<RegistryAnswer> {
+    const answer = await this.request(path, body, signal);
     if (answer.kind !== 'none') return answer;
     // a gateway, or a wrong path, answers 404 to everything
-    const types = await this.request('/schemas/types', signal);
+    const types = await this.request('/schemas/types', null, signal);
     if (types.kind === 'document') return answer;
     const why = `${answer.why}, and as little of /schemas/types: this is no schema registry`;
     return { kind: 'unavailable', why, cause: 'other-server' };
@@ -73,15 +79,19 @@ export class RegistryRequests {
     return this.transport.destroy();
   }
 
-  private async request(path: string, signal: AbortSignal): Promise<RegistryAnswer> {
+  private async request(
+    path: string,
+    body: JsonObject | null,
+    signal: AbortSignal,
+  ): Promise<RegistryAnswer> {
     const { headers, timeoutMs, token } = this;
     const exchange = await withTimeout(timeoutMs, { signal }, (end) =>
       this.transport.send(
         {
-          method: 'GET',
+          method: body === null ? 'GET' : 'POST',
           path: `${this.path}${path}`,
-          headers: [...headers],
-          body: null,
+          headers: body === null ? [...headers] : [...headers, 'content-type', CONTENT_TYPE],
+          body: body === null ? null : JSON.stringify(body),
           ...(token !== undefined && { token }),
         },
         end,
@@ -95,7 +105,10 @@ export class RegistryRequests {
     if (status < 200 || status >= 500 || NOT_ABOUT_THE_SCHEMA.has(status)) {
       return unavailable('failed', `HTTP ${status}`);
     }
-    if (status >= 400) return { kind: 'none', why: `HTTP ${status}${errorCode(exchange.body)}` };
+    if (status >= 400) {
+      const reason = body === null ? '' : reasonOf(exchange.body);
+      return { kind: 'none', why: `HTTP ${status}${errorCode(exchange.body)}${reason}` };
+    }
     if (bodyFault?.code === 'malformed-answer') return { kind: 'too-large' };
     if (bodyFault !== undefined) return unavailable('no-answer', bodyFault.cause.message);
     const document = parseObject(exchange.body);
@@ -116,7 +129,7 @@ export async function reachRegistry(
 ): Promise<{ cause: UnavailableCause; why: string } | undefined> {
   const requests = new RegistryRequests(options, timeoutMs);
   try {
-    const answer = await requests.get('/schemas/ids/1', new AbortController().signal);
+    const answer = await requests.send('/schemas/ids/1', null, new AbortController().signal);
     if (answer.kind === 'unavailable') return answer;
     const isSchema = answer.kind !== 'document' || typeof answer.document['schema'] === 'string';
     if (isSchema) return undefined;
@@ -146,4 +159,11 @@ function parseObject(body: string): JsonObject | undefined {
 function errorCode(body: string): string {
   const code = field(parseObject(body) ?? {}, 'error_code');
   return typeof code === 'number' ? ` (${code})` : '';
+}
+
+/** Of a refusal of our own schema: which rule it breaks, in the registry's words. */
+function reasonOf(body: string): string {
+  const message = field(parseObject(body) ?? {}, 'message');
+  if (typeof message !== 'string') return '';
+  return `: ${message.replace(/\s+/g, ' ').slice(0, MAX_REASON)}`;
 }

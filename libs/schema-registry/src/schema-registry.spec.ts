@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import type { Parsed } from '#libs/contracts';
+import { OutputFrames } from './output-frames.js';
 import { reachRegistry, type SchemaRegistryOptions } from './registry-requests.js';
 import { SchemaRegistry } from './schema-registry.js';
 
@@ -22,6 +23,7 @@ describe('a schema registry', () => {
   let options: SchemaRegistryOptions;
   let registry: SchemaRegistry;
   let asked: string[];
+  let posted: string[];
   let answers: Record<string, Answer | undefined>;
   /** Of every request, while it is set. */
   let fault: Answer | 'hang' | undefined;
@@ -29,11 +31,15 @@ describe('a schema registry', () => {
 
   beforeEach(async () => {
     asked = [];
+    posted = [];
     answers = { '/schemas/types': { body: ['AVRO'] } };
     fault = undefined;
     server = createServer((request, response) => {
       const url = request.url ?? '';
       if (url !== '/schemas/types') asked.push(url);
+      if (request.method === 'POST') {
+        request.setEncoding('utf8').on('data', (part: string) => posted.push(part));
+      }
       if (fault === 'hang') return;
       const { status = 200, body } = fault ?? answers[url] ?? NOT_FOUND;
       response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body));
@@ -42,7 +48,11 @@ describe('a schema registry', () => {
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     options = { url: `http://127.0.0.1:${port}`, authorization: 'Basic c2U=' };
-    registry = new SchemaRegistry(options, { timeoutMs: 30_000, lookUpGapMs: 100 });
+    registry = new SchemaRegistry(options, {
+      timeoutMs: 30_000,
+      lookUpGapMs: 100,
+      refusedGapMs: 50,
+    });
   });
 
   afterEach(async () => {
@@ -76,7 +86,7 @@ describe('a schema registry', () => {
       value: Buffer.from('1'),
     });
     expect(asked).toEqual(['/schemas/ids/7']);
-    expect(registry.totals).toEqual({ found: 1, unknown: 0, unavailable: 0 });
+    expect(registry.totals).toEqual({ found: 1, unknown: 0, unavailable: 0, refused: 0 });
   });
 
   it('is not asked for what carries JSON, has no frame or is too large', async () => {
@@ -188,7 +198,11 @@ describe('a schema registry', () => {
     answers['/schemas/ids/7'] = { body: LONG };
     if (given === 'hang') {
       await registry.close();
-      registry = new SchemaRegistry(options, { timeoutMs: 500, lookUpGapMs: 100 });
+      registry = new SchemaRegistry(options, {
+        timeoutMs: 500,
+        lookUpGapMs: 100,
+        refusedGapMs: 50,
+      });
     }
     fault = given;
     let isRead = false;
@@ -219,6 +233,67 @@ describe('a schema registry', () => {
     const reach = await reachRegistry(options, answer === 'hang' ? 200 : 30_000);
     expect(reach?.cause).toBe(cause);
     expect(reach?.why).not.toBe('');
+  });
+
+  describe('has the schemas of outputs', () => {
+    const SUBJECT = '/subjects/plant.outcomes-value';
+    const register = (signal = noEnd) =>
+      registry.registeredId('plant.outcomes-value', { type: 'object' }, signal);
+
+    it('which are looked up, and registered where they are not there', async () => {
+      answers[`${SUBJECT}/versions`] = { body: { id: 7 } };
+      await expect(register()).resolves.toBe(7);
+      const body = JSON.stringify({ schemaType: 'JSON', schema: '{"type":"object"}' });
+      expect(posted).toEqual([body, body]);
+      answers[SUBJECT] = { body: { id: 8, version: 2 } };
+      await expect(register()).resolves.toBe(8);
+      expect(asked).toEqual([SUBJECT, `${SUBJECT}/versions`, SUBJECT]);
+    });
+
+    it('which wait for it while it is away', async () => {
+      fault = { status: 503 };
+      const registering = register();
+      await failures(2);
+      expect(registry.problem).toBe('messages wait for their schemas: HTTP 503');
+      fault = undefined;
+      answers[SUBJECT] = { body: { id: 7 } };
+      await expect(registering).resolves.toBe(7);
+      expect(registry.problem).toBeUndefined();
+    });
+
+    it('which it may refuse, and is asked again', async () => {
+      const message = 'incompatible:\nPROPERTY_ADDED_TO_OPEN_CONTENT_MODEL';
+      answers[`${SUBJECT}/versions`] = { status: 409, body: { error_code: 409, message } };
+      const registering = register();
+      while (registry.totals.refused < 2) await realDelayMs(5);
+      expect(registry.problem).toBe(
+        'the registry refuses the schema of plant.outcomes-value: HTTP 409 (409): incompatible: PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL',
+      );
+      answers[`${SUBJECT}/versions`] = { body: { id: 7 } };
+      await expect(registering).resolves.toBe(7);
+      expect(registry.problem).toBeUndefined();
+    });
+
+    it('which are given up as the bridge stops', async () => {
+      fault = { status: 503 };
+      const stop = new AbortController();
+      const registering = register(stop.signal);
+      await failures(1);
+      stop.abort(new Error('stopped'));
+      await expect(registering).rejects.toThrow('stopped');
+    });
+
+    it('and values of them are framed from then on, and never without their schema', async () => {
+      const frames = new OutputFrames(registry, ['outcomes']);
+      const topic = 'machine.command-outcomes.v1';
+      expect(() => frames.valueOf(topic, '{}')).toThrow('not registered');
+      expect(frames.valueOf('machine.states.v1', '{}')).toBe('{}');
+      answers[`/subjects/plant.${topic}-value`] = { body: { id: 7 } };
+      await frames.register('plant.', new Set([`plant.${topic}`]), noEnd);
+      fault = { status: 503 };
+      await frames.register('plant.', new Set([`plant.${topic}`]), noEnd);
+      expect(frames.valueOf(topic, '{}')).toEqual(Buffer.from('\0\0\0\0\u0007{}'));
+    });
   });
 
   it('is asked by one message at a time while it is away', async () => {

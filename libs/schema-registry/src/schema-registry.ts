@@ -35,7 +35,9 @@ const MAX_SCHEMAS = 256;
 const MAX_REFERENCES = 32;
 /** A registry of several nodes may show a schema on one of them before the others. */
 const LOOK_UPS = 4;
-const TIMINGS = { timeoutMs: 5000, lookUpGapMs: 1000 };
+const TIMINGS = { timeoutMs: 5000, lookUpGapMs: 1000, refusedGapMs: 10_000 };
+/** Four bytes of a frame. */
+const MAX_ID = 0xffff_ffff;
 const REFUSED_FOR_MS = 10_000;
 /** With so many ids unknown of late, others are looked up once: made-up ids must not hold a partition up for long. */
 const MANY_UNKNOWN = 8;
@@ -51,7 +53,7 @@ const LEAST_WAIT_MS = 200;
  */
 export class SchemaRegistry {
   /** Requests by what came of them. */
-  readonly totals = { found: 0, unknown: 0, unavailable: 0 };
+  readonly totals = { found: 0, unknown: 0, unavailable: 0, refused: 0 };
   /** The latest request without an answer, with the real milliseconds of its end. */
   lastFailure: { why: string; atMs: number } | undefined;
   private readonly logger = new Logger('SchemaRegistry');
@@ -61,6 +63,7 @@ export class SchemaRegistry {
   private readonly lookUps = new Map<string, Promise<KnownSchema>>();
   private readonly stopping = new AbortController();
   private outage: Outage | undefined;
+  private refusal: string | undefined;
 
   constructor(
     options: SchemaRegistryOptions,
@@ -71,6 +74,7 @@ export class SchemaRegistry {
 
   /** Why messages wait for the registry, in words. */
   get problem(): string | undefined {
+    if (this.refusal !== undefined) return this.refusal;
     return this.outage && `messages wait for their schemas: ${this.outage.why}`;
   }
 
@@ -100,6 +104,44 @@ export class SchemaRegistry {
       this.lookUps.set(path, lookUp);
     }
     return abortable(lookUp, signal).then((found) => read(frame, found));
+  }
+
+  /**
+   * The id of the JSON Schema of a subject, which is registered unless it is. Waits for the registry, and where it refuses
+   * the schema until it takes it.
+   *
+   * @throws the reason of the signal
+   */
+  async registeredId(subject: string, schema: object, signal: AbortSignal): Promise<number> {
+    const path = `/subjects/${encodeURIComponent(subject)}`;
+    const body = { schemaType: 'JSON', schema: JSON.stringify(schema) };
+    for (;;) {
+      const either = AbortSignal.any([signal, this.stopping.signal]);
+      // a schema that is there needs no right to write one
+      const known = await this.ask(path, subject, either, body);
+      const answer =
+        known.kind === 'document'
+          ? known
+          : await this.ask(`${path}/versions`, subject, either, body);
+      const id = answer.kind === 'document' ? field(answer.document, 'id') : undefined;
+      if (typeof id === 'number' && Number.isInteger(id) && id > 0 && id <= MAX_ID) {
+        this.refusal = undefined;
+        this.logger.log({ msg: 'output schema registered', subject, id });
+        return id;
+      }
+      this.refuse(subject, answer.kind === 'none' ? answer.why : 'it answers without an id');
+      await realDelayMs(this.timings.refusedGapMs, either);
+    }
+  }
+
+  private refuse(subject: string, why: string): void {
+    this.totals.refused += 1;
+    const refusal = `the registry refuses the schema of ${subject}: ${why}`;
+    if (refusal === this.refusal) return;
+    this.refusal = refusal;
+    const remedy =
+      'set the compatibility of the subject to FORWARD or NONE, or name another registry';
+    this.logger.error({ msg: 'output schema refused, nothing is published', subject, why, remedy });
   }
 
   async close(): Promise<void> {
@@ -151,7 +193,7 @@ export class SchemaRegistry {
   /** @throws UnreadableError where the registry has none, asked so often */
   private async documentOf(path: string, what: string, lookUps: number): Promise<JsonObject> {
     for (let attempt = 1; ; attempt += 1) {
-      const answer = await this.ask(path, what);
+      const answer = await this.ask(path, what, this.stopping.signal);
       if (answer.kind === 'document') return answer.document;
       if (answer.kind === 'too-large') {
         throw new UnreadableError(`it has more than ${MAX_ANSWER_BYTES} bytes`);
@@ -188,11 +230,16 @@ export class SchemaRegistry {
   private async ask(
     path: string,
     what: string,
+    signal: AbortSignal,
+    body: JsonObject | null = null,
   ): Promise<Exclude<RegistryAnswer, { kind: 'unavailable' }>> {
-    const { signal } = this.stopping;
     for (;;) {
       await this.outage?.turn(signal);
-      const answer = await this.requests.get(path, signal);
+      const answer = await this.requests.send(path, body, signal).catch((error: unknown) => {
+        // whoever gives up leaves the next request to others
+        this.outage?.failed(this.outage.why);
+        throw error;
+      });
       if (answer.kind !== 'unavailable') {
         this.totals[answer.kind === 'none' ? 'unknown' : 'found'] += 1;
         this.answered();

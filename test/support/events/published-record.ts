@@ -1,3 +1,4 @@
+import { withoutFrame } from '#libs/contracts';
 import type { IHeaders } from '../stock-kafkajs.js';
 
 /** What a record says, for schemas and rules to be held against. */
@@ -21,5 +22,5 @@ export function headersAsText({ headers }: PublishedRecord): Record<string, unkn
 
 /** The value as JSON; null without one. */
 export function payloadOf({ value }: PublishedRecord): unknown {
-  return value === null ? null : JSON.parse(value.toString('utf8'));
+  return value === null ? null : JSON.parse(withoutFrame(value).toString('utf8'));
 }

@@ -116,7 +116,7 @@ export class MetricsRegistry {
       ),
       scrapedCounter(
         'schema_registry_requests_total',
-        'Requests to the schema registry by what came of them: found, unknown, unavailable',
+        'Requests to the schema registry by what came of them: found, unknown, unavailable, refused',
         ['result'],
         (it) => {
           for (const [result, count] of Object.entries(schemas?.totals ?? {})) {

@@ -8,6 +8,7 @@ import {
   type JsonObject,
   readJson,
   TOPICS,
+  withoutFrame,
 } from '#libs/contracts';
 import {
   describeKafkaFailure,
@@ -178,7 +179,7 @@ class NewestMatches {
   private matching(record: StoredRecord): PublishedOutcome | undefined {
     const { value, headers, timestamp } = record;
     if (value === null || !this.needles.every((needle) => value.includes(needle))) return undefined;
-    const json = readJson(value);
+    const json = readJson(withoutFrame(value));
     if (!json.ok || !isJsonObject(json.value) || !isAbout(json.value, this.query)) return undefined;
     const data = json.value as unknown as CommandOutcome;
     const { machineId, orderId, source, code, detail, attempts, appliedAt, workingOrders } = data;

@@ -20,6 +20,7 @@ import {
   type InboundRecord,
   type OutboundRecord,
 } from '#libs/kafka';
+import { OutputFrames } from '#libs/schema-registry';
 import { type TraceContext, traceHeaders } from '#libs/tracing';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import {
@@ -53,6 +54,7 @@ export class CommandOutcomes {
     @Inject(BRIDGE_SETTINGS) { kafka }: BridgeSettings,
     private readonly clock: Clock,
     private readonly deadLetters: DeadLetters,
+    private readonly frames: OutputFrames = new OutputFrames(),
   ) {
     this.topicPrefix = kafka.topicPrefix;
   }
@@ -169,7 +171,7 @@ export class CommandOutcomes {
     return {
       topic: this.fullNameOf(TOPICS.commandOutcomes),
       key: keyOf(outcome, message),
-      value: outcomeJson(outcome),
+      value: this.frames.valueOf(TOPICS.commandOutcomes, outcomeJson(outcome)),
       headers: trace === undefined ? headers : { ...headers, ...traceHeaders(trace) },
     };
   }

@@ -11,7 +11,7 @@ import type { BridgeSettings } from '#libs/config';
 import { OrderMapping } from '#libs/erp-formats';
 import { BoundedExpressions } from '#libs/expressions';
 import { createKafka, DeadLetters, IdempotentProducer } from '#libs/kafka';
-import { SchemaRegistry } from '#libs/schema-registry';
+import { OutputFrames, SchemaRegistry } from '#libs/schema-registry';
 import { NO_TRACING, type Tracing } from '#libs/tracing';
 import { callsAtOnce } from './calls-at-once.js';
 import { CloudCalls } from './cloud-calls.js';
@@ -33,6 +33,8 @@ export class PlatformModule implements OnApplicationShutdown {
     const kafka = createKafka(settings.kafka);
     const clock = new Clock(settings.clock);
     const calls = new CloudCalls();
+    const { schemaRegistry } = settings;
+    const registry = schemaRegistry && new SchemaRegistry(schemaRegistry);
     const providers = [
       { provide: BRIDGE_SETTINGS, useValue: settings },
       { provide: TRACING, useValue: tracing },
@@ -50,9 +52,8 @@ export class PlatformModule implements OnApplicationShutdown {
       { provide: CloudCalls, useValue: calls },
       { provide: MachineCloudClient, useValue: createCloudClient(settings, calls, clock, tracing) },
       ServiceClockWatch,
-      ...(settings.schemaRegistry === undefined
-        ? []
-        : [{ provide: SchemaRegistry, useValue: new SchemaRegistry(settings.schemaRegistry) }]),
+      { provide: OutputFrames, useValue: new OutputFrames(registry, schemaRegistry?.outputs) },
+      ...(registry === undefined ? [] : [{ provide: SchemaRegistry, useValue: registry }]),
     ];
     return { module: PlatformModule, providers, exports: providers };
   }

@@ -1,4 +1,9 @@
-import { type MachineRegistryRecord, type MachineStateRecord, TOPICS } from '#libs/contracts';
+import {
+  type MachineRegistryRecord,
+  type MachineStateRecord,
+  TOPICS,
+  withoutFrame,
+} from '#libs/contracts';
 import { createKafka, readSpans, type StoredRecord, topicSpans } from '#libs/kafka';
 import { bridgeHttp } from '../command-line/bridge.js';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
@@ -120,5 +125,5 @@ async function publishedMachines(): Promise<Machine[]> {
 /** A tombstone deletes. */
 function keep(latest: Map<string, unknown> | undefined, { key, value }: StoredRecord): void {
   if (value === null) latest?.delete(String(key));
-  else latest?.set(String(key), JSON.parse(value.toString()) as unknown);
+  else latest?.set(String(key), JSON.parse(withoutFrame(value).toString()) as unknown);
 }

@@ -1,5 +1,12 @@
 import { realEpochMs } from '#libs/clock';
-import { headerText, isJsonObject, type JsonObject, readJson, TOPICS } from '#libs/contracts';
+import {
+  headerText,
+  isJsonObject,
+  type JsonObject,
+  readJson,
+  TOPICS,
+  withoutFrame,
+} from '#libs/contracts';
 import { createKafka, type FollowState, followTopics, type StoredRecord } from '#libs/kafka';
 import { Option } from 'commander';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
@@ -94,7 +101,7 @@ function readEvent({
   value,
   timestamp,
 }: StoredRecord): PublishedEvent {
-  const json = readJson(value ?? Buffer.alloc(0));
+  const json = readJson(withoutFrame(value ?? Buffer.alloc(0)));
   return {
     topic,
     partition,

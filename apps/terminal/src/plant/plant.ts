@@ -13,6 +13,7 @@ import {
   type StateEvent,
   STATE_EVENT_TYPES,
   TOPICS,
+  withoutFrame,
 } from '#libs/contracts';
 import type { RecordPlace, StoredRecord } from '#libs/kafka';
 import type { Entry, Note, ReasonLists } from '../api/index.js';
@@ -390,7 +391,7 @@ function spanOf({ startTime, endTime }: Span): Span {
 /** What the bridge has written, which needs no checking; undefined for what somebody else has. */
 function objectOf(value: Buffer): object | undefined {
   try {
-    const json: unknown = JSON.parse(value.toString('utf8'));
+    const json: unknown = JSON.parse(withoutFrame(value).toString('utf8'));
     return typeof json === 'object' && json !== null ? json : undefined;
   } catch {
     return undefined;

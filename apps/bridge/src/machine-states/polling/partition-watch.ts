@@ -31,7 +31,8 @@ export class PartitionWatch {
     private readonly loop: PollLoop,
     private readonly context: WatchContext,
   ) {
-    const publisher = new StatePublisher(state, context.settings.kafka.topicPrefix);
+    const { settings, frames } = context;
+    const publisher = new StatePublisher(state, settings.kafka.topicPrefix, frames);
     const seenUntil = state.get(seenUntilKey(state.partition, partitions))?.lastUpdateTime ?? null;
     this.stored = {
       get: (machineId) => asSeenUntil(state.get(machineId), seenUntil),

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
+import { OutputFrames } from '#libs/schema-registry';
 import { NO_TRACING } from '#libs/tracing';
 import { ReasonRefresh } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS, TRACING } from '../../platform/index.js';
@@ -25,6 +26,7 @@ export class WatchContext {
     readonly metrics: PollingMetrics,
     @Inject(ReasonRefresh) readonly reasons: Pick<ReasonRefresh, 'forget'>,
     @Inject(TRACING) readonly tracing = NO_TRACING,
+    readonly frames: OutputFrames = new OutputFrames(),
   ) {}
 
   /**

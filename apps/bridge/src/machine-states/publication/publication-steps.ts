@@ -1,4 +1,5 @@
 import type { OutboundRecord } from '#libs/kafka';
+import type { OutputFrames } from '#libs/schema-registry';
 import { type TraceContext, traceHeaders } from '#libs/tracing';
 import {
   cloudEventHeaders,
@@ -19,6 +20,12 @@ export interface PublicationStep {
   bytes: number;
 }
 
+/** What records are given on their way out. */
+interface PublicationWay {
+  readonly topicPrefix: string;
+  readonly frames: OutputFrames;
+}
+
 /** A machine that comes back after a month may have thousands of changes to publish. */
 const MAX_EVENTS_PER_STEP = 200;
 
@@ -33,16 +40,16 @@ const MAX_EVENTS_PER_STEP = 200;
 export function publicationSteps(
   { events, next }: Derivation,
   before: TrackedMachine | undefined,
-  topicPrefix: string,
+  way: PublicationWay,
   trace?: TraceContext,
 ): PublicationStep[] {
   const changes = events.map((event) => ({
     event,
-    record: stateEventRecord(event, topicPrefix, trace),
+    record: stateEventRecord(event, way, trace),
   }));
   const closing = (from: TrackedMachine | undefined, tracked: TrackedMachine): PublicationStep => {
-    const latest = latestStateRecord(tracked, topicPrefix);
-    const directory = directoryRecords(from, tracked, topicPrefix);
+    const latest = latestStateRecord(tracked, way);
+    const directory = directoryRecords(from, tracked, way.topicPrefix);
     const records = latest === undefined ? directory : [latest, ...directory];
     const bytes = records.reduce((sum, record) => sum + recordBytes(record), trackedBytes(tracked));
     return { tracked, records, bytes };
@@ -112,7 +119,7 @@ function directoryRecords(
 /** The event as a record of `machine.state-changes.v1`. */
 function stateEventRecord(
   published: SequencedEvent,
-  topicPrefix: string,
+  { topicPrefix, frames }: PublicationWay,
   trace: TraceContext | undefined,
 ): OutboundRecord {
   const { id, time, sequence, event } = published;
@@ -120,7 +127,7 @@ function stateEventRecord(
   return {
     topic: `${topicPrefix}${TOPICS.stateChanges}`,
     key: machineId,
-    value: JSON.stringify(event.data),
+    value: frames.valueOf(TOPICS.stateChanges, JSON.stringify(event.data)),
     headers: {
       ...cloudEventHeaders({
         id,
@@ -138,14 +145,14 @@ function stateEventRecord(
 /** The latest state as a record of `machine.states.v1`; none before the machine's first event, with which it begins. */
 function latestStateRecord(
   tracked: TrackedMachine,
-  topicPrefix: string,
+  { topicPrefix, frames }: PublicationWay,
 ): OutboundRecord | undefined {
   if (tracked.sequence === 0) return undefined;
   const record = stateRecord(tracked);
   return {
     topic: `${topicPrefix}${TOPICS.states}`,
     key: tracked.machineId,
-    value: record === null ? null : JSON.stringify(record),
+    value: record === null ? null : frames.valueOf(TOPICS.states, JSON.stringify(record)),
     headers: record === null ? {} : { 'content-type': 'application/json' },
   };
 }

@@ -1,5 +1,6 @@
 import { realDelayMs } from '#libs/clock';
 import type { OwnedState, StateChange } from '#libs/kafka';
+import { OutputFrames } from '#libs/schema-registry';
 import type { TraceContext } from '#libs/tracing';
 import type { Derivation } from '../derivation/derive-state-changes.js';
 import type { TrackedMachine } from '../derivation/tracked-machine.js';
@@ -26,7 +27,8 @@ export class StatePublisher {
 
   constructor(
     private readonly state: OwnedState<TrackedMachine>,
-    private readonly topicPrefix: string,
+    readonly topicPrefix: string,
+    readonly frames = new OutputFrames(),
   ) {}
 
   /**
@@ -37,7 +39,7 @@ export class StatePublisher {
    */
   async publish(derivation: Derivation, trace?: TraceContext): Promise<void> {
     const before = this.state.get(derivation.next.machineId);
-    const steps = publicationSteps(derivation, before, this.topicPrefix, trace);
+    const steps = publicationSteps(derivation, before, this, trace);
     await Promise.all(steps.map((step) => this.submit(step)));
   }
 
