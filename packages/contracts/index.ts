@@ -23,7 +23,6 @@ export {
   type StateEventType,
 } from '../../libs/contracts/src/machine-state-events.js';
 export { REJECTION_CODES, type RejectionCode } from '../../libs/contracts/src/rejection.js';
-export { withoutFrame } from '../../libs/contracts/src/schema-frame.js';
 export {
   deadLetterTopic,
   INPUT_TOPICS,

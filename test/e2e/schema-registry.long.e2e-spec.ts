@@ -408,6 +408,10 @@ describe('outputs in the frame of a schema registry', () => {
     expect((await ask('POST', `/subjects/${subject}/versions`, body)).status).toBe(200);
     const level = (compatibility: string) => ask('PUT', `/config/${subject}`, { compatibility });
     expect((await level('FULL')).status).toBe(200);
+    const check = await command('config', 'check');
+    expect(check.exitCode).toBe(1);
+    expect(check.stdout).toMatch(/ok {4}schema of state-events +the bridge registers it/);
+    expect(check.stdout).toMatch(/fail {2}schema of outcomes +not compatible with the latest one/);
     await plant.restartBridge({}, { untilReady: false });
     await sendList('M-003', 'after a refusal');
     const refused = `the registry refuses the schema of ${subject}: HTTP 409`;
@@ -418,6 +422,8 @@ describe('outputs in the frame of a schema registry', () => {
     expect((await level('NONE')).status).toBe(200);
     const outcome = await outcomeOf('after a refusal');
     await expectFramed([outcome]);
+    const checkedAgain = await command('config', 'check');
+    expect(checkedAgain.stdout).toMatch(/ok {4}schema of outcomes +registered as /);
   });
 });
 

@@ -5,5 +5,6 @@
  * schema is as much input from outside as a value: both are bounded. What the JSON means is for its reader to say.
  */
 export { OutputFrames } from './output-frames.js';
-export { reachRegistry, type SchemaRegistryOptions } from './registry-requests.js';
+export { OUTPUT_SCHEMAS } from './output-schemas.js';
+export { reachRegistry, trySchema, type SchemaRegistryOptions } from './registry-requests.js';
 export { SchemaRegistry } from './schema-registry.js';

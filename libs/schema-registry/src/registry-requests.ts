@@ -142,6 +142,36 @@ export async function reachRegistry(
   }
 }
 
+/**
+ * What the registry would make of a JSON Schema of a subject; nothing is written. `new` is a schema that would be taken,
+ * as far as may be asked.
+ */
+export async function trySchema(
+  options: SchemaRegistryOptions,
+  timeoutMs: number,
+  { subject, schema }: { subject: string; schema: object },
+): Promise<
+  | { kind: 'registered' | 'new' | 'incompatible' }
+  | { kind: 'unavailable'; cause: UnavailableCause; why: string }
+> {
+  const requests = new RegistryRequests(options, timeoutMs);
+  const path = `/subjects/${encodeURIComponent(subject)}`;
+  const body = { schemaType: 'JSON', schema: JSON.stringify(schema) };
+  const { signal } = new AbortController();
+  try {
+    const known = await requests.send(path, body, signal);
+    if (known.kind === 'unavailable') return known;
+    if (known.kind === 'document') return { kind: 'registered' };
+    const compatible = await requests.send(`/compatibility${path}/versions/latest`, body, signal);
+    if (compatible.kind === 'unavailable') return compatible;
+    const isRefused =
+      compatible.kind === 'document' && compatible.document['is_compatible'] === false;
+    return { kind: isRefused ? 'incompatible' : 'new' };
+  } finally {
+    await requests.close();
+  }
+}
+
 /** Of an array it matters alone that it is one. */
 function parseObject(body: string): JsonObject | undefined {
   try {
