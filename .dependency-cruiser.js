@@ -130,7 +130,13 @@ const forbidden = [
     name: 'axios-only-in-http-calls',
     comment: 'There each request has a deadline, and every failure is a value.',
     from: { path: '^(apps|libs)/', pathNot: '^libs/http-calls/' },
-    to: { path: CLIENT('axios|undici') },
+    to: { path: CLIENT('axios') },
+  },
+  {
+    name: 'undici-only-in-clients',
+    comment: 'Requests have bounds, deadlines and secrets that stay secret, in two places alone.',
+    from: { path: '^(apps|libs)/', pathNot: '^libs/(http-calls|erp-client)/' },
+    to: { path: CLIENT('undici') },
   },
   {
     name: 'opentelemetry-only-where-it-is-loaded',

@@ -117,6 +117,14 @@ describe('the schemas of outcomes', () => {
   });
 });
 
+describe('the schema of a deferred message', () => {
+  it('has no machine where it waits for its order, which it names', () => {
+    const waiting = { ...deferred, machineId: null };
+    expect(faultsOf('outcome-deferred', { ...waiting, orderId: '4711' })).toEqual([]);
+    expect(faultsOf('outcome-deferred', { ...waiting, orderId: undefined })).not.toEqual([]);
+  });
+});
+
 describe('the schemas of states', () => {
   it('know a correction from a first publication', () => {
     expect(faultsOf('machine-state-corrected', { ...corrected, revision: 0 })).not.toEqual([]);

@@ -7,6 +7,7 @@ import { readPath } from './command-line/option-values.js';
 import { addListCommand } from './dlq/list.js';
 import { addReplayCommand } from './dlq/replay-command.js';
 import { addShowCommand } from './dlq/show.js';
+import { addMapCommand } from './erp/map.js';
 import { addPreviewCommand } from './erp/preview.js';
 import { addFlowsCommands } from './flows/flows.js';
 import { addMachinesCommand } from './machines/machines.js';
@@ -42,7 +43,12 @@ export function createProgram(): CliCommand {
   addListCommand(dlq);
   addShowCommand(dlq);
   addReplayCommand(dlq);
-  addPreviewCommand(program.group('erp', 'Tries ERP documents out.'));
+  const erp = program.group(
+    'erp',
+    'Tries ERP documents out, and proposes entries of the equipment map.',
+  );
+  addPreviewCommand(erp);
+  addMapCommand(erp);
   addCompletionCommand(program);
   return program;
 }

@@ -8,7 +8,12 @@ import {
   isFromFile,
   readSettings,
 } from './environment-reader.js';
-import { type ErpSettings, readErpSettings } from './erp-settings.js';
+import {
+  type ErpAccess,
+  type ErpSettings,
+  readErpAccess,
+  readErpSettings,
+} from './erp-settings.js';
 import { readHttpSettings, type HttpSettings } from './http-settings.js';
 import { type KafkaSettings, readKafkaSettings } from './kafka-settings.js';
 import { type LogLevel, readLogLevel } from './log-level.js';
@@ -54,6 +59,8 @@ export interface BridgeSettings {
   workOrderList: { maxMachines: number; lingerMs: number };
   outcomeDeferredAfterSeconds: number;
   erp: ErpSettings;
+  /** Of the enrichment rules, by their names. */
+  erpAccess: ReadonlyMap<string, ErpAccess>;
   logLevel: LogLevel;
   /** Undefined where no spans are exported. */
   tracing: TracingSettings | undefined;
@@ -106,6 +113,7 @@ function masked(name: string, value: string): string {
 
 function readBridgeSettings(env: EnvironmentReader): BridgeSettings {
   const unsupported: UnsupportedSetting[] = [];
+  const erp = readErpSettings(env);
   return {
     kafka: readKafkaSettings(env),
     schemaRegistry: readSchemaRegistrySettings(env),
@@ -137,7 +145,8 @@ function readBridgeSettings(env: EnvironmentReader): BridgeSettings {
       default: 60,
       max: LONGEST_TIMER_SECONDS,
     }),
-    erp: readErpSettings(env),
+    erp,
+    erpAccess: readErpAccess(env, erp.enrichment),
     logLevel: readLogLevel(env),
     tracing: readTracingSettings(env, unsupported),
     unsupported,

@@ -191,6 +191,14 @@ export class EnvironmentReader {
     return this.secret(name) ?? '';
   }
 
+  /** A secret in a variable or file that a file of settings names; the problem is one of the setting that names that. */
+  secretAt(place: { env: string } | { file: string }, setting: string): string {
+    if ('file' in place) return this.fileContent(setting, place.file) ?? '';
+    const secret = this.env[place.env]?.trim() ?? '';
+    if (secret === '') this.problem(setting, `names ${place.env}, which is not set`);
+    return secret;
+  }
+
   /** The content of a file that a setting names, white space trimmed. */
   fileContent(name: string, path: string): string | undefined {
     this.files.push(path);

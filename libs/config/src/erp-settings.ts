@@ -1,9 +1,13 @@
 import {
+  type EnrichmentRule,
+  EnrichmentRules,
   EquipmentMap,
   equipmentMapFormat,
   type MappingEntry,
+  parseEnrichmentRules,
   parseEquipmentMap,
   parseOrderMapping,
+  type SecretPlace,
 } from '#libs/erp-formats';
 import { expressionFault } from '#libs/expressions';
 import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
@@ -18,6 +22,8 @@ export interface ErpSettings {
   equipmentMapFile: { path: string; content: string } | undefined;
   /** Expressions for formats without an adapter, each checked; none without a file. */
   mapping: readonly MappingEntry[];
+  /** Which thin events are completed by a GET; none without a file. */
+  enrichment: EnrichmentRules;
   /** IANA zone of the ERP's local times. */
   timeZone: string;
   /** How far ahead of the clock `issuedAt` and `changedAt` may lie. */
@@ -42,6 +48,7 @@ export function readErpSettings(env: EnvironmentReader): ErpSettings {
     }),
     ...readEquipmentMap(env),
     mapping: readMapping(env),
+    enrichment: readEnrichment(env),
   };
 }
 
@@ -63,15 +70,82 @@ function readEquipmentMap(
 }
 
 function readMapping(env: EnvironmentReader): readonly MappingEntry[] {
-  const name = 'ERP_MAPPING_FILE';
+  const parse = (text: string, format: 'json' | 'yaml'): readonly MappingEntry[] =>
+    parseOrderMapping(text, format, expressionFault);
+  return readList(env, 'ERP_MAPPING_FILE', 'is no mapping', parse);
+}
+
+const ENRICHMENT_FILE = 'ERP_ENRICHMENT_FILE';
+
+function readEnrichment(env: EnvironmentReader): EnrichmentRules {
+  return new EnrichmentRules(
+    readList(env, ENRICHMENT_FILE, 'is no list of enrichment rules', parseEnrichmentRules),
+  );
+}
+
+/** A file whose extension says whether it is JSON or YAML; nothing without one, or where it is wrong. */
+function readList<T>(
+  env: EnvironmentReader,
+  name: string,
+  fault: string,
+  parse: (text: string, format: 'json' | 'yaml') => readonly T[],
+): readonly T[] {
   const path = env.optional(name);
   const content = path === undefined ? undefined : env.fileContent(name, path);
   if (path === undefined || content === undefined) return [];
   try {
-    const format = /\.ya?ml$/i.test(path) ? 'yaml' : 'json';
-    return parseOrderMapping(content, format, expressionFault);
+    return parse(content, /\.ya?ml$/i.test(path) ? 'yaml' : 'json');
   } catch (error) {
-    env.problem(name, `is no mapping: ${(error as Error).message}`);
+    env.problem(name, `${fault}: ${(error as Error).message}`);
     return [];
+  }
+}
+
+/** How a request of an enrichment rule says who asks. */
+export type ErpCredentials =
+  | { kind: 'none' }
+  | { kind: 'bearer'; token: string }
+  /** Read again whenever the file changes. */
+  | { kind: 'bearerFile'; path: string }
+  | { kind: 'basic'; username: string; password: string }
+  | { kind: 'oauth'; tokenUrl: string; clientId: string; clientSecret: string; scope?: string };
+
+/** What the requests of an enrichment rule need beside it. */
+export interface ErpAccess {
+  credentials: ErpCredentials;
+  /** PEM. */
+  ca: string | undefined;
+}
+
+/** Secrets and certificates of the rules, by the rules' names: of the bridge alone, which makes the requests. */
+export function readErpAccess(
+  env: EnvironmentReader,
+  { all }: EnrichmentRules,
+): ReadonlyMap<string, ErpAccess> {
+  return new Map(
+    all.map((rule) => {
+      const { name, caFile } = rule;
+      const ca = caFile === undefined ? undefined : env.fileContent(ENRICHMENT_FILE, caFile);
+      return [name, { credentials: readCredentials(env, rule), ca }];
+    }),
+  );
+}
+
+function readCredentials(env: EnvironmentReader, { name, auth }: EnrichmentRule): ErpCredentials {
+  const secret = (place: SecretPlace): string =>
+    env.secretAt(place, `${ENRICHMENT_FILE} (${name})`);
+  switch (auth.kind) {
+    case 'none':
+      return auth;
+    case 'bearer':
+      return 'file' in auth.token
+        ? { kind: 'bearerFile', path: auth.token.file }
+        : { kind: 'bearer', token: secret(auth.token) };
+    case 'basic':
+      return { ...auth, password: secret(auth.password) };
+    case 'oauth':
+      return { ...auth, clientSecret: secret(auth.clientSecret) };
+    default:
+      return auth satisfies never;
   }
 }

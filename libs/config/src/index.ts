@@ -13,7 +13,12 @@ export {
   readEnvironment,
   SettingsError,
 } from './environment-reader.js';
-export { type ErpSettings, loadErpSettings } from './erp-settings.js';
+export {
+  type ErpAccess,
+  type ErpCredentials,
+  type ErpSettings,
+  loadErpSettings,
+} from './erp-settings.js';
 export { type HttpSettings, loadBridgeAddress } from './http-settings.js';
 export {
   type DocumentPath,

@@ -65,7 +65,7 @@ interface InternalTopic {
   createdAsWideAs?: readonly string[];
 }
 
-const { relayedOrders, assignmentChanges, orderRefusals } = WORK_ORDER_QUEUES;
+const { orderRequests, relayedOrders, assignmentChanges, orderRefusals } = WORK_ORDER_QUEUES;
 
 const STATES: readonly InternalTopic[] = [
   {
@@ -99,6 +99,12 @@ const QUEUES: readonly InternalTopic[] = [
     purpose: 'orders on their way to the ledger',
     flow: 'work-orders',
     createdAsWideAs: [TOPICS.workOrders],
+  },
+  {
+    name: orderRequests,
+    purpose: 'orders that an ERP is to be asked for',
+    flow: 'work-orders',
+    asWideAs: [relayedOrders],
   },
   {
     name: orderRefusals,

@@ -63,7 +63,8 @@ export function isJsonType(type: string | null): boolean {
   return type === 'application/json' || type === 'text/json' || type?.endsWith('+json') === true;
 }
 
-const STRUCTURED_MODE = 'application/cloudevents+json';
+/** Content type of a CloudEvent that is one JSON document. */
+export const STRUCTURED_MODE = 'application/cloudevents+json';
 
 /**
  * Opens a plain message, or a CloudEvent 1.0 in binary or structured mode (content type

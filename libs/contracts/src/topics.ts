@@ -62,6 +62,7 @@ function topic(
 
 /** Topics between the parts of the bridge's order flow, without the prefix. Each has a dead-letter topic. */
 export const WORK_ORDER_QUEUES = {
+  orderRequests: 'machine-bridge.order-requests.v1',
   relayedOrders: 'machine-bridge.relayed-orders.v1',
   assignmentChanges: 'machine-bridge.assignment-changes.v1',
   orderRefusals: 'machine-bridge.order-refusals.v1',

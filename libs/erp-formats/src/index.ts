@@ -19,3 +19,12 @@ export { type OrderReadOptions, readOrderDocument, readOrders } from './read-ord
 export { offsetSeconds } from './time/local-time.js';
 export { sourceTopicOf } from './umh/umh-topic.js';
 export { UMH_TOPIC_MISSING } from './umh/umh.format.js';
+export {
+  type EnrichmentAuth,
+  type EnrichmentRule,
+  EnrichmentRules,
+  enrichmentUrl,
+  type SecretPlace,
+  type ThinEvent,
+} from './enrichment/enrichment-rules.js';
+export { EnrichmentRulesError, parseEnrichmentRules } from './enrichment/parse-enrichment-rules.js';

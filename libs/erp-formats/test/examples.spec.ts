@@ -6,7 +6,8 @@ import { OrderMapping } from '../src/mapping/order-mapping.js';
 import { parseOrderMapping } from '../src/mapping/parse-order-mapping.js';
 import type { OrderDocument } from '../src/document/order-format.js';
 
-const PAGES = readdirSync('docs/erp').filter((name) => name !== 'index.md');
+const OTHER_PAGES = new Set(['index.md', 'enrichment.md']);
+const PAGES = readdirSync('docs/erp').filter((name) => !OTHER_PAGES.has(name));
 
 interface Block {
   role: string;

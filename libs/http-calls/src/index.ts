@@ -21,11 +21,13 @@ export { FieldReader, MalformedField } from './field-reader.js';
 export { HttpTransport } from './http-transport.js';
 export { type HttpsProxy } from './https-proxy.js';
 export { RememberedForm } from './remembered-form.js';
+export { resettingConnector } from './resetting-connector.js';
 export {
   applied,
   bodyRead,
   listRead,
   parseHttpDate,
+  readRetryAfter,
   type SuccessMeaning,
   toAnswer,
 } from './to-answer.js';

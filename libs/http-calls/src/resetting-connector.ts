@@ -10,12 +10,14 @@ import { type HttpsProxy, isProxied, openTunnel } from './https-proxy.js';
  *
  * @param timeoutMs until a connection is open, and as long again for its TLS handshake
  * @param proxy of https alone: plain http leads to loopback
+ * @param ca certificates that are trusted in place of the system's, in PEM
  */
 export function resettingConnector(
   timeoutMs: number,
   proxy?: HttpsProxy,
+  ca?: string,
 ): buildConnector.connector {
-  const connect = buildConnector({ timeout: timeoutMs });
+  const connect = buildConnector({ timeout: timeoutMs, ...(ca !== undefined && { ca }) });
   return (options, callback) => {
     if (options.protocol === 'https:') void openSecure(options, callback);
     else connect(options, resetting(callback));

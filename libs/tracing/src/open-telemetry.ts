@@ -128,7 +128,8 @@ export class OpenTelemetryTracing implements Tracing {
     const [parent, ...others] = sampled;
     if (parent === undefined) return NO_TRACING.requestStarts(request, causes);
     const { operation, method, route, path } = request;
-    const { origin, hostname, protocol, port } = this.origin;
+    const { origin, hostname, protocol, port } =
+      request.origin === undefined ? this.origin : new URL(request.origin);
     const span = this.tracer.startSpan(
       `${method} ${route}`,
       {

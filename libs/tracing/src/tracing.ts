@@ -18,7 +18,7 @@ export interface MessageSpan extends Span {
   end(how: 'finished' | 'abandoned'): void;
 }
 
-/** One HTTP request to the service. */
+/** One HTTP request, to the service or to an ERP. */
 export interface RequestSpan extends Span {
   /** @param status of the answer, or why there is none */
   end(status: number | string): void;
@@ -43,6 +43,8 @@ export interface TracedMessage {
 
 /** What is said of a request. */
 export interface TracedRequest {
+  /** Of whoever is asked, where that is not the service. */
+  readonly origin?: string;
   readonly operation: string;
   readonly method: string;
   /** From the root of the host, without a query. */

@@ -26,7 +26,7 @@ import {
 } from '../flow-control/index.js';
 import { MachineStates, MachineTracking } from '../machine-states/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
-import { WorkOrderLists } from '../work-orders/index.js';
+import { OrderRequests, WorkOrderLists } from '../work-orders/index.js';
 
 /** For the answer of a request that may cause many to Kafka. */
 const LAG_DEADLINE_MS = 3000;
@@ -50,6 +50,7 @@ export class GroupFlows {
     @Optional() private readonly states?: MachineStates,
     @Optional() private readonly tracking?: MachineTracking,
     @Optional() private readonly registry?: SchemaRegistry,
+    @Optional() private readonly requests?: OrderRequests,
   ) {
     shares.report(() => this.ownShares());
   }
@@ -73,7 +74,7 @@ export class GroupFlows {
   private ownShare(flow: Flow): FlowShare {
     switch (flow) {
       case 'work-orders':
-        return this.commandShare(flow, this.lists?.flow);
+        return this.withRequests(this.commandShare(flow, this.lists?.flow));
       case 'downtime-reasons':
         return this.commandShare(flow, this.reasons?.flow);
       case 'machine-states': {
@@ -107,6 +108,20 @@ export class GroupFlows {
       lastError: failure === undefined ? null : { why: failure.why, at: this.at(failure.atMs) },
       partitions,
     };
+  }
+
+  /** Orders that an ERP is asked for wait as well. What they wait for pauses nothing else. */
+  private withRequests(share: FlowShare): FlowShare {
+    let { waiting, oldestWaitingSeconds, lastError } = share;
+    for (const { waitingOrders, oldestAgeMs, lastFailure } of this.requests?.statuses() ?? []) {
+      waiting += waitingOrders;
+      oldestWaitingSeconds = Math.max(oldestWaitingSeconds, Math.floor(oldestAgeMs / 1000));
+      const at = lastFailure === undefined ? -Infinity : this.at(lastFailure.atMs);
+      if (lastFailure !== undefined && at >= (lastError?.at ?? -Infinity)) {
+        lastError = { why: lastFailure.why, at };
+      }
+    }
+    return { ...share, waiting, oldestWaitingSeconds, lastError };
   }
 
   private pauseOf(flow: Flow, why: string | undefined): Pick<FlowShare, 'state' | 'why' | 'since'> {

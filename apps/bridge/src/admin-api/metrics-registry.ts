@@ -18,7 +18,8 @@ import {
   ServiceClockWatch,
   TRACING,
 } from '../platform/index.js';
-import { WorkOrderLists } from '../work-orders/index.js';
+import { OrderRequests, WorkOrderLists } from '../work-orders/index.js';
+import { enrichmentMetrics } from './enrichment-metrics.js';
 import { flowMetrics } from './flow-metrics.js';
 import { Readiness } from './readiness.js';
 import { scrapedCounter, scrapedGauge } from './scraped-metrics.js';
@@ -44,6 +45,7 @@ export class MetricsRegistry {
     @Optional() reasons?: DowntimeReasons,
     @Optional() states?: MachineStates,
     @Optional() private readonly schemas?: SchemaRegistry,
+    @Optional() requests?: OrderRequests,
   ) {
     this.flows = flows;
     collectDefaultMetrics({ register: this.registry });
@@ -54,7 +56,10 @@ export class MetricsRegistry {
       ...(states === undefined ? [] : [states]),
     ].flatMap((source): Metric[] => source.metrics);
     const dispatchers = [lists?.flow, reasons?.flow].filter((flow) => flow !== undefined);
-    for (const metric of [...metrics, ...flowMetrics(dispatchers), ...this.gauges()])
+    const enrichment = requests === undefined ? [] : enrichmentMetrics(requests);
+    for (const metric of [
+      ...[...metrics, ...flowMetrics(dispatchers), ...enrichment, ...this.gauges()],
+    ])
       this.registry.registerMetric(metric);
   }
 

@@ -5,7 +5,7 @@ import { SchemaRegistry } from '#libs/schema-registry';
 import { FlowControls } from '../flow-control/index.js';
 import { DowntimeReasons } from '../downtime-reasons/index.js';
 import { MachineStates } from '../machine-states/index.js';
-import { WorkOrderLists } from '../work-orders/index.js';
+import { OrderRequests, WorkOrderLists } from '../work-orders/index.js';
 
 /** One thing that must be in order; `problem` says in words what is not. */
 export interface Condition {
@@ -26,6 +26,7 @@ export class Readiness {
     @Optional() private readonly reasons?: DowntimeReasons,
     @Optional() private readonly states?: MachineStates,
     @Optional() private readonly registry?: SchemaRegistry,
+    @Optional() private readonly requests?: OrderRequests,
   ) {}
 
   conditions(): Condition[] {
@@ -44,7 +45,19 @@ export class Readiness {
     for (const [name, flow] of flows) {
       if (flow !== undefined) conditions.push(this.flowCondition(name, flow.pausedBecause));
     }
+    const enrichment = this.enrichmentCondition();
+    if (enrichment !== undefined) conditions.push(enrichment);
     return conditions;
+  }
+
+  /** Undefined where no rule is configured. */
+  private enrichmentCondition(): Condition | undefined {
+    const rules = this.requests?.statuses() ?? [];
+    if (rules.length === 0) return undefined;
+    const paused = rules.flatMap(({ pausedBecause }) => pausedBecause ?? []);
+    const problem = paused.length === 0 ? undefined : `paused: ${paused.join('; ')}`;
+    const isHeld = this.controls.pauseOf('work-orders') !== undefined;
+    return { name: 'enrichment', problem: isHeld ? undefined : problem };
   }
 
   /** Paused by hand it is as it is meant to be, whatever the service has answered before. */

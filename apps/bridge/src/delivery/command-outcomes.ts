@@ -132,6 +132,16 @@ export class CommandOutcomes {
     answered.message.publish([this.counted(family, answered, 'deferred', outcome)]);
   }
 
+  /**
+   * The same of a message that only names its order, and no machine.
+   *
+   * @param calls made for it
+   */
+  publishOrderDeferred(answered: AnsweredMessage, calls: number, detail: string): void {
+    const outcome = toDeferral(null, answered.orderId, this.sourceOf(answered), calls, detail);
+    answered.message.publish([this.counted('work-order-list', answered, 'deferred', outcome)]);
+  }
+
   /** Where the message that is answered stands, under its topic's full name. */
   sourceOf({ message, messageId, origin }: Answered): OutcomeSource {
     if (origin !== undefined) return origin.source;
@@ -290,12 +300,12 @@ function shownOf(workingOrders: readonly string[] | undefined): readonly string[
 }
 
 function toDeferral(
-  machineId: string,
+  machineId: string | null,
   orderId: string | undefined,
   source: OutcomeSource,
   attempts: number,
+  detail = 'waits for the service to take it',
 ): CommandOutcome {
-  const detail = 'waits for the service to take it';
   return { machineId, orderId, source, code: null, detail, attempts, appliedAt: null };
 }
 

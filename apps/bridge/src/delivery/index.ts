@@ -27,4 +27,5 @@ export {
   type TracedPermit,
 } from './command.js';
 export { DeliveryModule } from './delivery.module.js';
-export { RETRY_BACK_OFF } from './verdict.js';
+export { Breaker } from './flow-status.js';
+export { RETRY_BACK_OFF, type RetryCause } from './verdict.js';

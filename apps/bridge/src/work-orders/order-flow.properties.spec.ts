@@ -17,6 +17,7 @@ import type { Equipment, UnmappedWorkCentres } from '../equipment/index.js';
 import type { MachineDirectory } from '../machine-directory/index.js';
 import type { ListToSet, WorkOrderLists } from './lists/work-order-lists.js';
 import { Assignments } from './orders/assignments.js';
+import { OrderRelay } from './orders/order-relay.js';
 import type { OrderPartitioner } from './orders/order-partitioner.js';
 import { OrderLedger } from './orders/order-ledger.js';
 import type { QueueRetention } from './orders/queue-retention.js';
@@ -164,11 +165,10 @@ class OrderFlow {
       ...([settings, kafka, clock, equipment, unmapped, outcomes, homes, retention] as const),
     );
     this.assignments = new Assignments(settings, kafka, lists, outcomes, retention);
+    const directory = { hasMachine: () => true } as unknown as MachineDirectory;
+    const relay = new OrderRelay(settings, clock, equipment, unmapped, directory);
     this.orders = new WorkOrdersController(
-      ...([settings, clock, mapping, equipment, unmapped] as const),
-      { hasMachine: () => true } as unknown as MachineDirectory,
-      homes,
-      outcomes,
+      ...([settings, clock, mapping, relay, homes, outcomes] as const),
     );
     const none = {} as DeadLetterAggregator;
     this.queues = new QueuesController(homes, this.ledger, this.assignments, none);

@@ -12,6 +12,9 @@ import { OrderLedger } from './orders/order-ledger.js';
 import { QueueRetention } from './orders/queue-retention.js';
 import { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
+import { OrderRelay } from './orders/order-relay.js';
+import { OrderRequests } from './requests/order-requests.js';
+import { OrderRequestsController } from './requests/order-requests.controller.js';
 import { QueuesController } from './orders/queues.controller.js';
 
 /** The topics of keyed state that this flow has. */
@@ -28,17 +31,22 @@ export class WorkOrderTopics {
 @Global()
 @Module({
   imports: [DeliveryModule, EquipmentModule, MachineDirectoryModule],
-  controllers: [WorkOrderListsController, WorkOrdersController, QueuesController],
+  controllers: [
+    ...[WorkOrderListsController, WorkOrdersController, OrderRequestsController],
+    QueuesController,
+  ],
   providers: [
     ListFences,
     WorkOrderLists,
     Assignments,
     DeadLetterAggregator,
     OrderPartitioner,
+    OrderRelay,
+    OrderRequests,
     OrderLedger,
     QueueRetention,
     WorkOrderTopics,
   ],
-  exports: [EquipmentModule, WorkOrderLists, WorkOrderTopics],
+  exports: [EquipmentModule, OrderRequests, WorkOrderLists, WorkOrderTopics],
 })
 export class WorkOrdersModule {}

@@ -52,6 +52,8 @@ export class BridgeReader implements OnApplicationShutdown {
       case 'reason':
         return parsed(value.reason.machineId);
       case 'document': {
+        const thin = this.erp.enrichment.find(message, value.document);
+        if (thin !== undefined) return thin.ok ? parsed(thin.value.orderId) : thin;
         const nowSeconds = this.clock.nowSeconds();
         const orders = await readOrders(value.document, this.erp, this.mapping, nowSeconds);
         return orders.ok ? parsed(orders.value[0]?.order.orderId ?? '') : orders;
@@ -74,6 +76,9 @@ export class BridgeReader implements OnApplicationShutdown {
       case 'reason':
         return parsed(value.reason);
       case 'document': {
+        const thin = this.erp.enrichment.find(message, value.document);
+        // what the ERP will answer is not known here
+        if (thin !== undefined) return thin.ok ? parsed({ asksFor: thin.value }) : thin;
         const preview = new OrderPreview(this.erp, this.mapping, this.clock);
         const read = await preview.previewDocument(value.document);
         if (!read.ok) return read;

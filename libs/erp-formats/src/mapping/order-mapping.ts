@@ -85,8 +85,11 @@ function topicOf({ sourceTopic }: OrderDocument): string {
   return sourceTopic ?? TOPICS.workOrders;
 }
 
-/** By parts, not by a regular expression: each is looked for once, from where the one before it ended. */
-function matches(pattern: string, topic: string): boolean {
+/**
+ * Whether a text is like a pattern in which `*` stands for any text. By parts, not by a regular expression: each is looked
+ * for once, from where the one before it ended.
+ */
+export function matches(pattern: string, topic: string): boolean {
   const [start = '', ...rest] = pattern.split('*');
   const end = rest.pop();
   if (end === undefined) return pattern === topic;

@@ -35,6 +35,7 @@ import { OwnedPartitions, warnOfTimesAhead } from '../state/owned-partitions.js'
 import {
   answeredBy,
   ASSIGNMENT_CHANGES,
+  positionOf,
   queueRecord,
   RELAYED_ORDERS,
   type RelayedOrder,
@@ -126,14 +127,20 @@ export class OrderLedger {
     relayed: RelayedOrder,
   ): { records: readonly OutboundRecord[]; undo: () => void } {
     const answered = answeredBy(this.topicPrefix, message, relayed);
-    const { orderId, source } = relayed;
+    const { orderId, gone } = relayed;
+    const position = positionOf(relayed);
     const before = orders.state.get(orderId);
     const undo = (): void => {
       const from = orders.state.get(orderId)?.from;
-      const isLatest = from?.offset === source.offset && from.partition === source.partition;
+      const isLatest = from?.offset === position.offset && from.partition === position.partition;
       if (isLatest) orders.state.put(orderId, before ?? null);
     };
     try {
+      // remembered as cancelled, it would keep out what was read too early to be there
+      if (gone !== undefined && before === undefined) {
+        const result = { kind: 'superseded', machineId: null, attempts: 0, detail: gone } as const;
+        return { records: this.outcomesOf(answered, [result]), undo };
+      }
       const taken = this.derive(relayed, before);
       this.noteUnmapped(orderId, taken);
       const results = this.resultsOf(relayed, taken);
@@ -167,10 +174,9 @@ export class OrderLedger {
   }
 
   private derive(relayed: RelayedOrder, before: KnownOrder | undefined): AppliedOrder {
-    const { source, recordedAt, messages, refused } = relayed;
-    const position = { partition: source.partition, offset: source.offset, recordedAt };
+    const { messages, refused } = relayed;
     return applyToOrder(
-      { messages, position, refused },
+      { messages, position: positionOf(relayed), refused },
       before,
       (operation) => this.equipment.machineOf(operation),
       this.latestSeconds,

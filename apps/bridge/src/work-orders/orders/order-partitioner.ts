@@ -11,7 +11,7 @@ const BACK_OFF = { baseMs: 200, capMs: 5000 };
 /** What to do when a partitioning topic has grown all the same: orders on their way would get lost. */
 export const LEDGER_BEGINS_ANEW =
   'orders and machines are shared out by it and cannot move. Stop all processes, delete the topics of the order ' +
-  'ledger (machine-bridge.orders, relayed-orders, order-refusals, assignment-changes and assignments), start, and ' +
+  'ledger (machine-bridge.orders, order-requests, relayed-orders, order-refusals, assignment-changes and assignments), start, and ' +
   'have the ERP send its open orders again';
 
 /** The partition an order is kept in, or a machine, by its id, whichever its messages come through. */

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type OrderMessage, type OutcomeSource, WORK_ORDER_QUEUES } from '#libs/contracts';
+import type { ThinEvent } from '#libs/erp-formats';
 import type { InboundMessage, OutboundRecord } from '#libs/kafka';
-import type { AssignedOperation } from '#libs/order-ledger';
+import type { AssignedOperation, MessagePosition } from '#libs/order-ledger';
 import { type TraceContext, traceHeaders } from '#libs/tracing';
 import { acceptEach, type AnsweredMessage, type RejectedResult } from '../../delivery/index.js';
 
@@ -10,6 +11,8 @@ import { acceptEach, type AnsweredMessage, type RejectedResult } from '../../del
  * until it has ended: see {@link QueueRetention}.
  */
 
+/** {@link OrderRequest}, in the partition of the hash of its order's id, as it is asked for. */
+export const ORDER_REQUESTS = WORK_ORDER_QUEUES.orderRequests;
 /** {@link RelayedOrders}, in the partition of the hash of their ids. */
 export const RELAYED_ORDERS = WORK_ORDER_QUEUES.relayedOrders;
 /** {@link AssignmentChange}, in the partition of the hash of the machine's id. */
@@ -28,12 +31,26 @@ interface QueuedOrder {
   trace?: TraceContext | undefined;
 }
 
+/** An order that an ERP is to be asked for, because a message only names it; written again to let others go first. */
+export interface OrderRequest extends QueuedOrder, ThinEvent {
+  /** Real epoch milliseconds at which the message was read. */
+  receivedAt: number;
+  /** Requests made before it was written again. */
+  calls?: number;
+  /** Its `deferred` outcome has been published. */
+  isDeferred?: boolean;
+}
+
 /** The part of one message that is about one order. */
 export interface RelayedOrder extends QueuedOrder {
   /** In the order of the document; one at least. */
   messages: readonly OrderMessage[];
   /** Epoch milliseconds, of the record of the message. */
   recordedAt: number;
+  /** Epoch milliseconds at which the ERP was asked for it; absent where the message itself holds the order. */
+  askedAt?: number | undefined;
+  /** The ERP does not have the order (any more): why that is known. An unknown order then stays unknown. */
+  gone?: string | undefined;
   /** Machines it names that were refused when it was read. */
   refused?: readonly string[] | undefined;
   /** An outcome was published then. */
@@ -60,7 +77,21 @@ export interface OrderRefusal extends QueuedOrder {
   faults: readonly RejectedResult[];
 }
 
+/** Where answers of ERPs stand in place of the partition of a message. */
+const ASKED = -2;
+
+/**
+ * By what two equally old messages of an order are compared. Answers go by the time at which they were asked for, whatever
+ * messages they were asked for by: of an order one is asked for at a time.
+ */
+export function positionOf({ source, recordedAt, askedAt }: RelayedOrder): MessagePosition {
+  return askedAt === undefined
+    ? { partition: source.partition, offset: source.offset, recordedAt }
+    : { partition: ASKED, offset: askedAt, recordedAt: askedAt };
+}
+
 interface Queued {
+  [ORDER_REQUESTS]: OrderRequest;
   [RELAYED_ORDERS]: RelayedOrders;
   [ASSIGNMENT_CHANGES]: AssignmentChange;
   [ORDER_REFUSALS]: OrderRefusal;
@@ -112,6 +143,8 @@ const isOrder = (json: Json): boolean =>
   typeof json['orderId'] === 'string' && typeof json['source'] === 'object';
 
 const IS_QUEUED: Record<keyof Queued, (json: Json) => boolean> = {
+  [ORDER_REQUESTS]: (json) =>
+    isOrder(json) && typeof json['rule'] === 'string' && typeof json['values'] === 'object',
   [RELAYED_ORDERS]: ({ orders }) =>
     Array.isArray(orders) &&
     (orders as Json[]).every((order) => isOrder(order) && Array.isArray(order['messages'])),

@@ -7,7 +7,7 @@ import { loadBridgeSettings } from '#libs/config';
 import { MachineDirectory } from '../../machine-directory/index.js';
 import { PlatformModule } from '../../platform/index.js';
 import { WorkOrdersModule } from '../work-orders.module.js';
-import { refuseUnlisted } from './work-orders.controller.js';
+import { refuseUnlisted } from './order-relay.js';
 
 const MILL = {
   ...{ machineDisplayName: 'Mill', machineUniqueId: 'M-1' },

@@ -1,0 +1,149 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { afterRealMs, Clock } from '#libs/clock';
+import type { BridgeSettings } from '#libs/config';
+import type { OrderMessage, Rejection } from '#libs/contracts';
+import type { OutboundRecord } from '#libs/kafka';
+import { placeOrder, rejectUnmapped } from '#libs/order-ledger';
+import { type CommandResult, rejection } from '../../delivery/index.js';
+import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
+import { LOOK_UP_GAP_MS, MachineDirectory } from '../../machine-directory/index.js';
+import { BRIDGE_SETTINGS } from '../../platform/index.js';
+import type { Partitioner } from './order-partitioner.js';
+import { queueRecord, RELAYED_ORDERS, type RelayedOrder } from './queues.js';
+
+/** Why each machine is refused that does not exist. */
+export type Unknown = ReadonlyMap<string, Rejection>;
+
+/** What the orders of a message have in common. */
+type RelayedFrom = Pick<RelayedOrder, 'source' | 'recordedAt' | 'trace' | 'askedAt'>;
+
+/** Orders on their way to the partition of their id, and what is refused of them before that. */
+@Injectable()
+export class OrderRelay {
+  private readonly topicPrefix: string;
+
+  constructor(
+    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix } }: BridgeSettings,
+    private readonly clock: Clock,
+    private readonly equipment: Equipment,
+    private readonly unmapped: UnmappedWorkCentres,
+    private readonly directory: MachineDirectory,
+  ) {
+    this.topicPrefix = topicPrefix;
+  }
+
+  machinesOf(orders: readonly OrderMessage[]): Set<string> {
+    const machineIds = new Set<string>();
+    for (const { order } of orders) {
+      for (const operation of order.operations ?? []) {
+        const machineId = this.equipment.machineOf(operation);
+        if (machineId !== undefined) machineIds.add(machineId);
+      }
+    }
+    return machineIds;
+  }
+
+  /** Why each of the machines that does not exist is refused, before orders are put on it. Never rejects. */
+  refuseUnlisted(machineIds: ReadonlySet<string>, revoked: AbortSignal): Promise<Unknown> {
+    return refuseUnlisted(this.directory, machineIds, revoked);
+  }
+
+  /** The parts of one message by order, and what is refused of it. */
+  toRelay(
+    orders: readonly OrderMessage[],
+    from: RelayedFrom,
+    unknown: Unknown,
+  ): { relayed: RelayedOrder[]; faults: CommandResult[] } {
+    const byOrder = new Map<string, OrderMessage[]>();
+    for (const each of orders) append(byOrder, each.order.orderId, each);
+    const faults: CommandResult[] = [];
+    const relayed = [...byOrder].map(([orderId, messages]): RelayedOrder => {
+      const found = this.faultsOf(orderId, messages, unknown);
+      faults.push(...found);
+      const order = { orderId, messages, ...from };
+      if (found.length === 0) return order;
+      const refused = found.flatMap(({ machineId }) => machineId ?? []);
+      return { ...order, refused, isAnswered: true };
+    });
+    if (relayed.length === 0) faults.push(nothingToDo(this.clock.nowSeconds()));
+    return { relayed, faults };
+  }
+
+  /** One for each partition. */
+  recordsOf(relayed: readonly RelayedOrder[], ofOrder: Partitioner): OutboundRecord[] {
+    const byPartition = new Map<number, RelayedOrder[]>();
+    for (const order of relayed) append(byPartition, ofOrder(order.orderId), order);
+    return [...byPartition].map(([partition, orders]) =>
+      queueRecord(this.topicPrefix, RELAYED_ORDERS, partition, { orders }),
+    );
+  }
+
+  private faultsOf(
+    orderId: string,
+    messages: readonly OrderMessage[],
+    unknown: Unknown,
+  ): CommandResult[] {
+    const faults: CommandResult[] = [];
+    for (const each of messages) {
+      // where the operations of a change are done is known to the ledger alone
+      if (each.kind === 'change') continue;
+      const { unmapped } = placeOrder(each.order, (operation) =>
+        this.equipment.machineOf(operation),
+      );
+      if (unmapped.length === 0) continue;
+      for (const operation of unmapped) this.unmapped.note(orderId, operation);
+      faults.push({ ...rejection(rejectUnmapped(orderId, unmapped)), orderId });
+    }
+    if (unknown.size === 0) return faults;
+    for (const machineId of this.machinesOf(messages)) {
+      const refusal = unknown.get(machineId);
+      if (refusal !== undefined) faults.push({ ...rejection(refusal, machineId), orderId });
+    }
+    return faults;
+  }
+}
+
+function append<K, T>(lists: Map<K, T[]>, key: K, item: T): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [item]);
+  else list.push(item);
+}
+
+/** Of a document without an order. */
+function nothingToDo(appliedAt: number): CommandResult {
+  return { kind: 'applied', machineId: null, attempts: 0, appliedAt };
+}
+
+/**
+ * Everything behind it waits meanwhile; afterwards the machine counts as known, and is judged when it is
+ * called. A look-up may have to wait for the gap after the last one, and then takes its time.
+ */
+const PATIENCE_MS = LOOK_UP_GAP_MS + 1000;
+
+/** Why each of the machines that does not exist is refused, before orders are put on it. Never rejects. */
+export async function refuseUnlisted(
+  directory: MachineDirectory,
+  machineIds: ReadonlySet<string>,
+  revoked: AbortSignal,
+): Promise<Unknown> {
+  const unlisted = [...machineIds].filter((id) => !directory.hasMachine(id));
+  const refusals = new Map<string, Rejection>();
+  if (unlisted.length === 0) return refusals;
+  const patience = new AbortController();
+  const cancel = afterRealMs(PATIENCE_MS, () => {
+    patience.abort(new Error('the look-up of machines takes too long'));
+  });
+  const signal = AbortSignal.any([revoked, patience.signal]);
+  await Promise.all(
+    unlisted.map(async (machineId) => {
+      try {
+        const admission = await directory.admitMachine(machineId, signal);
+        if (admission.kind === 'rejected') refusals.set(machineId, admission.rejection);
+      } catch {
+        // Out of patience, or the partition is lost.
+      }
+    }),
+  );
+  cancel();
+  return refusals;
+}

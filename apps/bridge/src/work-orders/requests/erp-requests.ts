@@ -1,0 +1,504 @@
+import { Logger } from '@nestjs/common';
+import { afterRealMs, type Clock, realNowMs } from '#libs/clock';
+import type { BridgeSettings } from '#libs/config';
+import {
+  isJsonObject,
+  type OrderMessage,
+  printable,
+  readJson,
+  type RejectionCode,
+} from '#libs/contracts';
+import { backOffMs } from '#libs/delivery';
+import { type ErpAnswer, ErpClient } from '#libs/erp-client';
+import {
+  type EnrichmentRule,
+  enrichmentUrl,
+  type OrderMapping,
+  readOrders,
+} from '#libs/erp-formats';
+import type { InboundMessage } from '#libs/kafka';
+import { traceHeaders, type Tracing } from '#libs/tracing';
+import { Breaker, RETRY_BACK_OFF, type RetryCause } from '../../delivery/index.js';
+import type { FlowHold } from '../../flow-control/index.js';
+import type { OrderRequest } from '../orders/queues.js';
+import { KnownAnswers, RequestLanes, type Waiting } from './request-lanes.js';
+
+/** A message of the queue that waits for its order. */
+export class WaitingRequest implements Waiting {
+  /** GETs made for it. */
+  calls: number;
+  isDeferred: boolean;
+
+  /** @param sinceMs real milliseconds at which the message of the input was received */
+  constructor(
+    readonly request: OrderRequest,
+    readonly message: InboundMessage,
+    readonly sinceMs: number,
+  ) {
+    this.calls = request.calls ?? 0;
+    this.isDeferred = request.isDeferred === true;
+  }
+
+  get key(): string {
+    return this.request.orderId;
+  }
+
+  get version(): string | undefined {
+    return this.request.version;
+  }
+
+  get isLost(): boolean {
+    return this.message.revoked.aborted;
+  }
+}
+
+/** What an ERP has to say of an order. */
+interface Orders {
+  kind: 'orders';
+  messages: readonly OrderMessage[];
+  /** Epoch milliseconds at which the GET began. */
+  askedAt: number;
+  /** Why the order is known not to be there. */
+  gone?: string;
+}
+
+/** What becomes of a request. */
+export type Reply =
+  | Orders
+  | { kind: 'superseded'; detail: string }
+  | { kind: 'rejected'; code: RejectionCode; detail: string; httpStatus?: number }
+  /** Its partition has another owner. */
+  | { kind: 'lost' };
+
+/** What GETs have come to, as metrics name it. */
+export const REQUEST_RESULTS = ['document', 'gone', 'refused', 'retry', 'unauthorised'] as const;
+type RequestResult = (typeof REQUEST_RESULTS)[number];
+
+export interface RuleStatus {
+  rule: string;
+  results: Readonly<Record<RequestResult, number>>;
+  /** Requests answered by what was known already. */
+  known: number;
+  waitingOrders: number;
+  oldestAgeMs: number;
+  /** Undefined while GETs get through, or nothing waits. */
+  pausedBecause: string | undefined;
+  lastFailure: { why: string; atMs: number } | undefined;
+}
+
+interface Surroundings {
+  settings: BridgeSettings;
+  tracing: Tracing;
+  hold: FlowHold;
+  mapping: OrderMapping;
+  clock: Clock;
+}
+
+/** When a GET began: real milliseconds, and epoch milliseconds of the clock. */
+interface Begun {
+  nowMs: number;
+  askedAt: number;
+}
+
+/** Between two looks whether an order is still not there. */
+const GONE_AGAIN_MS = 1000;
+/** Of those some may be gone themselves. */
+const MOST_CONTROLS = 5;
+const SUPERSEDED = 'a later event of the order is asked for in its place';
+const CONTAINED = 'the order is being asked for in the same version';
+
+/**
+ * Asks one ERP for orders, as one rule says. Each request gets one reply. While nothing gets through it pauses and probes,
+ * as a flow does ({@link Breaker}); a `Retry-After` holds for all orders of the rule.
+ */
+export class ErpRequests {
+  private readonly logger = new Logger('Enrichment');
+  private readonly lanes = new RequestLanes<WaitingRequest>();
+  private readonly known = new KnownAnswers<Orders>();
+  private readonly breaker = new Breaker();
+  private readonly client: ErpClient;
+  private readonly origin: string;
+  private readonly results: Record<RequestResult, number> = {
+    ...{ document: 0, gone: 0, refused: 0, retry: 0, unauthorised: 0 },
+  };
+  private knownUsed = 0;
+  private lastFailure: RuleStatus['lastFailure'];
+  /** Real milliseconds before which the ERP has asked to be left alone. */
+  private notBeforeMs = 0;
+  /**
+   * Orders that the ERP had, by their paths, and when they were last asked for, the latest last: they show whether a 404 is
+   * about an order or about the way.
+   */
+  private readonly lastThere = new Map<string, number>();
+  private stopTimer: (() => void) | undefined;
+
+  constructor(
+    private readonly rule: EnrichmentRule,
+    private readonly surroundings: Surroundings,
+    private readonly reply: (waiting: WaitingRequest, reply: Reply) => void,
+  ) {
+    const { settings, hold } = surroundings;
+    const { name, headers, concurrency, timeoutMs, maxAnswerBytes } = rule;
+    const access = settings.erpAccess.get(name);
+    this.origin = new URL(enrichmentUrl(rule, {})).origin;
+    this.client = new ErpClient({
+      ...{ origin: this.origin, headers, timeoutMs, maxAnswerBytes },
+      maxConnections: concurrency,
+      credentials: access?.credentials ?? { kind: 'none' },
+      ca: access?.ca,
+      proxy: rule.proxy ? settings.machineCloud.proxy : undefined,
+    });
+    hold.onRelease(() => {
+      this.begin();
+    });
+  }
+
+  get isHeld(): boolean {
+    return this.surroundings.hold.isHeld;
+  }
+
+  add(waiting: WaitingRequest): void {
+    const known = this.known.get(waiting.key, waiting.version, realNowMs());
+    if (known !== undefined) {
+      this.knownUsed += 1;
+      this.reply(waiting, known);
+      return;
+    }
+    const added = this.lanes.add(waiting);
+    if (added.kind === 'contained') this.supersede(waiting, CONTAINED);
+    else if (added.superseded !== undefined) this.supersede(added.superseded, SUPERSEDED);
+    this.begin();
+  }
+
+  waitingRequests(): Iterable<WaitingRequest> {
+    return this.lanes.waitingRequests();
+  }
+
+  /** Takes out what waits, without a reply. */
+  takeOut(isTaken: (waiting: WaitingRequest) => boolean): WaitingRequest[] {
+    return this.lanes.drop(isTaken);
+  }
+
+  dropLost(): void {
+    for (const lost of this.lanes.drop((each) => each.isLost)) this.reply(lost, { kind: 'lost' });
+  }
+
+  status(nowMs: number): RuleStatus {
+    const { rule, results, knownUsed, lanes, lastFailure } = this;
+    let oldestMs = nowMs;
+    for (const { sinceMs } of lanes.waitingRequests()) oldestMs = Math.min(oldestMs, sinceMs);
+    const waitingOrders = lanes.waiting;
+    const isBusy = waitingOrders + lanes.callsUnderWay > 0;
+    const pausedBecause = isBusy ? this.breaker.openBecause : undefined;
+    const oldestAgeMs = nowMs - oldestMs;
+    const ofRule = { rule: rule.name, results, known: knownUsed, lastFailure };
+    return { ...ofRule, waitingOrders, oldestAgeMs, pausedBecause };
+  }
+
+  async close(): Promise<void> {
+    this.stopTimer?.();
+    await this.client.close();
+  }
+
+  private supersede(waiting: WaitingRequest, detail: string): void {
+    this.reply(waiting, { kind: 'superseded', detail });
+  }
+
+  /** Begins as many GETs as may be, and comes back when the next may. */
+  private begin(): void {
+    const { lanes, breaker, rule } = this;
+    const nowMs = realNowMs();
+    while (lanes.callsUnderWay < rule.concurrency && this.mayBegin(nowMs)) {
+      const waiting = lanes.take(nowMs);
+      if (waiting === undefined) break;
+      const isProbe = breaker.callBegins();
+      void this.ask(waiting, isProbe);
+    }
+    this.stopTimer?.();
+    this.stopTimer = undefined;
+    // the end of a GET, and the release of a hold, come back as well
+    if (this.isHeld || lanes.callsUnderWay >= rule.concurrency) return;
+    const dueMs = lanes.hasReady ? nowMs : (lanes.nextDueMs ?? Infinity);
+    const atMs = Math.max(dueMs, this.notBeforeMs, breaker.nextProbeMs ?? 0);
+    const isProbing = breaker.openBecause !== undefined && breaker.nextProbeMs === undefined;
+    if (atMs === Infinity || isProbing) return;
+    this.stopTimer = afterRealMs(Math.max(1, Math.ceil(atMs - nowMs)), () => {
+      this.begin();
+    });
+  }
+
+  private mayBegin(nowMs: number): boolean {
+    return !this.isHeld && nowMs >= this.notBeforeMs && this.breaker.admits(nowMs);
+  }
+
+  private async ask(waiting: WaitingRequest, isProbe: boolean): Promise<void> {
+    const { message, request } = waiting;
+    const begun = { nowMs: realNowMs(), askedAt: Math.floor(this.surroundings.clock.nowMs()) };
+    const path = this.pathOf(request);
+    waiting.calls += 1;
+    try {
+      const answer = await this.get(path, waiting);
+      await this.conclude(waiting, answer, { begun, path, isProbe });
+    } catch (error) {
+      if (isProbe) this.breaker.probeWasVoid();
+      this.lanes.answered(waiting.key);
+      if (message.revoked.aborted) this.reply(waiting, { kind: 'lost' });
+      // a bug of ours: it is asked for again, and dead-lettered when that does not help
+      else message.fail(error);
+    }
+    this.begin();
+  }
+
+  private pathOf({ values }: Pick<OrderRequest, 'values'>): string {
+    const { pathname, search } = new URL(enrichmentUrl(this.rule, values));
+    return `${pathname}${search}`;
+  }
+
+  private async get(path: string, { message }: WaitingRequest): Promise<ErpAnswer> {
+    const { origin, rule } = this;
+    const route = rule.url.slice(origin.length).split('?', 1)[0] ?? '';
+    const span = this.surroundings.tracing.requestStarts(
+      { operation: 'getErpOrder', method: 'GET', route, path, origin },
+      [message.span],
+    );
+    let status: number | string = 'aborted';
+    try {
+      const answer = await this.client.get(path, message.revoked, traceHeaders(span.context));
+      status = statusOf(answer);
+      return answer;
+    } finally {
+      span.end(status);
+    }
+  }
+
+  private async conclude(
+    waiting: WaitingRequest,
+    answer: ErpAnswer,
+    call: { begun: Begun; path: string; isProbe: boolean },
+  ): Promise<void> {
+    switch (answer.kind) {
+      case 'document':
+        if (isEmptyList(answer.body)) {
+          await this.notThere(waiting, undefined, call);
+          return;
+        }
+        this.works(call);
+        this.results.document += 1;
+        await this.concludeDocument(waiting, answer, call);
+        return;
+      case 'nothing':
+        await this.notThere(waiting, undefined, call);
+        return;
+      case 'gone':
+        await this.notThere(waiting, answer.status, call);
+        return;
+      case 'refused': {
+        this.works(call);
+        this.results.refused += 1;
+        const { code, status, why } = answer;
+        this.answer(waiting, {
+          kind: 'rejected',
+          code: code === 'status' ? 'rejected-by-service' : code,
+          detail: this.detail(why),
+          ...(status !== 200 && { httpStatus: status }),
+        });
+        return;
+      }
+      case 'unauthorised':
+        this.results.unauthorised += 1;
+        this.failed(waiting, answer.why, call, {
+          cause: answer.status === 401 ? 'token-refused' : 'forbidden',
+        });
+        return;
+      case 'retry':
+        this.results.retry += 1;
+        this.failed(waiting, answer.why, call, { afterMs: answer.afterMs ?? 0 });
+        return;
+      default:
+        answer satisfies never;
+    }
+  }
+
+  private async concludeDocument(
+    waiting: WaitingRequest,
+    answer: Extract<ErpAnswer, { kind: 'document' }>,
+    { begun, path }: { begun: Begun; path: string },
+  ): Promise<void> {
+    const reply = await this.read(waiting, answer, begun);
+    if (reply.kind === 'orders') this.noteThere(path, begun.nowMs);
+    this.answer(waiting, reply, answer.body.length);
+  }
+
+  private detail(why: string): string {
+    return printable(`enrichment ${this.rule.name}: ${why}`);
+  }
+
+  /** The ERP has answered for the order, well or not. */
+  private works({ begun }: { begun: Begun }): void {
+    if (this.breaker.succeeded(begun.nowMs)) {
+      this.logger.log({ msg: 'enrichment moves again', rule: this.rule.name });
+    }
+  }
+
+  private answer(waiting: WaitingRequest, reply: Reply, bytes = 0): void {
+    const { key, version } = waiting;
+    // one that is not there may only have been asked for too early
+    if (reply.kind === 'orders' && reply.gone === undefined && version !== undefined) {
+      this.known.put(key, { version, answer: reply, bytes, atMs: realNowMs() });
+    } else this.known.forget(key);
+    this.lanes.answered(key);
+    this.reply(waiting, reply);
+  }
+
+  private async read(
+    { request }: WaitingRequest,
+    { contentType, body }: Extract<ErpAnswer, { kind: 'document' }>,
+    { askedAt }: Begun,
+  ): Promise<Reply> {
+    const { settings, mapping, clock } = this.surroundings;
+    const { rule } = this;
+    const document = {
+      contentType: rule.contentType ?? contentType,
+      body,
+      recordedAt: Math.floor(askedAt / 1000),
+    };
+    const read = await readOrders(document, settings.erp, mapping, clock.nowSeconds());
+    if (!read.ok) {
+      const { code, detail } = read.rejection;
+      return { kind: 'rejected', code, detail: this.detail(`in the answer, ${detail}`) };
+    }
+    const messages = read.value.filter(({ order }) => this.isOf(request, order.orderId));
+    if (messages.length > 0) return { kind: 'orders', messages, askedAt };
+    const other = read.value[0]?.order.orderId ?? 'none';
+    const why = `the answer holds order ${other}, and not ${request.orderId}`;
+    return { kind: 'rejected', code: 'invalid-message', detail: this.detail(why) };
+  }
+
+  private isOf({ orderId }: OrderRequest, found: string): boolean {
+    if (found === orderId) return true;
+    return !this.rule.keepLeadingZeros && found.replace(/^0+(?=\d+$)/, '') === orderId;
+  }
+
+  /**
+   * The ERP does not have the order: `status` 404 or 410, undefined where it has answered with nothing. That counts once it
+   * has been so for a while. A 404 counts only if the ERP had another order since: a wrong address, or a gateway, answers it
+   * to everything, and must not take all orders off the machines.
+   */
+  private async notThere(
+    waiting: WaitingRequest,
+    status: 404 | 410 | undefined,
+    call: { begun: Begun; path: string; isProbe: boolean },
+  ): Promise<void> {
+    const { lanes, rule } = this;
+    const { key } = waiting;
+    const nowMs = realNowMs();
+    this.results.gone += 1;
+    const goneForMs = lanes.gone(key, nowMs);
+    const leftMs = rule.goneAfterSeconds * 1000 - goneForMs;
+    if (status !== 410 && leftMs > 0) {
+      if (call.isProbe) this.breaker.probeWasVoid();
+      this.postpone(waiting, nowMs + Math.min(leftMs, GONE_AGAIN_MS), false);
+      return;
+    }
+    if (status === 404 && !(await this.isWayProven(waiting, call.path, nowMs - goneForMs))) {
+      const why = 'the ERP answers 404, and has had no other order since: the url may be wrong';
+      this.failed(waiting, why, call);
+      return;
+    }
+    this.works(call);
+    const { askedAt } = call.begun;
+    const changedAt = Math.floor(askedAt / 1000);
+    const { orderId } = waiting.request;
+    const said = status === undefined ? 'answered without it' : `answered ${status}`;
+    this.answer(waiting, {
+      ...{ kind: 'orders', askedAt },
+      messages: [{ kind: 'change', order: { orderId, changedAt, status: 'cancelled' } }],
+      gone: this.detail(`the ERP does not have order ${orderId}: it ${said}`),
+    });
+  }
+
+  /** Whether the ERP had another order since then, or has one now. */
+  private async isWayProven(
+    waiting: WaitingRequest,
+    ownPath: string,
+    sinceMs: number,
+  ): Promise<boolean> {
+    const others = [...this.lastThere].filter(([path]) => path !== ownPath).reverse();
+    if (others.some(([, begunMs]) => begunMs >= sinceMs)) return true;
+    for (const [path] of others) {
+      const begunMs = realNowMs();
+      const answer = await this.get(path, waiting);
+      if (answer.kind !== 'document' || isEmptyList(answer.body)) continue;
+      this.noteThere(path, begunMs);
+      return true;
+    }
+    return false;
+  }
+
+  private noteThere(path: string, begunMs: number): void {
+    this.lastThere.delete(path);
+    this.lastThere.set(path, begunMs);
+    const [oldest] = this.lastThere.keys();
+    if (this.lastThere.size > MOST_CONTROLS && oldest !== undefined) this.lastThere.delete(oldest);
+  }
+
+  private failed(
+    waiting: WaitingRequest,
+    why: string,
+    { isProbe }: { isProbe: boolean },
+    { cause = 'service', afterMs = 0 }: { cause?: RetryCause; afterMs?: number } = {},
+  ): void {
+    const { lanes, rule } = this;
+    const { key } = waiting;
+    const nowMs = realNowMs();
+    this.lastFailure = { why: this.detail(why), atMs: nowMs };
+    if (afterMs > 0) this.notBeforeMs = Math.max(this.notBeforeMs, nowMs + afterMs);
+    const busyMachines = lanes.waiting + lanes.callsUnderWay;
+    const failure = { busyMachines, isShared: false, isProbe, cause, why: this.detail(why) };
+    if (this.breaker.failed({ ...failure, machineId: key, retryAfterMs: afterMs }, nowMs)) {
+      this.logger.warn({ msg: 'enrichment paused, probing', rule: rule.name, why, cause });
+    }
+    const waitMs = Math.max(afterMs, backOffMs(lanes.failuresOf(key) + 1, RETRY_BACK_OFF), 1);
+    this.postpone(waiting, nowMs + waitMs, true);
+  }
+
+  private postpone(waiting: WaitingRequest, notBeforeMs: number, hasFailed: boolean): void {
+    const superseded = this.lanes.postpone(waiting.key, notBeforeMs, hasFailed);
+    if (superseded !== undefined) this.supersede(superseded, SUPERSEDED);
+    else if (waiting.isLost) this.dropLost();
+  }
+}
+
+function statusOf(answer: ErpAnswer): number | string {
+  switch (answer.kind) {
+    case 'document':
+      return 200;
+    case 'nothing':
+      return 204;
+    case 'gone':
+    case 'refused':
+    case 'unauthorised':
+      return answer.status;
+    case 'retry':
+      return answer.status ?? 'network';
+    default:
+      return answer satisfies never;
+  }
+}
+
+/** Beyond that there is something in it. */
+const LARGEST_EMPTY_BYTES = 4096;
+const LISTS = ['d', 'results', 'value', 'items', 'data'];
+
+/** A list without an entry, as a query answers that finds nothing: bare, or as OData and REST services wrap it. */
+function isEmptyList(body: Buffer): boolean {
+  if (body.length > LARGEST_EMPTY_BYTES) return false;
+  const json = readJson(body);
+  return json.ok && isEmpty(json.value, 2);
+}
+
+function isEmpty(json: unknown, levels: number): boolean {
+  if (Array.isArray(json)) return json.length === 0;
+  if (levels === 0 || !isJsonObject(json)) return false;
+  return LISTS.some((name) => Object.hasOwn(json, name) && isEmpty(json[name], levels - 1));
+}

@@ -1,0 +1,121 @@
+import { KnownAnswers, RequestLanes, type Waiting } from './request-lanes.js';
+
+const event = (key: string, version?: string): Waiting => ({ key, version });
+
+describe('RequestLanes', () => {
+  it('lets the newest of several requests for an order wait, and the others go', () => {
+    const lanes = new RequestLanes();
+    const [first, second, third] = [event('1'), event('1'), event('1')];
+    expect(lanes.add(first)).toEqual({ kind: 'waits', superseded: undefined });
+    expect(lanes.add(second)).toEqual({ kind: 'waits', superseded: first });
+    expect(lanes.take(0)).toBe(second);
+    expect(lanes.add(third)).toEqual({ kind: 'waits', superseded: undefined });
+    expect(lanes.take(0)).toBeUndefined();
+    lanes.answered('1');
+    expect(lanes.take(0)).toBe(third);
+    lanes.answered('1');
+    expect(lanes.take(0)).toBeUndefined();
+    expect(lanes.waiting + lanes.callsUnderWay).toBe(0);
+  });
+
+  it('asks once for two requests of one version, but anew for one without', () => {
+    const lanes = new RequestLanes();
+    lanes.add(event('1', 'v1'));
+    lanes.take(0);
+    expect(lanes.add(event('1', 'v1'))).toEqual({ kind: 'contained' });
+    expect(lanes.add(event('1', 'v2')).kind).toBe('waits');
+    const unversioned = new RequestLanes();
+    unversioned.add(event('1'));
+    unversioned.take(0);
+    expect(unversioned.add(event('1')).kind).toBe('waits');
+  });
+
+  it('takes orders in turns, and those that failed once their time has come', () => {
+    const lanes = new RequestLanes();
+    for (const key of ['1', '2', '3']) lanes.add(event(key));
+    expect(lanes.take(0)?.key).toBe('1');
+    expect(lanes.postpone('1', 100, true)).toBeUndefined();
+    expect(lanes.failuresOf('1')).toBe(1);
+    expect(lanes.take(0)?.key).toBe('2');
+    expect(lanes.take(0)?.key).toBe('3');
+    expect(lanes.take(99)).toBeUndefined();
+    expect(lanes.nextDueMs).toBe(100);
+    expect(lanes.take(100)?.key).toBe('1');
+    lanes.answered('1');
+    expect(lanes.failuresOf('1')).toBe(0);
+  });
+
+  it('goes on with the newer request where a GET has failed', () => {
+    const lanes = new RequestLanes();
+    const [older, newer] = [event('1'), event('1')];
+    lanes.add(older);
+    lanes.take(0);
+    lanes.add(newer);
+    expect(lanes.postpone('1', 10, true)).toBe(older);
+    expect(lanes.take(10)).toBe(newer);
+  });
+
+  it('counts for how long an order has not been there, until it is', () => {
+    const lanes = new RequestLanes();
+    lanes.add(event('1'));
+    lanes.take(0);
+    expect(lanes.gone('1', 1000)).toBe(0);
+    lanes.postpone('1', 1500, false);
+    expect(lanes.failuresOf('1')).toBe(0);
+    lanes.take(1500);
+    expect(lanes.gone('1', 1600)).toBe(600);
+    lanes.add(event('1'));
+    lanes.answered('1');
+    lanes.take(1700);
+    expect(lanes.gone('1', 1700)).toBe(0);
+  });
+
+  it('gives back what is wanted no more, and leaves a GET under way to its end', () => {
+    const lanes = new RequestLanes();
+    const [asked, waiting, other] = [event('1'), event('1'), event('2')];
+    lanes.add(asked);
+    lanes.take(0);
+    lanes.add(waiting);
+    lanes.add(other);
+    expect(lanes.drop(() => true)).toEqual([waiting, other]);
+    expect(lanes.take(0)).toBeUndefined();
+    expect(lanes.callsUnderWay).toBe(1);
+    lanes.answered('1');
+    expect(lanes.waiting + lanes.callsUnderWay).toBe(0);
+    lanes.add(event('2'));
+    expect(lanes.take(0)?.key).toBe('2');
+  });
+});
+
+describe('KnownAnswers', () => {
+  const known = (version: string, bytes = 10, atMs = 0) => ({
+    ...{ version, answer: `answer ${version}`, bytes, atMs },
+  });
+
+  it('has the last answer of an order, for its version alone', () => {
+    const answers = new KnownAnswers<string>();
+    answers.put('1', known('v1'));
+    expect(answers.get('1', 'v1', 10)).toBe('answer v1');
+    expect(answers.get('1', 'v2', 10)).toBeUndefined();
+    expect(answers.get('1', undefined, 10)).toBeUndefined();
+    answers.put('1', known('v2'));
+    expect(answers.get('1', 'v1', 10)).toBeUndefined();
+    answers.forget('1');
+    expect(answers.get('1', 'v2', 10)).toBeUndefined();
+  });
+
+  it('forgets in time, and the oldest where they are too many or too large', () => {
+    const answers = new KnownAnswers<string>();
+    answers.put('1', known('v1'));
+    expect(answers.get('1', 'v1', 300_001)).toBeUndefined();
+    for (let order = 0; order <= 1000; order += 1) answers.put(`${order}`, known('v'));
+    expect(answers.get('0', 'v', 0)).toBeUndefined();
+    expect(answers.get('1', 'v', 0)).toBe('answer v');
+    answers.put('large', known('v', 8 * 1024 * 1024 - 5));
+    expect(answers.get('1000', 'v', 0)).toBeUndefined();
+    expect(answers.get('large', 'v', 0)).toBe('answer v');
+    answers.put('larger', known('v', 8 * 1024 * 1024 + 1));
+    expect(answers.get('larger', 'v', 0)).toBeUndefined();
+    expect(answers.get('large', 'v', 0)).toBe('answer v');
+  });
+});

@@ -1,0 +1,185 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { type ErpAnswer, ErpClient, type ErpClientOptions } from './erp-client.js';
+
+const SECRET = 'a-secret-of-the-erp';
+
+describe('ErpClient', () => {
+  const opened: (Server | ErpClient)[] = [];
+  const never = new AbortController().signal;
+
+  afterEach(async () => {
+    for (const each of opened.splice(0).reverse()) {
+      if (each instanceof ErpClient) await each.close();
+      else {
+        each.closeAllConnections();
+        await new Promise((resolve) => each.close(resolve));
+      }
+    }
+  });
+
+  const serve = async (listener: RequestListener): Promise<string> => {
+    const server = createServer(listener).listen(0, '127.0.0.1');
+    opened.push(server);
+    await once(server, 'listening');
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+  const clientOf = (origin: string, more: Partial<ErpClientOptions> = {}): ErpClient => {
+    const client = new ErpClient({
+      ...{ origin, credentials: { kind: 'bearer', token: SECRET } },
+      ...{ headers: { accept: 'application/json' }, ca: undefined, proxy: undefined },
+      ...{ maxConnections: 2, timeoutMs: 5000, maxAnswerBytes: 10_000 },
+      ...more,
+    });
+    opened.push(client);
+    return client;
+  };
+  const asking = async (
+    listener: RequestListener,
+    more: Partial<ErpClientOptions> = {},
+  ): Promise<ErpAnswer> => clientOf(await serve(listener), more).get('/orders/1', never);
+  const status = (code: number, headers: Record<string, string> = {}): RequestListener => {
+    return (_, response) => response.writeHead(code, headers).end('{"order":"1"}');
+  };
+
+  it('sends its headers and credentials, and returns the answer as it is', async () => {
+    const answer = await asking(
+      ({ method, url, headers }, response) => {
+        const { accept, authorization, traceparent } = headers;
+        response.setHeader('content-type', 'application/json');
+        response.end(JSON.stringify({ method, url, accept, authorization, traceparent }));
+      },
+      { credentials: { kind: 'basic', username: 'bridge', password: 'p:w' } },
+    );
+    if (answer.kind !== 'document') throw new Error(answer.kind);
+    expect(answer.contentType).toBe('application/json');
+    expect(JSON.parse(answer.body.toString())).toEqual({
+      ...{ method: 'GET', url: '/orders/1', accept: 'application/json' },
+      authorization: `Basic ${Buffer.from('bridge:p:w').toString('base64')}`,
+    });
+  });
+
+  it.each([
+    [204, { kind: 'nothing' }],
+    [404, { kind: 'gone', status: 404 }],
+    [410, { kind: 'gone', status: 410 }],
+    [400, { kind: 'refused', code: 'status', status: 400 }],
+    [422, { kind: 'refused', code: 'status', status: 422 }],
+    [401, { kind: 'unauthorised', status: 401 }],
+    [403, { kind: 'unauthorised', status: 403 }],
+    [408, { kind: 'retry', status: 408 }],
+    [425, { kind: 'retry', status: 425 }],
+    [429, { kind: 'retry', status: 429 }],
+    [500, { kind: 'retry', status: 500 }],
+    [503, { kind: 'retry', status: 503 }],
+  ])('sorts %i', async (code, expected) => {
+    expect(await asking(status(code))).toMatchObject(expected);
+  });
+
+  it('returns how long it is asked to wait', async () => {
+    const answer = await asking(status(503, { 'retry-after': '7' }));
+    expect(answer).toMatchObject({ kind: 'retry', afterMs: 7000 });
+  });
+
+  it('follows no redirect, to whom credentials would travel', async () => {
+    let asked = 0;
+    const other = await serve((_, response) => {
+      asked += 1;
+      response.end();
+    });
+    expect(await asking(status(302, { location: other }))).toMatchObject({
+      ...{ kind: 'retry', status: 302 },
+      why: 'the ERP answered 302: redirects are not followed',
+    });
+    expect(asked).toBe(0);
+  });
+
+  it.each([200, 404])('takes a web page with status %i for the word of a gateway', async (code) => {
+    const answer = await asking(status(code, { 'content-type': 'text/html; charset=utf-8' }));
+    expect(answer).toMatchObject({ kind: 'retry', status: code });
+  });
+
+  it('reads no more of an answer than its limit', async () => {
+    let written = 0;
+    const answer = await asking((_, response) => {
+      response.on('error', () => undefined);
+      const more = (): void => {
+        while (!response.destroyed && written < 100_000_000) {
+          written += 65_536;
+          if (!response.write(Buffer.alloc(65_536, 0x20))) {
+            response.once('drain', more);
+            return;
+          }
+        }
+        response.end();
+      };
+      more();
+    });
+    expect(answer).toMatchObject({ kind: 'refused', code: 'too-large' });
+    expect(written).toBeLessThan(50_000_000);
+  });
+
+  it('unpacks what was packed unasked, within the same limit', async () => {
+    const packed = (body: Buffer): RequestListener => {
+      return (_, response) =>
+        response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(body));
+    };
+    const small = await asking(packed(Buffer.from('{"order":"1"}')));
+    expect(small.kind === 'document' && small.body.toString()).toBe('{"order":"1"}');
+    // a thousand times as large as what travels
+    expect(await asking(packed(Buffer.alloc(8_000_000)))).toMatchObject({
+      ...{ kind: 'refused', code: 'too-large' },
+    });
+    const broken = await asking((_, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip');
+    });
+    expect(broken).toMatchObject({ kind: 'refused', code: 'invalid-message' });
+    expect(await asking(status(200, { 'content-encoding': 'br' }))).toMatchObject({
+      ...{ kind: 'refused', code: 'invalid-message' },
+    });
+  });
+
+  it('gives up an answer that does not end in time, whether it has begun or not', async () => {
+    const silent = await asking(() => undefined, { timeoutMs: 200 });
+    expect(silent).toMatchObject({ kind: 'retry', why: 'no whole answer in 200 ms' });
+    const slow = await asking((_, response) => void response.write('{'), { timeoutMs: 200 });
+    expect(slow).toMatchObject({ kind: 'retry', why: 'no whole answer in 200 ms' });
+  });
+
+  it('rejects with the reason of its caller, also in the middle of an answer', async () => {
+    const begun = new AbortController();
+    const origin = await serve((_, response) => {
+      response.write('{', () => {
+        begun.abort(new Error('the partition is revoked'));
+      });
+    });
+    const answer = clientOf(origin).get('/', begun.signal);
+    await expect(answer).rejects.toThrow('the partition is revoked');
+  });
+
+  it('is a failure worth asking again when nobody listens, without the secret', async () => {
+    const answer = await clientOf('http://127.0.0.1:1').get('/', never);
+    expect(answer).toMatchObject({ kind: 'retry', status: null, afterMs: null });
+    expect(JSON.stringify(answer)).not.toContain(SECRET);
+  });
+
+  it('obtains a token by client credentials, once for all, and another where one is refused', async () => {
+    let issued = 0;
+    const tokenUrl = await serve((_, response) => {
+      issued += 1;
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ access_token: `token-${issued}`, token_type: 'Bearer' }));
+    });
+    const origin = await serve(({ headers }, response) => {
+      const isGood = headers.authorization === `Bearer token-${issued}` && issued > 1;
+      response.writeHead(isGood ? 200 : 401).end('{}');
+    });
+    const credentials = { kind: 'oauth', tokenUrl, clientId: 'id', clientSecret: SECRET } as const;
+    const client = clientOf(origin, { credentials });
+    expect(await client.get('/', never)).toMatchObject({ kind: 'document' });
+    expect(await client.get('/', never)).toMatchObject({ kind: 'document' });
+    expect(issued).toBe(2);
+  });
+});

@@ -1,0 +1,277 @@
+import { parse as parseYaml } from 'yaml';
+
+import { isIdentifier, isJsonObject, mediaType, type JsonObject } from '#libs/contracts';
+
+import { syntaxFault } from '../document/syntax-fault.js';
+import {
+  type EnrichmentAuth,
+  type EnrichmentRule,
+  enrichmentUrl,
+  isPlace,
+  PLACEHOLDER,
+  type SecretPlace,
+} from './enrichment-rules.js';
+
+/** An enrichment file that cannot be used; the message names the rule and the field, and quotes no value. */
+export class EnrichmentRulesError extends Error {
+  override readonly name = 'EnrichmentRulesError';
+  readonly code = 'invalid-enrichment-rules';
+  readonly retryable = false;
+}
+
+const MAX_TEXT_LENGTH = 1_048_576;
+const MAX_RULES = 100;
+/** As much as a document on the topic may have. */
+const MAX_ANSWER_BYTES = 1_048_576;
+/** In the log and in metrics it is a label. */
+const NAME = /^[\w.-]{1,64}$/;
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+const HEADER_NAME = /^[A-Za-z0-9-]{1,64}$/;
+const HEADER_VALUE = /^[\x20-\x7e]{1,1024}$/;
+/** Set by the client, or secret: a secret has its place under `auth`. */
+const OTHERS_HEADERS =
+  /^(authorization|proxy-authorization|cookie|host|content-.*|accept-encoding|transfer-encoding|connection|te|trailer|upgrade|expect|traceparent)$/i;
+
+/**
+ * Reads a list of rules (docs/erp/enrichment.md).
+ *
+ * @throws EnrichmentRulesError, so that a mistake is known at start and not with the first event
+ */
+export function parseEnrichmentRules(text: string, format: 'json' | 'yaml'): EnrichmentRule[] {
+  const content = readText(text.replace(/^\ufeff/, ''), format);
+  if (!Array.isArray(content) || content.length === 0 || content.length > MAX_RULES) {
+    throw new EnrichmentRulesError(`it must be a list of 1 to ${MAX_RULES} rules`);
+  }
+  const rules = content.map((entry: unknown, index) => readRule(entry, index + 1));
+  const repeated = rules.find(({ name }, index) =>
+    rules.slice(0, index).some((other) => other.name === name),
+  );
+  if (repeated !== undefined) {
+    throw new EnrichmentRulesError(`two rules have the name ${repeated.name}`);
+  }
+  return rules;
+}
+
+function readText(text: string, format: 'json' | 'yaml'): unknown {
+  if (text.length > MAX_TEXT_LENGTH) {
+    throw new EnrichmentRulesError(`it is longer than ${MAX_TEXT_LENGTH} characters`);
+  }
+  try {
+    if (format === 'json') return JSON.parse(text);
+    return parseYaml(text, { schema: 'failsafe', maxAliasCount: 0, logLevel: 'error' });
+  } catch (cause) {
+    throw new EnrichmentRulesError(`it is not valid ${format}: ${syntaxFault(cause)}`, { cause });
+  }
+}
+
+function readRule(entry: unknown, position: number): EnrichmentRule {
+  const fields = new Fields(entry, `rule ${position}`);
+  const name = fields.text('name');
+  if (!NAME.test(name)) {
+    throw fields.fault('name', 'must be 1 to 64 letters, digits, dots, dashes and underscores');
+  }
+  const values = fields.texts('values');
+  const contentType = mediaType(fields.optional('contentType') ?? null);
+  const version = fields.optional('version');
+  const caFile = fields.optional('caFile');
+  const rule: EnrichmentRule = {
+    name,
+    when: readWhen(fields),
+    orderId: place(fields, 'orderId', fields.text('orderId')),
+    keepLeadingZeros: fields.flag('keepLeadingZeros', false),
+    values,
+    url: fields.text('url'),
+    headers: readHeaders(fields),
+    auth: readAuth(fields),
+    proxy: fields.flag('proxy', true),
+    timeoutMs: fields.integer('timeoutMs', 10_000, 100, 120_000),
+    concurrency: fields.integer('concurrency', 4, 1, 64),
+    maxAnswerBytes: fields.integer('maxAnswerBytes', MAX_ANSWER_BYTES, 1, MAX_ANSWER_BYTES),
+    goneAfterSeconds: fields.integer('goneAfterSeconds', 10, 0, 3600),
+    ...(version !== undefined && { version: place(fields, 'version', version) }),
+    ...(contentType !== null && { contentType }),
+    ...(caFile !== undefined && { caFile }),
+  };
+  for (const [key, at] of Object.entries(values)) {
+    if (key === 'orderId' || !/^\w+$/.test(key)) throw fields.fault('values', `cannot have ${key}`);
+    place(fields, `values.${key}`, at);
+  }
+  checkUrl(fields, rule);
+  fields.rejectOthers();
+  return rule;
+}
+
+function place(fields: Fields, name: string, text: string): string {
+  if (isPlace(text)) return text;
+  throw fields.fault(name, 'must be a place such as ce_subject or Order.Lines[0].Number');
+}
+
+function readWhen(fields: Fields): EnrichmentRule['when'] {
+  const criteria = fields.object('when');
+  const when = Object.entries(criteria ?? {}).map(([at, value]) => {
+    const texts: unknown[] = Array.isArray(value) ? value : [value];
+    if (texts.length === 0 || !texts.every((text) => isIdentifier(text))) {
+      throw fields.fault(`when.${at}`, 'must be a text of 1 to 256 characters, or several');
+    }
+    return { place: place(fields, `when.${at}`, at), texts };
+  });
+  if (when.length > 0) return when;
+  throw fields.fault('when', 'must say which events the rule is for');
+}
+
+function readHeaders(fields: Fields): Record<string, string> {
+  const headers = fields.texts('headers');
+  for (const [name, value] of Object.entries(headers)) {
+    if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(value)) {
+      throw fields.fault('headers', 'has a name or value that HTTP does not take');
+    }
+    if (OTHERS_HEADERS.test(name)) throw fields.fault('headers', `cannot have ${name}`);
+  }
+  return Object.fromEntries(
+    Object.entries({ accept: 'application/json', ...headers }).map(([name, value]) => [
+      name.toLowerCase(),
+      value,
+    ]),
+  );
+}
+
+function readAuth(fields: Fields): EnrichmentAuth {
+  const given = fields.object('auth');
+  if (given === undefined) return { kind: 'none' };
+  const auth = new Fields(given, `${fields.where}, auth`);
+  const kind = auth.text('kind');
+  const read = authOf(kind, auth);
+  auth.rejectOthers();
+  return read;
+}
+
+function authOf(kind: string, auth: Fields): EnrichmentAuth {
+  switch (kind) {
+    case 'none':
+      return { kind };
+    case 'bearer':
+      return { kind, token: secret(auth, 'token') };
+    case 'basic':
+      return { kind, username: auth.text('username'), password: secret(auth, 'password') };
+    case 'oauth': {
+      const scope = auth.optional('scope');
+      const tokenUrl = auth.text('tokenUrl');
+      const problem = addressProblem(tokenUrl);
+      if (problem !== undefined) throw auth.fault('tokenUrl', problem);
+      const clientId = auth.text('clientId');
+      const clientSecret = secret(auth, 'clientSecret');
+      return { kind, tokenUrl, clientId, clientSecret, ...(scope !== undefined && { scope }) };
+    }
+    default:
+      throw auth.fault('kind', 'must be none, bearer, basic or oauth');
+  }
+}
+
+function secret(fields: Fields, name: string): SecretPlace {
+  const given = fields.object(name, 'must be {env: NAME} or {file: path}: no secret itself');
+  const at = new Fields(given ?? {}, `${fields.where}, ${name}`);
+  const [env, file] = [at.optional('env'), at.optional('file')];
+  at.rejectOthers();
+  if (env !== undefined && file === undefined && /^[A-Za-z_]\w*$/.test(env)) return { env };
+  if (file !== undefined && env === undefined) return { file };
+  throw fields.fault(name, 'must be {env: NAME} or {file: path}: no secret itself');
+}
+
+function checkUrl(fields: Fields, rule: EnrichmentRule): void {
+  const { url, values } = rule;
+  const names = [...url.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
+  const unknown = names.find((name) => name !== 'orderId' && !Object.hasOwn(values, name));
+  if (unknown !== undefined) throw fields.fault('url', `has {${unknown}}, which is no value`);
+  if (names.length === 0) throw fields.fault('url', 'has no {orderId}: it is the same for all');
+  const [, , host = ''] = url.split('/', 3);
+  if (host.includes('{')) throw fields.fault('url', 'must not have values in its host');
+  const some = Object.fromEntries(names.map((name) => [name, '0']));
+  const problem = addressProblem(enrichmentUrl(rule, some));
+  if (problem !== undefined) throw fields.fault('url', problem);
+}
+
+function addressProblem(address: string): string | undefined {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || /\s/.test(address)) {
+    return 'must be a URL such as https://erp.example.com/orders/{orderId}';
+  }
+  if (url.username !== '' || url.password !== '') return 'must not carry a user name or password';
+  if (address.includes('#')) return 'must not carry a fragment (#…)';
+  const isLocal = url.protocol === 'http:' && LOOPBACK.has(url.hostname);
+  if (url.protocol === 'https:' || isLocal) return undefined;
+  return 'must be https (http is allowed for localhost, 127.0.0.1 and [::1] alone)';
+}
+
+/** The fields of an object in the file, each asked for once by its name. */
+class Fields {
+  private readonly json: JsonObject;
+  private readonly asked = new Set<string>();
+
+  constructor(
+    json: unknown,
+    readonly where: string,
+  ) {
+    if (!isJsonObject(json)) throw new EnrichmentRulesError(`${where} must be an object`);
+    this.json = json;
+  }
+
+  fault(name: string, problem: string): EnrichmentRulesError {
+    return new EnrichmentRulesError(`${this.where}: ${name} ${problem}`);
+  }
+
+  optional(name: string): string | undefined {
+    const value = this.valueOf(name);
+    if (value === undefined) return undefined;
+    if (typeof value === 'string' && value.trim() !== '' && value.length <= 2048) return value;
+    throw this.fault(name, 'must be text of 1 to 2048 characters');
+  }
+
+  text(name: string): string {
+    const value = this.optional(name);
+    if (value === undefined) throw this.fault(name, 'is missing');
+    return value;
+  }
+
+  flag(name: string, fallback: boolean): boolean {
+    const value = this.valueOf(name) ?? fallback;
+    if (value === true || value === 'true') return true;
+    if (value === false || value === 'false') return false;
+    throw this.fault(name, 'must be true or false');
+  }
+
+  integer(name: string, fallback: number, min: number, max: number): number {
+    const value = this.valueOf(name) ?? fallback;
+    const isWritten = typeof value === 'number' || typeof value === 'string';
+    const number = isWritten && /^\d+$/.test(String(value)) ? Number(value) : NaN;
+    if (number >= min && number <= max) return number;
+    throw this.fault(name, `must be a whole number from ${min} to ${max}`);
+  }
+
+  object(name: string, problem = 'must be an object'): JsonObject | undefined {
+    const value = this.valueOf(name);
+    if (value === undefined) return undefined;
+    if (isJsonObject(value)) return value;
+    throw this.fault(name, problem);
+  }
+
+  texts(name: string): Record<string, string> {
+    const entries = Object.entries(this.object(name) ?? {});
+    return Object.fromEntries(
+      entries.map(([key, value]) => {
+        if (typeof value === 'string' && value !== '') return [key, value];
+        throw this.fault(`${name}.${key}`, 'must be text');
+      }),
+    );
+  }
+
+  /** A misspelt criterion would make a rule fit other events. */
+  rejectOthers(): void {
+    const other = Object.keys(this.json).find((name) => !this.asked.has(name));
+    if (other !== undefined) throw this.fault(other, 'is no field of it');
+  }
+
+  private valueOf(name: string): unknown {
+    this.asked.add(name);
+    return Object.hasOwn(this.json, name) ? this.json[name] : undefined;
+  }
+}

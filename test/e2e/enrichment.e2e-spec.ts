@@ -1,0 +1,274 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { TOPICS } from '#libs/contracts';
+import { answering, ErpServer, orderEntity } from '../support/erp-server.js';
+import { eventually } from '../support/eventually.js';
+import { type Plant, startPlant } from '../support/plant.js';
+import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
+
+const DEAD_LETTERS = `${TOPICS.workOrders}.dlq`;
+
+describe('a message that only names its order', () => {
+  let erp: ErpServer;
+  let folder: string;
+  let plant: Plant;
+  let answers: TopicReader;
+  let sent = 0;
+
+  beforeAll(async () => {
+    erp = await ErpServer.start();
+    folder = await mkdtemp(join(tmpdir(), 'enrichment-'));
+    const file = join(folder, 'rules.json');
+    const rule = {
+      ...{ name: 's4', when: { ce_type: 'order.changed' }, orderId: 'ProductionOrder' },
+      ...{ url: `${erp.url}/orders/{orderId}`, version: 'Version', goneAfterSeconds: 1 },
+      auth: { kind: 'basic', username: 'bridge', password: { file: join(folder, 'password') } },
+    };
+    await writeFile(join(folder, 'password'), 'password-of-the-erp\n');
+    await writeFile(file, JSON.stringify([rule]));
+    plant = await startPlant({
+      env: {
+        ...{ ERP_ENRICHMENT_FILE: file, OUTCOME_DEFERRED_AFTER_SECONDS: '1' },
+        BRIDGE_FLOWS: 'work-orders',
+      },
+    });
+    answers = await plant.kafka.read(TOPICS.commandOutcomes, DEAD_LETTERS);
+  });
+
+  afterAll(async () => {
+    await plant.close();
+    await erp.close();
+    await rm(folder, { recursive: true });
+  });
+
+  beforeEach(() => {
+    erp.faults.clear();
+  });
+
+  /** Returns the id of the message. */
+  const tell = async (orderId: string, more: object = {}): Promise<string> => {
+    sent += 1;
+    const id = `event-${sent}`;
+    const event = { ProductionOrder: orderId, ...more };
+    await plant.kafka.sendJson(TOPICS.workOrders, orderId, event, {
+      ...{ ce_specversion: '1.0', ce_id: id, ce_source: '/s4', ce_type: 'order.changed' },
+      'content-type': 'application/json',
+    });
+    return id;
+  };
+  const isOf = (record: ReadRecord, id: string): boolean =>
+    record.topic === TOPICS.commandOutcomes &&
+    (json(record)['source'] as { messageId: string }).messageId === id;
+  const outcomeOf = (id: string, kind: string): Promise<ReadRecord> =>
+    answers.find(
+      (record) => isOf(record, id) && header(record, 'ce_type') === `work-order-list.${kind}.v1`,
+      `the outcome ${kind} of ${id}`,
+    );
+  const deadLetterOf = (id: string): Promise<ReadRecord> =>
+    answers.find(
+      (record) => record.topic === DEAD_LETTERS && header(record, 'ce_id') === id,
+      `the dead letter of ${id}`,
+    );
+
+  it('is completed by its ERP, and goes on as if it had held the order', async () => {
+    erp.orders.set('4711', { machineId: 'M-001', changed: '20240318091502' });
+    const id = await tell('4711');
+    const outcome = await outcomeOf(id, 'applied');
+    expect(json(outcome)).toMatchObject({
+      ...{ machineId: 'M-001', orderId: '4711', workingOrders: ['4711'] },
+    });
+    await plant.sandbox.listBecomes('M-001', ['4711']);
+    const password = Buffer.from('bridge:password-of-the-erp').toString('base64');
+    expect(erp.asked.at(-1)?.authorization).toBe(`Basic ${password}`);
+  });
+
+  it('never takes the order back to an older state, and is asked for again by a newer event', async () => {
+    erp.orders.set('4712', { machineId: 'M-002', changed: '20240318100000' });
+    await outcomeOf(await tell('4712'), 'applied');
+    erp.orders.set('4712', { machineId: 'M-003', changed: '20240318090000' });
+    await outcomeOf(await tell('4712'), 'superseded');
+    erp.orders.set('4712', { machineId: 'M-003', changed: '20240318110000' });
+    await outcomeOf(await tell('4712'), 'applied');
+    await plant.sandbox.listBecomes('M-003', ['4712']);
+    await plant.sandbox.listBecomes('M-002', []);
+  });
+
+  it('shares the GET that follows the one under way, and no two are under way for an order', async () => {
+    erp.orders.set('4713', { machineId: 'M-004' });
+    let release: (() => void) | undefined;
+    erp.faults.set('4713', (_, response) => {
+      release = () => {
+        // what the ERP had when it was asked
+        const entity = orderEntity('4713', { machineId: 'M-004' });
+        response.setHeader('content-type', 'application/json').end(JSON.stringify(entity));
+      };
+    });
+    const first = await tell('4713');
+    const answer = await eventually(() => release, { what: 'the first GET is under way' });
+    erp.faults.clear();
+    erp.orders.set('4713', { machineId: 'M-005' });
+    const ids = [];
+    for (let event = 0; event < 5; event += 1) ids.push(await tell('4713'));
+    // all but the newest are answered by the same GET, which has not begun
+    for (const id of ids.slice(0, -1)) await outcomeOf(id, 'superseded');
+    expect(erp.askedFor('4713')).toBe(1);
+    answer();
+    await outcomeOf(first, 'applied');
+    await outcomeOf(ids.at(-1) ?? '', 'applied');
+    await plant.sandbox.listBecomes('M-005', ['4713']);
+    expect(erp.askedFor('4713')).toBe(2);
+    expect(erp.mostAtOnce).toBe(1);
+  });
+
+  it('is answered by what is known where its version is', async () => {
+    erp.orders.set('4714', { machineId: 'M-006', changed: '20240318091502' });
+    await outcomeOf(await tell('4714', { Version: 'v1' }), 'applied');
+    await outcomeOf(await tell('4714', { Version: 'v1' }), 'applied');
+    expect(erp.askedFor('4714')).toBe(1);
+    await outcomeOf(await tell('4714', { Version: 'v2' }), 'applied');
+    expect(erp.askedFor('4714')).toBe(2);
+  });
+
+  const hole = gzipSync(Buffer.alloc(20_000_000));
+  const inOther = JSON.stringify(orderEntity('1', { machineId: 'M-001' }));
+  const gzip = { 'content-encoding': 'gzip' };
+  it.each([
+    {
+      of: '400',
+      answer: answering(400),
+      code: 'rejected-by-service',
+      detail: 'the ERP answered 400',
+    },
+    {
+      of: 'nonsense',
+      answer: answering(200, '<no'),
+      code: 'invalid-json',
+      detail: 'in the answer',
+    },
+    {
+      ...{ of: 'another order', answer: answering(200, inOther), code: 'invalid-message' },
+      detail: 'the answer holds order 1, and not',
+    },
+    {
+      ...{ of: 'too much', answer: answering(200, Buffer.alloc(1_100_000, 32)) },
+      ...{ code: 'too-large', detail: 'the ERP answered with more than' },
+    },
+    {
+      ...{ of: 'a gzip bomb', answer: answering(200, hole, gzip) },
+      ...{ code: 'too-large', detail: 'the ERP answered with more than' },
+    },
+  ])('is dead-lettered with the reason where the ERP answers $of', async (bad) => {
+    const { of, answer, code, detail } = bad;
+    const orderId = `bad ${of}`;
+    erp.faults.set(orderId, answer);
+    const id = await tell(orderId);
+    const letter = await deadLetterOf(id);
+    expect(header(letter, 'dlq-code')).toBe(code);
+    expect(header(letter, 'dlq-detail')).toContain(`enrichment s4: ${detail}`);
+    expect(header(letter, 'dlq-http-status')).toBe(of === '400' ? '400' : undefined);
+    expect(header(letter, 'dlq-attempts')).toBe('1');
+    expect(json(letter)).toEqual({ ProductionOrder: orderId });
+    expect(json(await outcomeOf(id, 'rejected'))).toMatchObject({ code, orderId });
+  });
+
+  it('is dead-lettered when it names no order, or one that no address can carry', async () => {
+    const letter = await deadLetterOf(await tell("1' or '1' eq '1"));
+    expect(header(letter, 'dlq-code')).toBe('invalid-message');
+    expect(erp.askedFor("1' or '1' eq '1")).toBe(0);
+  });
+
+  it.each([
+    ['503', answering(503, '', { 'retry-after': '1' })],
+    ['a redirect', answering(302, '', { location: 'http://127.0.0.1:1/' })],
+    ['a page of a gateway', answering(200, '<html>', { 'content-type': 'text/html' })],
+    ['401', answering(401)],
+  ])('waits while the ERP answers %s, is deferred, and goes on by itself', async (name, answer) => {
+    const orderId = `later ${name}`;
+    erp.orders.set(orderId, { machineId: 'M-007' });
+    erp.faults.set(orderId, answer);
+    const id = await tell(orderId);
+    expect(json(await outcomeOf(id, 'deferred'))).toMatchObject({ machineId: null, orderId });
+    erp.faults.clear();
+    await outcomeOf(id, 'applied');
+    expect(
+      answers.records.filter(
+        (record) => record.topic === DEAD_LETTERS && header(record, 'ce_id') === id,
+      ),
+    ).toEqual([]);
+  });
+
+  it('takes the order off its machine once the ERP has not had it for a while', async () => {
+    erp.orders.set('gone', { machineId: 'M-008' });
+    await outcomeOf(await tell('gone'), 'applied');
+    await plant.sandbox.listBecomes('M-008', ['gone']);
+    erp.orders.delete('gone');
+    await outcomeOf(await tell('gone'), 'applied');
+    await plant.sandbox.listBecomes('M-008', []);
+  });
+
+  it('leaves an order unknown that the ERP does not have yet, and says so', async () => {
+    const outcome = await outcomeOf(await tell('early'), 'superseded');
+    expect(json(outcome)['detail']).toBe(
+      'enrichment s4: the ERP does not have order early: it answered 404',
+    );
+    erp.orders.set('early', { machineId: 'M-009', changed: '20240318091502' });
+    await outcomeOf(await tell('early'), 'applied');
+    await plant.sandbox.listBecomes('M-009', ['early']);
+  });
+
+  it('believes no 404 that is answered to every order', async () => {
+    erp.orders.set('stays', { machineId: 'M-010' });
+    await outcomeOf(await tell('stays'), 'applied');
+    erp.faults.set('*', answering(404));
+    const id = await tell('stays');
+    await outcomeOf(id, 'deferred');
+    const why = 'the ERP answers 404, and has had no other order since';
+    await eventually(
+      async () => (await (await fetch(`${plant.bridgeUrl}/api/flows`)).text()).includes(why),
+      { what: 'the flow says why' },
+    );
+    erp.faults.clear();
+    await outcomeOf(id, 'applied');
+    await plant.sandbox.listBecomes('M-010', ['stays']);
+  });
+
+  it('is seen in metrics and in health while it waits', async () => {
+    erp.faults.set('*', answering(500));
+    const id = await tell('seen');
+    await eventually(
+      async () => {
+        const ready = await fetch(`${plant.bridgeUrl}/health/ready`);
+        return (await ready.text()).includes('enrichment s4: the ERP answered 500');
+      },
+      { what: 'health says what it waits for' },
+    );
+    const metrics = await (await fetch(`${plant.bridgeUrl}/metrics`)).text();
+    expect(metrics).toContain('machine_bridge_enrichment_paused{rule="s4"} 1');
+    expect(metrics).toMatch(
+      /machine_bridge_enrichment_requests_total\{rule="s4",result="retry"\} [1-9]/,
+    );
+    erp.orders.set('seen', { machineId: 'M-011' });
+    erp.faults.clear();
+    await outcomeOf(id, 'applied');
+    await eventually(async () => (await fetch(`${plant.bridgeUrl}/health/ready`)).ok, {
+      what: 'the bridge is ready again',
+    });
+  });
+
+  it('waits while the flow is paused by hand', async () => {
+    const control = (what: string, body: object = {}): Promise<Response> =>
+      fetch(`${plant.bridgeUrl}/api/flows/work-orders/${what}`, {
+        ...{ method: 'POST', body: JSON.stringify(body) },
+        headers: { 'content-type': 'application/json' },
+      });
+    expect((await control('pause', { reason: 'upgrade', by: 'test' })).ok).toBe(true);
+    erp.orders.set('paused', { machineId: 'M-012' });
+    const id = await tell('paused');
+    await outcomeOf(id, 'deferred');
+    expect(erp.askedFor('paused')).toBe(0);
+    expect((await control('resume', { by: 'test' })).ok).toBe(true);
+    await outcomeOf(id, 'applied');
+  });
+});

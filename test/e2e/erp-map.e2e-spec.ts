@@ -1,0 +1,178 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { TOPICS } from '#libs/contracts';
+import { eventually } from '../support/eventually.js';
+import { type Plant, startPlant } from '../support/plant.js';
+import { runCommand } from '../support/run-command.js';
+
+interface Entry {
+  plant: string;
+  workCentre: string;
+  machineId: string;
+}
+
+/** The machines in whose lists an order has an operation. */
+async function machinesOf({ sandbox }: Plant, orderId: string): Promise<string> {
+  return (await sandbox.machines())
+    .filter(({ workingOrders }) => workingOrders.includes(orderId))
+    .map(({ machineId }) => machineId)
+    .sort()
+    .join();
+}
+
+describe('the equipment map', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'erp-map-'));
+  const file = join(folder, 'map.yaml');
+  let plant: Plant;
+  let changedAt = 1_763_680_000;
+
+  /** In one step, as is recommended. */
+  const replaceMap = (text: string): void => {
+    writeFileSync(`${file}.new`, text);
+    renameSync(`${file}.new`, file);
+  };
+
+  const sendOrder = (orderId: string, ...workCentres: string[]): Promise<void> =>
+    plant.kafka.sendJson(TOPICS.workOrders, orderId, {
+      ...{ orderId, status: 'released', changedAt: (changedAt += 1) },
+      operations: workCentres.map((workCentre, index) => ({
+        ...{ operationId: `00${index + 1}0`, plant: '1000', workCentre, status: 'released' },
+      })),
+    });
+
+  const unmapped = async (): Promise<string[]> => {
+    const answer = await fetch(`${plant.bridgeUrl}/api/equipment/unmapped`);
+    return ((await answer.json()) as Entry[]).map(({ workCentre }) => workCentre).sort();
+  };
+
+  beforeAll(async () => {
+    replaceMap('- { plant: "1000", workCentre: "KNOWN", machineId: "M-001" }\n');
+    plant = await startPlant({ env: { EQUIPMENT_MAP_FILE: file } });
+  });
+
+  afterAll(async () => {
+    await plant.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('has entries proposed for work centres that orders name, and is read with them', async () => {
+    await sendOrder('P-1', 'm_02', 'NOWHERE');
+    await eventually(async () => (await unmapped()).length === 2, { what: 'they are not mapped' });
+    const propose = async (...options: string[]) => {
+      const args = ['erp', 'map', '--bridge', plant.bridgeUrl, ...options];
+      const { stdout, exitCode } = await runCommand(args, { topicPrefix: '' });
+      expect(exitCode).toBe(0);
+      return stdout;
+    };
+    const [first = '', ...others] = (await propose('--json')).trim().split('\n').sort();
+    expect([JSON.parse(first), others.length]).toMatchObject([
+      { workCentre: 'NOWHERE', operations: 1, proposals: [], isClear: false },
+      1,
+    ]);
+    const proposed = await propose();
+    expect(proposed).toMatch(
+      /^- \{ plant: "1000", workCentre: "m_02", machineId: "M-002" \} # 0\.95 the same id but for its spelling: /m,
+    );
+    expect(proposed).toMatch(
+      /^# no machine is like plant 1000, work centre NOWHERE: 1 operations/m,
+    );
+    replaceMap(`- { plant: "1000", workCentre: "KNOWN", machineId: "M-001" }\n${proposed}`);
+    await eventually(async () => (await unmapped()).join() === 'NOWHERE', {
+      what: 'the proposal is in use',
+    });
+    await sendOrder('P-2', 'm_02');
+    await eventually(async () => (await machinesOf(plant, 'P-2')) === 'M-002', {
+      what: 'the order is in the list of the machine',
+    });
+  });
+});
+
+describe('an equipment map of 50,000 entries that is replaced while orders come', () => {
+  const ENTRIES = 50_000;
+  const folder = mkdtempSync(join(tmpdir(), 'large-map-'));
+  const file = join(folder, 'map.json');
+  let plant: Plant;
+
+  /** The first and the last work centre have machines of their own, so that half a map would show. */
+  function replaceMap(first: string, last: string): void {
+    const entries = Array.from({ length: ENTRIES }, (_, index) => ({
+      ...{ plant: '1000', workCentre: `WC-${index}` },
+      machineId: index === 0 ? first : index === ENTRIES - 1 ? last : `X-${index}`,
+    }));
+    writeFileSync(`${file}.new`, JSON.stringify(entries));
+    renameSync(`${file}.new`, file);
+  }
+
+  /** What the bridge says. */
+  const said: unknown[] = [];
+
+  beforeAll(async () => {
+    replaceMap('M-001', 'M-002');
+    plant = await startPlant({ env: { EQUIPMENT_MAP_FILE: file } });
+    for (const level of ['log', 'error'] as const) {
+      jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
+        said.push((line as { msg?: string }).msg);
+      });
+    }
+  });
+
+  afterAll(async () => {
+    jest.restoreAllMocks();
+    await plant.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('places each order by one of the maps, and stays in use where the file is broken', async () => {
+    const sent: string[] = [];
+    const send = async (): Promise<void> => {
+      const orderId = `R-${sent.length}`;
+      sent.push(orderId);
+      const operations = ['WC-0', `WC-${ENTRIES - 1}`].map((workCentre, index) => ({
+        ...{ operationId: `00${index + 1}0`, plant: '1000', workCentre, status: 'released' },
+      }));
+      const order = { orderId, changedAt: 1_763_680_000, status: 'released', operations };
+      await plant.kafka.sendJson(TOPICS.workOrders, orderId, order);
+    };
+    const sendAndPlace = async (): Promise<string> => {
+      await send();
+      const orderId = `R-${sent.length - 1}`;
+      return eventually(
+        async () => {
+          const machines = await machinesOf(plant, orderId);
+          return machines.includes(',') && machines;
+        },
+        { what: 'the order is in two lists' },
+      );
+    };
+    const sendUntilSaid = (text: string): Promise<unknown> => {
+      said.length = 0;
+      return eventually(() => send().then(() => said.includes(text)), { what: text });
+    };
+    const delay = monitorEventLoopDelay({ resolution: 10 });
+    delay.enable();
+    expect(await sendAndPlace()).toBe('M-001,M-002');
+    replaceMap('M-003', 'M-004');
+    await sendUntilSaid('equipment map read again');
+    writeFileSync(file, '[{"plant": "1000", "workCentre": "WC-0", "mach');
+    await sendUntilSaid('equipment map not read, the last one holds');
+    expect(await sendAndPlace()).toBe('M-003,M-004');
+    replaceMap('M-001', 'M-002');
+    await sendUntilSaid('equipment map read again');
+    expect(await sendAndPlace()).toBe('M-001,M-002');
+    // on two busy cores 0.6 s
+    expect(delay.max / 1e6).toBeLessThan(10_000);
+    const found = await eventually(
+      async () => {
+        const all = await Promise.all(sent.map((orderId) => machinesOf(plant, orderId)));
+        return all.every((machines) => machines.includes(',')) && all;
+      },
+      { what: 'all orders are in lists' },
+    );
+    expect(new Set(found)).toEqual(new Set(['M-001,M-002', 'M-003,M-004']));
+    expect(await plant.kafka.topics.count(`${TOPICS.workOrders}.dlq`)).toBe(0);
+  });
+});
