@@ -58,7 +58,9 @@ export async function runDemo({ brokers, sandboxUrl, clock, topicPrefix, sinceMs
   const joined = new Promise((resolve) => consumer.on(consumer.events.GROUP_JOIN, resolve));
   await consumer.run({
     eachMessage: async ({ topic, message }) => {
-      const record = { topic: topic.slice(topicPrefix.length), message };
+      // with KAFKA_SCHEMA_REGISTRY_OUTPUTS the id of a schema stands before the JSON
+      const value = message.value?.[0] === 0 ? message.value.subarray(5) : message.value;
+      const record = { topic: topic.slice(topicPrefix.length), message: { ...message, value } };
       await narrate(record).catch(() => undefined);
       await operators.onRecord(record).catch(() => undefined);
     },

@@ -100,7 +100,11 @@ export class RegistryRequests {
     if (exchange === TIMED_OUT) return unavailable('no-answer', `no answer in ${timeoutMs} ms`);
     if (exchange.kind === 'failed') return unavailable('no-answer', exchange.cause.message);
     const { status, bodyFault } = exchange;
-    if (REFUSALS.has(status)) return unavailable('refused', `HTTP ${status}`);
+    if (REFUSALS.has(status)) {
+      // a login may read schemas, and not write them
+      const what = body === null ? '' : ` to POST ${path}`;
+      return unavailable('refused', `HTTP ${status}${what}`);
+    }
     if (status >= 300 && status < 400) return unavailable('other-server', `HTTP ${status}`);
     if (status < 200 || status >= 500 || NOT_ABOUT_THE_SCHEMA.has(status)) {
       return unavailable('failed', `HTTP ${status}`);

@@ -261,6 +261,17 @@ describe('a schema registry', () => {
       expect(registry.problem).toBeUndefined();
     });
 
+    it('which a login may not be allowed to register', async () => {
+      answers[`${SUBJECT}/versions`] = { status: 403 };
+      const registering = register();
+      await failures(1);
+      expect(registry.problem).toBe(
+        `messages wait for their schemas: HTTP 403 to POST ${SUBJECT}/versions`,
+      );
+      answers[`${SUBJECT}/versions`] = { body: { id: 7 } };
+      await expect(registering).resolves.toBe(7);
+    });
+
     it('which it may refuse, and is asked again', async () => {
       const message = 'incompatible:\nPROPERTY_ADDED_TO_OPEN_CONTENT_MODEL';
       answers[`${SUBJECT}/versions`] = { status: 409, body: { error_code: 409, message } };
