@@ -343,15 +343,15 @@ export const OUTPUT_SCHEMAS: Readonly<Record<FramedOutput, object>> = {
         },
       },
       'outcome-deferred': {
-        title: 'It waits for the service; a final outcome follows',
+        title: 'It waits for the service, or its order for the ERP; a final outcome follows',
         type: 'object',
         allOf: [{ $ref: '#/definitions/command-outcome' }],
         properties: {
-          machineId: { type: 'string' },
           code: { type: 'null' },
           detail: { type: 'string', minLength: 1 },
           appliedAt: { type: 'null' },
         },
+        anyOf: [{ properties: { machineId: { type: 'string' } } }, { required: ['orderId'] }],
       },
     },
   },
