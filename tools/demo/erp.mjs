@@ -7,11 +7,14 @@ const IDOC = join(ROOT, 'demo/sap-loipro05-order-1895938.xml');
 const NEXT_LIST_MS = 6000;
 const WRONG_EVERY = 5;
 
+/** Of these the orders are, of the demo and of docs/erp: a list would take them off the machine. */
+const MACHINES_WITH_ORDERS = new Set(['M-001', 'M-003', 'M-004', 'M-005']);
+
 /** An ERP: one real SAP order to begin with, then lists for one machine after the other, now and then a wrong one. */
 export function createErp({ send, machines, clock, signal }) {
   const ids = machines
     .map(({ machineId }) => machineId)
-    .filter((machineId) => machineId !== 'M-001');
+    .filter((machineId) => !MACHINES_WITH_ORDERS.has(machineId));
   let number = 4710;
 
   const nextList = (length) => Array.from({ length }, () => String((number += 1)));

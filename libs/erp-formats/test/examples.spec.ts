@@ -46,6 +46,12 @@ async function read({ text, settings }: Block, mapping: Block | undefined) {
   }
 }
 
+function exampleOrder(page: string): string {
+  const name = page.replace('.md', '');
+  const file = readdirSync('examples/orders').find((entry) => entry.split('.')[0] === name);
+  return readFileSync(`examples/orders/${file}`, 'utf8');
+}
+
 describe('the documentation of formats', () => {
   it('has a page for each of them, and one for mappings', () => {
     expect(PAGES).toHaveLength(FORMATS.length + 1);
@@ -56,6 +62,8 @@ describe('the documentation of formats', () => {
     const [document, messages, mapping] = ['document', 'messages', 'mapping'].map((role) =>
       blocks.find((block) => block.role === role),
     );
+    // what a reader posts to the demo
+    if (mapping === undefined) expect(exampleOrder(page)).toBe(document!.text);
     const expected = JSON.parse(messages!.text) as OrderMessage[];
 
     expect(await read(document!, mapping)).toEqual({ ok: true, value: expected });
