@@ -2,7 +2,7 @@ import { ConfigResourceTypes } from '#libs/kafkajs-patches';
 import { createTopicConfig, type TopicSpecification } from './ensure-topics.js';
 import { describeKafkaFailure } from './describe-kafka-failure.js';
 import type { Admin, KafkaClient } from './kafka-port.js';
-import { withAdmin } from './with-admin.js';
+import { allEnded, withAdmin } from './with-admin.js';
 
 /** A topic as it is. */
 export interface TopicDescription {
@@ -35,7 +35,7 @@ export async function describeTopics(
     const existing = new Set(await admin.listTopics());
     const found = names.filter((name) => existing.has(name));
     if (found.length === 0) return new Map();
-    const [{ topics }, configs] = await Promise.all([
+    const [{ topics }, configs] = await allEnded([
       admin.fetchTopicMetadata({ topics: found }),
       configsOf(admin, found),
     ]);
@@ -69,7 +69,7 @@ async function configsOf(
   } catch {
     if (names.length === 1) return new Map();
     // One topic that may not be read fails the request for all.
-    const each = await Promise.all(names.map((name) => configsOf(admin, [name])));
+    const each = await allEnded(names.map((name) => configsOf(admin, [name])));
     return new Map(each.flatMap((configs) => [...configs]));
   }
 }

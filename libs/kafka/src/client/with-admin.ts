@@ -13,3 +13,14 @@ export async function withAdmin<T>(
     await admin.disconnect();
   }
 }
+
+/**
+ * As `Promise.all`, but it rejects only once all have ended: what a client is still asked after its disconnect opens a
+ * connection that nobody closes.
+ */
+export async function allEnded<T extends readonly unknown[] | []>(
+  asked: T,
+): Promise<{ -readonly [Each in keyof T]: Awaited<T[Each]> }> {
+  await Promise.allSettled(asked);
+  return Promise.all(asked);
+}

@@ -1,6 +1,6 @@
 import { realDelayMs } from '#libs/clock';
 import type { Admin, KafkaClient, TopicPartition } from '../client/kafka-port.js';
-import { withAdmin } from '../client/with-admin.js';
+import { allEnded, withAdmin } from '../client/with-admin.js';
 import { fetchSpans } from '../reading/topics.js';
 import { type OffsetMetadata, parseOffsetMetadata } from './offset-metadata.js';
 
@@ -81,9 +81,9 @@ export class CommittedOffsets {
   ): Promise<(CommittedProgress | undefined)[]> {
     const { groupId } = this;
     const topics = [...new Set(partitions.map(({ topic }) => topic))];
-    const [committed, spans] = await Promise.all([
+    const [committed, spans] = await allEnded([
       admin.fetchOffsets({ groupId, topics }),
-      Promise.all(topics.map((topic) => fetchSpans(admin, topic))),
+      allEnded(topics.map((topic) => fetchSpans(admin, topic))),
     ]);
     return partitions.map(({ topic, partition }) => {
       const known = committed.find((it) => it.topic === topic);

@@ -1,5 +1,5 @@
 import type { KafkaClient } from '../client/kafka-port.js';
-import { withAdmin } from '../client/with-admin.js';
+import { allEnded, withAdmin } from '../client/with-admin.js';
 import { fetchSpans } from '../reading/topics.js';
 import { parseOffsetMetadata } from './offset-metadata.js';
 
@@ -40,7 +40,7 @@ export async function groupOffsets(
   topics: readonly string[],
 ): Promise<GroupOffset[]> {
   const [committed, ...spans] = await withAdmin(kafka, (admin) =>
-    Promise.all([
+    allEnded([
       admin.fetchOffsets({ groupId, topics: [...topics] }),
       ...topics.map((topic) => fetchSpans(admin, topic)),
     ]),

@@ -1,7 +1,7 @@
 import { realDelayMs, realNowMs } from '#libs/clock';
 import type { Admin, KafkaClient, SeekEntry } from '../client/kafka-port.js';
 import { isProtocolError } from '../client/protocol-error.js';
-import { withAdmin } from '../client/with-admin.js';
+import { allEnded, withAdmin } from '../client/with-admin.js';
 
 /** A stretch of one partition's log: offsets from `from` up to, but not with, `until`. */
 export interface TopicSpan {
@@ -74,7 +74,7 @@ export async function latestSpans(
   { sinceMs, maxPerPartition }: { sinceMs: number; maxPerPartition: number },
 ): Promise<TopicSpan[]> {
   const [starts, spans] = await withAdmin(kafka, (admin) =>
-    Promise.all([admin.fetchTopicOffsetsByTimestamp(topic, sinceMs), fetchSpans(admin, topic)]),
+    allEnded([admin.fetchTopicOffsetsByTimestamp(topic, sinceMs), fetchSpans(admin, topic)]),
   );
   return spans.map((span) => {
     const start = starts.find(({ partition }) => partition === span.partition);
