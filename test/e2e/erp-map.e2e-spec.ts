@@ -91,88 +91,92 @@ describe('the equipment map', () => {
   });
 });
 
-describe('an equipment map of 50,000 entries that is replaced while orders come', () => {
-  const ENTRIES = 50_000;
-  const folder = mkdtempSync(join(tmpdir(), 'large-map-'));
-  const file = join(folder, 'map.json');
-  let plant: Plant;
+// JSON is YAML, too
+describe.each(['json', 'yaml'])(
+  'a %s map of 50,000 entries that is replaced while orders come',
+  (type) => {
+    const ENTRIES = 50_000;
+    const folder = mkdtempSync(join(tmpdir(), 'large-map-'));
+    const file = join(folder, `map.${type}`);
+    let plant: Plant;
 
-  /** The first and the last work centre have machines of their own, so that half a map would show. */
-  function replaceMap(first: string, last: string): void {
-    const entries = Array.from({ length: ENTRIES }, (_, index) => ({
-      ...{ plant: '1000', workCentre: `WC-${index}` },
-      machineId: index === 0 ? first : index === ENTRIES - 1 ? last : `X-${index}`,
-    }));
-    writeFileSync(`${file}.new`, JSON.stringify(entries));
-    renameSync(`${file}.new`, file);
-  }
-
-  /** What the bridge says. */
-  const said: unknown[] = [];
-
-  beforeAll(async () => {
-    replaceMap('M-001', 'M-002');
-    plant = await startPlant({ env: { EQUIPMENT_MAP_FILE: file } });
-    for (const level of ['log', 'error'] as const) {
-      jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
-        said.push((line as { msg?: string }).msg);
-      });
-    }
-  });
-
-  afterAll(async () => {
-    jest.restoreAllMocks();
-    await plant.close();
-    rmSync(folder, { recursive: true });
-  });
-
-  it('places each order by one of the maps, and stays in use where the file is broken', async () => {
-    const sent: string[] = [];
-    const send = async (): Promise<void> => {
-      const orderId = `R-${sent.length}`;
-      sent.push(orderId);
-      const operations = ['WC-0', `WC-${ENTRIES - 1}`].map((workCentre, index) => ({
-        ...{ operationId: `00${index + 1}0`, plant: '1000', workCentre, status: 'released' },
+    /** The first and the last work centre have machines of their own, so that half a map would show. */
+    function replaceMap(first: string, last: string): void {
+      const entries = Array.from({ length: ENTRIES }, (_, index) => ({
+        ...{ plant: '1000', workCentre: `WC-${index}` },
+        machineId: index === 0 ? first : index === ENTRIES - 1 ? last : `X-${index}`,
       }));
-      const order = { orderId, changedAt: 1_763_680_000, status: 'released', operations };
-      await plant.kafka.sendJson(TOPICS.workOrders, orderId, order);
-    };
-    const sendAndPlace = async (): Promise<string> => {
-      await send();
-      const orderId = `R-${sent.length - 1}`;
-      return eventually(
+      writeFileSync(`${file}.new`, JSON.stringify(entries));
+      renameSync(`${file}.new`, file);
+    }
+
+    /** What the bridge says. */
+    const said: unknown[] = [];
+
+    beforeAll(async () => {
+      replaceMap('M-001', 'M-002');
+      plant = await startPlant({ env: { EQUIPMENT_MAP_FILE: file } });
+      for (const level of ['log', 'error'] as const) {
+        jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
+          said.push((line as { msg?: string }).msg);
+        });
+      }
+    });
+
+    afterAll(async () => {
+      jest.restoreAllMocks();
+      await plant.close();
+      rmSync(folder, { recursive: true });
+    });
+
+    it('places each order by one of the maps, and stays in use where the file is broken', async () => {
+      const sent: string[] = [];
+      const send = async (): Promise<void> => {
+        const orderId = `R-${sent.length}`;
+        sent.push(orderId);
+        const operations = ['WC-0', `WC-${ENTRIES - 1}`].map((workCentre, index) => ({
+          ...{ operationId: `00${index + 1}0`, plant: '1000', workCentre, status: 'released' },
+        }));
+        const order = { orderId, changedAt: 1_763_680_000, status: 'released', operations };
+        await plant.kafka.sendJson(TOPICS.workOrders, orderId, order);
+      };
+      const sendAndPlace = async (): Promise<string> => {
+        await send();
+        const orderId = `R-${sent.length - 1}`;
+        return eventually(
+          async () => {
+            const machines = await machinesOf(plant, orderId);
+            return machines.includes(',') && machines;
+          },
+          { what: 'the order is in two lists' },
+        );
+      };
+      const sendUntilSaid = (text: string): Promise<unknown> => {
+        said.length = 0;
+        return eventually(() => send().then(() => said.includes(text)), { what: text });
+      };
+      const delay = monitorEventLoopDelay({ resolution: 10 });
+      delay.enable();
+      expect(await sendAndPlace()).toBe('M-001,M-002');
+      replaceMap('M-003', 'M-004');
+      await sendUntilSaid('equipment map read again');
+      writeFileSync(file, '[{"plant": "1000", "workCentre": "WC-0", "mach');
+      await sendUntilSaid('equipment map not read, the last one holds');
+      expect(await sendAndPlace()).toBe('M-003,M-004');
+      replaceMap('M-001', 'M-002');
+      await sendUntilSaid('equipment map read again');
+      expect(await sendAndPlace()).toBe('M-001,M-002');
+      // on two busy cores 0.6 s
+      expect(delay.max / 1e6).toBeLessThan(10_000);
+      const found = await eventually(
         async () => {
-          const machines = await machinesOf(plant, orderId);
-          return machines.includes(',') && machines;
+          const all = await Promise.all(sent.map((orderId) => machinesOf(plant, orderId)));
+          return all.every((machines) => machines.includes(',')) && all;
         },
-        { what: 'the order is in two lists' },
+        { what: 'all orders are in lists' },
       );
-    };
-    const sendUntilSaid = (text: string): Promise<unknown> => {
-      said.length = 0;
-      return eventually(() => send().then(() => said.includes(text)), { what: text });
-    };
-    const delay = monitorEventLoopDelay({ resolution: 10 });
-    delay.enable();
-    expect(await sendAndPlace()).toBe('M-001,M-002');
-    replaceMap('M-003', 'M-004');
-    await sendUntilSaid('equipment map read again');
-    writeFileSync(file, '[{"plant": "1000", "workCentre": "WC-0", "mach');
-    await sendUntilSaid('equipment map not read, the last one holds');
-    expect(await sendAndPlace()).toBe('M-003,M-004');
-    replaceMap('M-001', 'M-002');
-    await sendUntilSaid('equipment map read again');
-    expect(await sendAndPlace()).toBe('M-001,M-002');
-    // on two busy cores 0.6 s
-    expect(delay.max / 1e6).toBeLessThan(10_000);
-    const found = await eventually(
-      async () => {
-        const all = await Promise.all(sent.map((orderId) => machinesOf(plant, orderId)));
-        return all.every((machines) => machines.includes(',')) && all;
-      },
-      { what: 'all orders are in lists' },
-    );
-    expect(new Set(found)).toEqual(new Set(['M-001,M-002', 'M-003,M-004']));
-    expect(await plant.kafka.topics.count(`${TOPICS.workOrders}.dlq`)).toBe(0);
-  });
-});
+      expect(new Set(found)).toEqual(new Set(['M-001,M-002', 'M-003,M-004']));
+      expect(await plant.kafka.topics.count(`${TOPICS.workOrders}.dlq`)).toBe(0);
+    });
+  },
+);

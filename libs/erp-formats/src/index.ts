@@ -4,6 +4,8 @@ export {
   EquipmentMapError,
   equipmentMapFormat,
   parseEquipmentMap,
+  parseEquipmentMapAside,
+  YAML_OPTIONS,
 } from './equipment/equipment-map.js';
 export {
   type Evaluation,

@@ -76,6 +76,37 @@ describe('the file of the equipment map', () => {
     },
   );
 
+  it('is parsed beside all else the process does where it is YAML', async () => {
+    const large = join(folder, 'large.yaml');
+    const lines = Array.from(
+      { length: 20_000 },
+      (_, index) => `- { plant: 0001, workCentre: WC-${index}, machineId: M-${index} }\n`,
+    );
+    writeFileSync(large, lines.join(''));
+    const yaml = new EquipmentMapFile(large, '');
+    await yaml.readIfChanged();
+    const beganMs = performance.now();
+    let [lastMs, longestMs] = [beganMs, 0];
+    const look = (): void => {
+      longestMs = Math.max(longestMs, performance.now() - lastMs);
+      lastMs = performance.now();
+    };
+    const looking = setInterval(look, 1);
+    const read = await yaml.readIfChanged();
+    clearInterval(looking);
+    look();
+    expect(read?.kind === 'map' && read.map.size).toBe(20_000);
+    expect(longestMs).toBeLessThan((performance.now() - beganMs) / 2);
+    writeFileSync(large, '- plant: a\n  plant: b\n');
+    await yaml.readIfChanged();
+    expect(await yaml.readIfChanged()).toEqual({
+      kind: 'unreadable',
+      why: expect.stringMatching(
+        /^the equipment map is not valid yaml: .*unique at line 2, column 3$/,
+      ) as string,
+    });
+  });
+
   it('is told of anew when it is back and still makes no sense', async () => {
     const tellings: (string | undefined)[] = [];
     for (const content of ['no map', undefined, 'no map', undefined]) {

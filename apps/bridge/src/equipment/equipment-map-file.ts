@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
-import { EquipmentMap, equipmentMapFormat, parseEquipmentMap } from '#libs/erp-formats';
+import { EquipmentMap, equipmentMapFormat, parseEquipmentMapAside } from '#libs/erp-formats';
+import { readYamlAside } from './read-yaml-aside.js';
 
 export type EquipmentMapRead =
   { kind: 'map'; map: EquipmentMap } | { kind: 'unreadable'; why: string };
@@ -39,7 +40,8 @@ export class EquipmentMapFile {
       // After a problem also what it was before: else neither its end nor the next one would be reported.
       if (content === this.content && this.problem === undefined) return undefined;
       this.content = content;
-      const entries = parseEquipmentMap(content, equipmentMapFormat(this.path));
+      const format = equipmentMapFormat(this.path);
+      const entries = await parseEquipmentMapAside(content, format, readYamlAside);
       this.problem = undefined;
       return { kind: 'map', map: EquipmentMap.of(entries) };
     } catch (error) {

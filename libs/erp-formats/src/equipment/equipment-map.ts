@@ -85,11 +85,44 @@ export function equipmentMapFormat(path: string): EquipmentMapFormat {
  * machines. Throws {@link EquipmentMapError}.
  */
 export function parseEquipmentMap(text: string, format: EquipmentMapFormat): EquipmentMapEntry[] {
+  const bounded = boundedText(text);
+  try {
+    return readEntries(READERS[format](bounded));
+  } catch (cause) {
+    throw invalid(format, cause);
+  }
+}
+
+/**
+ * The same for a process that has other work to do: 50,000 entries in YAML take seconds.
+ *
+ * @param readYaml parses elsewhere with {@link YAML_OPTIONS}
+ */
+export async function parseEquipmentMapAside(
+  text: string,
+  format: EquipmentMapFormat,
+  readYaml: (text: string) => Promise<unknown>,
+): Promise<EquipmentMapEntry[]> {
+  if (format !== 'yaml') return parseEquipmentMap(text, format);
+  const bounded = boundedText(text);
+  try {
+    return readEntries(await readYaml(bounded));
+  } catch (cause) {
+    throw invalid(format, cause);
+  }
+}
+
+function boundedText(text: string): string {
   // what decoding puts in place of bytes that are no UTF-8
   if (text.includes('\ufffd')) {
     throw new EquipmentMapError('the equipment map is not UTF-8: save it as UTF-8');
   }
-  const content = readText(text.replace(/^\ufeff/, ''), format);
+  const bounded = text.replace(/^\ufeff/, '');
+  if (bounded.length <= MAX_TEXT_LENGTH) return bounded;
+  throw new EquipmentMapError(`the equipment map is longer than ${MAX_TEXT_LENGTH} characters`);
+}
+
+function readEntries(content: unknown): EquipmentMapEntry[] {
   if (!Array.isArray(content)) {
     throw new EquipmentMapError('the equipment map must be a list of entries');
   }
@@ -99,24 +132,18 @@ export function parseEquipmentMap(text: string, format: EquipmentMapFormat): Equ
   return entries;
 }
 
-function readText(text: string, format: EquipmentMapFormat): unknown {
-  if (text.length > MAX_TEXT_LENGTH) {
-    throw new EquipmentMapError(`the equipment map is longer than ${MAX_TEXT_LENGTH} characters`);
-  }
-  try {
-    return READERS[format](text);
-  } catch (cause) {
-    throw new EquipmentMapError(`the equipment map is not valid ${format}: ${syntaxFault(cause)}`, {
-      cause,
-    });
-  }
+function invalid(format: EquipmentMapFormat, cause: unknown): EquipmentMapError {
+  if (cause instanceof EquipmentMapError) return cause;
+  const why = `the equipment map is not valid ${format}: ${syntaxFault(cause)}`;
+  return new EquipmentMapError(why, { cause });
 }
+
+/** No aliases: a short file could otherwise unfold into any size. */
+export const YAML_OPTIONS = { schema: 'failsafe', maxAliasCount: 0, logLevel: 'error' } as const;
 
 const READERS: Readonly<Record<EquipmentMapFormat, (text: string) => unknown>> = {
   json: (text): unknown => JSON.parse(text),
-  // no aliases: a short file could otherwise unfold into any size
-  yaml: (text): unknown =>
-    parseYaml(text, { schema: 'failsafe', maxAliasCount: 0, logLevel: 'error' }),
+  yaml: (text): unknown => parseYaml(text, YAML_OPTIONS),
   csv: (text): unknown => readCsvMap(text, FIELDS),
 };
 
