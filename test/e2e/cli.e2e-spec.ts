@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { type Environment, loadKafkaSettings } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
 import { createKafka, topicNames } from '#libs/kafka';
+import { ErpServer } from '../support/erp-server.js';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, uniqueTopicPrefix } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
@@ -212,6 +213,48 @@ describe('machine-bridge, beside a running bridge', () => {
     const refused = expect.stringContaining('ECONNREFUSED') as string;
     const start = expect.stringContaining('start the registry') as string;
     expect(await found('registry-word')).toEqual([69, 'fail', refused, start]);
+  });
+
+  it('asks each ERP that completes orders, and says what is wrong with its login', async () => {
+    const erp = await ErpServer.start();
+    const file = join(folder, 'enrichment.json');
+    const clientSecret = { env: 'ERP_CLIENT_SECRET' };
+    const auth = { kind: 'oauth', tokenUrl: `${erp.url}/token`, clientId: 'bridge', clientSecret };
+    const url = `${erp.url}/orders(company='{company}',order='{orderId}')`;
+    const rule = { name: 'erp-1', when: { a: 'b' }, orderId: 'o', values: { company: 'c' }, url };
+    await writeFile(file, JSON.stringify([{ ...rule, auth }]));
+    let status = 404;
+    erp.faults.set('token', (request, response) => {
+      const login = `Basic ${btoa('bridge:secret-of-the-client')}`;
+      const isRight = request.headers.authorization === login;
+      response.writeHead(isRight ? 200 : 401, { 'content-type': 'application/json' });
+      const token = { access_token: 'token-of-the-client', token_type: 'Bearer', expires_in: 300 };
+      response.end(JSON.stringify(isRight ? token : { error: 'invalid_client' }));
+    });
+    erp.faults.set('*', (request, response) => {
+      const isRight = request.headers.authorization === 'Bearer token-of-the-client';
+      response.writeHead(isRight ? status : 401).end();
+    });
+    const found = async (secret: string) => {
+      const env = { ERP_ENRICHMENT_FILE: file, ERP_CLIENT_SECRET: secret };
+      const result = await bridgeCommand(['config', 'check', '--json'], env);
+      expect(result.stdout + result.stderr).not.toMatch(/-of-the-client/);
+      const finding = lines<Finding>(result).find(({ check }) => check === 'erp erp-1');
+      return [result.exitCode, finding?.status, finding?.detail, finding?.remedy];
+    };
+    const containing = (text: string) => expect.stringContaining(text) as string;
+    try {
+      expect(await found('secret-of-the-client')).toEqual([0, 'ok', containing('404'), null]);
+      const login = containing('correct auth of rule erp-1');
+      expect(await found('other-of-the-client')).toEqual([1, 'fail', containing('401'), login]);
+      status = 403;
+      const grant = containing('grant the login of rule erp-1');
+      expect(await found('secret-of-the-client')).toEqual([1, 'fail', containing('403'), grant]);
+    } finally {
+      await erp.close();
+    }
+    const [exitCode, ...finding] = await found('secret-of-the-client');
+    expect([exitCode, finding[0]]).toEqual([69, 'fail']);
   });
 
   it('tells what cannot be reached from what is wrong', async () => {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -6,6 +6,7 @@ import { TOPICS } from '#libs/contracts';
 import { answering, ErpServer, orderEntity } from '../support/erp-server.js';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { runCommand } from '../support/run-command.js';
 import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const DEAD_LETTERS = `${TOPICS.workOrders}.dlq`;
@@ -26,8 +27,18 @@ describe('a message that only names its order', () => {
       ...{ url: `${erp.url}/orders/{orderId}`, version: 'Version', goneAfterSeconds: 1 },
       auth: { kind: 'basic', username: 'bridge', password: { file: join(folder, 'password') } },
     };
+    const client = { clientId: 'bridge', clientSecret: { file: join(folder, 'password') } };
+    const byOAuth = {
+      ...{ ...rule, name: 'oauth', when: { ce_type: 'order.by-oauth' } },
+      auth: { kind: 'oauth', tokenUrl: `${erp.url}/token`, ...client, scope: 'orders' },
+    };
+    const byFile = {
+      ...{ ...rule, name: 'file', when: { ce_type: 'order.by-file' } },
+      auth: { kind: 'bearer', token: { file: join(folder, 'token') } },
+    };
     await writeFile(join(folder, 'password'), 'password-of-the-erp\n');
-    await writeFile(file, JSON.stringify([rule]));
+    await writeFile(join(folder, 'token'), 'token-of-file-1\n');
+    await writeFile(file, JSON.stringify([rule, byOAuth, byFile]));
     plant = await startPlant({
       env: {
         ...{ ERP_ENRICHMENT_FILE: file, OUTCOME_DEFERRED_AFTER_SECONDS: '1' },
@@ -48,13 +59,17 @@ describe('a message that only names its order', () => {
   });
 
   /** Returns the id of the message. */
-  const tell = async (orderId: string, more: object = {}): Promise<string> => {
+  const tell = async (
+    orderId: string,
+    more: object = {},
+    headers: Record<string, string> = {},
+  ): Promise<string> => {
     sent += 1;
     const id = `event-${sent}`;
     const event = { ProductionOrder: orderId, ...more };
     await plant.kafka.sendJson(TOPICS.workOrders, orderId, event, {
       ...{ ce_specversion: '1.0', ce_id: id, ce_source: '/s4', ce_type: 'order.changed' },
-      'content-type': 'application/json',
+      ...{ 'content-type': 'application/json', ...headers },
     });
     return id;
   };
@@ -171,6 +186,70 @@ describe('a message that only names its order', () => {
     expect(header(letter, 'dlq-attempts')).toBe('1');
     expect(json(letter)).toEqual({ ProductionOrder: orderId });
     expect(json(await outcomeOf(id, 'rejected'))).toMatchObject({ code, orderId });
+  });
+
+  it('goes on once its dead letter is replayed and the ERP answers', async () => {
+    erp.orders.set('replayed', { machineId: 'M-001' });
+    erp.faults.set('replayed', answering(400));
+    const id = await tell('replayed');
+    await deadLetterOf(id);
+    erp.faults.clear();
+    const args = ['dlq', 'replay', TOPICS.workOrders, '--code', 'rejected-by-service', '--yes'];
+    const { topicPrefix } = plant.kafka;
+    expect(await runCommand(args, { topicPrefix })).toMatchObject({ exitCode: 0 });
+    expect(json(await outcomeOf(id, 'applied'))).toMatchObject({ orderId: 'replayed' });
+  });
+
+  it('is asked for with a token by client credentials, and another one once that is refused', async () => {
+    let issued = 0;
+    const forms: string[] = [];
+    erp.faults.set('token', (request, response) => {
+      const login = `Basic ${btoa('bridge:password-of-the-erp')}`;
+      request.on('data', (form: Buffer) => forms.push(form.toString()));
+      request.on('end', () => {
+        const isRight = request.headers.authorization === login;
+        if (isRight) issued += 1;
+        response.writeHead(isRight ? 200 : 401, { 'content-type': 'application/json' });
+        response.end(JSON.stringify({ access_token: `token-of-oauth-${issued}` }));
+      });
+    });
+    for (const machineId of ['M-002', 'M-003']) {
+      const orderId = `by-oauth-${machineId}`;
+      const refused = issued;
+      // the first one is good for the first order alone
+      erp.faults.set(orderId, ({ headers }, response) => {
+        const isGood = headers.authorization === `Bearer token-of-oauth-${refused + 1}`;
+        const entity = JSON.stringify(orderEntity(orderId, { machineId }));
+        response.writeHead(isGood ? 200 : 401, { 'content-type': 'application/json' });
+        response.end(isGood ? entity : '{}');
+      });
+      await outcomeOf(await tell(orderId, {}, { ce_type: 'order.by-oauth' }), 'applied');
+    }
+    expect(issued).toBe(2);
+    expect(new Set(forms)).toEqual(new Set(['grant_type=client_credentials&scope=orders']));
+  });
+
+  it('is asked for with the token that its file has by now, in the trace of the message', async () => {
+    const file = join(folder, 'token');
+    for (const [index, token] of ['token-of-file-1', 'token-of-file-2'].entries()) {
+      const orderId = `by-file-${index}`;
+      await writeFile(`${file}.new`, `${token}\n`);
+      await rename(`${file}.new`, file);
+      erp.faults.set(orderId, (request, response) => {
+        const isGood = request.headers.authorization === `Bearer ${token}`;
+        const entity = JSON.stringify(orderEntity(orderId, { machineId: 'M-004' }));
+        response.writeHead(isGood ? 200 : 401, { 'content-type': 'application/json' });
+        response.end(isGood ? entity : '{}');
+      });
+      const trace = `0af7651916cd43dd8448eb211c80319${index}`;
+      const traceparent = `00-${trace}-b7ad6b7169203331-01`;
+      await outcomeOf(
+        await tell(orderId, {}, { ce_type: 'order.by-file', traceparent }),
+        'applied',
+      );
+      const last = erp.asked.findLast((each) => each.orderId === orderId);
+      expect(last?.headers['traceparent']).toContain(trace);
+    }
   });
 
   it('is dead-lettered when it names no order, or one that no address can carry', async () => {

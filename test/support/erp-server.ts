@@ -1,5 +1,11 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** An order as the ERP has it. */
@@ -33,7 +39,11 @@ export class ErpServer {
   /** Answers in place of the orders, by order; `*` stands for all others. */
   readonly faults = new Map<string, Answer>();
   /** Orders asked for, in that order, and the headers. */
-  readonly asked: { orderId: string; authorization: string | undefined }[] = [];
+  readonly asked: {
+    orderId: string;
+    authorization: string | undefined;
+    headers: IncomingHttpHeaders;
+  }[] = [];
   /** The most GETs of one order that were under way together. */
   mostAtOnce = 0;
   private readonly underWay = new Map<string, number>();
@@ -66,7 +76,8 @@ export class ErpServer {
   private handle(request: IncomingMessage, response: ServerResponse): void {
     const path = new URL(request.url ?? '/', this.url).pathname;
     const orderId = decodeURIComponent(path.split('/').at(-1) ?? '');
-    this.asked.push({ orderId, authorization: request.headers.authorization });
+    const { headers } = request;
+    this.asked.push({ orderId, authorization: headers.authorization, headers });
     const now = (this.underWay.get(orderId) ?? 0) + 1;
     this.underWay.set(orderId, now);
     this.mostAtOnce = Math.max(this.mostAtOnce, now);

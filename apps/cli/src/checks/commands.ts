@@ -3,6 +3,7 @@ import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { EXIT_CODES } from '../command-line/exit-codes.js';
 import { print, printProgress, tableLines, visible, visibleJson } from '../command-line/output.js';
 import { checkBridge } from './check-bridge.js';
+import { checkErps } from './check-erps.js';
 import { checkGroup, checkKafka } from './check-kafka.js';
 import { checkSchemaRegistry } from './check-schema-registry.js';
 import { checkService } from './check-service.js';
@@ -26,7 +27,7 @@ export function addCheckCommands(program: CliCommand): void {
     .group('config', 'Checks the settings of the bridge.')
     .command('check')
     .description(
-      'Shows every setting with its source, reaches Kafka, the schema registry and the service with them, and says what is wrong.',
+      'Shows every setting with its source, reaches Kafka, the schema registry, the service and ERPs with them, and says what is wrong.',
     )
     .option(...JSON_OPTION)
     .addHelpText('after', HELP)
@@ -34,7 +35,7 @@ export function addCheckCommands(program: CliCommand): void {
   program
     .command('doctor')
     .description(
-      'Checks Kafka, the schema registry, the service and a running bridge, and says what to do.',
+      'Checks Kafka, the schema registry, the service, ERPs and a running bridge, and says what to do.',
     )
     .option('--url <url>', 'of the bridge, in place of BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT')
     .option(...JSON_OPTION)
@@ -57,7 +58,12 @@ async function checkConfiguration(json: boolean): Promise<void> {
   }
   const loaded = loadBridgeSettings(readEnvironment());
   await report(
-    [() => checkKafka(loaded), () => checkSchemaRegistry(loaded), () => checkService(loaded)],
+    [
+      () => checkKafka(loaded),
+      () => checkSchemaRegistry(loaded),
+      () => checkService(loaded),
+      () => checkErps(loaded),
+    ],
     json,
   );
 }
@@ -75,6 +81,7 @@ async function diagnose({ url, json = false }: DoctorOptions): Promise<void> {
       () => checkGroup(settings),
       () => checkSchemaRegistry(settings),
       () => checkService(settings),
+      () => checkErps(settings),
       () => checkBridge(url),
     ],
     json,

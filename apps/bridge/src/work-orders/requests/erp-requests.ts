@@ -9,7 +9,7 @@ import {
   type RejectionCode,
 } from '#libs/contracts';
 import { backOffMs } from '#libs/delivery';
-import { type ErpAnswer, ErpClient } from '#libs/erp-client';
+import { type ErpAnswer, type ErpClient, openErpClient } from '#libs/erp-client';
 import {
   type EnrichmentRule,
   enrichmentUrl,
@@ -138,16 +138,8 @@ export class ErpRequests {
     private readonly reply: (waiting: WaitingRequest, reply: Reply) => void,
   ) {
     const { settings, hold } = surroundings;
-    const { name, headers, concurrency, timeoutMs, maxAnswerBytes } = rule;
-    const access = settings.erpAccess.get(name);
     this.origin = new URL(enrichmentUrl(rule, {})).origin;
-    this.client = new ErpClient({
-      ...{ origin: this.origin, headers, timeoutMs, maxAnswerBytes },
-      maxConnections: concurrency,
-      credentials: access?.credentials ?? { kind: 'none' },
-      ca: access?.ca,
-      proxy: rule.proxy ? settings.machineCloud.proxy : undefined,
-    });
+    this.client = openErpClient(rule, settings);
     hold.onRelease(() => {
       this.begin();
     });
