@@ -142,35 +142,51 @@ function jsonElement(name: string, json: unknown): DocumentElement {
 }
 
 function build(name: string, json: unknown, parent: BuiltElement | null): BuiltElement {
-  const attributes = isJsonObject(json) ? attributesIn(json) : {};
+  const isObject = isJsonObject(json);
   const notText = notTextIn(json);
   const element: BuiltElement = {
     name: nameOf(name),
     parent,
     children: [],
     text: textIn(json),
-    attributes,
+    attributes: isObject ? attributesIn(json) : NO_ATTRIBUTES,
     ...(notText !== undefined && { notText }),
   };
-  if (!isJsonObject(json)) return element;
-  for (const [key, value] of Object.entries(json)) {
-    for (const each of Array.isArray(value) ? (value as unknown[]) : [value]) {
-      if (each !== null) element.children.push(build(key, each, element));
-    }
+  if (!isObject) return element;
+  for (const key of Object.keys(json)) {
+    const value = json[key];
+    if (!Array.isArray(value)) addChild(element, key, value);
+    else for (const each of value as unknown[]) addChild(element, key, each);
   }
   return element;
 }
 
-function nameOf(key: string): string {
-  return elementName(NAMES.get(key.toLowerCase()) ?? key);
+function addChild(element: BuiltElement, key: string, json: unknown): void {
+  if (json !== null) element.children.push(build(key, json, element));
 }
 
+/** Keys of documents are few, and come again and again; those of a hostile one are not kept. */
+const elementNames = new Map<string, string>();
+const MOST_ELEMENT_NAMES = 1000;
+
+function nameOf(key: string): string {
+  const known = elementNames.get(key);
+  if (known !== undefined) return known;
+  const name = elementName(NAMES.get(key.toLowerCase()) ?? key);
+  if (elementNames.size < MOST_ELEMENT_NAMES && key.length < 100) elementNames.set(key, name);
+  return name;
+}
+
+const NO_ATTRIBUTES: Readonly<Record<string, string>> = {};
+
 /** Under keys of their own, `@name` or `@_name`, or together under `$`, as converters of XML write them. */
-function attributesIn(json: JsonObject): Record<string, string> {
+function attributesIn(json: JsonObject): Readonly<Record<string, string>> {
+  const keys = Object.keys(json);
+  if (!keys.some((key) => key.startsWith('@') || key === '$')) return NO_ATTRIBUTES;
   const together = isJsonObject(json['$']) ? Object.entries(json['$']) : [];
-  const marked = Object.entries(json).flatMap(([key, value]) =>
-    key.startsWith('@') ? [[key.replace(/^@_?/, ''), value] as const] : [],
-  );
+  const marked = keys
+    .filter((key) => key.startsWith('@'))
+    .map((key) => [key.replace(/^@_?/, ''), json[key]] as const);
   return Object.fromEntries(
     [...together, ...marked].flatMap(([name, value]) =>
       typeof value === 'string' ? [[nameOf(name), value]] : [],
