@@ -86,9 +86,13 @@ const forbidden = [
     comment:
       "What is posted goes to topics, read as the bridge will read it; the service is the bridge's alone.",
     from: { path: '^apps/ingest/src/' },
-    to: {
-      path: '^libs/(access-tokens|cloud-client|delivery|http-calls|kafkajs-patches|tracing)/',
-    },
+    to: { path: '^libs/(access-tokens|cloud-client|kafkajs-patches|tracing)/' },
+  },
+  {
+    name: 'ingest-calls-in-callbacks-alone',
+    comment: 'Requests are answered by what Kafka says; only outcomes are sent on by HTTP.',
+    from: { path: '^apps/ingest/src/', pathNot: '^apps/ingest/src/callbacks/' },
+    to: { path: '^libs/(delivery|http-calls)/' },
   },
   {
     name: 'page-knows-the-api-alone',

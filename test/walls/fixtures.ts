@@ -84,6 +84,13 @@ export const BROKEN_WALLS: BrokenWall[] = [
     },
   },
   {
+    rule: 'ingest-calls-in-callbacks-alone',
+    files: {
+      'apps/ingest/src/index.ts': imports('#libs/http-calls'),
+      'libs/http-calls/src/index.ts': INDEX,
+    },
+  },
+  {
     rule: 'server-does-not-know-the-page',
     files: {
       'apps/terminal/src/index.ts': imports('../page/src/main.js'),

@@ -8,6 +8,7 @@ import type { IngestSettings, IngestTls } from '#libs/config';
 import { ApiErrorFilter, DATA_HEADERS, SERVER_CHECKS, SERVER_TIMEOUT } from '#libs/http-api';
 import { jsonLogger } from '#libs/logging';
 import { SenderAccess } from './access/sender-access.js';
+import { Callbacks } from './callbacks/callbacks.js';
 import { addAdmission, BODY_LIMIT } from './http/admission.js';
 import { IngestModule } from './ingest.module.js';
 import { Submissions } from './kafka/submissions.js';
@@ -65,6 +66,7 @@ export async function createIngest(settings: IngestSettings): Promise<Ingest> {
     start: async () => {
       await app.listen(settings.http.port, settings.http.host);
       logger.log({ msg: 'listening', url: await app.getUrl() });
+      app.get(Callbacks).start();
       await app.get(Submissions).start();
     },
     close: async () => {

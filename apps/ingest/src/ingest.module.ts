@@ -3,6 +3,7 @@ import { TerminusModule } from '@nestjs/terminus';
 import type { IngestSettings } from '#libs/config';
 import { createKafka } from '#libs/kafka';
 import { SenderAccess } from './access/sender-access.js';
+import { Callbacks } from './callbacks/callbacks.js';
 import { BridgeReader } from './document/bridge-reader.js';
 import { IngestMetrics } from './http/ingest-metrics.js';
 import { IntakeController } from './http/intake.controller.js';
@@ -20,7 +21,7 @@ export class IngestModule {
       providers: [
         { provide: INGEST_SETTINGS, useValue: settings },
         { provide: KAFKA, useValue: createKafka(settings.kafka) },
-        ...[SenderAccess, BridgeReader, Submissions, IngestMetrics],
+        ...[SenderAccess, BridgeReader, Submissions, Callbacks, IngestMetrics],
       ],
     };
   }

@@ -22,6 +22,7 @@ export {
 export { type HttpSettings, loadBridgeAddress } from './http-settings.js';
 export {
   type DocumentPath,
+  type IngestCallback,
   type IngestSender,
   type IngestSettings,
   type IngestTls,

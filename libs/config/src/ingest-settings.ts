@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { ClockOptions } from '#libs/clock';
+import { expressionFault } from '#libs/expressions';
 import { readClockSettings } from './clock-settings.js';
 import {
   type Environment,
@@ -12,6 +13,8 @@ import { type ErpSettings, readErpSettings } from './erp-settings.js';
 import { listenAddress } from './http-settings.js';
 import { type KafkaSettings, readKafkaSettings } from './kafka-settings.js';
 import { type LogLevel, readLogLevel } from './log-level.js';
+import { type ProxySettings, readProxySettings } from './proxy-settings.js';
+import { serviceUrlFault } from './service-url.js';
 
 /** Paths that a sender may be allowed. */
 export const SENDER_PATHS = ['/orders', '/lists', '/reasons', '/events', '/metrics'] as const;
@@ -35,6 +38,24 @@ export interface IngestSender {
   maxBodyBytes: number;
   /** After so long it is answered 503, whatever becomes of its request. */
   answerWithinMs: number;
+  /** Where the outcomes of its messages are posted. */
+  callback?: IngestCallback;
+}
+
+/** How a sender is told what became of its messages. */
+export interface IngestCallback {
+  /** https, or http on loopback. */
+  url: string;
+  /** Key of the signatures. */
+  hmacKey: Buffer;
+  /** JSONata that makes the body of the CloudEvent; undefined: the CloudEvent is the body. */
+  mapping?: string;
+  /** Of a mapped body. */
+  contentType: string;
+  /** Real milliseconds from the request to the end of the answer. */
+  timeoutMs: number;
+  /** The age of an outcome from which a failed call is its last. */
+  giveUpAfterSeconds: number;
 }
 
 /** PEM texts. */
@@ -54,6 +75,8 @@ export interface IngestSettings {
   senders: FromFiles<readonly IngestSender[]> | undefined;
   tls: FromFiles<IngestTls> | undefined;
   erp: ErpSettings;
+  /** Of callbacks. */
+  proxy: ProxySettings | undefined;
   clock: Required<ClockOptions>;
   logLevel: LogLevel;
 }
@@ -70,6 +93,7 @@ const DIGEST = /^[0-9a-f]{64}$/;
 const MEBIBYTE = 1_048_576;
 const DEFAULT_REQUESTS_PER_SECOND = 100;
 const DEFAULT_ANSWER_WITHIN_MS = 5000;
+const DAY_SECONDS = 86_400;
 const STANDARD_SECRET = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
 
 /** @throws SettingsError naming everything that is wrong */
@@ -104,6 +128,7 @@ function readIngestSettings(env: EnvironmentReader): IngestSettings {
   }
   return {
     ...{ kafka: readKafkaSettings(env), http, instance, senders, tls },
+    proxy: readProxySettings(env),
     ...{ erp: readErpSettings(env), clock: readClockSettings(env), logLevel: readLogLevel(env) },
   };
 }
@@ -145,19 +170,12 @@ function readSender(env: EnvironmentReader, name: string, value: unknown): Inges
   const known = new Set([
     ...['token', 'tokenFile', 'tokenSha256', 'hmacSecret', 'hmacSecretFile'],
     ...['certificateSha256', 'paths', 'events', 'requestsPerSecond', 'maxBodyBytes'],
-    'answerWithinMs',
+    ...['answerWithinMs', 'callback'],
   ]);
   for (const field of Object.keys(fields)) {
     if (!known.has(field)) problem('has a field that is not known; docs/ingest.md has them all');
   }
-  const secretOf = (field: string): string | undefined => {
-    const file = fields[`${field}File`];
-    const given = typeof file === 'string' ? env.fileContent(SENDERS_FILE, file) : fields[field];
-    if (given === undefined) return undefined;
-    if (typeof given === 'string' && given.length >= SHORTEST_SECRET) return given;
-    problem(`must have a ${field} of ${SHORTEST_SECRET} characters or more`);
-    return undefined;
-  };
+  const secretOf = (field: string): string | undefined => readSecret(env, fields, field, problem);
   const digestOf = (field: string): string | undefined => {
     const given = fields[field];
     if (given === undefined) return undefined;
@@ -165,12 +183,8 @@ function readSender(env: EnvironmentReader, name: string, value: unknown): Inges
     if (!DIGEST.test(digest)) problem(`must have 64 hexadecimal digits in ${field}`);
     return digest;
   };
-  const wholeNumber = (field: string, fallback: number, max: number): number => {
-    const given = fields[field] ?? fallback;
-    const isValid = Number.isInteger(given) && Number(given) >= 1 && Number(given) <= max;
-    if (!isValid) problem(`must have a whole number from 1 to ${max} in ${field}`);
-    return isValid ? Number(given) : fallback;
-  };
+  const wholeNumber = (field: string, fallback: number, max: number): number =>
+    readWholeNumber(fields, field, { fallback, max }, problem);
   const token = secretOf('token');
   const tokenDigest =
     token === undefined
@@ -194,6 +208,80 @@ function readSender(env: EnvironmentReader, name: string, value: unknown): Inges
       'answerWithinMs',
       DEFAULT_ANSWER_WITHIN_MS,
       DEFAULT_ANSWER_WITHIN_MS,
+    ),
+    ...(fields['callback'] !== undefined && {
+      callback: readCallback(env, fields['callback'], (what) => {
+        problem(`has a callback that ${what}`);
+      }),
+    }),
+  };
+}
+
+type Fields = Record<string, unknown>;
+type Problem = (what: string) => void;
+
+function readSecret(
+  env: EnvironmentReader,
+  fields: Fields,
+  field: string,
+  problem: Problem,
+): string | undefined {
+  const file = fields[`${field}File`];
+  const given = typeof file === 'string' ? env.fileContent(SENDERS_FILE, file) : fields[field];
+  if (given === undefined) return undefined;
+  if (typeof given === 'string' && given.length >= SHORTEST_SECRET) return given;
+  problem(`must have a ${field} of ${SHORTEST_SECRET} characters or more`);
+  return undefined;
+}
+
+function readWholeNumber(
+  fields: Fields,
+  field: string,
+  { fallback, max }: { fallback: number; max: number },
+  problem: Problem,
+): number {
+  const given = fields[field] ?? fallback;
+  const isValid = Number.isInteger(given) && Number(given) >= 1 && Number(given) <= max;
+  if (!isValid) problem(`must have a whole number from 1 to ${max} in ${field}`);
+  return isValid ? Number(given) : fallback;
+}
+
+const CALLBACK_FIELDS = new Set([
+  ...['url', 'hmacSecret', 'hmacSecretFile', 'mapping', 'mappingFile', 'contentType'],
+  ...['timeoutMs', 'giveUpAfterSeconds'],
+]);
+const CONTENT_TYPE = /^[\w.+-]+\/[\w.+-]+(; *charset=utf-8)?$/i;
+
+function readCallback(env: EnvironmentReader, value: unknown, problem: Problem): IngestCallback {
+  const fields = isObject(value) ? value : {};
+  if (Object.keys(fields).some((field) => !CALLBACK_FIELDS.has(field))) {
+    problem('has a field that is not known; docs/ingest.md has them all');
+  }
+  const url = typeof fields['url'] === 'string' ? fields['url'] : '';
+  const fault = serviceUrlFault(url);
+  if (fault !== undefined) problem(`needs a url that ${fault}`);
+  const isSecretGiven = 'hmacSecret' in fields || 'hmacSecretFile' in fields;
+  if (!isSecretGiven) problem('needs hmacSecret or hmacSecretFile');
+  const secret = readSecret(env, fields, 'hmacSecret', problem) ?? '';
+  const file = fields['mappingFile'];
+  const mapping =
+    typeof file === 'string' ? env.fileContent(SENDERS_FILE, file) : fields['mapping'];
+  const mappingFault = typeof mapping === 'string' ? expressionFault(mapping) : undefined;
+  if (mapping !== undefined && typeof mapping !== 'string')
+    problem('has a mapping that is no text');
+  if (mappingFault !== undefined) problem(`has a wrong mapping: ${mappingFault}`);
+  const contentType = fields['contentType'] ?? 'application/json';
+  const isType = typeof contentType === 'string' && CONTENT_TYPE.test(contentType);
+  if (!isType) problem('has no media type in contentType');
+  return {
+    ...{ url, hmacKey: hmacKeyOf(secret), contentType: isType ? contentType : '' },
+    ...(typeof mapping === 'string' && { mapping }),
+    timeoutMs: readWholeNumber(fields, 'timeoutMs', { fallback: 10_000, max: 60_000 }, problem),
+    giveUpAfterSeconds: readWholeNumber(
+      fields,
+      'giveUpAfterSeconds',
+      { fallback: DAY_SECONDS, max: 7 * DAY_SECONDS },
+      problem,
     ),
   };
 }

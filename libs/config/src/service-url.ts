@@ -9,12 +9,13 @@ export function isLoopback(hostname: string): boolean {
 /** A required address that secrets travel to: https only, http for loopback alone. */
 export function readServiceUrl(env: EnvironmentReader, name: string, what: string): string {
   const raw = env.required(name, what);
-  const fault = raw === '' ? undefined : faultOf(raw);
+  const fault = raw === '' ? undefined : serviceUrlFault(raw);
   if (fault !== undefined) env.problem(name, fault);
   return raw;
 }
 
-function faultOf(raw: string): string | undefined {
+/** What is wrong with such an address, in words that follow its name. */
+export function serviceUrlFault(raw: string): string | undefined {
   const url = URL.canParse(raw) ? new URL(raw) : undefined;
   // The parser leaves line breaks out and takes other blanks for part of the path.
   if (url === undefined || /\s/.test(raw)) {

@@ -20,6 +20,8 @@ export interface OutcomeSource {
   offset: number;
   /** The input's `ce_id` or `message-id` header. */
   messageId: string | null;
+  /** The sender that ingest has named in the input's header `ingest-sender`; absent of any other input. */
+  sender?: string | undefined;
 }
 
 /** Value of `machine.command-outcomes.v1`. */
@@ -49,12 +51,14 @@ export const MAX_OUTCOME_ORDERS = 100;
  */
 export function outcomeJson(outcome: CommandOutcome): string {
   const { machineId, orderId, source, code, detail, attempts, appliedAt, workingOrders } = outcome;
-  const { topic, partition, offset, messageId } = source;
+  const { topic, partition, offset, messageId, sender } = source;
   return (
     `{"machineId":${quoted(machineId)},` +
     (orderId === undefined ? '' : `"orderId":${quoted(orderId)},`) +
     `"source":{"topic":${quoted(topic)},"partition":${partition},` +
-    `"offset":${offset},"messageId":${quoted(messageId)}},"code":${quoted(code)},` +
+    `"offset":${offset},"messageId":${quoted(messageId)}` +
+    (sender === undefined ? '' : `,"sender":${quoted(sender)}`) +
+    `},"code":${quoted(code)},` +
     `"detail":${quoted(detail)},"attempts":${attempts},"appliedAt":${appliedAt}` +
     (workingOrders === undefined ? '}' : `,"workingOrders":${JSON.stringify(workingOrders)}}`)
   );

@@ -120,6 +120,14 @@ export function messageIdOf(headers: MessageHeaders): string | null {
   return isIdentifier(messageId) ? messageId : null;
 }
 
+/** The sender that ingest has named in the headers of a record, null of any other record. */
+export function senderOf(headers: MessageHeaders): string | null {
+  const sender = headerText(headers, INGEST_SENDER_HEADER);
+  return isIdentifier(sender) ? sender : null;
+}
+
+export const INGEST_SENDER_HEADER = 'ingest-sender';
+
 const REQUIRED_ATTRIBUTES = ['id', 'source', 'type'] as const;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 

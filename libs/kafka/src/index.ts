@@ -32,7 +32,11 @@ export {
   offsetsSince,
   setGroupOffsets,
 } from './consumer/group-offsets.js';
-export { type KafkaConsumerOptions, KafkaConsumerStrategy } from './consumer/kafka-consumer.js';
+export {
+  KafkaConsumer,
+  type KafkaConsumerOptions,
+  KafkaConsumerStrategy,
+} from './consumer/kafka-consumer.js';
 export { type ConsumerState } from './consumer/supervised-consumer.js';
 export {
   type KeyedStateOptions,

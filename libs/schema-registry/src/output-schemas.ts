@@ -275,6 +275,11 @@ export const OUTPUT_SCHEMAS: Readonly<Record<FramedOutput, object>> = {
                 description: "The message's ce_id or message-id.",
                 type: ['string', 'null'],
               },
+              sender: {
+                description: 'The sender of ingest that the message came from; absent of others.',
+                type: 'string',
+                minLength: 1,
+              },
             },
           },
           code: {

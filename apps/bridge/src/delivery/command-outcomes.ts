@@ -12,6 +12,7 @@ import {
   type OutcomeSource,
   type OutcomeType,
   type RejectionCode,
+  senderOf,
   TOPICS,
 } from '#libs/contracts';
 import {
@@ -146,7 +147,9 @@ export class CommandOutcomes {
   sourceOf({ message, messageId, origin }: Answered): OutcomeSource {
     if (origin !== undefined) return origin.source;
     const { topic, partition, offset } = message;
-    return { topic: this.fullNameOf(topic), partition, offset, messageId };
+    const source = { topic: this.fullNameOf(topic), partition, offset, messageId };
+    const sender = senderOf(message.headers);
+    return sender === null ? source : { ...source, sender };
   }
 
   private counted(
@@ -438,4 +441,5 @@ function overwrite(old: RecentOutcome, type: OutcomeType, by: CommandOutcome): v
   old.source.partition = by.source.partition;
   old.source.offset = by.source.offset;
   old.source.messageId = by.source.messageId;
+  old.source.sender = by.source.sender;
 }

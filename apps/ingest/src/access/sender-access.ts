@@ -58,6 +58,7 @@ export class SenderAccess implements OnApplicationShutdown {
       senders &&
         new ReadAgain(senders, (value) => {
           this.useSenders(value);
+          this.onSenders(value);
           this.logger.log({ msg: 'senders read again', senders: value.length });
         }),
       tls &&
@@ -73,6 +74,9 @@ export class SenderAccess implements OnApplicationShutdown {
 
   /** Called with each certificate that takes the place of the last one. */
   onCertificate: (tls: IngestTls) => void = () => undefined;
+
+  /** Called with the senders that take the place of the last ones. */
+  onSenders: (senders: readonly IngestSender[]) => void = () => undefined;
 
   onApplicationShutdown(): void {
     this.stopLooking();

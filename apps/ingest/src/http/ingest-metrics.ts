@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { SenderAccess } from '../access/sender-access.js';
+import { Callbacks } from '../callbacks/callbacks.js';
 import { Submissions } from '../kafka/submissions.js';
 
 @Injectable()
@@ -21,7 +22,7 @@ export class IngestMetrics {
     registers: this.registers,
   });
 
-  constructor(submissions: Submissions, access: SenderAccess) {
+  constructor(submissions: Submissions, access: SenderAccess, callbacks: Callbacks) {
     const { registers } = this;
     collectDefaultMetrics({ register: this.registry });
     const { log, counts } = submissions;
@@ -75,6 +76,51 @@ export class IngestMetrics {
       collect() {
         this.reset();
         this.inc(access.refused);
+      },
+    });
+    new Counter({
+      name: 'machine_ingest_callback_calls_total',
+      help: 'Calls of callbacks',
+      labelNames: ['sender', 'status'],
+      registers,
+      collect() {
+        this.reset();
+        for (const { sender, calls } of callbacks.flows) {
+          for (const [status, count] of calls) this.inc({ sender, status }, count);
+        }
+      },
+    });
+    new Counter({
+      name: 'machine_ingest_callback_outcomes_total',
+      help: 'Outcomes of messages of senders with a callback, by what became of them',
+      labelNames: ['sender', 'result'],
+      registers,
+      collect() {
+        this.reset();
+        for (const { sender, outcomes } of callbacks.flows) {
+          for (const [result, count] of outcomes) this.inc({ sender, result }, count);
+        }
+      },
+    });
+    new Gauge({
+      name: 'machine_ingest_callback_waiting',
+      help: 'Outcomes that wait',
+      labelNames: ['sender'],
+      registers,
+      collect() {
+        this.reset();
+        for (const { sender, waitingCount } of callbacks.flows) this.set({ sender }, waitingCount);
+      },
+    });
+    new Gauge({
+      name: 'machine_ingest_callback_oldest_seconds',
+      help: 'Age of the oldest outcome that waits',
+      labelNames: ['sender'],
+      registers,
+      collect() {
+        this.reset();
+        for (const { sender, oldestSeconds } of callbacks.flows)
+          this.set({ sender }, oldestSeconds);
       },
     });
   }

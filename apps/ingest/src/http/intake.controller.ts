@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Controller, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DocumentPath, IngestSender } from '#libs/config';
-import type { Parsed, Rejection } from '#libs/contracts';
+import { INGEST_SENDER_HEADER, type Parsed, type Rejection } from '#libs/contracts';
 import { ApiError } from '#libs/http-api';
 import { type Admission, SenderAccess } from '../access/sender-access.js';
 import { BridgeReader } from '../document/bridge-reader.js';
@@ -127,7 +127,7 @@ function submissionOf(
       headers: [
         ...headers,
         ...(isEvent ? [] : [['message-id', id] as const]),
-        ['ingest-sender', sender.name],
+        [INGEST_SENDER_HEADER, sender.name],
       ],
       id: given && { scope: JSON.stringify([sender.name, given.source]), value: given.value },
       answerWithinMs: sender.answerWithinMs,

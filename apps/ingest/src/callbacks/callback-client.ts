@@ -1,0 +1,73 @@
+import { createHmac } from 'node:crypto';
+import { realEpochMs } from '#libs/clock';
+import type { IngestCallback, IngestSettings } from '#libs/config';
+import { type Caller, HttpTransport, readRetryAfter, TimedExchanges } from '#libs/http-calls';
+
+/** What a call came to. No text of the answer is in `why`. */
+export type CallbackAnswer =
+  | { kind: 'taken'; status: number }
+  /** It will not be taken however often it is sent. */
+  | { kind: 'refused'; status: number; why: string }
+  /** Worth sending again, not before `afterMs` (real milliseconds, from `Retry-After`) have passed. */
+  | { kind: 'retry'; status: number | 'timeout' | 'network'; why: string; afterMs: number | null };
+
+const MAX_ANSWER_BYTES = 65_536;
+/** Statuses that pass. */
+const PASSING = new Set([408, 425, 429]);
+
+/**
+ * Posts to one receiver, signed as Standard Webhooks has it: HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`.
+ * The status alone counts, and redirects are not followed: the body would go to another host.
+ */
+export class CallbackClient {
+  private readonly transport: HttpTransport;
+  private readonly exchanges: TimedExchanges;
+  private readonly url: URL;
+
+  constructor(
+    private readonly callback: IngestCallback,
+    proxy: IngestSettings['proxy'],
+  ) {
+    const { timeoutMs } = callback;
+    this.url = new URL(callback.url);
+    this.exchanges = new TimedExchanges(timeoutMs);
+    this.transport = new HttpTransport({
+      ...{ origin: this.url.origin, maxConnections: 1, timeoutMs },
+      ...{ maxAnswerBytes: MAX_ANSWER_BYTES, proxy },
+    });
+  }
+
+  /** @throws the reason of the caller's signal, or its objection; nothing else */
+  async post(
+    id: string,
+    { contentType, text }: { contentType: string; text: string },
+    caller: Caller,
+  ): Promise<CallbackAnswer> {
+    const timestamp = String(Math.floor(realEpochMs() / 1000));
+    const signature = createHmac('sha256', this.callback.hmacKey)
+      .update(`${id}.${timestamp}.${text}`)
+      .digest('base64');
+    const headers = [
+      ...['content-type', contentType, 'webhook-id', id],
+      ...['webhook-timestamp', timestamp, 'webhook-signature', `v1,${signature}`],
+    ];
+    const path = this.url.pathname + this.url.search;
+    const exchange = await this.exchanges.run('callback', caller, (end) =>
+      this.transport.send({ method: 'POST', path, headers, body: text }, end),
+    );
+    if (exchange.kind === 'failed') {
+      const { code, cause } = exchange;
+      return { kind: 'retry', status: code, why: cause.message, afterMs: null };
+    }
+    const { status } = exchange;
+    if (status >= 200 && status < 300) return { kind: 'taken', status };
+    const why = `the receiver answered ${status}`;
+    if (status < 500 && !PASSING.has(status)) return { kind: 'refused', status, why };
+    return { kind: 'retry', status, why, afterMs: readRetryAfter(exchange.headers, realEpochMs()) };
+  }
+
+  /** Waits for a request in flight. */
+  async close(): Promise<void> {
+    await this.transport.close();
+  }
+}

@@ -1,0 +1,258 @@
+import { Logger } from '@nestjs/common';
+import { Clock, realDelayMs, realEpochMs } from '#libs/clock';
+import type { IngestCallback, IngestSettings } from '#libs/config';
+import { TOPICS } from '#libs/contracts';
+import { backOffMs, CallSlots } from '#libs/delivery';
+import { BoundedExpressions } from '#libs/expressions';
+import {
+  DeadLetters,
+  describeKafkaFailure,
+  ensureTopics,
+  type InboundMessage,
+  type KafkaClient,
+  KafkaConsumer,
+} from '#libs/kafka';
+import { CallbackClient } from './callback-client.js';
+import { type OutcomeEvent, readOutcomeEvent } from './outcome-event.js';
+
+/**
+ * What became of an outcome: `delivered`, or `skipped` because the mapping makes nothing of it; the others are given up:
+ * `refused` by the receiver, `expired` while the receiver did not take it, `unmapped` because the mapping fails.
+ */
+type Result = 'delivered' | 'skipped' | 'refused' | 'expired' | 'unmapped';
+
+interface Over {
+  kind: 'over';
+  result: Result;
+  why?: string;
+}
+
+type Attempt = Over | { kind: 'again'; why: string; afterMs: number | null };
+
+const BACK_OFF = { baseMs: 500, capMs: 60_000 };
+const LONGEST_RETRY_AFTER_MS = 3_600_000;
+const PREPARE_AGAIN_AFTER_MS = 2000;
+const CALL_CUT_OFF_PAUSE_MS = 50;
+
+/**
+ * Posts the outcomes of one sender's messages to its callback, in the order in which they are fetched, one at a time.
+ *
+ * Each sender has a consumer group of its own, `<KAFKA_GROUP_ID>-callback-<sender>`, so that what a dead receiver holds
+ * up (its calls, its buffer, its offsets) is its sender's alone; the price is that every such group reads the whole
+ * outcomes topic. All state is in Kafka: the offsets of the group. An outcome is finished, and its offset committed, once
+ * the receiver has taken it (2xx) or it is given up. A process that dies before the call, in it, or between answer and
+ * commit leaves the outcome to its successor, which posts it again with the same id: at least once, and receivers
+ * deduplicate by the id. The consumer pauses partitions whose buffer is full.
+ */
+export class CallbackFlow {
+  readonly calls = new Map<string, number>();
+  readonly outcomes = new Map<Result, number>();
+  private readonly logger = new Logger('Callbacks');
+  private readonly slots = new CallSlots(1);
+  private readonly expressions = new BoundedExpressions();
+  private readonly consumer: KafkaConsumer;
+  private readonly waiting: { message: InboundMessage; event: OutcomeEvent }[] = [];
+  private client: CallbackClient;
+  private delivering: Promise<void> | undefined;
+  /** Calls that have failed since one was answered, of whatever outcome. */
+  private failures = 0;
+  private isClosed = false;
+
+  constructor(
+    readonly sender: string,
+    private callback: IngestCallback,
+    private readonly settings: IngestSettings,
+    private readonly kafka: KafkaClient,
+  ) {
+    const { groupId, topicPrefix, commitIntervalMs } = settings.kafka;
+    this.client = this.clientOf(callback);
+    this.consumer = new KafkaConsumer(
+      {
+        ...{ kafka, topicPrefix, commitIntervalMs, stateTopics: [], calls: this.slots },
+        groupId: `${groupId}-callback-${sender}`,
+        deadLetters: new DeadLetters(new Clock(settings.clock), topicPrefix),
+        prepare: (signal) => this.prepare(signal),
+      },
+      (messages) => this.take(messages),
+    );
+  }
+
+  get waitingCount(): number {
+    return this.waiting.length;
+  }
+
+  get oldestSeconds(): number {
+    const [oldest] = this.waiting;
+    return oldest === undefined ? 0 : ageMs(oldest.message) / 1000;
+  }
+
+  start(): void {
+    if (this.isClosed) return;
+    this.consumer.start([TOPICS.commandOutcomes]).catch((error: unknown) => {
+      this.logger.error({ msg: 'callbacks cannot be started', sender: this.sender, err: error });
+    });
+  }
+
+  /** Calls from the next one on go by it. */
+  useCallback(callback: IngestCallback): void {
+    const last = this.client;
+    this.callback = callback;
+    this.client = this.clientOf(callback);
+    void last.close();
+  }
+
+  /** The call under way may end; what waits is left to the next process. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.consumer.close();
+    this.expressions.close();
+    await this.delivering;
+    await this.client.close();
+  }
+
+  /** Goes on until Kafka answers: a topic must exist to be subscribed. */
+  private async prepare(signal: AbortSignal): Promise<void> {
+    const { topicPrefix, createTopics: create, topicPartitions: partitions } = this.settings.kafka;
+    const topic = { name: topicPrefix + TOPICS.commandOutcomes, cleanupPolicy: 'delete' as const };
+    while (!signal.aborted) {
+      try {
+        await ensureTopics(this.kafka, [topic], { create, partitions });
+        return;
+      } catch (error) {
+        const why = describeKafkaFailure(error);
+        this.logger.warn({
+          msg: 'callbacks wait for their topic',
+          sender: this.sender,
+          error: why,
+        });
+        await realDelayMs(PREPARE_AGAIN_AFTER_MS, signal).catch(() => undefined);
+      }
+    }
+  }
+
+  private take(messages: readonly InboundMessage[]): Promise<void> {
+    for (const message of messages) {
+      const event = readOutcomeEvent(message, this.sender);
+      if (event === undefined) message.finish();
+      else this.waiting.push({ message, event });
+    }
+    this.delivering ??= this.deliverAll().finally(() => {
+      this.delivering = undefined;
+    });
+    return Promise.resolve();
+  }
+
+  private async deliverAll(): Promise<void> {
+    for (let next = this.waiting[0]; next !== undefined; next = this.waiting[0]) {
+      await this.deliver(next.message, next.event);
+      this.waiting.shift();
+    }
+  }
+
+  private async deliver(message: InboundMessage, event: OutcomeEvent): Promise<void> {
+    const { revoked } = message;
+    while (!revoked.aborted) {
+      const attempt = await this.slots
+        .run(() => this.attempt(event, revoked))
+        .catch(() => undefined);
+      if (attempt === undefined) {
+        // Cut off because partitions may be lost: if this one is not, the call is made again.
+        await realDelayMs(CALL_CUT_OFF_PAUSE_MS, revoked).catch(() => undefined);
+        continue;
+      }
+      const end = attempt.kind === 'over' ? attempt : this.expiryOf(message, attempt.why);
+      if (end !== undefined) {
+        this.count(event, end);
+        message.finish();
+        return;
+      }
+      if (attempt.kind === 'again') await this.backOff(attempt, revoked);
+    }
+    message.abandon();
+  }
+
+  /** Rejects when it is cut off. */
+  private async attempt(event: OutcomeEvent, revoked: AbortSignal): Promise<Attempt> {
+    revoked.throwIfAborted();
+    const body = await this.bodyOf(event);
+    if (body.kind === 'over') return body;
+    const answer = await this.client.post(event.id, body, this.slots.permit());
+    const { status } = answer;
+    this.calls.set(String(status), (this.calls.get(String(status)) ?? 0) + 1);
+    switch (answer.kind) {
+      case 'taken':
+        this.answered();
+        return { kind: 'over', result: 'delivered' };
+      case 'refused':
+        this.answered();
+        return { kind: 'over', result: 'refused', why: answer.why };
+      case 'retry':
+        return { kind: 'again', why: answer.why, afterMs: answer.afterMs };
+      default:
+        return answer satisfies never;
+    }
+  }
+
+  private async bodyOf(event: OutcomeEvent): Promise<Over | Body> {
+    const { mapping: expression, contentType } = this.callback;
+    const input = JSON.stringify(event);
+    if (expression === undefined) {
+      return {
+        kind: 'body',
+        contentType: 'application/cloudevents+json; charset=UTF-8',
+        text: input,
+      };
+    }
+    const mapped = await this.expressions.evaluate({ expression, input, variables: {} });
+    if (!mapped.ok) return { kind: 'over', result: 'unmapped', why: mapped.fault };
+    if (mapped.json === undefined) return { kind: 'over', result: 'skipped' };
+    const value: unknown = JSON.parse(mapped.json);
+    const isDocument = typeof value === 'string' && !/[/+]json\b/i.test(contentType);
+    return { kind: 'body', contentType, text: isDocument ? value : mapped.json };
+  }
+
+  private expiryOf(message: InboundMessage, why: string): Over | undefined {
+    if (ageMs(message) < this.callback.giveUpAfterSeconds * 1000) return undefined;
+    return { kind: 'over', result: 'expired', why };
+  }
+
+  private count({ id }: OutcomeEvent, { result, why }: Over): void {
+    this.outcomes.set(result, (this.outcomes.get(result) ?? 0) + 1);
+    if (result === 'delivered' || result === 'skipped') return;
+    const { sender } = this;
+    this.logger.warn({ msg: 'an outcome is given up for a callback', sender, id, result, why });
+  }
+
+  private async backOff(
+    { why, afterMs }: { why: string; afterMs: number | null },
+    revoked: AbortSignal,
+  ): Promise<void> {
+    const { sender } = this;
+    this.failures += 1;
+    if (this.failures === 1) this.logger.warn({ msg: 'a callback fails', sender, why });
+    const askedMs = Math.min(afterMs ?? 0, LONGEST_RETRY_AFTER_MS);
+    const waitMs = Math.max(backOffMs(this.failures, BACK_OFF), askedMs);
+    await realDelayMs(waitMs, revoked).catch(() => undefined);
+  }
+
+  private answered(): void {
+    if (this.failures > 0) {
+      this.logger.log({ msg: 'a callback is answered again', sender: this.sender });
+    }
+    this.failures = 0;
+  }
+
+  private clientOf(callback: IngestCallback): CallbackClient {
+    return new CallbackClient(callback, this.settings.proxy);
+  }
+}
+
+interface Body {
+  kind: 'body';
+  contentType: string;
+  text: string;
+}
+
+function ageMs({ timestamp }: InboundMessage): number {
+  return Math.max(0, realEpochMs() - Number(timestamp));
+}

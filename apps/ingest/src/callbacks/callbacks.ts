@@ -1,0 +1,62 @@
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import type { IngestSender, IngestSettings } from '#libs/config';
+import type { KafkaClient } from '#libs/kafka';
+import { SenderAccess } from '../access/sender-access.js';
+import { INGEST_SETTINGS, KAFKA } from '../platform/tokens.js';
+import { CallbackFlow } from './callback-flow.js';
+
+/** The flows of outcomes back to the senders that have a callback; they come and go with the senders file. */
+@Injectable()
+export class Callbacks implements OnApplicationShutdown {
+  private readonly bySender = new Map<string, CallbackFlow>();
+  private closing: Promise<unknown> = Promise.resolve();
+  private isClosed = false;
+
+  constructor(
+    @Inject(INGEST_SETTINGS) private readonly settings: IngestSettings,
+    @Inject(KAFKA) private readonly kafka: KafkaClient,
+    private readonly access: SenderAccess,
+  ) {}
+
+  get flows(): IterableIterator<CallbackFlow> {
+    return this.bySender.values();
+  }
+
+  /** Begins to deliver, behind the caller's back. */
+  start(): void {
+    this.useSenders(this.settings.senders?.value ?? []);
+    this.access.onSenders = (senders) => {
+      this.useSenders(senders);
+    };
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.isClosed = true;
+    await Promise.all([this.closing, ...[...this.flows].map((flow) => flow.close())]);
+  }
+
+  private useSenders(senders: readonly IngestSender[]): void {
+    if (this.isClosed) return;
+    const gone = new Set(this.bySender.keys());
+    for (const { name, callback } of senders) {
+      if (callback === undefined) continue;
+      gone.delete(name);
+      const flow = this.bySender.get(name);
+      if (flow === undefined) {
+        // A flow that is about to leave the group would be in the way of the one that takes its place.
+        const started = new CallbackFlow(name, callback, this.settings, this.kafka);
+        this.bySender.set(name, started);
+        void this.closing.then(() => {
+          started.start();
+        });
+      } else {
+        flow.useCallback(callback);
+      }
+    }
+    for (const name of gone) {
+      const flow = this.bySender.get(name);
+      this.bySender.delete(name);
+      this.closing = Promise.all([this.closing, flow?.close()]);
+    }
+  }
+}

@@ -1,0 +1,228 @@
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from '../support/eventually.js';
+import { testBrokers } from '../support/kafka.js';
+import { type Plant, startPlant } from '../support/plant.js';
+import { RunningIngest } from '../support/running-ingest.js';
+
+const SECRET = 'secret-of-the-callbacks';
+const KEY_OF_B = Buffer.from('key of the callbacks of b');
+
+interface Call {
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** A receiver of callbacks that answers with `status`, and as `headers` say. */
+class Receiver {
+  readonly calls: Call[] = [];
+  status = 200;
+  headers: Record<string, string> = {};
+  private constructor(
+    private readonly server: Server,
+    readonly url: string,
+  ) {}
+
+  static async start(): Promise<Receiver> {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const receiver = new Receiver(server, `http://127.0.0.1:${port}/outcomes?plant=1`);
+    server.on('request', (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const body = Buffer.concat(chunks).toString();
+        receiver.calls.push({ headers: request.headers, body });
+        response.writeHead(receiver.status, receiver.headers).end();
+      });
+    });
+    return receiver;
+  }
+
+  /** Calls about the message of that id. */
+  about(id: string): Call[] {
+    return this.calls.filter(({ body }) => body.includes(`"${id}"`));
+  }
+
+  async called(id: string, times = 1): Promise<Call> {
+    await eventually(() => this.about(id).length >= times, {
+      what: `${times} calls about ${id}`,
+      timeoutMs: 60_000,
+    });
+    return this.about(id)[times - 1]!;
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+}
+
+const isSigned = ({ headers, body }: Call, key: Buffer | string): boolean => {
+  const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`;
+  const signature = createHmac('sha256', key).update(signed).digest('base64');
+  return headers['webhook-signature'] === `v1,${signature}`;
+};
+
+const TOKENS = { a: 'token-of-sender-a-0', b: 'token-of-sender-b-0', c: 'token-of-sender-c-0' };
+
+describe('outcomes on their way back to the sender', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'callbacks-'));
+  const sendersFile = join(folder, 'senders.json');
+  let plant: Plant;
+  let ingest: RunningIngest;
+  let a: Receiver;
+  let b: Receiver;
+  let machines: string[];
+  let sent = 0;
+
+  const startIngest = async (): Promise<void> => {
+    const started = await RunningIngest.start('', {
+      ...{ KAFKA_BROKERS: testBrokers().join(','), KAFKA_TOPIC_PREFIX: plant.kafka.topicPrefix },
+      ...{ KAFKA_GROUP_ID: plant.groupId, INGEST_SENDERS_FILE: sendersFile, ...plant.clockEnv },
+    });
+    ingest = await started.ready();
+  };
+
+  /** Sets a list of a machine, and returns the id of the request. */
+  const send = async (sender: keyof typeof TOKENS, machineId: string): Promise<string> => {
+    sent += 1;
+    const id = `list-${sender}-${sent}`;
+    const list = { machineId, workingOrders: [`order-${sent}`] };
+    const answer = await ingest.post('/lists', list, {
+      ...{ authorization: `Bearer ${TOKENS[sender]}`, 'idempotency-key': id },
+    });
+    expect(answer.status).toBe(202);
+    return id;
+  };
+
+  const metric = async (line: RegExp): Promise<boolean> => {
+    const authorization = `Bearer ${TOKENS.a}`;
+    const response = await fetch(`${ingest.url}/metrics`, { headers: { authorization } });
+    return line.test(await response.text());
+  };
+
+  beforeAll(async () => {
+    [a, b] = await Promise.all([Receiver.start(), Receiver.start()]);
+    plant = await startPlant({ env: { BRIDGE_FLOWS: 'work-orders' } });
+    machines = (await plant.sandbox.machines()).map(({ machineId }) => machineId);
+    const paths = ['/lists', '/orders', '/metrics'];
+    writeFileSync(join(folder, 'key-of-b'), `whsec_${KEY_OF_B.toString('base64')}`);
+    const mapping = `{"AUFNR": data.workingOrders[0], "ref": data.source.messageId,
+      "STATUS": type = "work-order-list.applied.v1" ? "OK" : data.code}`;
+    const senders = {
+      a: { token: TOKENS.a, paths, callback: { url: a.url, hmacSecret: SECRET, timeoutMs: 2000 } },
+      b: {
+        ...{ token: TOKENS.b, paths },
+        callback: { url: b.url, hmacSecretFile: join(folder, 'key-of-b'), mapping },
+      },
+      c: { token: TOKENS.c, paths },
+    };
+    writeFileSync(sendersFile, JSON.stringify({ senders }));
+    await startIngest();
+  });
+
+  afterAll(async () => {
+    await ingest.close();
+    await plant.close();
+    await Promise.all([a.close(), b.close()]);
+    rmSync(folder, { recursive: true });
+  });
+
+  beforeEach(() => {
+    for (const receiver of [a, b]) Object.assign(receiver, { status: 200, headers: {} });
+  });
+
+  it('are posted as signed CloudEvents to the sender of the message alone', async () => {
+    const [machineId = ''] = machines;
+    const others = await send('c', machines[1] ?? '');
+    const id = await send('a', machineId);
+    const call = await a.called(id);
+    const event = JSON.parse(call.body) as Record<string, unknown>;
+    expect(event).toMatchObject({
+      ...{ specversion: '1.0', type: 'work-order-list.applied.v1', source: '/machine-bridge' },
+      ...{ subject: machineId, id: call.headers['webhook-id'] },
+      data: { machineId, code: null, source: { messageId: id, sender: 'a' } },
+    });
+    expect(call.headers['content-type']).toBe('application/cloudevents+json; charset=UTF-8');
+    expect([isSigned(call, SECRET), isSigned(call, 'another-secret')]).toEqual([true, false]);
+    expect([...a.about(others), ...b.about(others), ...b.about(id)]).toEqual([]);
+  });
+
+  it('are mapped, a refusal too', async () => {
+    const applied = await b.called(await send('b', machines[2] ?? ''));
+    expect(applied.headers['content-type']).toBe('application/json');
+    expect(JSON.parse(applied.body)).toMatchObject({ STATUS: 'OK', AUFNR: `order-${sent}` });
+    expect(isSigned(applied, KEY_OF_B)).toBe(true);
+    const refused = await b.called(await send('b', 'no-machine'));
+    expect(JSON.parse(refused.body)).toMatchObject({ STATUS: 'unknown-machine' });
+  });
+
+  it('are posted again once the receiver is back, in their order, each taken once', async () => {
+    a.status = 503;
+    const first = await send('a', machines[0] ?? '');
+    await a.called(first, 2);
+    const second = await send('a', machines[0] ?? '');
+    const before = a.about(first).length;
+    a.status = 200;
+    await a.called(second);
+    const ids = new Set(a.about(first).map(({ headers }) => headers['webhook-id']));
+    expect([ids.size, a.about(second).length]).toEqual([1, 1]);
+    // One may have been answered 503 while the status was set; the one that was taken is the last.
+    expect(a.about(first).length - before).toBeGreaterThanOrEqual(1);
+    expect(a.calls.at(-1)?.body).toContain(second);
+    expect(
+      await metric(/^machine_ingest_callback_calls_total\{sender="a",status="503"\} \d/m),
+    ).toBe(true);
+  });
+
+  it('of one sender do not wait for the dead receiver of another, nor does a stop', async () => {
+    Object.assign(a, { status: 503, headers: { 'retry-after': '600' } });
+    const waiting = await send('a', machines[0] ?? '');
+    const call = await a.called(waiting);
+    await b.called(await send('b', machines[0] ?? ''));
+    expect(await metric(/^machine_ingest_callback_waiting\{sender="a"\} 1$/m)).toBe(true);
+    a.status = 200;
+    await ingest.close();
+    await startIngest();
+    const again = await a.called(waiting, 2);
+    expect(again.headers['webhook-id']).toBe(call.headers['webhook-id']);
+    expect(again.body).toBe(call.body);
+  });
+
+  it('are given up where the receiver refuses them, and the next one is posted', async () => {
+    a.status = 400;
+    const refused = await send('a', machines[0] ?? '');
+    await a.called(refused);
+    const line = /^machine_ingest_callback_outcomes_total\{sender="a",result="refused"\} 1$/m;
+    await eventually(() => metric(line), { what: 'the refusal is counted' });
+    a.status = 200;
+    await a.called(await send('a', machines[0] ?? ''));
+    expect(a.about(refused)).toHaveLength(1);
+  });
+
+  it('go by a changed senders file, and no further than it says', async () => {
+    a.status = 503;
+    const senders = {
+      a: {
+        ...{ token: TOKENS.a, paths: ['/lists', '/metrics'] },
+        callback: { url: a.url, hmacSecret: 'another-secret-by-now', giveUpAfterSeconds: 1 },
+      },
+    };
+    writeFileSync(sendersFile, JSON.stringify({ senders }));
+    await eventually(() => metric(/^(?![^]*machine_ingest_callback_waiting\{sender="b"\})/), {
+      what: 'the callback of b is gone',
+    });
+    const id = await send('a', machines[0] ?? '');
+    const call = await a.called(id);
+    expect(isSigned(call, 'another-secret-by-now')).toBe(true);
+    const line = /^machine_ingest_callback_outcomes_total\{sender="a",result="expired"\} 1$/m;
+    await eventually(() => metric(line), { what: 'it is given up', timeoutMs: 60_000 });
+  });
+});
