@@ -60,7 +60,7 @@ describe('orders that ERPs are asked for, by processes', () => {
     );
   const answered = (id: string): Promise<ReadRecord[]> =>
     eventually(() => (outcomesOf(id).length > 0 ? outcomesOf(id) : undefined), {
-      what: `an outcome of ${id}`,
+      ...{ what: `an outcome of ${id}`, timeoutMs: 120_000 },
     });
 
   it('keep nothing else waiting while one ERP is dead', async () => {
@@ -76,6 +76,11 @@ describe('orders that ERPs are asked for, by processes', () => {
     const whole = { orderId: 'W', changedAt: 100, status: 'released', operations };
     await plant.kafka.sendJson(TOPICS.workOrders, 'W', whole, { 'message-id': 'whole' });
     await plant.sandbox.listBecomes(machine, ['W']);
+    const other = machineIds[1] ?? '';
+    erp.orders.set('B', { machineId: other });
+    await plant.kafka.send(TOPICS.workOrders, eventOf('one', 'B'));
+    await answered('one B');
+    await plant.sandbox.listBecomes(other, ['B']);
     expect(bridge.output).not.toContain(Buffer.from(`bridge:${PASSWORD}`).toString('base64'));
   }, 600_000);
 
