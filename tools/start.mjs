@@ -2,12 +2,14 @@
 import './setup/require-node.mjs';
 import { existsSync } from 'node:fs';
 import { findKafka } from './kafka/find-kafka.mjs';
+import { nextFreePort } from './process/ports.mjs';
 import { createShutdown } from './process/shutdown.mjs';
 import { runCommand, setUp } from './setup.mjs';
 import { say, secondsSince, step } from './setup/steps.mjs';
 import { choosePort } from './start/app-ports.mjs';
 import { startApp, untilHealthy } from './start/app-process.mjs';
 import { appSettings } from './start/app-settings.mjs';
+import { demoSenders } from './start/demo-senders.mjs';
 import { demoClock, noteReadings, originToGoOn } from './start/demo-clock.mjs';
 import { whereToLook } from './start/where-to-look.mjs';
 
@@ -31,6 +33,7 @@ async function start() {
   const bridgePort = await choosePort('BRIDGE_HTTP_PORT', 3000);
   const terminalPort = await choosePort('TERMINAL_HTTP_PORT', 3200);
   const ingestPort = await choosePort('INGEST_HTTP_PORT', 3300);
+  const callbackPort = await nextFreePort(3400);
   const kafka = await findKafka('start');
   shutdown.add('Kafka', kafka.stop, kafka.kill);
   void kafka.ended().then(() => shutdown.end(1, 'Kafka has ended: stopping'));
@@ -40,6 +43,7 @@ async function start() {
     bridgePort,
     terminalPort,
     ingestPort,
+    sendersFile: await demoSenders(callbackPort),
     clockOrigin: originToGoOn(Number(process.env.CLOCK_SPEED ?? 60)),
   });
   const clock = demoClock(env);
@@ -62,7 +66,7 @@ async function start() {
   console.log(whereToLook({ ...urls, seconds, kafka, topicPrefix, apps: [sandbox, ...apps] }));
   const { brokers } = kafka;
   const { signal } = shutdown;
-  await runDemo({ ...urls, brokers, topicPrefix, clock, sinceMs, signal });
+  await runDemo({ ...urls, callbackPort, brokers, topicPrefix, clock, sinceMs, signal });
 }
 
 /** What fails because it is being stopped needs no explanation. */

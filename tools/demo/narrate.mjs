@@ -1,9 +1,21 @@
-const COLOURS = { OPERATING: 32, IDLE: 33, OFF: 90, refused: 31, list: 36, reason: 35 };
+const COLOURS = {
+  OPERATING: 32,
+  IDLE: 33,
+  OFF: 90,
+  refused: 31,
+  list: 36,
+  reason: 35,
+  callback: 34,
+};
 const SHORT_PERIOD_SECONDS = 6 * 60;
 const SHORT_PERIODS_SHOWN = 4;
 const useColour = process.stdout.isTTY === true && !process.env.NO_COLOR;
 
-/** Turns records of the bridge's topics into lines for people; yields the function that takes a record. */
+/**
+ * Turns records of the bridge's topics, and what ingest posts to the ERP, into lines for people.
+ *
+ * @returns `{narrate, calledBack}`, functions that take a record and the body of a callback
+ */
 export function narrator({ machines, sandboxUrl, clock, readJson, print }) {
   const names = new Map(
     machines.map((machine) => [
@@ -22,7 +34,7 @@ export function narrator({ machines, sandboxUrl, clock, readJson, print }) {
     );
   };
 
-  return async ({ topic, message }) => {
+  const narrate = async ({ topic, message }) => {
     const type = message.headers?.ce_type?.toString() ?? '';
     if (topic.endsWith('.dlq')) return refused(topic, message);
     const data = JSON.parse(message.value.toString());
@@ -30,6 +42,11 @@ export function narrator({ machines, sandboxUrl, clock, readJson, print }) {
     if (type === 'work-order-list.applied.v1') return listApplied(data);
     if (type === 'downtime-reason.applied.v1') return reasonApplied(data);
   };
+  return { narrate, calledBack };
+
+  function calledBack({ ARBPL_MACHINE: machineId, ...status }) {
+    line('callback', machineId ?? '', `the ERP is told ${JSON.stringify(status)}`);
+  }
 
   function stateChange(type, data) {
     const { machineId, state, previousState, startTime, previousStartTime } = data;

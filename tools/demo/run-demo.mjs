@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Kafka, logLevel, Partitioners } from 'kafkajs';
 import { narrator } from './narrate.mjs';
 import { createErp } from './erp.mjs';
+import { receiveCallbacks } from './erp-callbacks.mjs';
 import { createOperators } from './operators.mjs';
 
 const INTRODUCTION = `
@@ -11,6 +12,7 @@ What you see from here on: one second is a minute of the plant's time.
   state     the bridge saw a machine change and published it        (machine.state-changes.v1)
   list      a machine's work order list reached the service          (from erp.work-order-lists.v1, erp.work-orders.v1)
   reason    an operator's downtime reason reached the service        (from mes.downtime-reasons.v1)
+  callback  ingest told the ERP what became of its order             (of the order that the ERP posted by HTTP)
   refused   a message the bridge set aside instead of losing it      (….dlq)
 `;
 
@@ -19,7 +21,8 @@ What you see from here on: one second is a minute of the plant's time.
  *
  * @param sinceMs epoch milliseconds: what was published from then on is reported
  */
-export async function runDemo({ brokers, sandboxUrl, clock, topicPrefix, sinceMs, signal }) {
+export async function runDemo({ brokers, sandboxUrl, clock, topicPrefix, sinceMs, ...others }) {
+  const { ingestUrl, callbackPort, signal } = others;
   const kafka = new Kafka({
     clientId: 'demo',
     brokers: brokers.split(','),
@@ -37,10 +40,14 @@ export async function runDemo({ brokers, sandboxUrl, clock, topicPrefix, sinceMs
       messages: [{ key, value: body, headers }],
     });
   };
-  const surroundings = { send, machines, clock, sandboxUrl, signal, readJson };
+  const surroundings = { send, machines, clock, sandboxUrl, ingestUrl, signal, readJson };
   const erp = createErp(surroundings);
   const operators = createOperators(surroundings);
-  const narrate = narrator({ ...surroundings, print: (line) => console.log(line) });
+  const { narrate, calledBack } = narrator({
+    ...surroundings,
+    print: (line) => console.log(line),
+  });
+  await receiveCallbacks({ port: callbackPort, print: calledBack, signal });
 
   // An operator at each machine that stands still waits on it; what came before the demo comes all at once.
   setMaxListeners(0, signal);

@@ -2,14 +2,14 @@ const WAYS_TO_A_TOKEN = /^MACHINE_CLOUD_(TOKEN|LOGIN|OAUTH)_?/;
 
 /** The environment of all apps for the demo; what the user has set stays as it is. */
 export function appSettings(
-  { brokers, sandboxPort, bridgePort, terminalPort, ingestPort, clockOrigin },
+  { brokers, sandboxPort, bridgePort, terminalPort, ingestPort, sendersFile, clockOrigin },
   env = process.env,
 ) {
   const defaults = {
     MACHINE_CLOUD_BASE_URL: `http://127.0.0.1:${sandboxPort}`,
     EQUIPMENT_MAP_FILE: 'demo/equipment-map.json',
     TERMINAL_REASONS_FILE: 'demo/terminal-reasons.json',
-    INGEST_SENDERS_FILE: 'demo/ingest-senders.json',
+    INGEST_SENDERS_FILE: sendersFile,
     ...token(env),
     ...shifts(env),
     ...acceleratedClock(clockOrigin, env),

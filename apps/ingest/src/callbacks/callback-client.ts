@@ -12,8 +12,8 @@ export type CallbackAnswer =
   | { kind: 'retry'; status: number | 'timeout' | 'network'; why: string; afterMs: number | null };
 
 const MAX_ANSWER_BYTES = 65_536;
-/** Statuses that pass. */
-const PASSING = new Set([408, 425, 429]);
+/** Statuses that pass, or that somebody mends: a wrong secret or address, a receiver that is being replaced. */
+const PASSING = new Set([401, 403, 404, 408, 425, 429]);
 
 /**
  * Posts to one receiver, signed as Standard Webhooks has it: HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`.
