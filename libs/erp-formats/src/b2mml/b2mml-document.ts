@@ -1,4 +1,11 @@
-import { describeJson, isJsonObject, type JsonObject, parsed, type Parsed } from '#libs/contracts';
+import {
+  describeJson,
+  field,
+  isJsonObject,
+  type JsonObject,
+  parsed,
+  type Parsed,
+} from '#libs/contracts';
 import type { DocumentContent } from '../document/order-format.js';
 import { type DocumentElement, elementName } from '../xml/document-element.js';
 import { checkFields, type FieldRules } from '../xml/check-fields.js';
@@ -134,6 +141,9 @@ const NAMES = new Map(
 
 interface BuiltElement extends DocumentElement {
   children: BuiltElement[];
+  text: string;
+  attributes: Readonly<Record<string, string>>;
+  notText?: string;
 }
 
 /** B2MML in JSON as the elements of its XML: a list is an element that repeats. Numbers are no text: 0010 is not 10. */
@@ -142,23 +152,47 @@ function jsonElement(name: string, json: unknown): DocumentElement {
 }
 
 function build(name: string, json: unknown, parent: BuiltElement | null): BuiltElement {
-  const isObject = isJsonObject(json);
-  const notText = notTextIn(json);
   const element: BuiltElement = {
     name: nameOf(name),
     parent,
     children: [],
-    text: textIn(json),
-    attributes: isObject ? attributesIn(json) : NO_ATTRIBUTES,
-    ...(notText !== undefined && { notText }),
+    text: '',
+    attributes: NO_ATTRIBUTES,
   };
-  if (!isObject) return element;
+  if (typeof json === 'string') element.text = json.trim();
+  else if (isJsonObject(json)) readObject(element, json);
+  else if (json !== null) element.notText = describeJson(json);
+  return element;
+}
+
+/** A large document has thousands of these: no more is made of them than they have. */
+function readObject(element: BuiltElement, json: JsonObject): void {
+  let isMarked = false;
+  let hasContent = false;
   for (const key of Object.keys(json)) {
     const value = json[key];
+    if (key === '$' || key.startsWith('@')) isMarked = true;
+    else if (value !== null) hasContent = true;
     if (!Array.isArray(value)) addChild(element, key, value);
     else for (const each of value as unknown[]) addChild(element, key, each);
   }
-  return element;
+  if (isMarked) element.attributes = attributesIn(json);
+  readText(element, json, hasContent);
+}
+
+/** What stands where text may is said; of text, and of an object of nothing but attributes, there is nothing to say. */
+function readText(element: BuiltElement, json: JsonObject, hasContent: boolean): void {
+  let scalar: unknown;
+  for (const name of TEXT_KEYS) {
+    const value = field(json, name);
+    if (typeof value === 'string') {
+      element.text = value.trim();
+      return;
+    }
+    if (scalar === undefined && value !== null && !isJsonObject(value)) scalar = value;
+  }
+  if (scalar !== undefined) element.notText = describeJson(scalar);
+  else if (hasContent) element.notText = 'an object';
 }
 
 function addChild(element: BuiltElement, key: string, json: unknown): void {
@@ -181,10 +215,8 @@ const NO_ATTRIBUTES: Readonly<Record<string, string>> = {};
 
 /** Under keys of their own, `@name` or `@_name`, or together under `$`, as converters of XML write them. */
 function attributesIn(json: JsonObject): Readonly<Record<string, string>> {
-  const keys = Object.keys(json);
-  if (!keys.some((key) => key.startsWith('@') || key === '$')) return NO_ATTRIBUTES;
   const together = isJsonObject(json['$']) ? Object.entries(json['$']) : [];
-  const marked = keys
+  const marked = Object.keys(json)
     .filter((key) => key.startsWith('@'))
     .map((key) => [key.replace(/^@_?/, ''), json[key]] as const);
   return Object.fromEntries(
@@ -192,30 +224,4 @@ function attributesIn(json: JsonObject): Readonly<Record<string, string>> {
       typeof value === 'string' ? [[nameOf(name), value]] : [],
     ),
   );
-}
-
-function textIn(json: unknown): string {
-  if (typeof json === 'string') return json.trim();
-  if (!isJsonObject(json)) return '';
-  const key = TEXT_KEYS.find((name) => typeof ownValue(json, name) === 'string');
-  return key === undefined ? '' : textIn(json[key]);
-}
-
-/** What stands where text may; undefined of text, of null, and of an object of nothing but attributes. */
-function notTextIn(json: unknown): string | undefined {
-  if (typeof json === 'string' || json === null) return undefined;
-  if (!isJsonObject(json)) return describeJson(json);
-  const values = TEXT_KEYS.map((name) => ownValue(json, name)).filter((value) => value !== null);
-  if (values.some((value) => typeof value === 'string')) return undefined;
-  const scalar = values.find((value) => value !== undefined && !isJsonObject(value));
-  if (scalar !== undefined) return describeJson(scalar);
-  return Object.entries(json).some(isContent) ? 'an object' : undefined;
-}
-
-function isContent([key, value]: [string, unknown]): boolean {
-  return value !== null && key !== '$' && !key.startsWith('@');
-}
-
-function ownValue(json: JsonObject, name: string): unknown {
-  return Object.hasOwn(json, name) ? json[name] : undefined;
 }

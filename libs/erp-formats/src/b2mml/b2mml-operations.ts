@@ -161,7 +161,8 @@ function placesOf(work: DocumentElement): Place[] {
   return required.length > 0 ? distinct(required) : placeOfScope(work);
 }
 
-function distinct(places: readonly Place[]): Place[] {
+function distinct(places: Place[]): Place[] {
+  if (places.length === 1) return places;
   const keyOf = ({ workCentre, plant }: Place) => JSON.stringify([workCentre, plant]);
   return [...new Map(places.map((each) => [keyOf(each), each])).values()];
 }

@@ -42,10 +42,13 @@ function readB2mml(content: DocumentContent, context: ReadingContext): Parsed<Or
   const checked = intent === 'cancel' ? parsed(undefined) : checkB2mmlFields(orders);
   if (!checked.ok) return checked;
   const messages: OrderMessage[] = [];
+  const { timeZone } = context;
+  let made: Parsed<number> | undefined;
+  // by hundreds of orders of one message
+  const madeAt = () => (made ??= readMadeAt(root, context));
   for (const order of orders) {
-    const changedAt = readChangedAt(order, root, context);
+    const changedAt = readChangedAt(order, madeAt, timeZone);
     if (!changedAt.ok) return changedAt;
-    const { timeZone } = context;
     const message = readB2mmlOrder(order, { changedAt: changedAt.value, timeZone, intent });
     if (!message.ok) return message;
     messages.push(message.value);
@@ -54,17 +57,25 @@ function readB2mml(content: DocumentContent, context: ReadingContext): Parsed<Or
   return rejected('invalid-message', `${pathOf(root)} has no request and no job order`);
 }
 
-/** When the schedule was published; else when the message was made, else when it was written to Kafka. */
+/** When the schedule was published, else when the message was made. */
 function readChangedAt(
   order: DocumentElement,
-  root: DocumentElement,
-  { timeZone, recordedAt }: ReadingContext,
+  madeAt: () => Parsed<number>,
+  timeZone: string,
 ): Parsed<number> {
   for (let at: DocumentElement | null = order; at !== null; at = at.parent) {
     const published = readDateTime(at, 'PublishedDate', timeZone);
     if (!published.ok) return published;
     if (published.value !== undefined) return parsed(published.value);
   }
+  return madeAt();
+}
+
+/** When the message was made, else when it was written to Kafka. */
+function readMadeAt(
+  root: DocumentElement,
+  { timeZone, recordedAt }: ReadingContext,
+): Parsed<number> {
   const area = unlessTwice(root, 'ApplicationArea');
   if (!area.ok) return area;
   const created = area.value && readDateTime(area.value, 'CreationDateTime', timeZone);

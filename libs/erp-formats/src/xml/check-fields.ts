@@ -18,7 +18,9 @@ export function checkFields(
   rules: FieldRules,
   fields: Fields = rules[element.name] ?? {},
 ): Parsed<undefined> {
-  for (const [name, rule] of Object.entries(fields)) {
+  for (const name in fields) {
+    const rule = fields[name];
+    if (rule === undefined) continue;
     if (rule !== 'texts' && rule !== 'elements') {
       const once = unlessTwice(element, name);
       if (!once.ok) return once;
