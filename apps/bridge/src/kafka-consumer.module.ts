@@ -79,8 +79,9 @@ function createConsumerStrategy(
     commitIntervalMs,
     tracing,
     decode: registry && ((message) => registry.readFramed(message, message.revoked)),
-    // Topics, schemas of outputs, then all at once: the two readers, the consumer's join, and with its assignment producers and state. Calls wait
-    // for the end of `controls` (FlowHold), messages for what earlier owners have committed and for their state.
+    // Topics, schemas of outputs, then all at once: the two readers, the consumer's join, and with its assignment
+    // producers and state. Calls wait for the end of `controls` (FlowHold), messages for what earlier owners have
+    // committed and for their state.
     prepare: async (signal, report) => {
       await prepareTopics(kafka, settings, topics, signal, report);
       if (signal.aborted) return;

@@ -32,7 +32,6 @@ type Attempt = Over | { kind: 'again'; why: string; afterMs: number | null };
 const BACK_OFF = { baseMs: 500, capMs: 60_000 };
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 const PREPARE_AGAIN_AFTER_MS = 2000;
-const CALL_CUT_OFF_PAUSE_MS = 50;
 
 /**
  * Posts the outcomes of one sender's messages to its callback, in the order in which they are fetched, one at a time.
@@ -154,10 +153,10 @@ export class CallbackFlow {
     while (!revoked.aborted) {
       const attempt = await this.slots
         .run(() => this.attempt(event, revoked))
-        .catch(() => undefined);
-      if (attempt === undefined) {
-        // Cut off because partitions may be lost: if this one is not, the call is made again.
-        await realDelayMs(CALL_CUT_OFF_PAUSE_MS, revoked).catch(() => undefined);
+        .catch((error: unknown) => ({ kind: 'cut-off' as const, why: String(error) }));
+      if (attempt.kind === 'cut-off') {
+        // Partitions may be lost, or the mapping cannot be evaluated: no answer, by which the outcome could expire.
+        await this.backOff({ ...attempt, afterMs: null }, revoked);
         continue;
       }
       const end = attempt.kind === 'over' ? attempt : this.expiryOf(message, attempt.why);
@@ -227,6 +226,7 @@ export class CallbackFlow {
     { why, afterMs }: { why: string; afterMs: number | null },
     revoked: AbortSignal,
   ): Promise<void> {
+    if (revoked.aborted) return;
     const { sender } = this;
     this.failures += 1;
     if (this.failures === 1) this.logger.warn({ msg: 'a callback fails', sender, why });
