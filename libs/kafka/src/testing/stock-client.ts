@@ -12,8 +12,22 @@ const { Kafka, logLevel } = createRequire(import.meta.url)('kafkajs-stock') as t
  */
 export const stockKafka = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
 
+/**
+ * Each partition by a request of its own: of one request for several, kafkajs sends all again where one partition refuses
+ * it, as one that has just been created does.
+ */
 export async function sendWithStock(topic: string, ...messages: Patched.Message[]): Promise<void> {
+  const byPartition = new Map<number | undefined, Patched.Message[]>();
+  for (const message of messages) {
+    const known = byPartition.get(message.partition);
+    if (known === undefined) byPartition.set(message.partition, [message]);
+    else known.push(message);
+  }
   const producer = stockKafka.producer();
   await producer.connect();
-  await producer.send({ topic, messages }).finally(() => producer.disconnect());
+  try {
+    for (const some of byPartition.values()) await producer.send({ topic, messages: some });
+  } finally {
+    await producer.disconnect();
+  }
 }
