@@ -42,7 +42,7 @@ export interface IngestSender {
   callback?: IngestCallback;
 }
 
-/** How a sender is told what became of its messages. */
+/** How a sender gets the outcomes of its messages. */
 export interface IngestCallback {
   /** https, or http on loopback. */
   url: string;

@@ -49,7 +49,7 @@ const LEAST_WAIT_MS = 200;
  *
  * The registry is *away* from the first request that it does not answer, or refuses for a reason that is not the
  * schema's, until the next one that it does. Look-ups wait meanwhile, however many there are, and one request at a time
- * is made to see; nobody is told that a schema is not there.
+ * is made to see; no value is refused for want of a schema.
  */
 export class SchemaRegistry {
   /** Requests by what came of them. */

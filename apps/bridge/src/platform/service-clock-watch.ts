@@ -47,7 +47,7 @@ export class ServiceClockWatch implements OnModuleDestroy {
         meaning:
           offsetSeconds < 0
             ? 'it is behind: reasons that begin now wait until they have begun there'
-            : 'it is ahead: its states look younger than they are, and those of a terminal set by it lie ahead',
+            : 'it is ahead: its states look more recent than they are, and those of a terminal set by it lie ahead',
         do: 'check NTP on this host, then on the service',
       });
     } else if (this.isFarOff && isNear(clockOffset)) {

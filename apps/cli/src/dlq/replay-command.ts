@@ -57,8 +57,8 @@ export function addReplayCommand(dlq: CliCommand): void {
   const command = withSelection(dlq.command('replay'))
     .argument('<topic>')
     .description(
-      'Puts the messages of dead letters back on the topic they came from, byte for byte, and marks the dead ' +
-        'letters as replayed. Without --yes it only says what it would do.',
+      'Puts the messages of dead letters back on the topic they came from, byte for byte, and marks ' +
+        'the dead letters as replayed. Without --yes it only says what it would do.',
     )
     .option('--all', 'every dead letter of the topic')
     .option('--again', 'also those that have been replayed before')

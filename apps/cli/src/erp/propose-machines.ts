@@ -90,9 +90,10 @@ interface Named {
 }
 
 interface Folded {
-  /** Letters and numbers, in their order. */
+  /** Words and numbers, in their order. */
   whole: string;
-  letters: string;
+  /** Its words without the numbers, as one. */
+  words: string;
   /** Its numbers without leading zeros. */
   numbers: string;
 }
@@ -106,7 +107,7 @@ function fold(text: string): Folded {
   const isNumber = (part: string): boolean => /^\p{Nd}/u.test(part);
   return {
     whole: parts.join(' ').replace(/(?<=\p{L}) (?=\p{L})/gu, ''),
-    letters: parts.filter((part) => !isNumber(part)).join(''),
+    words: parts.filter((part) => !isNumber(part)).join(''),
     numbers: parts.filter(isNumber).join(' '),
   };
 }
@@ -121,34 +122,35 @@ function likenessOf(
   if (folded.whole !== '' && folded.whole === other.whole) {
     return { score: what === 'id' ? 0.95 : 0.9, reason: `the same ${what} but for its spelling` };
   }
-  if (folded.letters === '' || other.letters === '') {
+  if (folded.words === '' || other.words === '') {
     const isLong = folded.numbers.replaceAll(' ', '').length >= DIGITS_OF_A_NUMBER;
     return isLong
       ? { score: SAME_NUMBER_ALONE, reason: `the same number in the ${what}` }
       : undefined;
   }
-  const score = BEST_OF_SIMILAR * diceOf(folded.letters, other.letters);
+  const score = BEST_OF_SIMILAR * diceOf(folded.words, other.words);
   return score < LEAST_SCORE ? undefined : { score, reason: `a similar ${what}` };
 }
 
-/** Sørensen and Dice: which share of their pairs of letters two texts have in common. */
+/** Sørensen and Dice: which share of their bigrams two texts have in common. */
 function diceOf(one: string, other: string): number {
   if (one === other) return 1;
-  const pairs = pairsOf(one);
-  const others = pairsOf(other);
+  const bigrams = bigramsOf(one);
+  const others = bigramsOf(other);
   let common = 0;
-  for (const pair of pairs) {
-    const at = others.indexOf(pair);
+  for (const bigram of bigrams) {
+    const at = others.indexOf(bigram);
     if (at < 0) continue;
     others[at] = '';
     common += 1;
   }
-  return pairs.length + others.length === 0 ? 0 : (2 * common) / (pairs.length + others.length);
+  const all = bigrams.length + others.length;
+  return all === 0 ? 0 : (2 * common) / all;
 }
 
-function pairsOf(text: string): string[] {
-  const letters = Array.from(text);
-  return letters.slice(1).map((letter, index) => `${letters[index]}${letter}`);
+function bigramsOf(text: string): string[] {
+  const characters = Array.from(text);
+  return characters.slice(1).map((second, index) => `${characters[index]}${second}`);
 }
 
 function round(score: number): number {

@@ -11,7 +11,7 @@ const BELOW_AN_ORDER =
 export type Intent = 'whole' | 'change' | 'cancel' | 'none';
 
 /**
- * By the verb of the envelope and its action codes, in any case of letters; a bare noun is the state of what is
+ * By the verb of the envelope and its action codes, whatever their case; a bare noun is the state of what is
  * in it. Actions that differ from part to part are refused: each would be done to all orders of the message.
  */
 export function intentOf(root: DocumentElement): Parsed<Intent> {

@@ -34,7 +34,7 @@ function readB2mml(content: DocumentContent, context: ReadingContext): Parsed<Or
   if (intent === 'none') {
     return rejected(
       'invalid-message',
-      `${pathOf(root)} asks, answers or rejects, it tells of no order`,
+      `${pathOf(root)} asks, answers or rejects, it changes no order`,
     );
   }
   const orders = ordersIn(root);

@@ -59,7 +59,7 @@ export interface EnrichmentRule {
   timeoutMs: number;
   concurrency: number;
   maxAnswerBytes: number;
-  /** So long an order must be unknown to the ERP before it counts as gone: events may come before what they tell of. */
+  /** So long an order must be unknown to the ERP before it counts as gone: events may come before their orders. */
   goneAfterSeconds: number;
 }
 

@@ -65,7 +65,7 @@ export function textOrNumber(...names: string[]): FieldReader<string> {
   );
 }
 
-/** A status by the text in a field, in any case of letters; undefined for a text that says nothing of it. */
+/** A status by the text in a field, whatever its case; undefined for a text that says nothing of it. */
 export function status(
   byText: Readonly<Record<string, OrderStatus | undefined>>,
   ...names: string[]

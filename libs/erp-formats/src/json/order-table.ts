@@ -185,7 +185,7 @@ function readLoneOperations(
   return parsed(messages);
 }
 
-/** Events tell that an order changed, and not how. */
+/** Events say that an order changed, and not how. */
 function alone(record: JsonRecord, { order, operations }: OrderTable): Parsed<never> {
   const where = record.path === '' ? 'the document' : record.path;
   const lacks = `${nameOf(order.status)} and ${operations[0] ?? ''} are missing`;

@@ -77,7 +77,7 @@ function methodIn(json: JsonObject): Job | undefined {
   return { method, record: { fields, path: method } };
 }
 
-/** That B2MML has an ID and these a JobOrderID tells them apart. */
+/** B2MML has an ID where these have a JobOrderID. */
 function isJob({ fields }: JsonRecord): boolean {
   if (Object.hasOwn(fields, 'JobOrderID')) return true;
   const order = field(fields, 'JobOrder');

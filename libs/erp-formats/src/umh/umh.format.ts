@@ -44,7 +44,7 @@ function valueOf(message: JsonObject, name: string): unknown {
 }
 
 function camelCase(name: string): string {
-  return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+  return name.replace(/_(.)/g, (_, initial: string) => initial.toUpperCase());
 }
 
 /** A work order is one piece of work at one place. */

@@ -128,7 +128,7 @@ function adviceOfAnswer(type: string, { right, topics = [] }: Asked): string | u
     case 'KafkaJSGroupCoordinatorNotFound':
       // kafkajs does not pass on why
       return (
-        'no broker tells which of them coordinates: if that goes on, a right may be missing: ' +
+        'no broker names the coordinator: if that goes on, a right may be missing: ' +
         `${ON_GROUPS}, or ${ON_TRANSACTIONAL_IDS}`
       );
     case 'INVALID_TIMESTAMP':

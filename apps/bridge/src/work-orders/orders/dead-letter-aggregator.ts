@@ -27,8 +27,8 @@ interface Arrived {
 
 /**
  * Dead-letters messages of orders for which machines were refused. Refusals that come within half a second share one
- * dead letter, written with their outcomes and the end of each refusal. A later one, as after a long look-up, has a dead
- * letter of its own.
+ * dead letter, written with their outcomes and the end of each refusal. A later one, as after a long look-up, has its
+ * own.
  */
 @Injectable()
 export class DeadLetterAggregator {

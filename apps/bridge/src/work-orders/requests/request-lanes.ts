@@ -32,7 +32,7 @@ interface Lane<W> {
  *
  * A lane is *ready* (a request waits, its time has come), *postponed* (a GET has failed, its time has not come), *in call*,
  * or gone. A request that comes in while a GET is under way waits for the next one: the GET may have been answered before
- * what the request tells of. Of several that wait the newest stays, since one answer holds what all of them tell of.
+ * the change that the request announces. Of several that wait the newest stays: one answer holds the changes of all.
  */
 export class RequestLanes<W extends Waiting> {
   private readonly lanes = new Map<string, Lane<W>>();
