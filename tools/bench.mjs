@@ -5,6 +5,7 @@ import { Kafka, logLevel } from 'kafkajs';
 import { helpText, readOptions } from './bench/options.mjs';
 import { circumstances, resultText, writeJson } from './bench/report.mjs';
 import { runScenarios } from './bench/run-scenarios.mjs';
+import { formats } from './bench/scenarios/formats.mjs';
 import { handOver } from './bench/scenarios/hand-over.mjs';
 import { ingest } from './bench/scenarios/ingest.mjs';
 import { isolation } from './bench/scenarios/isolation.mjs';
@@ -35,6 +36,7 @@ const SCENARIOS = [
   terminal,
   traces,
   ingest,
+  formats,
   rivals,
 ];
 

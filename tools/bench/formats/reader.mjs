@@ -1,0 +1,31 @@
+// Reads one document again and again, in a process of its own: what came of it goes back as a message.
+import { readOrderDocument } from '../../../dist/libs/erp-formats/src/index.js';
+
+/** By then the code is compiled. */
+const WARM_UP_MS = 3000;
+
+process.on('message', ({ text, sourceTopic, forMs }) => {
+  const body = Buffer.from(text);
+  const read = () => {
+    const document = { contentType: null, body, sourceTopic, recordedAt: 1_710_753_302 };
+    return readOrderDocument(document, { timeZone: 'Europe/Berlin' });
+  };
+  const first = read();
+  if (!first.ok) {
+    process.send({ problem: first.rejection.detail });
+    return;
+  }
+  readFor(read, WARM_UP_MS);
+  process.send({ orders: first.value.length, ...readFor(read, forMs) });
+});
+process.on('disconnect', () => process.exit(0));
+
+/** What reading takes of the processor, so that another program's load does not count. */
+function readFor(read, ms) {
+  const before = process.cpuUsage();
+  const untilMs = performance.now() + ms;
+  let documents = 0;
+  for (; performance.now() < untilMs; documents += 1) read();
+  const { user, system } = process.cpuUsage(before);
+  return { cpuUs: (user + system) / documents };
+}
