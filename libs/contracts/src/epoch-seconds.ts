@@ -52,15 +52,17 @@ function fromDateTime(text: string): TimeReading {
   if (match === null) {
     return problem('must be epoch seconds or an RFC 3339 date-time with offset (Z or +hh:mm)');
   }
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match
-    .slice(1, 7)
-    .map(Number);
+  const month = Number(match[2]);
+  const day = Number(match[3]);
+  const hour = Number(match[4]);
+  const minute = Number(match[5]);
+  const second = Number(match[6]);
   const offset = offsetSeconds(match);
-  const midnight = Date.UTC(year, month - 1, day) / 1000;
-  const seconds = midnight + hour * 3600 + minute * 60 + second - offset;
+  const midnight = new Date(Date.UTC(Number(match[1]), month - 1, day));
+  const seconds = midnight.getTime() / 1000 + hour * 3600 + minute * 60 + second - offset;
   const possible =
-    new Date(midnight * 1000).getUTCDate() === day &&
-    new Date(midnight * 1000).getUTCMonth() === month - 1 &&
+    midnight.getUTCDate() === day &&
+    midnight.getUTCMonth() === month - 1 &&
     hour < 24 &&
     minute < 60 &&
     // a leap second is announced for the last minute of a UTC day only

@@ -31,7 +31,14 @@ export function b2mmlRoot(content: DocumentContent): DocumentElement | undefined
 
 /** Orders wherever they are: in a schedule, in a request within it, in a list, or the root itself. */
 export function ordersIn(element: DocumentElement): DocumentElement[] {
-  return ORDERS.has(element.name) ? [element] : element.children.flatMap(ordersIn);
+  const orders: DocumentElement[] = [];
+  addOrders(element, orders);
+  return orders;
+}
+
+function addOrders(element: DocumentElement, orders: DocumentElement[]): void {
+  if (ORDERS.has(element.name)) orders.push(element);
+  else for (const child of element.children) addOrders(child, orders);
 }
 
 const STATES = {
@@ -79,11 +86,17 @@ const RULES: FieldRules = {
   Location: SCOPE,
 };
 
-/** Refuses fields of orders, and of what they stand in, that are given twice or hold what they do not. */
-export function checkB2mmlFields(orders: readonly DocumentElement[]): Parsed<undefined> {
-  // the schedule of ten thousand orders is looked at once
-  for (const above of new Set(orders.flatMap(elementsAbove))) {
-    const checked = checkFields(above, RULES, ABOVE_ORDERS);
+/**
+ * Refuses fields of orders, and of what they stand in, that are given twice or hold what they do not.
+ *
+ * @param above what {@link elementsAbove} finds
+ */
+export function checkB2mmlFields(
+  orders: readonly DocumentElement[],
+  above: ReadonlySet<DocumentElement>,
+): Parsed<undefined> {
+  for (const element of above) {
+    const checked = checkFields(element, RULES, ABOVE_ORDERS);
     if (!checked.ok) return checked;
   }
   for (const order of orders) {
@@ -93,8 +106,13 @@ export function checkB2mmlFields(orders: readonly DocumentElement[]): Parsed<und
   return parsed(undefined);
 }
 
-function elementsAbove({ parent }: DocumentElement): DocumentElement[] {
-  return parent === null ? [] : [...elementsAbove(parent), parent];
+/** What orders stand in: the schedule of ten thousand is looked at once. */
+export function elementsAbove(orders: readonly DocumentElement[]): Set<DocumentElement> {
+  const above = new Set<DocumentElement>();
+  for (const { parent } of orders) {
+    for (let at = parent; at !== null && !above.has(at); at = at.parent) above.add(at);
+  }
+  return above;
 }
 
 /** Keys that writers of JSON put the text of an element with attributes under. */
@@ -169,15 +187,18 @@ function build(name: string, json: unknown, parent: BuiltElement | null): BuiltE
 function readObject(element: BuiltElement, json: JsonObject): void {
   let isMarked = false;
   let hasContent = false;
+  let hasText = false;
   for (const key of Object.keys(json)) {
     const value = json[key];
     if (key === '$' || key.startsWith('@')) isMarked = true;
     else if (value !== null) hasContent = true;
+    if (TEXT_KEYS.includes(key)) hasText = true;
     if (!Array.isArray(value)) addChild(element, key, value);
     else for (const each of value as unknown[]) addChild(element, key, each);
   }
   if (isMarked) element.attributes = attributesIn(json);
-  readText(element, json, hasContent);
+  if (hasText) readText(element, json, hasContent);
+  else if (hasContent) element.notText = 'an object';
 }
 
 /** What stands where text may is said; of text, and of an object of nothing but attributes, there is nothing to say. */

@@ -149,7 +149,6 @@ type Place = Required<Pick<OperationChange, 'workCentre'>> & Pick<OperationChang
 const PARTS_OF_MACHINES = new Set(['EquipmentModule', 'ControlModule']);
 /** Levels above a place of work; whoever names no more has not assigned it yet. */
 const ABOVE_WORK_CENTRES = new Set(['Enterprise', 'Site', 'Area']);
-const SCOPES = ['HierarchyScope', 'Location'] as const;
 
 /**
  * Where a segment or job order is to be done: at each piece of equipment that it requires by name, else at the
@@ -157,7 +156,8 @@ const SCOPES = ['HierarchyScope', 'Location'] as const;
  * to run, say, is one place.
  */
 function placesOf(work: DocumentElement): Place[] {
-  const required = elements(work, 'EquipmentRequirement').flatMap(placesOfRequirement);
+  const required: Place[] = [];
+  addPlaces(work, required);
   return required.length > 0 ? distinct(required) : placeOfScope(work);
 }
 
@@ -167,15 +167,17 @@ function distinct(places: Place[]): Place[] {
   return [...new Map(places.map((each) => [keyOf(each), each])).values()];
 }
 
-/** Of one that asks for a class of equipment, say, the requirements within it may name which. */
-function placesOfRequirement(requirement: DocumentElement): Place[] {
-  const level = onlyElement(requirement, 'EquipmentLevel');
-  if (level !== undefined && PARTS_OF_MACHINES.has(levelOf(level) ?? level.text)) return [];
-  const own = elements(requirement, 'EquipmentID').flatMap(({ text }) =>
-    text === '' ? [] : [place(text, requirement)],
-  );
-  if (own.length > 0) return own;
-  return elements(requirement, 'EquipmentRequirement').flatMap(placesOfRequirement);
+/** Of a requirement that asks for a class of equipment, say, those within it may name which. */
+function addPlaces(work: DocumentElement, places: Place[]): void {
+  for (const requirement of elements(work, 'EquipmentRequirement')) {
+    const level = onlyElement(requirement, 'EquipmentLevel');
+    if (level !== undefined && PARTS_OF_MACHINES.has(levelOf(level) ?? level.text)) continue;
+    const known = places.length;
+    for (const { text } of elements(requirement, 'EquipmentID')) {
+      if (text !== '') places.push(place(text, requirement));
+    }
+    if (places.length === known) addPlaces(requirement, places);
+  }
 }
 
 function placeOfScope(work: DocumentElement): Place[] {
@@ -200,10 +202,12 @@ interface Level {
   level: string;
 }
 
+const NO_LEVELS: readonly Level[] = [];
+
 /** Levels of an element's own scope, each nested in the one before, from the top down. */
-function levelsAt(element: DocumentElement): Level[] {
-  const scope = SCOPES.map((name) => onlyElement(element, name)).find(Boolean);
-  if (scope === undefined) return [];
+function levelsAt(element: DocumentElement): readonly Level[] {
+  const scope = onlyElement(element, 'HierarchyScope') ?? onlyElement(element, 'Location');
+  if (scope === undefined) return NO_LEVELS;
   const equipmentId = textOf(scope, 'EquipmentID');
   const level = levelOf(scope) ?? '';
   const below = levelsAt(scope);

@@ -44,13 +44,9 @@ const STATUS_BY_COMMAND: StatusByValue = new Map<string, OrderStatus | undefined
 
 /**
  * Refuses a state or a command that nothing is known of: taken for none, it would put an order on its list, or take
- * it off.
+ * it off. Goes for the order and what is within it; {@link checkOwnStates} for what it stands in.
  */
 export function checkStates(order: DocumentElement): Parsed<undefined> {
-  for (let at = order.parent; at !== null; at = at.parent) {
-    const above = checkOwnStates(at);
-    if (!above.ok) return above;
-  }
   const command = checkValue(order, 'Command', STATUS_BY_COMMAND);
   return command.ok ? checkStatesWithin(order) : command;
 }
@@ -65,7 +61,7 @@ function checkStatesWithin(element: DocumentElement): Parsed<undefined> {
   return own;
 }
 
-function checkOwnStates(element: DocumentElement): Parsed<undefined> {
+export function checkOwnStates(element: DocumentElement): Parsed<undefined> {
   for (const name of STATES) {
     const checked = checkValue(element, name, STATUS_BY_STATE);
     if (!checked.ok) return checked;

@@ -19,12 +19,13 @@ export function readDateTime(
   if (!found.ok) return found;
   const text = found.value;
   if (text === undefined) return parsed(undefined);
+  // the years that stand for no date are none that an instant has
+  const instant = instantOf(text);
+  if (instant !== undefined) return parsed(instant);
   const [whole, date, time, offset] = DATE_TIME.exec(text) ?? [];
   const local = whole === undefined ? 'invalid' : readLocalTime(date, time);
   if (local === 'absent') return parsed(undefined);
   if (offset === '' && local !== 'invalid') return parsed(epochSecondsOf(local, timeZone));
-  const instant = instantOf(text);
-  if (instant !== undefined) return parsed(instant);
   return rejected('invalid-message', `${pathOf(element, field)} is no xs:dateTime`);
 }
 

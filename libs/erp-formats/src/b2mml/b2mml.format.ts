@@ -11,11 +11,11 @@ import {
 import type { DocumentContent, OrderFormat, ReadingContext } from '../document/order-format.js';
 import { type DocumentElement, pathOf, readText, unlessTwice } from '../xml/document-element.js';
 import { changeMessage, snapshotMessage } from '../document/checked-message.js';
-import { b2mmlRoot, checkB2mmlFields, ordersIn } from './b2mml-document.js';
+import { b2mmlRoot, checkB2mmlFields, elementsAbove, ordersIn } from './b2mml-document.js';
 import { type Intent, intentOf } from './b2mml-intent.js';
 import { readDateTime } from './b2mml-time.js';
 import { readB2mmlOperations } from './b2mml-operations.js';
-import { checkStates, statusOfOrder } from './b2mml-status.js';
+import { checkOwnStates, checkStates, statusOfOrder } from './b2mml-status.js';
 
 /** ISA-95 as B2MML writes it, V04 to V07, in XML or JSON. Orders that a message does not name stay. */
 export const b2mml: OrderFormat = {
@@ -39,7 +39,7 @@ function readB2mml(content: DocumentContent, context: ReadingContext): Parsed<Or
   }
   const orders = ordersIn(root);
   // what an order says beside its ID is of no account once it is cancelled
-  const checked = intent === 'cancel' ? parsed(undefined) : checkB2mmlFields(orders);
+  const checked = intent === 'cancel' ? parsed(undefined) : checkB2mml(orders);
   if (!checked.ok) return checked;
   const messages: OrderMessage[] = [];
   const { timeZone } = context;
@@ -55,6 +55,17 @@ function readB2mml(content: DocumentContent, context: ReadingContext): Parsed<Or
   }
   if (messages.length > 0) return parsed(messages);
   return rejected('invalid-message', `${pathOf(root)} has no request and no job order`);
+}
+
+function checkB2mml(orders: readonly DocumentElement[]): Parsed<undefined> {
+  const above = elementsAbove(orders);
+  const fields = checkB2mmlFields(orders, above);
+  if (!fields.ok) return fields;
+  for (const element of above) {
+    const states = checkOwnStates(element);
+    if (!states.ok) return states;
+  }
+  return fields;
 }
 
 /** When the schedule was published, else when the message was made. */

@@ -16,7 +16,7 @@ export interface DocumentElement {
 }
 
 /** Above it children are looked up by name: a schedule of ten thousand orders is asked for its date by each. */
-const MANY_CHILDREN = 200;
+const MANY_CHILDREN = 50;
 
 const childrenByName = new WeakMap<DocumentElement, Map<string, DocumentElement[]>>();
 
@@ -36,8 +36,20 @@ function indexOf(parent: DocumentElement): Map<string, DocumentElement[]> {
 
 /** The child of a name that occurs once; of two neither is chosen. */
 export function onlyElement(parent: DocumentElement, name: string): DocumentElement | undefined {
-  const found = elements(parent, name);
-  return found.length === 1 ? found[0] : undefined;
+  const found = soleElement(parent, name);
+  return found === 'twice' ? undefined : found;
+}
+
+/** A document has thousands of fields, most of them absent or there once: no list is made for one. */
+function soleElement(parent: DocumentElement, name: string): DocumentElement | 'twice' | undefined {
+  const { children } = parent;
+  let sole: DocumentElement | undefined;
+  for (const child of children.length > MANY_CHILDREN ? elements(parent, name) : children) {
+    if (child.name !== name) continue;
+    if (sole !== undefined) return 'twice';
+    sole = child;
+  }
+  return sole;
 }
 
 /** The same, refusing two: taken for none, they would leave out what the sender said twice. */
@@ -45,8 +57,8 @@ export function unlessTwice(
   parent: DocumentElement,
   name: string,
 ): Parsed<DocumentElement | undefined> {
-  const [first, second] = elements(parent, name);
-  if (second === undefined) return parsed(first);
+  const found = soleElement(parent, name);
+  if (found !== 'twice') return parsed(found);
   return rejected('invalid-message', `${pathOf(parent, name)} is given twice`);
 }
 
