@@ -86,7 +86,7 @@ describe('a service that is reached through a proxy', () => {
       502,
       /proxy http:\S+ has opened no tunnel to cloud.test:443.*502/,
     ],
-    ['does not answer', 'hang', /no answer of the proxy http:\S+ for cloud.test:443 in 900 ms/],
+    ['does not answer', 'hang', /no answer of the proxy http:\S+ for cloud.test:443 in 4500 ms/],
   ])('is waited for while the proxy %s', async (_, fault, message) => {
     proxy.fault = fault;
     const order = await sendList();

@@ -31,7 +31,7 @@ export class ServiceBehindTls {
     this.env = {
       ...bridgeEnvironment({ brokers: testBrokers(), topicPrefix, partitions: 1, sandboxUrl }),
       BRIDGE_FLOWS: 'work-orders',
-      MACHINE_CLOUD_TIMEOUT_MS: '1000',
+      MACHINE_CLOUD_TIMEOUT_MS: '5000',
       NODE_EXTRA_CA_CERTS: caFile,
     };
   }
