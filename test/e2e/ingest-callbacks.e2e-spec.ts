@@ -1,10 +1,7 @@
-import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CallbackReceiver, isSigned } from '../support/callback-receiver.js';
 import { eventually } from '../support/eventually.js';
 import { testBrokers } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
@@ -13,63 +10,6 @@ import { RunningIngest } from '../support/running-ingest.js';
 const SECRET = 'secret-of-the-callbacks';
 const KEY_OF_B = Buffer.from('key of the callbacks of b');
 
-interface Call {
-  headers: IncomingHttpHeaders;
-  body: string;
-}
-
-/** A receiver of callbacks that answers with `status`, and as `headers` say. */
-class Receiver {
-  readonly calls: Call[] = [];
-  status = 200;
-  headers: Record<string, string> = {};
-  private constructor(
-    private readonly server: Server,
-    readonly url: string,
-  ) {}
-
-  static async start(): Promise<Receiver> {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const receiver = new Receiver(server, `http://127.0.0.1:${port}/outcomes?plant=1`);
-    server.on('request', (request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
-        const body = Buffer.concat(chunks).toString();
-        receiver.calls.push({ headers: request.headers, body });
-        response.writeHead(receiver.status, receiver.headers).end();
-      });
-    });
-    return receiver;
-  }
-
-  /** Calls about the message of that id. */
-  about(id: string): Call[] {
-    return this.calls.filter(({ body }) => body.includes(`"${id}"`));
-  }
-
-  async called(id: string, times = 1): Promise<Call> {
-    await eventually(() => this.about(id).length >= times, {
-      what: `${times} calls about ${id}`,
-      timeoutMs: 60_000,
-    });
-    return this.about(id)[times - 1]!;
-  }
-
-  async close(): Promise<void> {
-    this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
-  }
-}
-
-const isSigned = ({ headers, body }: Call, key: Buffer | string): boolean => {
-  const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`;
-  const signature = createHmac('sha256', key).update(signed).digest('base64');
-  return headers['webhook-signature'] === `v1,${signature}`;
-};
-
 const TOKENS = { a: 'token-of-sender-a-0', b: 'token-of-sender-b-0', c: 'token-of-sender-c-0' };
 
 describe('outcomes on their way back to the sender', () => {
@@ -77,8 +17,8 @@ describe('outcomes on their way back to the sender', () => {
   const sendersFile = join(folder, 'senders.json');
   let plant: Plant;
   let ingest: RunningIngest;
-  let a: Receiver;
-  let b: Receiver;
+  let a: CallbackReceiver;
+  let b: CallbackReceiver;
   let machines: string[];
   let sent = 0;
 
@@ -109,7 +49,7 @@ describe('outcomes on their way back to the sender', () => {
   };
 
   beforeAll(async () => {
-    [a, b] = await Promise.all([Receiver.start(), Receiver.start()]);
+    [a, b] = await Promise.all([CallbackReceiver.start(), CallbackReceiver.start()]);
     plant = await startPlant({ env: { BRIDGE_FLOWS: 'work-orders' } });
     machines = (await plant.sandbox.machines()).map(({ machineId }) => machineId);
     const paths = ['/lists', '/orders', '/metrics'];

@@ -1,0 +1,154 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Environment } from '#libs/config';
+import { TOPICS } from '#libs/contracts';
+import { AppProcess } from '../support/app-process.js';
+import { CallbackReceiver } from '../support/callback-receiver.js';
+import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { eventually } from '../support/eventually.js';
+import { ingestSettings, post, untilReady } from '../support/running-ingest.js';
+import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
+
+const TOKEN = 'token-of-the-erp-of-callbacks';
+const MACHINES = 12;
+/** The longest there is: what is answered in a test is not committed during it, but for the first of a partition. */
+const LONG_COMMIT_INTERVAL_MS = '60000';
+const ANSWERED_BEFORE_KILL = 12;
+
+describe('callbacks of an ingest that is killed', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ingest-callbacks-'));
+  const sendersFile = join(folder, 'senders.json');
+  let erp: CallbackReceiver;
+  let plant: ChaosPlant;
+  let outcomes: TopicReader;
+  let processes: AppProcess[];
+  let posted: number;
+
+  const open = async (partitions: number): Promise<void> => {
+    erp = await CallbackReceiver.start();
+    const callback = { url: erp.url, hmacSecret: 'secret-of-the-callbacks' };
+    const senders = { erp: { token: TOKEN, paths: ['/orders'], callback } };
+    writeFileSync(sendersFile, JSON.stringify({ senders }));
+    const env = { BRIDGE_FLOWS: 'work-orders' };
+    plant = await ChaosPlant.open({ machines: MACHINES, partitions, env });
+    outcomes = await plant.kafka.read(TOPICS.commandOutcomes);
+    [processes, posted] = [[], 0];
+    await plant.startBridge().ready();
+  };
+
+  afterEach(async () => {
+    await Promise.all(processes.map((process) => process.close()));
+    await plant.close();
+    await erp.close();
+  });
+
+  afterAll(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  const callbackGroup = (): string => `${plant.groupId}-callback-erp`;
+
+  const startIngest = async (
+    instance: string,
+    env: Environment = {},
+  ): Promise<{ process: AppProcess; url: string }> => {
+    const settings = ingestSettings(plant.kafka.topicPrefix, {
+      ...{ INGEST_INSTANCE: instance, INGEST_SENDERS_FILE: sendersFile, ...env },
+    });
+    const process = new AppProcess('ingest', settings);
+    processes.push(process);
+    const url = await process.saying(/"url":"(http:[^"]+)"/, 'it says where it listens');
+    await untilReady(url);
+    return { process, url };
+  };
+
+  /** Posts an order for the next machine; returns the id of the message. */
+  const postOrder = async (url: string): Promise<string> => {
+    const { machineIds } = plant.load;
+    const machineId = machineIds[posted % machineIds.length];
+    const id = `order-${(posted += 1)}`;
+    const operations = [{ operationId: '0010', machineId, status: 'released' }];
+    const order = { orderId: id, changedAt: 1_763_680_000, status: 'released', operations };
+    const headers = { authorization: `Bearer ${TOKEN}`, 'idempotency-key': id };
+    const answer = await post(url, '/orders', order, headers);
+    expect(answer.status).toBe(202);
+    await answer.arrayBuffer();
+    return id;
+  };
+
+  const messageIdOf = (outcome: ReadRecord): unknown =>
+    (json(outcome)['source'] as { messageId: unknown }).messageId;
+
+  it('come again with the same id where it dies between an answer and its commit, and none is missed', async () => {
+    await open(1);
+    const env = { COMMIT_INTERVAL_MS: LONG_COMMIT_INTERVAL_MS };
+    const committed = (): Promise<number> =>
+      plant.kafka.groups.committed(callbackGroup(), TOPICS.commandOutcomes);
+    const offsetOf = async (id: string): Promise<number> =>
+      (await outcomes.find((outcome) => messageIdOf(outcome) === id, `an outcome of ${id}`)).offset;
+
+    const { process, url } = await startIngest('a', env);
+    const first = await postOrder(url);
+    await erp.called(first);
+    const firstOffset = await offsetOf(first);
+    await eventually(async () => (await committed()) > firstOffset, { what: 'the first commit' });
+    const answered = await postOrder(url);
+    await erp.called(answered);
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    erp.answers = () => released;
+    const unanswered = await postOrder(url);
+    // made only once the one before it is over
+    await erp.called(unanswered);
+    process.kill('SIGKILL');
+    await process.exitCode();
+    expect(await committed()).toBeLessThanOrEqual(await offsetOf(answered));
+    release();
+
+    const successor = await startIngest('a', env);
+    const last = await postOrder(successor.url);
+    await erp.called(last);
+    const ids = [first, answered, unanswered, last];
+    expect(ids.map((id) => erp.about(id).length)).toEqual([1, 2, 2, 1]);
+    expect(erp.calls.map(({ id }) => id)).toEqual(
+      [first, answered, unanswered, answered, unanswered, last].map((id) => erp.about(id)[0]?.id),
+    );
+    expect(new Set(erp.calls.map(({ id }) => id)).size).toBe(ids.length);
+  });
+
+  it('are all made by the other process, those of a machine in their order', async () => {
+    await open(4);
+    const [killed, other] = [await startIngest('a'), await startIngest('b')];
+    await plant.kafka.groups.untilMembers(2, callbackGroup());
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    erp.answers = () => (erp.calls.length > ANSWERED_BEFORE_KILL ? released : undefined);
+    for (let order = 0; order < 5 * MACHINES; order += 1) await postOrder(killed.url);
+    // each makes one at a time
+    await eventually(() => erp.waiting === 2, { what: 'both wait for an answer' });
+    killed.process.kill('SIGKILL');
+    await killed.process.exitCode();
+    await eventually(() => erp.waiting === 1, { what: 'one waits no more' });
+    release();
+    for (let order = 0; order < 2 * MACHINES; order += 1) await postOrder(other.url);
+
+    await outcomes.take(posted, () => true, 'outcome');
+    const idsOf = (records: readonly ReadRecord[]): (string | undefined)[] =>
+      records.map((outcome) => header(outcome, 'ce_id'));
+    const called = (): Set<string> =>
+      new Set(erp.calls.filter(({ isAnswered }) => isAnswered).map(({ id }) => id));
+    await eventually(() => idsOf(outcomes.records).every((id) => called().has(id ?? '')), {
+      what: 'each outcome is called back, and the call answered',
+    });
+    expect(new Set(outcomes.records.map(messageIdOf)).size).toBe(posted);
+    expect(called().size).toBe(outcomes.records.length);
+    for (const machineId of plant.load.machineIds) {
+      const published = idsOf(outcomes.records.filter(({ key }) => key?.toString() === machineId));
+      const places = erp.calls.map(({ id }) => published.indexOf(id)).filter((at) => at >= 0);
+      // a repetition goes back, and on from there: none is made before those ahead of it
+      const steps = places.map((at, call) => at - (places[call - 1] ?? -1));
+      expect([machineId, Math.max(...steps)]).toEqual([machineId, 1]);
+    }
+  });
+});

@@ -1,0 +1,81 @@
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { eventually } from './eventually.js';
+
+/** A call as the receiver has it, before it answers. */
+export interface CallbackCall {
+  /** The `webhook-id`. */
+  id: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+  /** The caller was there to be answered. */
+  isAnswered: boolean;
+}
+
+/** A sender's end of callbacks: an HTTP server that answers each with `status` and `headers`, once `answers` allows it. */
+export class CallbackReceiver {
+  /** All of them, in the order in which they came. */
+  readonly calls: CallbackCall[] = [];
+  /** How many callers wait for their answer. */
+  waiting = 0;
+  status = 200;
+  headers: Record<string, string> = {};
+  /** What the answer to a call waits for. */
+  answers: (call: CallbackCall) => Promise<void> | undefined = () => undefined;
+
+  private constructor(
+    private readonly server: Server,
+    readonly url: string,
+  ) {}
+
+  static async start(): Promise<CallbackReceiver> {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const receiver = new CallbackReceiver(server, `http://127.0.0.1:${port}/outcomes?plant=1`);
+    server.on('request', (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const { headers } = request;
+        const id = String(headers['webhook-id']);
+        const call = { id, headers, body: Buffer.concat(chunks).toString(), isAnswered: false };
+        receiver.calls.push(call);
+        receiver.waiting += 1;
+        response.on('close', () => (receiver.waiting -= 1));
+        void Promise.resolve(receiver.answers(call)).then(() => {
+          call.isAnswered = !response.closed;
+          response.writeHead(receiver.status, receiver.headers).end();
+        });
+      });
+    });
+    return receiver;
+  }
+
+  /** Calls about the message of that id. */
+  about(messageId: string): CallbackCall[] {
+    return this.calls.filter(({ body }) => body.includes(`"${messageId}"`));
+  }
+
+  /** The call about the message of that id which makes it so many, once it has come. */
+  called(messageId: string, times = 1): Promise<CallbackCall> {
+    return eventually(() => this.about(messageId)[times - 1], {
+      what: `${times} calls about ${messageId}`,
+      timeoutMs: 60_000,
+    });
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+}
+
+/** Whether it is signed with that key, by the text of Standard Webhooks. */
+export function isSigned({ id, headers, body }: CallbackCall, key: Buffer | string): boolean {
+  const signed = `${id}.${String(headers['webhook-timestamp'])}.${body}`;
+  const signature = createHmac('sha256', key).update(signed).digest('base64');
+  return headers['webhook-signature'] === `v1,${signature}`;
+}
