@@ -42,6 +42,25 @@ describe('outcomes on their way back to the sender', () => {
     return id;
   };
 
+  /** Sets the operations of an order; returns the id of the request. */
+  const sendOrder = async (
+    sender: keyof typeof TOKENS,
+    orderId: string,
+    machineIds: string[],
+  ): Promise<string> => {
+    sent += 1;
+    const id = `order-${sender}-${sent}`;
+    const operations = machineIds.map((machineId, at) => ({
+      ...{ operationId: `00${at + 1}0`, machineId, status: 'released' },
+    }));
+    const order = { orderId, changedAt: 1_763_680_000, status: 'released', operations };
+    const answer = await ingest.post('/orders', order, {
+      ...{ authorization: `Bearer ${TOKENS[sender]}`, 'idempotency-key': id },
+    });
+    expect(answer.status).toBe(202);
+    return id;
+  };
+
   const metric = async (line: RegExp): Promise<boolean> => {
     const authorization = `Bearer ${TOKENS.a}`;
     const response = await fetch(`${ingest.url}/metrics`, { headers: { authorization } });
@@ -102,6 +121,47 @@ describe('outcomes on their way back to the sender', () => {
     expect(isSigned(applied, KEY_OF_B)).toBe(true);
     const refused = await b.called(await send('b', 'no-machine'));
     expect(JSON.parse(refused.body)).toMatchObject({ STATUS: 'unknown-machine' });
+  });
+
+  it('are posted of an order, one of each of its machines', async () => {
+    const its = [machines[3] ?? '', machines[4] ?? ''];
+    const others = await sendOrder('c', '4710', [machines[5] ?? '']);
+    const id = await sendOrder('a', '4711', its);
+    await a.called(id, its.length);
+    const calls = a.about(id);
+    expect(calls.map(({ headers }) => String(headers['content-type']))).toEqual(
+      its.map(() => 'application/cloudevents+json; charset=UTF-8'),
+    );
+    expect(calls.map((call) => isSigned(call, SECRET))).toEqual(its.map(() => true));
+    const events = calls.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+    expect(events.map(({ id: eventId }) => eventId)).toEqual(calls.map((call) => call.id));
+    expect(new Set(calls.map((call) => call.id)).size).toBe(its.length);
+    expect(new Map(events.map(({ subject, ...event }) => [subject, event]))).toEqual(
+      new Map(
+        its.map((machineId) => [
+          machineId,
+          expect.objectContaining({
+            type: 'work-order-list.applied.v1',
+            data: expect.objectContaining({
+              ...{ machineId, orderId: '4711', workingOrders: ['4711'], code: null },
+              source: expect.objectContaining({ messageId: id, sender: 'a' }) as object,
+            }) as object,
+          }) as object,
+        ]),
+      ),
+    );
+    for (const machineId of its) await plant.sandbox.listBecomes(machineId, ['4711']);
+    expect(a.about(others)).toEqual([]);
+  });
+
+  it('are posted of an order that is refused, with the code and the reason', async () => {
+    const call = await a.called(await sendOrder('a', '4712', ['no-machine']));
+    const event = JSON.parse(call.body) as Record<string, unknown>;
+    expect(event).toMatchObject({
+      ...{ type: 'work-order-list.rejected.v1', id: call.id, subject: 'no-machine' },
+      data: { machineId: 'no-machine', orderId: '4712', code: 'unknown-machine' },
+    });
+    expect(isSigned(call, SECRET)).toBe(true);
   });
 
   it('are posted again once the receiver is back, in their order, each taken once', async () => {
