@@ -2,7 +2,7 @@ import { bundledPackages } from './tools/test/bundle-packages.mjs';
 
 /** @type {import('jest').Config} */
 export default {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/tools/test/node-environment.mjs',
   testEnvironmentOptions: { customExportConditions: ['bridge-src', 'node', 'node-addons'] },
   maxWorkers: 2,
   testTimeout: 120_000,
