@@ -6,8 +6,8 @@ const LONG = '\\.long\\.(e2e-)?spec\\.ts$';
 const run = (paths, ignored = [], more = {}) => ({ paths, ignored, workers: 3, ...more });
 const kafka = { needsKafka: true };
 const browser = run([BROWSER], [], { ...kafka, needsBrowser: true, workers: 2 });
-/** The properties once more, each with five times the cases of the unit tier. */
-const deep = run(['\\.properties\\.spec\\.ts$'], [], { env: { PROPERTY_DEPTH: '5' } });
+/** The properties once more, each with ten times the cases of the unit tier. */
+const deep = run(['\\.properties\\.spec\\.ts$'], [], { env: { PROPERTY_DEPTH: '10' } });
 /** Each starts processes by the dozen. */
 const chaos = { ...kafka, workers: 2 };
 

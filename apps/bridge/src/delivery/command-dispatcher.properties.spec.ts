@@ -335,7 +335,7 @@ describe('CommandDispatcher, whatever comes in whatever order', () => {
             open: 0,
           });
         }),
-        { numRuns: 80 * Number(process.env.PROPERTY_DEPTH ?? 1) },
+        { numRuns: 40 * Number(process.env.PROPERTY_DEPTH ?? 1) },
       );
     },
   );

@@ -332,7 +332,7 @@ describe.each<Use>(['every entry counts', 'the newest counts'])('LaneQueue where
       fc.property(stepsWith('ok', 'suspect', 'failed', 'unknown'), widths, (steps, width) => {
         new Traffic(use, false, width).run(steps);
       }),
-      { numRuns: 200 },
+      { numRuns: 100 * Number(process.env.PROPERTY_DEPTH ?? 1) },
     );
   });
 
@@ -341,7 +341,7 @@ describe.each<Use>(['every entry counts', 'the newest counts'])('LaneQueue where
       fc.property(stepsWith('ok', 'unknown'), widths, (steps, width) => {
         new Traffic(use, true, width).run(steps);
       }),
-      { numRuns: 200 },
+      { numRuns: 100 * Number(process.env.PROPERTY_DEPTH ?? 1) },
     );
   });
 });

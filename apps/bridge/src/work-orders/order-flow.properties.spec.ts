@@ -340,7 +340,7 @@ describe('any history of orders, with crashes between any two steps', () => {
           expect(flow.outcomes.length).toBeGreaterThanOrEqual(told.length);
         },
       ),
-      { numRuns: 400 * Number(process.env.PROPERTY_DEPTH ?? 1) },
+      { numRuns: 200 * Number(process.env.PROPERTY_DEPTH ?? 1) },
     );
   });
 });

@@ -9,7 +9,7 @@ import { MINUTE, SimulatedService, timeOf, type Timeline } from './testing/simul
 import { LAST_POLL, stories, watched } from './testing/stories.js';
 import { WatchedMachine } from './testing/watched-machine.js';
 
-const RUNS = 50 * Number(process.env.PROPERTY_DEPTH ?? 1);
+const RUNS = 25 * Number(process.env.PROPERTY_DEPTH ?? 1);
 const DAY = 24 * 60;
 const DOCUMENT = new URL('../../../../../docs/machine-states.md', import.meta.url);
 

@@ -12,8 +12,8 @@ import { type Mistake, SimulatedService, type Timeline } from './testing/simulat
 import { LAST_POLL, SETTLE_MINUTES, steps, stories, watched } from './testing/stories.js';
 import { type LogConduct, WatchedMachine } from './testing/watched-machine.js';
 
-/** Stories of each property; `npm run test:rest` runs five times as many. */
-const RUNS = 60 * Number(process.env.PROPERTY_DEPTH ?? 1);
+/** Stories of each property; `npm run test:rest` runs ten times as many. */
+const RUNS = 30 * Number(process.env.PROPERTY_DEPTH ?? 1);
 /** Between two times that a log is asked for. */
 const LONGEST_PAUSE_MINUTES = 62;
 

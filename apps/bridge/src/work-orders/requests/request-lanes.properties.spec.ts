@@ -220,7 +220,7 @@ describe('any history of changes, events, answers, failures and crashes', () => 
             }
           },
         ),
-        { numRuns: 2000 * Number(process.env.PROPERTY_DEPTH ?? 1) },
+        { numRuns: 500 * Number(process.env.PROPERTY_DEPTH ?? 1) },
       );
     },
   );
