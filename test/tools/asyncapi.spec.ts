@@ -6,9 +6,11 @@ const ROOT = resolve(import.meta.dirname, '../..');
 
 type Json = Record<string, unknown>;
 
+const DOCUMENTS = readDocuments(ROOT);
+
 /** The documents as they are, with one value of one of them replaced; undefined takes it away. */
 function changed(file: string, path: string[], value: unknown): Map<string, unknown> {
-  const documents = readDocuments(ROOT);
+  const documents = structuredClone(DOCUMENTS);
   const parent = path.slice(0, -1).reduce(
     (node, key) => {
       const child = node[key] as Json | undefined;
@@ -28,7 +30,7 @@ const SCHEMA = 'schemas/machine-state.json';
 
 describe('the check of topics and events', () => {
   it('finds nothing to complain of', () => {
-    expect(problemsOf(readDocuments(ROOT))).toEqual([]);
+    expect(problemsOf(DOCUMENTS)).toEqual([]);
   });
 
   it.each<[string, string, string[], unknown, RegExp]>([
@@ -97,7 +99,7 @@ describe('the check of topics and events', () => {
   });
 
   it('finds a schema that is used nowhere', () => {
-    const documents = readDocuments(ROOT).set('schemas/forgotten.json', { type: 'string' });
+    const documents = new Map([...DOCUMENTS, ['schemas/forgotten.json', { type: 'string' }]]);
     expect(problemsOf(documents)).toEqual(['schemas/forgotten.json#: nothing refers to it']);
   });
 });

@@ -1,41 +1,27 @@
-import { spawnSync } from 'node:child_process';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { evaluate } from '../support/evaluate.js';
 
-const ROOT = resolve(import.meta.dirname, '../..');
-
-/** What an expression comes to, in a process of its own, with exports of one of the bench's modules in reach. */
-function evaluate(module: string, names: string, expression: string): unknown {
-  const code = `
-    import { ${names} } from './tools/bench/${module}.mjs';
-    const value = ${expression};
-    console.log(JSON.stringify(value));
-  `;
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--input-type=module', '-e', code],
-    { cwd: ROOT, encoding: 'utf8' },
-  );
-  if (status !== 0) throw new Error(stderr);
-  return JSON.parse(stdout);
-}
+const BENCH = resolve(import.meta.dirname, '../../tools/bench');
 
 describe('the statistics of the bench', () => {
-  it('takes the value that a share of all does not exceed', () => {
+  it('takes the value that a share of all does not exceed', async () => {
     const values = '[5, 1, 4, 2, 3, 10, 9, 8, 7, 6]';
     const expression = `[0, 0.5, 0.99, 1].map((q) => percentile(${values}, q))`;
 
-    expect(evaluate('statistics', 'percentile', expression)).toEqual([1, 5, 10, 10]);
+    expect(await evaluate('bench/statistics.mjs', 'percentile', expression)).toEqual([
+      1, 5, 10, 10,
+    ]);
   });
 
-  it('takes the middle of rounds, or the mean of the two in the middle', () => {
+  it('takes the middle of rounds, or the mean of the two in the middle', async () => {
     const expression = '[median([30, 10, 20]), median([30, 10])]';
 
-    expect(evaluate('statistics', 'median', expression)).toEqual([20, 20]);
+    expect(await evaluate('bench/statistics.mjs', 'median', expression)).toEqual([20, 20]);
   });
 
-  it('holds the median of the rounds against the target', () => {
-    const rows = evaluate(
-      'figures',
+  it('holds the median of the rounds against the target', async () => {
+    const rows = await evaluate(
+      'bench/figures.mjs',
       'Figures',
       `(() => {
         const figures = new Figures();
@@ -54,7 +40,9 @@ describe('the statistics of the bench', () => {
 });
 
 describe('the check of what the bridge did', () => {
-  function faults(...outcomes: [offset: number, kind: string, machineId?: string][]): unknown {
+  function faults(
+    ...outcomes: [offset: number, kind: string, machineId?: string][]
+  ): Promise<unknown> {
     const records = outcomes.map(([offset, kind, machineId = 'M-1']) => {
       return {
         partition: 0,
@@ -65,12 +53,16 @@ describe('the check of what the bridge did', () => {
       };
     });
     const expected = `{ ends: [2], mayBeRejected: new Set(['M-bad']) }`;
-    return evaluate('outcomes', 'faultsOf', `faultsOf(${JSON.stringify(records)}, ${expected})`);
+    return evaluate(
+      'bench/outcomes.mjs',
+      'faultsOf',
+      `faultsOf(${JSON.stringify(records)}, ${expected})`,
+    );
   }
 
-  it('is content when each message has one final outcome', () => {
-    expect(faults([0, 'deferred'], [0, 'applied'], [1, 'superseded'])).toEqual([]);
-    expect(faults([0, 'applied'], [1, 'rejected', 'M-bad'])).toEqual([]);
+  it('is content when each message has one final outcome', async () => {
+    expect(await faults([0, 'deferred'], [0, 'applied'], [1, 'superseded'])).toEqual([]);
+    expect(await faults([0, 'applied'], [1, 'rejected', 'M-bad'])).toEqual([]);
   });
 
   it.each([
@@ -82,19 +74,19 @@ describe('the check of what the bridge did', () => {
     ],
     ['one from nowhere', [2, 'applied'], [0, 'applied'], 'an outcome of 0:2, which nobody sent'],
     ['a good machine that is rejected', [0, 'rejected'], [1, 'applied'], 'M-1 rejected: too-bad'],
-  ] as const)('finds %s', (_, first, second, fault) => {
-    expect(faults([...first], [...second])).toContain(fault);
+  ] as const)('finds %s', async (_, first, second, fault) => {
+    expect(await faults([...first], [...second])).toContain(fault);
   });
 
-  it('finds a message with two', () => {
-    expect(faults([0, 'applied'], [0, 'applied'], [1, 'applied'])).toEqual([
+  it('finds a message with two', async () => {
+    expect(await faults([0, 'applied'], [0, 'applied'], [1, 'applied'])).toEqual([
       '1 messages with more than one final outcome',
     ]);
   });
 
-  it('finds calls that overlap or come out of order', () => {
-    const report = evaluate(
-      'service-stub/write-audit',
+  it('finds calls that overlap or come out of order', async () => {
+    const report = await evaluate(
+      'bench/service-stub/write-audit.mjs',
       'WriteAudit',
       `(() => {
         const audit = new WriteAudit();
@@ -112,12 +104,12 @@ describe('the check of what the bridge did', () => {
 });
 
 describe('the machines of the stub', () => {
-  it('have their updates at all times of the minute', () => {
-    const updates = evaluate(
-      'states/plant',
+  it('have their updates at all times of the minute', async () => {
+    const updates = (await evaluate(
+      'bench/states/plant.mjs',
       'latestUpdateSeconds',
       'Array.from({ length: 600 }, (_, machine) => latestUpdateSeconds(machine, 6059, 60))',
-    ) as number[];
+    )) as number[];
     const perSecond = new Map<number, number>();
     for (const update of updates) perSecond.set(update, (perSecond.get(update) ?? 0) + 1);
 
@@ -127,9 +119,9 @@ describe('the machines of the stub', () => {
     expect(Math.max(...perSecond.values())).toBeLessThanOrEqual(12);
   });
 
-  it('show a change from the next update on, and in the log what they have shown', () => {
-    const [hour, before, after, log] = evaluate(
-      'service-stub/machine-timelines',
+  it('show a change from the next update on, and in the log what they have shown', async () => {
+    const [hour, before, after, log] = (await evaluate(
+      'bench/service-stub/machine-timelines.mjs',
       'MachineTimelines',
       `(() => {
         const timelines = new MachineTimelines({ machines: 40, updateSeconds: 60 });
@@ -144,7 +136,7 @@ describe('the machines of the stub', () => {
           timelines.activity(0, window, now + 180),
         ];
       })()`,
-    ) as [number, number[], { shownChanges: number; body: unknown }[], unknown[]];
+    )) as [number, number[], { shownChanges: number; body: unknown }[], unknown[]];
 
     expect(before).toEqual([0, 0, 0]);
     expect(after.map(({ shownChanges }) => shownChanges)).toEqual([1, 0, 1]);
@@ -160,12 +152,12 @@ describe('the machines of the stub', () => {
     ]);
   });
 
-  it('notice two calls for one of them at a time, and who called', () => {
-    const [report, overlaps, polls] = evaluate(
-      'service-stub/poll-audit',
+  it('notice two calls for one of them at a time, and who called', async () => {
+    const [report, overlaps, polls] = (await evaluate(
+      'bench/service-stub/poll-audit.mjs',
       'PollAudit',
       `await (async () => {
-        const { pollsFrom } = await import('./tools/bench/states/poll-log.mjs');
+        const { pollsFrom } = await import(${JSON.stringify(join(BENCH, 'states/poll-log.mjs'))});
         const audit = new PollAudit(3);
         audit.begin({ machine: 0, shownChanges: 0 }, 'a')();
         audit.begin({ machine: 1, shownChanges: 2 }, 'b')();
@@ -179,7 +171,7 @@ describe('the machines of the stub', () => {
         const polls = [machine, caller, shownChanges, answeredMs.map((ms) => Math.sign(ms))];
         return [report, [pollOverlaps, audit.report(1).pollOverlaps], polls.map((it) => [...it])];
       })()`,
-    ) as unknown[];
+    )) as unknown[];
 
     expect(report).toEqual({ polls: 2, activityLogs: 0, machinesPolled: 2, callers: ['a', 'b'] });
     expect(overlaps).toEqual([0, 1]);
@@ -204,38 +196,44 @@ describe('how polls are judged', () => {
     });
   }
 
-  it('counts turns that a machine has missed, also the last and all of them', () => {
+  it('counts turns that a machine has missed, also the last and all of them', async () => {
     const given = polls([0, 59_000], [1, 1000], [0, 119_500], [1, 181_000], [0, 179_500]);
     const options = '{ machines: 3, intervalMs: 60_000, fromMs: 0, toMs: 360_000 }';
-    const turns = evaluate('states/poll-turns', 'pollTurns', `pollTurns(${given}, ${options})`);
+    const turns = await evaluate(
+      'bench/states/poll-turns.mjs',
+      'pollTurns',
+      `pollTurns(${given}, ${options})`,
+    );
 
     // two of machine 0 after its last, two of machine 1 before and two after its last, five of machine 2
     expect(turns).toMatchObject({ count: 5, gaps: [60.5, 180, 60], missed: 2 + 2 + 2 + 5 });
   });
 
-  it('holds the busiest second against the mean of all', () => {
+  it('holds the busiest second against the mean of all', async () => {
     const given = polls([0, 100], [1, 200], [2, 900], [3, 3500]);
     const options = '{ machines: 4, intervalMs: 4000, fromMs: 0, toMs: 4000 }';
-    const turns = evaluate('states/poll-turns', 'pollTurns', `pollTurns(${given}, ${options})`);
+    const turns = await evaluate(
+      'bench/states/poll-turns.mjs',
+      'pollTurns',
+      `pollTurns(${given}, ${options})`,
+    );
 
     expect(turns).toMatchObject({ missed: 0, busiest: 3 });
   });
 
-  it('finds when a new process began to poll, and when it did so at the full rate', () => {
+  it('finds when a new process began to poll, and when it did so at the full rate', async () => {
     const rows = [0, 1500, 3000, 3400, 3800, 4200, 4600].map((ms): Poll => [0, ms, 1]);
     const given = polls([0, 0, 0], [0, 100, 0], [0, 200, 0], ...rows);
     const rate = (perSecond: number): string =>
       `fullRateMs(${given}, 1, { perSecond: ${perSecond}, forMs: 2000 })`;
     const expression = `[firstPollMs(${given}, 1), ${rate(2.5)}, ${rate(5)}]`;
 
-    expect(evaluate('states/poll-turns', 'firstPollMs, fullRateMs', expression)).toEqual([
-      0,
-      3000,
-      null,
-    ]);
+    expect(
+      await evaluate('bench/states/poll-turns.mjs', 'firstPollMs, fullRateMs', expression),
+    ).toEqual([0, 3000, null]);
   });
 
-  it('tells machines that have moved from those that have not', () => {
+  it('tells machines that have moved from those that have not', async () => {
     const given = polls(
       [0, 900, 0],
       [1, 950, 0],
@@ -249,7 +247,9 @@ describe('how polls are judged', () => {
       return { ...waits, shares, percent: unevenness(shares) };
     })()`;
 
-    expect(evaluate('states/polls-across', 'pollsAcross, unevenness', expression)).toEqual({
+    expect(
+      await evaluate('bench/states/polls-across.mjs', 'pollsAcross, unevenness', expression),
+    ).toEqual({
       moved: [2000, 7040],
       stayed: [2050],
       shares: [2, 1],
@@ -257,13 +257,15 @@ describe('how polls are judged', () => {
     });
   });
 
-  it("takes the limit that the bridge's own count shows between two readings", () => {
+  it("takes the limit that the bridge's own count shows between two readings", async () => {
     const reading = (...counts: number[]): string =>
       JSON.stringify(counts.map((count, index) => ({ limit: index + 1, count })));
     const expression = `[0.5, 0.99].map((q) =>
       bucketQuantile(${reading(900, 900, 900)}, ${reading(960, 999, 1000)}, q))`;
 
-    expect(evaluate('states/lateness', 'bucketQuantile', expression)).toEqual([1, 2]);
+    expect(await evaluate('bench/states/lateness.mjs', 'bucketQuantile', expression)).toEqual([
+      1, 2,
+    ]);
   });
 });
 
@@ -278,10 +280,10 @@ describe('the check of what the bridge published', () => {
     );
   }
 
-  function faults(...rows: Event[]): unknown {
+  function faults(...rows: Event[]): Promise<unknown> {
     const expected = '{ machines: 2, changes: (machine) => (machine === 0 ? 1 : 0) }';
     const expression = `faultsOfEvents(${events(...rows)}, ${expected})`;
-    return evaluate('states/change-events', 'faultsOfEvents', expression);
+    return evaluate('bench/states/change-events.mjs', 'faultsOfEvents', expression);
   }
 
   const [first, other, change]: Event[] = [
@@ -290,9 +292,11 @@ describe('the check of what the bridge published', () => {
     [0, 2, 'IDLE'],
   ] as const;
 
-  it('is content when each change was published once, corrected or not', () => {
-    expect(faults(first, other, change)).toEqual([]);
-    expect(faults(first, other, change, [0, 3, 'IDLE', 'machine.state.corrected.v1'])).toEqual([]);
+  it('is content when each change was published once, corrected or not', async () => {
+    expect(await faults(first, other, change)).toEqual([]);
+    expect(
+      await faults(first, other, change, [0, 3, 'IDLE', 'machine.state.corrected.v1']),
+    ).toEqual([]);
   });
 
   it.each<[string, Event[], string]>([
@@ -309,11 +313,11 @@ describe('the check of what the bridge published', () => {
       [change, [1, 2, 'OPERATING', 'machine.observation.lost.v1']],
       '1 events of type machine.observation.lost.v1, such as M-00002',
     ],
-  ])('finds %s', (_, rows, fault) => {
-    expect(faults(first, other, ...rows)).toContainEqual(expect.stringContaining(fault));
+  ])('finds %s', async (_, rows, fault) => {
+    expect(await faults(first, other, ...rows)).toContainEqual(expect.stringContaining(fault));
   });
 
-  it('takes the time of a change from the answer that showed it first', () => {
+  it('takes the time of a change from the answer that showed it first', async () => {
     const polls = JSON.stringify({
       length: 3,
       machine: [0, 0, 0],
@@ -326,7 +330,9 @@ describe('the check of what the bridge published', () => {
       updateSeconds: 60,
     })`;
 
-    expect(evaluate('states/change-events', 'publicationSeconds', expression)).toEqual({
+    expect(
+      await evaluate('bench/states/change-events.mjs', 'publicationSeconds', expression),
+    ).toEqual({
       sinceAnswer: [0.5],
       sinceUpdate: [2],
     });
@@ -334,7 +340,7 @@ describe('the check of what the bridge published', () => {
 });
 
 describe('npm run bench', () => {
-  it('names a scenario that there is not', () => {
+  it('names a scenario that there is not', async () => {
     const expression = `(() => {
       try {
         return readOptions(['reasons', 'resaons'], [{ name: 'reasons' }]);
@@ -343,6 +349,8 @@ describe('npm run bench', () => {
       }
     })()`;
 
-    expect(evaluate('options', 'readOptions', expression)).toContain('no scenario resaons');
+    expect(await evaluate('bench/options.mjs', 'readOptions', expression)).toContain(
+      'no scenario resaons',
+    );
   });
 });

@@ -4,6 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { evaluate } from '../support/evaluate.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -102,66 +103,68 @@ describe('a signal while an app is being set up', () => {
 });
 
 describe('where to look', () => {
-  it('names the topic in full, and how to read of it what is committed', () => {
-    const { output } = run(
-      `import { whereToLook } from './tools/start/where-to-look.mjs';
-       const kafka = { brokers: 'kafka:9092', how: 'Docker', consumer: 'console-consumer' };
-       console.log(whereToLook({ kafka, topicPrefix: 'plant-1.', apps: [] }));`,
-      {},
+  it('names the topic in full, and how to read of it what is committed', async () => {
+    const text = await evaluate(
+      'start/where-to-look.mjs',
+      'whereToLook',
+      `whereToLook({
+        kafka: { brokers: 'kafka:9092', how: 'Docker', consumer: 'console-consumer' },
+        topicPrefix: 'plant-1.',
+        apps: [],
+      })`,
     );
-    const command = output.split('\n').find((line) => line.includes('state changes'));
+    const command = String(text)
+      .split('\n')
+      .find((line) => line.includes('state changes'));
     expect(command).toContain('console-consumer --topic plant-1.machine.state-changes.v1 ');
     expect(command).toContain('--isolation-level read_committed');
   });
 
-  it('has a curl for ingest with the token of the demo', () => {
-    const { output } = run(
-      `import { whereToLook } from './tools/start/where-to-look.mjs';
-       console.log(whereToLook({ kafka: {}, ingestUrl: 'http://127.0.0.1:3300', apps: [] }));`,
-      {},
+  it('has a curl for ingest with the token of the demo', async () => {
+    const text = await evaluate(
+      'start/where-to-look.mjs',
+      'whereToLook',
+      `whereToLook({ kafka: {}, ingestUrl: 'http://127.0.0.1:3300', apps: [] })`,
     );
     const { senders } = JSON.parse(
       readFileSync(join(ROOT, 'demo/ingest-senders.json'), 'utf8'),
     ) as {
       senders: { 'demo-erp': { token: string } };
     };
-    const [command = ''] = /curl [^]*?\}'/.exec(output) ?? [];
+    const [command = ''] = /curl [^]*?\}'/.exec(String(text)) ?? [];
     expect(command).toContain(`'authorization: Bearer ${senders['demo-erp'].token}'`);
   });
 });
 
 describe('the clock of the demo', () => {
-  it('goes on where the last one stood, whatever time has passed', () => {
-    const { output } = run(
-      `import { originToGoOn } from './tools/start/demo-clock.mjs';
-       const real = 1_800_000_000;
-       const reading = (origin) => origin + (real - origin) * 60;
-       const last = real + 100_000;
-       console.log(reading(originToGoOn(60, real, last)) - last, originToGoOn(60, real, 0) - real);`,
-      {},
-    );
-    const [ahead, fresh] = output.split(' ').map(Number);
+  it('goes on where the last one stood, whatever time has passed', async () => {
+    const real = 1_800_000_000;
+    const last = real + 100_000;
+    const origins = `[originToGoOn(60, ${real}, ${last}), originToGoOn(60, ${real}, 0)]`;
+    const [goingOn, fresh] = (await evaluate('start/demo-clock.mjs', 'originToGoOn', origins)) as [
+      number,
+      number,
+    ];
+    const ahead = goingOn + (real - goingOn) * 60 - last;
 
     expect(ahead).toBeGreaterThanOrEqual(0);
     expect(ahead).toBeLessThan(60);
-    expect(fresh).toBe(0);
+    expect(fresh).toBe(real);
   });
 });
 
 describe('the closing line of npm test', () => {
   it.each([
-    ['{"numPassedTests":3,"numFailedTests":0,"numRuntimeErrorTestSuites":0}', 0, '3 0'],
-    ['{"numPassedTests":3,"numFailedTests":2,"numRuntimeErrorTestSuites":1}', 1, '3 3'],
-    ['{"numPassedTests":3,"numFailedTests":0,"numRuntimeErrorTestSuites":0}', 1, '3 1'],
-    ['', 1, '0 1'],
-  ])('counts %s, exit %i, as %s', (result, exitCode, counts) => {
-    const { output } = run(
-      `import { countTests } from './tools/test/count-tests.mjs';
-       const { passed, failed } = countTests(${JSON.stringify(result)}, ${String(exitCode)});
-       console.log(passed, failed);`,
-      {},
-    );
-    expect(output.trim()).toBe(counts);
+    ['{"numPassedTests":3,"numFailedTests":0,"numRuntimeErrorTestSuites":0}', 0, 3, 0],
+    ['{"numPassedTests":3,"numFailedTests":2,"numRuntimeErrorTestSuites":1}', 1, 3, 3],
+    ['{"numPassedTests":3,"numFailedTests":0,"numRuntimeErrorTestSuites":0}', 1, 3, 1],
+    ['', 1, 0, 1],
+  ])('counts %s, exit %i, as %i and %i', async (result, exitCode, passed, failed) => {
+    const counts = `countTests(${JSON.stringify(result)}, ${exitCode})`;
+    expect(await evaluate('test/count-tests.mjs', 'countTests', counts)).toEqual({
+      passed,
+      failed,
+    });
   });
 });
 
@@ -194,47 +197,49 @@ describe('the Chromium for the tests of the page', () => {
 });
 
 describe('npm test and what it leaves out', () => {
-  it('take every spec once, and its tiers together each, but for the properties once more in depth', () => {
+  interface Run {
+    paths: string[];
+    ignored: string[];
+    env?: object;
+  }
+  const matches = (patterns: string[], spec: string): boolean =>
+    patterns.some((pattern) => new RegExp(pattern).test(spec));
+  const takes = ({ paths, ignored }: Run, spec: string): boolean =>
+    matches(paths, spec) && !matches(ignored, spec);
+
+  it('take every spec once, and its tiers together each, but for the properties once more in depth', async () => {
     const specs = ['apps', 'libs', 'test'].flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
         .filter((path) => /[.-]spec\.ts$/.test(path))
         .map((path) => `/${folder}/${path}`),
     );
-    const { output } = run(
-      `import { TIERS } from './tools/test/tiers.mjs';
-       const matches = (patterns, spec) => patterns.some((pattern) => new RegExp(pattern).test(spec));
-       const takes = ({ paths, ignored }, spec) => matches(paths, spec) && !matches(ignored, spec);
-       const times = (tiers, spec) => 
-         tiers.flatMap((tier) => TIERS[tier]).filter((run) => !run.env && takes(run, spec)).length;
-       const { SPECS } = process.env;
-       for (const spec of SPECS.split(',')) {
-         if (times(['quick', 'rest'], spec) !== 1) console.log('npm test and test:rest', spec);
-         if (times(['unit', 'e2e', 'chaos', 'browser'], spec) !== 1) console.log('the tiers', spec);
-       }`,
-      { SPECS: specs.join() },
-    );
+    const tiers = (await evaluate('test/tiers.mjs', 'TIERS', 'TIERS')) as Record<string, Run[]>;
+    const takenBy = (names: string[], spec: string): number =>
+      names.flatMap((name) => tiers[name] ?? []).filter((run) => !run.env && takes(run, spec))
+        .length;
     expect(specs.length).toBeGreaterThan(100);
-    expect(output).toBe('');
+    expect(specs.filter((spec) => takenBy(['quick', 'rest'], spec) !== 1)).toEqual([]);
+    const kinds = ['unit', 'e2e', 'chaos', 'browser'];
+    expect(specs.filter((spec) => takenBy(kinds, spec) !== 1)).toEqual([]);
   });
 
-  it('take of a tier the files that were asked for, and no others', () => {
-    const { output } = run(
-      `import { jestArguments } from './tools/test/tiers.mjs';
-       const asked = ['ledger', 'test/e2e', '-t', 'a name'];
-       const args = jestArguments({ paths: ['[.]spec[.]ts$'], ignored: [], workers: 1 }, asked);
-       const pattern = new RegExp(args[args.indexOf('--testPathPatterns') + 1]);
-       console.log(args.slice(-2).join());
-       for (const path of ['/libs/ledger.spec.ts', '/test/e2e/x.spec.ts', '/libs/ledger.ts', '/libs/x.spec.ts'])
-         console.log(pattern.test(path), path);`,
-      {},
-    );
-    expect(output.split('\n')).toEqual([
-      '-t,a name',
-      'true /libs/ledger.spec.ts',
-      'true /test/e2e/x.spec.ts',
-      'false /libs/ledger.ts',
-      'false /libs/x.spec.ts',
-      '',
-    ]);
+  it('take of a tier the files that were asked for, and no others', async () => {
+    const args = (await evaluate(
+      'test/tiers.mjs',
+      'jestArguments',
+      `jestArguments(
+        { paths: ['[.]spec[.]ts$'], ignored: [], workers: 1 },
+        ['ledger', 'test/e2e', '-t', 'a name'],
+      )`,
+    )) as string[];
+    expect(args.slice(-2)).toEqual(['-t', 'a name']);
+    const pattern = new RegExp(args[args.indexOf('--testPathPatterns') + 1] ?? '');
+    const paths = [
+      '/libs/ledger.spec.ts',
+      '/test/e2e/x.spec.ts',
+      '/libs/ledger.ts',
+      '/libs/x.spec.ts',
+    ];
+    expect(paths.filter((path) => pattern.test(path))).toEqual(paths.slice(0, 2));
   });
 });
