@@ -8,6 +8,11 @@ import { OutputFrames } from './output-frames.js';
 import { reachRegistry, type SchemaRegistryOptions } from './registry-requests.js';
 import { SchemaRegistry } from './schema-registry.js';
 
+/** A tenth of those in operation and less, but for the time that a busy machine may take to answer. */
+const TIMINGS = {
+  ...{ timeoutMs: 30_000, lookUpGapMs: 100, refusedGapMs: 50 },
+  ...{ backOff: { baseMs: 50, capMs: 500 }, leastWaitMs: 20 },
+};
 const LONG = { schema: '"long"' };
 const SEVEN = Buffer.from([14]);
 const NOT_FOUND = { status: 404, body: { error_code: 40_403, message: 'Schema not found' } };
@@ -48,11 +53,7 @@ describe('a schema registry', () => {
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     options = { url: `http://127.0.0.1:${port}`, authorization: 'Basic c2U=' };
-    registry = new SchemaRegistry(options, {
-      timeoutMs: 30_000,
-      lookUpGapMs: 100,
-      refusedGapMs: 50,
-    });
+    registry = new SchemaRegistry(options, TIMINGS);
   });
 
   afterEach(async () => {
@@ -198,11 +199,7 @@ describe('a schema registry', () => {
     answers['/schemas/ids/7'] = { body: LONG };
     if (given === 'hang') {
       await registry.close();
-      registry = new SchemaRegistry(options, {
-        timeoutMs: 500,
-        lookUpGapMs: 100,
-        refusedGapMs: 50,
-      });
+      registry = new SchemaRegistry(options, { ...TIMINGS, timeoutMs: 500 });
     }
     fault = given;
     let isRead = false;

@@ -35,14 +35,19 @@ const MAX_SCHEMAS = 256;
 const MAX_REFERENCES = 32;
 /** A registry of several nodes may show a schema on one of them before the others. */
 const LOOK_UPS = 4;
-const TIMINGS = { timeoutMs: 5000, lookUpGapMs: 1000, refusedGapMs: 10_000 };
+const TIMINGS = {
+  timeoutMs: 5000,
+  lookUpGapMs: 1000,
+  refusedGapMs: 10_000,
+  /** Between two requests while it is away. */
+  backOff: { baseMs: 500, capMs: 10_000 },
+  leastWaitMs: 200,
+};
 /** Four bytes of a frame. */
 const MAX_ID = 0xffff_ffff;
 const REFUSED_FOR_MS = 10_000;
 /** With so many ids unknown of late, others are looked up once: made-up ids must not hold a partition up for long. */
 const MANY_UNKNOWN = 8;
-const BACK_OFF = { baseMs: 500, capMs: 10_000 };
-const LEAST_WAIT_MS = 200;
 
 /**
  * Reads values in the frame of a schema registry as the JSON that they stand for.
@@ -248,7 +253,7 @@ export class SchemaRegistry {
       this.totals.unavailable += 1;
       this.lastFailure = { why: `schema registry: ${answer.why}`, atMs: realNowMs() };
       if (this.outage === undefined) {
-        this.outage = new Outage();
+        this.outage = new Outage(this.timings);
         const msg = 'schema registry away, messages wait';
         this.logger.warn({ msg, why: answer.why, schema: what });
       }
@@ -273,10 +278,13 @@ class Outage {
   private nextTryMs = Infinity;
   private readonly over = new AbortController();
 
+  constructor(private readonly timings: Pick<typeof TIMINGS, 'backOff' | 'leastWaitMs'>) {}
+
   failed(why: string): void {
     this.why = why;
     this.failures += 1;
-    this.nextTryMs = realNowMs() + Math.max(LEAST_WAIT_MS, backOffMs(this.failures, BACK_OFF));
+    const { backOff, leastWaitMs } = this.timings;
+    this.nextTryMs = realNowMs() + Math.max(leastWaitMs, backOffMs(this.failures, backOff));
   }
 
   end(): void {
@@ -287,7 +295,7 @@ class Outage {
   async turn(signal: AbortSignal): Promise<void> {
     const either = AbortSignal.any([signal, this.over.signal]);
     while (!either.aborted && realNowMs() < this.nextTryMs) {
-      const waitMs = Math.min(LEAST_WAIT_MS, this.nextTryMs - realNowMs());
+      const waitMs = Math.min(this.timings.leastWaitMs, this.nextTryMs - realNowMs());
       await realDelayMs(waitMs, either).catch(() => undefined);
     }
     signal.throwIfAborted();
