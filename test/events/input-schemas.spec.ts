@@ -20,10 +20,16 @@ const TOPIC_OF: Record<PoisonMessage['topic'], string> = {
   orders: TOPICS.workOrders,
 };
 
+const schemas = new Map<string, FaultsOf>();
+
 function schemaOf(topic: string): FaultsOf {
+  const known = schemas.get(topic);
+  if (known !== undefined) return known;
   const [message] = DOCUMENTED_TOPICS.find(({ name }) => name === topic)?.messages ?? [];
   if (message?.payload === undefined) throw new Error(`${topic} has no schema`);
-  return compileSchema(message.payload);
+  const schema = compileSchema(message.payload);
+  schemas.set(topic, schema);
+  return schema;
 }
 
 const bodyOf = (message: unknown): Buffer => Buffer.from(JSON.stringify(message));

@@ -216,30 +216,6 @@ describe('the control API', () => {
       });
       expect((await sandbox.service(...INFO)).status).toBe(500);
     });
-
-    it.each([
-      [{ operation: 'everything', status: 500 }, 'operation'],
-      [{ operation: null, status: 500 }, 'operation'],
-      [{ operation: '*' }, 'is needed'],
-      [{ operation: '*', status: 500, drop: true }, 'exclude'],
-      [{ operation: '*', drop: true, retryAfter: 3 }, 'retryAfter needs'],
-      [{ operation: '*', status: 500, retryAfter: 'a\nb' }, 'retryAfter must'],
-      [{ operation: '*', status: 99 }, 'status'],
-      [{ operation: '*', status: 500, machineIds: [] }, 'machineIds'],
-      [{ operation: '*', status: 500, contentType: 'text/html' }, 'contentType needs body'],
-      [{ operation: '*', body: '', contentType: 'a\nb' }, 'contentType must'],
-      [{ operation: '*', lagSeconds: 60 }, 'needs operation'],
-      [{ operation: 'getMachineState', provisionalSeconds: 60 }, 'needs operation'],
-      [{ operation: 'getMachineState', lagSeconds: 60, status: 500 }, 'exclude'],
-      [{ operation: '*', rate: 2, status: 500 }, 'rate'],
-      [{ operation: '*', statuss: 500 }, 'statuss'],
-    ])('refuses %j with 400 and says why', async (fault, why) => {
-      const answer = await sandbox.control('POST', 'faults', fault);
-      expect(answer.json).toMatchObject({
-        statusCode: 400,
-        message: expect.stringContaining(why) as string,
-      });
-    });
   });
 
   describe('the log of calls', () => {
@@ -340,25 +316,6 @@ describe('the control API', () => {
       expect(log).toHaveLength((truth.json as object[]).length);
     });
 
-    it.each(['machines/M-999', 'machines/M-999/timeline'])('answers %s with 404', async (path) => {
-      expect((await sandbox.control('GET', path)).status).toBe(404);
-    });
-
-    it.each(['from=2&to=1', 'from=0&to=5000000', 'from=x'])(
-      'answers ?%s with 400',
-      async (query) => {
-        const answer = await sandbox.control('GET', `machines/M-001/timeline?${query}`);
-        expect(answer.status).toBe(400);
-      },
-    );
-
-    it.each([{ state: 'BROKEN' }, {}, { state: 'OFF', from: 'now' }])(
-      'refuses to force %j with 400',
-      async (body) => {
-        expect((await sandbox.control('POST', 'machines/M-001/state', body)).status).toBe(400);
-      },
-    );
-
     it('plays a timeline script in place of the machines', async () => {
       const periods = [{ startTime: NOW - 600, state: 'IDLE' }];
       const script = { machines: [{ machineId: 'X', periods }] };
@@ -367,13 +324,64 @@ describe('the control API', () => {
       const state = await sandbox.service('GET', 'machineState?machineId=X');
       expect(state.json).toMatchObject({ machineState: 'IDLE' });
     });
+  });
+});
 
-    it('refuses a timeline script that contradicts itself with 400', async () => {
-      const answer = await sandbox.control('POST', 'timeline', { machines: [{ machineId: 'X' }] });
-      expect(answer.json).toMatchObject({
-        statusCode: 400,
-        message: expect.stringContaining('periods') as string,
-      });
+describe('what the control API refuses', () => {
+  let sandbox: RunningSandbox;
+  beforeAll(async () => {
+    sandbox = await runSandbox();
+  });
+  afterAll(() => sandbox.close());
+  afterEach(async () => {
+    expect((await sandbox.control('GET', 'faults')).json).toEqual([]);
+  });
+
+  it.each([
+    [{ operation: 'everything', status: 500 }, 'operation'],
+    [{ operation: null, status: 500 }, 'operation'],
+    [{ operation: '*' }, 'is needed'],
+    [{ operation: '*', status: 500, drop: true }, 'exclude'],
+    [{ operation: '*', drop: true, retryAfter: 3 }, 'retryAfter needs'],
+    [{ operation: '*', status: 500, retryAfter: 'a\nb' }, 'retryAfter must'],
+    [{ operation: '*', status: 99 }, 'status'],
+    [{ operation: '*', status: 500, machineIds: [] }, 'machineIds'],
+    [{ operation: '*', status: 500, contentType: 'text/html' }, 'contentType needs body'],
+    [{ operation: '*', body: '', contentType: 'a\nb' }, 'contentType must'],
+    [{ operation: '*', lagSeconds: 60 }, 'needs operation'],
+    [{ operation: 'getMachineState', provisionalSeconds: 60 }, 'needs operation'],
+    [{ operation: 'getMachineState', lagSeconds: 60, status: 500 }, 'exclude'],
+    [{ operation: '*', rate: 2, status: 500 }, 'rate'],
+    [{ operation: '*', statuss: 500 }, 'statuss'],
+  ])('refuses %j with 400 and says why', async (fault, why) => {
+    const answer = await sandbox.control('POST', 'faults', fault);
+    expect(answer.json).toMatchObject({
+      statusCode: 400,
+      message: expect.stringContaining(why) as string,
+    });
+  });
+
+  it.each(['machines/M-999', 'machines/M-999/timeline'])('answers %s with 404', async (path) => {
+    expect((await sandbox.control('GET', path)).status).toBe(404);
+  });
+
+  it.each(['from=2&to=1', 'from=0&to=5000000', 'from=x'])('answers ?%s with 400', async (query) => {
+    const answer = await sandbox.control('GET', `machines/M-001/timeline?${query}`);
+    expect(answer.status).toBe(400);
+  });
+
+  it.each([{ state: 'BROKEN' }, {}, { state: 'OFF', from: 'now' }])(
+    'refuses to force %j with 400',
+    async (body) => {
+      expect((await sandbox.control('POST', 'machines/M-001/state', body)).status).toBe(400);
+    },
+  );
+
+  it('refuses a timeline script that contradicts itself with 400', async () => {
+    const answer = await sandbox.control('POST', 'timeline', { machines: [{ machineId: 'X' }] });
+    expect(answer.json).toMatchObject({
+      statusCode: 400,
+      message: expect.stringContaining('periods') as string,
     });
   });
 });

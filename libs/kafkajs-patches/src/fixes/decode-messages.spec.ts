@@ -334,14 +334,9 @@ describe('the decoding of a record batch', () => {
   it('may unpack to fewer bytes the more records it has: half of the records leave 62.5 %', async () => {
     const { maxBytes } = batchUnpacker;
     batchUnpacker.maxBytes = 8_000_000;
-    const half = async (valueBytes: number): Promise<Buffer> => {
-      const value = 'x'.repeat(valueBytes);
-      const halfOfAll = Array.from({ length: 50_000 }, (_, offsetDelta) => ({
-        value,
-        offsetDelta,
-      }));
-      const batch = { compression: GZIP, lastOffsetDelta: halfOfAll.length - 1 } as BatchFields;
-      return encode({ ...batch, records: halfOfAll });
+    const half = (valueBytes: number): Promise<Buffer> => {
+      const record = encodeRecord({ value: 'x'.repeat(valueBytes) });
+      return batchOf(0, new Array<Buffer>(50_000).fill(record), GZIP);
     };
     expect(await recordsOf(await half(80))).toHaveLength(50_000);
     const [refused, ...others] = await recordsOf(await half(100));
