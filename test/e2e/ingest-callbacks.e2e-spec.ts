@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { realEpochMs } from '#libs/clock';
 import { CallbackReceiver, isSigned } from '../support/callback-receiver.js';
 import { eventually } from '../support/eventually.js';
 import { testBrokers } from '../support/kafka.js';
@@ -180,6 +181,31 @@ describe('outcomes on their way back to the sender', () => {
     expect(
       await metric(/^machine_ingest_callback_calls_total\{sender="a",status="503"\} \d/m),
     ).toBe(true);
+  });
+
+  it('are said in ready to fail and since when, which keeps nobody from posting', async () => {
+    const ready = async (): Promise<string> => {
+      const answer = await fetch(`${ingest.url}/health/ready`);
+      expect(answer.status).toBe(200);
+      const { info } = (await answer.json()) as { info: { callbacks: { message?: string } } };
+      return info.callbacks.message ?? 'none';
+    };
+    const before = Math.floor(realEpochMs() / 1000);
+    a.status = 503;
+    const id = await send('a', machines[0] ?? '');
+    await a.called(id);
+    const pattern = /^a: calls fail since (\S+) \(503\)$/;
+    const since = await eventually(async () => pattern.exec(await ready())?.[1], {
+      what: 'ready names the sender',
+    });
+    await a.called(id, 2);
+    expect(await ready()).toBe(`a: calls fail since ${since} (503)`);
+    const sinceSeconds = Date.parse(since) / 1000;
+    expect(sinceSeconds).toBeGreaterThanOrEqual(before);
+    expect(sinceSeconds).toBeLessThanOrEqual(realEpochMs() / 1000);
+    await b.called(await send('b', machines[0] ?? ''));
+    a.status = 200;
+    await eventually(async () => (await ready()) === 'none', { what: 'ready names nobody' });
   });
 
   it('of one sender do not wait for the dead receiver of another, nor does a stop', async () => {

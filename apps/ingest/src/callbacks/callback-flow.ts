@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { Clock, realDelayMs, realEpochMs } from '#libs/clock';
 import type { IngestCallback, IngestSettings } from '#libs/config';
-import { TOPICS } from '#libs/contracts';
+import { rfc3339, TOPICS } from '#libs/contracts';
 import { backOffMs, CallSlots } from '#libs/delivery';
 import { BoundedExpressions } from '#libs/expressions';
 import {
@@ -27,7 +27,15 @@ interface Over {
   why?: string;
 }
 
-type Attempt = Over | { kind: 'again'; why: string; afterMs: number | null };
+/** Is to be made again; `status` is that of the answer, or says in a word why there is none. */
+interface Again {
+  kind: 'again';
+  status: string;
+  why: string;
+  afterMs: number | null;
+}
+
+type Attempt = Over | Again;
 
 const BACK_OFF = { baseMs: 500, capMs: 60_000 };
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
@@ -53,8 +61,8 @@ export class CallbackFlow {
   private readonly waiting: { message: InboundMessage; event: OutcomeEvent }[] = [];
   private client: CallbackClient;
   private delivering: Promise<void> | undefined;
-  /** Calls that have failed since one was answered, of whatever outcome. */
-  private failures = 0;
+  /** Calls that have failed since one was answered, of whatever outcome; `since` in real epoch milliseconds. */
+  private failing: { count: number; since: number; status: string } | undefined;
   private isClosed = false;
 
   constructor(
@@ -70,7 +78,7 @@ export class CallbackFlow {
         ...{ kafka, topicPrefix, commitIntervalMs, stateTopics: [], calls: this.slots },
         groupId: `${groupId}-callback-${sender}`,
         deadLetters: new DeadLetters(new Clock(settings.clock), topicPrefix),
-        prepare: (signal) => this.prepare(signal),
+        prepare: (signal, report) => this.prepare(signal, report),
       },
       (messages) => this.take(messages),
     );
@@ -83,6 +91,22 @@ export class CallbackFlow {
   get oldestSeconds(): number {
     const [oldest] = this.waiting;
     return oldest === undefined ? 0 : ageMs(oldest.message) / 1000;
+  }
+
+  /**
+   * What keeps outcomes from being posted, in words, undefined where nothing does. Whoever reaches the port may read it:
+   * of a call that fails it says no more than the status.
+   */
+  get problem(): string | undefined {
+    const { state, startProblem, endedBecause, commitProblem } = this.consumer;
+    if (startProblem !== undefined) return `no topic to read: ${startProblem}`;
+    if (state === 'broken') return `the topic cannot be read: ${endedBecause}`;
+    if (commitProblem !== undefined) return `nothing can be committed: ${commitProblem}`;
+    const { failing } = this;
+    // Where nothing waits, its partitions are another process's by now, or what failed was given up.
+    if (failing === undefined || this.waiting.length === 0) return undefined;
+    const since = rfc3339(Math.floor(failing.since / 1000));
+    return `calls fail since ${since} (${failing.status})`;
   }
 
   start(): void {
@@ -110,7 +134,7 @@ export class CallbackFlow {
   }
 
   /** Goes on until Kafka answers: a topic must exist to be subscribed. */
-  private async prepare(signal: AbortSignal): Promise<void> {
+  private async prepare(signal: AbortSignal, report: (problem: string) => void): Promise<void> {
     const { topicPrefix, createTopics: create, topicPartitions: partitions } = this.settings.kafka;
     const topic = { name: topicPrefix + TOPICS.commandOutcomes, cleanupPolicy: 'delete' as const };
     while (!signal.aborted) {
@@ -119,6 +143,7 @@ export class CallbackFlow {
         return;
       } catch (error) {
         const why = describeKafkaFailure(error);
+        report(why);
         this.logger.warn({
           msg: 'callbacks wait for their topic',
           sender: this.sender,
@@ -156,7 +181,8 @@ export class CallbackFlow {
         .catch((error: unknown) => ({ kind: 'cut-off' as const, why: String(error) }));
       if (attempt.kind === 'cut-off') {
         // Partitions may be lost, or the mapping cannot be evaluated: no answer, by which the outcome could expire.
-        await this.backOff({ ...attempt, afterMs: null }, revoked);
+        const { kind: status, why } = attempt;
+        await this.backOff({ kind: 'again', status, why, afterMs: null }, revoked);
         continue;
       }
       const end = attempt.kind === 'over' ? attempt : this.expiryOf(message, attempt.why);
@@ -176,8 +202,8 @@ export class CallbackFlow {
     const body = await this.bodyOf(event);
     if (body.kind === 'over') return body;
     const answer = await this.client.post(event.id, body, this.slots.permit());
-    const { status } = answer;
-    this.calls.set(String(status), (this.calls.get(String(status)) ?? 0) + 1);
+    const status = String(answer.status);
+    this.calls.set(status, (this.calls.get(status) ?? 0) + 1);
     switch (answer.kind) {
       case 'taken':
         this.answered();
@@ -186,7 +212,7 @@ export class CallbackFlow {
         this.answered();
         return { kind: 'over', result: 'refused', why: answer.why };
       case 'retry':
-        return { kind: 'again', why: answer.why, afterMs: answer.afterMs };
+        return { kind: 'again', status, why: answer.why, afterMs: answer.afterMs };
       default:
         return answer satisfies never;
     }
@@ -222,24 +248,23 @@ export class CallbackFlow {
     this.logger.warn({ msg: 'an outcome is given up for a callback', sender, id, result, why });
   }
 
-  private async backOff(
-    { why, afterMs }: { why: string; afterMs: number | null },
-    revoked: AbortSignal,
-  ): Promise<void> {
+  private async backOff({ status, why, afterMs }: Again, revoked: AbortSignal): Promise<void> {
     if (revoked.aborted) return;
     const { sender } = this;
-    this.failures += 1;
-    if (this.failures === 1) this.logger.warn({ msg: 'a callback fails', sender, why });
+    const { count: before, since } = this.failing ?? { count: 0, since: realEpochMs() };
+    const count = before + 1;
+    this.failing = { count, since, status };
+    if (count === 1) this.logger.warn({ msg: 'a callback fails', sender, why });
     const askedMs = Math.min(afterMs ?? 0, LONGEST_RETRY_AFTER_MS);
-    const waitMs = Math.max(backOffMs(this.failures, BACK_OFF), askedMs);
+    const waitMs = Math.max(backOffMs(count, BACK_OFF), askedMs);
     await realDelayMs(waitMs, revoked).catch(() => undefined);
   }
 
   private answered(): void {
-    if (this.failures > 0) {
+    if (this.failing !== undefined) {
       this.logger.log({ msg: 'a callback is answered again', sender: this.sender });
     }
-    this.failures = 0;
+    this.failing = undefined;
   }
 
   private clientOf(callback: IngestCallback): CallbackClient {

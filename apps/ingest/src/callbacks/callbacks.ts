@@ -22,6 +22,13 @@ export class Callbacks implements OnApplicationShutdown {
     return this.bySender.values();
   }
 
+  /** The senders whose outcomes cannot be posted now, each with what keeps them. */
+  get problems(): string[] {
+    return [...this.flows].flatMap(({ sender, problem }) =>
+      problem === undefined ? [] : [`${sender}: ${problem}`],
+    );
+  }
+
   /** Begins to deliver, behind the caller's back. */
   start(): void {
     this.useSenders(this.settings.senders?.value ?? []);

@@ -6,17 +6,22 @@ import {
   HealthIndicatorService,
 } from '@nestjs/terminus';
 import { Registry } from 'prom-client';
+import { Callbacks } from '../callbacks/callbacks.js';
 import { Submissions } from '../kafka/submissions.js';
 import { IngestMetrics } from './ingest-metrics.js';
 import { OPENAPI } from './openapi.js';
 
-/** `live`: the process answers. `ready`: requests are taken; else 503 says why not. */
+/**
+ * `live`: the process answers. `ready`: requests are taken; else 503 says why not. Callbacks that cannot be made are named
+ * there, but keep nobody from posting.
+ */
 @Controller()
 export class StatusController {
   constructor(
     private readonly health: HealthCheckService,
     private readonly indicators: HealthIndicatorService,
     private readonly submissions: Submissions,
+    private readonly callbacks: Callbacks,
     private readonly metrics: IngestMetrics,
   ) {}
 
@@ -30,9 +35,12 @@ export class StatusController {
   @HealthCheck()
   ready(): Promise<HealthCheckResult> {
     const { problem } = this.submissions;
-    const indicator = this.indicators.check('kafka');
+    const kafka = this.indicators.check('kafka');
+    const callbacks = this.indicators.check('callbacks');
+    const message = this.callbacks.problems.join('; ');
     return this.health.check([
-      () => (problem === undefined ? indicator.up() : indicator.down({ ...problem })),
+      () => (problem === undefined ? kafka.up() : kafka.down({ ...problem })),
+      () => (message === '' ? callbacks.up() : callbacks.up({ message })),
     ]);
   }
 
