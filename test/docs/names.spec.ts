@@ -207,6 +207,7 @@ interface Source {
   path: string;
   text: string;
   tree: ts.SourceFile;
+  nodes: ts.Node[];
 }
 
 const FOLDERS = ['apps/bridge', 'apps/cli', 'apps/ingest', 'apps/terminal/src', 'libs'];
@@ -218,15 +219,19 @@ const sources: Source[] = FOLDERS.flatMap((folder) =>
     .filter((path) => !/\/test(ing)?\//.test(path))
     .map((path) => {
       const text = readFileSync(join(ROOT, path), 'utf8');
-      return { path, text, tree: ts.createSourceFile(path, text, ts.ScriptTarget.Latest) };
+      const tree = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
+      return { path, text, tree, nodes: nodesBelow(tree) };
     }),
 );
 
-function visit(node: ts.Node, seen: (node: ts.Node) => void): void {
-  seen(node);
-  node.forEachChild((child) => {
-    visit(child, seen);
-  });
+function nodesBelow(tree: ts.SourceFile): ts.Node[] {
+  const nodes: ts.Node[] = [tree];
+  for (const node of nodes) {
+    node.forEachChild((child) => {
+      nodes.push(child);
+    });
+  }
+  return nodes;
 }
 
 /** Texts in an expression; `*` stands for what is put in when it runs. */
@@ -263,24 +268,24 @@ describe('the metrics in the documents', () => {
   /** `name{label,label}`, as the tables have them. */
   function metricsIn(prefix: string, folders: RegExp): string[] {
     const found: string[] = [];
-    for (const { path, tree } of sources.filter((source) => folders.test(source.path))) {
-      visit(tree, (node) => {
+    for (const { path, tree, nodes } of sources.filter((source) => folders.test(source.path))) {
+      for (const node of nodes) {
         if (ts.isCallExpression(node)) found.push(...scraped(node, tree));
-        if (!ts.isObjectLiteralExpression(node)) return;
+        if (!ts.isObjectLiteralExpression(node)) continue;
         const values = new Map(
           node.properties
             .filter(ts.isPropertyAssignment)
             .map(({ name, initializer }) => [name.getText(tree), initializer]),
         );
         const [name = ''] = values.has('name') ? textsIn(values.get('name') as ts.Node) : [];
-        if (!name.startsWith(prefix) || name.includes('*')) return;
+        if (!name.startsWith(prefix) || name.includes('*')) continue;
         const labels = values.get('labelNames');
         if (labels !== undefined && !ts.isArrayLiteralExpression(labels)) {
           throw new Error(`the labels of ${name} in ${path} are no list`);
         }
         const names = labels?.elements.flatMap(textsIn) ?? [];
         found.push(names.length === 0 ? name : `${name}{${names.join(',')}}`);
-      });
+      }
     }
     return sorted(found);
   }
@@ -319,8 +324,8 @@ describe('the log messages in the documents', () => {
 
   function messagesOf(folders: RegExp): string[] {
     const found: string[] = [];
-    for (const { tree } of sources.filter(({ path }) => folders.test(path))) {
-      visit(tree, (node) => {
+    for (const { tree, nodes } of sources.filter(({ path }) => folders.test(path))) {
+      for (const node of nodes) {
         if (ts.isPropertyAssignment(node) && node.name.getText(tree) === 'msg') {
           found.push(...textsIn(node.initializer));
         }
@@ -333,7 +338,7 @@ describe('the log messages in the documents', () => {
         ) {
           found.push(...textsIn(node.arguments[0]));
         }
-      });
+      }
     }
     return sorted(found);
   }
@@ -358,12 +363,7 @@ describe('the log messages in the documents', () => {
   });
 
   it('and each of them is logged', () => {
-    const texts = new Set<string>();
-    for (const { tree } of sources) {
-      visit(tree, (node) => {
-        for (const text of textsIn(node)) texts.add(text);
-      });
-    }
+    const texts = new Set(sources.flatMap(({ nodes }) => nodes.flatMap(textsIn)));
     const all = [
       ...named('operations.md', '## Log events'),
       ...['terminal.md', 'ingest.md']
