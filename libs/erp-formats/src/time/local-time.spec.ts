@@ -77,7 +77,7 @@ describe('the offset of a zone', () => {
     fc.assert(
       fc.property(hours, fc.integer({ min: 0, max: 3599 }), (hour, second) => {
         const instant = hour * 3600 + second;
-        expect(offsetSeconds(instant, timeZone)).toBe(expected(instant));
+        return offsetSeconds(instant, timeZone) === expected(instant);
       }),
       { numRuns: 2000 },
     );
