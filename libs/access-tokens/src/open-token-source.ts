@@ -18,6 +18,8 @@ import {
 interface TokenSurroundings {
   exchanges: TimedExchanges;
   proxy: HttpsProxy | undefined;
+  /** Trusted in place of the system's certificates, in PEM. */
+  ca?: string | undefined;
 }
 
 interface LoginSurroundings extends TokenSurroundings {
@@ -60,17 +62,17 @@ function loginSource(
 
 /** Tokens of an OAuth server that are not for the service, each request for one with a deadline of its own. */
 export function openClientCredentials(
-  { proxy, ...credentials }: Omit<ClientCredentials, 'kind'> & { proxy?: HttpsProxy },
-  timeoutMs: number,
+  credentials: Omit<ClientCredentials, 'kind'>,
+  { timeoutMs, ...way }: Omit<TokenSurroundings, 'exchanges'> & { timeoutMs: number },
 ): RenewedTokenSource {
   const exchanges = new TimedExchanges(timeoutMs);
-  return clientCredentialsSource({ kind: 'oauth', ...credentials }, { exchanges, proxy });
+  return clientCredentialsSource({ kind: 'oauth', ...credentials }, { exchanges, ...way });
 }
 
 /** The client credentials grant (RFC 6749, section 4.4). */
 function clientCredentialsSource(
   credentials: ClientCredentials,
-  { exchanges, proxy }: TokenSurroundings,
+  { exchanges, proxy, ca }: TokenSurroundings,
 ): RenewedTokenSource {
   const requests = new TokenRequests({
     operation: 'getOAuthToken',
@@ -78,6 +80,7 @@ function clientCredentialsSource(
     parse: parseGrant,
     exchanges,
     proxy,
+    ca,
   });
   const forms = new RememberedForm<CredentialsForm>(['basic', 'body'], isRefused);
   return renewed(requests, () =>

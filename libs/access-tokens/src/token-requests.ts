@@ -25,6 +25,8 @@ export interface TokenRequestsOptions {
   parse: (answer: FieldReader) => TokenGrant;
   exchanges: TimedExchanges;
   proxy: HttpsProxy | undefined;
+  /** Trusted in place of the system's certificates, in PEM. */
+  ca?: string | undefined;
   /** Awaited before each request. */
   turn?: () => Promise<void>;
 }
@@ -35,7 +37,7 @@ export class TokenRequests {
   private readonly transport: HttpTransport;
 
   constructor(private readonly options: TokenRequestsOptions) {
-    const { operation, url, exchanges, proxy } = options;
+    const { operation, url, exchanges, proxy, ca } = options;
     this.operation = operation;
     this.transport = new HttpTransport({
       origin: url.origin,
@@ -43,6 +45,7 @@ export class TokenRequests {
       timeoutMs: exchanges.timeoutMs,
       maxAnswerBytes: MAX_ANSWER_BYTES,
       proxy,
+      ca,
     });
   }
 

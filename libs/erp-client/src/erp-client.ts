@@ -24,7 +24,7 @@ export interface ErpClientOptions {
   credentials: Credentials;
   /** Sent with every request; names in lower case. */
   headers: Readonly<Record<string, string>>;
-  /** Trusted in place of the system's certificates, in PEM. */
+  /** Trusted in place of the system's certificates, in PEM; also of the token's server where that is on the same host. */
   ca: string | undefined;
   /** Of https alone. */
   proxy: HttpsProxy | undefined;
@@ -75,7 +75,7 @@ export class ErpClient {
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    this.tokens = tokensOf(credentials, proxy, timeoutMs);
+    this.tokens = tokensOf(options);
     this.fixed = fixedAuthorization(credentials);
   }
 
@@ -231,16 +231,15 @@ function authorised(answer: TokenAnswer): Authorised | ErpAnswer {
   }
 }
 
-function tokensOf(
-  credentials: Credentials,
-  proxy: HttpsProxy | undefined,
-  timeoutMs: number,
-): TokenSource | undefined {
+function tokensOf(options: ErpClientOptions): TokenSource | undefined {
+  const { origin, credentials, proxy, ca, timeoutMs } = options;
   if (credentials.kind === 'bearerFile') return new TokenFileSource(credentials.path);
   if (credentials.kind !== 'oauth') return undefined;
   const { tokenUrl, clientId, clientSecret, scope } = credentials;
   const client = { tokenUrl, clientId, clientSecret, ...(scope !== undefined && { scope }) };
-  return openClientCredentials({ ...client, ...(proxy && { proxy }) }, timeoutMs);
+  // An ERP's own token server has its authority; another host, as of a cloud's logins, has one of those that all know.
+  const isItsOwn = new URL(tokenUrl).hostname === new URL(origin).hostname;
+  return openClientCredentials(client, { timeoutMs, proxy, ca: isItsOwn ? ca : undefined });
 }
 
 function fixedAuthorization(credentials: Credentials): string | undefined {

@@ -26,6 +26,8 @@ interface HttpTransportOptions {
   /** A larger answer is not read to its end. */
   maxAnswerBytes: number;
   proxy: HttpsProxy | undefined;
+  /** Trusted in place of the system's certificates, in PEM. */
+  ca?: string | undefined;
 }
 
 /** Sends requests over kept-alive connections; every failure is a value. */
@@ -36,7 +38,7 @@ export class HttpTransport {
   constructor(options: HttpTransportOptions) {
     this.pool = new Pool(options.origin, {
       connections: options.maxConnections,
-      connect: resettingConnector(options.timeoutMs, options.proxy),
+      connect: resettingConnector(options.timeoutMs, options.proxy, options.ca),
       // these two watch for inactivity; the caller's deadline covers the whole call
       headersTimeout: 0,
       bodyTimeout: 0,

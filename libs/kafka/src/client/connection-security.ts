@@ -165,13 +165,14 @@ class LoginTokens {
   }
 
   private sourceOf(client: KafkaOAuthClient): Promise<RenewedTokenSource> {
+    const { proxy, ...credentials } = client;
     if (this.source !== undefined && this.client === client) return this.source;
     // the secret in the file is another one
     void this.source?.then((former) => former.close());
     this.client = client;
     // loaded where it is needed: the terminal has no other use for an HTTP client
     this.source = import('#libs/access-tokens').then(({ openClientCredentials }) =>
-      openClientCredentials(client, TOKEN_REQUEST_TIMEOUT_MS),
+      openClientCredentials(credentials, { timeoutMs: TOKEN_REQUEST_TIMEOUT_MS, proxy }),
     );
     return this.source;
   }

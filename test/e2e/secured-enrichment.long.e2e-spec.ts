@@ -1,0 +1,155 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TOPICS } from '#libs/contracts';
+import { ErpServer } from '../support/erp-server.js';
+import { eventually } from '../support/eventually.js';
+import { type Plant, startPlant } from '../support/plant.js';
+import { Authority } from '../support/tls/authority.js';
+import { ConnectProxy, PROXY_PASSWORD } from '../support/tls/connect-proxy.js';
+import { type ServiceGateway, startServiceGateway } from '../support/tls/service-gateway.js';
+
+const MACHINE = 'M-001';
+const PROXIED = 'erp.test:443';
+const LOGIN = 'erp.test:8443';
+const SECRET = 'secret-of-the-client-of-the-erp';
+
+describe('an ERP with a certificate of a private authority', () => {
+  let erp: ErpServer;
+  let gateway: ServiceGateway;
+  let proxy: ConnectProxy;
+  let folder: string;
+  let plant: Plant;
+  let told = 0;
+
+  beforeAll(async () => {
+    erp = await ErpServer.start();
+    const authority = new Authority('Private CA of the ERP');
+    const hosts = ['erp.test', 'excepted.test', 'localhost'];
+    gateway = await startServiceGateway(erp.url, authority.identify({ name: 'erp', hosts }));
+    proxy = await ConnectProxy.start({
+      ...{ [PROXIED]: gateway.url, [LOGIN]: gateway.url, 'excepted.test:443': gateway.url },
+    });
+    folder = await mkdtemp(join(tmpdir(), 'secured-enrichment-'));
+    const caFile = join(folder, 'ca.pem');
+    await writeFile(caFile, authority.certificate);
+    const ruleOf = (name: string, origin: string, more: object = { caFile }): object => ({
+      ...{ name, when: { ce_type: name }, orderId: 'order', timeoutMs: 1000 },
+      ...{ url: `${origin}/orders/{orderId}`, ...more },
+    });
+    const oauth = {
+      ...{ kind: 'oauth', tokenUrl: `https://${LOGIN}/token`, clientId: 'bridge' },
+      clientSecret: { env: 'ERP_CLIENT_SECRET' },
+    };
+    const file = join(folder, 'rules.json');
+    const rules = [
+      ruleOf('direct', gateway.url),
+      ruleOf('untrusted', gateway.url, {}),
+      ruleOf('proxied', 'https://erp.test'),
+      ruleOf('by-oauth', 'https://erp.test', { caFile, auth: oauth }),
+      ruleOf('excepted', 'https://excepted.test'),
+      ruleOf('unproxied', 'https://erp.test', { caFile, proxy: false }),
+    ];
+    await writeFile(file, JSON.stringify(rules));
+    plant = await startPlant({
+      env: {
+        ...{ ERP_ENRICHMENT_FILE: file, ERP_CLIENT_SECRET: SECRET, BRIDGE_FLOWS: 'work-orders' },
+        ...{ HTTPS_PROXY: proxy.url(), NO_PROXY: 'excepted.test' },
+      },
+    });
+  });
+
+  afterAll(async () => {
+    await plant.close();
+    await proxy.stop();
+    await gateway.close();
+    await erp.close();
+    await rm(folder, { recursive: true });
+  });
+
+  /** Has a rule ask for an order of its own; returns the order. */
+  const tell = async (rule: string): Promise<string> => {
+    const order = `${rule}-${(told += 1)}`;
+    erp.orders.set(order, { machineId: MACHINE });
+    await plant.kafka.sendJson(
+      TOPICS.workOrders,
+      order,
+      { order },
+      {
+        ...{ ce_specversion: '1.0', ce_id: order, ce_source: '/erp', ce_type: rule },
+        'content-type': 'application/json',
+      },
+    );
+    return order;
+  };
+  const reaches = async (order: string): Promise<void> => {
+    await eventually(
+      async () => (await plant.sandbox.machine(MACHINE)).workingOrders.includes(order),
+      { what: `${order} is on the machine's list` },
+    );
+  };
+  const readyOf = async (rule: string): Promise<string> => {
+    const why = new RegExp(`enrichment ${rule}: [^;"]+`);
+    return eventually(
+      async () => why.exec(await (await fetch(`${plant.bridgeUrl}/health/ready`)).text())?.[0],
+      { what: `ready says why ${rule} waits` },
+    );
+  };
+
+  it('is asked where its authority is that of caFile, on loopback without the proxy', async () => {
+    await reaches(await tell('direct'));
+    expect(proxy.asked).toBe(0);
+  });
+
+  it('is asked through tunnels of the proxy, each of which carries several GETs', async () => {
+    const orders = [];
+    for (let order = 0; order < 6; order += 1) {
+      orders.push(await tell('proxied'));
+      await reaches(orders.at(-1) ?? '');
+    }
+    expect(new Set(proxy.opened)).toEqual(new Set([PROXIED]));
+    expect(proxy.opened.length).toBeLessThan(orders.length);
+  });
+
+  it('is asked with a token of its own server, which has the same authority', async () => {
+    erp.faults.set('token', (request, response) => {
+      const isRight = request.headers.authorization === `Basic ${btoa(`bridge:${SECRET}`)}`;
+      response.writeHead(isRight ? 200 : 401, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ access_token: 'token-of-the-erp-0', token_type: 'Bearer' }));
+    });
+    const order = await tell('by-oauth');
+    await reaches(order);
+    const asked = erp.asked.filter(({ orderId }) => orderId === order);
+    expect(asked.map(({ authorization }) => authorization)).toEqual(['Bearer token-of-the-erp-0']);
+    expect(proxy.opened).toContain(LOGIN);
+  });
+
+  it('is waited for while the proxy does not accept the login, which is not shown', async () => {
+    // tunnels that are open already go on
+    await proxy.stop();
+    await proxy.start();
+    proxy.fault = 407;
+    const order = await tell('proxied');
+    const why = await readyOf('proxied');
+    expect(why).toMatch(/proxy http:\S+ does not accept the login .*\(407\)/);
+    expect(why).not.toContain(PROXY_PASSWORD);
+    proxy.fault = undefined;
+    await reaches(order);
+  });
+
+  it('is not asked through the proxy where the host or the rule is excepted', async () => {
+    const before = proxy.asked;
+    const rules = ['excepted', 'unproxied'];
+    await Promise.all(rules.map(tell));
+    for (const why of await Promise.all(rules.map(readyOf))) {
+      expect(why).toMatch(/ENOTFOUND|EAI_AGAIN/);
+    }
+    expect(proxy.asked).toBe(before);
+  });
+
+  it('is not asked, and the certificate named, where its authority is not trusted', async () => {
+    const order = await tell('untrusted');
+    expect(await readyOf('untrusted')).toMatch(/certificate/);
+    expect(erp.askedFor(order)).toBe(0);
+  });
+});
