@@ -1,11 +1,10 @@
 import { Logger } from '@nestjs/common';
-import { Clock, realDelayMs, realEpochMs } from '#libs/clock';
+import { realDelayMs, realEpochMs } from '#libs/clock';
 import type { IngestCallback, IngestSettings } from '#libs/config';
-import { rfc3339, TOPICS } from '#libs/contracts';
+import { headerText, rfc3339, TOPICS } from '#libs/contracts';
 import { backOffMs, CallSlots } from '#libs/delivery';
 import { BoundedExpressions } from '#libs/expressions';
 import {
-  DeadLetters,
   describeKafkaFailure,
   ensureTopics,
   type InboundMessage,
@@ -17,9 +16,10 @@ import { type OutcomeEvent, readOutcomeEvent } from './outcome-event.js';
 
 /**
  * What became of an outcome: `delivered`, or `skipped` because the mapping makes nothing of it; the others are given up:
- * `refused` by the receiver, `expired` while the receiver did not take it, `unmapped` because the mapping fails.
+ * `refused` by the receiver, `expired` while the receiver did not take it, `unmapped` because the mapping fails, `failed`
+ * by a bug.
  */
-type Result = 'delivered' | 'skipped' | 'refused' | 'expired' | 'unmapped';
+type Result = 'delivered' | 'skipped' | 'refused' | 'expired' | 'unmapped' | 'failed';
 
 interface Over {
   kind: 'over';
@@ -77,7 +77,13 @@ export class CallbackFlow {
       {
         ...{ kafka, topicPrefix, commitIntervalMs, stateTopics: [], calls: this.slots },
         groupId: `${groupId}-callback-${sender}`,
-        deadLetters: new DeadLetters(new Clock(settings.clock), topicPrefix),
+        deadLetters: {
+          // it is on its topic, and needs no other record
+          deadLetterOf: (message) => {
+            this.giveUpUnhandled(message);
+            return undefined;
+          },
+        },
         prepare: (signal, report) => this.prepare(signal, report),
       },
       (messages) => this.take(messages),
@@ -241,7 +247,12 @@ export class CallbackFlow {
     return { kind: 'over', result: 'expired', why };
   }
 
-  private count({ id }: OutcomeEvent, { result, why }: Over): void {
+  private giveUpUnhandled({ headers, partition, offset }: InboundMessage): void {
+    const id = headerText(headers, 'ce_id') ?? `${partition}/${offset}`;
+    this.count({ id }, { kind: 'over', result: 'failed', why: 'a bug; see handler failed' });
+  }
+
+  private count({ id }: Pick<OutcomeEvent, 'id'>, { result, why }: Over): void {
     this.outcomes.set(result, (this.outcomes.get(result) ?? 0) + 1);
     if (result === 'delivered' || result === 'skipped') return;
     const { sender } = this;

@@ -4,7 +4,7 @@ import { type Admin, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
 import type { InboundMessage } from './inbound-message.js';
-import { KafkaConsumerStrategy } from './kafka-consumer.js';
+import { KafkaConsumer, KafkaConsumerStrategy } from './kafka-consumer.js';
 import { TestCalls } from './testing/test-calls.js';
 import { eventually } from './testing/wait.js';
 
@@ -129,5 +129,50 @@ describe('KafkaConsumerStrategy', () => {
     other!.calls.end();
     await eventually(async () => (await committed()) > MESSAGES, 'all is committed');
     expect(new Set(finished).size).toBe(MESSAGES + 1);
+  });
+});
+
+describe('KafkaConsumer', () => {
+  it('gives a message up that cannot be handled, and commits behind it, where there is no dead letter', async () => {
+    Logger.overrideLogger(false);
+    const kafka = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
+    const topicPrefix = `test-${randomUUID().slice(0, 8)}.`;
+    const name = `${topicPrefix}${INPUT}`;
+    const topics = [{ name, cleanupPolicy: 'delete' as const }];
+    await ensureTopics(kafka, topics, { create: true, partitions: 1 });
+    const givenUp: number[] = [];
+    const handled: string[] = [];
+    const consumer = new KafkaConsumer(
+      {
+        ...{ kafka, groupId: topicPrefix, topicPrefix, calls: new TestCalls(), stateTopics: [] },
+        deadLetters: { deadLetterOf: ({ offset }) => void givenUp.push(offset) },
+        ...{ commitIntervalMs: 100, prepare: () => Promise.resolve() },
+      },
+      async (messages) => {
+        await Promise.resolve();
+        for (const message of messages) {
+          const text = String(message.value);
+          handled.push(text);
+          if (text === 'bad') throw new Error('a bug');
+          message.finish();
+        }
+      },
+    );
+    const admin = stockKafka.admin();
+    await admin.connect();
+    try {
+      await sendWithStock(name, { value: 'bad' }, { value: 'good' });
+      await consumer.start([INPUT]);
+      await eventually(async () => {
+        const [offsets] = await admin.fetchOffsets({ groupId: topicPrefix, topics: [name] });
+        return Number(offsets?.partitions[0]?.offset) === 2;
+      }, 'both are committed');
+    } finally {
+      await consumer.close();
+      await admin.disconnect();
+    }
+    expect(givenUp).toEqual([0]);
+    expect(handled.filter((text) => text === 'bad')).toHaveLength(3);
+    expect(handled).toContain('good');
   });
 });

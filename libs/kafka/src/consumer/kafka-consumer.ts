@@ -7,7 +7,8 @@ import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Assignment, Batch, FetchedRecord, KafkaClient } from '../client/kafka-port.js';
 import { type KeyedStateTopic, StateTopics } from '../keyed-state/keyed-state-topic.js';
-import type { DeadLetterReason, DeadLetters } from '../producer/dead-letters.js';
+import type { DeadLetterReason } from '../producer/dead-letters.js';
+import type { OutboundRecord } from '../producer/outbound-record.js';
 import { topicSpans } from '../reading/topics.js';
 import type { PartitionBacklog } from './assigned-partition.js';
 import { AssignedPartitions } from './assigned-partitions.js';
@@ -46,7 +47,10 @@ export interface KafkaConsumerOptions {
   kafka: KafkaClient;
   groupId: string;
   topicPrefix: string;
-  deadLetters: Pick<DeadLetters, 'deadLetterOf'>;
+  /** What is published of a message that cannot be handled; nothing where it returns undefined. */
+  deadLetters: {
+    deadLetterOf(message: InboundMessage, reason: DeadLetterReason): OutboundRecord | undefined;
+  };
   /** Topics that hold the bridge's own state, shared out with the input topics. */
   stateTopics: readonly KeyedStateTopic[];
   /** The calls that messages lead to: they are drained before partitions are given up. */
@@ -120,7 +124,8 @@ export class KafkaConsumer {
       handle: decode === undefined ? handle : decodeFirst(decode, handle),
       deadLetter: (message) => {
         const why = message.isAnswered ? NOT_PUBLISHED : UNHANDLED;
-        message.finish([options.deadLetters.deadLetterOf(message, why)]);
+        const record = options.deadLetters.deadLetterOf(message, why);
+        message.finish(record === undefined ? [] : [record]);
       },
       resume: (topic, partition) => {
         member.resume(topic, partition);
