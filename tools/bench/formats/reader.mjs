@@ -16,7 +16,7 @@ process.on('message', ({ text, sourceTopic, forMs }) => {
     return;
   }
   readFor(read, WARM_UP_MS);
-  process.send({ orders: first.value.length, ...readFor(read, forMs) });
+  process.send({ entries: entriesOf(first.value), ...readFor(read, forMs) });
 });
 process.on('disconnect', () => process.exit(0));
 
@@ -28,4 +28,9 @@ function readFor(read, ms) {
   for (; performance.now() < untilMs; documents += 1) read();
   const { user, system } = process.cpuUsage(before);
   return { cpuUs: (user + system) / documents };
+}
+
+/** Operations, and orders that have none. */
+function entriesOf(messages) {
+  return messages.reduce((sum, { order }) => sum + (order.operations?.length || 1), 0);
 }

@@ -5,9 +5,11 @@ import { exampleDocuments } from '../formats/documents.mjs';
 import { WrongResult } from '../verdict.mjs';
 
 const READER = fileURLToPath(new URL('../formats/reader.mjs', import.meta.url));
+/** Of an ERP, an order or an operation has a hundred fields; the least it can have shows what reading them costs. */
 const LENGTHS = [
-  { of: '2 kB', bytes: 2_000, atLeast: 5000 },
-  { of: '40 kB', bytes: 40_000, atLeast: 300 },
+  { of: '2 kB', bytes: 2_000, partBytes: 2_000, atLeast: 5000 },
+  { of: '40 kB', bytes: 40_000, partBytes: 4_000, atLeast: 300 },
+  { of: '40 kB, as many as fit', bytes: 40_000, partBytes: 0 },
 ];
 const READ_MS = 3000;
 
@@ -16,14 +18,14 @@ export const formats = {
   title: 'documents of each ERP read a second, by the CPU of one core',
   async round(bench, figures) {
     const documents = await exampleDocuments();
-    for (const { of, bytes, atLeast } of LENGTHS) {
+    for (const { of, bytes, partBytes, ...target } of LENGTHS) {
       for (const { name, sourceTopic, ofLength } of documents) {
-        const text = ofLength(bytes);
-        const { orders, cpuUs } = await bench.step(`${name}, ${of}`, () =>
+        const text = ofLength(bytes, partBytes);
+        const { entries, cpuUs } = await bench.step(`${name}, ${of}`, () =>
           read({ text, sourceTopic, forMs: bench.scaled(READ_MS) }),
         );
-        const what = `${name}, ${orders === 1 ? '1 order' : `${orders} orders`}`;
-        figures.add(`${of}: ${what}`, 'documents a second', 1e6 / cpuUs, { atLeast });
+        const what = `${of}: ${name}, ${entries === 1 ? '1 entry' : `${entries} entries`}`;
+        figures.add(what, 'documents a second', 1e6 / cpuUs, target);
       }
     }
   },
