@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -71,7 +72,24 @@ export async function startIngest(bench, prefix) {
 
 /** Whether a program is kept there: `taskset` is of Linux. */
 export async function keepOnOneCore({ pid }) {
-  const options = ['--all-tasks', '--cpu-list', '--pid', '0', String(await pid)];
+  return keepOnCores('0', await pid);
+}
+
+/** Keeps processes off the core of {@link keepOnOneCore} while `body` runs, as those that are on other machines in a plant. */
+export async function withoutThatCore(pids, body) {
+  const last = availableParallelism() - 1;
+  if (last < 1) return body();
+  const known = pids.filter((pid) => pid !== undefined);
+  try {
+    for (const pid of known) await keepOnCores(`1-${last}`, pid);
+    return await body();
+  } finally {
+    for (const pid of known) await keepOnCores(`0-${last}`, pid);
+  }
+}
+
+function keepOnCores(cores, pid) {
+  const options = ['--all-tasks', '--cpu-list', '--pid', cores, String(pid)];
   return promisify(execFile)('taskset', options).then(
     () => true,
     () => false,

@@ -4,6 +4,7 @@ import { Pool } from 'undici';
 
 const MACHINES = 1000;
 const PACE_MS = 2;
+const pools = new Map();
 
 process.on('message', async ({ task, ...load }) => {
   const { user, system } = process.cpuUsage();
@@ -17,7 +18,7 @@ process.on('disconnect', () => process.exit(0));
  * latencies}`: the number of answers by status, and milliseconds from when a request was due to its answer.
  */
 async function post({ url, name, count, perSecond, connections, hasIds }) {
-  const pool = new Pool(url, { connections, pipelining: 1, headersTimeout: 60_000 });
+  const pool = poolOf(url, connections);
   const statuses = {};
   const latencies = [];
   const startMs = performance.now();
@@ -51,8 +52,16 @@ async function post({ url, name, count, perSecond, connections, hasIds }) {
     await Promise.all(sent);
   }
   const seconds = (performance.now() - startMs) / 1000;
-  await pool.close();
   return { seconds, statuses, latencies };
+}
+
+/** Kept from one load to the next: hundreds of connections that are opened at once are not what is measured. */
+function poolOf(url, connections) {
+  const name = `${connections} to ${url}`;
+  const pool =
+    pools.get(name) ?? new Pool(url, { connections, pipelining: 1, headersTimeout: 60_000 });
+  pools.set(name, pool);
+  return pool;
 }
 
 function listOf(number) {

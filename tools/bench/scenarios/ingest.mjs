@@ -6,7 +6,7 @@ import { untilHealthy } from '../../start/app-process.mjs';
 import { costsBetween, OTHERS, readCosts } from '../costs.mjs';
 import { readRecords } from '../kafka/read-records.mjs';
 import { createTopics, removeAll } from '../kafka/topics.mjs';
-import { keepOnOneCore, startIngest } from '../programs.mjs';
+import { keepOnOneCore, startIngest, withoutThatCore } from '../programs.mjs';
 import { percentile } from '../statistics.mjs';
 import { WrongResult } from '../verdict.mjs';
 
@@ -16,7 +16,7 @@ const INPUT_TOPICS = [TOPIC, 'erp.work-orders.v1', 'mes.downtime-reasons.v1'];
 const PER_SECOND = 2000;
 const PACED_SECONDS = 20;
 // a new process takes as many until its code is compiled, the more on one core
-const WARM_UP = 20_000;
+const WARM_UP = 50_000;
 const AT_ONCE = 128;
 const MOST = 40_000;
 /** More than are ever under way, so that a slow answer does not slow the sender. */
@@ -62,7 +62,9 @@ async function withIngest(bench, body) {
     );
     app = await startIngest(bench, prefix);
     await untilHealthy(app, `${app.url}/health/ready`);
-    await body({ ...bench, prefix, app, sender, posted: { count: 0 } });
+    await withoutThatCore([sender.pid, bench.brokerPid], () =>
+      body({ ...bench, prefix, app, sender, posted: { count: 0 } }),
+    );
   } finally {
     sender.kill();
     await app?.stop();
