@@ -34,7 +34,7 @@ describe('an ERP with a certificate of a private authority', () => {
     const caFile = join(folder, 'ca.pem');
     await writeFile(caFile, authority.certificate);
     const ruleOf = (name: string, origin: string, more: object = { caFile }): object => ({
-      ...{ name, when: { ce_type: name }, orderId: 'order', timeoutMs: 1000 },
+      ...{ name, when: { ce_type: name }, orderId: 'order', timeoutMs: 5000 },
       ...{ url: `${origin}/orders/{orderId}`, ...more },
     });
     const oauth = {
