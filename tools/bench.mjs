@@ -1,9 +1,11 @@
 // npm run bench: how fast commands and machine states find their way, what it costs, and what disturbs it, beside
 // the targets.
 import './setup/require-node.mjs';
+import { writeFile } from 'node:fs/promises';
 import { Kafka, logLevel } from 'kafkajs';
 import { helpText, readOptions } from './bench/options.mjs';
 import { circumstances, resultText, writeJson } from './bench/report.mjs';
+import { chartOf } from './bench/rivals/chart.mjs';
 import { runScenarios } from './bench/run-scenarios.mjs';
 import { formats } from './bench/scenarios/formats.mjs';
 import { handOver } from './bench/scenarios/hand-over.mjs';
@@ -58,6 +60,8 @@ async function bench() {
   const context = circumstances(found, options);
   console.log(`\n${resultText(context, results)}`);
   if (options.json) await writeJson(options.json, context, results);
+  const compared = results.find(({ name }) => name === rivals.name);
+  if (options.chart && compared) await writeFile(options.chart, chartOf(compared.rows, context));
   say(`\nmeasured in ${secondsSince(startMs)}`);
   await shutdown.end(results.some(({ problem }) => problem !== null) ? 1 : 0);
 }

@@ -39,6 +39,23 @@ describe('the statistics of the bench', () => {
   });
 });
 
+describe('the chart of rivals', () => {
+  it('has a bar for each program, as long as its figure', async () => {
+    const rows = ['machine-bridge', 'Parallel Consumer with outcomes'].map((program, at) => ({
+      ...{ of: `reasons: ${program}`, figure: 'messages a second', median: 4000 / (at + 1) },
+    }));
+    const expression = `chartOf(${JSON.stringify(rows)}, { cores: 2, node: '24.1.0' })`;
+    const svg = String(await evaluate('bench/rivals/chart.mjs', 'chartOf', expression));
+    const bars = [
+      ...svg.matchAll(/width="(\d+)" height="12" fill="[^"]+"\/><text[^>]*>([\d,]+)</g),
+    ];
+    const [[, longest, most] = [], [, shorter, less] = []] = bars;
+    expect([most, less]).toEqual(['4,000', '2,000']);
+    expect(Number(longest)).toBe(2 * Number(shorter));
+    expect(svg).toContain('2 cores, Node 24.1.0');
+  });
+});
+
 describe('the check of what the bridge did', () => {
   function faults(
     ...outcomes: [offset: number, kind: string, machineId?: string][]

@@ -5,24 +5,26 @@ const OPTIONS = {
   quick: { type: 'boolean', default: false },
   rounds: { type: 'string' },
   json: { type: 'string' },
+  chart: { type: 'string' },
   help: { type: 'boolean', default: false },
 };
 
 /** The text of --help, for scenarios of `{name, title}`. */
 export function helpText(scenarios) {
   const width = Math.max(...scenarios.map(({ name }) => name.length));
-  return `npm run bench [-- [scenario …] [--quick] [--rounds <n>] [--json <file>]]
+  return `npm run bench [-- [scenario …] [--quick] [--rounds <n>] [--json <file>] [--chart <file>]]
 
 Scenarios, all unless some are named:
 ${scenarios.map(({ name, title }) => `  ${name.padEnd(width)}  ${title}`).join('\n')}
 
   --quick        a tenth of the load, one round: to see that it works, not how fast
   --rounds <n>   how often each scenario is run; the median counts (2)
-  --json <file>  writes every figure of every round to a file`;
+  --json <file>  writes every figure of every round to a file
+  --chart <file> draws what rivals has found, as SVG`;
 }
 
 /**
- * @returns `{help, quick, rounds, json, chosen}`
+ * @returns `{help, quick, rounds, json, chart, chosen}`
  * @throws SetupError when an argument is unknown
  */
 export function readOptions(args, scenarios) {

@@ -3,18 +3,14 @@ import { peakRssMb, processCpuSeconds, readMetrics } from '../costs.mjs';
 import { lastOrdinals, LISTS, machineIdsOf, REASONS } from '../load.mjs';
 import { startBridge, startParallelConsumer } from '../programs.mjs';
 import { untilCount } from '../progress.mjs';
+import { BRIDGE, LOADS, rivalName, RIVALS } from '../rivals/loads.mjs';
 import { prepareParallelConsumer } from '../rivals/prepare.mjs';
 import { fill, withTrial } from '../trial.mjs';
 import { WrongResult } from '../verdict.mjs';
 
 const CALLS = 128;
 const COLD = 'reasons, from cold';
-const LOADS = [
-  { of: 'reasons', flow: REASONS, machines: 1000, count: 100_000 },
-  { of: 'lists, 30 a machine', flow: LISTS, machines: 10_000, count: 300_000 },
-  { of: 'lists, one a machine', flow: LISTS, machines: 100_000, count: 100_000 },
-  { of: COLD, flow: REASONS, machines: 1000, count: 10_000 },
-];
+const COLD_LOAD = { of: COLD, flow: REASONS, machines: 1000, count: 10_000 };
 /** Each with one bad machine: the bridge is to keep it from the others. */
 const DISTURBED_LOADS = ['slow', 'refused'].flatMap((fault) => [
   { of: `reasons, one ${fault}`, flow: REASONS, machines: 1000, count: 50_000, fault },
@@ -36,19 +32,17 @@ const TARGETS = {
   },
 };
 const MOST_TIMES_FROM_COLD = 1.3;
-const RIVALS = ['with outcomes', 'without outcomes'];
 
 export const rivals = {
   name: 'rivals',
   title: `the same work by Confluent's Parallel Consumer, ${CALLS} calls of 20 ms at a time`,
   async round(bench, figures) {
     await prepareParallelConsumer();
-    for (const load of [...LOADS, ...DISTURBED_LOADS]) {
-      const bridge = await addRun(bench, figures, load, 'machine-bridge', startOurs);
+    for (const load of [...LOADS, COLD_LOAD, ...DISTURBED_LOADS]) {
+      const bridge = await addRun(bench, figures, load, BRIDGE, startOurs);
       for (const kind of RIVALS) {
-        const name = `Parallel Consumer ${kind}`;
         const start = (trial) => startRival(trial, load, kind === 'with outcomes');
-        const rival = await addRun(bench, figures, load, name, start);
+        const rival = await addRun(bench, figures, load, rivalName(kind), start);
         addRatios(figures, load, kind, bridge, rival);
       }
     }
@@ -129,7 +123,7 @@ async function startRival(trial, { flow }, withOutcomes) {
 
 function addRatios(figures, { of, fault }, kind, bridge, rival) {
   if (fault !== undefined) return;
-  const beside = `${of}: bridge beside Parallel Consumer ${kind}`;
+  const beside = `${of}: bridge beside ${rivalName(kind)}`;
   const target = TARGETS[kind][of];
   if (of === COLD) {
     const times = bridge.seconds / rival.seconds;
