@@ -233,8 +233,11 @@ describe('outcomes on their way back to the sender', () => {
     expect(a.about(refused)).toHaveLength(1);
   });
 
-  it('go by a changed senders file, and no further than it says', async () => {
-    a.status = 503;
+  it('go by a changed senders file at once, and no further than it says', async () => {
+    Object.assign(a, { status: 503, headers: { 'retry-after': '600' } });
+    const waiting = await send('a', machines[0] ?? '');
+    await a.called(waiting);
+    a.headers = {};
     const senders = {
       a: {
         ...{ token: TOKENS.a, paths: ['/lists', '/metrics'] },
@@ -246,9 +249,9 @@ describe('outcomes on their way back to the sender', () => {
       what: 'the callback of b is gone',
     });
     const id = await send('a', machines[0] ?? '');
-    const call = await a.called(id);
-    expect(isSigned(call, 'another-secret-by-now')).toBe(true);
-    const line = /^machine_ingest_callback_outcomes_total\{sender="a",result="expired"\} 1$/m;
+    const calls = [await a.called(waiting, 2), await a.called(id)];
+    expect(calls.map((call) => isSigned(call, 'another-secret-by-now'))).toEqual([true, true]);
+    const line = /^machine_ingest_callback_outcomes_total\{sender="a",result="expired"\} 2$/m;
     await eventually(() => metric(line), { what: 'it is given up', timeoutMs: 60_000 });
   });
 });

@@ -63,6 +63,8 @@ export class CallbackFlow {
   private delivering: Promise<void> | undefined;
   /** Calls that have failed since one was answered, of whatever outcome; `since` in real epoch milliseconds. */
   private failing: { count: number; since: number; status: string } | undefined;
+  /** Aborted where the callback is another one: a pause that the last one has asked for is over. */
+  private changed = new AbortController();
   private isClosed = false;
 
   constructor(
@@ -127,6 +129,8 @@ export class CallbackFlow {
     const last = this.client;
     this.callback = callback;
     this.client = this.clientOf(callback);
+    this.changed.abort();
+    this.changed = new AbortController();
     void last.close();
   }
 
@@ -268,7 +272,8 @@ export class CallbackFlow {
     if (count === 1) this.logger.warn({ msg: 'a callback fails', sender, why });
     const askedMs = Math.min(afterMs ?? 0, LONGEST_RETRY_AFTER_MS);
     const waitMs = Math.max(backOffMs(count, BACK_OFF), askedMs);
-    await realDelayMs(waitMs, revoked).catch(() => undefined);
+    const isOver = AbortSignal.any([revoked, this.changed.signal]);
+    await realDelayMs(waitMs, isOver).catch(() => undefined);
   }
 
   private answered(): void {
