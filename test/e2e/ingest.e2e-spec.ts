@@ -195,6 +195,38 @@ describe('ingest', () => {
     await stop(erp);
   });
 
+  it('takes a batch of more events than a second allows, and says which event is at fault', async () => {
+    const token = 'a-token-of-the-erp';
+    const erp = { token, paths: ['/events'], requestsPerSecond: 2 };
+    writeFileSync(sendersFile, JSON.stringify({ senders: { erp } }));
+    const limited = await start('f', { INGEST_SENDERS_FILE: sendersFile });
+    const batched = { 'content-type': 'application/cloudevents-batch+json' };
+    const type = TOPICS[1];
+    const batch = ['r-1', 'r-2', 'r-3'].map((id) => ({ ...EVENT, id, type, data: LIST }));
+    const bearer = { authorization: `Bearer ${token}` };
+    expect((await limited.post('/events', batch, { ...batched, ...bearer })).status).toBe(202);
+    await stop(limited);
+
+    const faultOf = async (query: string, last: object): Promise<unknown> => {
+      const events = [
+        { ...EVENT, id: 'r-4', type, data: LIST },
+        { ...EVENT, ...last },
+      ];
+      return (await ingest.post(`/events${query}`, events, batched)).json();
+    };
+    const empty = { id: 'r-5', type, data: {} };
+    const message = 'event 1: machineId is missing';
+    expect(await faultOf('', empty)).toMatchObject({ message });
+    expect(await faultOf('?dry-run', empty)).toMatchObject({ message });
+    expect(await faultOf('', { id: 'r-5', type: 'other' })).toMatchObject({
+      message: 'event 1: no path is set for events of type other',
+    });
+    const reused = { id: 'r-4', type, data: { ...LIST, workingOrders: [] } };
+    expect(JSON.stringify(await faultOf('', reused))).toMatch(
+      /"id-reused","message":"event \d: another body/,
+    );
+  });
+
   it('says what the bridge would make of a document, and writes nothing', async () => {
     const ends = () => Promise.all(TOPICS.map((topic) => kafka.topics.end(topic)));
     const before = await ends();

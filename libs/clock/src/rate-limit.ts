@@ -17,14 +17,17 @@ export class RateLimit {
     private readonly perSecond: number,
   ) {}
 
-  /** Takes tokens, or says in how many seconds they will be there. */
-  take(sender: string, count: number, nowMs = realNowMs()): number {
+  /**
+   * Takes tokens, or says in how many seconds they will be there. More than a burst is let through where the bucket is full,
+   * but for those that were `taken` of the same request before.
+   */
+  take(sender: string, count: number, { taken = 0, nowMs = realNowMs() } = {}): number {
     const { tokens: before, atMs } = this.buckets.get(sender) ?? {
       tokens: this.burst,
       atMs: nowMs,
     };
     const tokens = Math.min(this.burst, before + ((nowMs - atMs) / 1000) * this.perSecond);
-    const missing = Math.min(count, this.burst) - tokens;
+    const missing = Math.min(count, this.burst - taken) - tokens;
     this.buckets.delete(sender);
     this.buckets.set(sender, { tokens: missing > 0 ? tokens : tokens - count, atMs: nowMs });
     const [oldest] = this.buckets.keys();

@@ -104,11 +104,15 @@ export class SenderAccess implements OnApplicationShutdown {
     this.takeRate(sender, 1);
   }
 
-  /** @throws ApiError 429 when the sender has sent more than it may */
-  takeRate({ name, requestsPerSecond }: IngestSender, count: number): void {
+  /**
+   * Of a batch that has `taken` one as a request, the others.
+   *
+   * @throws ApiError 429 when the sender has sent more than it may
+   */
+  takeRate({ name, requestsPerSecond }: IngestSender, count: number, taken = 0): void {
     const limit = this.limits.get(name) ?? new RateLimit(requestsPerSecond, requestsPerSecond);
     this.limits.set(name, limit);
-    const waitSeconds = limit.take(name, count);
+    const waitSeconds = limit.take(name, count, { taken });
     if (waitSeconds === 0) return;
     const message = `sender ${name} may send ${requestsPerSecond} a second`;
     throw new ApiError(429, 'too-many', message, waitSeconds);

@@ -96,7 +96,8 @@ function readBatch(
     const fault = eventFault(event);
     if (fault !== undefined) return rejected('invalid-message', `event ${index}: ${fault}`);
     const topic = topicOfType((event as Event)['type'], eventTypes);
-    if (!topic.ok) return topic;
+    if (!topic.ok)
+      return rejected(topic.rejection.code, `event ${index}: ${topic.rejection.detail}`);
     const value = Buffer.from(JSON.stringify(event));
     messages.push(structured(topic.value, event as Event, headers, value));
   }

@@ -51,7 +51,7 @@ export class IntakeController {
   async events(@Req() request: AdmittedRequest, @Query() query: Query, @Res() reply: FastifyReply) {
     const { sender, body } = this.verified(request);
     const { messages, isBatch } = valueOf(readEvents(request.headers, body, sender.eventTypes));
-    if (messages.length > 1) this.access.takeRate(sender, messages.length - 1);
+    if (messages.length > 1) this.access.takeRate(sender, messages.length - 1, 1);
     const answer = await this.answerTo(messages, sender, isDryRun(query), reply);
     return reply.send(isBatch ? answer : answer[0]);
   }
@@ -83,20 +83,23 @@ export class IntakeController {
     dryRun: boolean,
     reply: FastifyReply,
   ): Promise<unknown[]> {
+    const placeOf = (index: number): string => (messages.length > 1 ? `event ${index}: ` : '');
     if (dryRun) {
       void reply.status(200);
-      return Promise.all(messages.map((message) => this.preview(message)));
+      return Promise.all(messages.map((message, index) => this.preview(message, placeOf(index))));
     }
     this.submissions.assertOpen();
-    const submissions: { id: string; submission: Submission }[] = [];
+    const submissions: { id: string; submission: Submission; where: string }[] = [];
     for (const [index, message] of messages.entries()) {
-      const where = messages.length > 1 ? `event ${index}: ` : '';
+      const where = placeOf(index);
       const key = valueOf(await this.reader.keyOf(message), where);
-      submissions.push(submissionOf(message, key, sender));
+      submissions.push({ ...submissionOf(message, key, sender), where });
     }
     const written = await Promise.all(
-      submissions.map(async ({ id, submission }) => {
-        const { place, isRepeated } = await this.submissions.submit(submission);
+      submissions.map(async ({ id, submission, where }) => {
+        const { place, isRepeated } = await this.submissions
+          .submit(submission)
+          .catch(placing(where));
         const { topic, partition, offset } = place;
         return { answer: { id, topic, partition, offset } satisfies Answer, isRepeated };
       }),
@@ -105,10 +108,10 @@ export class IntakeController {
     return written.map(({ answer }) => answer);
   }
 
-  private async preview(message: Message): Promise<unknown> {
+  private async preview(message: Message, where: string): Promise<unknown> {
     const { topic } = message;
-    const key = valueOf(await this.reader.keyOf(message));
-    return { topic, key, reading: valueOf(await this.reader.preview(message)) };
+    const key = valueOf(await this.reader.keyOf(message), where);
+    return { topic, key, reading: valueOf(await this.reader.preview(message), where) };
   }
 }
 
@@ -138,6 +141,15 @@ function submissionOf(
 function isDryRun(query: Query): boolean {
   const value = query['dry-run'];
   return value !== undefined && value !== 'false';
+}
+
+/** Says which event of a batch it is. */
+function placing(where: string): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof ApiError)) throw error;
+    const { code, message, retryAfterSeconds } = error;
+    throw new ApiError(error.getStatus(), code, where + message, retryAfterSeconds);
+  };
 }
 
 /** @throws ApiError 413 or 400 with the reason */
