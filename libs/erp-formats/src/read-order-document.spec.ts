@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 import { readMessages, readSnapshots } from '../test/read-messages.js';
-import { readOrderDocument } from './read-orders.js';
+import { FORMATS, readOrderDocument } from './read-orders.js';
 
 const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
 
@@ -80,7 +80,49 @@ describe('an order document', () => {
   });
 });
 
+describe('a JSON document without the field that its format is recognised by', () => {
+  it.each([
+    ['sap-odata-v4', 'ProductionOrder', 'SAP production orders of OData V4'],
+    ['sap-odata', 'ManufacturingOrder', 'SAP OData production orders'],
+    ['dynamics', 'ProductionOrderNumber', 'Dynamics 365 production orders'],
+    ['oracle', 'WorkOrderNumber', 'Oracle Fusion work orders'],
+    ['erpnext', 'doctype', 'ERPNext Work Order'],
+    ['opc-job-order', 'JobOrderID', 'OPC UA job orders: StoreAndStart.JobOrder.JobOrderID'],
+  ])('is refused as one of it, with the field: %s', (example, field, format) => {
+    const document = readFileSync(`examples/orders/${example}.json`, 'utf8');
+    const without = document.replaceAll(new RegExp(`"${field}": *"[^"]*",`, 'g'), '');
+
+    expect(without).not.toBe(document);
+    expect(() => readMessages(without)).toThrow(format);
+    expect(() => readMessages(without)).toThrow(`${field} is missing`);
+  });
+
+  it.each([
+    ['{"workcenter_id": 5}', 'Odoo manufacturing orders: production_id is missing'],
+    ['[{"EquipmentRequirements": []}]', 'OPC UA job orders: JobOrderID is missing'],
+    ['{"status": "released", "operations": []}', 'orderId is missing; formats:'],
+  ])('is refused as one of it: %s', (document, why) => {
+    expect(() => readMessages(document)).toThrow(why);
+  });
+});
+
 describe('a document of a megabyte', () => {
+  it('is recognised by its first record, however many follow', () => {
+    const value = [{ a: 1 }, { a: 2 }];
+    Object.defineProperty(value, 1, {
+      get: () => {
+        throw new Error('the second record was looked at');
+      },
+    });
+    const recognising = FORMATS.filter((format) =>
+      [value, { value }, { items: value }, { JobOrderList: value }].some(
+        (json) =>
+          format.name.startsWith('B2MML') || format.recognises({ syntax: 'json', value: json }),
+      ),
+    );
+    expect(recognising.map(({ name }) => name)).toEqual(['B2MML schedules and job orders']);
+  });
+
   const fill = (part: (index: number) => string, start: string, end: string): string => {
     let text = start;
     for (let index = 0; text.length < 1_000_000; index += 1) text += part(index);

@@ -120,12 +120,17 @@ function unwrap(content: DocumentContent): DocumentContent {
   return content.syntax === 'xml' ? { syntax: 'xml', root: unwrapSoap(content.root) } : content;
 }
 
-/** JSON of no known shape is most likely the bridge's own with a mistake in it. */
+/** JSON of no known shape, and with no field of another format, is most likely the bridge's own with a mistake in it. */
 function unknownFormat(content: DocumentContent): Refused {
   const known = `formats: ${FORMATS.map(({ name }) => name).join(', ')}`;
   if (content.syntax === 'xml') {
     const root = content.root.name.slice(0, 100);
     return rejected('invalid-message', `the XML root ${root} is not read; ${known}`);
+  }
+  for (const format of FORMATS) {
+    const lacked = format.lacks?.(content.value);
+    if (lacked === undefined) continue;
+    return placed(format.name, rejected('invalid-message', `${lacked} is missing`));
   }
   const order = parseOrderMessage(content.value);
   const fault = order.ok ? 'the JSON is not read' : order.rejection.detail;

@@ -13,6 +13,15 @@ export const dynamics = orderFormat({
     if (!has('ProductionOrderNumber')) return undefined;
     return has('OperationNumber') ? 'operation' : 'order';
   },
+  sign: {
+    field: 'ProductionOrderNumber',
+    besides: [
+      'ProductionOrderStatus',
+      'ProdutionOrderRouteOperations',
+      'ProductionOrderRouteOperations',
+      'CostingOperationResourceId',
+    ],
+  },
   order: {
     orderId: text('ProductionOrderNumber'),
     status: status(

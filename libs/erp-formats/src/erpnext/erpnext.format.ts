@@ -6,6 +6,7 @@ export const erpNext = orderFormat({
   name: 'ERPNext Work Order',
   envelopes: ['data', 'message', 'doc'],
   kindOf: ({ fields }) => (fields['doctype'] === 'Work Order' ? 'order' : undefined),
+  sign: { field: 'doctype', besides: ['docstatus', 'production_item', 'bom_no'] },
   order: {
     orderId: text('name'),
     changedAt: time('plant', 'modified'),

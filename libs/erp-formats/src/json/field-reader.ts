@@ -80,7 +80,7 @@ export function status(
 }
 
 const DATE_TIME =
-  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}:\d{2})(?:\.\d{1,9})?(?:(Z)|([+-])(\d{2}):(\d{2}))?)?$/i;
+  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}:\d{2})(?:\.\d{1,9})?(?:(Z)|([+-])([01]\d|2[0-3]):([0-5]\d))?)?$/i;
 
 /**
  * A date with a time, or a date for its midnight, in epoch seconds. Without an offset it is in UTC or, of the `plant`,

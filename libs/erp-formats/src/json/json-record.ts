@@ -28,6 +28,19 @@ export function recordsIn(json: unknown, envelopes: readonly string[], path = ''
   return recordsIn(field(json, envelope), envelopes, pathTo({ path }, envelope));
 }
 
+/** The first of them alone, which says what the document is; without its path. */
+export function firstRecordIn(
+  json: unknown,
+  envelopes: readonly string[],
+): Omit<JsonRecord, 'path'> | undefined {
+  if (Array.isArray(json)) return recordIn(json.find((entry) => entry !== null) ?? null, '')[0];
+  if (!isJsonObject(json)) return undefined;
+  const envelope = envelopes.find((name) => isWrapped(field(json, name)));
+  return envelope === undefined
+    ? { fields: json }
+    : firstRecordIn(field(json, envelope), envelopes);
+}
+
 /** None in null: what is no object is kept, for its reader to refuse. */
 function recordIn(entry: unknown, path: string): JsonRecord[] {
   if (entry === null) return [];

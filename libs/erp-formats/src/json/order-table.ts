@@ -15,6 +15,7 @@ import { type FieldReader, readFields, type Readers } from './field-reader.js';
 import {
   checkPages,
   childrenOf,
+  firstRecordIn,
   type JsonRecord,
   missing,
   pathTo,
@@ -35,7 +36,9 @@ export interface OrderTable {
   /** Fields around the records. */
   envelopes: readonly string[];
   /** What a record is; undefined for one of another format. */
-  kindOf: (record: JsonRecord) => 'order' | 'operation' | undefined;
+  kindOf: (record: Pick<JsonRecord, 'fields'>) => 'order' | 'operation' | undefined;
+  /** A field that a record is known by, and further ones that no other format has. */
+  sign: { field: string; besides: readonly string[] };
   order: Readers<OrderFields> & { orderId: FieldReader<string>; status: FieldReader<OrderStatus> };
   /** Fields that hold the operations of an order, by preference. */
   operations: readonly string[];
@@ -52,19 +55,28 @@ export interface OrderTable {
  * operations without their order change these. An operation without a work centre is no work for a machine.
  */
 export function orderFormat(table: OrderTable): OrderFormat {
-  const { name, envelopes, kindOf } = table;
+  const { name, envelopes, kindOf, sign } = table;
   return {
     name,
     mediaTypes: [],
     recognises: (content) => {
-      const [first] = content.syntax === 'json' ? recordsIn(content.value, envelopes) : [];
+      const first = content.syntax === 'json' ? firstRecordIn(content.value, envelopes) : undefined;
       return first !== undefined && kindOf(first) !== undefined;
     },
+    lacks: (value) => lacking(firstRecordIn(value, envelopes), sign),
     read: (content, context) =>
       content.syntax === 'json'
         ? readRecords(recordsIn(content.value, envelopes), table, context)
         : rejected('invalid-message', 'is read as JSON'),
   };
+}
+
+/** The field that a record would be known by, where it has others of the format. */
+export function lacking(
+  record: Pick<JsonRecord, 'fields'> | undefined,
+  { field, besides }: OrderTable['sign'],
+): string | undefined {
+  return besides.some((name) => Object.hasOwn(record?.fields ?? {}, name)) ? field : undefined;
 }
 
 function readRecords(

@@ -23,6 +23,7 @@ export const odoo = orderFormat({
         return undefined;
     }
   },
+  sign: { field: 'production_id', besides: ['workcenter_id'] },
   order: {
     orderId: text('name'),
     changedAt: time('UTC', 'write_date'),

@@ -19,7 +19,14 @@ import {
   text,
   time,
 } from '../json/field-reader.js';
-import { childrenOf, type JsonRecord, missing, recordsIn } from '../json/json-record.js';
+import {
+  childrenOf,
+  firstRecordIn,
+  type JsonRecord,
+  missing,
+  recordsIn,
+} from '../json/json-record.js';
+import { lacking } from '../json/order-table.js';
 
 /** What a job order is after a method of the receiver; undefined where it stays as it was. */
 const STATUS_BY_METHOD = new Map<string, OrderStatus | undefined>([
@@ -42,7 +49,8 @@ const STATUS_BY_METHOD = new Map<string, OrderStatus | undefined>([
 export const opcJobOrder: OrderFormat = {
   name: 'OPC UA job orders',
   mediaTypes: [],
-  recognises: (content) => content.syntax === 'json' && jobsIn(content.value)[0] !== undefined,
+  recognises: (content) => content.syntax === 'json' && isJobDocument(content.value),
+  lacks: (value) => lacking(firstRecordIn(value, LIST), SIGN),
   read: (content, context) => {
     const jobs = content.syntax === 'json' ? jobsIn(content.value) : [];
     if (jobs.length === 0) return rejected('invalid-message', 'the document holds no job order');
@@ -62,12 +70,19 @@ interface Job {
   record: JsonRecord;
 }
 
+const LIST = ['JobOrderList'];
+const SIGN = { field: 'JobOrderID', besides: ['EquipmentRequirements'] };
+
+/** By its first job order. */
+function isJobDocument(json: unknown): boolean {
+  if (isJsonObject(json) && methodIn(json) !== undefined) return true;
+  const first = firstRecordIn(json, LIST);
+  return first !== undefined && isJob(first);
+}
+
 function jobsIn(json: unknown): Job[] {
-  const record = isJsonObject(json) ? methodIn(json) : undefined;
-  if (record !== undefined) return [record];
-  return recordsIn(json, ['JobOrderList']).flatMap((each) =>
-    isJob(each) ? [{ record: each }] : [],
-  );
+  const job = isJsonObject(json) ? methodIn(json) : undefined;
+  return job === undefined ? recordsIn(json, LIST).map((record) => ({ record })) : [job];
 }
 
 function methodIn(json: JsonObject): Job | undefined {
@@ -78,7 +93,7 @@ function methodIn(json: JsonObject): Job | undefined {
 }
 
 /** B2MML has an ID where these have a JobOrderID. */
-function isJob({ fields }: JsonRecord): boolean {
+function isJob({ fields }: Pick<JsonRecord, 'fields'>): boolean {
   if (Object.hasOwn(fields, 'JobOrderID')) return true;
   const order = field(fields, 'JobOrder');
   return isJsonObject(order) && Object.hasOwn(order, 'JobOrderID');

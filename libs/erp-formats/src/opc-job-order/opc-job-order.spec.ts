@@ -57,6 +57,15 @@ describe('a job order of OPC 10031-4', () => {
     ]);
   });
 
+  it('without its id has the whole list refused', () => {
+    const list = [{ JobOrder: JOB }, { JobOrder: { EquipmentRequirements: [{ ID: 'FR02' }] } }];
+
+    expect(() => read({ JobOrderList: list })).toThrow(
+      'JobOrderList[1].JobOrder.JobOrderID is missing',
+    );
+    expect(() => read(list)).toThrow('[1].JobOrder.JobOrderID is missing');
+  });
+
   it('that is updated moves to the equipment of the update, and keeps its status', () => {
     const known: OrderSnapshot = {
       orderId: 'J-7',

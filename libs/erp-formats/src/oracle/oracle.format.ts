@@ -19,6 +19,10 @@ export const oracle = orderFormat({
   name: 'Oracle Fusion work orders',
   envelopes: ['items'],
   kindOf: ({ fields }) => (Object.hasOwn(fields, 'WorkOrderNumber') ? 'order' : undefined),
+  sign: {
+    field: 'WorkOrderNumber',
+    besides: ['WorkOrderSystemStatusCode', 'WorkOrderStatusCode', 'WorkOrderOperation'],
+  },
   order: {
     orderId: text('WorkOrderNumber'),
     changedAt: time('UTC', 'LastUpdateDate'),

@@ -47,6 +47,13 @@ describe('a work order of Oracle Fusion', () => {
     );
   });
 
+  it.each(['2024-03-18T09:15:02+24:00', '2024-03-18T09:15:02-01:60'])(
+    'is refused where no zone is so far from UTC: %s',
+    (LastUpdateDate) => {
+      expect(() => read(order({ LastUpdateDate }))).toThrow('LastUpdateDate is no date and time');
+    },
+  );
+
   it.each([
     ['ORA_PENDING_APPROVAL', 'planned'],
     ['ORA_UNRELEASED', 'planned'],

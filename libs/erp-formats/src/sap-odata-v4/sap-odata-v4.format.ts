@@ -32,6 +32,15 @@ export const sapODataV4 = orderFormat({
     if (!has('ProductionOrder') || OF_V2.some(has)) return undefined;
     return has('ProductionOrderOperation') ? 'operation' : 'order';
   },
+  sign: {
+    field: 'ProductionOrder',
+    besides: [
+      '_Operation',
+      '_ProductionOrderOperation',
+      'ProductionOrderOperation',
+      'OrderActualReleaseDate',
+    ],
+  },
   order: {
     orderId: orderNumberIn('ProductionOrder'),
     changedAt: time('UTC', 'LastChangeDateTime'),

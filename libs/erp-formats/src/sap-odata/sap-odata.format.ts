@@ -11,11 +11,13 @@ import { changeMessage, snapshotMessage } from '../document/checked-message.js';
 import {
   checkPages,
   childrenOf,
+  firstRecordIn,
   type JsonRecord,
   missing,
   pathTo,
   recordsIn,
 } from '../json/json-record.js';
+import { lacking } from '../json/order-table.js';
 import { orderNumber } from '../sap/sap-values.js';
 import { statusWithin } from '../document/status-within.js';
 import { checkEntities, checkEntity, ENVELOPES, textField } from './odata-entity.js';
@@ -25,10 +27,20 @@ import { readLastChange } from './odata-time.js';
 
 const KEYS = ['ManufacturingOrder', 'ProductionOrder'] as const;
 
+const SIGN = {
+  field: 'ManufacturingOrder',
+  besides: [
+    'to_ProductionOrderOperation',
+    'to_ProductionOrderStatus',
+    'ManufacturingOrderOperation',
+  ],
+};
+
 export const sapOData: OrderFormat = {
   name: 'SAP OData production orders',
   mediaTypes: [],
   recognises: (content) => content.syntax === 'json' && isAnswer(content.value),
+  lacks: (value) => lacking(firstRecordIn(value, ENVELOPES), SIGN),
   read: (content, context) =>
     content.syntax === 'json'
       ? readEntities(recordsIn(content.value, ENVELOPES), context)
@@ -37,7 +49,7 @@ export const sapOData: OrderFormat = {
 
 /** By its first entity; an envelope with none is an answer too. */
 function isAnswer(json: unknown): boolean {
-  const [first] = recordsIn(json, ENVELOPES);
+  const first = firstRecordIn(json, ENVELOPES);
   if (first === undefined) return isJsonObject(json);
   return KEYS.some((key) => Object.hasOwn(first.fields, key));
 }
